@@ -1,0 +1,25 @@
+"""trueprobe: what does a language model take for granted, and how far can the answer be trusted?"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0"
+__all__ = ["Run", "__version__", "load_run", "open_model", "run"]
+
+if TYPE_CHECKING:
+    from trueprobe.models import open_model
+    from trueprobe.store import Run, load_run
+    from trueprobe.study import run
+
+_HOMES = {"run": "trueprobe.study", "load_run": "trueprobe.store", "Run": "trueprobe.store"}
+_HOMES["open_model"] = "trueprobe.models"
+
+
+def __getattr__(name: str) -> Any:
+    """Heavy modules are imported when first asked for, so that `trueprobe --help` stays instant."""
+    if name not in _HOMES:
+        raise AttributeError(f"module 'trueprobe' has no attribute '{name}'")
+    import importlib
+
+    return getattr(importlib.import_module(_HOMES[name]), name)

@@ -1,0 +1,79 @@
+"""Who is asked: one file per backend, found by its name; here a SPEC becomes opened models."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Iterator, Sequence
+from typing import Any, Protocol
+
+import numpy as np
+
+from trueprobe.models.checkpoint import Options, Source, read_config, sources, weight_files
+from trueprobe.models.rows import Batch, Read
+from trueprobe.types import Answer, BadInput, Card, Request, WhyNot
+
+BACKENDS = ("masked", "causal")  # tried in this order; each file has accepts(config) and open_model(...)
+
+
+class Model(Protocol):
+    """What the engine needs of a backend. Everything that crosses is picklable."""
+
+    card: Card
+    row_exact: bool  # a row's bits do not depend on what is computed beside it
+    shares_prefixes: bool  # rows may be computed as trees
+
+    def reads(self, request: Request) -> tuple[Read, ...] | WhyNot: ...
+    def forward(self, batch: Batch) -> list[np.ndarray]: ...
+    def assemble(self, requests: Sequence[Request], readings: Sequence[Sequence[np.ndarray]]) -> list[Answer]: ...
+
+
+def open_source(source: Source, options: Options) -> Any:
+    config = read_config(source)
+    for name in BACKENDS:
+        backend = importlib.import_module(f"trueprobe.models.{name}")
+        if backend.accepts(config):
+            return backend.open_model(source, config, options)
+    raise BadInput(
+        f"{source.said}: '{config.model_type}' is neither a masked nor a causal language model that transformers knows"
+    )
+
+
+def open_model(spec: str, options: Options | None = None) -> Any:
+    """One checkpoint, opened. A family has several: see `find`."""
+    found = find([spec], options)
+    if len(found) > 1:
+        raise BadInput(f"'{spec}' names {len(found)} checkpoints; open them one by one")
+    return open_source(found[0], options or Options())
+
+
+def find(specs: Sequence[str], options: Options | None = None) -> list[Source]:
+    """All checkpoints the SPECs name, each with a name of its own. Two family members with equal weights are an error."""
+    found: list[Source] = []
+    for spec in specs:
+        members = sources(spec, bool(options and options.allow_pickle))
+        _refuse_twins(members)
+        found += members
+    names = [source.name for source in found]
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        raise BadInput(f"two models are called '{twice[0]}'; name one of them: --model 'other={twice[0]}'")
+    return found
+
+
+def _refuse_twins(members: list[Source]) -> None:
+    if len(members) < 2:
+        return
+    seen: dict[tuple[str, ...], Source] = {}
+    for source in members:
+        key = tuple(_hashes(source))
+        if key in seen:
+            raise BadInput(f"family '{source.family}': {seen[key].path} and {source.path} have equal weights")
+        seen[key] = source
+
+
+def _hashes(source: Source) -> Iterator[str]:
+    import hashlib
+
+    for file in weight_files(source):
+        with file.open("rb") as handle:
+            yield hashlib.file_digest(handle, "sha256").hexdigest()

@@ -1,0 +1,139 @@
+"""From what was read at the blanks to words, ranks and top lists: one product for many requests at once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+import torch
+
+from trueprobe.models.network import ROWS_AT_ONCE, Readout
+from trueprobe.models.text import Seam, Text
+from trueprobe.types import TIE_NATS, FillBlank, Filled, Token, WhyNot, Word, WordList
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """The words of a request in this model's pieces."""
+
+    words: tuple[str, ...]
+    pieces: tuple[tuple[int, ...] | WhyNot, ...]
+
+    @property
+    def longest(self) -> int:
+        return max((len(p) for p in self.pieces if not isinstance(p, WhyNot)), default=0)
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """A request with what its blank looks like: what stands before it, and the words in pieces."""
+
+    request: FillBlank
+    seam: Seam
+    left: str  # "" unless the blank is glued to it
+    asked: Asked
+
+
+class Words(Mapping[str, "Word | WhyNot"]):
+    """A request's words with their numbers, kept as arrays; a `Word` is made when one is looked at."""
+
+    __slots__ = ("_columns", "_logps", "_ranks", "_text", "_tied", "asked")
+
+    def __init__(
+        self, asked: Asked, columns: dict[str, int], text: Text, logps: np.ndarray, ranks: np.ndarray, tied: np.ndarray
+    ) -> None:
+        self.asked, self._columns, self._text = asked, columns, text
+        self._logps, self._ranks, self._tied = logps, ranks, tied
+
+    def __getitem__(self, word: str) -> Word | WhyNot:
+        at = self._columns[word]
+        pieces = self.asked.pieces[at]
+        if isinstance(pieces, WhyNot):
+            return pieces
+        token = Token(self._text.piece_text(pieces[0]), pieces[0], float(self._logps[at]))
+        return Word((token,), int(self._ranks[at]), int(self._tied[at]))
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._columns)
+
+    def __len__(self) -> int:
+        return len(self._columns)
+
+    def logps(self) -> np.ndarray:
+        """In the order asked; NaN where there is none."""
+        return self._logps
+
+
+class Blanks:
+    """Turns kept blank answers of one model into `Filled`."""
+
+    def __init__(self, text: Text, readout: Readout) -> None:
+        self.text, self.readout = text, readout
+        self.asked = lru_cache(maxsize=10_000)(self._asked)
+        self._list = lru_cache(maxsize=64)(self._list_pieces)
+        self._columns = lru_cache(maxsize=10_000)(lambda words: {word: i for i, word in enumerate(words)})
+
+    def _asked(self, words: tuple[str, ...], seam: Seam, left: str, several: bool) -> Asked:
+        pieces = []
+        for word in words:
+            ids = self.text.word(word, seam, left)
+            if not isinstance(ids, WhyNot) and len(ids) > 1 and not several:
+                ids = WhyNot("multi_piece", f"{word!r} is {len(ids)} pieces")
+            pieces.append(ids)
+        return Asked(words, tuple(pieces))
+
+    def _list_pieces(self, words: WordList, seam: Seam, left: str) -> tuple[int, ...]:
+        """The members this model can say in one piece."""
+        asked = self._asked(words.words, seam, left, several=False)
+        return tuple(dict.fromkeys(p[0] for p in asked.pieces if not isinstance(p, WhyNot)))
+
+    def fill(self, jobs: Sequence[Job], kept: np.ndarray) -> list[Filled]:
+        """One answer per job from its row of `kept` [jobs, hidden + 1]; words of several pieces get no number here."""
+        answers: dict[int, Filled] = {}
+        by_list: dict[tuple[WordList | None, Seam, str], list[int]] = {}
+        for i, job in enumerate(jobs):
+            within = job.request.within
+            by_list.setdefault((within, job.seam, job.left) if within else (None, "space", ""), []).append(i)
+        for (within, seam, left), members in by_list.items():
+            listed = None if within is None else self._list(within, seam, left)
+            for start in range(0, len(members), ROWS_AT_ONCE):
+                chunk = members[start : start + ROWS_AT_ONCE]
+                answers.update(zip(chunk, self._fill([jobs[i] for i in chunk], kept[chunk], listed), strict=True))
+        return [answers[i] for i in range(len(jobs))]
+
+    def _fill(self, jobs: list[Job], kept: np.ndarray, listed: tuple[int, ...] | None) -> Iterator[Filled]:
+        ids = None if listed is None else torch.tensor(listed, dtype=torch.long)
+        logps = self.readout.log_probabilities(kept, ids).numpy()  # [jobs, list]
+        place = None if listed is None else {piece: column for column, piece in enumerate(listed)}
+        ordered = np.sort(logps, axis=1) if any(job.request.words for job in jobs) else logps
+        for job, row, ascending in zip(jobs, logps, ordered, strict=True):
+            words = self._words(job, row, ascending, place)
+            best = torch.topk(torch.from_numpy(row), min(job.request.top, len(row)))
+            pieces = best.indices.tolist() if listed is None else [listed[column] for column in best.indices.tolist()]
+            top = tuple(Token(self.text.piece_text(p), p, v) for p, v in zip(pieces, best.values.tolist(), strict=True))
+            yield Filled(words, top, len(row))
+
+    def _words(self, job: Job, row: np.ndarray, ascending: np.ndarray, place: dict[int, int] | None) -> Words:
+        asked = job.asked if place is None else _only_members(job.asked, place)
+        firsts = [-1 if isinstance(p, WhyNot) else p[0] if place is None else place[p[0]] for p in asked.pieces]
+        at = np.array(firsts, dtype=np.int64)
+        logps = np.where(at >= 0, row[at], np.float32(np.nan))
+        ranks = len(row) - np.searchsorted(ascending, logps, side="right") + 1
+        above = np.searchsorted(ascending, logps + np.float32(TIE_NATS), side="right")
+        tied = above - np.searchsorted(ascending, logps - np.float32(TIE_NATS), side="left") - 1
+        return Words(asked, self._columns(asked.words), self.text, logps, ranks, tied)
+
+
+def _only_members(asked: Asked, columns: dict[int, int]) -> Asked:
+    pieces = tuple(
+        p if isinstance(p, WhyNot) or p[0] in columns else WhyNot("not_in_list", repr(w))
+        for w, p in zip(asked.words, asked.pieces, strict=True)
+    )
+    return Asked(asked.words, pieces)
+
+
+def joined_pieces(text: Text, pieces: tuple[int, ...], logps: Sequence[float]) -> Word:
+    """A word of several pieces, each with its own log-probability given those before it."""
+    return Word(tuple(Token(text.piece_text(p), p, float(v)) for p, v in zip(pieces, logps, strict=True)), None, 0)

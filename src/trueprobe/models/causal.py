@@ -1,0 +1,83 @@
+"""Causal language models: GPT-2, OPT, Pythia, Llama-type, Gemma …, and .gguf files.
+
+A blank is the next token, so nothing may stand behind it. Every text starts with the model's own start token
+(without it the first token has no probability, and some models give garbage); a pair is one running text.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from trueprobe.models.checkpoint import Options, Source, load
+from trueprobe.models.hugging import HuggingFaceModel, Ids, Refused, opened
+from trueprobe.models.rows import Read, Row
+from trueprobe.models.text import without_final_space
+from trueprobe.types import BadInput, EmbedText, FillBlank, FollowsText, ScoreText
+
+
+def accepts(config: Any) -> bool:
+    from transformers import MODEL_FOR_CAUSAL_LM_MAPPING
+
+    return type(config) in MODEL_FOR_CAUSAL_LM_MAPPING
+
+
+def open_model(source: Source, config: Any, options: Options) -> Causal:
+    from transformers import AutoModelForCausalLM
+
+    model, missing = load(source, AutoModelForCausalLM, options)
+    if missing:
+        lacks = ", ".join(sorted(missing)[:2])
+        raise BadInput(f"{source.said} has no trained language-model head (missing: {lacks} …); it cannot go on a text")
+    return opened(Causal, source, config, options, model, {"lm"})
+
+
+class Causal(HuggingFaceModel):
+    kind = "causal"
+    row_exact = False  # a tree's shape depends on which texts are in it; numbers agree to 1e-4
+
+    @property
+    def shares_prefixes(self) -> bool:
+        return self.network.shares_prefixes
+
+    @property
+    def tree_limit(self) -> int:
+        """Texts longer than a sliding window are computed alone: a tree's mask would look past it."""
+        config = self.network.config
+        windows = (getattr(config, "sliding_window", None), getattr(config, "window_size", None))
+        return min([w for w in windows if isinstance(w, int)], default=self.card.max_tokens)
+
+    def _front(self, before: str | None, join: str) -> Ids:
+        """What stands before the running text: the start token, or with "bos" a sentence between two of them."""
+        if before is None or join != "bos":
+            return self.start
+        return (*self.start, *self.text.pieces(before).ids, *self.start)
+
+    def _blank_reads(self, request: FillBlank, left: str, fills: list[Ids]) -> list[Read]:
+        if request.right:
+            raise Refused("right_context", f"{request.right!r} stands behind the blank")
+        front = self._front(request.before, request.join)
+        ids = (*front, *self.text.pieces(without_final_space(left)).ids)
+        if not ids:
+            raise Refused("no_start", "no text and no start token before the blank")
+        rows = [self._row((*ids, *fill)) for fill in fills]
+        return [Read(row, "blank", (len(row.ids) - 1,)) for row in rows]
+
+    def _score_reads(self, request: ScoreText, whole: str, chosen: list[int]) -> tuple[list[Read], Ids, tuple[int, ...]]:
+        pieces = self.text.pieces(whole)
+        front = self._front(request.given, request.join)
+        ids = (*front, *pieces.ids)
+        places = tuple(len(front) + i for i in chosen)
+        if 0 in places:
+            raise Refused("no_start", "the tokenizer has no start token, so the first token has no probability")
+        # the last token is only predicted, never read from
+        row = self._row(ids[: max(places)])
+        return [Read(row, "token", tuple(p - 1 for p in places), tuple(ids[p] for p in places))], ids, places
+
+    def _follows_read(self, request: FollowsText) -> Read:
+        raise Refused("no_head", "a causal model has no next-sentence head; ScoreText(given=) asks the same of it")
+
+    def _embed_row(self, request: EmbedText, ids: Ids) -> tuple[Row, int]:
+        if request.pool == "cls":
+            raise Refused("no_head", "a causal model has no [CLS]; pool 'last' or 'mean'")
+        start = self.start if request.specials else ()
+        return self._row((*start, *ids)), len(start)

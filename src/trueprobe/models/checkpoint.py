@@ -1,0 +1,212 @@
+"""Checkpoints from a folder, the hub or a .gguf file: never a pickle unasked, never remote code, never a random head."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from trueprobe.types import BadInput, nearest
+
+DTYPES = ("float32", "bfloat16", "float16")
+_NOT_COMPUTED_WITH = {"_name_or_path", "transformers_version", "dtype", "torch_dtype"}
+_HUB_FILES = ["*.json", "*.txt", "*.model", "*.safetensors", "*.gguf", "*.jinja"]
+
+
+@dataclass(frozen=True)
+class Options:
+    """How models are opened; the same for every model of a run."""
+
+    device: str = "auto"
+    dtype: str = "float32"
+    allow_pickle: bool = False
+
+    def __post_init__(self) -> None:
+        if self.dtype not in DTYPES:
+            raise BadInput(f"no dtype '{self.dtype}'{nearest(self.dtype, DTYPES)}")
+
+
+@dataclass(frozen=True)
+class Source:
+    """One checkpoint: where it lies and what it is called."""
+
+    name: str
+    said: str  # what a reader should see: hub id with revision, or the folder's name
+    path: Path  # a folder, or a .gguf file
+    family: str = ""
+    labels: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def folder(self) -> Path:
+        return self.path.parent if self.path.suffix == ".gguf" else self.path
+
+    @property
+    def where(self) -> dict[str, Any]:
+        """The arguments every from_pretrained call takes."""
+        gguf = {"gguf_file": self.path.name} if self.path.suffix == ".gguf" else {}
+        return {"pretrained_model_name_or_path": str(self.folder), "local_files_only": True, **gguf}
+
+
+def sources(spec: str, allow_pickle: bool = False) -> list[Source]:
+    """A SPEC of the command line to its checkpoints: one, or the members of a family (`name=glob`)."""
+    name, equals, pattern = spec.partition("=")
+    if equals and name and not Path(spec).exists():
+        return _family(name, pattern)
+    path = Path(spec).expanduser()
+    if path.is_dir() or path.suffix == ".gguf":
+        if not path.exists():
+            raise BadInput(f"no file '{spec}'")
+        return [Source(_plain_name(path.stem if path.is_file() else path.resolve().name), path.name or spec, path)]
+    if "/" in spec.rstrip("/") and (spec.startswith((".", "/", "~")) or spec.count("/") > 1):
+        raise BadInput(f"no folder '{spec}'")
+    return [_from_hub(spec, allow_pickle)]
+
+
+def _family(name: str, pattern: str) -> list[Source]:
+    folder = Path(pattern).expanduser()
+    root = Path(folder.anchor or ".")
+    found = sorted(p for p in root.glob(str(folder.relative_to(folder.anchor))) if p.is_dir() or p.suffix == ".gguf")
+    if not found:
+        raise BadInput(f"family '{name}': nothing matches '{pattern}'")
+    labels = [_labels(path) for path in found]
+    if len(found) == 1 and not labels[0]:
+        return [Source(_plain_name(name), found[0].name, found[0])]
+    if any("model_seed" not in label for label in labels):
+        labels = [{"model_seed": i, **label} for i, label in enumerate(labels)]
+    tails = ["".join(f"-{key.removeprefix('model_')}{value}" for key, value in label.items()) for label in labels]
+    if len(set(tails)) < len(tails):
+        raise BadInput(f"family '{name}': two folders have the same seed and step; name them seed_N[/step_M]")
+    return [Source(name + t, p.name, p, name, label) for t, p, label in zip(tails, found, labels, strict=True)]
+
+
+def _labels(path: Path) -> dict[str, int]:
+    text = "/".join(path.parts[-2:])
+    pairs = (("model_seed", re.search(r"seed[_-]?(\d+)", text)), ("step", re.search(r"step[_-]?(\d+)", text)))
+    return {key: int(match[1]) for key, match in pairs if match}
+
+
+def _plain_name(text: str) -> str:
+    return re.sub(r"[^A-Za-z0-9._-]+", "--", text).strip(".-") or "model"
+
+
+def _from_hub(spec: str, allow_pickle: bool) -> Source:
+    from huggingface_hub import snapshot_download
+    from huggingface_hub.errors import HFValidationError, HfHubHTTPError, LocalEntryNotFoundError
+
+    repo, _, revision = spec.partition("@")
+    patterns = _HUB_FILES + (["*.bin"] if allow_pickle else [])
+    options = {"repo_id": repo, "revision": revision or None, "allow_patterns": patterns}
+    try:
+        folder = snapshot_download(**options)
+    except HFValidationError as error:
+        raise BadInput(f"no model '{spec}': not a folder, not a .gguf file, not a hub id") from error
+    except (HfHubHTTPError, LocalEntryNotFoundError, OSError) as error:
+        try:
+            folder = snapshot_download(**options, local_files_only=True)
+        except (LocalEntryNotFoundError, OSError):
+            reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
+            raise BadInput(
+                f"no model '{spec}': no such folder, not in the hub's cache here, and the hub gave nothing ({reason}); "
+                "give a folder, or run once with a connection"
+            ) from error
+    path = Path(folder)
+    ggufs = sorted(path.glob("*.gguf"))
+    if ggufs and not (path / "config.json").exists():
+        path = ggufs[0]
+    return Source(_plain_name(repo), f"{repo}@{Path(folder).name}", path)
+
+
+def read_config(source: Source) -> Any:
+    from transformers import AutoConfig
+
+    with _quiet():
+        try:
+            return AutoConfig.from_pretrained(**source.where, trust_remote_code=False)
+        except (OSError, ValueError, KeyError) as error:
+            raise BadInput(f"{source.said}: no usable config.json ({_first_line(error)})") from error
+
+
+def read_tokenizer(source: Source) -> Any:
+    from transformers import AutoTokenizer
+
+    with _quiet():
+        try:
+            tokenizer = AutoTokenizer.from_pretrained(**source.where, trust_remote_code=False)
+        except (OSError, ValueError, KeyError, ImportError, TypeError) as error:
+            raise BadInput(f"{source.said}: no usable tokenizer ({_first_line(error)})") from error
+    if not len(tokenizer):
+        raise BadInput(f"{source.said}: the tokenizer is empty; the folder has no tokenizer.json or vocabulary")
+    return tokenizer
+
+
+def load(source: Source, auto_class: Any, options: Options) -> tuple[Any, frozenset[str]]:
+    """The network in the dtype asked for, whatever the file holds, and the weights the file did not have."""
+    import torch
+
+    pickles = not list(source.folder.glob("*.safetensors")) and source.path.suffix != ".gguf"
+    if pickles and not options.allow_pickle:
+        has = "only pickled weights" if list(source.folder.glob("*.bin")) else "no weights (*.safetensors)"
+        raise BadInput(f"{source.said} has {has}; a pickle can run code, so it is read only with --allow-pickle")
+    with _quiet():
+        try:
+            model, info = auto_class.from_pretrained(
+                **source.where,
+                dtype=getattr(torch, options.dtype),
+                use_safetensors=None if options.allow_pickle else True,
+                trust_remote_code=False,
+                output_loading_info=True,
+            )
+        except (OSError, ValueError, KeyError, RuntimeError, ImportError) as error:
+            raise BadInput(f"{source.said} cannot be loaded: {_first_line(error)}") from error
+    return model.eval().requires_grad_(False).to(device(options)), frozenset(info["missing_keys"])
+
+
+def device(options: Options) -> str:
+    import torch
+
+    if options.device != "auto":
+        return options.device
+    return "cuda" if torch.cuda.is_available() else "cpu"
+
+
+def fingerprint(source: Source, config: Any, options: Options) -> str:
+    """compute_id: the weights' bytes, the config that shapes the computation, and the dtype."""
+    digest = hashlib.sha256(options.dtype.encode())
+    shape = {key: value for key, value in config.to_dict().items() if key not in _NOT_COMPUTED_WITH}
+    digest.update(json.dumps(shape, sort_keys=True, default=str).encode())
+    for file in weight_files(source):
+        with file.open("rb") as handle:
+            digest.update(hashlib.file_digest(handle, "sha256").digest())
+    return digest.hexdigest()
+
+
+def weight_files(source: Source) -> list[Path]:
+    if source.path.suffix == ".gguf":
+        return [source.path]
+    return sorted(source.folder.glob("*.safetensors")) or sorted(source.folder.glob("*.bin"))
+
+
+def _first_line(error: Exception) -> str:
+    return next((line.strip() for line in str(error).splitlines() if line.strip()), type(error).__name__)
+
+
+@contextmanager
+def _quiet() -> Any:
+    """transformers' loading reports are read, not printed."""
+    from transformers.utils import logging
+
+    level = logging.get_verbosity()
+    bars = logging.is_progress_bar_enabled()
+    logging.set_verbosity_error()
+    logging.disable_progress_bar()
+    try:
+        yield
+    finally:
+        logging.set_verbosity(level)
+        if bars:
+            logging.enable_progress_bar()

@@ -1,0 +1,243 @@
+"""What masked and causal transformers have in common: requests to reads, kept readings to answers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import cached_property
+from typing import Any, ClassVar, TypeVar
+
+import numpy as np
+
+from trueprobe.models.assemble import Asked, Blanks, Job, joined_pieces
+from trueprobe.models.checkpoint import Options, Source, fingerprint, read_tokenizer
+from trueprobe.models.network import Network
+from trueprobe.models.rows import Batch, Read, Row
+from trueprobe.models.text import Pieces, Seam, Text, seam_after
+from trueprobe.types import (
+    Answer,
+    Card,
+    Code,
+    EmbedText,
+    FillBlank,
+    Filled,
+    Follows,
+    FollowsText,
+    Kind,
+    Request,
+    Scored,
+    ScoreText,
+    Token,
+    Vector,
+    WhyNot,
+    Word,
+)
+
+Ids = tuple[int, ...]
+
+
+class Refused(Exception):
+    """Inside a backend: this request cannot be asked of this model. Becomes a `WhyNot`."""
+
+    def __init__(self, code: Code, detail: str) -> None:
+        super().__init__(detail)
+        self.why_not = WhyNot(code, detail)
+
+
+class HuggingFaceModel:
+    """Shared by `Masked` and `Causal`, which say how rows are framed."""
+
+    kind: ClassVar[Kind]
+
+    def __init__(self, card: Card, text: Text, network: Network) -> None:
+        self.card, self.text, self.network = card, text, network
+        self.start = start_ids(text)
+
+    # ------------------------------------------------------------ requests to reads
+
+    def reads(self, request: Request) -> tuple[Read, ...] | WhyNot:
+        """The one place where text becomes rows of ids."""
+        try:
+            return tuple(self._reads(request))
+        except Refused as refused:
+            return refused.why_not
+
+    def _reads(self, request: Request) -> Sequence[Read]:
+        if isinstance(request, FillBlank):
+            job = self._job(request)
+            return self._blank_reads(request, self._left(request), _fills(job.asked))
+        if isinstance(request, ScoreText):
+            return self._scored(request)[0]
+        if isinstance(request, FollowsText):
+            return [self._follows_read(request)]
+        return [self._vector_read(request)]
+
+    def _row(self, ids: Ids, segments: Ids | None = None) -> Row:
+        if not ids:
+            raise Refused("empty_text", "nothing to read")
+        if len(ids) > self.card.max_tokens:
+            raise Refused("too_long", f"{len(ids)} tokens, the model reads {self.card.max_tokens}")
+        keep = segments is not None and self.network.uses_segments
+        return Row(ids, segments if keep and segments is not None else (0,) * len(ids))
+
+    def _running(self, before: str | None, join: str) -> bool:
+        """Is the sentence in front part of one running text? A causal model has no pair format of its own."""
+        return before is not None and (join == "space" or (join == "pair" and self.kind == "causal"))
+
+    def _left(self, request: FillBlank) -> str:
+        running = self._running(request.before, request.join)
+        return f"{request.before} {request.left}" if running else request.left
+
+    def _job(self, request: FillBlank) -> Job:
+        left = self._left(request)
+        seam: Seam = "start" if request.word_start == "never" else seam_after(left)
+        glued_to = left if seam == "glued" else ""
+        several = request.pieces == "left_to_right"
+        return Job(request, seam, glued_to, self._blanks.asked(request.words, seam, glued_to, several))
+
+    def _scored(self, request: ScoreText) -> tuple[list[Read], Ids, tuple[int, ...], list[int], Pieces, int]:
+        running = self._running(request.given, request.join)
+        whole = f"{request.given} {request.text}" if running else request.text
+        own_from = len(whole) - len(request.text)
+        if running:
+            request = replace(request, given=None)
+        pieces = self.text.pieces(whole)
+        chosen = [i for i, span in enumerate(pieces.spans) if span[1] > own_from and _touches(span, request.spans, own_from)]
+        if not chosen:
+            raise Refused("no_span" if request.spans else "empty_text", repr(request.text))
+        reads, row_ids, positions = self._score_reads(request, whole, chosen)
+        return reads, row_ids, positions, chosen, pieces, own_from
+
+    def _vector_read(self, request: EmbedText) -> Read:
+        if request.pool == "own":
+            raise Refused("no_head", "the checkpoint brings no pooling of its own")
+        pieces = self.text.pieces(request.text)
+        row, start = self._embed_row(request, pieces.ids)
+        own = range(start, start + len(pieces.ids))
+        if request.pool == "word":
+            if request.span is None:
+                raise Refused("no_span", "pool='word' needs a span")
+            positions = tuple(p for p, span in zip(own, pieces.spans, strict=True) if _touches(span, (request.span,), 0))
+        else:
+            all_of_row = range(len(row.ids))
+            positions = tuple({"cls": all_of_row[:1], "mean": all_of_row, "first": own[:1], "last": own[-1:]}[request.pool])
+        if not positions:
+            raise Refused("no_span", f"no piece of {request.text!r} to read")
+        return Read(row, "vector", positions, layer=request.layer)
+
+    # framed by the two kinds of model
+    def _blank_reads(self, request: FillBlank, left: str, fills: list[Ids]) -> list[Read]:
+        raise NotImplementedError
+
+    def _score_reads(self, request: ScoreText, whole: str, chosen: list[int]) -> tuple[list[Read], Ids, tuple[int, ...]]:
+        raise NotImplementedError
+
+    def _follows_read(self, request: FollowsText) -> Read:
+        raise NotImplementedError
+
+    def _embed_row(self, request: EmbedText, ids: Ids) -> tuple[Row, int]:
+        raise NotImplementedError
+
+    # ------------------------------------------------------------ forward
+
+    def forward(self, batch: Batch) -> list[np.ndarray]:
+        return self.network.read(batch)
+
+    # ------------------------------------------------------------ readings to answers
+
+    @cached_property
+    def _blanks(self) -> Blanks:
+        return Blanks(self.text, self.network.readout)
+
+    def assemble(self, requests: Sequence[Request], readings: Sequence[Sequence[np.ndarray]]) -> list[Answer]:
+        """Answers to many requests at once, from the readings of each one's `reads`."""
+        answers: list[Any] = [None] * len(requests)
+        blanks = [i for i, request in enumerate(requests) if isinstance(request, FillBlank)]
+        for i, filled in zip(blanks, self._filled([requests[i] for i in blanks], [readings[i] for i in blanks]), strict=True):
+            answers[i] = filled
+        for i, request in enumerate(requests):
+            if isinstance(request, ScoreText):
+                answers[i] = self._score(request, readings[i])
+            elif isinstance(request, FollowsText):
+                answers[i] = Follows(float(readings[i][0][0]))
+            elif isinstance(request, EmbedText):
+                answers[i] = Vector(readings[i][0], self._vector_read(request).positions)
+        return answers
+
+    def _filled(self, requests: list[Any], readings: list[Sequence[np.ndarray]]) -> list[Filled]:
+        if not requests:
+            return []
+        jobs = [self._job(request) for request in requests]
+        answers = self._blanks.fill(jobs, np.stack([values[0] for values in readings]))
+        return [
+            self._several_pieces(job, answer, values) if len(values) > 1 else answer
+            for job, answer, values in zip(jobs, answers, readings, strict=True)
+        ]
+
+    def _several_pieces(self, job: Job, answer: Filled, values: Sequence[np.ndarray]) -> Filled:
+        """Words of several pieces: each piece at its own row, behind the pieces before it."""
+        fills = {fill: i for i, fill in enumerate(_fills(job.asked))}
+        words: dict[str, Word | WhyNot] = {}
+        for word, pieces in zip(job.asked.words, job.asked.pieces, strict=True):
+            if isinstance(pieces, WhyNot) or len(pieces) == 1:
+                words[word] = answer.words[word]
+                continue
+            kept = np.stack([values[fills[pieces[:n]]] for n in range(len(pieces))])
+            logps = [self._blanks.readout.log_probabilities(kept[n : n + 1])[0, p].item() for n, p in enumerate(pieces)]
+            words[word] = joined_pieces(self.text, pieces, logps)
+        return Filled(words, answer.top, answer.list_size)
+
+    def _score(self, request: ScoreText, readings: Sequence[np.ndarray]) -> Scored:
+        _, row_ids, positions, chosen, pieces, own_from = self._scored(request)
+        logps = np.concatenate(readings)
+        tokens = []
+        for i, logp in zip(chosen, logps, strict=True):
+            span = (max(pieces.spans[i][0] - own_from, 0), pieces.spans[i][1] - own_from)
+            tokens.append(Token(self.text.piece_text(pieces.ids[i]), pieces.ids[i], float(logp), True, span))
+        return Scored(tuple(tokens), row_ids, positions)
+
+
+Model = TypeVar("Model", bound=HuggingFaceModel)
+
+
+def opened(
+    kind: type[Model], source: Source, config: Any, options: Options, model: Any, heads: set[str]
+) -> Model:
+    text, network = Text(read_tokenizer(source)), Network(model)
+    start = start_ids(text)
+    card = Card(
+        name=source.name,
+        family=source.family or source.name,
+        labels=dict(source.labels),
+        kind=kind.kind,
+        architecture=config.model_type,
+        heads=frozenset(heads),
+        max_tokens=network.max_tokens,
+        vocab_size=int(getattr(config, "vocab_size", 0)) or len(text.tokenizer),
+        start_text=text.tokenizer.convert_ids_to_tokens(start[0]) if start else "",
+        source=source.said,
+        dtype=options.dtype,
+        compute_id=fingerprint(source, config, options),
+        tokenizer_id=text.tokenizer_id,
+    )
+    return kind(card, text, network)
+
+
+def start_ids(text: Text) -> Ids:
+    """What a text starts with: the tokenizer's own, else its BOS, else the end-of-text token that served as one."""
+    if text.one.before:
+        return text.one.before
+    for token in (text.tokenizer.bos_token_id, text.tokenizer.eos_token_id):
+        if token is not None:
+            return (token,)
+    return ()
+
+
+def _fills(asked: Asked) -> list[Ids]:
+    """The pieces that must already stand in the blank: none, and each word's proper beginnings."""
+    beginnings = (p[:n] for p in asked.pieces if not isinstance(p, WhyNot) for n in range(1, len(p)))
+    return list(dict.fromkeys([(), *beginnings]))
+
+
+def _touches(span: tuple[int, int], spans: tuple[tuple[int, int], ...] | None, offset: int) -> bool:
+    return spans is None or any(span[0] < stop + offset and start + offset < span[1] for start, stop in spans)

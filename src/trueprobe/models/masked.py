@@ -1,0 +1,112 @@
+"""Masked language models: BERT, ALBERT, RoBERTa, DistilBERT, ELECTRA generators, MPNet, DeBERTa, MobileBERT …
+
+A blank is the model's own mask. A text is scored one masked token at a time (a pseudo-log-likelihood: a sum of
+conditionals, not the probability of the sentence). A masked row is read at one position only.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from trueprobe.models.checkpoint import Options, Source, load
+from trueprobe.models.hugging import HuggingFaceModel, Ids, Refused, opened
+from trueprobe.models.rows import Read, Row
+from trueprobe.models.text import Pieces, without_final_space
+from trueprobe.types import BadInput, EmbedText, FillBlank, FollowsText, ScoreText
+
+
+def accepts(config: Any) -> bool:
+    from transformers import MODEL_FOR_CAUSAL_LM_MAPPING, MODEL_FOR_MASKED_LM_MAPPING
+
+    if type(config) not in MODEL_FOR_MASKED_LM_MAPPING or getattr(config, "is_decoder", False):
+        return False
+    written = " ".join(getattr(config, "architectures", None) or [])
+    says_causal = "LMHead" in written or "CausalLM" in written
+    return not (says_causal and type(config) in MODEL_FOR_CAUSAL_LM_MAPPING)
+
+
+def open_model(source: Source, config: Any, options: Options) -> Masked:
+    from transformers import (
+        MODEL_FOR_NEXT_SENTENCE_PREDICTION_MAPPING,
+        AutoModelForMaskedLM,
+        AutoModelForPreTraining,
+    )
+
+    has_next = type(config) in MODEL_FOR_NEXT_SENTENCE_PREDICTION_MAPPING
+    model, missing = load(source, AutoModelForPreTraining if has_next else AutoModelForMaskedLM, options)
+    # of BERT's own two heads one may be absent; a random one is never read
+    next_only = {key for key in missing if "seq_relationship" in key or "pooler" in key}
+    if missing - next_only:
+        lacks = ", ".join(sorted(missing - next_only)[:2])
+        raise BadInput(
+            f"{source.said} has no trained masked-language-model head (missing: {lacks} …); it cannot fill blanks"
+        )
+    heads = {"lm", "next_sentence"} if has_next and not next_only else {"lm"}
+    masked = opened(Masked, source, config, options, model, heads)
+    if masked.text.tokenizer.mask_token_id is None:
+        raise BadInput(f"{source.said}: the tokenizer has no mask token, so no blank can be asked")
+    return masked
+
+
+class Masked(HuggingFaceModel):
+    """`reads` is the one place where requests become ids."""
+
+    kind = "masked"
+    shares_prefixes = False
+
+    @property
+    def row_exact(self) -> bool:
+        """On a CPU a row in a fixed shape has the same bits whatever stands beside it."""
+        return self.network.model.device.type == "cpu"
+
+    @property
+    def _mask(self) -> int:
+        return self.text.tokenizer.mask_token_id
+
+    def _frame(self, before: str | None, join: str, ids: Ids) -> tuple[Row, int]:
+        """Special tokens and segments around `ids`, and where `ids` begins in the row."""
+        form = self.text.two if before is not None and join == "pair" else self.text.one
+        first = self.text.pieces(before).ids if before is not None and join != "space" else ()
+        if form is self.text.two:
+            row, segments = form.wrap(first, ids)
+        else:  # with "bos" the start token stands between the two texts
+            row, segments = form.wrap((*first, *(form.before if first else ()), *ids))
+        return self._row(row, segments), len(row) - len(form.after) - len(ids)
+
+    def _blank_reads(self, request: FillBlank, left: str, fills: list[Ids]) -> list[Read]:
+        front = self.text.pieces(without_final_space(left)).ids
+        behind = self.text.pieces(request.right).ids
+        reads = []
+        for fill in fills:
+            row, start = self._frame(request.before, request.join, (*front, *fill, self._mask, *behind))
+            reads.append(Read(row, "blank", (start + len(front) + len(fill),)))
+        return reads
+
+    def _score_reads(self, request: ScoreText, whole: str, chosen: list[int]) -> tuple[list[Read], Ids, tuple[int, ...]]:
+        pieces = self.text.pieces(whole)
+        row, start = self._frame(request.given, request.join, pieces.ids)
+        reads = []
+        for i in chosen:
+            ids = list(row.ids)
+            for j in _masked_with(pieces, i) if request.masking == "rest_of_word" else (i,):
+                ids[start + j] = self._mask
+            reads.append(Read(Row(tuple(ids), row.segments), "token", (start + i,), (pieces.ids[i],)))
+        return reads, row.ids, tuple(start + i for i in chosen)
+
+    def _follows_read(self, request: FollowsText) -> Read:
+        if "next_sentence" not in self.card.heads:
+            raise Refused("no_head", f"{self.card.architecture}: no trained next-sentence head in the checkpoint")
+        first, second = self.text.pieces(request.first).ids, self.text.pieces(request.second).ids
+        return Read(self._row(*self.text.two.wrap(first, second)), "next")
+
+    def _embed_row(self, request: EmbedText, ids: Ids) -> tuple[Row, int]:
+        if not request.specials:
+            return self._row(ids, (0,) * len(ids)), 0
+        if request.pool == "cls" and not self.text.one.before:
+            raise Refused("no_head", "the tokenizer puts no token before a text")
+        return self._row(*self.text.one.wrap(ids)), len(self.text.one.before)
+
+
+def _masked_with(pieces: Pieces, i: int) -> list[int]:
+    """Piece i and the later pieces of its word."""
+    return [j for j in range(i, len(pieces.ids)) if j == i or pieces.words[j] == pieces.words[i] is not None]

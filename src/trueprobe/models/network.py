@@ -1,0 +1,260 @@
+"""One transformers network, read only where it is asked: the head sees the wanted positions and nothing else.
+
+A hook on the encoder hands its head the wanted positions as one short text, so that logits of
+batch × length × vocabulary never exist, for every architecture alike.
+"""
+
+from __future__ import annotations
+
+import inspect
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import torch
+
+from trueprobe.models.rows import Batch, Read, Row
+
+ROWS_AT_ONCE = 64  # of a vocabulary product: fixed, so that a row's bits do not depend on its neighbours
+_FAR = 1e-4
+
+
+class Network:
+    def __init__(self, model: Any) -> None:
+        self.model = model
+        self.config = model.config
+        takes = set(inspect.signature(model.forward).parameters)
+        self.uses_segments = "token_type_ids" in takes and getattr(self.config, "type_vocab_size", 0) > 1
+        self._takes_positions = "position_ids" in takes
+        self._takes_cache = "use_cache" in takes
+        self._wanted: tuple[torch.Tensor, torch.Tensor] | None = None
+        self._hidden: Any = None
+        self._entering: torch.Tensor | None = None
+        model.base_model.register_forward_hook(self._keep_wanted)
+        if model.get_output_embeddings() is not None:
+            model.get_output_embeddings().register_forward_pre_hook(self._keep_entering)
+
+    # ------------------------------------------------------------ reading
+
+    def read(self, batch: Batch) -> list[np.ndarray]:
+        """What each read of the batch asks for, in order, as float32."""
+        spots, spot_of = self._spots(batch)
+        needs_layers = any(read.kind == "vector" and read.layer != -1 for read in batch.reads)
+        with torch.inference_mode():
+            out = self._run(batch, spots, needs_layers)
+            logits = self._logits(out)  # [spots, vocab]
+            norms = torch.logsumexp(logits, dim=-1)
+            entering = self._entering_vectors(logits)
+            answers = [self._answer(i, batch, out, logits, norms, entering, spot_of) for i in range(len(batch.reads))]
+        self._hidden = self._entering = None
+        return answers
+
+    def _spots(self, batch: Batch) -> tuple[list[tuple[int, int]], dict[tuple[int, int], int]]:
+        """The distinct (lane, column) pairs the head must see."""
+        wanted = {
+            (lane, place)
+            for read, lane, places in zip(batch.reads, batch.lanes, batch.places, strict=True)
+            if read.kind in ("blank", "token")
+            for place in places
+        }
+        if not wanted:
+            return [(0, 0)], {}
+        if batch.parents is not None:
+            spots = sorted(wanted)
+        else:  # every lane sends equally many, so that the head's shape, and so its bits, stay the same
+            by_lane: dict[int, list[int]] = {lane: [] for lane in range(len(batch.ids))}
+            for lane, place in sorted(wanted):
+                by_lane[lane].append(place)
+            depth = max(map(len, by_lane.values()))
+            spots = [(lane, (by_lane[lane] + [0] * depth)[d]) for d in range(depth) for lane in by_lane]
+        return spots, {spot: i for i, spot in enumerate(spots)}
+
+    def _run(self, batch: Batch, spots: list[tuple[int, int]], needs_layers: bool) -> Any:
+        device = self.model.device
+        ids = torch.from_numpy(batch.ids).to(device)
+        inputs: dict[str, Any] = {"input_ids": ids, "return_dict": True}
+        if batch.parents is not None:
+            mask, positions = _tree(batch.parents)
+            inputs["attention_mask"] = torch.from_numpy(mask).to(device=device, dtype=self.model.dtype)
+            inputs["position_ids"] = torch.from_numpy(positions).to(device)
+        else:
+            inputs["attention_mask"] = torch.from_numpy(batch.real.astype(np.int64)).to(device)
+        if self.uses_segments:
+            inputs["token_type_ids"] = torch.from_numpy(batch.segments).to(device)
+        if self._takes_cache:
+            inputs["use_cache"] = False
+        if needs_layers:
+            inputs["output_hidden_states"] = True
+        where = np.array(spots, dtype=np.int64)
+        self._wanted = (torch.from_numpy(where[:, 0]).to(device), torch.from_numpy(where[:, 1]).to(device))
+        try:
+            return self.model(**inputs)
+        finally:
+            self._wanted = None
+
+    def _logits(self, out: Any) -> torch.Tensor:
+        logits = out["prediction_logits"] if "prediction_logits" in out else out["logits"]
+        if self.model.dtype != torch.float32 and self.readout.linear and self._entering is not None:
+            return self.readout.logits(self._entering.reshape(-1, self._entering.shape[-1]).float())
+        return logits.reshape(-1, logits.shape[-1]).float()
+
+    def _entering_vectors(self, logits: torch.Tensor) -> torch.Tensor:
+        if not self.readout.linear or self._entering is None:
+            return logits  # the distribution itself: larger to keep, never wrong
+        return self._entering.reshape(-1, self._entering.shape[-1]).float()
+
+    def _answer(
+        self,
+        i: int,
+        batch: Batch,
+        out: Any,
+        logits: torch.Tensor,
+        norms: torch.Tensor,
+        entering: torch.Tensor,
+        spot_of: dict[tuple[int, int], int],
+    ) -> np.ndarray:
+        read, lane, places = batch.reads[i], batch.lanes[i], batch.places[i]
+        if read.kind == "next":
+            return torch.log_softmax(out["seq_relationship_logits"][lane].float(), -1)[:1].cpu().numpy()
+        if read.kind == "vector":
+            hidden, layers = self._hidden
+            return (layers[read.layer] if read.layer != -1 else hidden)[lane, list(places)].float().mean(0).cpu().numpy()
+        spots = [spot_of[lane, place] for place in places]
+        if read.kind == "blank":
+            return torch.cat([entering[spots[0]], norms[spots[0] : spots[0] + 1]]).cpu().numpy()
+        return (logits[spots, list(read.targets)] - norms[spots]).cpu().numpy()
+
+    def _keep_wanted(self, module: Any, args: Any, output: Any) -> Any:
+        """Hands the head [1, spots, hidden] instead of [lanes, width, hidden]."""
+        if self._wanted is None:
+            return output
+        hidden = output[0]
+        layers = output.get("hidden_states") if hasattr(output, "get") else None
+        self._hidden = (hidden, layers)
+        chosen = hidden[self._wanted].unsqueeze(0)
+        if isinstance(output, tuple):
+            return (chosen, *output[1:])
+        output["last_hidden_state"] = chosen
+        return output
+
+    def _keep_entering(self, module: Any, args: Any) -> None:
+        self._entering = args[0]
+
+    # ------------------------------------------------------------ what this network allows
+
+    @cached_property
+    def readout(self) -> Readout:
+        """Is a logit one product with the entering vector? Checked on one row; otherwise distributions are kept."""
+        readout = Readout(self.model)
+        with torch.inference_mode():
+            out = self._run(_plain_batch([(1, 2, 3)]), [(0, 1)], needs_layers=False)
+            true = out["prediction_logits"] if "prediction_logits" in out else out["logits"]
+            entering = self._entering
+        readout.linear = (
+            entering is not None
+            and readout.weight.shape == (true.shape[-1], entering.shape[-1])
+            and bool(torch.allclose(readout.logits(entering.reshape(1, -1).float())[0], true[0, 0].float(), atol=_far(true)))
+        )
+        return readout
+
+    @cached_property
+    def shares_prefixes(self) -> bool:
+        """Can branches of a tree of texts be computed side by side? Tried on a small tree, against the plain rows."""
+        if not self._takes_positions:
+            return False
+        rows = [(1, 2, 3, 4, 5), (1, 2, 3, 6, 7, 8)]
+        reads = [Read(Row(row, (0,) * len(row)), "blank", (len(row) - 1,)) for row in rows]
+        tree = Batch(
+            np.array([[1, 2, 3, 4, 5, 6, 7, 8]]),
+            np.zeros((1, 8), dtype=np.int64),
+            np.ones((1, 8), dtype=bool),
+            tuple(reads),
+            (0, 0),
+            ((4,), (7,)),
+            np.array([[-1, 0, 1, 2, 3, 2, 5, 6]]),
+        )
+        try:
+            together = self.read(tree)
+        except (RuntimeError, ValueError, TypeError, IndexError):
+            return False
+        alone = [self.read(_plain_batch([row], [read]))[0] for row, read in zip(rows, reads, strict=True)]
+        return all(np.allclose(a, b, atol=_FAR) for a, b in zip(alone, together, strict=True))
+
+    @cached_property
+    def padding_matters(self) -> bool:
+        """Does filling up a row change its answer (Fourier mixing does)? Then rows are grouped by exact length."""
+        row = (1, 2, 3)
+        read = Read(Row(row, (0, 0, 0)), "blank", (1,))
+        padded = _plain_batch([row, (1, 2, 3, 4, 5, 6, 7, 8)], [read])
+        return not np.allclose(self.read(_plain_batch([row], [read]))[0], self.read(padded)[0], atol=_FAR)
+
+    @cached_property
+    def max_tokens(self) -> int:
+        """From the config, less the positions that padding-aware embeddings (RoBERTa) keep for themselves."""
+        limit = getattr(self.config, "max_position_embeddings", None)
+        if not isinstance(limit, int) or limit <= 0:
+            return 1_000_000
+        for name, module in self.model.named_modules():
+            if name.endswith("position_embeddings") and getattr(module, "padding_idx", None) is not None:
+                return limit - module.padding_idx - 1
+        return limit
+
+
+class Readout:
+    """From the vector that enters the output embedding to logits: one product, a scale, a soft cap."""
+
+    def __init__(self, model: Any) -> None:
+        output = model.get_output_embeddings()
+        self.weight = output.weight.float() if output is not None else torch.zeros(0, 0)
+        bias = getattr(output, "bias", None)
+        self.bias = torch.zeros(len(self.weight), device=self.weight.device) if bias is None else bias.float()
+        config = model.config
+        self.scale = float(getattr(config, "logit_scale", None) or 1.0) / float(
+            getattr(config, "logits_scaling", None) or 1.0
+        )
+        self.cap = getattr(config, "final_logit_softcapping", None)
+        self.linear = True
+
+    def logits(self, vectors: torch.Tensor, ids: torch.Tensor | None = None) -> torch.Tensor:
+        """[n, hidden] -> [n, vocabulary], or only the columns `ids`."""
+        if not self.linear:
+            return vectors if ids is None else vectors[:, ids]
+        weight, bias = (self.weight, self.bias) if ids is None else (self.weight[ids], self.bias[ids])
+        logits = torch.addmm(bias, vectors, weight.T) * self.scale
+        return torch.tanh(logits / self.cap) * self.cap if self.cap else logits
+
+    def log_probabilities(self, kept: np.ndarray, ids: torch.Tensor | None = None) -> torch.Tensor:
+        """From kept `blank` answers [n <= ROWS_AT_ONCE, hidden + 1] to natural log-probabilities."""
+        full = torch.zeros(ROWS_AT_ONCE, kept.shape[1])
+        full[: len(kept)] = torch.from_numpy(kept)
+        full = full.to(self.weight.device)
+        with torch.inference_mode():
+            return (self.logits(full[:, :-1], ids) - full[:, -1:])[: len(kept)].cpu()
+
+
+def _far(logits: torch.Tensor) -> float:
+    return 1e-4 if logits.dtype == torch.float32 else 0.1
+
+
+def _plain_batch(rows: list[tuple[int, ...]], reads: list[Read] | None = None) -> Batch:
+    width = max(map(len, rows))
+    ids, real = np.zeros((len(rows), width), dtype=np.int64), np.zeros((len(rows), width), dtype=bool)
+    for lane, row in enumerate(rows):
+        ids[lane, : len(row)], real[lane, : len(row)] = row, True
+    reads = reads or []
+    return Batch(ids, np.zeros_like(ids), real, tuple(reads), (0,) * len(reads), tuple(r.positions for r in reads))
+
+
+def _tree(parents: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """A token sees itself and its ancestors, and stands one behind its parent: [lanes, 1, width, width], [lanes, width]."""
+    lanes, width = parents.shape
+    sees = np.zeros((lanes, width, width), dtype=bool)
+    positions = np.zeros((lanes, width), dtype=np.int64)
+    every = np.arange(lanes)
+    for column in range(width):
+        parent = parents[:, column]
+        inherits = parent >= 0
+        sees[inherits, column] = sees[every[inherits], parent[inherits]]
+        positions[inherits, column] = positions[every[inherits], parent[inherits]] + 1
+        sees[:, column, column] = True
+    return np.where(sees, np.float32(0), np.finfo(np.float32).min)[:, None], positions

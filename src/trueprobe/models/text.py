@@ -1,0 +1,139 @@
+"""Text to ids and back, right for each tokenizer without the user knowing.
+
+Text is never parsed for special tokens: "[MASK]" in a user's sentence stays nine characters. Special tokens are
+put around ids, by the format the tokenizer itself uses for one text and for a pair.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from hashlib import sha256
+from typing import Any, Literal
+
+from trueprobe.types import BadInput, Span, WhyNot
+
+Seam = Literal["start", "space", "glued"]  # what stands before a word: nothing, a space, other text
+
+
+@dataclass(frozen=True, slots=True)
+class Pieces:
+    ids: tuple[int, ...]
+    spans: tuple[Span, ...]  # characters of the text, leading space left out
+    words: tuple[int | None, ...]  # which word of the text each piece belongs to
+
+
+@dataclass(frozen=True, slots=True)
+class Format:
+    """The special tokens around one text (`between` is empty) or around two, with their segment ids."""
+
+    before: tuple[int, ...]
+    between: tuple[int, ...]
+    after: tuple[int, ...]
+    segments: tuple[int, int, int, int, int]  # of before, first text, between, second text, after
+
+    def wrap(self, first: tuple[int, ...], second: tuple[int, ...] = ()) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        parts = (self.before, first, self.between, second, self.after)
+        segments = (s for part, s in zip(parts, self.segments, strict=True) for _ in part)
+        return tuple(i for part in parts for i in part), tuple(segments)
+
+
+class Text:
+    def __init__(self, tokenizer: Any) -> None:
+        if not tokenizer.is_fast:
+            raise BadInput(
+                f"{type(tokenizer).__name__} reports no character offsets; trueprobe needs a fast tokenizer "
+                "(a folder with tokenizer.json)"
+            )
+        self.tokenizer = tokenizer
+        self.one, self.two = _format(tokenizer, pair=False), _format(tokenizer, pair=True)
+        self.fast = tokenizer.backend_tokenizer
+        self.fast.no_truncation()
+        self.fast.no_padding()
+        self.fast.encode_special_tokens = True  # special tokens written in a text are text
+        self.pieces = lru_cache(maxsize=200_000)(self._pieces)
+        self.word = lru_cache(maxsize=200_000)(self._word)
+        self.piece_text = lru_cache(maxsize=None)(self._piece_text)
+
+    @cached_property
+    def tokenizer_id(self) -> str:
+        """The whole tokenizer as it will be used, whatever files it was read from."""
+        state = json.loads(self.fast.to_str())
+        state["truncation"] = state["padding"] = None
+        return sha256(json.dumps(state, sort_keys=True).encode()).hexdigest()
+
+    def _pieces(self, text: str) -> Pieces:
+        encoding = self.fast.encode(text, add_special_tokens=False)
+        spans = tuple(_without_leading_space(text, span) for span in encoding.offsets)
+        return Pieces(tuple(encoding.ids), spans, tuple(encoding.word_ids))
+
+    def _word(self, word: str, seam: Seam, left: str = "") -> tuple[int, ...] | WhyNot:
+        """The pieces of a word where it stands: word-initial after a space, as a beginning, or glued to `left`."""
+        if not word:
+            return WhyNot("empty_text", "an empty word")
+        lead = {"start": "", "space": "a", "glued": left}[seam]  # any word does for the space: "a nurse"
+        ids = self.pieces(lead + (" " if seam == "space" else "") + word).ids
+        front = self.pieces(lead).ids if lead else ()
+        if ids[: len(front)] != front or len(ids) == len(front):
+            return WhyNot("not_separable", f"{left + word!r} does not split before {word!r}")
+        ids = ids[len(front) :]
+        if self.tokenizer.unk_token_id in ids:
+            return WhyNot("unknown_piece", repr(word))
+        return ids
+
+    def _piece_text(self, piece: int) -> str:
+        token = self.tokenizer.convert_ids_to_tokens(piece)
+        if token is None:
+            return ""
+        if token.startswith("▁"):
+            return " " + token[1:]
+        if self._byte_level and not token.startswith("<"):
+            return self.fast.decode([piece], skip_special_tokens=False)
+        return token
+
+    @cached_property
+    def _byte_level(self) -> bool:
+        return "ByteLevel" in repr(self.fast.decoder)
+
+
+def seam_after(left: str) -> Seam:
+    return "start" if not left else "space" if left.endswith(" ") else "glued"
+
+
+def without_final_space(left: str) -> str:
+    """The space before a blank belongs to the word that fills it."""
+    return left[:-1] if left.endswith(" ") else left
+
+
+def _without_leading_space(text: str, span: Span) -> Span:
+    start, stop = span
+    while start < stop and text[start].isspace():
+        start += 1
+    return start, stop
+
+
+def _format(tokenizer: Any, pair: bool) -> Format:
+    """Read off what the tokenizer itself puts around text, position by position."""
+    # by name: some tokenizers (ALBERT) leave the segment ids out unless asked
+    encoded = tokenizer("a", "b" if pair else None, return_token_type_ids=True)
+    ids, sides, segments = encoded["input_ids"], encoded.sequence_ids(0), encoded["token_type_ids"]
+    own = [i for i, side in enumerate(sides) if side is not None]
+    second = [i for i, side in enumerate(sides) if side == 1] or [len(own) and own[-1] + 1]
+    first_end = max(i for i, side in enumerate(sides) if side == 0) + 1
+    second_end = max(i for i in own) + 1
+    before, between, after = ids[: own[0]], ids[first_end : second[0]], ids[second_end:]
+
+    def segment(at: int, otherwise: int) -> int:
+        return segments[at] if 0 <= at < len(segments) else otherwise
+
+    first_segment = segments[own[0]]
+    second_segment = segments[second[0]] if pair else first_segment
+    around = (
+        segment(0, first_segment) if before else first_segment,
+        first_segment,
+        segment(first_end, first_segment) if between else first_segment,
+        second_segment,
+        segment(second_end, second_segment) if after else second_segment,
+    )
+    return Format(tuple(before), tuple(between), tuple(after), around)

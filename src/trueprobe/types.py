@@ -1,0 +1,239 @@
+"""The nouns that pass between the rooms of trueprobe: frozen, model-free, filled in once.
+
+An `Item` is what is asked, a request is how a model is asked, an answer is what it said, an `Observation` is
+what one item shows under one model, an `Estimate` is a number with how far it can be trusted. Logs are natural.
+Nothing here computes; nothing here is rounded.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any, Literal, get_args
+
+Join = Literal["pair", "space", "bos"]  # the model's own pair format | one running text | start token in between
+Span = tuple[int, int]  # characters of the request's own text
+Kind = Literal["masked", "causal", "encoder"]
+Pool = Literal["cls", "last", "mean", "first", "word", "own"]
+
+TIE_NATS = 1e-4  # batching moves a log-probability by up to 2e-5, so closer than this is a tie
+
+Code = Literal[
+    "multi_piece",  # a word of several pieces where one was asked for
+    "unknown_piece",  # the vocabulary cannot spell the word
+    "not_separable",  # left text and word do not split into pieces at their seam
+    "not_in_list",  # the word is not a member of the list it should be ranked in
+    "right_context",  # a causal model cannot see text after the blank
+    "no_mask",  # the tokenizer has no mask
+    "no_head",  # the checkpoint has no trained head for this
+    "no_start",  # a causal model without any start token cannot score its first token
+    "too_long",  # more tokens than the model can read
+    "empty_text",  # nothing to read
+    "no_span",  # the characters asked for hold no piece
+    "no_answer",  # an answer this one depends on is missing
+]
+CODES: tuple[str, ...] = get_args(Code)
+_NOTHING: Mapping[str, Any] = MappingProxyType({})
+
+
+class BadInput(Exception):
+    """Something the user wrote cannot be right. The message says what, where, and what would be right."""
+
+
+class FailedRun(Exception):
+    """Good input, but the run could not finish (a full disk, a damaged store, no memory)."""
+
+
+@dataclass(frozen=True, slots=True)
+class WhyNot:
+    """Why there is no number. Unknown is not zero."""
+
+    code: Code
+    detail: str = ""
+
+
+# ---------------------------------------------------------------- what is asked
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """One question in one condition. `groups` names what it is resampled with: one entry per crossed factor."""
+
+    id: str
+    text: str  # for people: the whole prompt with ___ for the blank
+    conditions: Mapping[str, str | int]
+    groups: tuple[str, ...]
+    fields: Mapping[str, Any] = field(default_factory=lambda: _NOTHING)  # whatever `ask` and `observe` need
+
+
+@dataclass(frozen=True, slots=True)
+class WordList:
+    name: str
+    words: tuple[str, ...]
+
+    @property
+    def sha256(self) -> str:
+        return hashlib.sha256("\n".join(self.words).encode()).hexdigest()
+
+
+@dataclass(frozen=True, slots=True)
+class FillBlank:
+    """What stands between `left` and `right`? Both verbatim; text is never parsed for special tokens."""
+
+    left: str
+    right: str = ""  # a causal model needs ""
+    before: str | None = None  # a sentence in front, joined by `join`
+    join: Join = "pair"
+    words: tuple[str, ...] = ()  # asked for; word-initial form when `left` ends in a space
+    word_start: Literal["auto", "never"] = "auto"  # "never" reproduces the no-leading-space slip
+    pieces: Literal["one", "left_to_right"] = "one"
+    within: WordList | None = None  # ranks and top refer to this list, or to the whole vocabulary
+    top: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class ScoreText:
+    """Log-probability of each token of `text`; masked models: each token masked in turn."""
+
+    text: str
+    given: str | None = None
+    join: Join = "pair"
+    spans: tuple[Span, ...] | None = None  # only the tokens that touch these
+    masking: Literal["each", "rest_of_word"] = "each"
+
+
+@dataclass(frozen=True, slots=True)
+class FollowsText:
+    """Does `second` follow `first`? A trained next-sentence head only."""
+
+    first: str
+    second: str
+
+
+@dataclass(frozen=True, slots=True)
+class EmbedText:
+    text: str
+    pool: Pool = "cls"
+    layer: int = -1  # 0 is the embedding layer, -1 the last
+    span: Span | None = None  # for pool="word"
+    specials: bool = True  # the model's own special tokens around the text
+
+
+Request = FillBlank | ScoreText | FollowsText | EmbedText
+
+
+# ---------------------------------------------------------------- what is answered
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    text: str  # as people read it; a leading space marks a word-initial piece where the vocabulary has that notion
+    id: int
+    logp: float
+    exact: bool = True  # False where a source only bounds it
+    span: Span | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    pieces: tuple[Token, ...]
+    rank: int | None  # 1 is best, among the list or the whole vocabulary; None for several pieces
+    tied: int  # how many others lie within TIE_NATS
+
+    @property
+    def logp(self) -> float:
+        return sum(piece.logp for piece in self.pieces)
+
+
+@dataclass(frozen=True, slots=True)
+class Filled:
+    words: Mapping[str, Word | WhyNot]
+    top: tuple[Token, ...]
+    list_size: int
+
+
+@dataclass(frozen=True, slots=True)
+class Scored:
+    tokens: tuple[Token, ...]
+    row_ids: tuple[int, ...]  # the whole row, special tokens included
+    positions: tuple[int, ...]  # where in the row each token stands
+
+    @property
+    def logp(self) -> float:
+        return sum(token.logp for token in self.tokens)
+
+
+@dataclass(frozen=True, slots=True)
+class Follows:
+    log_is_next: float
+
+
+@dataclass(frozen=True, slots=True)
+class Vector:
+    values: Any  # float32 array [hidden]
+    positions: tuple[int, ...]
+
+
+Answer = Filled | Scored | Follows | Vector
+
+
+@dataclass(frozen=True, slots=True)
+class Card:
+    """What is known of a model from its config, tokenizer and weight names, without a forward pass."""
+
+    name: str
+    family: str  # the setup several checkpoints share; the name itself for a single one
+    labels: Mapping[str, int]  # {"model_seed": 3, "step": 2000}
+    kind: Kind
+    architecture: str  # transformers' model_type
+    heads: frozenset[str]  # of {"lm", "next_sentence"}
+    max_tokens: int
+    vocab_size: int
+    start_text: str  # the special token a text starts with, "" if none
+    source: str  # hub id with revision, or the folder's name
+    dtype: str
+    compute_id: str  # weights + config + dtype + quantisation
+    tokenizer_id: str
+
+
+# ---------------------------------------------------------------- what is counted
+
+
+@dataclass(frozen=True, slots=True)
+class Observation:
+    """Named values of one item (or part of it) under one model, or why there are none."""
+
+    item: str
+    values: Mapping[str, Any] = field(default_factory=lambda: _NOTHING)
+    part: str = ""
+    why_not: WhyNot | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    probe: str
+    model: str
+    measure: str
+    conditions: Mapping[str, str | int]
+    value: float
+    low: float
+    high: float
+    n_items: int
+    n_unscored: int
+    n_groups: int
+    unit: str
+    neutral: float | None
+    method: str
+    verdict: str
+
+
+def nearest(wrong: str, right: Sequence[str]) -> str:
+    """`; did you mean 'x'?` or the whole choice, for the end of an error message."""
+    import difflib
+
+    close = difflib.get_close_matches(wrong, right, n=1, cutoff=0.6)
+    if close:
+        return f"; did you mean '{close[0]}'?"
+    return f"; choose from: {', '.join(right)}" if right else ""
