@@ -8,6 +8,7 @@ Nothing here computes; nothing here is rounded.
 from __future__ import annotations
 
 import hashlib
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
@@ -152,6 +153,13 @@ class Filled:
     words: Mapping[str, Word | WhyNot]
     top: tuple[Token, ...]
     list_size: int
+
+    def mass(self, words: tuple[str, ...]) -> float:
+        """Summed probability of those of the asked words that are one piece; a piece shared by two counts once."""
+        if hasattr(self.words, "mass"):  # arrays behind the mapping
+            return self.words.mass(words)
+        known = (self.words[word] for word in words)
+        return sum({w.pieces[0].id: math.exp(w.logp) for w in known if isinstance(w, Word) and w.rank}.values())
 
 
 @dataclass(frozen=True, slots=True)

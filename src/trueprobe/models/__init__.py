@@ -21,6 +21,9 @@ class Model(Protocol):
     card: Card
     row_exact: bool  # a row's bits do not depend on what is computed beside it
     shares_prefixes: bool  # rows may be computed as trees
+    exact_lengths: bool  # rows must not be filled up
+    batch_tokens: int
+    max_lanes: int
 
     def reads(self, request: Request) -> tuple[Read, ...] | WhyNot: ...
     def forward(self, batch: Batch) -> list[np.ndarray]: ...

@@ -61,9 +61,9 @@ class Words(Mapping[str, "Word | WhyNot"]):
     def __len__(self) -> int:
         return len(self._columns)
 
-    def logps(self) -> np.ndarray:
-        """In the order asked; NaN where there is none."""
-        return self._logps
+    def mass(self, words: tuple[str, ...]) -> float:
+        """Summed probability of these words' distinct pieces."""
+        return float(np.exp(self._logps[_distinct(self.asked, words)].astype(np.float64)).sum())
 
 
 class Blanks:
@@ -132,6 +132,14 @@ def _only_members(asked: Asked, columns: dict[int, int]) -> Asked:
         for w, p in zip(asked.words, asked.pieces, strict=True)
     )
     return Asked(asked.words, pieces)
+
+
+@lru_cache(maxsize=256)
+def _distinct(asked: Asked, words: tuple[str, ...]) -> np.ndarray:
+    """Columns of the words that are one piece, each piece once (an uncased model spells "She" as "she")."""
+    columns = {word: i for i, word in enumerate(asked.words)}
+    pieces = [(asked.pieces[columns[word]], columns[word]) for word in words]
+    return np.array(list({p: i for p, i in pieces if not isinstance(p, WhyNot) and len(p) == 1}.values()), dtype=int)
 
 
 def joined_pieces(text: Text, pieces: tuple[int, ...], logps: Sequence[float]) -> Word:

@@ -6,6 +6,7 @@ A blank is the next token, so nothing may stand behind it. Every text starts wit
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Any
 
 from trueprobe.models.checkpoint import Options, Source, load
@@ -34,6 +35,13 @@ def open_model(source: Source, config: Any, options: Options) -> Causal:
 class Causal(HuggingFaceModel):
     kind = "causal"
     row_exact = False  # a tree's shape depends on which texts are in it; numbers agree to 1e-4
+
+    exact_lengths = False  # what fills a row up stands behind it, unseen
+
+    @cached_property
+    def batch_tokens(self) -> int:
+        """Every position of a text may be read, so the vocabulary bounds it too: logits within 128 MB."""
+        return max(64, min(super().batch_tokens, 32_000_000 // self.card.vocab_size))
 
     @property
     def shares_prefixes(self) -> bool:

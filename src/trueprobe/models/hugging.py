@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property
@@ -138,7 +139,24 @@ class HuggingFaceModel:
     def _embed_row(self, request: EmbedText, ids: Ids) -> tuple[Row, int]:
         raise NotImplementedError
 
-    # ------------------------------------------------------------ forward
+    # ------------------------------------------------------------ forward, and what shapes suit it
+
+    @property
+    def exact_lengths(self) -> bool:
+        return self.network.padding_matters
+
+    @cached_property
+    def batch_tokens(self) -> int:
+        """About as much arithmetic per batch whatever the size: 512 tokens of bert-base on a CPU."""
+        tokens = 4.4e10 / max(self.network.layer_weights, 1)
+        most = 4096 if self.network.model.device.type == "cpu" else 65536
+        tokens *= 1 if most == 4096 else 64
+        return int(min(max(2 ** round(math.log2(tokens)), 128), most))
+
+    @cached_property
+    def max_lanes(self) -> int:
+        """So that the logits of one position per lane stay within 64 MB."""
+        return max(8, 16_000_000 // self.card.vocab_size)
 
     def forward(self, batch: Batch) -> list[np.ndarray]:
         return self.network.read(batch)

@@ -189,6 +189,12 @@ class Network:
         return not np.allclose(self.read(_plain_batch([row], [read]))[0], self.read(padded)[0], atol=_FAR)
 
     @cached_property
+    def layer_weights(self) -> int:
+        """Weights every token meets: all matrices but the embeddings'."""
+        embeddings = {id(m.weight) for m in self.model.modules() if isinstance(m, torch.nn.Embedding)}
+        return sum(p.numel() for p in self.model.base_model.parameters() if p.dim() > 1 and id(p) not in embeddings)
+
+    @cached_property
     def max_tokens(self) -> int:
         """From the config, less the positions that padding-aware embeddings (RoBERTa) keep for themselves."""
         limit = getattr(self.config, "max_position_embeddings", None)

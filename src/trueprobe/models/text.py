@@ -88,7 +88,7 @@ class Text:
             return ""
         if token.startswith("▁"):
             return " " + token[1:]
-        if self._byte_level and not token.startswith("<"):
+        if self._byte_level:
             return self.fast.decode([piece], skip_special_tokens=False)
         return token
 

@@ -1,0 +1,108 @@
+"""The answer store: one SQLite file where what a model said is kept and found again.
+
+The key names the computation (weights, dtype, ids, segments), never the question: a changed verbalizer, list or k
+finds everything it needs. Several processes may use one file; the first answer kept stays.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+
+from trueprobe.types import BadInput, FailedRun
+
+Address = tuple[bytes, str]  # a row's key, and what was read of it
+_AT_ONCE = 400
+_SCHEMA = """
+CREATE TABLE IF NOT EXISTS answers (
+  key BLOB NOT NULL, what TEXT NOT NULL, value BLOB NOT NULL, made_with INTEGER NOT NULL, PRIMARY KEY (key, what)
+);
+CREATE TABLE IF NOT EXISTS versions (id INTEGER PRIMARY KEY, text TEXT NOT NULL UNIQUE);
+"""
+
+
+def default_path() -> Path:
+    home = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return Path(home) / "trueprobe" / "answers.sqlite"
+
+
+class AnswerStore:
+    def __init__(self, path: Path | str | None = None, made_with: str = "") -> None:
+        self.path = str(path or default_path())
+        with self._errors():
+            if self.path != ":memory:":
+                Path(self.path).parent.mkdir(parents=True, exist_ok=True)
+            self._db = sqlite3.connect(self.path, timeout=120, isolation_level=None)
+            self._db.execute("PRAGMA journal_mode=WAL")
+            self._db.execute("PRAGMA synchronous=NORMAL")
+            self._db.executescript(_SCHEMA)
+            self._db.execute("INSERT OR IGNORE INTO versions (text) VALUES (?)", (made_with,))
+            row = self._db.execute("SELECT id FROM versions WHERE text = ?", (made_with,)).fetchone()
+        self.made_with: int = row[0]
+
+    def close(self) -> None:
+        self._db.close()
+
+    def has(self, addresses: Sequence[Address]) -> dict[Address, int]:
+        """The addresses that are kept, each with the version that made it."""
+        wanted = set(addresses)
+        rows = self._select("key, what, made_with", {key for key, _ in addresses})
+        return {(key, what): version for key, what, version in rows if (key, what) in wanted}
+
+    def get(self, addresses: Sequence[Address]) -> dict[Address, np.ndarray]:
+        wanted = set(addresses)
+        rows = self._select("key, what, value", {key for key, _ in addresses})
+        return {(key, what): np.frombuffer(value, np.float32) for key, what, value in rows if (key, what) in wanted}
+
+    def put(self, answers: Iterable[tuple[Address, np.ndarray]], replace: bool = False) -> None:
+        """All or nothing; what is already kept stays unless it is to be replaced."""
+        verb = "REPLACE" if replace else "IGNORE"
+        rows = [
+            (key, what, np.ascontiguousarray(value, dtype=np.float32).tobytes(), self.made_with)
+            for (key, what), value in answers
+        ]
+        with self._errors(), self._transaction():
+            self._db.executemany(f"INSERT OR {verb} INTO answers VALUES (?, ?, ?, ?)", rows)
+
+    def restamp(self, addresses: Iterable[Address]) -> None:
+        """These were checked against the versions in use now."""
+        rows = [(self.made_with, key, what) for key, what in addresses]
+        with self._errors(), self._transaction():
+            self._db.executemany("UPDATE answers SET made_with = ? WHERE key = ? AND what = ?", rows)
+
+    def _select(self, columns: str, keys: set[bytes]) -> Iterator[tuple]:
+        ordered = sorted(keys)
+        with self._errors():
+            for start in range(0, len(ordered), _AT_ONCE):
+                chunk = ordered[start : start + _AT_ONCE]
+                marks = ",".join("?" * len(chunk))
+                yield from self._db.execute(f"SELECT {columns} FROM answers WHERE key IN ({marks})", chunk)
+
+    @contextmanager
+    def _transaction(self) -> Iterator[None]:
+        self._db.execute("BEGIN IMMEDIATE")
+        try:
+            yield
+            self._db.execute("COMMIT")
+        except BaseException:
+            if self._db.in_transaction:
+                self._db.execute("ROLLBACK")
+            raise
+
+    @contextmanager
+    def _errors(self) -> Iterator[None]:
+        try:
+            yield
+        except sqlite3.OperationalError as error:
+            raise FailedRun(f"answer store {self.path}: {error}; what was kept before stays kept") from error
+        except sqlite3.DatabaseError as error:
+            raise BadInput(
+                f"{self.path} is not a usable answer store ({error}); move it away or name another with --store"
+            ) from error
+        except OSError as error:
+            raise FailedRun(f"answer store {self.path}: {error}") from error

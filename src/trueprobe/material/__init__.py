@@ -1,0 +1,61 @@
+"""Word lists, templates and facts, as plain files with a card each; here they are found and checked."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+from typing import Any, TypeVar
+
+from pydantic import BaseModel, ValidationError
+
+from trueprobe.types import BadInput, nearest
+
+ROOT = Path(__file__).parent
+Schema = TypeVar("Schema", bound=BaseModel)
+
+
+def shipped(folder: str) -> list[str]:
+    return sorted(path.stem for path in (ROOT / folder).glob("*.toml"))
+
+
+def read(named: str, folder: str, schema: type[Schema]) -> Schema:
+    """A shipped file by its name, or the user's by its path; wrong content is told with its key path."""
+    path = ROOT / folder / f"{named}.toml"
+    if named not in shipped(folder):
+        path = Path(named).expanduser()
+        if not path.is_file():
+            raise BadInput(f"no material '{named}': neither a file nor shipped{nearest(named, shipped(folder))}")
+    return parse(path, schema)
+
+
+def parse(path: Path, schema: type[Schema]) -> Schema:
+    try:
+        data = tomllib.loads(path.read_text(encoding="utf-8"))
+    except UnicodeDecodeError as error:
+        raise BadInput(f"{path}: not UTF-8 text ({error.reason} at byte {error.start})") from error
+    except tomllib.TOMLDecodeError as error:
+        raise BadInput(f"{path}: not valid TOML: {error}") from error
+    except OSError as error:
+        raise BadInput(f"{path}: {error.strerror or error}") from error
+    try:
+        return schema.model_validate(data)
+    except ValidationError as error:
+        raise BadInput(f"{path}: {explain(error, schema, data)}") from error
+
+
+def explain(error: ValidationError, schema: type[BaseModel], data: Any = None) -> str:
+    """The first few problems as `key.path: what is wrong`."""
+    lines = []
+    for problem in error.errors()[:5]:
+        where = ".".join(str(part) for part in problem["loc"]) or "the file"
+        message = problem["msg"].removeprefix("Value error, ")
+        if problem["type"] == "extra_forbidden":
+            known = list(schema.model_fields) if len(problem["loc"]) == 1 else []
+            message = f"no such key{nearest(str(problem['loc'][-1]), known) if known else ''}"
+        elif problem["type"] == "missing":
+            message = "is missing"
+        elif problem["type"] not in ("value_error", "assertion_error"):
+            message += f" (found {problem['input']!r})"[:80]
+        lines.append(f"{where}: {message}")
+    more = error.error_count() - len(lines)
+    return "; ".join(lines) + (f"; and {more} more" if more else "")

@@ -1,0 +1,67 @@
+"""What is counted: pure functions of observation columns and resampling weights. No files, no dice.
+
+A measure takes columns (one entry per observation) and `weights[R, cells]` and gives `[R, quantities]`. It works
+on sums per cell (the smallest unit that is resampled together), so a bootstrap is one matrix product.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+import numpy as np
+
+Weights = np.ndarray  # [R, cells]
+
+
+@dataclass(frozen=True)
+class Columns:
+    """NaN is 'not scored' and counts nowhere."""
+
+    values: Mapping[str, np.ndarray]
+    cells: np.ndarray  # of each observation
+
+    def pick(self, rows: np.ndarray) -> Columns:
+        return Columns({name: column[rows] for name, column in self.values.items()}, self.cells[rows])
+
+
+class Function(Protocol):
+    def __call__(self, columns: Columns, quantities: Sequence[tuple[str, ...]], weights: Weights) -> np.ndarray: ...
+
+
+@dataclass(frozen=True)
+class Measure:
+    """One number a probe reports: a function of some columns, over the rows where the conditions hold."""
+
+    name: str
+    function: Function
+    columns: tuple[str, ...]
+    where: Mapping[str, str | int] = field(default_factory=dict)  # column = value, all of them
+    conditions: Mapping[str, str | int] = field(default_factory=dict)  # as reported
+    unit: str = "probability"
+    neutral: float | None = None
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A published finding as a quantity: mean of a column over `plus`, less its mean over `minus`."""
+
+    name: str
+    statement: str
+    paper: str
+    column: str
+    plus: Mapping[str, tuple[str | int, ...]]
+    minus: Mapping[str, tuple[str | int, ...]] | None = None
+    expected: str = "above"  # above | below | not_below `threshold`
+    threshold: float = 0.0
+    kinds: tuple[str, ...] = ("masked", "causal")
+    conditions: Mapping[str, str | int] = field(default_factory=dict)
+    unit: str = "probability"
+
+
+def cell_sums(columns: Columns, stacked: np.ndarray, cells: int) -> np.ndarray:
+    """[observations, n] -> [cells, n]"""
+    sums = np.zeros((cells, stacked.shape[1]))
+    np.add.at(sums, columns.cells, stacked)
+    return sums

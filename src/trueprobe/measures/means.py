@@ -1,0 +1,24 @@
+"""Means and shares: the sum of a column over the number of scored observations.
+
+A share is the mean of a column of zeros and ones. Each observation counts once, whatever its cell's size.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from trueprobe.measures import Columns, Weights, cell_sums
+
+
+def means(columns: Columns, quantities: Sequence[tuple[str, ...]], weights: Weights) -> np.ndarray:
+    """[R, quantities]; NaN where a resample holds nothing scored."""
+    values = np.stack([columns.values[name] for (name,) in quantities], axis=1)
+    scored = ~np.isnan(values)
+    present = np.unique(columns.cells)  # the others contribute nothing
+    sums = cell_sums(columns, np.concatenate([np.where(scored, values, 0.0), scored], axis=1), weights.shape[1])
+    totals = weights[:, present] @ sums[present].astype(weights.dtype)
+    total, count = np.split(totals, 2, axis=1)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return total / count

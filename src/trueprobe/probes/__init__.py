@@ -1,0 +1,123 @@
+"""What is asked: one file per probe, found by its file name.
+
+A probe turns settings into items, an item into requests for a kind of model, and answers into observations; it
+declares its measures and the published claims as data. It never sees a model, a file of a run, or a random number
+generator it did not seed by name.
+"""
+
+from __future__ import annotations
+
+import importlib
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, ClassVar
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from trueprobe.material import explain
+from trueprobe.measures import Claim, Measure
+from trueprobe.types import Answer, BadInput, Card, Item, Observation, Request, WhyNot, nearest
+
+
+class Settings(BaseModel):
+    """Common to all probes; each adds its own."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+    resample_seed: int = Field(default=0, ge=0, description="the dice of sampling and of the bootstrap")
+
+
+class Probe(ABC):
+    """One instance per run: made from checked settings."""
+
+    name: ClassVar[str]
+    question: ClassVar[str]  # one paragraph a stranger understands
+    does_not_show: ClassVar[str]
+    paper: ClassVar[str]
+    Settings: ClassVar[type[Settings]] = Settings
+    factors: ClassVar[tuple[str, ...]]  # what each entry of Item.groups names
+
+    def __init__(self, settings: Any) -> None:
+        self.settings = settings
+
+    @abstractmethod
+    def items(self) -> Sequence[Item]:
+        """Everything that is asked, model-free, always the same for the same settings."""
+
+    @abstractmethod
+    def ask(self, item: Item, card: Card) -> tuple[Request, ...] | WhyNot:
+        """How this kind of model is asked, or why it cannot be."""
+
+    @abstractmethod
+    def observe(self, item: Item, card: Card, answers: Sequence[Answer]) -> Sequence[Observation]:
+        """What the answers to `ask`'s requests show."""
+
+    @abstractmethod
+    def columns(self) -> Mapping[str, str]:
+        """Every value an observation may hold, with its meaning."""
+
+    @abstractmethod
+    def measures(self) -> Sequence[Measure]: ...
+
+    def claims(self) -> Sequence[Claim]:
+        return ()
+
+    @property
+    @abstractmethod
+    def headline(self) -> Measure:
+        """The measure that says it in one number; a positive planted effect must move it up."""
+
+    @abstractmethod
+    def planted(self, item: Item, request: Request, strength: float) -> Mapping[str, float]:
+        """Nats added to words' log-odds so that the headline rises with `strength`: for contract tests."""
+
+    def facts(self) -> Mapping[str, Any]:
+        """What a reader must know of the material (word list, version, counts)."""
+        return {}
+
+
+def names() -> list[str]:
+    return sorted(path.stem for path in Path(__file__).parent.glob("*.py") if not path.stem.startswith("_"))
+
+
+def find(name: str) -> type[Probe]:
+    if name not in names():
+        raise BadInput(f"no probe named '{name}'{nearest(name, names())}")
+    return importlib.import_module(f"trueprobe.probes.{name}").PROBE
+
+
+def make(name: str, settings: Mapping[str, Any] | None = None) -> Probe:
+    """A probe from raw settings; an unknown key or value is told with the nearest right one."""
+    probe = find(name)
+    given = dict(settings or {})
+    known = list(probe.Settings.model_fields)
+    for key in given:
+        if key not in known:
+            raise BadInput(f"{name} has no setting '{key}'{nearest(key, known)}")
+    try:
+        return probe(probe.Settings.model_validate(given))
+    except ValidationError as error:
+        raise BadInput(f"{name}, setting {explain(error, probe.Settings)}") from error
+
+
+def spread(items: Sequence[Item], limit: int | None) -> list[Item]:
+    """The first `limit` items when conditions take turns: the same ones each time, in their own order."""
+    if limit is None or limit >= len(items):
+        return list(items)
+    turns: dict[tuple, list[int]] = {}
+    for i, item in enumerate(items):
+        turns.setdefault(tuple(item.conditions.values()), []).append(i)
+    queues = [_evenly(queue) for queue in turns.values()]
+    chosen: list[int] = []
+    for turn in range(max(map(len, queues))):
+        chosen += [queue[turn] for queue in queues if turn < len(queue)]
+        if len(chosen) >= limit:
+            break
+    return [items[i] for i in sorted(chosen[:limit])]
+
+
+def _evenly(queue: list[int]) -> list[int]:
+    """The queue in an order whose every beginning is spread over the whole (van der Corput)."""
+    bits = max(1, (len(queue) - 1).bit_length())
+    order = (int(f"{i:0{bits}b}"[::-1], 2) for i in range(1 << bits))
+    return [queue[i] for i in order if i < len(queue)]
