@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from trueprobe.models.checkpoint import Options, Source, read_config, sources, weight_files
+from trueprobe.models.checkpoint import Options, Source, read_config, refuse_pickles, sources, weight_files
 from trueprobe.models.rows import Batch, Read
 from trueprobe.types import Answer, BadInput, Card, Request, WhyNot
 
@@ -31,11 +31,18 @@ class Model(Protocol):
 
 
 def open_source(source: Source, options: Options) -> Any:
+    backend, config = preflight(source, options)
+    return backend.open_model(source, config, options)
+
+
+def preflight(source: Source, options: Options) -> tuple[Any, Any]:
+    """The backend and config of a checkpoint; what can be wrong before loading is told here."""
+    refuse_pickles(source, options)
     config = read_config(source)
     for name in BACKENDS:
         backend = importlib.import_module(f"trueprobe.models.{name}")
         if backend.accepts(config):
-            return backend.open_model(source, config, options)
+            return backend, config
     raise BadInput(
         f"{source.said}: '{config.model_type}' is neither a masked nor a causal language model that transformers knows"
     )

@@ -144,14 +144,20 @@ def read_tokenizer(source: Source) -> Any:
     return tokenizer
 
 
+def refuse_pickles(source: Source, options: Options) -> None:
+    files = weight_files(source)
+    if not files:
+        raise BadInput(f"{source.said} has no weights (*.safetensors)")
+    if files[0].suffix == ".bin" and not options.allow_pickle:
+        raise BadInput(
+            f"{source.said} has only pickled weights (*.bin); a pickle can run code, so it is read only with --allow-pickle"
+        )
+
+
 def load(source: Source, auto_class: Any, options: Options) -> tuple[Any, frozenset[str]]:
     """The network in the dtype asked for, whatever the file holds, and the weights the file did not have."""
     import torch
 
-    pickles = not list(source.folder.glob("*.safetensors")) and source.path.suffix != ".gguf"
-    if pickles and not options.allow_pickle:
-        has = "only pickled weights" if list(source.folder.glob("*.bin")) else "no weights (*.safetensors)"
-        raise BadInput(f"{source.said} has {has}; a pickle can run code, so it is read only with --allow-pickle")
     with _quiet():
         try:
             model, info = auto_class.from_pretrained(

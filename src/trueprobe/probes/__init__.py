@@ -10,6 +10,7 @@ from __future__ import annotations
 import importlib
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -25,6 +26,17 @@ class Settings(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
     resample_seed: int = Field(default=0, ge=0, description="the dice of sampling and of the bootstrap")
+
+
+@dataclass(frozen=True)
+class Summary:
+    """The one table a person reads first: a condition down, measures across, at fixed other conditions."""
+
+    rows: str
+    measures: tuple[str, ...]
+    where: Mapping[str, str]
+    titles: tuple[str, ...]
+    meanings: Mapping[str, str] = field(default_factory=dict)  # of the rows
 
 
 class Probe(ABC):
@@ -66,6 +78,10 @@ class Probe(ABC):
     @abstractmethod
     def headline(self) -> Measure:
         """The measure that says it in one number; a positive planted effect must move it up."""
+
+    @property
+    @abstractmethod
+    def summary(self) -> Summary: ...
 
     @abstractmethod
     def planted(self, item: Item, request: Request, strength: float) -> Mapping[str, float]:

@@ -25,12 +25,13 @@ from trueprobe.material.stereotypes import BLANK, PROMPT_TYPES, WITH_BACKGROUND,
 from trueprobe.measures import Claim, Measure
 from trueprobe.measures.correlation import pearson
 from trueprobe.measures.means import means
-from trueprobe.probes import Probe, Settings
+from trueprobe.probes import Probe, Settings, Summary
 from trueprobe.types import Answer, BadInput, Card, FillBlank, Filled, Item, Observation, Request, Token, WhyNot, nearest
 
 K = (3, 5, 10)
 DEPTHS: tuple[int | str, ...] = (*K, "all")  # within the top k, and over the whole verbalizer
 PRO, COUNTER, NEUTRAL = ("tsyn", "tsem"), ("tcsyn", "tcsem", "bcsyn", "bcsem"), ("tneu", "tnbc")
+FATES = ("overturned", "strengthened", "weakened")
 MEANINGS = {
     "base": "the prompt alone",
     "tsyn": "pro-stereotypical, same syntax",
@@ -215,8 +216,9 @@ class CounterActs(Probe):
         for k in K:
             total = sum(masses[:k])
             for group in (self.first, self.second):
-                values[f"{group}_top{k}"] = sum(p for p, g in zip(masses[:k], groups, strict=False) if g == group)
-                values[f"implicit_{group}_top{k}"] = sum(p for p, g in zip(masses[:k], implied, strict=False) if g == group)
+                values[f"{group}_top{k}"] = sum((p for p, g in zip(masses[:k], groups, strict=False) if g == group), 0.0)
+                implicit = (p for p, g in zip(masses[:k], implied, strict=False) if g == group)
+                values[f"implicit_{group}_top{k}"] = sum(implicit, 0.0)
             named = values[f"{self.first}_top{k}"] + values[f"{self.second}_top{k}"]
             values[f"covered_tokens_top{k}"] = sum(map(bool, groups[:k])) / k
             values[f"covered_mass_top{k}"] = named / total if total else math.nan
@@ -240,9 +242,9 @@ class CounterActs(Probe):
             margin = f"{self.first}_minus_{self.second}_{depth}"
             found[f"shift_{margin}"] = values[margin] - base[margin]
             found[f"shift_towards_stereotype_{depth}"] = now - then
-            found[f"overturned_{depth}"] = float(now * then < 0)
-            found[f"strengthened_{depth}"] = float(now * then > 0 and abs(now) > abs(then))
-            found[f"weakened_{depth}"] = float(now * then > 0 and abs(now) < abs(then))
+            fates = (now * then < 0, now * then > 0 and abs(now) > abs(then), now * then > 0 and abs(now) < abs(then))
+            for fate, happened in zip(FATES, fates, strict=True):  # without a preference at base there is none to lose
+                found[f"{fate}_{depth}"] = float(happened) if then else math.nan
         return found
 
     def _relative(self, asked: Filled, base: Filled) -> dict[str, Any]:
@@ -277,7 +279,7 @@ class CounterActs(Probe):
             told[f"no_preference_{depth}"] = f"1 if neither is likelier {within} (no listed word at all)"
             told[f"shift_{a}_minus_{b}_{depth}"] = f"{a} less {b} probability, less that of the base prompt, {within}"
             told[f"shift_towards_stereotype_{depth}"] = f"stereotype margin less that of the base prompt, {within}"
-            told[f"overturned_{depth}"] = f"1 if the preference changed sides against base, {within}"
+            told[f"overturned_{depth}"] = f"1 if the base prompt's preference changed sides, {within}; none at base: not counted"
             told[f"strengthened_{depth}"] = f"1 if the same side is preferred by more than in base, {within}"
             told[f"weakened_{depth}"] = f"1 if the same side is preferred by less than in base, {within}"
         for k in K:
@@ -323,7 +325,7 @@ class CounterActs(Probe):
         if kind != "base":
             yield f"shift_{a}_minus_{b}_{tail}", "probability", 0.0
             yield f"shift_towards_stereotype_{tail}", "probability", 0.0
-            yield from ((f"{what}_{tail}", "share", None) for what in ("overturned", "strengthened", "weakened"))
+            yield from ((f"{fate}_{tail}", "share", None) for fate in FATES)
             if depth != "all":
                 yield from ((f"log_relative_{group}_{tail}", "nats", 0.0) for group in (a, b))
 
@@ -358,6 +360,13 @@ class CounterActs(Probe):
     def headline(self) -> Measure:
         where = {"knowledge": "base"}
         return Measure("stereotype_margin", means, ("stereotype_margin_all",), where, {**where, "k": "all"}, neutral=0.0)
+
+    @property
+    def summary(self) -> Summary:
+        wording = "all" if len(self.wordings) > 1 else next(iter(self.wordings))
+        measures = (self.first, self.second, "stereotype_margin", "shift_towards_stereotype", "overturned", "covered_mass")
+        titles = (self.first, self.second, "towards stereotype", "shift from base", "overturned", "covered")
+        return Summary("knowledge", measures, {"wording": wording, "dominated": "all", "k": "10"}, titles, MEANINGS)
 
     def planted(self, item: Item, request: Request, strength: float) -> dict[str, float]:
         return dict.fromkeys(self._group_forms[str(item.conditions["dominated"])], strength)

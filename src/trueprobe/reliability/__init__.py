@@ -30,6 +30,12 @@ class Resampling:
     cells: np.ndarray  # of each observation
     weights: np.ndarray  # [1 + R, cells], float32
     factors: tuple[str, ...]
+    names: np.ndarray  # [cells, factors]
+
+    def groups(self, cells: np.ndarray) -> int:
+        """Independent units behind these cells: of the crossed factors that apply, the one with fewest groups."""
+        distinct = [set(self.names[np.unique(cells), f]) - {""} for f in range(len(self.factors))]
+        return min((len(groups) for groups in distinct if groups), default=0)
 
     @classmethod
     def of(cls, groups: pd.DataFrame, resamples: int = RESAMPLES, resample_seed: int = 0) -> Resampling:
@@ -47,7 +53,7 @@ class Resampling:
             for column, name in enumerate(table[factor]):
                 if name:
                     weights[1:, column] *= drawn[:, place[name]]
-        return cls(codes, weights, tuple(map(str, groups.columns)))
+        return cls(codes, weights, tuple(map(str, groups.columns)), table.to_numpy(dtype=str))
 
 
 def columns_of(frame: pd.DataFrame, resampling: Resampling) -> Columns:
@@ -77,7 +83,7 @@ def _estimate(
     probe: str, model: str, measure: Measure, sample: np.ndarray, picked: Columns, resampling: Resampling
 ) -> Estimate:
     scored = ~np.isnan(np.stack([picked.values[name] for name in measure.columns])).any(axis=0)
-    groups = len(np.unique(picked.cells[scored]))
+    groups = resampling.groups(picked.cells[scored])
     value, (low, high) = float(sample[0]), interval(sample[1:])
     return Estimate(
         probe=probe,
@@ -111,6 +117,8 @@ def verdict(value: float, low: float, high: float, neutral: float | None, groups
         return "not applicable"
     if neutral is None:
         return "descriptive"
+    if low == high == neutral:  # nothing was there to measure: no listed word in any top k
+        return "not applicable"
     return "holds for this checkpoint" if low > neutral or high < neutral else "undecided"
 
 

@@ -1,0 +1,203 @@
+"""The command line: short bodies only. Heavy imports happen inside, so that --help is instant."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from trueprobe.types import BadInput, FailedRun, nearest
+
+app = typer.Typer(
+    name="trueprobe",
+    help="What does a language model take for granted, and how far can the answer be trusted?",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+)
+check_app = typer.Typer(help="Run the public contract tests on a probe or a model.", no_args_is_help=True)
+app.add_typer(check_app, name="check")
+
+Setting = Annotated[list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="a setting of the probe; repeatable")]
+Json = Annotated[bool, typer.Option("--json", help="for scripts")]
+Store = Annotated[Path | None, typer.Option(help="the answer store; by default one in your cache folder")]
+
+
+def _example(*lines: str) -> str:
+    return "Examples:\n\n" + "\n\n".join(lines)
+
+
+@app.command("list", epilog=_example("trueprobe list probes --json", "trueprobe list models"))
+def list_(what: Annotated[str, typer.Argument(metavar="[probes|models|studies]")] = "probes", as_json: Json = False) -> None:
+    """What can be run: probes with their settings, models at hand, shipped studies."""
+    from trueprobe import listing
+
+    choices = {"probes": listing.probes, "models": listing.models, "studies": listing.studies}
+    if what not in choices:
+        raise BadInput(f"nothing to list called '{what}'{nearest(what, list(choices))}")
+    rows = choices[what]()
+    print(json.dumps(rows, indent=1, ensure_ascii=False) if as_json else listing.as_text(what, rows))
+
+
+@app.command(epilog=_example("trueprobe items counteracts --count", "trueprobe items counteracts --set occupations=table58 --out items.jsonl"))
+def items(
+    probe: str,
+    settings: Setting = None,
+    count: Annotated[bool, typer.Option("--count", help="only how many, by condition")] = False,
+    out: Annotated[Path | None, typer.Option(help="write all items as JSON lines")] = None,
+) -> None:
+    """What a probe asks, without any model."""
+    from trueprobe import listing, probes
+
+    found = probes.make(probe, _settings(settings)).items()
+    if out is not None:
+        listing.write_items(out, found)
+        print(f"{len(found):,} items written to {out}")
+        return
+    print(listing.count_items(found) if count else listing.show_items(found))
+    print(f"total {len(found)}")
+
+
+@app.command(
+    epilog=_example(
+        "trueprobe run counteracts --model ./my-bert --out runs/mine",
+        "trueprobe run counteracts --model gpt2@main --model model.gguf --limit 400",
+        "trueprobe run counteracts --model 'mybert=ckpt/seed_*' --set occupations=table58",
+        "trueprobe run study.toml",
+    )
+)
+def run(
+    what: Annotated[list[str], typer.Argument(metavar="PROBE… | STUDY", help="probes, or a study: a file or a shipped name")],
+    model: Annotated[list[str] | None, typer.Option("--model", metavar="SPEC", help="a folder, a .gguf file, a hub id[@revision], or name=glob for a family; repeatable")] = None,
+    out: Annotated[Path | None, typer.Option(help="the run folder; run again into it to go on")] = None,
+    limit: Annotated[int | None, typer.Option(min=1, help="this many items, spread evenly over the conditions")] = None,
+    settings: Setting = None,
+    device: Annotated[str, typer.Option(help="auto, cpu, cuda, cuda:1 …")] = "auto",
+    dtype: Annotated[str, typer.Option(help="float32, bfloat16 or float16")] = "float32",
+    batch_tokens: Annotated[str, typer.Option(help="tokens computed at once, or auto")] = "auto",
+    store: Store = None,
+    allow_pickle: Annotated[bool, typer.Option("--allow-pickle", help="read pickled weights; a pickle can run code")] = False,
+    as_json: Json = False,
+) -> None:
+    """Ask models, keep their answers, count, and write a run folder."""
+    from trueprobe import study as studies
+    from trueprobe import summary
+    from trueprobe.engine.progress import on_terminal
+
+    options = {"device": device, "dtype": dtype, "batch_tokens": _tokens(batch_tokens), "allow_pickle": allow_pickle}
+    asked = _study(studies, what, model or [], limit, _settings(settings), options)
+    done = studies.run(asked, out=out, store=store, progress=on_terminal())
+    if as_json:
+        print(json.dumps({"folder": str(done.folder), "complete": done.complete, "estimates": len(done.estimates)}))
+    else:
+        summary.show(done)
+
+
+@app.command(epilog=_example("trueprobe verbalizer runs/mine --top 30 --out more.toml", "trueprobe run counteracts --set verbalizer=more.toml --model ./my-bert"))
+def verbalizer(
+    folder: Annotated[Path, typer.Argument(metavar="DIR")],
+    top: Annotated[int, typer.Option(min=1, help="how many words")] = 30,
+    threshold: Annotated[float, typer.Option(min=0.5, max=1, help="leaning from which --out takes a word")] = 0.8,
+    out: Annotated[Path | None, typer.Option(help="write clearly leaning words as a TOML list to edit and use")] = None,
+    store: Store = None,
+    as_json: Json = False,
+) -> None:
+    """Words the models of a run said that the word list does not know, with the leaning the models give them."""
+    from trueprobe import summary
+    from trueprobe import verbalizer as words
+    from trueprobe.engine.progress import on_terminal
+    from trueprobe.store import load_run
+
+    done = load_run(folder)
+    table = words.candidates(done, top, store, on_terminal())
+    print(table.to_json(orient="records", indent=1) if as_json else summary.words_text(table))
+    if out is not None and not table.empty:
+        out.write_text(words.to_toml(table, *words.groups_of(done), threshold), encoding="utf-8")
+        print(f"written to {out}: read it, then use it with --set verbalizer={out}")
+
+
+@check_app.command("probe", epilog=_example("trueprobe check probe counteracts"))
+def check_probe(name: str, settings: Setting = None) -> None:
+    """A probe's contract: ids, columns, sign, the same items each time."""
+    from trueprobe.contracts import check_probe as contract
+
+    _report(contract(name, _settings(settings)))
+
+
+@check_app.command("model", epilog=_example("trueprobe check model ./my-bert"))
+def check_model(
+    spec: str,
+    device: Annotated[str, typer.Option(help="auto, cpu, cuda …")] = "auto",
+    dtype: Annotated[str, typer.Option(help="float32, bfloat16 or float16")] = "float32",
+    allow_pickle: Annotated[bool, typer.Option("--allow-pickle")] = False,
+) -> None:
+    """A model's contract: batches, order, repetition, special tokens."""
+    from trueprobe.contracts import check_model as contract
+    from trueprobe.models import Options, open_model
+
+    _report(contract(open_model(spec, Options(device, dtype, allow_pickle))))
+
+
+def _report(checks: Any) -> None:
+    failed = 0
+    for check in checks:
+        failed += not check.passed
+        print(f"{'ok  ' if check.passed else 'FAIL'} {check.name}" + (f" ({check.detail})" if check.detail else ""))
+    if failed:
+        raise typer.Exit(1)
+
+
+def _study(studies: Any, what: list[str], models: list[str], limit: int | None, given: dict, options: dict) -> Any:
+    from trueprobe import probes
+
+    named = [name for name in what if name in probes.names()]
+    if len(named) == len(what):
+        entries = tuple(studies.ProbeRun(name=name, settings=given) for name in what)
+        return studies.Study(probes=entries, models=tuple(models), limit=limit, **options)
+    if len(what) > 1:
+        wrong = next(name for name in what if name not in named)
+        raise BadInput(f"no probe named '{wrong}'{nearest(wrong, probes.names())}")
+    if given:
+        raise BadInput("--set belongs to a probe; a study has its settings in its file")
+    study = studies.read_study(what[0])
+    changes: dict[str, Any] = {"models": tuple(models)} if models else {}
+    if limit is not None:
+        changes["limit"] = limit
+    changes |= {key: value for key, value in options.items() if value not in ("auto", "float32", None, False)}
+    return study.model_copy(update=changes)
+
+
+def _settings(pairs: list[str] | None) -> dict[str, str]:
+    found = {}
+    for pair in pairs or []:
+        key, equals, value = pair.partition("=")
+        if not equals:
+            raise BadInput(f"--set takes KEY=VALUE, not '{pair}'")
+        found[key.strip()] = value.strip()
+    return found
+
+
+def _tokens(text: str) -> int | None:
+    if text == "auto":
+        return None
+    if not text.isdigit() or int(text) < 1:
+        raise BadInput(f"--batch-tokens is auto or a number of tokens, not '{text}'")
+    return int(text)
+
+
+def main() -> None:
+    try:
+        app()
+    except BadInput as error:
+        print(f"trueprobe: {error}", file=sys.stderr)
+        sys.exit(2)
+    except FailedRun as error:
+        print(f"trueprobe: {error}", file=sys.stderr)
+        sys.exit(1)
+    except KeyboardInterrupt:
+        print("trueprobe: stopped; answers so far are kept, the same command goes on", file=sys.stderr)
+        sys.exit(130)

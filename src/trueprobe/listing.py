@@ -1,0 +1,109 @@
+"""What `list` and `items` print."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from trueprobe import probes as all_probes
+from trueprobe.types import FailedRun, Item
+
+
+def probes() -> list[dict[str, Any]]:
+    found = []
+    for name in all_probes.names():
+        probe = all_probes.find(name)
+        settings = {
+            key: {"default": field.default, "type": _type(field.annotation), "what": field.description or ""}
+            for key, field in probe.Settings.model_fields.items()
+        }
+        found.append({"name": name, "question": probe.question, "paper": probe.paper, "settings": settings})
+    return found
+
+
+def _type(annotation: Any) -> str:
+    return str(annotation).replace("typing.", "").replace("<class '", "").replace("'>", "")
+
+
+def models() -> list[dict[str, Any]]:
+    """Models the hub's cache on this machine holds; any folder or .gguf file can be named besides."""
+    from huggingface_hub import scan_cache_dir
+    from huggingface_hub.errors import CacheNotFound
+
+    try:
+        repos = [repo for repo in scan_cache_dir().repos if repo.repo_type == "model"]
+    except CacheNotFound:
+        repos = []
+    rows = []
+    for repo in sorted(repos, key=lambda repo: repo.repo_id):
+        revisions = sorted(revision.commit_hash[:12] for revision in repo.revisions)
+        rows.append({"model": repo.repo_id, "revisions": revisions, "size_mb": round(repo.size_on_disk / 1e6, 1)})
+    return rows
+
+
+def studies() -> list[dict[str, Any]]:
+    from trueprobe import study
+
+    found = []
+    for name in study.shipped():
+        read = study.read_study(name)
+        found.append({"name": name, "title": read.title, "probes": [probe.label for probe in read.probes], "models": list(read.models)})
+    return found
+
+
+def as_text(what: str, rows: list[dict[str, Any]]) -> str:
+    if what == "probes":
+        return "\n\n".join(_probe_text(row) for row in rows)
+    if what == "studies":
+        return "\n".join(f"{row['name']}: {row['title']}" for row in rows)
+    lines = [f"{row['model']}  ({row['size_mb']:,} MB; {', '.join(row['revisions'])})" for row in rows]
+    return "\n".join(
+        [
+            *(lines or ["no model in the hub's cache on this machine"]),
+            "",
+            "Any of these is a SPEC too: a folder with a transformers checkpoint, a .gguf file,",
+            "a hub id with optional @revision, or name=glob for a family of checkpoints.",
+        ]
+    )
+
+
+def _probe_text(row: dict[str, Any]) -> str:
+    lines = [f"{row['name']}: {row['question']}", f"  {row['paper']}", "  settings (--set key=value):"]
+    lines += [f"    {key}={told['default']}  {told['what']}" for key, told in row["settings"].items()]
+    return "\n".join(lines)
+
+
+def count_items(found: Sequence[Item]) -> str:
+    """How many items each combination of conditions has."""
+    counts = Counter(tuple(item.conditions.items()) for item in found)
+    rows = [[str(value) for _, value in key] + [f"{count:,}"] for key, count in counts.items()]
+    titles = [*(name for name, _ in next(iter(counts), ())), "items"]
+    widths = [max(len(row[i]) for row in [titles, *rows]) for i in range(len(titles))]
+    return "\n".join("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in [titles, *rows])
+
+
+def show_items(found: Sequence[Item]) -> str:
+    """One example for each combination of conditions."""
+    first: dict[tuple, Item] = {}
+    for item in found:
+        first.setdefault(tuple(item.conditions.values()), item)
+    return "\n".join(f"{item.id}\n  {item.text}" for item in first.values())
+
+
+def write_items(out: Path, found: Sequence[Item]) -> None:
+    lines = (
+        json.dumps({"id": item.id, "text": item.text, "conditions": dict(item.conditions), "groups": list(item.groups)}, ensure_ascii=False)
+        for item in found
+    )
+    partial = out.with_name(out.name + ".part")
+    try:
+        out.parent.mkdir(parents=True, exist_ok=True)
+        partial.write_text("\n".join(lines) + "\n", encoding="utf-8")
+        os.replace(partial, out)
+    except OSError as error:
+        partial.unlink(missing_ok=True)
+        raise FailedRun(f"cannot write {out}: {error.strerror or error}") from error

@@ -1,0 +1,141 @@
+"""The run folder: everything a run found, as plain tables, written whole or not at all.
+
+`manifest.json` says what was asked of whom; `timing.json` alone depends on the clock and on what was kept before.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from trueprobe.types import BadInput, FailedRun
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+FORMAT = 1
+
+
+@dataclass(frozen=True)
+class Run:
+    """A finished (or interrupted) run, read from its folder."""
+
+    folder: Path
+
+    @cached_property
+    def manifest(self) -> dict[str, Any]:
+        return json.loads((self.folder / "manifest.json").read_text(encoding="utf-8"))
+
+    @property
+    def complete(self) -> bool:
+        return bool(self.manifest["complete"])
+
+    @property
+    def probes(self) -> list[str]:
+        return [probe["label"] for probe in self.manifest["study"]["probes"]]
+
+    def items(self, probe: str) -> pd.DataFrame:
+        return self._table(f"items/{probe}.parquet")
+
+    def observations(self, probe: str) -> pd.DataFrame:
+        """All models' observations of a probe, one below the other."""
+        import pandas as pd
+
+        files = sorted((self.folder / "observations" / probe).glob("*.parquet"))
+        if not files:
+            raise BadInput(f"{self.folder} holds no observations of '{probe}'; it has: {', '.join(self.probes)}")
+        return pd.concat([pd.read_parquet(file) for file in files], ignore_index=True)
+
+    @cached_property
+    def estimates(self) -> pd.DataFrame:
+        return self._table("estimates.parquet")
+
+    @cached_property
+    def claims(self) -> pd.DataFrame:
+        return self._table("claims.parquet")
+
+    def _table(self, name: str) -> pd.DataFrame:
+        import pandas as pd
+
+        if not (self.folder / name).exists():
+            raise BadInput(f"{self.folder} has no {name}; the run was interrupted: run it again into the same folder")
+        return pd.read_parquet(self.folder / name)
+
+
+def load_run(folder: str | Path) -> Run:
+    path = Path(folder)
+    if not (path / "manifest.json").is_file():
+        raise BadInput(f"{folder} is no run folder: it has no manifest.json")
+    run = Run(path)
+    try:
+        if run.manifest["format"] > FORMAT:
+            raise BadInput(f"{folder} was written by a newer trueprobe (format {run.manifest['format']})")
+    except (json.JSONDecodeError, KeyError) as error:
+        raise BadInput(f"{folder}/manifest.json is damaged ({error})") from error
+    return run
+
+
+class RunFolder:
+    """Writes a run folder. One process at a time; a folder that holds another study is never touched."""
+
+    def __init__(self, folder: Path, study: dict[str, Any]) -> None:
+        self.folder = folder
+        if folder.exists() and not folder.is_dir():
+            raise BadInput(f"{folder} is a file; name a folder")
+        if (folder / "manifest.json").exists():
+            held = load_run(folder).manifest["study"]
+            if held != study:
+                changed = [key for key in study if held.get(key) != study[key]]
+                raise BadInput(f"{folder} holds another run (other {', '.join(changed)}); name another --out")
+        elif folder.exists() and any(folder.iterdir()) and not (folder / ".lock").exists():
+            raise BadInput(f"{folder} is not empty and no run folder; name another --out")
+
+    @contextmanager
+    def writing(self) -> Iterator[None]:
+        import fcntl
+
+        with _told(self.folder):
+            self.folder.mkdir(parents=True, exist_ok=True)
+            lock = (self.folder / ".lock").open("w")
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            raise BadInput(f"another run is writing {self.folder}; wait for it or name another --out") from error
+        with lock:
+            yield
+            (self.folder / ".lock").unlink(missing_ok=True)
+
+    def json(self, name: str, content: Any) -> None:
+        text = json.dumps(content, indent=1, ensure_ascii=False, sort_keys=True, default=str)
+        self._write(name, lambda path: path.write_text(text + "\n", encoding="utf-8"))
+
+    def table(self, name: str, frame: pd.DataFrame) -> None:
+        self._write(name, lambda path: frame.to_parquet(path, index=False))
+
+    def csv(self, name: str, frame: pd.DataFrame) -> None:
+        self._write(name, lambda path: frame.to_csv(path, index=False))
+
+    def _write(self, name: str, write: Any) -> None:
+        path = self.folder / name
+        partial = path.with_name(path.name + ".part")
+        with _told(path):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            try:
+                write(partial)
+                os.replace(partial, path)
+            finally:
+                partial.unlink(missing_ok=True)
+
+
+@contextmanager
+def _told(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise FailedRun(f"cannot write {path}: {error.strerror or error}; what is kept stays kept") from error

@@ -1,0 +1,278 @@
+"""A study: which probes, which models, which settings; runs it, and goes on where an interrupted run stopped."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import platform
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from trueprobe import __version__, material, probes
+from trueprobe.store import FORMAT, Run, RunFolder, load_run
+from trueprobe.types import BadInput, Card, Item, Observation, WhyNot, nearest
+
+STUDIES = Path(__file__).parent / "studies"
+
+
+class ProbeRun(BaseModel):
+    """A probe with its settings; `label` tells two runs of one probe apart."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+    name: str
+    label: str = Field(default="", pattern=r"^[A-Za-z0-9_.-]*$")
+    settings: dict[str, Any] = {}
+
+    def model_post_init(self, context: Any) -> None:
+        if not self.label:
+            object.__setattr__(self, "label", self.name)
+
+
+class Study(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+    title: str = ""
+    probes: tuple[ProbeRun, ...] = Field(min_length=1)
+    models: tuple[str, ...] = ()
+    limit: int | None = Field(default=None, ge=1)
+    device: str = "auto"
+    dtype: str = "float32"
+    batch_tokens: int | None = Field(default=None, ge=1)
+    allow_pickle: bool = False
+
+
+def shipped() -> list[str]:
+    return sorted(path.stem for path in STUDIES.glob("*.toml"))
+
+
+def read_study(named: str) -> Study:
+    """A TOML file, or a shipped study by its name."""
+    path = STUDIES / f"{named}.toml" if named in shipped() else Path(named).expanduser()
+    if not path.is_file():
+        known = [*probes.names(), *shipped()]
+        raise BadInput(f"no probe or study named '{named}'{nearest(named, known)}")
+    return material.parse(path, Study)
+
+
+def run(
+    what: str | Sequence[str] | Study,
+    models: Sequence[str] = (),
+    out: str | Path | None = None,
+    *,
+    settings: Mapping[str, Any] | None = None,
+    limit: int | None = None,
+    device: str = "auto",
+    dtype: str = "float32",
+    batch_tokens: int | None = None,
+    allow_pickle: bool = False,
+    store: str | Path | None = None,
+    progress: Any = None,
+) -> Run:
+    """Run probes on models and give the run folder: `run("counteracts", models=["path-or-id"])`."""
+    study = what
+    if not isinstance(study, Study):
+        named = [what] if isinstance(what, str) else list(what)  # type: ignore[arg-type]
+        study = Study(
+            probes=tuple(ProbeRun(name=name, settings=dict(settings or {})) for name in named),
+            models=tuple(models),
+            limit=limit,
+            device=device,
+            dtype=dtype,
+            batch_tokens=batch_tokens,
+            allow_pickle=allow_pickle,
+        )
+    return _Runner(study, out, store, progress).run()
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """One probe with its items, ready for any model."""
+
+    label: str
+    probe: probes.Probe
+    items: list[Item]
+
+
+class _Runner:
+    def __init__(self, study: Study, out: str | Path | None, store: str | Path | None, progress: Any) -> None:
+        from trueprobe.engine import AnswerStore, library_versions
+        from trueprobe.models import Options, find, preflight
+
+        if not study.models:
+            raise BadInput("no model given: --model FOLDER, --model file.gguf or --model HUB_ID[@REVISION]")
+        labels = [probe.label for probe in study.probes]
+        if len(set(labels)) < len(labels):
+            raise BadInput(f"two probes are labelled '{max(labels, key=labels.count)}'; give each its own label")
+        self.study, self.progress = study, progress
+        self.asked = []
+        for entry in study.probes:
+            probe = probes.make(entry.name, entry.settings)
+            self.asked.append(_Asked(entry.label, probe, probes.spread(probe.items(), study.limit)))
+        self.options = Options(study.device, study.dtype, study.allow_pickle)
+        self.sources = find(study.models, self.options)
+        for source in self.sources:
+            preflight(source, self.options)
+        self.described = self._describe()
+        self.folder = RunFolder(Path(out) if out else Path("runs") / self._default_name(), self.described)
+        self.store = AnswerStore(store, library_versions())
+
+    def _describe(self) -> dict[str, Any]:
+        """What makes this run this run: settings with their defaults filled in, models as they were named."""
+        return {
+            "title": self.study.title,
+            "probes": [
+                {"label": a.label, "name": a.probe.name, "settings": a.probe.settings.model_dump(mode="json")}
+                for a in self.asked
+            ],
+            "models": list(self.study.models),
+            "limit": self.study.limit,
+            "dtype": self.study.dtype,
+            "allow_pickle": self.study.allow_pickle,
+        }
+
+    def _default_name(self) -> str:
+        digest = hashlib.sha256(json.dumps(self.described, sort_keys=True).encode()).hexdigest()
+        return f"{'-'.join(a.label for a in self.asked)}-{digest[:8]}"
+
+    def run(self) -> Run:
+        with self.folder.writing():
+            began = time.time()
+            manifest: dict[str, Any] = {"format": FORMAT, "complete": False, "study": self.described}
+            self.folder.json("manifest.json", manifest)
+            for asked in self.asked:
+                self.folder.table(f"items/{asked.label}.parquet", _items_frame(asked))
+            self.folder.json("probes.json", {a.label: _told(a) for a in self.asked})
+            rows: list[Any] = []
+            claimed: list[dict[str, Any]] = []
+            timing: dict[str, Any] = {}
+            manifest |= {"versions": _versions(), "cards": [], "counts": {}}
+            for source in self.sources:
+                card, counts, found, held = self._one_model(source)
+                manifest["cards"].append(_card(card))
+                manifest["counts"][card.name], timing[card.name] = counts
+                rows += found
+                claimed += held
+            self._estimates(rows, claimed)
+            self.folder.json("timing.json", {"began": began, "seconds": time.time() - began, "models": timing})
+            self.folder.json("manifest.json", {**manifest, "complete": True})
+        self.store.close()
+        return load_run(self.folder.folder)
+
+    def _one_model(self, source: Any) -> tuple[Card, tuple[dict, dict], list[Any], list[dict[str, Any]]]:
+        from trueprobe import reliability
+        from trueprobe.engine import Engine
+        from trueprobe.models import open_source
+
+        model = open_source(source, self.options)
+        engine = Engine(model, self.store, self.progress, self.study.batch_tokens)
+        plans = [[asked.probe.ask(item, model.card) for item in asked.items] for asked in self.asked]
+        requests = [r for plan in plans for ask in plan if not isinstance(ask, WhyNot) for r in ask]
+        answers = iter(engine.answer(requests))
+        found, held = [], []
+        for asked, plan in zip(self.asked, plans, strict=True):
+            seen = [o for item, ask in zip(asked.items, plan, strict=True) for o in _observe(asked, item, ask, model.card, answers)]
+            frame = _observations_frame(asked, seen, model.card)
+            self.folder.table(f"observations/{asked.label}/{model.card.name}.parquet", frame)
+            groups = frame[[f"group_{factor}" for factor in asked.probe.factors]]
+            dice = asked.probe.settings.resample_seed
+            resampling = reliability.Resampling.of(groups.set_axis(asked.probe.factors, axis=1), resample_seed=dice)
+            found += reliability.estimates(asked.label, model.card.name, frame, asked.probe.measures(), resampling)
+            rows = reliability.claims(model.card.name, model.card.kind, frame, asked.probe.claims(), resampling)
+            held += [{"probe": asked.label, **row} for row in rows]
+        return model.card, (engine.counts.planned, engine.counts.happened), found, held
+
+    def _estimates(self, rows: list[Any], claimed: list[dict[str, Any]]) -> None:
+        import pandas as pd
+
+        flat = []
+        for row in rows:
+            fields = asdict(row)
+            conditions = {key: str(value) for key, value in fields.pop("conditions").items()}
+            flat.append({"probe": fields.pop("probe"), "model": fields.pop("model"), "measure": fields.pop("measure"), **conditions, **fields})
+        frame = pd.DataFrame(flat)
+        self.folder.table("estimates.parquet", frame)
+        self.folder.csv("estimates.csv", frame)
+        claims = pd.DataFrame(claimed)
+        self.folder.table("claims.parquet", claims)
+        self.folder.csv("claims.csv", claims)
+
+
+def _observe(asked: _Asked, item: Item, ask: Any, card: Card, answers: Any) -> Sequence[Observation]:
+    if isinstance(ask, WhyNot):
+        return [Observation(item.id, why_not=ask)]
+    mine = [next(answers) for _ in ask]
+    missing = next((answer for answer in mine if isinstance(answer, WhyNot)), None)
+    if missing is not None:
+        return [Observation(item.id, why_not=missing)]
+    return asked.probe.observe(item, card, mine)
+
+
+def _items_frame(asked: _Asked) -> Any:
+    import pandas as pd
+
+    return pd.DataFrame([{"item": i.id, "text": i.text, **i.conditions, **_groups(asked, i)} for i in asked.items])
+
+
+def _groups(asked: _Asked, item: Item) -> dict[str, str]:
+    return {f"group_{name}": group for name, group in zip(asked.probe.factors, item.groups, strict=True)}
+
+
+def _observations_frame(asked: _Asked, seen: Sequence[Observation], card: Card) -> Any:
+    """One row per observation; columns in the documented order, absent values as nulls."""
+    import pandas as pd
+
+    items = {item.id: item for item in asked.items}
+    rows = []
+    for observation in seen:
+        item = items[observation.item]
+        why = observation.why_not
+        rows.append(
+            {
+                "item": item.id,
+                "part": observation.part,
+                "model": card.name,
+                **card.labels,
+                **item.conditions,
+                **_groups(asked, item),
+                "why_not": why.code if why else "",
+                "why_not_detail": why.detail if why else "",
+                **observation.values,
+            }
+        )
+    frame = pd.DataFrame(rows)
+    documented = list(asked.probe.columns())
+    first = [name for name in frame.columns if name not in documented]
+    return frame.reindex(columns=first + documented)
+
+
+def _told(asked: _Asked) -> dict[str, Any]:
+    """What a report needs to know of a probe."""
+    probe = asked.probe
+    return {
+        "name": probe.name,
+        "question": probe.question,
+        "does_not_show": probe.does_not_show,
+        "paper": probe.paper,
+        "settings": probe.settings.model_dump(mode="json"),
+        "factors": list(probe.factors),
+        "columns": dict(probe.columns()),
+        "facts": dict(probe.facts()),
+        "items": len(asked.items),
+        "example": asked.items[0].text if asked.items else "",
+        "summary": asdict(probe.summary),
+    }
+
+
+def _card(card: Card) -> dict[str, Any]:
+    return {**asdict(card), "heads": sorted(card.heads)}
+
+
+def _versions() -> dict[str, str]:
+    from importlib.metadata import version
+
+    names = ("torch", "transformers", "tokenizers", "numpy", "pandas", "pyarrow")
+    return {"trueprobe": __version__, "python": platform.python_version(), **{name: version(name) for name in names}}

@@ -1,0 +1,101 @@
+"""What `run` prints at its end: who was asked, one table per model, and what of the papers' claims holds."""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import Any
+
+import pandas as pd
+from rich import box
+from rich.console import Console
+from rich.table import Table
+
+from trueprobe.store import Run
+
+_MOST_TABLES = 3
+
+
+def show(run: Run, console: Console | None = None) -> None:
+    console = console or Console(highlight=False)
+    told = json.loads((run.folder / "probes.json").read_text(encoding="utf-8"))
+    models = list(dict.fromkeys(run.estimates["model"]))
+    for label, probe in told.items():
+        console.print(f"[bold]{label}[/]  {probe['question']}")
+        for model in models[:_MOST_TABLES]:
+            console.print(_table(run, label, probe, model))
+        if len(models) > _MOST_TABLES:
+            console.print(f"… and {len(models) - _MOST_TABLES} more models, see estimates.csv")
+        for line in _claims(run, label):
+            console.print(line)
+    for line in _unscored(run):
+        console.print(line)
+    console.print(f"run folder: {run.folder}", soft_wrap=True)
+
+
+def _table(run: Run, label: str, probe: dict[str, Any], model: str) -> Table:
+    summary = probe["summary"]
+    rows = run.estimates[(run.estimates["probe"] == label) & (run.estimates["model"] == model)]
+    for key, value in summary["where"].items():
+        rows = rows[rows[key] == value]
+    table = Table(box=box.SIMPLE, pad_edge=False, title=f"{model}, top {summary['where'].get('k', '')}", title_justify="left")
+    table.add_column(summary["rows"])
+    for title in summary["titles"]:
+        table.add_column(title, justify="right")
+    for name in dict.fromkeys(rows[summary["rows"]]):
+        here = rows[rows[summary["rows"]] == name].set_index("measure")
+        table.add_row(name, *(_cell(here, measure) for measure in summary["measures"]))
+    return table
+
+
+def _cell(rows: pd.DataFrame, measure: str) -> str:
+    if measure not in rows.index or math.isnan(float(rows.loc[measure, "value"])):
+        return "–"
+    row = rows.loc[measure]
+    if row["unit"] == "share":
+        return f"{100 * row['value']:.0f} %"
+    star = "*" if row["verdict"].startswith("holds") else ""
+    if not math.isnan(row["neutral"]):
+        return f"{100 * row['value']:+.1f} [{100 * row['low']:+.1f}, {100 * row['high']:+.1f}]{star}"
+    return f"{100 * row['value']:.1f}"
+
+
+def _claims(run: Run, label: str) -> list[str]:
+    claims = run.claims
+    if claims.empty:
+        return []
+    claims = claims[claims["probe"] == label]
+    deepest = claims[claims["k"] == claims["k"].max()] if "k" in claims else claims
+    lines = ["probabilities in percent; * the 95 % interval excludes zero; – nothing to count"]
+    for verdict, group in deepest.groupby("verdict", sort=True):
+        names = [f"{claim} ({', '.join(models)})" for claim, models in group.groupby("claim", sort=False)["model"]]
+        lines.append(f"[bold]{verdict}[/]: {'; '.join(names)}")
+    return lines
+
+
+def _unscored(run: Run) -> list[str]:
+    lines = []
+    for label in run.probes:
+        seen = run.observations(label)
+        missing = seen[seen["why_not"] != ""]
+        scored = len(seen) - len(missing)
+        reasons = ", ".join(f"{count:,} {code}" for code, count in missing["why_not"].value_counts().items())
+        lines.append(f"{label}: {scored:,} of {len(seen):,} scored" + (f" ({reasons})" if reasons else ""))
+    return lines
+
+
+def words_text(table: pd.DataFrame) -> str:
+    if table.empty:
+        return "every token of every top ten is in the word list"
+    shown = table.assign(mass=[_percent(m) for m in table["mass"]], prompts=[_count(n) for n in table["prompts"]])
+    for column in (name for name in table.columns if name.startswith("leans_")):
+        shown[column] = [_percent(v) for v in table[column]]
+    return shown.to_string(index=False)
+
+
+def _percent(value: float) -> str:
+    return "" if math.isnan(value) else f"{100 * value:.1f} %"
+
+
+def _count(value: float) -> str:
+    return "" if math.isnan(value) else f"{value:,.0f}"
