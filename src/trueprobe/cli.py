@@ -22,7 +22,9 @@ app = typer.Typer(
 check_app = typer.Typer(help="Run the public contract tests on a probe or a model.", no_args_is_help=True)
 app.add_typer(check_app, name="check")
 
-Setting = Annotated[list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="a setting of the probe; repeatable")]
+Setting = Annotated[
+    list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="a setting of the probe; repeatable")
+]
 Json = Annotated[bool, typer.Option("--json", help="for scripts")]
 Store = Annotated[Path | None, typer.Option(help="the answer store; by default one in your cache folder")]
 
@@ -32,7 +34,9 @@ def _example(*lines: str) -> str:
 
 
 @app.command("list", epilog=_example("trueprobe list probes --json", "trueprobe list models"))
-def list_(what: Annotated[str, typer.Argument(metavar="[probes|models|studies]")] = "probes", as_json: Json = False) -> None:
+def list_(
+    what: Annotated[str, typer.Argument(metavar="[probes|models|studies]")] = "probes", as_json: Json = False
+) -> None:
     """What can be run: probes with their settings, models at hand, shipped studies."""
     from trueprobe import listing
 
@@ -43,7 +47,11 @@ def list_(what: Annotated[str, typer.Argument(metavar="[probes|models|studies]")
     print(json.dumps(rows, indent=1, ensure_ascii=False) if as_json else listing.as_text(what, rows))
 
 
-@app.command(epilog=_example("trueprobe items counteracts --count", "trueprobe items counteracts --set occupations=table58 --out items.jsonl"))
+@app.command(
+    epilog=_example(
+        "trueprobe items counteracts --count", "trueprobe items counteracts --set occupations=table58 --out items.jsonl"
+    )
+)
 def items(
     probe: str,
     settings: Setting = None,
@@ -71,8 +79,17 @@ def items(
     )
 )
 def run(
-    what: Annotated[list[str], typer.Argument(metavar="PROBE… | STUDY", help="probes, or a study: a file or a shipped name")],
-    model: Annotated[list[str] | None, typer.Option("--model", metavar="SPEC", help="a folder, a .gguf file, a hub id[@revision], or name=glob for a family; repeatable")] = None,
+    what: Annotated[
+        list[str], typer.Argument(metavar="PROBE… | STUDY", help="probes, or a study: a file or a shipped name")
+    ],
+    model: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--model",
+            metavar="SPEC",
+            help="a folder, a .gguf file, a hub id[@revision], or name=glob for a family; repeatable",
+        ),
+    ] = None,
     out: Annotated[Path | None, typer.Option(help="the run folder; run again into it to go on")] = None,
     limit: Annotated[int | None, typer.Option(min=1, help="this many items, spread evenly over the conditions")] = None,
     settings: Setting = None,
@@ -80,7 +97,9 @@ def run(
     dtype: Annotated[str, typer.Option(help="float32, bfloat16 or float16")] = "float32",
     batch_tokens: Annotated[str, typer.Option(help="tokens computed at once, or auto")] = "auto",
     store: Store = None,
-    allow_pickle: Annotated[bool, typer.Option("--allow-pickle", help="read pickled weights; a pickle can run code")] = False,
+    allow_pickle: Annotated[
+        bool, typer.Option("--allow-pickle", help="read pickled weights; a pickle can run code")
+    ] = False,
     as_json: Json = False,
 ) -> None:
     """Ask models, keep their answers, count, and write a run folder."""
@@ -97,7 +116,12 @@ def run(
         summary.show(done)
 
 
-@app.command(epilog=_example("trueprobe verbalizer runs/mine --top 30 --out more.toml", "trueprobe run counteracts --set verbalizer=more.toml --model ./my-bert"))
+@app.command(
+    epilog=_example(
+        "trueprobe verbalizer runs/mine --top 30 --out more.toml",
+        "trueprobe run counteracts --set verbalizer=more.toml --model ./my-bert",
+    )
+)
 def verbalizer(
     folder: Annotated[Path, typer.Argument(metavar="DIR")],
     top: Annotated[int, typer.Option(min=1, help="how many words")] = 30,

@@ -13,7 +13,7 @@ import pandas as pd
 
 from trueprobe.engine import AnswerStore, Engine
 from trueprobe.probes import Probe, make, spread
-from trueprobe.reliability import Resampling, estimates
+from trueprobe.reliability import Resampling, claims, estimates
 from trueprobe.types import (
     Answer,
     Card,
@@ -137,7 +137,13 @@ def _specials_are_text(model: Any) -> Check:
         return Check("special tokens in a text stay text", False, reads.detail)
     row = reads[0].row.ids
     own = model.text.pieces(text).ids
-    hidden = {i for i in own if i in tokenizer.all_special_ids and i != tokenizer.unk_token_id and len(tokenizer.convert_ids_to_tokens(i)) > 1}
+    hidden = {
+        i
+        for i in own
+        if i in tokenizer.all_special_ids
+        and i != tokenizer.unk_token_id
+        and len(tokenizer.convert_ids_to_tokens(i)) > 1
+    }
     return Check("special tokens in a text stay text", not hidden and len(row) > 0, f"{len(own)} pieces")
 
 
@@ -160,6 +166,7 @@ def check_probe(name: str, settings: Mapping[str, Any] | None = None) -> Iterato
         frames = {s: planted_frame(probe, some, card, s) for s in (-2.0, 0.0, 2.0)}
         undocumented = sorted(set(frames[2.0].columns) - set(probe.columns()) - _structure(probe, some))
         yield Check(f"documented columns, {kind}", not undocumented, ", ".join(undocumented[:3]))
+        yield _countable(probe, frames[2.0], kind)
         down, none, up = (headline_value(probe, frames[s]) for s in (-2.0, 0.0, 2.0))
         neutral = probe.headline.neutral or 0.0
         detail = f"{down:.3f} < {none:.3f} < {up:.3f}, neutral {neutral:g}"
@@ -167,8 +174,20 @@ def check_probe(name: str, settings: Mapping[str, Any] | None = None) -> Iterato
         yield Check(f"opposite effects lie on opposite sides, {kind}", down < neutral < up, detail)
 
 
+def _countable(probe: Probe, frame: pd.DataFrame, kind: str) -> Check:
+    """Every declared measure and claim can be computed from the documented columns."""
+    resampling = Resampling.of(frame[[f"group_{name}" for name in probe.factors]], resamples=20)
+    found = estimates(probe.name, "planted", frame, probe.measures(), resampling)
+    held = claims("planted", kind, frame, probe.claims(), resampling)
+    unknown = [e.measure for e in found if e.n_items == 0]
+    detail = f"{len(found):,} measures, {len(held)} claims" + (f"; nothing scored for {unknown[0]}" if unknown else "")
+    return Check(f"declared measures and claims can be counted, {kind}", bool(found), detail)
+
+
 def stand_in(kind: Any) -> Card:
-    return Card("stand-in", "stand-in", {}, kind, "none", frozenset({"lm"}), 512, 100, "[CLS]", "none", "float32", "0", "0")
+    return Card(
+        "stand-in", "stand-in", {}, kind, "none", frozenset({"lm"}), 512, 100, "[CLS]", "none", "float32", "0", "0"
+    )
 
 
 def planted_frame(probe: Probe, items: Sequence[Item], card: Card, strength: float) -> pd.DataFrame:

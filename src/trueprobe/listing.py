@@ -51,7 +51,14 @@ def studies() -> list[dict[str, Any]]:
     found = []
     for name in study.shipped():
         read = study.read_study(name)
-        found.append({"name": name, "title": read.title, "probes": [probe.label for probe in read.probes], "models": list(read.models)})
+        found.append(
+            {
+                "name": name,
+                "title": read.title,
+                "probes": [probe.label for probe in read.probes],
+                "models": list(read.models),
+            }
+        )
     return found
 
 
@@ -83,7 +90,10 @@ def count_items(found: Sequence[Item]) -> str:
     rows = [[str(value) for _, value in key] + [f"{count:,}"] for key, count in counts.items()]
     titles = [*(name for name, _ in next(iter(counts), ())), "items"]
     widths = [max(len(row[i]) for row in [titles, *rows]) for i in range(len(titles))]
-    return "\n".join("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in [titles, *rows])
+    return "\n".join(
+        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+        for row in [titles, *rows]
+    )
 
 
 def show_items(found: Sequence[Item]) -> str:
@@ -96,7 +106,10 @@ def show_items(found: Sequence[Item]) -> str:
 
 def write_items(out: Path, found: Sequence[Item]) -> None:
     lines = (
-        json.dumps({"id": item.id, "text": item.text, "conditions": dict(item.conditions), "groups": list(item.groups)}, ensure_ascii=False)
+        json.dumps(
+            {"id": item.id, "text": item.text, "conditions": dict(item.conditions), "groups": list(item.groups)},
+            ensure_ascii=False,
+        )
         for item in found
     )
     partial = out.with_name(out.name + ".part")

@@ -73,9 +73,10 @@ def run(
     progress: Any = None,
 ) -> Run:
     """Run probes on models and give the run folder: `run("counteracts", models=["path-or-id"])`."""
-    study = what
-    if not isinstance(study, Study):
-        named = [what] if isinstance(what, str) else list(what)  # type: ignore[arg-type]
+    if isinstance(what, Study):
+        study = what
+    else:
+        named = [what] if isinstance(what, str) else what
         study = Study(
             probes=tuple(ProbeRun(name=name, settings=dict(settings or {})) for name in named),
             models=tuple(models),
@@ -174,7 +175,11 @@ class _Runner:
         answers = iter(engine.answer(requests))
         found, held = [], []
         for asked, plan in zip(self.asked, plans, strict=True):
-            seen = [o for item, ask in zip(asked.items, plan, strict=True) for o in _observe(asked, item, ask, model.card, answers)]
+            seen = [
+                o
+                for item, ask in zip(asked.items, plan, strict=True)
+                for o in _observe(asked, item, ask, model.card, answers)
+            ]
             frame = _observations_frame(asked, seen, model.card)
             self.folder.table(f"observations/{asked.label}/{model.card.name}.parquet", frame)
             groups = frame[[f"group_{factor}" for factor in asked.probe.factors]]
@@ -192,7 +197,15 @@ class _Runner:
         for row in rows:
             fields = asdict(row)
             conditions = {key: str(value) for key, value in fields.pop("conditions").items()}
-            flat.append({"probe": fields.pop("probe"), "model": fields.pop("model"), "measure": fields.pop("measure"), **conditions, **fields})
+            flat.append(
+                {
+                    "probe": fields.pop("probe"),
+                    "model": fields.pop("model"),
+                    "measure": fields.pop("measure"),
+                    **conditions,
+                    **fields,
+                }
+            )
         frame = pd.DataFrame(flat)
         self.folder.table("estimates.parquet", frame)
         self.folder.csv("estimates.csv", frame)

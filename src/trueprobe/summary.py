@@ -7,7 +7,6 @@ import math
 from typing import Any
 
 import pandas as pd
-from rich import box
 from rich.console import Console
 from rich.table import Table
 
@@ -38,10 +37,11 @@ def _table(run: Run, label: str, probe: dict[str, Any], model: str) -> Table:
     rows = run.estimates[(run.estimates["probe"] == label) & (run.estimates["model"] == model)]
     for key, value in summary["where"].items():
         rows = rows[rows[key] == value]
-    table = Table(box=box.SIMPLE, pad_edge=False, title=f"{model}, top {summary['where'].get('k', '')}", title_justify="left")
-    table.add_column(summary["rows"])
-    for title in summary["titles"]:
-        table.add_column(title, justify="right")
+    title = f"{model}, top {summary['where']['k']}" if "k" in summary["where"] else model
+    table = Table(box=None, padding=(0, 2, 0, 0), title=title, title_justify="left", header_style="bold")
+    table.add_column(summary["row_title"], no_wrap=True, min_width=6)
+    for column in summary["titles"]:
+        table.add_column(column, justify="right", no_wrap=True)
     for name in dict.fromkeys(rows[summary["rows"]]):
         here = rows[rows[summary["rows"]] == name].set_index("measure")
         table.add_row(name, *(_cell(here, measure) for measure in summary["measures"]))
@@ -52,11 +52,13 @@ def _cell(rows: pd.DataFrame, measure: str) -> str:
     if measure not in rows.index or math.isnan(float(rows.loc[measure, "value"])):
         return "–"
     row = rows.loc[measure]
+    if row["verdict"] == "not applicable":
+        return "–"
     if row["unit"] == "share":
         return f"{100 * row['value']:.0f} %"
     star = "*" if row["verdict"].startswith("holds") else ""
     if not math.isnan(row["neutral"]):
-        return f"{100 * row['value']:+.1f} [{100 * row['low']:+.1f}, {100 * row['high']:+.1f}]{star}"
+        return f"{100 * row['value']:+.1f} [{100 * row['low']:.1f}, {100 * row['high']:.1f}]{star or ' '}"
     return f"{100 * row['value']:.1f}"
 
 
@@ -66,9 +68,11 @@ def _claims(run: Run, label: str) -> list[str]:
         return []
     claims = claims[claims["probe"] == label]
     deepest = claims[claims["k"] == claims["k"].max()] if "k" in claims else claims
+    alone = claims["model"].nunique() == 1
     lines = ["probabilities in percent; * the 95 % interval excludes zero; – nothing to count"]
     for verdict, group in deepest.groupby("verdict", sort=True):
-        names = [f"{claim} ({', '.join(models)})" for claim, models in group.groupby("claim", sort=False)["model"]]
+        by_claim = group.groupby("claim", sort=False)["model"]
+        names = [claim if alone else f"{claim} ({', '.join(models)})" for claim, models in by_claim]
         lines.append(f"[bold]{verdict}[/]: {'; '.join(names)}")
     return lines
 

@@ -62,7 +62,10 @@ def to_toml(table: pd.DataFrame, first: str, second: str, threshold: float) -> s
     """Words that lean clearly, as a file for `--set verbalizer=FILE`; a person should read it before using it."""
     lean = table[table["word"] != _NEUTRAL_WORD].set_index("word")[f"leans_{first}"]
     chosen = {first: lean[lean >= threshold].index, second: lean[lean <= 1 - threshold].index}
-    lines = [f"# words whose leaning is at least {threshold:g}; delete what names no {first} or {second} person", "[implicit]"]
+    lines = [
+        f"# words whose leaning is at least {threshold:g}; delete what names no {first} or {second} person",
+        "[implicit]",
+    ]
     lines += [f"{group} = [{', '.join(_quoted(word) for word in words)}]" for group, words in chosen.items()]
     return "\n".join(lines) + "\n"
 

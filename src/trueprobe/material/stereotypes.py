@@ -14,10 +14,8 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, field_validat
 
 from trueprobe import material
 
-PROMPT_TYPES = ("base", "tsyn", "tsem", "tneu", "tcsyn", "tcsem", "bcsyn", "bcsem", "tnbc", "un")
 WITH_BACKGROUND = ("bcsyn", "bcsem", "tnbc")
 BLANK = "___"
-_BLANKED = ("base", "causal_target", "causal_person")
 _NOUNS = ("target", "background", "pro_noun", "pro_kind", "counter_noun", "counter_kind")
 FIELDS = frozenset(_NOUNS) | {f"a_{noun}" for noun in _NOUNS}
 
@@ -129,7 +127,9 @@ class Stereotype(_Strict):
         for key in ("verbalizer", "implicit"):
             lists: dict[str, tuple[str, ...]] = getattr(self, key)
             if set(lists) != names and not (key == "implicit" and not lists):
-                raise ValueError(f"{key}: needs a list for {' and '.join(self.groups)}, found {', '.join(lists) or 'none'}")
+                raise ValueError(
+                    f"{key}: needs a list for {' and '.join(self.groups)}, found {', '.join(lists) or 'none'}"
+                )
         words = [word for lists in (self.verbalizer, self.implicit) for group in lists.values() for word in group]
         twice = sorted({word for word in words if words.count(word) > 1})
         if twice:

@@ -57,7 +57,7 @@ def open_model(spec: str, options: Options | None = None) -> Any:
 
 
 def find(specs: Sequence[str], options: Options | None = None) -> list[Source]:
-    """All checkpoints the SPECs name, each with a name of its own. Two family members with equal weights are an error."""
+    """All checkpoints the SPECs name, each with a name of its own; a family's members must differ in weights."""
     found: list[Source] = []
     for spec in specs:
         members = sources(spec, bool(options and options.allow_pickle))

@@ -70,7 +70,9 @@ class Causal(HuggingFaceModel):
         rows = [self._row((*ids, *fill)) for fill in fills]
         return [Read(row, "blank", (len(row.ids) - 1,)) for row in rows]
 
-    def _score_reads(self, request: ScoreText, whole: str, chosen: list[int]) -> tuple[list[Read], Ids, tuple[int, ...]]:
+    def _score_reads(
+        self, request: ScoreText, whole: str, chosen: list[int]
+    ) -> tuple[list[Read], Ids, tuple[int, ...]]:
         pieces = self.text.pieces(whole)
         front = self._front(request.given, request.join)
         ids = (*front, *pieces.ids)

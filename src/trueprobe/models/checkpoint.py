@@ -1,13 +1,15 @@
-"""Checkpoints from a folder, the hub or a .gguf file: never a pickle unasked, never remote code, never a random head."""
+"""Checkpoints from a folder, the hub or a .gguf file: no pickle unasked, no remote code, no random head."""
 
 from __future__ import annotations
 
 import hashlib
+import io
 import json
 import re
 from collections.abc import Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stderr
 from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -96,11 +98,11 @@ def _plain_name(text: str) -> str:
 
 def _from_hub(spec: str, allow_pickle: bool) -> Source:
     from huggingface_hub import snapshot_download
-    from huggingface_hub.errors import HFValidationError, HfHubHTTPError, LocalEntryNotFoundError
+    from huggingface_hub.errors import HfHubHTTPError, HFValidationError, LocalEntryNotFoundError
 
     repo, _, revision = spec.partition("@")
     patterns = _HUB_FILES + (["*.bin"] if allow_pickle else [])
-    options = {"repo_id": repo, "revision": revision or None, "allow_patterns": patterns}
+    options: dict[str, Any] = {"repo_id": repo, "revision": revision or None, "allow_patterns": patterns}
     try:
         folder = snapshot_download(**options)
     except HFValidationError as error:
@@ -122,13 +124,18 @@ def _from_hub(spec: str, allow_pickle: bool) -> Source:
 
 
 def read_config(source: Source) -> Any:
+    return _config(source.path, source.said)
+
+
+@lru_cache(maxsize=32)  # a .gguf file takes seconds to look into
+def _config(path: Path, said: str) -> Any:
     from transformers import AutoConfig
 
     with _quiet():
         try:
-            return AutoConfig.from_pretrained(**source.where, trust_remote_code=False)
+            return AutoConfig.from_pretrained(**Source("", said, path).where, trust_remote_code=False)
         except (OSError, ValueError, KeyError) as error:
-            raise BadInput(f"{source.said}: no usable config.json ({_first_line(error)})") from error
+            raise BadInput(f"{said}: no usable config.json ({_first_line(error)})") from error
 
 
 def read_tokenizer(source: Source) -> Any:
@@ -150,7 +157,7 @@ def refuse_pickles(source: Source, options: Options) -> None:
         raise BadInput(f"{source.said} has no weights (*.safetensors)")
     if files[0].suffix == ".bin" and not options.allow_pickle:
         raise BadInput(
-            f"{source.said} has only pickled weights (*.bin); a pickle can run code, so it is read only with --allow-pickle"
+            f"{source.said} has only pickled weights (*.bin); a pickle can run code: read only with --allow-pickle"
         )
 
 
@@ -203,16 +210,13 @@ def _first_line(error: Exception) -> str:
 
 @contextmanager
 def _quiet() -> Any:
-    """transformers' loading reports are read, not printed."""
+    """transformers' loading reports are read, not printed; what goes wrong is raised."""
     from transformers.utils import logging
 
     level = logging.get_verbosity()
-    bars = logging.is_progress_bar_enabled()
     logging.set_verbosity_error()
-    logging.disable_progress_bar()
     try:
-        yield
+        with redirect_stderr(io.StringIO()):
+            yield
     finally:
         logging.set_verbosity(level)
-        if bars:
-            logging.enable_progress_bar()

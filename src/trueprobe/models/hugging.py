@@ -103,7 +103,9 @@ class HuggingFaceModel:
         if running:
             request = replace(request, given=None)
         pieces = self.text.pieces(whole)
-        chosen = [i for i, span in enumerate(pieces.spans) if span[1] > own_from and _touches(span, request.spans, own_from)]
+        chosen = [
+            i for i, span in enumerate(pieces.spans) if span[1] > own_from and _touches(span, request.spans, own_from)
+        ]
         if not chosen:
             raise Refused("no_span" if request.spans else "empty_text", repr(request.text))
         reads, row_ids, positions = self._score_reads(request, whole, chosen)
@@ -118,10 +120,14 @@ class HuggingFaceModel:
         if request.pool == "word":
             if request.span is None:
                 raise Refused("no_span", "pool='word' needs a span")
-            positions = tuple(p for p, span in zip(own, pieces.spans, strict=True) if _touches(span, (request.span,), 0))
+            positions = tuple(
+                p for p, span in zip(own, pieces.spans, strict=True) if _touches(span, (request.span,), 0)
+            )
         else:
             all_of_row = range(len(row.ids))
-            positions = tuple({"cls": all_of_row[:1], "mean": all_of_row, "first": own[:1], "last": own[-1:]}[request.pool])
+            positions = tuple(
+                {"cls": all_of_row[:1], "mean": all_of_row, "first": own[:1], "last": own[-1:]}[request.pool]
+            )
         if not positions:
             raise Refused("no_span", f"no piece of {request.text!r} to read")
         return Read(row, "vector", positions, layer=request.layer)
@@ -130,7 +136,9 @@ class HuggingFaceModel:
     def _blank_reads(self, request: FillBlank, left: str, fills: list[Ids]) -> list[Read]:
         raise NotImplementedError
 
-    def _score_reads(self, request: ScoreText, whole: str, chosen: list[int]) -> tuple[list[Read], Ids, tuple[int, ...]]:
+    def _score_reads(
+        self, request: ScoreText, whole: str, chosen: list[int]
+    ) -> tuple[list[Read], Ids, tuple[int, ...]]:
         raise NotImplementedError
 
     def _follows_read(self, request: FollowsText) -> Read:
@@ -171,7 +179,9 @@ class HuggingFaceModel:
         """Answers to many requests at once, from the readings of each one's `reads`."""
         answers: list[Any] = [None] * len(requests)
         blanks = [i for i, request in enumerate(requests) if isinstance(request, FillBlank)]
-        for i, filled in zip(blanks, self._filled([requests[i] for i in blanks], [readings[i] for i in blanks]), strict=True):
+        for i, filled in zip(
+            blanks, self._filled([requests[i] for i in blanks], [readings[i] for i in blanks]), strict=True
+        ):
             answers[i] = filled
         for i, request in enumerate(requests):
             if isinstance(request, ScoreText):
@@ -218,9 +228,7 @@ class HuggingFaceModel:
 Model = TypeVar("Model", bound=HuggingFaceModel)
 
 
-def opened(
-    kind: type[Model], source: Source, config: Any, options: Options, model: Any, heads: set[str]
-) -> Model:
+def opened(kind: type[Model], source: Source, config: Any, options: Options, model: Any, heads: set[str]) -> Model:
     text, network = Text(read_tokenizer(source)), Network(model)
     start = start_ids(text)
     card = Card(

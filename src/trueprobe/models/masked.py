@@ -82,7 +82,9 @@ class Masked(HuggingFaceModel):
             reads.append(Read(row, "blank", (start + len(front) + len(fill),)))
         return reads
 
-    def _score_reads(self, request: ScoreText, whole: str, chosen: list[int]) -> tuple[list[Read], Ids, tuple[int, ...]]:
+    def _score_reads(
+        self, request: ScoreText, whole: str, chosen: list[int]
+    ) -> tuple[list[Read], Ids, tuple[int, ...]]:
         pieces = self.text.pieces(whole)
         row, start = self._frame(request.given, request.join, pieces.ids)
         reads = []

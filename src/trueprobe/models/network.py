@@ -118,7 +118,9 @@ class Network:
             return torch.log_softmax(out["seq_relationship_logits"][lane].float(), -1)[:1].cpu().numpy()
         if read.kind == "vector":
             hidden, layers = self._hidden
-            return (layers[read.layer] if read.layer != -1 else hidden)[lane, list(places)].float().mean(0).cpu().numpy()
+            return (
+                (layers[read.layer] if read.layer != -1 else hidden)[lane, list(places)].float().mean(0).cpu().numpy()
+            )
         spots = [spot_of[lane, place] for place in places]
         if read.kind == "blank":
             return torch.cat([entering[spots[0]], norms[spots[0] : spots[0] + 1]]).cpu().numpy()
@@ -153,7 +155,9 @@ class Network:
         readout.linear = (
             entering is not None
             and readout.weight.shape == (true.shape[-1], entering.shape[-1])
-            and bool(torch.allclose(readout.logits(entering.reshape(1, -1).float())[0], true[0, 0].float(), atol=_far(true)))
+            and bool(
+                torch.allclose(readout.logits(entering.reshape(1, -1).float())[0], true[0, 0].float(), atol=_far(true))
+            )
         )
         return readout
 
@@ -252,7 +256,7 @@ def _plain_batch(rows: list[tuple[int, ...]], reads: list[Read] | None = None) -
 
 
 def _tree(parents: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """A token sees itself and its ancestors, and stands one behind its parent: [lanes, 1, width, width], [lanes, width]."""
+    """A token sees itself and its ancestors and stands one behind its parent: mask [lanes, 1, width, width]."""
     lanes, width = parents.shape
     sees = np.zeros((lanes, width, width), dtype=bool)
     positions = np.zeros((lanes, width), dtype=np.int64)

@@ -33,6 +33,7 @@ class Summary:
     """The one table a person reads first: a condition down, measures across, at fixed other conditions."""
 
     rows: str
+    row_title: str
     measures: tuple[str, ...]
     where: Mapping[str, str]
     titles: tuple[str, ...]

@@ -21,17 +21,24 @@ from pydantic import Field, field_validator
 
 from trueprobe import material
 from trueprobe.material import stereotypes
-from trueprobe.material.stereotypes import BLANK, PROMPT_TYPES, WITH_BACKGROUND, Background, Stereotype, Wording
+from trueprobe.material.stereotypes import BLANK, WITH_BACKGROUND, Background, Stereotype, Wording
 from trueprobe.measures import Claim, Measure
-from trueprobe.measures.correlation import pearson
-from trueprobe.measures.means import means
+from trueprobe.measures.stereotype import DEPTHS, FATES, PROMPT_TYPES, Counting, K, tail
 from trueprobe.probes import Probe, Settings, Summary
-from trueprobe.types import Answer, BadInput, Card, FillBlank, Filled, Item, Observation, Request, Token, WhyNot, nearest
+from trueprobe.types import (
+    Answer,
+    BadInput,
+    Card,
+    FillBlank,
+    Filled,
+    Item,
+    Observation,
+    Request,
+    Token,
+    WhyNot,
+    nearest,
+)
 
-K = (3, 5, 10)
-DEPTHS: tuple[int | str, ...] = (*K, "all")  # within the top k, and over the whole verbalizer
-PRO, COUNTER, NEUTRAL = ("tsyn", "tsem"), ("tcsyn", "tcsem", "bcsyn", "bcsem"), ("tneu", "tnbc")
-FATES = ("overturned", "strengthened", "weakened")
 MEANINGS = {
     "base": "the prompt alone",
     "tsyn": "pro-stereotypical, same syntax",
@@ -55,12 +62,16 @@ class CounterActsSettings(Settings):
         default="all", description="how many occupations of the other group each target meets: all, or a number"
     )
     wording: str = Field(default="", description="a wording of the material, or all; the paper's if empty")
-    article: Literal["auto", "a"] = Field(default="auto", description="an engineer (auto), or a engineer as printed (a)")
+    article: Literal["auto", "a"] = Field(
+        default="auto", description="an engineer (auto), or a engineer as printed (a)"
+    )
     causal: Literal["target_is", "person_is"] = Field(
-        default="target_is", description="how a causal model is asked: the paper's 'The target is', or a natural sentence"
+        default="target_is",
+        description="how a causal model is asked: the paper's 'The target is', or a natural sentence",
     )
     separator: Literal["own", "paper"] = Field(
-        default="own", description="between knowledge and prompt: the model's pair format, or the paper's <s> for RoBERTa"
+        default="own",
+        description="between knowledge and prompt: the model's pair format, or the paper's <s> for RoBERTa",
     )
     verbalizer: str = Field(default="", description="a TOML file with words to add to the material's lists")
 
@@ -104,7 +115,8 @@ class CounterActs(Probe):
             for lists, more in ((explicit, extra.verbalizer), (implicit, extra.implicit)):
                 for group, words in more.items():
                     if group not in self.material.groups:
-                        raise BadInput(f"{self.settings.verbalizer}: no group '{group}'{nearest(group, list(self.material.groups))}")
+                        hint = nearest(group, list(self.material.groups))
+                        raise BadInput(f"{self.settings.verbalizer}: no group '{group}'{hint}")
                     lists[group] = tuple(dict.fromkeys((*lists.get(group, ()), *words)))
         return explicit, implicit
 
@@ -199,7 +211,9 @@ class CounterActs(Probe):
         values["share"] = item.fields["share"] if item.fields["share"] is not None else math.nan
         values["top_tokens"] = [token.text for token in asked.top]
         values["top_probabilities"] = [math.exp(token.logp) for token in asked.top]
-        values["top_groups"] = [self._group_of.get(_plain(t), self._implied.get(_plain(t), "") and "implicit") for t in asked.top]
+        values["top_groups"] = [
+            self._group_of.get(_plain(t), self._implied.get(_plain(t), "") and "implicit") for t in asked.top
+        ]
         if len(answers) > 1:
             base = answers[1]
             assert isinstance(base, Filled)
@@ -216,7 +230,9 @@ class CounterActs(Probe):
         for k in K:
             total = sum(masses[:k])
             for group in (self.first, self.second):
-                values[f"{group}_top{k}"] = sum((p for p, g in zip(masses[:k], groups, strict=False) if g == group), 0.0)
+                values[f"{group}_top{k}"] = sum(
+                    (p for p, g in zip(masses[:k], groups, strict=False) if g == group), 0.0
+                )
                 implicit = (p for p, g in zip(masses[:k], implied, strict=False) if g == group)
                 values[f"implicit_{group}_top{k}"] = sum(implicit, 0.0)
             named = values[f"{self.first}_top{k}"] + values[f"{self.second}_top{k}"]
@@ -224,7 +240,7 @@ class CounterActs(Probe):
             values[f"covered_mass_top{k}"] = named / total if total else math.nan
         for group in (self.first, self.second):
             values[f"{group}_all"] = filled.mass(self._group_forms[group])
-        for depth in map(_tail, DEPTHS):
+        for depth in map(tail, DEPTHS):
             margin = values[f"{self.first}_{depth}"] - values[f"{self.second}_{depth}"]
             toward = margin if pro == self.first else -margin
             values[f"{self.first}_minus_{self.second}_{depth}"] = margin
@@ -237,7 +253,7 @@ class CounterActs(Probe):
     def _against(self, values: Mapping[str, Any], base: Mapping[str, Any]) -> dict[str, float]:
         """The shift from base, and what became of the preference."""
         found = {}
-        for depth in map(_tail, DEPTHS):
+        for depth in map(tail, DEPTHS):
             now, then = values[f"stereotype_margin_{depth}"], base[f"stereotype_margin_{depth}"]
             margin = f"{self.first}_minus_{self.second}_{depth}"
             found[f"shift_{margin}"] = values[margin] - base[margin]
@@ -250,7 +266,9 @@ class CounterActs(Probe):
     def _relative(self, asked: Filled, base: Filled) -> dict[str, Any]:
         """Eq. 1, p(w | knowledge) / p(w | base), of every token in both top tens; and its mean log per group and k."""
         before = {token.id: (rank, token.logp) for rank, token in enumerate(base.top, 1)}
-        both = [(t, max(r, before[t.id][0]), t.logp - before[t.id][1]) for r, t in enumerate(asked.top, 1) if t.id in before]
+        both = [
+            (t, max(r, before[t.id][0]), t.logp - before[t.id][1]) for r, t in enumerate(asked.top, 1) if t.id in before
+        ]
         found: dict[str, Any] = {
             "relative_tokens": [token.text for token, _, _ in both],
             "relative_probabilities": [math.exp(log) for _, _, log in both],
@@ -263,110 +281,39 @@ class CounterActs(Probe):
 
     # ------------------------------------------------------------ counting
 
+    @cached_property
+    def _counting(self) -> Counting:
+        shares = all(target.share is not None for target in self.targets)
+        return Counting(self.first, self.second, tuple(self.wordings), shares)
+
     def columns(self) -> dict[str, str]:
-        a, b = self.first, self.second
-        told = {"share": f"percent {a} in the target occupation", "top_tokens": "the ten likeliest tokens"}
-        told |= {"top_probabilities": "their probabilities", "top_groups": "the group each names, 'implicit', or none"}
-        told |= {"relative_tokens": "tokens in the top ten of both prompt and base prompt"}
-        told |= {"relative_probabilities": "p(token | knowledge) / p(token | base)", "relative_from_k": "smallest k that holds it in both"}
-        for depth in map(_tail, DEPTHS):
-            within = "over the whole word list" if depth == "all" else f"within the {depth.replace('top', 'top ')}"
-            told |= {f"{group}_{depth}": f"probability of {group} words {within}" for group in (a, b)}
-            told[f"{a}_minus_{b}_{depth}"] = f"{a} less {b} probability {within}"
-            told[f"stereotype_margin_{depth}"] = f"the same, positive towards the dominant group, {within}"
-            told[f"prefers_{a}_{depth}"] = f"1 if {a} words are likelier {within}"
-            told[f"pro_stereotypical_{depth}"] = f"1 if the dominant group's words are likelier {within}"
-            told[f"no_preference_{depth}"] = f"1 if neither is likelier {within} (no listed word at all)"
-            told[f"shift_{a}_minus_{b}_{depth}"] = f"{a} less {b} probability, less that of the base prompt, {within}"
-            told[f"shift_towards_stereotype_{depth}"] = f"stereotype margin less that of the base prompt, {within}"
-            told[f"overturned_{depth}"] = f"1 if the base prompt's preference changed sides, {within}; none at base: not counted"
-            told[f"strengthened_{depth}"] = f"1 if the same side is preferred by more than in base, {within}"
-            told[f"weakened_{depth}"] = f"1 if the same side is preferred by less than in base, {within}"
-        for k in K:
-            told |= {f"implicit_{g}_top{k}": f"probability of words that are {g} by stereotype only, top {k}" for g in (a, b)}
-            told |= {f"log_relative_{g}_top{k}": f"mean log of the relative probability of {g} words, top {k}" for g in (a, b)}
-            told[f"covered_tokens_top{k}"] = f"share of the top {k} tokens that the word list knows"
-            told[f"covered_mass_top{k}"] = f"share of the top {k} probability that the word list knows"
-        return told
+        return self._counting.columns()
 
     def measures(self) -> list[Measure]:
-        return list(self._measures())
-
-    def _measures(self) -> Iterator[Measure]:
-        wordings = [*self.wordings, "all"] if len(self.wordings) > 1 else list(self.wordings)
-        for wording, kind, split in product(wordings, PROMPT_TYPES, ("all", self.first, self.second)):
-            where: dict[str, str | int] = {"knowledge": kind}
-            if wording != "all":
-                where["wording"] = wording
-            if split != "all":
-                where["dominated"] = split
-            shown = {"wording": wording, "knowledge": kind, "dominated": split}
-            for depth in DEPTHS:
-                for column, unit, neutral in self._counted(kind, depth):
-                    name = column.removesuffix(f"_{_tail(depth)}")
-                    yield Measure(name, means, (column,), where, {**shown, "k": depth}, unit, neutral)
-            if split == "all" and kind == "base" and all(t.share is not None for t in self.targets):
-                for depth in DEPTHS:
-                    margin = f"{self.first}_minus_{self.second}_{_tail(depth)}"
-                    name = f"correlation_of_margin_with_share_{self.first}"
-                    yield Measure(name, pearson, (margin, "share"), where, {**shown, "k": depth}, "correlation", 0.0)
-
-    def _counted(self, kind: str, depth: int | str) -> Iterator[tuple[str, str, float | None]]:
-        a, b, tail = self.first, self.second, _tail(depth)
-        yield from ((f"{group}_{tail}", "probability", None) for group in (a, b))
-        yield f"{a}_minus_{b}_{tail}", "probability", 0.0
-        yield f"stereotype_margin_{tail}", "probability", 0.0
-        yield f"prefers_{a}_{tail}", "share", 0.5
-        yield f"pro_stereotypical_{tail}", "share", 0.5
-        yield f"no_preference_{tail}", "share", None
-        if depth != "all":
-            yield from ((f"implicit_{group}_{tail}", "probability", None) for group in (a, b))
-            yield from ((f"covered_{of}_{tail}", "share", None) for of in ("tokens", "mass"))
-        if kind != "base":
-            yield f"shift_{a}_minus_{b}_{tail}", "probability", 0.0
-            yield f"shift_towards_stereotype_{tail}", "probability", 0.0
-            yield from ((f"{fate}_{tail}", "share", None) for fate in FATES)
-            if depth != "all":
-                yield from ((f"log_relative_{group}_{tail}", "nats", 0.0) for group in (a, b))
+        return list(self._counting.measures())
 
     def claims(self) -> list[Claim]:
-        return list(self._claims())
-
-    def _claims(self) -> Iterator[Claim]:
-        """What the paper found, as quantities. Positive shifts go towards the stereotype."""
-        for k in K:
-            shift, at = f"shift_towards_stereotype_top{k}", {"k": k}
-
-            def claim(name: str, says: str, column: str, plus: Sequence[str], at: Any = at, **more: Any) -> Claim:
-                return Claim(name, says, "A", column, {"knowledge": tuple(plus)}, conditions=at, **more)
-
-            yield claim("base_stereotyped", "every model is stereotyped at base", f"stereotype_margin_top{k}", ("base",))
-            yield claim("pro_enlarges", "pro-stereotypical knowledge enlarges the margin", shift, PRO)
-            yield claim("counter_lowers", "counterexamples lower the margin", shift, COUNTER, expected="below")
-            less = "neutral knowledge lowers the margin, but less than counterexamples"
-            yield claim("neutral_lowers", less, shift, NEUTRAL, expected="below")
-            yield claim("neutral_lowers_less", less, shift, COUNTER, minus={"knowledge": NEUTRAL}, expected="below")
-            keeps = "unrelated knowledge leaves the preference (fewer than one in ten overturned)"
-            yield claim("unrelated_keeps", keeps, f"overturned_top{k}", ("un",), expected="below", threshold=0.1, unit="share")
-            gains = "masked models gain from neutral knowledge"
-            yield claim("masked_gain_neutral", gains, shift, ("tneu",), expected="below", kinds=("masked",))
-            no_gain = "causal models do not gain from neutral knowledge"
-            yield claim("causal_no_gain_neutral", no_gain, shift, ("tneu",), expected="not_below", kinds=("causal",))
-            better = "syntactically similar counterexamples work better than semantically similar ones"
-            semantic = {"knowledge": ("tcsem", "bcsem")}
-            yield claim("syntax_over_meaning", better, shift, ("tcsyn", "bcsyn"), minus=semantic, expected="below")
+        return list(self._counting.claims())
 
     @property
     def headline(self) -> Measure:
-        where = {"knowledge": "base"}
-        return Measure("stereotype_margin", means, ("stereotype_margin_all",), where, {**where, "k": "all"}, neutral=0.0)
+        return self._counting.headline
 
     @property
     def summary(self) -> Summary:
         wording = "all" if len(self.wordings) > 1 else next(iter(self.wordings))
-        measures = (self.first, self.second, "stereotype_margin", "shift_towards_stereotype", "overturned", "covered_mass")
-        titles = (self.first, self.second, "towards stereotype", "shift from base", "overturned", "covered")
-        return Summary("knowledge", measures, {"wording": wording, "dominated": "all", "k": "10"}, titles, MEANINGS)
+        measures = (
+            self.first,
+            self.second,
+            "stereotype_margin",
+            "shift_towards_stereotype",
+            "overturned",
+            "covered_mass",
+        )
+        titles = (self.first, self.second, "towards stereotype", "shift from base", "turned", "covered")
+        return Summary(
+            "knowledge", "prompt", measures, {"wording": wording, "dominated": "all", "k": "10"}, titles, MEANINGS
+        )
 
     def planted(self, item: Item, request: Request, strength: float) -> dict[str, float]:
         return dict.fromkeys(self._group_forms[str(item.conditions["dominated"])], strength)
@@ -388,10 +335,6 @@ def _forms(words: Sequence[str]) -> Iterator[str]:
 
 def _plain(token: Token) -> str:
     return token.text.strip().lower()
-
-
-def _tail(depth: int | str) -> str:
-    return f"top{depth}" if isinstance(depth, int) else depth
 
 
 PROBE = CounterActs

@@ -1,0 +1,100 @@
+"""How close the engine comes to the bare network: tokens per second, as a ratio within one run.
+
+The bare pass is the encoder alone over the same rows, grouped by exact length, unpadded, without a head, without
+keeping anything. A bert-base-shaped random network and CounterActs' own rows; timings alternate, the median counts.
+
+    python bench/engine.py [--items 2680] [--rounds 3] [--causal]
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+import tempfile
+import time
+from pathlib import Path
+
+import torch
+from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
+from transformers import BertConfig, BertForMaskedLM, GPT2Config, GPT2LMHeadModel, PreTrainedTokenizerFast
+
+from trueprobe.engine import AnswerStore, Engine
+from trueprobe.models import open_model
+from trueprobe.probes import make, spread
+from trueprobe.types import WhyNot
+
+
+def build(folder: Path, causal: bool) -> None:
+    """A checkpoint of bert-base's (gpt2's) shape and vocabulary size, random weights, whole-word tokenizer."""
+    size = 50257 if causal else 30522
+    text = " ".join(item.text for item in make("counteracts", {"occupations": "table58"}).items())
+    words = sorted({word.strip(".,").lower() for word in text.split()} | {"target", ".", "is"})
+    specials = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
+    vocabulary = {word: i for i, word in enumerate([*specials, *words, *(f"filler{i}" for i in range(size))][:size])}
+    tokenizer = Tokenizer(models.WordLevel(vocabulary, unk_token="[UNK]"))
+    tokenizer.normalizer = normalizers.Lowercase()
+    tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    if not causal:
+        tokenizer.post_processor = processors.BertProcessing(("[SEP]", 3), ("[CLS]", 2))
+    names = {f"{name}_token": f"[{name.upper()}]" for name in ("pad", "unk", "cls", "sep", "mask")}
+    names |= {"bos_token": "[CLS]"} if causal else {}
+    PreTrainedTokenizerFast(tokenizer_object=tokenizer, **names).save_pretrained(folder)
+    torch.manual_seed(0)
+    model = GPT2LMHeadModel(GPT2Config()) if causal else BertForMaskedLM(BertConfig())
+    model.save_pretrained(folder)
+
+
+def bare_seconds(model, rows) -> float:
+    """The encoder over the same tokens and nothing else."""
+    by_length: dict[int, list] = {}
+    for row in rows:
+        by_length.setdefault(len(row.ids), []).append(row.ids)
+    encoder = model.network.model.base_model
+    began = time.perf_counter()
+    with torch.inference_mode():
+        for length, ids in by_length.items():
+            at_once = max(1, 1024 // length)
+            for start in range(0, len(ids), at_once):
+                encoder(torch.tensor(ids[start : start + at_once]))
+    return time.perf_counter() - began
+
+
+def engine_seconds(model, requests) -> tuple[float, Engine]:
+    engine = Engine(model, AnswerStore(":memory:"))
+    began = time.perf_counter()
+    engine.answer(requests)
+    return time.perf_counter() - began, engine
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--items", type=int, default=2680)
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--causal", action="store_true")
+    options = parser.parse_args()
+    torch.set_num_threads(2)
+    with tempfile.TemporaryDirectory() as folder:
+        build(Path(folder), options.causal)
+        model = open_model(folder)
+    probe = make("counteracts")
+    asks = [probe.ask(item, model.card) for item in spread(probe.items(), options.items)]
+    requests = [request for ask in asks if not isinstance(ask, WhyNot) for request in ask]
+    rows = {read.row for request in requests for read in model.reads(request)}
+    tokens = sum(len(row.ids) for row in rows)
+    assert model.network.readout.linear
+    bare, own = [], []
+    for _ in range(options.rounds):
+        bare.append(bare_seconds(model, rows))
+        seconds, engine = engine_seconds(model, requests)
+        own.append(seconds)
+    planned = engine.counts.planned["tokens_planned"]
+    print(
+        f"{len(requests):,} requests, {len(rows):,} distinct rows, {tokens:,} tokens, {planned:,} with shared prefixes"
+    )
+    print(f"bare encoder  {tokens / statistics.median(bare):8,.0f} tokens/s")
+    print(f"engine        {tokens / statistics.median(own):8,.0f} tokens/s, answers included")
+    print(f"ratio         {statistics.median(b / e for b, e in zip(bare, own, strict=True)):8.2f}")
+
+
+if __name__ == "__main__":
+    main()
