@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 import numpy as np
 import torch
@@ -14,16 +14,39 @@ from trueprobe.models.text import Seam, Text
 from trueprobe.types import TIE_NATS, FillBlank, Filled, Token, WhyNot, Word, WordList
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Asked:
-    """The words of a request in this model's pieces."""
+    """The words of a request in this model's pieces; shared by all requests that ask for the same words."""
 
     words: tuple[str, ...]
     pieces: tuple[tuple[int, ...] | WhyNot, ...]
 
-    @property
-    def longest(self) -> int:
-        return max((len(p) for p in self.pieces if not isinstance(p, WhyNot)), default=0)
+    @cached_property
+    def firsts(self) -> np.ndarray:
+        """The id of each word's first piece, -1 where there is none."""
+        return np.array([-1 if isinstance(p, WhyNot) else p[0] for p in self.pieces], dtype=np.int64)
+
+    @cached_property
+    def columns(self) -> dict[str, int]:
+        return {word: i for i, word in enumerate(self.words)}
+
+    @cached_property
+    def fills(self) -> list[tuple[int, ...]]:
+        """The pieces that must already stand in the blank: none, and each longer word's proper beginnings."""
+        beginnings = (p[:n] for p in self.pieces if not isinstance(p, WhyNot) for n in range(1, len(p)))
+        return list(dict.fromkeys([(), *beginnings]))
+
+    @cached_property
+    def _distinct(self) -> dict[tuple[str, ...], np.ndarray]:
+        return {}
+
+    def distinct(self, words: tuple[str, ...]) -> np.ndarray:
+        """Columns of those words that are one piece, each piece once: an uncased model spells "She" as "she"."""
+        if words not in self._distinct:
+            pieces = [(self.pieces[self.columns[word]], self.columns[word]) for word in words]
+            single = {p: i for p, i in pieces if not isinstance(p, WhyNot) and len(p) == 1}
+            self._distinct[words] = np.array(list(single.values()), dtype=np.int64)
+        return self._distinct[words]
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,16 +62,13 @@ class Job:
 class Words(Mapping[str, "Word | WhyNot"]):
     """A request's words with their numbers, kept as arrays; a `Word` is made when one is looked at."""
 
-    __slots__ = ("_columns", "_logps", "_ranks", "_text", "_tied", "asked")
+    __slots__ = ("_logps", "_ranks", "_text", "_tied", "asked")
 
-    def __init__(
-        self, asked: Asked, columns: dict[str, int], text: Text, logps: np.ndarray, ranks: np.ndarray, tied: np.ndarray
-    ) -> None:
-        self.asked, self._columns, self._text = asked, columns, text
-        self._logps, self._ranks, self._tied = logps, ranks, tied
+    def __init__(self, asked: Asked, text: Text, logps: np.ndarray, ranks: np.ndarray, tied: np.ndarray) -> None:
+        self.asked, self._text, self._logps, self._ranks, self._tied = asked, text, logps, ranks, tied
 
     def __getitem__(self, word: str) -> Word | WhyNot:
-        at = self._columns[word]
+        at = self.asked.columns[word]
         pieces = self.asked.pieces[at]
         if isinstance(pieces, WhyNot):
             return pieces
@@ -56,14 +76,14 @@ class Words(Mapping[str, "Word | WhyNot"]):
         return Word((token,), int(self._ranks[at]), int(self._tied[at]))
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._columns)
+        return iter(self.asked.columns)
 
     def __len__(self) -> int:
-        return len(self._columns)
+        return len(self.asked.columns)
 
     def mass(self, words: tuple[str, ...]) -> float:
         """Summed probability of these words' distinct pieces."""
-        return float(np.exp(self._logps[_distinct(self.asked, words)].astype(np.float64)).sum())
+        return float(np.exp(self._logps[self.asked.distinct(words)].astype(np.float64)).sum())
 
 
 class Blanks:
@@ -73,7 +93,6 @@ class Blanks:
         self.text, self.readout = text, readout
         self.asked = lru_cache(maxsize=10_000)(self._asked)
         self._list = lru_cache(maxsize=64)(self._list_pieces)
-        self._columns = lru_cache(maxsize=10_000)(lambda words: {word: i for i, word in enumerate(words)})
 
     def _asked(self, words: tuple[str, ...], seam: Seam, left: str, several: bool) -> Asked:
         pieces = []
@@ -117,13 +136,12 @@ class Blanks:
 
     def _words(self, job: Job, row: np.ndarray, ascending: np.ndarray, place: dict[int, int] | None) -> Words:
         asked = job.asked if place is None else _only_members(job.asked, place)
-        firsts = [-1 if isinstance(p, WhyNot) else p[0] if place is None else place[p[0]] for p in asked.pieces]
-        at = np.array(firsts, dtype=np.int64)
+        at = asked.firsts if place is None else np.array([place.get(p, -1) for p in asked.firsts.tolist()], np.int64)
         logps = np.where(at >= 0, row[at], np.float32(np.nan))
         ranks = len(row) - np.searchsorted(ascending, logps, side="right") + 1
         above = np.searchsorted(ascending, logps + np.float32(TIE_NATS), side="right")
         tied = above - np.searchsorted(ascending, logps - np.float32(TIE_NATS), side="left") - 1
-        return Words(asked, self._columns(asked.words), self.text, logps, ranks, tied)
+        return Words(asked, self.text, logps, ranks, tied)
 
 
 def _only_members(asked: Asked, columns: dict[int, int]) -> Asked:
@@ -132,14 +150,6 @@ def _only_members(asked: Asked, columns: dict[int, int]) -> Asked:
         for w, p in zip(asked.words, asked.pieces, strict=True)
     )
     return Asked(asked.words, pieces)
-
-
-@lru_cache(maxsize=256)
-def _distinct(asked: Asked, words: tuple[str, ...]) -> np.ndarray:
-    """Columns of the words that are one piece, each piece once (an uncased model spells "She" as "she")."""
-    columns = {word: i for i, word in enumerate(asked.words)}
-    pieces = [(asked.pieces[columns[word]], columns[word]) for word in words]
-    return np.array(list({p: i for p, i in pieces if not isinstance(p, WhyNot) and len(p) == 1}.values()), dtype=int)
 
 
 def joined_pieces(text: Text, pieces: tuple[int, ...], logps: Sequence[float]) -> Word:

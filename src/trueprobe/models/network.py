@@ -14,6 +14,7 @@ import numpy as np
 import torch
 
 from trueprobe.models.rows import Batch, Read, Row
+from trueprobe.types import BadInput
 
 ROWS_AT_ONCE = 64  # of a vocabulary product: fixed, so that a row's bits do not depend on its neighbours
 _FAR = 1e-4
@@ -30,9 +31,24 @@ class Network:
         self._wanted: tuple[torch.Tensor, torch.Tensor] | None = None
         self._hidden: Any = None
         self._entering: torch.Tensor | None = None
-        model.base_model.register_forward_hook(self._keep_wanted)
+        self._watch_body()
         if model.get_output_embeddings() is not None:
             model.get_output_embeddings().register_forward_pre_hook(self._keep_entering)
+
+    def _watch_body(self) -> None:
+        """Hooks the part whose output the head reads; OPT's head reads past its body from an inner decoder."""
+        body = self.model.base_model
+        for part in (body, getattr(body, "decoder", None)):
+            if part is None:
+                continue
+            hook = part.register_forward_hook(self._keep_wanted)
+            with torch.inference_mode():
+                self._run(_plain_batch([(1, 2, 3)]), [(0, 1)], needs_layers=False)
+            if self._hidden is not None:
+                self._hidden = None
+                return
+            hook.remove()
+        raise BadInput(f"{type(self.model).__name__}: its head reads no hidden states that can be watched")
 
     # ------------------------------------------------------------ reading
 

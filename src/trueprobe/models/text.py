@@ -65,8 +65,19 @@ class Text:
 
     def _pieces(self, text: str) -> Pieces:
         encoding = self.fast.encode(text, add_special_tokens=False)
+        special = next((i for i, piece in enumerate(encoding.ids) if piece in self._never), None)
+        if special is not None:  # SentencePiece vocabularies spell "<pad>" as <pad>: cut the name in two
+            cut = encoding.offsets[special][0] + len(text[slice(*encoding.offsets[special])]) // 2
+            return _joined(self._pieces(text[:cut]), self._pieces(text[cut:]), cut)
         spans = tuple(_without_leading_space(text, span) for span in encoding.offsets)
         return Pieces(tuple(encoding.ids), spans, tuple(encoding.word_ids))
+
+    @cached_property
+    def _never(self) -> frozenset[int]:
+        """Special tokens that text must not turn into; some vocabularies list plain characters as special."""
+        tokens = zip(self.tokenizer.all_special_tokens, self.tokenizer.all_special_ids, strict=True)
+        unknown = self.tokenizer.unk_token_id
+        return frozenset(piece for token, piece in tokens if len(token) > 1 and piece != unknown)
 
     def _word(self, word: str, seam: Seam, left: str = "") -> tuple[int, ...] | WhyNot:
         """The pieces of a word where it stands: word-initial after a space, as a beginning, or glued to `left`."""
@@ -95,6 +106,13 @@ class Text:
     @cached_property
     def _byte_level(self) -> bool:
         return "ByteLevel" in repr(self.fast.decoder)
+
+
+def _joined(first: Pieces, second: Pieces, cut: int) -> Pieces:
+    spans = tuple((start + cut, stop + cut) for start, stop in second.spans)
+    last = max((word for word in first.words if word is not None), default=-1)
+    words = tuple(None if word is None else word + last + 1 for word in second.words)
+    return Pieces(first.ids + second.ids, first.spans + spans, first.words + words)
 
 
 def seam_after(left: str) -> Seam:

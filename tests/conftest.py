@@ -1,0 +1,49 @@
+"""Fixtures: checkpoints made once per test session, and a cache folder that is never the user's."""
+
+from __future__ import annotations
+
+import os
+
+os.environ.setdefault("HF_HUB_OFFLINE", "1")
+os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
+
+import pytest
+import torch
+import zoo
+from transformers.utils import logging
+
+logging.set_verbosity_error()
+logging.disable_progress_bar()
+torch.set_num_threads(2)
+
+
+@pytest.fixture(scope="session")
+def checkpoint(tmp_path_factory):
+    """checkpoint("bert") is the folder of a small random network, made when first asked for."""
+    root = tmp_path_factory.mktemp("checkpoints")
+
+    def make(name: str):
+        folder = root / name
+        return folder if folder.exists() else zoo.save(name, folder)
+
+    return make
+
+
+@pytest.fixture(scope="session")
+def opened(checkpoint):
+    """opened("bert") is that network as a model; the same one each time."""
+    from trueprobe.models import open_model
+
+    models = {}
+
+    def make(name: str):
+        if name not in models:
+            models[name] = open_model(str(checkpoint(name)))
+        return models[name]
+
+    return make
+
+
+@pytest.fixture(autouse=True)
+def own_cache(tmp_path_factory, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.getbasetemp() / "cache"))
