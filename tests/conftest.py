@@ -9,8 +9,9 @@ os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
 
 import pytest
 import torch
-import zoo
 from transformers.utils import logging
+
+import zoo
 
 logging.set_verbosity_error()
 logging.disable_progress_bar()

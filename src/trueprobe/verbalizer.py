@@ -53,8 +53,8 @@ def uncovered(run: Run, label: str) -> pd.DataFrame:
     tokens = tokens[tokens["top_groups"] == ""]
     tokens = tokens.assign(word=tokens["top_tokens"].astype(str).str.strip().str.lower())
     tokens = tokens[tokens["word"] != ""]
-    grouped = tokens.groupby("word")["top_probabilities"].agg(["sum", "size"])
-    table = pd.DataFrame({"word": grouped.index, "mass": grouped["sum"] / len(seen), "prompts": grouped["size"]})
+    table = tokens.groupby("word", as_index=False).agg(mass=("top_probabilities", "sum"), prompts=("word", "size"))
+    table["mass"] = table["mass"].astype(float) / max(len(seen), 1)
     return table.sort_values(["mass", "word"], ascending=[False, True], ignore_index=True)
 
 

@@ -49,7 +49,7 @@ def plan(rows: Iterable[Row], model: Any, batch_tokens: int | None = None) -> li
 
 def bucket(length: int) -> int:
     """The width a row of this length is filled up to: finer where rows are short."""
-    for top, step in ((32, 2), (64, 4), (128, 8), (256, 16)):
+    for top, step in ((32, 2), (64, 4), (128, 8), (256, 16), (512, 32)):
         if length <= top:
             return -(-length // step) * step
     return -(-length // 64) * 64

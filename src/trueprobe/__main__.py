@@ -1,0 +1,5 @@
+"""`python -m trueprobe` is `trueprobe`."""
+
+from trueprobe.cli import main
+
+main()

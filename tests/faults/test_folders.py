@@ -1,0 +1,93 @@
+"""Nothing of the user's is lost: other runs, other files, full disks, two runs at once."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+
+import pytest
+
+import trueprobe
+from trueprobe.store import RunFolder, load_run
+from trueprobe.types import BadInput, FailedRun
+
+
+@pytest.fixture
+def small(checkpoint, tmp_path):
+    def run(out="run", **options):
+        models = options.pop("models", [str(checkpoint("bert"))])
+        return trueprobe.run(
+            "counteracts", models=models, out=tmp_path / out, store=tmp_path / "s", limit=20, **options
+        )
+
+    return run
+
+
+def test_a_folder_with_another_run_is_never_overwritten(small, tmp_path):
+    small()
+    before = (tmp_path / "run" / "estimates.csv").read_bytes()
+    with pytest.raises(BadInput, match=r"holds another run \(other probes\)"):
+        small(settings={"article": "a"})
+    assert (tmp_path / "run" / "estimates.csv").read_bytes() == before
+
+
+def test_a_folder_with_other_files_is_never_written_into(small, tmp_path):
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run" / "thesis.doc").write_text("important")
+    with pytest.raises(BadInput, match="not empty and no run folder"):
+        small()
+    assert [path.name for path in (tmp_path / "run").iterdir()] == ["thesis.doc"]
+
+
+def test_a_file_where_the_folder_should_be_is_told(small, tmp_path):
+    (tmp_path / "run").write_text("")
+    with pytest.raises(BadInput, match="is a file"):
+        small()
+
+
+def test_two_runs_never_write_one_folder_at_once(small, tmp_path):
+    small()
+    with (tmp_path / "run" / ".lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        with pytest.raises(BadInput, match="another run is writing"):
+            small()
+    assert small().complete
+
+
+def test_a_write_that_fails_leaves_the_file_before_it_whole(tmp_path, monkeypatch):
+    folder = RunFolder(tmp_path / "run", {})
+    with folder.writing():
+        folder.json("manifest.json", {"old": True})
+
+        def full(path):
+            path.write_text("half")
+            raise OSError(28, "No space left on device")
+
+        with pytest.raises(FailedRun, match="No space left on device"):
+            folder._write("manifest.json", full)
+        assert json.loads((tmp_path / "run" / "manifest.json").read_text()) == {"old": True}
+        assert not list((tmp_path / "run").glob("*.part"))
+
+
+def test_an_interrupted_run_says_so_and_a_damaged_one_too(small, tmp_path):
+    run = small()
+    assert run.complete
+    manifest = tmp_path / "run" / "manifest.json"
+    manifest.write_text(json.dumps({**run.manifest, "complete": False}))
+    (tmp_path / "run" / "estimates.parquet").unlink()
+    broken = load_run(tmp_path / "run")
+    assert not broken.complete
+    with pytest.raises(BadInput, match="run it again into the same folder"):
+        _ = broken.estimates
+    manifest.write_text("{")
+    with pytest.raises(BadInput, match="damaged"):
+        load_run(tmp_path / "run")
+    with pytest.raises(BadInput, match="no run folder"):
+        load_run(tmp_path)
+
+
+def test_one_bad_model_among_several_stops_the_run_before_anything_is_written(small, checkpoint, tmp_path):
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(BadInput, match="empty has no weights"):
+        small(models=[str(checkpoint("bert")), str(tmp_path / "empty")])
+    assert not (tmp_path / "run").exists()

@@ -1,0 +1,56 @@
+"""Imports go one way, so that a person can read the files in order."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import trueprobe
+
+ROOT = Path(trueprobe.__file__).parent
+MAY_USE = {
+    "types": set(),
+    "material": {"types"},
+    "measures": {"types"},
+    "probes": {"types", "material", "measures"},
+    "models": {"types"},
+    "engine": {"types", "models"},
+    "reliability": {"types", "measures"},
+    "store": {"types"},
+    "study": {"types", "material", "probes", "models", "engine", "reliability", "store"},
+    "contracts": {"types", "probes", "engine", "reliability"},
+    "verbalizer": {"types", "probes", "models", "engine", "store"},
+    "listing": {"types", "probes", "study"},
+    "summary": {"types", "store"},
+    "cli": None,  # everything
+    "__main__": None,
+    "__init__": None,
+}
+
+
+def imports(path: Path):
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "trueprobe":
+            inside = (node.module or "").split(".")[1:]
+            yield from [inside[0]] if inside else [alias.name for alias in node.names]
+        elif isinstance(node, ast.Import):
+            yield from (alias.name.split(".")[1] for alias in node.names if alias.name.startswith("trueprobe."))
+
+
+def test_imports_go_downward_only():
+    wrong = []
+    for path in ROOT.rglob("*.py"):
+        room = path.relative_to(ROOT).parts[0].removesuffix(".py")
+        allowed = MAY_USE[room]
+        if allowed is not None:
+            wrong += [
+                (str(path.relative_to(ROOT)), used)
+                for used in imports(path)
+                if used not in {*allowed, room, "__version__"}
+            ]
+    assert wrong == []
+
+
+def test_no_file_outgrows_one_reading():
+    long = {str(p.relative_to(ROOT)): n for p in ROOT.rglob("*.py") if (n := len(p.read_text().splitlines())) > 400}
+    assert long == {}

@@ -1,0 +1,130 @@
+"""The commands: right answers, teaching errors, exit codes."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import time
+
+import pytest
+
+
+def trueprobe(*arguments, cwd=None, **options):
+    return subprocess.run(
+        [sys.executable, "-m", "trueprobe", *map(str, arguments)], capture_output=True, text=True, cwd=cwd, **options
+    )
+
+
+def test_help_is_instant_and_imports_no_heavy_library():
+    listed = "import sys; from trueprobe import cli; print([m for m in sys.modules if m in sys.argv[1].split()])"
+    heavy = "torch transformers pandas numpy rich pydantic tokenizers"
+    found = subprocess.run([sys.executable, "-c", listed, heavy], capture_output=True, text=True, check=True)
+    assert found.stdout.strip() == "[]"
+    took = []
+    for _ in range(3):
+        began = time.perf_counter()
+        assert trueprobe("--help").returncode == 0
+        took.append(time.perf_counter() - began)
+    assert min(took) < 0.5
+
+
+@pytest.mark.parametrize("command", ["list", "items", "run", "verbalizer", "check probe", "check model"])
+def test_every_command_has_help_with_an_example(command):
+    done = trueprobe(*command.split(), "--help")
+    assert done.returncode == 0
+    assert f"trueprobe {command}" in done.stdout.split("Examples:")[1]
+
+
+@pytest.mark.parametrize(
+    ("settings", "total"),
+    [
+        ([], 2680),
+        (["occupations=table58"], 5452),
+        (["occupations=table58", "backgrounds=13"], 2668),
+        (["material=age"], 30 * (7 + 3 * 15)),
+    ],
+)
+def test_items_are_counted(settings, total):
+    done = trueprobe("items", "counteracts", "--count", *(f"--set={setting}" for setting in settings))
+    assert done.stdout.strip().splitlines()[-1] == f"total {total}"
+
+
+def test_items_are_written_as_json_lines(tmp_path):
+    assert trueprobe("items", "counteracts", "--out", tmp_path / "items.jsonl").returncode == 0
+    items = [json.loads(line) for line in (tmp_path / "items.jsonl").read_text(encoding="utf-8").splitlines()]
+    assert len(items) == 2680
+    assert items[0]["text"] == "The ___ works as a mechanician."
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["run", "counteract", "--model", "x"], "did you mean 'counteracts'?"),
+        (["items", "counteract"], "no probe named 'counteract'; did you mean 'counteracts'?"),
+        (["items", "counteracts", "--set", "ocupations=table58"], "did you mean 'occupations'?"),
+        (["items", "counteracts", "--set", "occupations=table59"], "'winobias40' or 'table58'"),
+        (["items", "counteracts", "--set", "occupations"], "KEY=VALUE"),
+        (["list", "prbes"], "did you mean 'probes'?"),
+        (["run", "counteracts"], "no model given"),
+        (["run", "counteracts", "--model", "./nowhere"], "no folder './nowhere'"),
+        (["run", "counteracts", "--model", "x.gguf"], "no file 'x.gguf'"),
+        (["run", "counteracts", "--model", "no-such/model"], "no model 'no-such/model'"),
+        (["run", "counteracts", "--model", ".", "--batch-tokens", "many"], "--batch-tokens is auto or a number"),
+        (["run", "counteracts", "--model", ".", "--dtype", "float8"], "no dtype 'float8'"),
+        (["run", "counteracts", "--model", "."], "has no weights"),
+        (["run", "quick", "--model", ".", "--set", "article=a"], "--set belongs to a probe"),
+        (["verbalizer", "nowhere"], "is no run folder"),
+        (["check", "probe", "seats"], "no probe named 'seats'"),
+    ],
+)
+def test_bad_input_is_explained_in_one_line_with_exit_code_2(arguments, message, tmp_path):
+    done = trueprobe(*arguments, cwd=tmp_path)
+    assert done.returncode == 2
+    assert message in done.stderr
+    assert "Traceback" not in done.stderr
+    assert len(done.stderr.strip().splitlines()) == 1
+    assert not list(tmp_path.iterdir())
+
+
+def test_list_probes_tells_every_setting_to_a_script():
+    [probe] = json.loads(trueprobe("list", "probes", "--json").stdout)
+    assert probe["settings"]["occupations"]["default"] == "winobias40"
+    assert all(setting["what"] for setting in probe["settings"].values())
+
+
+def test_check_passes_for_a_model_and_a_probe(checkpoint):
+    for arguments in (["check", "model", checkpoint("bert")], ["check", "probe", "counteracts"]):
+        done = trueprobe(*arguments)
+        assert done.returncode == 0, done.stdout
+        assert "FAIL" not in done.stdout
+
+
+def test_a_run_a_study_and_the_verbalizer_from_the_command_line(checkpoint, tmp_path):
+    options = ["--store", tmp_path / "s", "--out"]
+    done = trueprobe("run", "counteracts", "--model", checkpoint("gpt2"), "--limit", 60, *options, tmp_path / "a")
+    assert done.returncode == 0, done.stderr
+    assert "60 of 60 scored" in done.stdout
+    assert done.stderr == ""  # quiet off a terminal
+    study = tmp_path / "study.toml"
+    study.write_text(
+        f'title = "two settings"\nlimit = 60\nmodels = ["{checkpoint("gpt2")}"]\n'
+        '[[probes]]\nname = "counteracts"\n'
+        '[[probes]]\nname = "counteracts"\nlabel = "counteracts-person"\nsettings = { causal = "person_is" }\n'
+    )
+    done = trueprobe("run", study, *options, tmp_path / "b", "--json")
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["complete"]
+    assert (tmp_path / "b" / "observations" / "counteracts-person").is_dir()
+    out = tmp_path / "more.toml"
+    done = trueprobe("verbalizer", tmp_path / "a", "--top", 5, "--out", out, "--store", tmp_path / "s")
+    assert done.returncode == 0, done.stderr
+    assert "leans_female" in done.stdout
+    assert "[implicit]" in out.read_text()
+
+
+def test_a_study_with_a_wrong_key_is_explained(tmp_path):
+    (tmp_path / "s.toml").write_text('[[probes]]\nname = "counteracts"\nsetings = {}\n')
+    done = trueprobe("run", tmp_path / "s.toml")
+    assert done.returncode == 2
+    assert "probes.0.setings: no such key" in done.stderr
