@@ -80,3 +80,18 @@ def test_load_run_reads_what_run_wrote(done):
     again = trueprobe.load_run(done.folder)
     assert again.estimates.equals(done.estimates)
     assert again.items("counteracts")["text"].str.contains("___").all()
+
+
+def test_a_model_that_can_answer_nothing_gives_a_whole_folder_that_says_why(tmp_path):
+    import transformers
+
+    folder = zoo.save("roberta", tmp_path / "short")
+    config = transformers.AutoConfig.from_pretrained(folder)
+    config.max_position_embeddings = 6  # room for four tokens
+    transformers.AutoModelForMaskedLM.from_config(config).save_pretrained(folder)
+    done = trueprobe.run("counteracts", models=[str(folder)], out=tmp_path / "run", store=tmp_path / "s", limit=40)
+    assert set(done.observations("counteracts")["why_not"]) == {"too_long"}
+    assert set(done.estimates["verdict"]) == {"not applicable"}
+    assert set(done.estimates["n_items"]) == {0}
+    assert done.estimates["n_unscored"].max() > 0
+    assert set(done.claims["verdict"]) == {"not applicable"}

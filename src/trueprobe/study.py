@@ -101,6 +101,7 @@ class _Asked:
 class _Runner:
     def __init__(self, study: Study, out: str | Path | None, store: str | Path | None, progress: Any) -> None:
         from trueprobe.engine import AnswerStore, library_versions
+        from trueprobe.engine.progress import Quiet
         from trueprobe.models import Options, find, preflight
 
         if not study.models:
@@ -108,15 +109,16 @@ class _Runner:
         labels = [probe.label for probe in study.probes]
         if len(set(labels)) < len(labels):
             raise BadInput(f"two probes are labelled '{max(labels, key=labels.count)}'; give each its own label")
-        self.study, self.progress = study, progress
+        self.study, self.progress = study, progress or Quiet()
         self.asked = []
         for entry in study.probes:
             probe = probes.make(entry.name, entry.settings)
             self.asked.append(_Asked(entry.label, probe, probes.spread(probe.items(), study.limit)))
         self.options = Options(study.device, study.dtype, study.allow_pickle)
         self.sources = find(study.models, self.options)
-        for source in self.sources:
-            preflight(source, self.options)
+        with self.progress.waiting("looking at the models"):
+            for source in self.sources:
+                preflight(source, self.options)
         self.described = self._describe()
         self.folder = RunFolder(Path(out) if out else Path("runs") / self._default_name(), self.described)
         self.store = AnswerStore(store, library_versions())
@@ -164,11 +166,11 @@ class _Runner:
         return load_run(self.folder.folder)
 
     def _one_model(self, source: Any) -> tuple[Card, tuple[dict, dict], list[Any], list[dict[str, Any]]]:
-        from trueprobe import reliability
         from trueprobe.engine import Engine
         from trueprobe.models import open_source
 
-        model = open_source(source, self.options)
+        with self.progress.waiting(f"opening {source.name}"):
+            model = open_source(source, self.options)
         engine = Engine(model, self.store, self.progress, self.study.batch_tokens)
         plans = [[asked.probe.ask(item, model.card) for item in asked.items] for asked in self.asked]
         requests = [r for plan in plans for ask in plan if not isinstance(ask, WhyNot) for r in ask]
@@ -182,12 +184,10 @@ class _Runner:
             ]
             frame = _observations_frame(asked, seen, model.card)
             self.folder.table(f"observations/{asked.label}/{model.card.name}.parquet", frame)
-            groups = frame[[f"group_{factor}" for factor in asked.probe.factors]]
-            dice = asked.probe.settings.resample_seed
-            resampling = reliability.Resampling.of(groups.set_axis(asked.probe.factors, axis=1), resample_seed=dice)
-            found += reliability.estimates(asked.label, model.card.name, frame, asked.probe.measures(), resampling)
-            rows = reliability.claims(model.card.name, model.card.kind, frame, asked.probe.claims(), resampling)
-            held += [{"probe": asked.label, **row} for row in rows]
+            with self.progress.waiting(f"counting {asked.label}"):
+                counted, claimed = _count(asked, frame, model.card)
+            found += counted
+            held += claimed
         return model.card, (engine.counts.planned, engine.counts.happened), found, held
 
     def _estimates(self, rows: list[Any], claimed: list[dict[str, Any]]) -> None:
@@ -222,6 +222,18 @@ def _observe(asked: _Asked, item: Item, ask: Any, card: Card, answers: Any) -> S
     if missing is not None:
         return [Observation(item.id, why_not=missing)]
     return asked.probe.observe(item, card, mine)
+
+
+def _count(asked: _Asked, frame: Any, card: Card) -> tuple[list[Any], list[dict[str, Any]]]:
+    """One model's estimates and claims of one probe."""
+    from trueprobe import reliability
+
+    probe = asked.probe
+    groups = frame[[f"group_{factor}" for factor in probe.factors]].set_axis(list(probe.factors), axis=1)
+    resampling = reliability.Resampling.of(groups, resample_seed=probe.settings.resample_seed)
+    counted = reliability.estimates(asked.label, card.name, frame, probe.measures(), resampling)
+    claimed = reliability.claims(card.name, card.kind, frame, probe.claims(), resampling)
+    return counted, [{"probe": asked.label, **row} for row in claimed]
 
 
 def _items_frame(asked: _Asked) -> Any:

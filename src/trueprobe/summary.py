@@ -38,7 +38,7 @@ def _table(run: Run, label: str, probe: dict[str, Any], model: str) -> Table:
     for key, value in summary["where"].items():
         rows = rows[rows[key] == value]
     title = f"{model}, top {summary['where']['k']}" if "k" in summary["where"] else model
-    table = Table(box=None, padding=(0, 2, 0, 0), title=title, title_justify="left", header_style="bold")
+    table = Table(box=None, padding=(0, 1, 0, 0), title=title, title_justify="left", header_style="bold")
     table.add_column(summary["row_title"], no_wrap=True, min_width=6)
     for column in summary["titles"]:
         table.add_column(column, justify="right", no_wrap=True)

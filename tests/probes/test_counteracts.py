@@ -7,10 +7,11 @@ import random
 import re
 from collections import Counter
 from dataclasses import replace
+from functools import cache
 
 import pytest
-import zoo
 
+import zoo
 from trueprobe import probes
 from trueprobe.contracts import stand_in
 from trueprobe.measures.stereotype import DEPTHS, FATES, PROMPT_TYPES, tail
@@ -25,16 +26,23 @@ GENDER, AGE = ({"material": name, "wording": "all"} for name in ("gender", "age"
 
 @pytest.fixture(scope="module")
 def probe():
-    return probes.make("counteracts")
+    return made()[0]
 
 
 @pytest.fixture(scope="module")
-def items(probe):
-    return {item.id: item for item in probe.items()}
+def items():
+    return {item.id: item for item in made()[1]}
+
+
+@cache
+def made(**settings):
+    """A probe and its items, made once."""
+    probe = probes.make("counteracts", settings)
+    return probe, probe.items()
 
 
 def count(**settings) -> Counter:
-    return Counter(item.conditions["knowledge"] for item in probes.make("counteracts", settings).items())
+    return Counter(item.conditions["knowledge"] for item in made(**settings)[1])
 
 
 # ---------------------------------------------------------------- how many
@@ -180,22 +188,22 @@ def test_articles(article, text):
 
 def test_a_vowel_takes_an_in_both_materials():
     for material in ("gender", "age"):
-        for item in probes.make("counteracts", {"material": material, "wording": "all"}).items():
+        for item in made(material=material, wording="all")[1]:
             assert not re.search(r"\ba [aeiou]", item.text.lower()), item.text
             assert not re.search(r"\ban [^aeiou]", item.text.lower()), item.text
 
 
 @pytest.mark.parametrize("settings", [GENDER, AGE], ids=["gender", "age"])
 def test_every_wording_asks_all_ten_types_of_every_target(settings):
-    probe = probes.make("counteracts", settings)
-    asked = {(i.conditions["wording"], i.conditions["knowledge"], i.groups[0]) for i in probe.items()}
+    probe, every = made(**settings)
+    asked = {(i.conditions["wording"], i.conditions["knowledge"], i.groups[0]) for i in every}
     assert len(asked) == len(probe.material.wordings) * len(PROMPT_TYPES) * len(probe.targets)
     assert set(PROMPT_TYPES) == set(MEANINGS)
 
 
 @pytest.mark.parametrize("settings", [GENDER, AGE], ids=["gender", "age"])
 def test_every_text_is_finished(settings):
-    for item in probes.make("counteracts", settings).items():
+    for item in made(**settings)[1]:
         assert item.text.count("___") == 1, item.text
         assert not re.search(r"[{}]|  |\n", item.text), item.text
         assert item.text == item.text.strip()
@@ -206,14 +214,14 @@ def test_every_text_is_finished(settings):
 @pytest.mark.parametrize("material", ["gender", "age"])
 @pytest.mark.parametrize("kind", [*PROMPT_TYPES, "causal_target", "causal_person"])
 def test_no_two_wordings_are_the_same_sentence(material, kind):
-    wordings = probes.make("counteracts", {"material": material}).material.wordings.values()
+    wordings = made(material=material)[0].material.wordings.values()
     bare = [re.sub(r"[^a-z_{}]+", " ", getattr(wording, kind).lower()).strip() for wording in wordings]
     assert len(set(bare)) == len(bare)
 
 
 def test_groups_are_target_and_background(probe):
     assert probe.factors == ("target", "background")
-    for item in probe.items():
+    for item in made()[1]:
         kind, target, *background = item.id.split("/")[1:]
         assert item.groups == (target, background[0] if background else "")
         assert bool(item.groups[1]) == (kind in CROSSED)
@@ -221,7 +229,7 @@ def test_groups_are_target_and_background(probe):
 
 def test_a_background_is_dominated_by_the_other_group(probe):
     dominant = {b.name: b.dominant for b in probe.material.backgrounds}
-    for item in probe.items():
+    for item in made()[1]:
         target, background = item.groups
         assert item.conditions["dominated"] == dominant[target]
         assert not background or dominant[background] != dominant[target]
@@ -238,8 +246,8 @@ NOUNS = {  # of the sentence in front: (female-dominated target, male-dominated 
 
 
 @pytest.mark.parametrize("kind", NOUNS)
-def test_the_noun_in_front_says_what_the_type_promises(probe, kind):
-    for item in probe.items():
+def test_the_noun_in_front_says_what_the_type_promises(kind):
+    for item in made()[1]:
         if item.conditions["knowledge"] == kind:
             right, wrong = NOUNS[kind] if item.conditions["dominated"] == "female" else NOUNS[kind][::-1]
             words = re.findall(r"\w+", item.fields["knowledge"])
@@ -250,9 +258,9 @@ def test_the_noun_in_front_says_what_the_type_promises(probe, kind):
 @pytest.mark.parametrize("kind", ["tneu", "tnbc", "un", "base"])
 def test_neutral_types_name_no_group(kind):
     for settings in (GENDER, AGE):
-        probe = probes.make("counteracts", settings)
+        probe, every = made(**settings)
         nouns = {noun for group in probe.material.groups.values() for noun in (group.noun, group.kind)}
-        texts = {item.text for item in probe.items() if item.conditions["knowledge"] == kind}
+        texts = {item.text for item in every if item.conditions["knowledge"] == kind}
         assert not [text for text in texts for noun in nouns if re.search(rf"\b{noun}\b", text)]
 
 
@@ -260,8 +268,8 @@ def test_neutral_types_name_no_group(kind):
 
 
 def ask(item, kind="masked", start_text="[CLS]", **settings):
-    probe = probes.make("counteracts", settings)
-    found = {i.id: i for i in probe.items()}[item]
+    probe, every = made(**settings, backgrounds=1)
+    found = next(i for i in every if i.id == item)
     return probe.ask(found, replace(stand_in(kind), start_text=start_text))
 
 
@@ -300,8 +308,8 @@ def test_a_causal_model_can_be_asked_naturally():
 @pytest.mark.parametrize("causal", ["target_is", "person_is"])
 @pytest.mark.parametrize("settings", [GENDER, AGE], ids=["gender", "age"])
 def test_every_causal_prompt_ends_in_a_word_break(settings, causal):
-    probe = probes.make("counteracts", {**settings, "causal": causal})
-    for item in probe.items():
+    probe, every = made(**settings, causal=causal, backgrounds=2)
+    for item in every:
         requests = probe.ask(item, stand_in("causal"))
         assert all(re.search(r"\w $", request.left) and request.right == "" for request in requests)
         assert not re.search(r"[{}]|___|  ", requests[0].left)
@@ -527,16 +535,16 @@ def test_a_limit_gives_the_same_items_each_time(probe):
 
 
 @pytest.mark.parametrize("limit", [1, 20, 37, 100, 399])
-def test_a_limit_is_even_over_conditions(probe, limit):
-    some = probes.spread(probe.items(), limit)
+def test_a_limit_is_even_over_conditions(limit):
+    some = probes.spread(made()[1], limit)
     turns = Counter(tuple(item.conditions.values()) for item in some)
     assert len(some) == limit
     assert max(turns.values()) - min(turns.values()) <= 1
     assert len(turns) == min(limit, 20)  # ten types, two kinds of occupation
 
 
-def test_a_smaller_limit_is_part_of_a_larger_one(probe):
-    every = probe.items()
+def test_a_smaller_limit_is_part_of_a_larger_one():
+    every = made()[1]
     held: set[str] = set()
     for limit in (1, 10, 100, 200, 1000, 2679, 2680, 9999, None):
         some = {item.id for item in probes.spread(every, limit)}
@@ -545,7 +553,7 @@ def test_a_smaller_limit_is_part_of_a_larger_one(probe):
     assert len(held) == 2680
 
 
-def test_limited_items_keep_their_order(probe):
-    order = {item.id: i for i, item in enumerate(probe.items())}
-    places = [order[item.id] for item in probes.spread(probe.items(), 300)]
+def test_limited_items_keep_their_order():
+    order = {item.id: i for i, item in enumerate(made()[1])}
+    places = [order[item.id] for item in probes.spread(made()[1], 300)]
     assert places == sorted(places)

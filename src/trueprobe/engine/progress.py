@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 
@@ -13,6 +14,9 @@ class Quiet:
     def start(self, title: str, rows: int, saved: int) -> None: ...
     def advance(self, rows: int) -> None: ...
     def stop(self) -> None: ...
+    def waiting(self, for_what: str) -> AbstractContextManager[object]:
+        """While something takes seconds that cannot be counted."""
+        return nullcontext()
 
 
 class Bar(Quiet):
@@ -43,6 +47,11 @@ class Bar(Quiet):
         self._rows += rows
         speed = self._rows / max(time.monotonic() - self._began, 1e-6)
         self._progress.update(self._task, advance=rows, speed=f"{speed:,.0f}")
+
+    def waiting(self, for_what: str) -> AbstractContextManager[object]:
+        from rich.console import Console
+
+        return Console(stderr=True).status(for_what)
 
     def stop(self) -> None:
         if self._progress is not None:

@@ -56,18 +56,19 @@ class Resampling:
         return cls(codes, weights, tuple(map(str, groups.columns)), table.to_numpy(dtype=str))
 
 
-def columns_of(frame: pd.DataFrame, resampling: Resampling) -> Columns:
-    numeric = frame.select_dtypes(include=["number", "bool"])
-    return Columns({str(name): numeric[name].to_numpy(dtype=float) for name in numeric.columns}, resampling.cells)
+def columns_of(frame: pd.DataFrame, names: Iterable[str], resampling: Resampling) -> Columns:
+    """Numbers, NaN where nothing was scored, even where a whole column holds nothing."""
+    numbers = {name: pd.to_numeric(frame[name], errors="coerce").to_numpy(dtype=float) for name in set(names)}
+    return Columns(numbers, resampling.cells)
 
 
 def estimates(
     probe: str, model: str, frame: pd.DataFrame, measures: Iterable[Measure], resampling: Resampling
 ) -> list[Estimate]:
     """One row per measure; measures over the same rows share their matrix products."""
-    columns = columns_of(frame, resampling)
-    results: list[Estimate] = []
     ordered = list(measures)
+    columns = columns_of(frame, (name for measure in ordered for name in measure.columns), resampling)
+    results: list[Estimate] = []
     for (where, function), group in groupby(ordered, key=lambda m: (tuple(m.where.items()), m.function)):
         members = list(group)
         rows = rows_where(frame, dict(where))
@@ -133,7 +134,7 @@ def claims(
     model: str, kind: str, frame: pd.DataFrame, published: Sequence[Claim], resampling: Resampling
 ) -> list[dict[str, Any]]:
     """Each published finding with this model's number for it."""
-    columns = columns_of(frame, resampling)
+    columns = columns_of(frame, (claim.column for claim in published), resampling)
     rows = []
     for claim in published:
         if kind not in claim.kinds:

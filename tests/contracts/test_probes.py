@@ -1,0 +1,111 @@
+"""Every probe holds the contract that `trueprobe check probe` tests, and a broken one does not."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import pytest
+
+from trueprobe import contracts, probes
+from trueprobe.probes.counteracts import CounterActs
+from trueprobe.types import Observation
+
+
+def failed(name, settings=None) -> list[str]:
+    return [check.name for check in contracts.check_probe(name, settings) if not check.passed]
+
+
+@pytest.mark.parametrize("name", probes.names())
+def test_every_probe_holds_the_contract(name):
+    assert not failed(name)
+
+
+@pytest.mark.slow
+def test_a_file_that_is_not_about_gender_holds_it_too():
+    assert not failed("counteracts", {"material": "age"})
+
+
+class Small(CounterActs):
+    """Eight targets, so that a broken probe is found out quickly."""
+
+    @property
+    def targets(self):
+        return self.material.backgrounds[25:33]
+
+
+class SignFlipped(Small):
+    def observe(self, item, card, answers):
+        (seen,) = super().observe(item, card, answers)
+        flipped = {k: -v if k.startswith("stereotype_margin") else v for k, v in seen.values.items()}
+        return [Observation(seen.item, flipped)]
+
+
+class Undocumented(Small):
+    def observe(self, item, card, answers):
+        (seen,) = super().observe(item, card, answers)
+        return [Observation(seen.item, {**seen.values, "surprise": 1.0})]
+
+
+class SameId(Small):
+    def items(self):
+        return [replace(item, id=item.id.replace("physician", "janitor")) for item in super().items()]
+
+
+class Wandering(Small):
+    made = 0
+
+    def items(self):
+        Wandering.made += 1
+        return super().items()[Wandering.made :]
+
+
+class NoGroup(Small):
+    def items(self):
+        return [replace(item, groups=item.groups[:1]) for item in super().items()]
+
+
+SIGNS = [
+    f"{what}, {kind}"
+    for kind in ("masked", "causal")
+    for what in ("a planted effect moves stereotype_margin its way", "opposite effects lie on opposite sides")
+]
+
+
+def made_of(probe, monkeypatch):
+    """check_probe sees `probe` under the name counteracts."""
+    monkeypatch.setattr(contracts, "make", lambda name, settings: probe(probe.Settings(backgrounds=1)))
+    return contracts.check_probe("counteracts")
+
+
+def test_a_sound_small_probe_holds_it(monkeypatch):
+    assert all(check.passed for check in made_of(Small, monkeypatch))
+
+
+def test_a_flipped_sign_is_found(monkeypatch):
+    assert [check.name for check in made_of(SignFlipped, monkeypatch) if not check.passed] == SIGNS
+
+
+@pytest.mark.parametrize(
+    ("broken", "name"),
+    [
+        (SameId, "item ids are distinct"),
+        (Wandering, "the same items each time"),
+        (NoGroup, "every item names its groups"),
+        (Undocumented, "documented columns, masked"),
+    ],
+)
+def test_what_is_broken_is_found(monkeypatch, broken, name):
+    found = next(check for check in made_of(broken, monkeypatch) if check.name == name)
+    assert not found.passed
+
+
+@pytest.mark.parametrize("strength", [-2.0, 0.0, 2.0])
+def test_planted_probabilities_sum_to_one(strength):
+    probe = probes.make("counteracts", {"backgrounds": 1})
+    item = probe.items()[0]
+    (request,) = probe.ask(item, contracts.stand_in("masked"))
+    every = replace(request, top=10**6)
+    answer = contracts.planted_answer(every, probe.planted(item, every, strength))
+    assert sum(math.exp(token.logp) for token in answer.top) == pytest.approx(1)
+    assert answer.list_size == 126 + 40

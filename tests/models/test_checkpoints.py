@@ -1,0 +1,385 @@
+"""Checkpoints as they lie on disk: what is opened, what is refused and how that is said."""
+
+from __future__ import annotations
+
+import json
+import shutil
+
+import gguf
+import pytest
+import torch
+import transformers
+import zoo
+from safetensors.torch import load_file, save_file
+
+from trueprobe.engine import AnswerStore, Engine
+from trueprobe.models import find, open_model
+from trueprobe.models.checkpoint import Options
+from trueprobe.types import BadInput, FillBlank, FollowsText
+
+REVISION = "0123456789abcdef0123456789abcdef01234567"
+
+
+@pytest.fixture
+def copied(checkpoint, tmp_path):
+    """copied("bert") is a copy that a test may change."""
+
+    def make(name: str, to: str = "copy"):
+        return shutil.copytree(checkpoint(name), tmp_path / to)
+
+    return make
+
+
+def answers(model) -> list[float]:
+    filled = Engine(model, AnswerStore(":memory:"), batch_tokens=16).answer([FillBlank("The ", words=("nurse", "man"))])
+    return [word.logp for word in filled[0].words.values()]
+
+
+def change_one_weight(folder) -> None:
+    weights = load_file(folder / "model.safetensors")
+    name = sorted(weights)[0]
+    weights[name] = weights[name].clone()
+    weights[name].view(-1)[0] += 1
+    save_file(weights, folder / "model.safetensors", {"format": "pt"})
+
+
+def save_with_tokenizer(network, folder):
+    network.save_pretrained(folder)
+    zoo.wordpiece().save_pretrained(folder)
+    return folder
+
+
+# ---------------------------------------------------------------- dtype and compute_id
+
+
+def test_a_float16_file_is_computed_in_float32(copied):
+    folder = copied("bert")
+    weights = {name: w.half() for name, w in load_file(folder / "model.safetensors").items()}
+    save_file(weights, folder / "model.safetensors", {"format": "pt"})
+    written = json.loads((folder / "config.json").read_text())
+    (folder / "config.json").write_text(json.dumps({**written, "dtype": "float16"}))
+    model = open_model(str(folder))
+    assert model.card.dtype == "float32"
+    assert {p.dtype for p in model.network.model.parameters()} == {torch.float32}
+    assert open_model(str(folder)).card.compute_id == model.card.compute_id
+
+
+def test_another_dtype_is_another_computation(checkpoint, opened):
+    half = open_model(str(checkpoint("bert")), Options(dtype="bfloat16"))
+    assert half.card.dtype == "bfloat16"
+    assert {p.dtype for p in half.network.model.parameters()} == {torch.bfloat16}
+    assert half.card.compute_id != opened("bert").card.compute_id
+    assert answers(half) == pytest.approx(answers(opened("bert")), abs=0.3)
+
+
+def test_a_checkpoint_is_known_by_its_weights_not_its_place(copied, opened, tmp_path):
+    moved = open_model(str(copied("bert", "elsewhere/renamed")))
+    assert moved.card.compute_id == opened("bert").card.compute_id
+    assert moved.card.tokenizer_id == opened("bert").card.tokenizer_id
+    assert moved.card.name == "renamed"
+
+
+def test_one_changed_weight_is_another_computation(copied, opened):
+    folder = copied("bert")
+    change_one_weight(folder)
+    assert open_model(str(folder)).card.compute_id != opened("bert").card.compute_id
+
+
+# ---------------------------------------------------------------- pickles and remote code
+
+
+def test_a_pickle_is_read_only_when_allowed(copied, opened):
+    folder = copied("bert")
+    torch.save(load_file(folder / "model.safetensors"), folder / "pytorch_model.bin")
+    (folder / "model.safetensors").unlink()
+    with pytest.raises(BadInput, match="--allow-pickle"):
+        open_model(str(folder))
+    allowed = open_model(str(folder), Options(allow_pickle=True))
+    assert answers(allowed) == answers(opened("bert"))
+
+
+def test_a_pickle_beside_safetensors_is_not_opened(copied, opened):
+    folder = copied("bert")
+    (folder / "pytorch_model.bin").write_bytes(b"not even a pickle")
+    assert answers(open_model(str(folder))) == answers(opened("bert"))
+
+
+CODE = """
+from pathlib import Path
+Path({marker!r}).touch()
+from transformers import BertConfig as XConfig, BertForMaskedLM as XModel, BertTokenizerFast as XTokenizer
+"""
+MAP = {"AutoConfig": "modeling_x.XConfig", "AutoModelForMaskedLM": "modeling_x.XModel"}
+
+
+@pytest.mark.parametrize("model_type", ["x_unheard_of", None])
+def test_code_in_the_folder_is_refused_and_not_run(model_type, copied, tmp_path):
+    folder, marker = copied("bert-no-next"), tmp_path / "it ran"
+    (folder / "modeling_x.py").write_text(CODE.format(marker=str(marker)))
+    written = json.loads((folder / "config.json").read_text()) | {"auto_map": MAP, "model_type": model_type}
+    written = {key: value for key, value in written.items() if value is not None}
+    (folder / "config.json").write_text(json.dumps(written))
+    with pytest.raises(BadInput, match="config"):
+        open_model(str(folder))
+    assert not marker.exists()
+
+
+def test_a_known_architecture_is_opened_without_the_code_beside_it(copied, opened, tmp_path):
+    folder, marker = copied("bert-no-next"), tmp_path / "it ran"
+    (folder / "modeling_x.py").write_text(CODE.format(marker=str(marker)))
+    for file, added in (
+        ("config.json", MAP),
+        ("tokenizer_config.json", {"AutoTokenizer": [None, "modeling_x.XTokenizer"]}),
+    ):
+        written = json.loads((folder / file).read_text())
+        (folder / file).write_text(json.dumps(written | {"auto_map": added}))
+    assert answers(open_model(str(folder))) == answers(opened("bert-no-next"))
+    assert not marker.exists()
+
+
+# ---------------------------------------------------------------- heads
+
+
+def test_an_encoder_without_a_head_is_refused(tmp_path):
+    config = transformers.BertConfig(**zoo.SMALL, vocab_size=900)
+    with pytest.raises(BadInput, match="no trained masked-language-model head"):
+        open_model(str(save_with_tokenizer(transformers.BertModel(config), tmp_path / "encoder")))
+
+
+def test_an_electra_discriminator_is_refused(tmp_path):
+    config = transformers.ElectraConfig(**zoo.SMALL, embedding_size=16, vocab_size=900)
+    with pytest.raises(BadInput, match="no trained masked-language-model head"):
+        open_model(str(save_with_tokenizer(transformers.ElectraForPreTraining(config), tmp_path / "electra")))
+
+
+def test_a_classifier_is_refused(tmp_path):
+    config = transformers.BertConfig(**zoo.SMALL, vocab_size=900)
+    with pytest.raises(BadInput, match="no trained masked-language-model head"):
+        open_model(str(save_with_tokenizer(transformers.BertForSequenceClassification(config), tmp_path / "judge")))
+
+
+def test_a_decoder_without_its_own_output_is_refused(tmp_path):
+    config = transformers.LlamaConfig(**zoo.SMALL, vocab_size=900, tie_word_embeddings=False)
+    transformers.LlamaModel(config).save_pretrained(tmp_path)
+    zoo.sentencepiece(False).save_pretrained(tmp_path)
+    with pytest.raises(BadInput, match="no trained language-model head"):
+        open_model(str(tmp_path))
+
+
+def test_only_a_trained_next_sentence_head_is_asked(opened):
+    assert opened("bert").card.heads == {"lm", "next_sentence"}
+    assert opened("bert-no-next").card.heads == {"lm"}
+    assert opened("bert-no-next").reads(FollowsText("The bus.", "So was I.")).code == "no_head"
+
+
+# ---------------------------------------------------------------- what cannot be opened says why
+
+
+def test_a_missing_folder_is_named(tmp_path):
+    with pytest.raises(BadInput, match=r"no folder '.*nowhere'"):
+        open_model(str(tmp_path / "nowhere"))
+
+
+def test_an_empty_folder_has_no_weights(tmp_path):
+    with pytest.raises(BadInput, match="no weights"):
+        open_model(str(tmp_path))
+
+
+def test_a_folder_without_a_config_says_so(copied):
+    folder = copied("bert")
+    (folder / "config.json").unlink()
+    with pytest.raises(BadInput, match=r"config\.json"):
+        open_model(str(folder))
+
+
+@pytest.mark.xfail(strict=True, reason="transformers makes up a tokenizer of special tokens only, or none at all")
+@pytest.mark.parametrize("name", ["bert", "gpt2"])
+def test_a_folder_without_a_tokenizer_says_so(name, copied):
+    folder = copied(name)
+    for file in folder.glob("*token*"):
+        file.unlink()
+    with pytest.raises(BadInput, match="tokenizer"):
+        open_model(str(folder))
+
+
+@pytest.mark.xfail(strict=True, reason="SafetensorError is not turned into BadInput")
+def test_weights_cut_short_are_refused(copied):
+    folder = copied("bert")
+    whole = (folder / "model.safetensors").read_bytes()
+    (folder / "model.safetensors").write_bytes(whole[: len(whole) // 2])
+    with pytest.raises(BadInput, match="cannot be loaded"):
+        open_model(str(folder))
+
+
+def test_an_unknown_dtype_is_answered_with_the_nearest():
+    with pytest.raises(BadInput, match="did you mean 'float16'"):
+        Options(dtype="floot16")
+
+
+def test_a_missing_gguf_file_is_named(tmp_path):
+    with pytest.raises(BadInput, match=r"no file .*tiny\.gguf"):
+        open_model(str(tmp_path / "tiny.gguf"))
+
+
+# ---------------------------------------------------------------- families
+
+
+@pytest.fixture
+def seeds(copied, tmp_path):
+    """Folders seed_1 and seed_2 with different weights."""
+    for seed in (1, 2):
+        folder = copied("bert", f"runs/seed_{seed}")
+        if seed == 2:
+            change_one_weight(folder)
+    return tmp_path / "runs"
+
+
+def test_a_family_is_labelled_by_its_folders(seeds):
+    found = find([f"mine={seeds}/seed_*"])
+    assert [(s.name, s.family, s.labels) for s in found] == [
+        ("mine-seed1", "mine", {"model_seed": 1}),
+        ("mine-seed2", "mine", {"model_seed": 2}),
+    ]
+
+
+def test_a_family_of_seeds_and_steps_is_labelled_by_both(copied, tmp_path):
+    for n, where in enumerate(("seed_3/step_2000", "seed_3/step_10", "seed_4/step_10")):
+        folder = copied("bert", f"runs/{where}")
+        for _ in range(n):
+            change_one_weight(folder)
+    found = find([f"mine={tmp_path}/runs/seed_*/step_*"])
+    assert {s.name: s.labels for s in found} == {
+        "mine-seed3-step2000": {"model_seed": 3, "step": 2000},
+        "mine-seed3-step10": {"model_seed": 3, "step": 10},
+        "mine-seed4-step10": {"model_seed": 4, "step": 10},
+    }
+
+
+def test_the_labels_reach_the_card(seeds):
+    model = open_model(f"mine={seeds}/seed_2")
+    assert (model.card.name, model.card.family, model.card.labels) == ("mine-seed2", "mine", {"model_seed": 2})
+
+
+def test_a_single_checkpoint_can_be_given_a_name(checkpoint):
+    (source,) = find([f"mine={checkpoint('bert')}"])
+    assert (source.name, source.labels) == ("mine", {})
+
+
+def test_two_members_with_equal_weights_are_an_error(copied, tmp_path):
+    copied("bert", "runs/seed_1")
+    copied("bert", "runs/seed_2")
+    with pytest.raises(BadInput, match="equal weights"):
+        find([f"mine={tmp_path}/runs/seed_*"])
+
+
+def test_a_pattern_that_matches_nothing_is_an_error(tmp_path):
+    with pytest.raises(BadInput, match="nothing matches"):
+        find([f"mine={tmp_path}/seed_*"])
+
+
+def test_a_family_is_not_opened_as_one_model(seeds):
+    with pytest.raises(BadInput, match="2 checkpoints"):
+        open_model(f"mine={seeds}/seed_*")
+
+
+def test_two_models_of_one_name_are_an_error(copied):
+    specs = [str(copied("bert", f"{place}/same")) for place in ("here", "there")]
+    with pytest.raises(BadInput, match="two models are called 'same'"):
+        find(specs)
+
+
+def test_that_error_is_mended_as_it_says(copied):
+    here, there = (str(copied("bert", f"{place}/same")) for place in ("here", "there"))
+    assert [source.name for source in find([here, f"other={there}"])] == ["same", "other"]
+
+
+# ---------------------------------------------------------------- the hub's cache
+
+
+@pytest.fixture
+def hub(checkpoint, tmp_path, monkeypatch):
+    """A hub cache that holds org/tiny at one revision, and no connection."""
+    repo = tmp_path / "hub" / "models--org--tiny"
+    (repo / "refs").mkdir(parents=True)
+    (repo / "refs" / "main").write_text(REVISION)
+    shutil.copytree(checkpoint("bert"), repo / "snapshots" / REVISION)
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path / "hub"))
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.mark.usefixtures("hub")
+@pytest.mark.parametrize("spec", ["org/tiny", "org/tiny@main", f"org/tiny@{REVISION}"])
+def test_a_hub_id_is_opened_from_the_cache_and_names_its_revision(spec, opened):
+    model = open_model(spec)
+    assert model.card.source == f"org/tiny@{REVISION}"
+    assert model.card.name == "org--tiny"
+    assert model.card.compute_id == opened("bert").card.compute_id
+
+
+@pytest.mark.usefixtures("hub")
+@pytest.mark.parametrize("spec", ["org/unheard-of", "unheard-of", f"org/tiny@{'f' * 40}", "org/tiny@v2"])
+def test_an_unknown_hub_id_is_answered_with_what_would_do(spec):
+    with pytest.raises(BadInput, match="give a folder, or run once with a connection") as error:
+        open_model(spec)
+    assert f"no model '{spec}'" in str(error.value)
+
+
+@pytest.mark.usefixtures("hub")
+def test_what_can_be_no_hub_id_is_said_to_be_none():
+    with pytest.raises(BadInput, match="not a hub id"):
+        open_model("what is this?")
+
+
+# ---------------------------------------------------------------- gguf
+
+
+def save_gguf(network, tokenizer, file) -> None:
+    """A Llama network with a byte-level vocabulary in llama.cpp's format, unquantised."""
+    config, state = network.config, json.loads(tokenizer.backend_tokenizer.to_str())["model"]
+    writer = gguf.GGUFWriter(str(file), "llama")
+    writer.add_context_length(config.max_position_embeddings)
+    writer.add_embedding_length(config.hidden_size)
+    writer.add_block_count(config.num_hidden_layers)
+    writer.add_feed_forward_length(config.intermediate_size)
+    writer.add_head_count(config.num_attention_heads)
+    writer.add_head_count_kv(config.num_key_value_heads)
+    writer.add_layer_norm_rms_eps(config.rms_norm_eps)
+    writer.add_rope_freq_base(10_000.0)
+    writer.add_vocab_size(config.vocab_size)
+    tokens = sorted(state["vocab"], key=state["vocab"].get)
+    writer.add_tokenizer_model("gpt2")
+    writer.add_token_list(tokens)
+    writer.add_token_merges([" ".join(merge) for merge in state["merges"]])
+    writer.add_token_types([3 if token == tokenizer.bos_token else 1 for token in tokens])  # 3: control
+    writer.add_bos_token_id(tokenizer.bos_token_id)
+    writer.add_eos_token_id(tokenizer.eos_token_id)
+    for name, weight in network.state_dict().items():
+        if name.endswith(("q_proj.weight", "k_proj.weight")):  # llama.cpp turns pairs that lie side by side
+            weight = weight.view(config.num_attention_heads, 2, -1, config.hidden_size).transpose(1, 2)
+            weight = weight.reshape(config.hidden_size, config.hidden_size)
+        writer.add_tensor(gguf_name(name), weight.numpy())
+    writer.write_header_to_file()
+    writer.write_kv_data_to_file()
+    writer.write_tensors_to_file()
+    writer.close()
+
+
+def gguf_name(name: str) -> str:
+    names = gguf.get_tensor_name_map(gguf.MODEL_ARCH.LLAMA, 2)
+    return names.get_name(name, try_suffixes=(".weight",))
+
+
+def test_a_gguf_file_answers_as_the_folder_it_was_made_from(tmp_path):
+    tokenizer = zoo.byte_level(False)
+    ends = {"bos_token_id": tokenizer.bos_token_id, "eos_token_id": tokenizer.eos_token_id}
+    config = transformers.LlamaConfig(**zoo.SMALL, vocab_size=len(tokenizer), initializer_range=0.3, **ends)
+    torch.manual_seed(0)
+    network = transformers.LlamaForCausalLM(config)
+    network.save_pretrained(tmp_path / "folder")
+    tokenizer.save_pretrained(tmp_path / "folder")
+    save_gguf(network, tokenizer, tmp_path / "tiny.gguf")
+    folder, file = open_model(str(tmp_path / "folder")), open_model(str(tmp_path / "tiny.gguf"))
+    assert (file.card.name, file.card.source, file.card.architecture) == ("tiny", "tiny.gguf", "llama")
+    assert (file.card.kind, file.card.start_text, file.card.dtype) == ("causal", "<|endoftext|>", "float32")
+    assert answers(file) == pytest.approx(answers(folder), abs=1e-4)

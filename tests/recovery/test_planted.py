@@ -1,0 +1,119 @@
+"""A made-up model with a known effect: the number that comes out is the one that was put in."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from trueprobe import probes
+from trueprobe.contracts import headline_value, planted_answer, planted_frame, stand_in
+from trueprobe.reliability import Resampling, estimates
+
+OTHERS = 40  # words in a planted answer that no list knows
+CARD = stand_in("masked")
+
+
+def closed_form(strength: float, words: int) -> float:
+    """Softmax by hand: `words` at `strength`, as many at 0, and the others at 0."""
+    return words * (math.exp(strength) - 1) / (words * math.exp(strength) + words + OTHERS)
+
+
+@pytest.fixture(scope="module", params=["gender", "age"])
+def probe(request):
+    return probes.make("counteracts", {"material": request.param, "backgrounds": 1})
+
+
+def base(probe):
+    return [item for item in probe.items() if item.conditions["knowledge"] == "base"]
+
+
+def headline(probe, frame, resamples=500):
+    groups = frame[[f"group_{name}" for name in probe.factors]]
+    (found,) = estimates("p", "m", frame, [probe.headline], Resampling.of(groups, resamples))
+    return found
+
+
+@pytest.mark.parametrize("strength", [-1.0, 0.5, 1.0, 2.0])
+def test_the_margin_is_the_one_planted(probe, strength):
+    frame = planted_frame(probe, base(probe), CARD, strength)
+    known = closed_form(strength, len(probe.verbalizer[probe.first]))
+    assert frame["stereotype_margin_all"].to_numpy() == pytest.approx(known)
+    found = headline(probe, frame)
+    assert found.value == pytest.approx(known)
+    assert found.low - 1e-6 <= known <= found.high + 1e-6
+    assert found.verdict == "holds for this checkpoint"
+    assert (found.n_items, found.n_groups) == (len(probe.targets), len(probe.targets))
+
+
+def test_the_margin_rises_with_the_strength(probe):
+    values = [headline_value(probe, planted_frame(probe, base(probe), CARD, s)) for s in (-2, -1, 0, 0.5, 1, 2)]
+    assert values == sorted(values)
+    assert len(set(values)) == len(values)
+
+
+def test_nothing_planted_is_nothing_found(probe):
+    frame = planted_frame(probe, base(probe), CARD, 0.0)
+    assert frame["stereotype_margin_all"].to_numpy() == pytest.approx(0, abs=1e-12)
+    assert headline(probe, frame).value == pytest.approx(0, abs=1e-7)
+
+
+def test_both_kinds_of_occupation_show_the_same_effect(probe):
+    frame = planted_frame(probe, base(probe), CARD, 1.0)
+    by_kind = frame.groupby("dominated")[f"{probe.first}_minus_{probe.second}_all"].mean()
+    assert by_kind[probe.first] == pytest.approx(-by_kind[probe.second])
+    assert by_kind[probe.first] > 0
+
+
+def test_the_same_effect_with_and_without_knowledge_is_no_shift(probe):
+    items = [item for item in probe.items() if item.conditions["knowledge"] in ("tcsyn", "bcsem")]
+    frame = planted_frame(probe, items, CARD, 1.0)
+    for column in ("shift_towards_stereotype_all", "shift_towards_stereotype_top10", "overturned_all"):
+        assert (frame[column] == 0).all()
+
+
+def answered(probe, item, strengths):
+    """One planted answer per request, each with its own strength."""
+    requests = probe.ask(item, CARD)
+    answers = [planted_answer(r, probe.planted(item, r, s)) for r, s in zip(requests, strengths, strict=True)]
+    return probe.observe(item, CARD, answers)[0].values
+
+
+@pytest.mark.parametrize(("knowledge", "then"), [(-1.0, 1.0), (0.5, 1.0), (2.0, 1.0), (1.0, -0.5)])
+def test_a_planted_shift_is_the_one_counted(probe, knowledge, then):
+    words = len(probe.verbalizer[probe.first])
+    items = [item for item in probe.items() if item.conditions["knowledge"] == "tcsyn"]
+    for item in items[:3] + items[-3:]:
+        seen = answered(probe, item, (knowledge, then))
+        shift = closed_form(knowledge, words) - closed_form(then, words)
+        assert seen["shift_towards_stereotype_all"] == pytest.approx(shift)
+        assert seen["overturned_all"] == (knowledge * then < 0)
+        assert seen["weakened_all"] == (0 < knowledge < then)
+        assert seen["strengthened_all"] == (knowledge > then > 0)
+
+
+@pytest.mark.parametrize("dice", range(5))
+def test_the_interval_covers_the_mean_of_varying_effects(probe, dice):
+    """Strengths differ between occupations; the interval is about the occupations there might have been."""
+    draw = np.random.default_rng(dice)
+    words = len(probe.verbalizer[probe.first])
+    population = np.mean([closed_form(s, words) for s in np.random.default_rng(99).normal(1, 0.5, 20_000)])
+    rows = [
+        {**item.conditions, "group_target": item.groups[0], "group_background": "", **answered(probe, item, (s,))}
+        for item, s in zip(base(probe), draw.normal(1, 0.5, len(probe.targets)), strict=True)
+    ]
+    found = headline(probe, pd.DataFrame(rows), 2000)
+    assert found.low < population < found.high
+    assert found.low < found.value < found.high
+    assert found.low > 0
+
+
+@pytest.mark.parametrize("strength", [0.5, 1.0, 2.0])
+def test_the_whole_design_shows_it_in_every_prompt_type(strength):
+    probe = probes.make("counteracts", {"backgrounds": 1})
+    frame = planted_frame(probe, probes.spread(probe.items(), 120), stand_in("causal"), strength)
+    margins = frame.groupby("knowledge")["stereotype_margin_all"].mean()
+    assert len(margins) == 10
+    assert margins.to_numpy() == pytest.approx(closed_form(strength, 63))
