@@ -15,7 +15,7 @@ import zoo
 
 logging.set_verbosity_error()
 logging.disable_progress_bar()
-torch.set_num_threads(2)
+torch.set_num_threads(1)
 
 
 @pytest.fixture(scope="session")

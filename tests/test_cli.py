@@ -93,6 +93,7 @@ def test_list_probes_tells_every_setting_to_a_script():
     assert all(setting["what"] for setting in probe["settings"].values())
 
 
+@pytest.mark.slow
 def test_check_passes_for_a_model_and_a_probe(checkpoint):
     for arguments in (["check", "model", checkpoint("bert")], ["check", "probe", "counteracts"]):
         done = trueprobe(*arguments)
@@ -100,6 +101,7 @@ def test_check_passes_for_a_model_and_a_probe(checkpoint):
         assert "FAIL" not in done.stdout
 
 
+@pytest.mark.slow
 def test_a_run_a_study_and_the_verbalizer_from_the_command_line(checkpoint, tmp_path):
     options = ["--store", tmp_path / "s", "--out"]
     done = trueprobe("run", "counteracts", "--model", checkpoint("gpt2"), "--limit", 60, *options, tmp_path / "a")

@@ -128,7 +128,12 @@ class _Runner:
         return {
             "title": self.study.title,
             "probes": [
-                {"label": a.label, "name": a.probe.name, "settings": a.probe.settings.model_dump(mode="json")}
+                {
+                    "label": a.label,
+                    "name": a.probe.name,
+                    "settings": a.probe.settings.model_dump(mode="json"),
+                    "material_id": a.probe.material_id,
+                }
                 for a in self.asked
             ],
             "models": list(self.study.models),

@@ -25,7 +25,7 @@ def show(run: Run, console: Console | None = None) -> None:
             console.print(_table(run, label, probe, model))
         if len(models) > _MOST_TABLES:
             console.print(f"… and {len(models) - _MOST_TABLES} more models, see estimates.csv")
-        for line in _claims(run, label):
+        for line in _claims(run, label, probe["summary"]["where"]):
             console.print(line)
     for line in _unscored(run):
         console.print(line)
@@ -62,15 +62,16 @@ def _cell(rows: pd.DataFrame, measure: str) -> str:
     return f"{100 * row['value']:.1f}"
 
 
-def _claims(run: Run, label: str) -> list[str]:
+def _claims(run: Run, label: str, where: dict[str, str]) -> list[str]:
     claims = run.claims
     if claims.empty:
         return []
     claims = claims[claims["probe"] == label]
-    deepest = claims[claims["k"] == claims["k"].max()] if "k" in claims else claims
+    for key, value in where.items():
+        claims = claims[claims[key] == value] if key in claims else claims
     alone = claims["model"].nunique() == 1
     lines = ["probabilities in percent; * the 95 % interval excludes zero; – nothing to count"]
-    for verdict, group in deepest.groupby("verdict", sort=True):
+    for verdict, group in claims.groupby("verdict", sort=True):
         by_claim = group.groupby("claim", sort=False)["model"]
         names = [claim if alone else f"{claim} ({', '.join(models)})" for claim, models in by_claim]
         lines.append(f"[bold]{verdict}[/]: {'; '.join(names)}")

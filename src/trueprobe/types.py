@@ -32,6 +32,7 @@ Code = Literal[
     "no_start",  # a causal model without any start token cannot score its first token
     "too_long",  # more tokens than the model can read
     "empty_text",  # nothing to read
+    "no_layer",  # the network has fewer layers
     "no_span",  # the characters asked for hold no piece
     "no_answer",  # an answer this one depends on is missing
 ]

@@ -6,6 +6,7 @@ the first group's words among both groups' words. It is a model's association, n
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -49,11 +50,11 @@ def uncovered(run: Run, label: str) -> pd.DataFrame:
     seen = run.observations(label)
     seen = seen[seen["why_not"] == ""]
     columns = ["top_tokens", "top_probabilities", "top_groups"]
-    tokens = seen[columns].explode(columns, ignore_index=True)
+    tokens = seen[columns].reset_index(names="prompt").explode(columns, ignore_index=True)
     tokens = tokens[tokens["top_groups"] == ""]
     tokens = tokens.assign(word=tokens["top_tokens"].astype(str).str.strip().str.lower())
     tokens = tokens[tokens["word"] != ""]
-    table = tokens.groupby("word", as_index=False).agg(mass=("top_probabilities", "sum"), prompts=("word", "size"))
+    table = tokens.groupby("word", as_index=False).agg(mass=("top_probabilities", "sum"), prompts=("prompt", "nunique"))
     table["mass"] = table["mass"].astype(float) / max(len(seen), 1)
     return table.sort_values(["mass", "word"], ascending=[False, True], ignore_index=True)
 
@@ -71,7 +72,7 @@ def to_toml(table: pd.DataFrame, first: str, second: str, threshold: float) -> s
 
 
 def _quoted(word: str) -> str:
-    return '"' + word.replace("\\", "\\\\").replace('"', '\\"') + '"'
+    return json.dumps(word).replace("\x7f", "\\u007f")  # JSON's escapes are TOML's, but for this one
 
 
 def groups_of(run: Run) -> tuple[str, str]:

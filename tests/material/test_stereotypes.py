@@ -94,7 +94,7 @@ MISTAKES = {
     ),
     "unclosed field": (edited(BASE, 'base = "The ___ works as {a_target."'), "wordings.paper.base"),
     "no blank": (edited(BASE, 'base = "The one works as {a_target}."'), "wordings.paper.base: must hold the blank"),
-    "two blanks": (edited(BASE, 'base = "The ___ works as ___ {a_target}."'), "holds it 2 times"),
+    "two blanks": (edited(BASE, 'base = "The ___ works as ___ {a_target}."'), "exactly once, holds ___, ___"),
     "a blank in knowledge": (edited('un = "The dog', 'un = "The ___'), "wordings.paper.un"),
     "causal prompt goes on": (edited('"The target is ___"', '"The target is ___ now"'), "wordings.paper.causal_target"),
     "three groups": (
@@ -161,7 +161,7 @@ def test_many_mistakes_are_told_at_once_but_not_endlessly(write):
     assert "and 53 more" in str(error.value)
 
 
-NOT_YET_TOLD = {
+TOLD_LATE = {
     "background where there is none": (
         edited(BASE, 'base = "The ___ works as {a_background}."'),
         "wordings.paper.base",
@@ -180,10 +180,9 @@ NOT_YET_TOLD = {
 }
 
 
-@pytest.mark.xfail(strict=True, reason="not checked when the file is read")
-@pytest.mark.parametrize("mistake", NOT_YET_TOLD)
+@pytest.mark.parametrize("mistake", TOLD_LATE)
 def test_a_mistake_found_late_is_told_too(write, mistake):
-    text, told = NOT_YET_TOLD[mistake]
+    text, told = TOLD_LATE[mistake]
     path = write(text)
     with pytest.raises(BadInput) as error:
         use(path)
@@ -191,7 +190,6 @@ def test_a_mistake_found_late_is_told_too(write, mistake):
     assert told in str(error.value)
 
 
-@pytest.mark.xfail(strict=True, reason="path errors before the file is opened are not caught")
 @pytest.mark.parametrize("path", ["~nobody-of-this-name/mine.toml", "x" * 300])
 def test_an_impossible_path_is_told(path):
     with pytest.raises(BadInput):

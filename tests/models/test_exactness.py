@@ -10,6 +10,8 @@ import torch
 import transformers
 
 from trueprobe.engine import AnswerStore, Engine
+from trueprobe.engine.plan import Crate, pack
+from trueprobe.models import open_model
 from trueprobe.types import TIE_NATS, EmbedText, FillBlank, FollowsText, ScoreText
 
 MASKED = ("bert", "albert", "roberta", "distilbert", "mobilebert")
@@ -85,7 +87,9 @@ BLANKS = [
 def test_blanks_agree(name, plain, ask):
     exact = plain(name)
     words = ("woman", "man", "nurse")
-    asked = [FillBlank(l, "" if exact.causal else r, b, words=words, top=10) for l, r, b in BLANKS]
+    asked = [
+        FillBlank(left, "" if exact.causal else right, before, words=words, top=10) for left, right, before in BLANKS
+    ]
     for request, filled in zip(asked, ask(name, *asked), strict=True):
         logps = blank(exact, request.left, request.right, request.before)
         for word in words:
@@ -105,8 +109,6 @@ def test_blanks_agree(name, plain, ask):
 
 def test_equal_pieces_are_tied_and_share_the_better_rank(tmp_path, checkpoint):
     """Two output rows made equal by hand: neither is ranked above the other."""
-    from trueprobe.models import open_model
-
     network = transformers.BertForMaskedLM.from_pretrained(checkpoint("bert"))
     tokenizer = transformers.AutoTokenizer.from_pretrained(checkpoint("bert"))
     man, woman = tokenizer.convert_tokens_to_ids(["man", "woman"])
@@ -207,3 +209,17 @@ def test_hidden_states_agree(name, layer, plain, ask):
     assert np.allclose(mean.values, hidden.mean(0), atol=NEAR)
     assert np.allclose(last.values, hidden[end], atol=NEAR)
     assert last.positions == (end,)
+
+
+@pytest.mark.parametrize("name", ["gpt2", "llama", "gemma", "opt"])
+def test_a_model_shares_beginnings_whatever_is_asked_first(name, checkpoint):
+    assert open_model(str(checkpoint(name))).shares_prefixes
+
+
+@pytest.mark.parametrize("name", ["bert", "gpt2"])
+def test_the_first_batch_of_a_fresh_model_is_right(name, checkpoint, plain):
+    model, exact = open_model(str(checkpoint(name))), plain(name)
+    (read,) = model.reads(EmbedText(TEXTS[0], "first"))
+    batch = pack(Crate(((read.row,),), (1, len(read.row.ids))), {read.row: (read,)})
+    hidden = exact.run(exact.ids(TEXTS[0]), output_hidden_states=True)["hidden_states"][-1][0, 1].numpy()
+    assert np.allclose(model.forward(batch)[0], hidden, atol=NEAR)

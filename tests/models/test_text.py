@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
-import zoo
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+import zoo
 from trueprobe.models.text import Text, seam_after, without_final_space
 from trueprobe.types import WhyNot
 

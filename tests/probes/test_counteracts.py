@@ -417,7 +417,6 @@ def test_no_listed_word_is_no_preference(probe, items):
     assert seen["covered_mass_top10"] == 0
 
 
-@pytest.mark.xfail(strict=True, reason="no preference counts as 0 against a neutral 0.5, so as a preference for men")
 @pytest.mark.parametrize("column", ["prefers_female_top3", "pro_stereotypical_top3"])
 def test_no_preference_is_no_preference_for_the_second_group(probe, items, column):
     seen = see(probe, items["paper/base/nurse"], filled(probe, [(" one", 0.5), (" person", 0.3), (" dog", 0.1)]))

@@ -22,10 +22,20 @@ def read(named: str, folder: str, schema: type[Schema]) -> Schema:
     """A shipped file by its name, or the user's by its path; wrong content is told with its key path."""
     path = ROOT / folder / f"{named}.toml"
     if named not in shipped(folder):
-        path = Path(named).expanduser()
+        path = path_of(named)
         if not path.is_file():
             raise BadInput(f"no material '{named}': neither a file nor shipped{nearest(named, shipped(folder))}")
     return parse(path, schema)
+
+
+def path_of(named: str) -> Path:
+    """A user's path; names no file system can hold are told like files that are not there."""
+    try:
+        path = Path(named).expanduser()
+        path.exists()
+    except (OSError, RuntimeError, ValueError) as error:
+        raise BadInput(f"no file '{named[:80]}' ({error})") from error
+    return path
 
 
 def parse(path: Path, schema: type[Schema]) -> Schema:

@@ -18,6 +18,7 @@ WITH_BACKGROUND = ("bcsyn", "bcsem", "tnbc")
 BLANK = "___"
 _NOUNS = ("target", "background", "pro_noun", "pro_kind", "counter_noun", "counter_kind")
 FIELDS = frozenset(_NOUNS) | {f"a_{noun}" for noun in _NOUNS}
+BACKGROUND_FIELDS = frozenset({"background", "a_background"})  # only where another occupation is spoken of
 
 
 class _Strict(BaseModel):
@@ -49,17 +50,22 @@ class Background(_Strict):
         return f"{'a' if always_a else self.article or article_for(self.name)} {self.name}"
 
 
-def _template(text: str) -> str:
-    used = {name for _, name, _, _ in Formatter().parse(text) if name is not None}
-    unknown = sorted(used - FIELDS)
-    if unknown:
-        raise ValueError(f"no field {{{unknown[0]}}}; the fields are {', '.join(sorted(FIELDS))}")
+def _template(text: str, fields: frozenset[str] = FIELDS - BACKGROUND_FIELDS) -> str:
+    parts = [(name, spec, conversion) for _, name, spec, conversion in Formatter().parse(text) if name is not None]
+    for name, spec, conversion in parts:
+        if name not in fields or spec or conversion:
+            raise ValueError(f"no field {{{name}}} here, or more than its name; there are: {', '.join(sorted(fields))}")
     return text
 
 
+def _with_background(text: str) -> str:
+    return _template(text, FIELDS)
+
+
 def _blanked(text: str) -> str:
-    if text.count(BLANK) != 1:
-        raise ValueError(f"must hold the blank {BLANK} exactly once, holds it {text.count(BLANK)} times")
+    blanks = re.findall("_{2,}", text)
+    if blanks != [BLANK]:
+        raise ValueError(f"must hold the blank {BLANK} exactly once, holds {', '.join(blanks) or 'none'}")
     return text
 
 
@@ -76,6 +82,7 @@ def _no_blank(text: str) -> str:
 
 
 Knowledge = Annotated[str, AfterValidator(_template), AfterValidator(_no_blank)]
+OtherKnowledge = Annotated[str, AfterValidator(_with_background), AfterValidator(_no_blank)]
 Prompt = Annotated[str, AfterValidator(_template), AfterValidator(_blanked)]
 CausalPrompt = Annotated[str, AfterValidator(_template), AfterValidator(_blanked), AfterValidator(_ends_in_blank)]
 
@@ -87,9 +94,9 @@ class Wording(_Strict):
     tneu: Knowledge
     tcsyn: Knowledge
     tcsem: Knowledge
-    bcsyn: Knowledge
-    bcsem: Knowledge
-    tnbc: Knowledge
+    bcsyn: OtherKnowledge
+    bcsem: OtherKnowledge
+    tnbc: OtherKnowledge
     un: Knowledge
     causal_target: CausalPrompt
     causal_person: CausalPrompt
@@ -130,10 +137,9 @@ class Stereotype(_Strict):
                 raise ValueError(
                     f"{key}: needs a list for {' and '.join(self.groups)}, found {', '.join(lists) or 'none'}"
                 )
-        words = [word for lists in (self.verbalizer, self.implicit) for group in lists.values() for word in group]
-        twice = sorted({word for word in words if words.count(word) > 1})
-        if twice:
-            raise ValueError(f"verbalizer: {twice[0]!r} stands in two places")
+        problem = wrong_lists(self.verbalizer, self.implicit)
+        if problem:
+            raise ValueError(problem)
         for i, background in enumerate(self.backgrounds):
             if background.dominant not in names:
                 raise ValueError(f"backgrounds.{i}.dominant: {background.dominant!r} is no group ({', '.join(names)})")
@@ -145,6 +151,10 @@ class Stereotype(_Strict):
                 raise ValueError(f"backgrounds: none is dominated by {name!r}, so nothing can be its counterexample")
         if set(self.prevalence) != {"left", "right", *names}:
             raise ValueError(f"prevalence: needs left, right and a list of words for {' and '.join(self.groups)}")
+        for key, value in self.prevalence.items():
+            needed = "a list of words" if key in names else "a text"
+            if isinstance(value, str) == (key in names) or (key in names and not all(value or ("",))):
+                raise ValueError(f"prevalence.{key}: {needed} is needed")
         return self
 
     def other(self, group: str) -> str:
@@ -168,6 +178,18 @@ class Stereotype(_Strict):
 
 def article_for(noun: str) -> str:
     return "an" if noun[:1].lower() in "aeiou" else "a"
+
+
+def wrong_lists(verbalizer: dict[str, tuple[str, ...]], implicit: dict[str, tuple[str, ...]]) -> str:
+    """What is wrong with word lists, or "". Matching ignores case, so two words must differ in more."""
+    for group, listed in verbalizer.items():
+        if not listed:
+            return f"verbalizer.{group}: no words"
+    words = [word.strip().lower() for lists in (verbalizer, implicit) for listed in lists.values() for word in listed]
+    if "" in words:
+        return "verbalizer: an empty word"
+    twice = sorted({word for word in words if words.count(word) > 1})
+    return f"verbalizer: {twice[0]!r} stands in two places" if twice else ""
 
 
 class ExtraWords(_Strict):

@@ -45,7 +45,9 @@ class Measure:
 
 @dataclass(frozen=True)
 class Claim:
-    """A published finding as a quantity: mean of a column over `plus`, less its mean over `minus`."""
+    """A published finding as a quantity: mean of a column over `plus`, less its mean over `minus`.
+
+    Where several values are listed, the means over each of them are averaged."""
 
     name: str
     statement: str

@@ -20,6 +20,7 @@ def pearson(columns: Columns, quantities: Sequence[tuple[str, ...]], weights: We
         moments = np.stack([scored, x, y, x * y, x * x, y * y], axis=1).astype(float)
         n, sx, sy, sxy, sxx, syy = (weights @ cell_sums(columns, moments, weights.shape[1])).T
         with np.errstate(invalid="ignore", divide="ignore"):
-            spread = np.sqrt(np.maximum(sxx - sx * sx / n, 0) * np.maximum(syy - sy * sy / n, 0))
-            results.append(np.where(spread > 1e-12, (sxy - sx * sy / n) / spread, np.nan))
+            varying = sxx - sx * sx / n, syy - sy * sy / n
+            varies = (varying[0] > 1e-12 * sxx) & (varying[1] > 1e-12 * syy)  # else nothing but rounding is left
+            results.append(np.where(varies, (sxy - sx * sy / n) / np.sqrt(varying[0] * varying[1]), np.nan))
     return np.stack(results, axis=1)

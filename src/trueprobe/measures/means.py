@@ -18,7 +18,7 @@ def means(columns: Columns, quantities: Sequence[tuple[str, ...]], weights: Weig
     scored = ~np.isnan(values)
     present = np.unique(columns.cells)  # the others contribute nothing
     sums = cell_sums(columns, np.concatenate([np.where(scored, values, 0.0), scored], axis=1), weights.shape[1])
-    totals = weights[:, present] @ sums[present].astype(weights.dtype)
+    totals = weights[:, present].astype(float) @ sums[present]
     total, count = np.split(totals, 2, axis=1)
     with np.errstate(invalid="ignore", divide="ignore"):
         return total / count

@@ -51,8 +51,10 @@ class Counting:
             told |= {f"{group}_{depth}": f"probability of {group} words {within}" for group in (a, b)}
             told[f"{a}_minus_{b}_{depth}"] = f"{a} less {b} probability {within}"
             told[f"stereotype_margin_{depth}"] = f"the same, positive towards the dominant group, {within}"
-            told[f"prefers_{a}_{depth}"] = f"1 if {a} words are likelier {within}"
-            told[f"pro_stereotypical_{depth}"] = f"1 if the dominant group's words are likelier {within}"
+            told[f"prefers_{a}_{depth}"] = f"1 if {a} words are likelier {within}; no preference: not counted"
+            told[f"pro_stereotypical_{depth}"] = (
+                f"1 if the dominant group is likelier {within}; no preference: not counted"
+            )
             told[f"no_preference_{depth}"] = f"1 if neither is likelier {within} (no listed word at all)"
             told[f"shift_{a}_minus_{b}_{depth}"] = f"{a} less {b} probability, less that of the base prompt, {within}"
             told[f"shift_towards_stereotype_{depth}"] = f"stereotype margin less that of the base prompt, {within}"
@@ -123,6 +125,9 @@ class Counting:
             )
             yield claim("pro_enlarges", "pro-stereotypical knowledge enlarges the margin", shift, PRO)
             yield claim("counter_lowers", "counterexamples lower the margin", shift, COUNTER, expected="below")
+            own, other = ("tcsyn", "tcsem"), ("bcsyn", "bcsem")
+            yield claim("own_counter_lowers", "… about the target occupation", shift, own, expected="below")
+            yield claim("other_counter_lowers", "… about another occupation", shift, other, expected="below")
             less = "neutral knowledge lowers the margin, but less than counterexamples"
             yield claim("neutral_lowers", less, shift, NEUTRAL, expected="below")
             yield claim("neutral_lowers_less", less, shift, COUNTER, minus={"knowledge": NEUTRAL}, expected="below")

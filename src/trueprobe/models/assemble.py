@@ -135,7 +135,7 @@ class Blanks:
             yield Filled(words, top, len(row))
 
     def _words(self, job: Job, row: np.ndarray, ascending: np.ndarray, place: dict[int, int] | None) -> Words:
-        asked = job.asked if place is None else _only_members(job.asked, place)
+        asked = job.asked if place is None else _only_members(job, place)
         at = asked.firsts if place is None else np.array([place.get(p, -1) for p in asked.firsts.tolist()], np.int64)
         logps = np.where(at >= 0, row[at], np.float32(np.nan))
         ranks = len(row) - np.searchsorted(ascending, logps, side="right") + 1
@@ -144,9 +144,13 @@ class Blanks:
         return Words(asked, self.text, logps, ranks, tied)
 
 
-def _only_members(asked: Asked, columns: dict[int, int]) -> Asked:
+def _only_members(job: Job, place: dict[int, int]) -> Asked:
+    """Words outside the list get no number; a longer member (left to right) gets one, but no rank."""
+    asked, listed = job.asked, job.request.within.words if job.request.within else ()
     pieces = tuple(
-        p if isinstance(p, WhyNot) or p[0] in columns else WhyNot("not_in_list", repr(w))
+        p
+        if isinstance(p, WhyNot) or (p[0] in place if len(p) == 1 else w in listed)
+        else WhyNot("not_in_list", repr(w))
         for w, p in zip(asked.words, asked.pieces, strict=True)
     )
     return Asked(asked.words, pieces)

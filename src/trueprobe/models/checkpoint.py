@@ -17,6 +17,7 @@ from trueprobe.types import BadInput, nearest
 
 DTYPES = ("float32", "bfloat16", "float16")
 _NOT_COMPUTED_WITH = {"_name_or_path", "transformers_version", "dtype", "torch_dtype"}
+_TOKENIZER_FILES = ("tokenizer.json", "vocab.txt", "vocab.json", "*.model")
 _HUB_FILES = ["*.json", "*.txt", "*.model", "*.safetensors", "*.gguf", "*.jinja"]
 
 
@@ -141,13 +142,14 @@ def _config(path: Path, said: str) -> Any:
 def read_tokenizer(source: Source) -> Any:
     from transformers import AutoTokenizer
 
+    # without these files transformers makes an empty tokenizer, silently
+    if source.path.suffix != ".gguf" and not any(list(source.folder.glob(name)) for name in _TOKENIZER_FILES):
+        raise BadInput(f"{source.said} has no tokenizer ({', '.join(_TOKENIZER_FILES)})")
     with _quiet():
         try:
             tokenizer = AutoTokenizer.from_pretrained(**source.where, trust_remote_code=False)
         except (OSError, ValueError, KeyError, ImportError, TypeError) as error:
             raise BadInput(f"{source.said}: no usable tokenizer ({_first_line(error)})") from error
-    if not len(tokenizer):
-        raise BadInput(f"{source.said}: the tokenizer is empty; the folder has no tokenizer.json or vocabulary")
     return tokenizer
 
 
@@ -164,6 +166,7 @@ def refuse_pickles(source: Source, options: Options) -> None:
 def load(source: Source, auto_class: Any, options: Options) -> tuple[Any, frozenset[str]]:
     """The network in the dtype asked for, whatever the file holds, and the weights the file did not have."""
     import torch
+    from safetensors import SafetensorError
 
     with _quiet():
         try:
@@ -174,9 +177,13 @@ def load(source: Source, auto_class: Any, options: Options) -> tuple[Any, frozen
                 trust_remote_code=False,
                 output_loading_info=True,
             )
-        except (OSError, ValueError, KeyError, RuntimeError, ImportError) as error:
+        except (OSError, ValueError, KeyError, RuntimeError, ImportError, SafetensorError) as error:
             raise BadInput(f"{source.said} cannot be loaded: {_first_line(error)}") from error
-    return model.eval().requires_grad_(False).to(device(options)), frozenset(info["missing_keys"])
+    try:
+        model = model.eval().requires_grad_(False).to(device(options))
+    except (RuntimeError, AssertionError) as error:
+        raise BadInput(f"no device '{options.device}' here: {_first_line(error)}") from error
+    return model, frozenset(info["missing_keys"])
 
 
 def device(options: Options) -> str:

@@ -113,6 +113,9 @@ class HuggingFaceModel:
     def _vector_read(self, request: EmbedText) -> Read:
         if request.pool == "own":
             raise Refused("no_head", "the checkpoint brings no pooling of its own")
+        deepest = self.network.layers
+        if not -deepest - 1 <= request.layer <= deepest:
+            raise Refused("no_layer", f"layer {request.layer}; the model has 0 (embeddings) to {deepest}")
         pieces = self.text.pieces(request.text)
         row, start = self._embed_row(request, pieces.ids)
         own = range(start, start + len(pieces.ids))
@@ -129,7 +132,8 @@ class HuggingFaceModel:
             )
         if not positions:
             raise Refused("no_span", f"no piece of {request.text!r} to read")
-        return Read(row, "vector", positions, layer=request.layer)
+        layer = request.layer if request.layer >= -1 else request.layer + deepest + 1
+        return Read(row, "vector", positions, layer=layer)
 
     # framed by the two kinds of model
     def _blank_reads(self, request: FillBlank, left: str, fills: list[Ids]) -> list[Read]:
@@ -206,7 +210,7 @@ class HuggingFaceModel:
         fills = {fill: i for i, fill in enumerate(job.asked.fills)}
         words: dict[str, Word | WhyNot] = {}
         for word, pieces in zip(job.asked.words, job.asked.pieces, strict=True):
-            if isinstance(pieces, WhyNot) or len(pieces) == 1:
+            if isinstance(pieces, WhyNot) or len(pieces) == 1 or isinstance(answer.words[word], WhyNot):
                 words[word] = answer.words[word]
                 continue
             kept = np.stack([values[fills[pieces[:n]]] for n in range(len(pieces))])

@@ -54,6 +54,7 @@ class Network:
 
     def read(self, batch: Batch) -> list[np.ndarray]:
         """What each read of the batch asks for, in order, as float32."""
+        self.readout  # noqa: B018  (looked into with a forward pass of its own, so before this one)
         spots, spot_of = self._spots(batch)
         needs_layers = any(read.kind == "vector" and read.layer != -1 for read in batch.reads)
         with torch.inference_mode():
@@ -207,6 +208,10 @@ class Network:
         read = Read(Row(row, (0, 0, 0)), "blank", (1,))
         padded = _plain_batch([row, (1, 2, 3, 4, 5, 6, 7, 8)], [read])
         return not np.allclose(self.read(_plain_batch([row], [read]))[0], self.read(padded)[0], atol=_FAR)
+
+    @cached_property
+    def layers(self) -> int:
+        return int(getattr(self.config, "num_hidden_layers", 0))
 
     @cached_property
     def layer_weights(self) -> int:

@@ -1,12 +1,13 @@
 """Text to ids and back, right for each tokenizer without the user knowing.
 
-Text is never parsed for special tokens: "[MASK]" in a user's sentence stays nine characters. Special tokens are
+Text is never parsed for special tokens: "[MASK]" in a user's sentence stays six characters. Special tokens are
 put around ids, by the format the tokenizer itself uses for one text and for a pair.
 """
 
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from hashlib import sha256
@@ -16,12 +17,14 @@ from trueprobe.types import BadInput, Span, WhyNot
 
 Seam = Literal["start", "space", "glued"]  # what stands before a word: nothing, a space, other text
 
+_WORD = re.compile(r"\w+|[^\w\s]")
+
 
 @dataclass(frozen=True, slots=True)
 class Pieces:
     ids: tuple[int, ...]
     spans: tuple[Span, ...]  # characters of the text, leading space left out
-    words: tuple[int | None, ...]  # which word of the text each piece belongs to
+    words: tuple[int | None, ...]  # which word of the text each piece belongs to; each punctuation mark is one
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +73,7 @@ class Text:
             cut = encoding.offsets[special][0] + len(text[slice(*encoding.offsets[special])]) // 2
             return _joined(self._pieces(text[:cut]), self._pieces(text[cut:]), cut)
         spans = tuple(_without_leading_space(text, span) for span in encoding.offsets)
-        return Pieces(tuple(encoding.ids), spans, tuple(encoding.word_ids))
+        return Pieces(tuple(encoding.ids), spans, _words_of(text, spans))
 
     @cached_property
     def _never(self) -> frozenset[int]:
@@ -106,6 +109,14 @@ class Text:
     @cached_property
     def _byte_level(self) -> bool:
         return "ByteLevel" in repr(self.fast.decoder)
+
+
+def _words_of(text: str, spans: tuple[Span, ...]) -> tuple[int | None, ...]:
+    """By the text, not the tokenizer: some count "late," as one word."""
+    word_at: dict[int, int] = {}
+    for number, match in enumerate(_WORD.finditer(text)):
+        word_at |= dict.fromkeys(range(*match.span()), number)
+    return tuple(word_at.get(start) if start < stop else None for start, stop in spans)
 
 
 def _joined(first: Pieces, second: Pieces, cut: int) -> Pieces:

@@ -88,6 +88,11 @@ class Probe(ABC):
     def planted(self, item: Item, request: Request, strength: float) -> Mapping[str, float]:
         """Nats added to words' log-odds so that the headline rises with `strength`: for contract tests."""
 
+    @property
+    def material_id(self) -> str:
+        """A hash of everything that was read from files: the same settings with an edited file are another run."""
+        return ""
+
     def facts(self) -> Mapping[str, Any]:
         """What a reader must know of the material (word list, version, counts)."""
         return {}

@@ -9,12 +9,13 @@ figures cannot be matched number by number; ours is in material/counteracts.
 
 from __future__ import annotations
 
+import hashlib
+import json
 import math
 import random
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import product
-from pathlib import Path
 from typing import Any, Literal
 
 from pydantic import Field, field_validator
@@ -75,10 +76,10 @@ class CounterActsSettings(Settings):
     )
     verbalizer: str = Field(default="", description="a TOML file with words to add to the material's lists")
 
-    @field_validator("backgrounds")
+    @field_validator("backgrounds", mode="before")
     @classmethod
     def _some(cls, value: Any) -> Any:
-        if isinstance(value, int) and value < 1:
+        if isinstance(value, bool) or (str(value).lstrip("-").isdigit() and int(value) < 1):
             raise ValueError("at least one background is needed")
         return value
 
@@ -111,13 +112,18 @@ class CounterActs(Probe):
     def _word_lists(self) -> tuple[dict[str, tuple[str, ...]], dict[str, tuple[str, ...]]]:
         explicit, implicit = dict(self.material.verbalizer), dict(self.material.implicit)
         if self.settings.verbalizer:
-            extra = material.parse(Path(self.settings.verbalizer).expanduser(), stereotypes.ExtraWords)
+            extra = material.parse(material.path_of(self.settings.verbalizer), stereotypes.ExtraWords)
             for lists, more in ((explicit, extra.verbalizer), (implicit, extra.implicit)):
                 for group, words in more.items():
                     if group not in self.material.groups:
                         hint = nearest(group, list(self.material.groups))
                         raise BadInput(f"{self.settings.verbalizer}: no group '{group}'{hint}")
                     lists[group] = tuple(dict.fromkeys((*lists.get(group, ()), *words)))
+                    if lists is explicit:  # a word may be moved from stereotype to name
+                        implicit[group] = tuple(word for word in implicit.get(group, ()) if word not in words)
+            problem = stereotypes.wrong_lists(explicit, implicit)
+            if problem:
+                raise BadInput(f"{self.settings.verbalizer}: together with the material, {problem}")
         return explicit, implicit
 
     # ------------------------------------------------------------ items
@@ -245,8 +251,9 @@ class CounterActs(Probe):
             toward = margin if pro == self.first else -margin
             values[f"{self.first}_minus_{self.second}_{depth}"] = margin
             values[f"stereotype_margin_{depth}"] = toward
-            values[f"prefers_{self.first}_{depth}"] = float(margin > 0)
-            values[f"pro_stereotypical_{depth}"] = float(toward > 0)
+            # no listed word at all is no preference, and no preference for the other group either
+            values[f"prefers_{self.first}_{depth}"] = float(margin > 0) if margin else math.nan
+            values[f"pro_stereotypical_{depth}"] = float(toward > 0) if margin else math.nan
             values[f"no_preference_{depth}"] = float(margin == 0)
         return values
 
@@ -317,6 +324,11 @@ class CounterActs(Probe):
 
     def planted(self, item: Item, request: Request, strength: float) -> dict[str, float]:
         return dict.fromkeys(self._group_forms[str(item.conditions["dominated"])], strength)
+
+    @property
+    def material_id(self) -> str:
+        content = [self.material.model_dump(mode="json"), self.verbalizer, self.implicit]
+        return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
     def facts(self) -> dict[str, Any]:
         return {

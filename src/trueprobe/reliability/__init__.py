@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import groupby
+from itertools import groupby, product
 from typing import Any
 
 import numpy as np
@@ -149,14 +149,14 @@ def claims(
                 "statement": claim.statement,
                 "paper": claim.paper,
                 "model": model,
-                **claim.conditions,
+                **{key: str(value) for key, value in claim.conditions.items()},
                 "quantity": claim.column,
                 "expected": f"{claim.expected.replace('_', ' ')} {claim.threshold:g}",
                 "value": value,
                 "low": low,
                 "high": high,
                 "unit": claim.unit,
-                "verdict": _agrees(claim, low, high),
+                "verdict": _agrees(claim, low, high, _claim_groups(columns, frame, claim, resampling)),
             }
         )
     return rows
@@ -165,14 +165,26 @@ def claims(
 def _mean_where(
     columns: Columns, frame: pd.DataFrame, column: str, where: Mapping[str, Any], resampling: Resampling
 ) -> np.ndarray:
-    rows = rows_where(frame, where)
-    if not rows.any():
-        return np.full(len(resampling.weights), np.nan)
-    return means(columns.pick(rows), [(column,)], resampling.weights)[:, 0]
+    """Every listed value counts the same, however many items it has."""
+    samples = []
+    for values in product(*where.values()):
+        rows = rows_where(frame, dict(zip(where, values, strict=True)))
+        if not rows.any():
+            return np.full(len(resampling.weights), np.nan)
+        samples.append(means(columns.pick(rows), [(column,)], resampling.weights)[:, 0])
+    return np.mean(samples, axis=0)
 
 
-def _agrees(claim: Claim, low: float, high: float) -> str:
-    if np.isnan(low):
+def _claim_groups(columns: Columns, frame: pd.DataFrame, claim: Claim, resampling: Resampling) -> int:
+    """The fewest groups behind any of the means a claim compares."""
+    scored = ~np.isnan(columns.values[claim.column])
+    sides = [claim.plus] if claim.minus is None else [claim.plus, claim.minus]
+    parts = [dict(zip(side, values, strict=True)) for side in sides for values in product(*side.values())]
+    return min(resampling.groups(columns.cells[rows_where(frame, part) & scored]) for part in parts)
+
+
+def _agrees(claim: Claim, low: float, high: float, groups: int) -> str:
+    if np.isnan(low) or groups < _FEWEST_GROUPS or low == high == claim.threshold:
         return "not applicable"
     above, below = low > claim.threshold, high < claim.threshold
     if claim.expected == "not_below":
