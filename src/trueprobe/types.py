@@ -27,14 +27,12 @@ Code = Literal[
     "not_separable",  # left text and word do not split into pieces at their seam
     "not_in_list",  # the word is not a member of the list it should be ranked in
     "right_context",  # a causal model cannot see text after the blank
-    "no_mask",  # the tokenizer has no mask
     "no_head",  # the checkpoint has no trained head for this
     "no_start",  # a causal model without any start token cannot score its first token
     "too_long",  # more tokens than the model can read
     "empty_text",  # nothing to read
     "no_layer",  # the network has fewer layers
     "no_span",  # the characters asked for hold no piece
-    "no_answer",  # an answer this one depends on is missing
 ]
 CODES: tuple[str, ...] = get_args(Code)
 _NOTHING: Mapping[str, Any] = MappingProxyType({})

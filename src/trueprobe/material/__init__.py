@@ -57,7 +57,7 @@ def explain(error: ValidationError, schema: type[BaseModel], data: Any = None) -
     """The first few problems as `key.path: what is wrong`."""
     lines = []
     for problem in error.errors()[:5]:
-        where = ".".join(str(part) for part in problem["loc"]) or "the file"
+        where = ".".join(str(part) for part in problem["loc"])
         message = problem["msg"].removeprefix("Value error, ")
         if problem["type"] == "extra_forbidden":
             known = list(schema.model_fields) if len(problem["loc"]) == 1 else []
@@ -66,6 +66,6 @@ def explain(error: ValidationError, schema: type[BaseModel], data: Any = None) -
             message = "is missing"
         elif problem["type"] not in ("value_error", "assertion_error"):
             message += f" (found {problem['input']!r})"[:80]
-        lines.append(f"{where}: {message}")
+        lines.append(f"{where}: {message}" if where else message)
     more = error.error_count() - len(lines)
     return "; ".join(lines) + (f"; and {more} more" if more else "")

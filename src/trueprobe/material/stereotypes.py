@@ -142,7 +142,9 @@ class Stereotype(_Strict):
             raise ValueError(problem)
         for i, background in enumerate(self.backgrounds):
             if background.dominant not in names:
-                raise ValueError(f"backgrounds.{i}.dominant: {background.dominant!r} is no group ({', '.join(names)})")
+                raise ValueError(
+                    f"backgrounds.{i}.dominant: {background.dominant!r} is no group ({', '.join(self.groups)})"
+                )
         named = [background.name for background in self.backgrounds]
         if len(set(named)) < len(named):
             raise ValueError(f"backgrounds: {next(n for n in named if named.count(n) > 1)!r} stands there twice")
