@@ -59,12 +59,46 @@ class Network:
         needs_layers = any(read.kind == "vector" and read.layer != -1 for read in batch.reads)
         with torch.inference_mode():
             out = self._run(batch, spots, needs_layers)
-            logits = self._logits(out)  # [spots, vocab]
-            norms = torch.logsumexp(logits, dim=-1)
-            entering = self._entering_vectors(logits)
-            answers = [self._answer(i, batch, out, logits, norms, entering, spot_of) for i in range(len(batch.reads))]
+            answers: dict[int, np.ndarray] = {}
+            if spot_of:
+                answers |= self._at_spots(batch, self._logits(out), spot_of)
+            answers |= self._of_rows(batch, out)
         self._hidden = self._entering = None
-        return answers
+        return [answers[i] for i in range(len(batch.reads))]
+
+    def _at_spots(
+        self, batch: Batch, logits: torch.Tensor, spot_of: dict[tuple[int, int], int]
+    ) -> dict[int, np.ndarray]:
+        """Blanks and tokens, from logits [spots, vocabulary]."""
+        norms = torch.logsumexp(logits, dim=-1)
+        kept = torch.cat([self._entering_vectors(logits), norms[:, None]], dim=1)
+        blanks: dict[int, int] = {}
+        ends: dict[int, int] = {}
+        spots: list[int] = []
+        targets: list[int] = []
+        for i, (read, lane, places) in enumerate(zip(batch.reads, batch.lanes, batch.places, strict=True)):
+            if read.kind == "blank":
+                blanks[i] = spot_of[lane, places[0]]
+            elif read.kind == "token":
+                spots += [spot_of[lane, place] for place in places]
+                targets += read.targets
+                ends[i] = len(spots)
+        values = (logits[spots, targets] - norms[spots]).cpu().numpy()
+        vectors = kept[list(blanks.values())].cpu().numpy()
+        found = dict(zip(blanks, vectors, strict=True))
+        return found | {i: values[end - len(batch.reads[i].targets) : end] for i, end in ends.items()}
+
+    def _of_rows(self, batch: Batch, out: Any) -> dict[int, np.ndarray]:
+        """Next-sentence answers and hidden states."""
+        found = {}
+        for i, (read, lane, places) in enumerate(zip(batch.reads, batch.lanes, batch.places, strict=True)):
+            if read.kind == "next":
+                found[i] = torch.log_softmax(out["seq_relationship_logits"][lane].float(), -1)[:1].cpu().numpy()
+            elif read.kind == "vector":
+                hidden, layers = self._hidden
+                states = hidden if read.layer == -1 else layers[read.layer]
+                found[i] = states[lane, list(places)].float().mean(0).cpu().numpy()
+        return found
 
     def _spots(self, batch: Batch) -> tuple[list[tuple[int, int]], dict[tuple[int, int], int]]:
         """The distinct (lane, column) pairs the head must see."""
@@ -119,29 +153,6 @@ class Network:
         if not self.readout.linear or self._entering is None:
             return logits  # the distribution itself: larger to keep, never wrong
         return self._entering.reshape(-1, self._entering.shape[-1]).float()
-
-    def _answer(
-        self,
-        i: int,
-        batch: Batch,
-        out: Any,
-        logits: torch.Tensor,
-        norms: torch.Tensor,
-        entering: torch.Tensor,
-        spot_of: dict[tuple[int, int], int],
-    ) -> np.ndarray:
-        read, lane, places = batch.reads[i], batch.lanes[i], batch.places[i]
-        if read.kind == "next":
-            return torch.log_softmax(out["seq_relationship_logits"][lane].float(), -1)[:1].cpu().numpy()
-        if read.kind == "vector":
-            hidden, layers = self._hidden
-            return (
-                (layers[read.layer] if read.layer != -1 else hidden)[lane, list(places)].float().mean(0).cpu().numpy()
-            )
-        spots = [spot_of[lane, place] for place in places]
-        if read.kind == "blank":
-            return torch.cat([entering[spots[0]], norms[spots[0] : spots[0] + 1]]).cpu().numpy()
-        return (logits[spots, list(read.targets)] - norms[spots]).cpu().numpy()
 
     def _keep_wanted(self, module: Any, args: Any, output: Any) -> Any:
         """Hands the head [1, spots, hidden] instead of [lanes, width, hidden]."""
