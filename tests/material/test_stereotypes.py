@@ -114,6 +114,21 @@ MISTAKES = {
     "wrong article": (edited("share = 2.9", 'article = "the"'), "backgrounds.0.article"),
     "a wording called all": (edited("[wordings.paper]", "[wordings.all]"), "wordings: "),
     "no wording": (SHIPPED[:PAPER], "wordings: is missing"),
+    "background where there is none": (
+        edited(BASE, 'base = "The ___ works as {a_background}."'),
+        "wordings.paper.base",
+    ),
+    "a conversion": (edited(BASE, 'base = "The ___ works as {a_target!z}."'), "wordings.paper.base"),
+    "a format": (edited(BASE, 'base = "The ___ works as {a_target:d}."'), "wordings.paper.base"),
+    "a field in a format": (edited(BASE, 'base = "The ___ works as {a_target:{foo}}."'), "wordings.paper.base"),
+    "a word in two lists but for case": (edited(HER, 'female = [\n    "He",'), "verbalizer: "),
+    "an empty word": (edited(HER, 'female = [\n    "",'), "verbalizer"),
+    "no word": (
+        SHIPPED[: SHIPPED.index(HER)] + "female = []\n" + SHIPPED[SHIPPED.index('male = [\n    "he"') :],
+        "verbalizer",
+    ),
+    "prevalence without words": (edited('female = ["she"]', "female = []"), "prevalence"),
+    "prevalence left of many": (edited('left = "The {word} said that "', 'left = ["x"]'), "prevalence"),
 }
 
 
@@ -159,35 +174,6 @@ def test_many_mistakes_are_told_at_once_but_not_endlessly(write):
         use(write(SHIPPED.replace("share = ", "chare = ")))
     assert str(error.value).count("no such key") == 5
     assert "and 53 more" in str(error.value)
-
-
-TOLD_LATE = {
-    "background where there is none": (
-        edited(BASE, 'base = "The ___ works as {a_background}."'),
-        "wordings.paper.base",
-    ),
-    "a conversion": (edited(BASE, 'base = "The ___ works as {a_target!z}."'), "wordings.paper.base"),
-    "a format": (edited(BASE, 'base = "The ___ works as {a_target:d}."'), "wordings.paper.base"),
-    "a field in a format": (edited(BASE, 'base = "The ___ works as {a_target:{foo}}."'), "wordings.paper.base"),
-    "a word in two lists but for case": (edited(HER, 'female = [\n    "He",'), "verbalizer: "),
-    "an empty word": (edited(HER, 'female = [\n    "",'), "verbalizer"),
-    "no word": (
-        SHIPPED[: SHIPPED.index(HER)] + "female = []\n" + SHIPPED[SHIPPED.index('male = [\n    "he"') :],
-        "verbalizer",
-    ),
-    "prevalence without words": (edited('female = ["she"]', "female = []"), "prevalence"),
-    "prevalence left of many": (edited('left = "The {word} said that "', 'left = ["x"]'), "prevalence"),
-}
-
-
-@pytest.mark.parametrize("mistake", TOLD_LATE)
-def test_a_mistake_found_late_is_told_too(write, mistake):
-    text, told = TOLD_LATE[mistake]
-    path = write(text)
-    with pytest.raises(BadInput) as error:
-        use(path)
-    assert path in str(error.value)
-    assert told in str(error.value)
 
 
 @pytest.mark.parametrize("path", ["~nobody-of-this-name/mine.toml", "x" * 300])

@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import Any, ClassVar, TypeVar
 
 import numpy as np
+import torch
 
 from trueprobe.models.assemble import Blanks, Job, joined_pieces
 from trueprobe.models.checkpoint import Options, Source, fingerprint, read_tokenizer
@@ -214,8 +215,8 @@ class HuggingFaceModel:
                 words[word] = answer.words[word]
                 continue
             kept = np.stack([values[fills[pieces[:n]]] for n in range(len(pieces))])
-            logps = [self._blanks.readout.log_probabilities(kept[n : n + 1])[0, p].item() for n, p in enumerate(pieces)]
-            words[word] = joined_pieces(self.text, pieces, logps)
+            table = self._blanks.readout.log_probabilities(kept, torch.tensor(pieces))  # [rows, pieces]
+            words[word] = joined_pieces(self.text, pieces, table.diagonal().tolist())
         return Filled(words, answer.top, answer.list_size)
 
     def _score(self, request: ScoreText, readings: Sequence[np.ndarray]) -> Scored:
