@@ -188,6 +188,7 @@ def test_an_impossible_path_is_told(path):
 LINES = SHIPPED.splitlines()
 VALUES = ["3", "-1.5", "nan", "true", '""', '"x"', "[]", '["a", "b"]', "{}", "{ name = 1 }", "[[1]]", "1979-05-27"]
 VALUES += ['"___"', '"{target"', '"{nothing} ___"', "'''", '"""', "=", "0x", "\u2028", '"\\ud800"', "inf"]
+VALUES += ['"___ {a_background}"', '"___ {a_target!z}"', '"___ {a_target:d}"', '"___ {a_target:{foo}}"', '"____"']
 
 
 @st.composite

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Iterator, Sequence
+from functools import cache
+from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
@@ -12,7 +14,13 @@ from trueprobe.models.checkpoint import Options, Source, read_config, refuse_pic
 from trueprobe.models.rows import Batch, Read
 from trueprobe.types import Answer, BadInput, Card, Request, WhyNot
 
-BACKENDS = ("masked", "causal")  # tried in this order; each file has accepts(config) and open_model(...)
+
+@cache
+def backends() -> list[Any]:
+    """The files here that have accepts(config) and open_model(...), in the order in which they are tried."""
+    files = (path.stem for path in Path(__file__).parent.glob("*.py") if path.stem != "__init__")
+    modules = [importlib.import_module(f"trueprobe.models.{name}") for name in sorted(files)]
+    return sorted((m for m in modules if hasattr(m, "accepts")), key=lambda module: module.TRIED)
 
 
 class Model(Protocol):
@@ -39,8 +47,7 @@ def preflight(source: Source, options: Options) -> tuple[Any, Any]:
     """The backend and config of a checkpoint; what can be wrong before loading is told here."""
     refuse_pickles(source, options)
     config = read_config(source)
-    for name in BACKENDS:
-        backend = importlib.import_module(f"trueprobe.models.{name}")
+    for backend in backends():
         if backend.accepts(config):
             return backend, config
     raise BadInput(

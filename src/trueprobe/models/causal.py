@@ -15,6 +15,8 @@ from trueprobe.models.rows import Read, Row
 from trueprobe.models.text import without_final_space
 from trueprobe.types import BadInput, EmbedText, FillBlank, FollowsText, ScoreText
 
+TRIED = 2
+
 
 def accepts(config: Any) -> bool:
     from transformers import MODEL_FOR_CAUSAL_LM_MAPPING

@@ -14,6 +14,8 @@ from trueprobe.models.rows import Read, Row
 from trueprobe.models.text import Pieces, without_final_space
 from trueprobe.types import BadInput, EmbedText, FillBlank, FollowsText, ScoreText
 
+TRIED = 1  # before causal: many masked architectures have a causal head class too
+
 
 def accepts(config: Any) -> bool:
     from transformers import MODEL_FOR_CAUSAL_LM_MAPPING, MODEL_FOR_MASKED_LM_MAPPING
