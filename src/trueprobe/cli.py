@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -57,6 +59,7 @@ def items(
     settings: Setting = None,
     count: Annotated[bool, typer.Option("--count", help="only how many, by condition")] = False,
     out: Annotated[Path | None, typer.Option(help="write all items as JSON lines")] = None,
+    as_json: Json = False,
 ) -> None:
     """What a probe asks, without any model."""
     from trueprobe import listing, probes
@@ -66,7 +69,11 @@ def items(
         listing.write_items(out, found)
         print(f"{len(found):,} items written to {out}")
         return
-    print(listing.count_items(found) if count else listing.show_items(found))
+    rows = listing.counts(found)
+    if as_json:
+        print(json.dumps({"counts": rows, "total": len(found)}, indent=1))
+        return
+    print(listing.counts_text(rows) if count else listing.show_items(found))
     print(f"total {len(found)}")
 
 
@@ -93,9 +100,9 @@ def run(
     out: Annotated[Path | None, typer.Option(help="the run folder; run again into it to go on")] = None,
     limit: Annotated[int | None, typer.Option(min=1, help="this many items, spread evenly over the conditions")] = None,
     settings: Setting = None,
-    device: Annotated[str, typer.Option(help="auto, cpu, cuda, cuda:1 …")] = "auto",
-    dtype: Annotated[str, typer.Option(help="float32, bfloat16 or float16")] = "float32",
-    batch_tokens: Annotated[str, typer.Option(help="tokens computed at once, or auto")] = "auto",
+    device: Annotated[str | None, typer.Option(help="auto, cpu, cuda, cuda:1 …; auto by default")] = None,
+    dtype: Annotated[str | None, typer.Option(help="float32 (by default), bfloat16 or float16")] = None,
+    batch_tokens: Annotated[str | None, typer.Option(help="tokens computed at once, or auto (by default)")] = None,
     store: Store = None,
     allow_pickle: Annotated[
         bool, typer.Option("--allow-pickle", help="read pickled weights; a pickle can run code")
@@ -107,9 +114,18 @@ def run(
     from trueprobe import summary
     from trueprobe.engine.progress import on_terminal
 
-    options = {"device": device, "dtype": dtype, "batch_tokens": _tokens(batch_tokens), "allow_pickle": allow_pickle}
-    asked = _study(studies, what, model or [], limit, _settings(settings), options)
-    done = studies.run(asked, out=out, store=store, progress=on_terminal())
+    study = studies.make_study(
+        what,
+        model or (),
+        _settings(settings),
+        limit=limit,
+        device=device,
+        dtype=dtype,
+        batch_tokens=_tokens(batch_tokens),
+        allow_pickle=allow_pickle or None,
+    )
+    with _interruptible():
+        done = studies.run(study, out=out, store=store, progress=on_terminal())
     if as_json:
         print(json.dumps({"folder": str(done.folder), "complete": done.complete, "estimates": len(done.estimates)}))
     else:
@@ -134,22 +150,24 @@ def verbalizer(
     from trueprobe import summary
     from trueprobe import verbalizer as words
     from trueprobe.engine.progress import on_terminal
+    from trueprobe.listing import write_whole
     from trueprobe.store import load_run
 
     done = load_run(folder)
-    table = words.candidates(done, top, store, on_terminal())
+    with _interruptible():
+        table = words.candidates(done, top, store, on_terminal())
     print(table.to_json(orient="records", indent=1) if as_json else summary.words_text(table))
     if out is not None and not table.empty:
-        out.write_text(words.to_toml(table, *words.groups_of(done), threshold), encoding="utf-8")
-        print(f"written to {out}: read it, then use it with --set verbalizer={out}")
+        write_whole(out, words.to_toml(table, *words.groups_of(done), threshold))
+        print(f"written to {out}: read it, then use it with --set verbalizer={out}", file=sys.stderr)
 
 
 @check_app.command("probe", epilog=_example("trueprobe check probe counteracts"))
-def check_probe(name: str, settings: Setting = None) -> None:
+def check_probe(name: str, settings: Setting = None, as_json: Json = False) -> None:
     """A probe's contract: ids, columns, sign, the same items each time."""
     from trueprobe.contracts import check_probe as contract
 
-    _report(contract(name, _settings(settings)))
+    _report(contract(name, _settings(settings)), as_json)
 
 
 @check_app.command("model", epilog=_example("trueprobe check model ./my-bert"))
@@ -158,41 +176,25 @@ def check_model(
     device: Annotated[str, typer.Option(help="auto, cpu, cuda …")] = "auto",
     dtype: Annotated[str, typer.Option(help="float32, bfloat16 or float16")] = "float32",
     allow_pickle: Annotated[bool, typer.Option("--allow-pickle")] = False,
+    as_json: Json = False,
 ) -> None:
     """A model's contract: batches, order, repetition, special tokens."""
     from trueprobe.contracts import check_model as contract
     from trueprobe.models import Options, open_model
 
-    _report(contract(open_model(spec, Options(device, dtype, allow_pickle))))
+    _report(contract(open_model(spec, Options(device, dtype, allow_pickle))), as_json)
 
 
-def _report(checks: Any) -> None:
-    failed = 0
+def _report(checks: Any, as_json: bool) -> None:
+    seen = []
     for check in checks:
-        failed += not check.passed
-        print(f"{'ok  ' if check.passed else 'FAIL'} {check.name}" + (f" ({check.detail})" if check.detail else ""))
-    if failed:
+        seen.append({"check": check.name, "passed": bool(check.passed), "detail": check.detail})
+        if not as_json:
+            print(f"{'ok  ' if check.passed else 'FAIL'} {check.name}" + (f" ({check.detail})" if check.detail else ""))
+    if as_json:
+        print(json.dumps(seen, indent=1))
+    if not all(check["passed"] for check in seen):
         raise typer.Exit(1)
-
-
-def _study(studies: Any, what: list[str], models: list[str], limit: int | None, given: dict, options: dict) -> Any:
-    from trueprobe import probes
-
-    named = [name for name in what if name in probes.names()]
-    if len(named) == len(what):
-        entries = tuple(studies.ProbeRun(name=name, settings=given) for name in what)
-        return studies.Study(probes=entries, models=tuple(models), limit=limit, **options)
-    if len(what) > 1:
-        wrong = next(name for name in what if name not in named)
-        raise BadInput(f"no probe named '{wrong}'{nearest(wrong, probes.names())}")
-    if given:
-        raise BadInput("--set belongs to a probe; a study has its settings in its file")
-    study = studies.read_study(what[0])
-    changes: dict[str, Any] = {"models": tuple(models)} if models else {}
-    if limit is not None:
-        changes["limit"] = limit
-    changes |= {key: value for key, value in options.items() if value not in ("auto", "float32", None, False)}
-    return study.model_copy(update=changes)
 
 
 def _settings(pairs: list[str] | None) -> dict[str, str]:
@@ -205,12 +207,24 @@ def _settings(pairs: list[str] | None) -> dict[str, str]:
     return found
 
 
-def _tokens(text: str) -> int | None:
-    if text == "auto":
+def _tokens(text: str | None) -> int | None:
+    if text is None or text == "auto":
         return None
     if not text.isdigit() or int(text) < 1:
         raise BadInput(f"--batch-tokens is auto or a number of tokens, not '{text}'")
     return int(text)
+
+
+class Interrupted(Exception):
+    """Ctrl-C, in a form that typer does not swallow."""
+
+
+@contextmanager
+def _interruptible() -> Iterator[None]:
+    try:
+        yield
+    except KeyboardInterrupt as error:
+        raise Interrupted from error
 
 
 def main() -> None:
@@ -222,6 +236,6 @@ def main() -> None:
     except FailedRun as error:
         print(f"trueprobe: {error}", file=sys.stderr)
         sys.exit(1)
-    except KeyboardInterrupt:
+    except Interrupted:
         print("trueprobe: stopped; answers so far are kept, the same command goes on", file=sys.stderr)
         sys.exit(130)

@@ -77,6 +77,13 @@ def check_model(model: Any, batch_tokens: int | None = None) -> Iterator[Check]:
     total = sum(math.exp(token.logp) for token in filled.top) if isinstance(filled, Filled) else math.nan
     yield Check("probabilities sum to one", abs(total - 1) < 1e-3, f"{total:.6f}")
     yield _specials_are_text(model)
+    if model.card.kind == "causal":
+        early, late = (
+            _fresh(model, None).answer([ScoreText(f"The man met the {who}.")])[0] for who in ("bus", "nurse")
+        )
+        both = isinstance(early, Scored) and isinstance(late, Scored)
+        off = float(abs(_numbers(early)[0] - _numbers(late)[0])) if both else math.nan
+        yield Check("a token sees nothing behind it", off <= NEAR, f"largest change {off:.1e} nats")
 
 
 def sample_requests(kind: str) -> list[Request]:

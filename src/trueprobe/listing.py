@@ -7,6 +7,7 @@ import os
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
+from textwrap import fill
 from typing import Any
 
 from trueprobe import probes as all_probes
@@ -79,21 +80,27 @@ def as_text(what: str, rows: list[dict[str, Any]]) -> str:
 
 
 def _probe_text(row: dict[str, Any]) -> str:
-    lines = [f"{row['name']}: {row['question']}", f"  {row['paper']}", "  settings (--set key=value):"]
-    lines += [f"    {key}={told['default']}  {told['what']}" for key, told in row["settings"].items()]
+    lines = [
+        fill(f"{row['name']}: {row['question']}", 80),
+        fill(row["paper"], 80, initial_indent="  ", subsequent_indent="  "),
+    ]
+    lines.append("  settings (--set key=value):")
+    for key, told in row["settings"].items():
+        text = f"{key}={told['default']}: {told['what']}"
+        lines.append(fill(text, 80, initial_indent="    ", subsequent_indent="      "))
     return "\n".join(lines)
 
 
-def count_items(found: Sequence[Item]) -> str:
+def counts(found: Sequence[Item]) -> list[dict[str, Any]]:
     """How many items each combination of conditions has."""
-    counts = Counter(tuple(item.conditions.items()) for item in found)
-    rows = [[str(value) for _, value in key] + [f"{count:,}"] for key, count in counts.items()]
-    titles = [*(name for name, _ in next(iter(counts), ())), "items"]
-    widths = [max(len(row[i]) for row in [titles, *rows]) for i in range(len(titles))]
-    return "\n".join(
-        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
-        for row in [titles, *rows]
-    )
+    counted = Counter(tuple(item.conditions.items()) for item in found)
+    return [{**dict(key), "items": count} for key, count in counted.items()]
+
+
+def counts_text(rows: list[dict[str, Any]]) -> str:
+    table = [list(rows[0]), *([f"{v:,}" if isinstance(v, int) else str(v) for v in row.values()] for row in rows)]
+    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
+    return "\n".join("  ".join(c.ljust(w) for c, w in zip(row, widths, strict=True)).rstrip() for row in table)
 
 
 def show_items(found: Sequence[Item]) -> str:
@@ -112,10 +119,15 @@ def write_items(out: Path, found: Sequence[Item]) -> None:
         )
         for item in found
     )
+    write_whole(out, "\n".join(lines) + "\n")
+
+
+def write_whole(out: Path, text: str) -> None:
+    """All of it or nothing."""
     partial = out.with_name(out.name + ".part")
     try:
         out.parent.mkdir(parents=True, exist_ok=True)
-        partial.write_text("\n".join(lines) + "\n", encoding="utf-8")
+        partial.write_text(text, encoding="utf-8")
         os.replace(partial, out)
     except OSError as error:
         partial.unlink(missing_ok=True)

@@ -50,7 +50,9 @@ class Run:
         files = sorted((self.folder / "observations" / probe).glob("*.parquet"))
         if not files:
             raise BadInput(f"{self.folder} holds no observations of '{probe}'; it has: {', '.join(self.probes)}")
-        return pd.concat([pd.read_parquet(file) for file in files], ignore_index=True)
+        table = pd.concat([pd.read_parquet(file) for file in files], ignore_index=True)
+        whole = [name for name in ("model_seed", "step") if name in table]  # absent for single checkpoints
+        return table.astype(dict.fromkeys(whole, "Int64"))
 
     @cached_property
     def estimates(self) -> pd.DataFrame:

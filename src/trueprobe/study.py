@@ -9,9 +9,9 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict, Unpack
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from trueprobe import __version__, material, probes
 from trueprobe.store import FORMAT, Run, RunFolder, load_run
@@ -25,7 +25,7 @@ class ProbeRun(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
     name: str
-    label: str = Field(default="", pattern=r"^[A-Za-z0-9_.-]*$")
+    label: str = Field(default="", pattern=r"^([A-Za-z0-9][A-Za-z0-9_.-]*)?$")
     settings: dict[str, Any] = {}
 
     def model_post_init(self, context: Any) -> None:
@@ -58,35 +58,55 @@ def read_study(named: str) -> Study:
     return material.parse(path, Study)
 
 
+class Changes(TypedDict, total=False):
+    """What a run may set besides probes and models; None leaves a study's own choice."""
+
+    limit: int | None
+    device: str | None
+    dtype: str | None
+    batch_tokens: int | None
+    allow_pickle: bool | None
+
+
+def make_study(
+    what: str | Sequence[str] | Study,
+    models: str | Sequence[str] = (),
+    settings: Mapping[str, Any] | None = None,
+    **changes: Unpack[Changes],
+) -> Study:
+    """Probes by their names, or a study by its file or shipped name, with what is changed about it."""
+    named = [what] if isinstance(what, str) else [] if isinstance(what, Study) else list(what)
+    wrong = [name for name in named if name not in probes.names()]
+    if len(named) > 1 and wrong:
+        raise BadInput(f"no probe named '{wrong[0]}'{nearest(wrong[0], probes.names())}")
+    data: dict[str, Any] = {"probes": [{"name": name, "settings": dict(settings or {})} for name in named]}
+    if wrong or isinstance(what, Study):
+        if settings:
+            raise BadInput("--set belongs to a probe; a study has its settings in its file")
+        data = (read_study(wrong[0]) if wrong else what).model_dump()  # type: ignore[union-attr]
+    if models:
+        data["models"] = [models] if isinstance(models, str) else list(models)
+    data |= {key: value for key, value in changes.items() if value is not None}
+    try:
+        return Study.model_validate(data)
+    except ValidationError as error:
+        raise BadInput(material.explain(error, Study)) from error
+
+
 def run(
     what: str | Sequence[str] | Study,
-    models: Sequence[str] = (),
+    models: str | Sequence[str] = (),
     out: str | Path | None = None,
     *,
     settings: Mapping[str, Any] | None = None,
-    limit: int | None = None,
-    device: str = "auto",
-    dtype: str = "float32",
-    batch_tokens: int | None = None,
-    allow_pickle: bool = False,
     store: str | Path | None = None,
     progress: Any = None,
+    **changes: Unpack[Changes],
 ) -> Run:
-    """Run probes on models and give the run folder: `run("counteracts", models=["path-or-id"])`."""
-    if isinstance(what, Study):
-        study = what
-    else:
-        named = [what] if isinstance(what, str) else what
-        study = Study(
-            probes=tuple(ProbeRun(name=name, settings=dict(settings or {})) for name in named),
-            models=tuple(models),
-            limit=limit,
-            device=device,
-            dtype=dtype,
-            batch_tokens=batch_tokens,
-            allow_pickle=allow_pickle,
-        )
-    return _Runner(study, out, store, progress).run()
+    """Run probes on models and give the run folder: `run("counteracts", models=["path-or-id"])`.
+
+    `changes`: limit, device, dtype, batch_tokens, allow_pickle."""
+    return _Runner(make_study(what, models, settings, **changes), out, store, progress).run()
 
 
 @dataclass(frozen=True)
@@ -102,7 +122,7 @@ class _Runner:
     def __init__(self, study: Study, out: str | Path | None, store: str | Path | None, progress: Any) -> None:
         from trueprobe.engine import AnswerStore, library_versions
         from trueprobe.engine.progress import Quiet
-        from trueprobe.models import Options, find, preflight
+        from trueprobe.models import Options, find, open_source, preflight
 
         if not study.models:
             raise BadInput("no model given: --model FOLDER, --model file.gguf or --model HUB_ID[@REVISION]")
@@ -121,6 +141,11 @@ class _Runner:
                 preflight(source, self.options)
         self.described = self._describe()
         self.folder = RunFolder(Path(out) if out else Path("runs") / self._default_name(), self.described)
+        # all are opened once before anything is written, so that a bad one leaves no half a run behind
+        self.opened: dict[str, Any] = {}
+        for source in self.sources:
+            with self.progress.waiting(f"opening {source.name}"):
+                self.opened = {source.name: open_source(source, self.options)}
         self.store = AnswerStore(store, library_versions())
 
     def _describe(self) -> dict[str, Any]:
@@ -157,7 +182,8 @@ class _Runner:
             rows: list[Any] = []
             claimed: list[dict[str, Any]] = []
             timing: dict[str, Any] = {}
-            manifest |= {"versions": _versions(), "cards": [], "counts": {}}
+            where = {source.name: str(source.path.resolve()) for source in self.sources}
+            manifest |= {"versions": _versions(), "where": where, "cards": [], "counts": {}}
             for source in self.sources:
                 card, counts, found, held = self._one_model(source)
                 manifest["cards"].append(_card(card))
@@ -175,7 +201,7 @@ class _Runner:
         from trueprobe.models import open_source
 
         with self.progress.waiting(f"opening {source.name}"):
-            model = open_source(source, self.options)
+            model = self.opened.pop(source.name, None) or open_source(source, self.options)
         engine = Engine(model, self.store, self.progress, self.study.batch_tokens)
         plans = [[asked.probe.ask(item, model.card) for item in asked.items] for asked in self.asked]
         requests = [r for plan in plans for ask in plan if not isinstance(ask, WhyNot) for r in ask]

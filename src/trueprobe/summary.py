@@ -8,6 +8,7 @@ from typing import Any
 
 import pandas as pd
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
 from trueprobe.store import Run
@@ -20,16 +21,18 @@ def show(run: Run, console: Console | None = None) -> None:
     told = json.loads((run.folder / "probes.json").read_text(encoding="utf-8"))
     models = list(dict.fromkeys(run.estimates["model"]))
     for label, probe in told.items():
-        console.print(f"[bold]{label}[/]  {probe['question']}")
+        console.print(f"[bold]{escape(label)}[/]  {escape(probe['question'])}")
         for model in models[:_MOST_TABLES]:
             console.print(_table(run, label, probe, model))
+            for line in _word_counts(run, label, probe, model):
+                console.print(line, markup=False)
         if len(models) > _MOST_TABLES:
             console.print(f"… and {len(models) - _MOST_TABLES} more models, see estimates.csv")
         for line in _claims(run, label, probe["summary"]["where"]):
             console.print(line)
     for line in _unscored(run):
         console.print(line)
-    console.print(f"run folder: {run.folder}", soft_wrap=True)
+    console.print(f"run folder: {run.folder}", soft_wrap=True, markup=False)
 
 
 def _table(run: Run, label: str, probe: dict[str, Any], model: str) -> Table:
@@ -38,7 +41,7 @@ def _table(run: Run, label: str, probe: dict[str, Any], model: str) -> Table:
     for key, value in summary["where"].items():
         rows = rows[rows[key] == value]
     title = f"{model}, top {summary['where']['k']}" if "k" in summary["where"] else model
-    table = Table(box=None, padding=(0, 1, 0, 0), title=title, title_justify="left", header_style="bold")
+    table = Table(box=None, padding=(0, 1, 0, 0), title=escape(title), title_justify="left", header_style="bold")
     table.add_column(summary["row_title"], no_wrap=True, min_width=6)
     for column in summary["titles"]:
         table.add_column(column, justify="right", no_wrap=True)
@@ -62,6 +65,19 @@ def _cell(rows: pd.DataFrame, measure: str) -> str:
     return f"{100 * row['value']:.1f}"
 
 
+def _word_counts(run: Run, label: str, probe: dict[str, Any], model: str) -> list[str]:
+    """Listed words a model does not have as one piece cannot be counted for it."""
+    listed = probe["facts"].get("verbalizer", {})
+    seen = run.observations(label)
+    seen = seen[(seen["model"] == model) & (seen["why_not"] == "")]
+    lacks = [
+        f"{int(seen[f'{group}_words'].max())} of {count} {group}"
+        for group, count in listed.items()
+        if len(seen) and seen[f"{group}_words"].max() < count
+    ]
+    return [f"words this model has as one piece: {', '.join(lacks)}"] if lacks else []
+
+
 def _claims(run: Run, label: str, where: dict[str, str]) -> list[str]:
     claims = run.claims
     if claims.empty:
@@ -74,7 +90,7 @@ def _claims(run: Run, label: str, where: dict[str, str]) -> list[str]:
     for verdict, group in claims.groupby("verdict", sort=True):
         by_claim = group.groupby("claim", sort=False)["model"]
         names = [claim if alone else f"{claim} ({', '.join(models)})" for claim, models in by_claim]
-        lines.append(f"[bold]{verdict}[/]: {'; '.join(names)}")
+        lines.append(f"[bold]{verdict}[/]: {escape('; '.join(names))}")
     return lines
 
 

@@ -15,7 +15,7 @@ import pandas as pd
 
 from trueprobe import probes
 from trueprobe.engine import AnswerStore, Engine, library_versions
-from trueprobe.models import Options, find, open_source
+from trueprobe.models import Options, Source, open_source
 from trueprobe.probes.counteracts import CounterActs
 from trueprobe.store import Run
 from trueprobe.types import BadInput, FillBlank, Filled, Request
@@ -34,8 +34,13 @@ def candidates(run: Run, top: int = 40, store: str | Path | None = None, progres
     options = Options(dtype=study["dtype"], allow_pickle=study["allow_pickle"])
     answers = AnswerStore(store, library_versions())
     leanings = []
-    for source in find(study["models"], options):
-        model = open_source(source, options)
+    for card in run.manifest["cards"]:
+        path = Path(run.manifest["where"][card["name"]])
+        if not path.exists():
+            raise BadInput(f"the model {card['name']} is no longer at {path}")
+        model = open_source(Source(card["name"], card["source"], path), options)
+        if model.card.compute_id != card["compute_id"]:
+            raise BadInput(f"the weights at {path} are not those of the run")
         engine = Engine(model, answers, progress)
         leanings.append(_leaning(probe, asked, engine.answer(_requests(probe, asked, model.card.kind))))
     answers.close()

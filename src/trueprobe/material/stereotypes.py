@@ -17,6 +17,20 @@ from trueprobe import material
 WITH_BACKGROUND = ("bcsyn", "bcsem", "tnbc")
 BLANK = "___"
 _NOUNS = ("target", "background", "pro_noun", "pro_kind", "counter_noun", "counter_kind")
+_TAKEN = {
+    "all",
+    "item",
+    "part",
+    "model",
+    "step",
+    "share",
+    "wording",
+    "knowledge",
+    "dominated",
+    "implicit",
+    "left",
+    "right",
+}
 FIELDS = frozenset(_NOUNS) | {f"a_{noun}" for noun in _NOUNS}
 BACKGROUND_FIELDS = frozenset({"background", "a_background"})  # only where another occupation is spoken of
 
@@ -117,7 +131,7 @@ class Stereotype(_Strict):
         if len(groups) != 2:
             raise ValueError(f"exactly two groups are compared, found {len(groups)}: {', '.join(groups)}")
         for name in groups:
-            if not re.fullmatch(r"[a-z][a-z0-9_]*", name):
+            if not re.fullmatch(r"[a-z]+", name) or name in _TAKEN:
                 raise ValueError(f"a group's name becomes a column: lower-case letters, not {name!r}")
         return groups
 
@@ -157,6 +171,8 @@ class Stereotype(_Strict):
             needed = "a list of words" if key in names else "a text"
             if isinstance(value, str) == (key in names) or (key in names and not all(value or ("",))):
                 raise ValueError(f"prevalence.{key}: {needed} is needed")
+        if "{word}" not in self.prevalence["left"]:
+            raise ValueError("prevalence.left: must name the {word} it asks about")
         return self
 
     def other(self, group: str) -> str:
@@ -187,7 +203,12 @@ def wrong_lists(verbalizer: dict[str, tuple[str, ...]], implicit: dict[str, tupl
     for group, listed in verbalizer.items():
         if not listed:
             return f"verbalizer.{group}: no words"
-    words = [word.strip().lower() for lists in (verbalizer, implicit) for listed in lists.values() for word in listed]
+    spaced = [
+        word for lists in (verbalizer, implicit) for listed in lists.values() for word in listed if word != word.strip()
+    ]
+    if spaced:
+        return f"verbalizer: {spaced[0]!r} has a space around it"
+    words = [word.lower() for lists in (verbalizer, implicit) for listed in lists.values() for word in listed]
     if "" in words:
         return "verbalizer: an empty word"
     twice = sorted({word for word in words if words.count(word) > 1})

@@ -73,7 +73,7 @@ def find(specs: Sequence[str], options: Options | None = None) -> list[Source]:
     names = [source.name for source in found]
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
-        raise BadInput(f"two models are called '{twice[0]}'; name one of them: --model 'other={twice[0]}'")
+        raise BadInput(f"two models are called '{twice[0]}'; name one of them: --model 'other=PATH'")
     return found
 
 

@@ -81,6 +81,10 @@ class Words(Mapping[str, "Word | WhyNot"]):
     def __len__(self) -> int:
         return len(self.asked.columns)
 
+    def __reduce__(self) -> tuple[type[dict], tuple[dict[str, Word | WhyNot]]]:
+        """Travels as a plain mapping."""
+        return dict, (dict(self),)
+
     def mass(self, words: tuple[str, ...]) -> float:
         """Summed probability of these words' distinct pieces."""
         return float(np.exp(self._logps[self.asked.distinct(words)].astype(np.float64)).sum())
@@ -100,6 +104,8 @@ class Blanks:
             ids = self.text.word(word, seam, left)
             if not isinstance(ids, WhyNot) and len(ids) > 1 and not several:
                 ids = WhyNot("multi_piece", f"{word!r} is {len(ids)} pieces")
+            if not isinstance(ids, WhyNot) and max(ids) >= self.readout.size:
+                ids = WhyNot("unknown_piece", f"{word!r} is beyond the network's vocabulary")
             pieces.append(ids)
         return Asked(words, tuple(pieces))
 

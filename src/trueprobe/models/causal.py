@@ -31,7 +31,10 @@ def open_model(source: Source, config: Any, options: Options) -> Causal:
     if missing:
         lacks = ", ".join(sorted(missing)[:2])
         raise BadInput(f"{source.said} has no trained language-model head (missing: {lacks} …); it cannot go on a text")
-    return opened(Causal, source, config, options, model, {"lm"})
+    causal = opened(Causal, source, config, options, model, {"lm"})
+    if causal.network.sees_ahead:
+        raise BadInput(f"{source.said}: a {config.model_type} whose tokens see later ones is no causal language model")
+    return causal
 
 
 class Causal(HuggingFaceModel):

@@ -73,12 +73,16 @@ def sources(spec: str, allow_pickle: bool = False) -> list[Source]:
 def _family(name: str, pattern: str) -> list[Source]:
     folder = Path(pattern).expanduser()
     root = Path(folder.anchor or ".")
-    found = sorted(p for p in root.glob(str(folder.relative_to(folder.anchor))) if p.is_dir() or p.suffix == ".gguf")
+    exact = [folder] if folder.exists() else []  # a path may hold brackets of its own
+    found = exact or sorted(
+        p for p in root.glob(str(folder.relative_to(folder.anchor))) if p.is_dir() or p.suffix == ".gguf"
+    )
     if not found:
         raise BadInput(f"family '{name}': nothing matches '{pattern}'")
+    name = _plain_name(name)
     labels = [_labels(path) for path in found]
     if len(found) == 1 and not labels[0]:
-        return [Source(_plain_name(name), found[0].name, found[0])]
+        return [Source(name, found[0].name, found[0])]
     if any("model_seed" not in label for label in labels):
         labels = [{"model_seed": i, **label} for i, label in enumerate(labels)]
     tails = ["".join(f"-{key.removeprefix('model_')}{value}" for key, value in label.items()) for label in labels]

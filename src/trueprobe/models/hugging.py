@@ -78,12 +78,15 @@ class HuggingFaceModel:
             raise Refused("empty_text", "nothing to read")
         if len(ids) > self.card.max_tokens:
             raise Refused("too_long", f"{len(ids)} tokens, the model reads {self.card.max_tokens}")
+        if max(ids) >= self.network.known_pieces:
+            lost = self.text.piece_text(max(ids))
+            raise Refused("unknown_piece", f"the tokenizer knows {lost!r}, the network has no embedding for it")
         keep = segments is not None and self.network.uses_segments
         return Row(ids, segments if keep and segments is not None else (0,) * len(ids))
 
     def _running(self, before: str | None, join: str) -> bool:
         """Is the sentence in front part of one running text? A causal model has no pair format of its own."""
-        return before is not None and (join == "space" or (join == "pair" and self.kind == "causal"))
+        return bool(before) and (join == "space" or (join == "pair" and self.kind == "causal"))
 
     def _left(self, request: FillBlank) -> str:
         running = self._running(request.before, request.join)

@@ -180,6 +180,7 @@ class Network:
             out = self._run(_plain_batch([(1, 2, 3)]), [(0, 1)], needs_layers=False)
             true = out["prediction_logits"] if "prediction_logits" in out else out["logits"]
             entering = self._entering
+        readout.size = true.shape[-1]
         readout.linear = (
             entering is not None
             and readout.weight.shape == (true.shape[-1], entering.shape[-1])
@@ -213,12 +214,24 @@ class Network:
         return all(np.allclose(a, b, atol=_FAR) for a, b in zip(alone, together, strict=True))
 
     @cached_property
+    def sees_ahead(self) -> bool:
+        """Does a later token change an earlier position? Then the network is not causal, whatever its class says."""
+        reads = [Read(Row(row, (0,) * 4), "blank", (1,)) for row in ((1, 2, 3, 4), (1, 2, 5, 6))]
+        one, other = (self.read(_plain_batch([read.row.ids], [read]))[0] for read in reads)
+        return not np.allclose(one, other, atol=_FAR)
+
+    @cached_property
     def padding_matters(self) -> bool:
         """Does filling up a row change its answer (Fourier mixing does)? Then rows are grouped by exact length."""
         row = (1, 2, 3)
         read = Read(Row(row, (0, 0, 0)), "blank", (1,))
         padded = _plain_batch([row, (1, 2, 3, 4, 5, 6, 7, 8)], [read])
         return not np.allclose(self.read(_plain_batch([row], [read]))[0], self.read(padded)[0], atol=_FAR)
+
+    @cached_property
+    def known_pieces(self) -> int:
+        """Ids from here on have no embedding: a tokenizer may have grown beyond its network."""
+        return int(self.model.get_input_embeddings().weight.shape[0])
 
     @cached_property
     def layers(self) -> int:
@@ -233,8 +246,9 @@ class Network:
     @cached_property
     def max_tokens(self) -> int:
         """From the config, less the positions that padding-aware embeddings (RoBERTa) keep for themselves."""
-        limit = getattr(self.config, "max_position_embeddings", None)
-        if not isinstance(limit, int) or limit <= 0:
+        names = ("max_position_embeddings", "max_seq_len")
+        limit = next((n for name in names if isinstance(n := getattr(self.config, name, None), int) and n > 0), None)
+        if limit is None:
             return 1_000_000
         for name, module in self.model.named_modules():
             if name.endswith("position_embeddings") and getattr(module, "padding_idx", None) is not None:
@@ -256,6 +270,7 @@ class Readout:
         )
         self.cap = getattr(config, "final_logit_softcapping", None)
         self.linear = True
+        self.size = len(self.weight)
 
     def logits(self, vectors: torch.Tensor, ids: torch.Tensor | None = None) -> torch.Tensor:
         """[n, hidden] -> [n, vocabulary], or only the columns `ids`."""

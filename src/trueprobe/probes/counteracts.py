@@ -37,6 +37,7 @@ from trueprobe.types import (
     Request,
     Token,
     WhyNot,
+    Word,
     nearest,
 )
 
@@ -103,6 +104,7 @@ class CounterActs(Probe):
         self.material: Stereotype = stereotypes.read(settings.material)
         self.first, self.second = self.material.groups
         self.verbalizer, self.implicit = self._word_lists()
+        self._counted_words: dict[str, dict[str, int]] = {}
         chosen = settings.wording or next(iter(self.material.wordings))
         if chosen not in (*self.material.wordings, "all"):
             known = [*self.material.wordings, "all"]
@@ -120,7 +122,9 @@ class CounterActs(Probe):
                         raise BadInput(f"{self.settings.verbalizer}: no group '{group}'{hint}")
                     lists[group] = tuple(dict.fromkeys((*lists.get(group, ()), *words)))
                     if lists is explicit:  # a word may be moved from stereotype to name
-                        implicit[group] = tuple(word for word in implicit.get(group, ()) if word not in words)
+                        implicit[group] = tuple(
+                            w for w in implicit.get(group, ()) if w.lower() not in {x.lower() for x in words}
+                        )
             problem = stereotypes.wrong_lists(explicit, implicit)
             if problem:
                 raise BadInput(f"{self.settings.verbalizer}: together with the material, {problem}")
@@ -214,6 +218,7 @@ class CounterActs(Probe):
         asked = answers[0]
         assert isinstance(asked, Filled)
         values = self._masses(asked, pro)
+        values |= {f"{group}_words": count for group, count in self._sayable(card, asked).items()}
         values["share"] = item.fields["share"] if item.fields["share"] is not None else math.nan
         values["top_tokens"] = [token.text for token in asked.top]
         values["top_probabilities"] = [math.exp(token.logp) for token in asked.top]
@@ -226,6 +231,15 @@ class CounterActs(Probe):
             values |= self._against(values, self._masses(base, pro))
             values |= self._relative(asked, base)
         return [Observation(item.id, values)]
+
+    def _sayable(self, card: Card, filled: Filled) -> dict[str, int]:
+        """How many listed words this model has as one piece, in any case; the others cannot be counted for it."""
+        if card.tokenizer_id not in self._counted_words:
+            self._counted_words[card.tokenizer_id] = {
+                group: sum(any(isinstance(filled.words[form], Word) for form in _forms([word])) for word in words)
+                for group, words in self.verbalizer.items()
+            }
+        return self._counted_words[card.tokenizer_id]
 
     def _masses(self, filled: Filled, pro: str) -> dict[str, Any]:
         """Probability of each group's words within the top k and over the whole list."""
