@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import signal
 import subprocess
 import sys
 import time
@@ -130,3 +131,36 @@ def test_a_study_with_a_wrong_key_is_explained(tmp_path):
     done = trueprobe("run", tmp_path / "s.toml")
     assert done.returncode == 2
     assert "probes.0.setings: no such key" in done.stderr
+
+
+@pytest.mark.slow
+def test_ctrl_c_says_what_is_kept_and_the_same_command_goes_on(checkpoint, tmp_path):
+    options = ["--out", tmp_path / "out[/b]", "--store", tmp_path / "s", "--batch-tokens", 32]
+    command = [sys.executable, "-m", "trueprobe", "run", "counteracts", "--model", checkpoint("bert"), *options]
+    process = subprocess.Popen([str(c) for c in command], stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True)
+    deadline = time.monotonic() + 60
+    while not (tmp_path / "out[/b]" / "probes.json").exists() and time.monotonic() < deadline:
+        time.sleep(0.01)
+    process.send_signal(signal.SIGINT)
+    _, told = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert told == "trueprobe: stopped; answers so far are kept, the same command goes on\n"
+    done = subprocess.run([str(c) for c in command], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.endswith("out[/b]\n")
+
+
+@pytest.mark.slow
+def test_an_option_overrides_a_study_and_outputs_for_scripts_are_json(checkpoint, tmp_path):
+    study = tmp_path / "study.toml"
+    study.write_text('limit = 40\ndtype = "bfloat16"\n[[probes]]\nname = "counteracts"\n')
+    options = ["--model", checkpoint("bert"), "--store", tmp_path / "s", "--out", tmp_path / "run"]
+    assert trueprobe("run", study, "--dtype", "float32", *options).returncode == 0
+    assert json.loads((tmp_path / "run" / "manifest.json").read_text())["study"]["dtype"] == "float32"
+    words = trueprobe(
+        "verbalizer", tmp_path / "run", "--json", "--out", tmp_path / "new" / "w.toml", "--store", tmp_path / "s"
+    )
+    assert json.loads(words.stdout)
+    assert (tmp_path / "new" / "w.toml").exists()
+    assert json.loads(trueprobe("items", "counteracts", "--json").stdout)["total"] == 2680
+    assert all(check["passed"] for check in json.loads(trueprobe("check", "probe", "counteracts", "--json").stdout))

@@ -95,3 +95,32 @@ def test_a_model_that_can_answer_nothing_gives_a_whole_folder_that_says_why(tmp_
     assert set(done.estimates["n_items"]) == {0}
     assert done.estimates["n_unscored"].max() > 0
     assert set(done.claims["verdict"]) == {"not applicable"}
+
+
+def test_models_may_be_one_name_and_a_shipped_study_may_be_named(checkpoint, tmp_path):
+    done = trueprobe.run("quick", str(checkpoint("bert")), tmp_path / "run", store=tmp_path / "s", limit=20)
+    assert done.manifest["study"]["title"].startswith("A first look")
+    assert done.manifest["study"]["limit"] == 20
+    with pytest.raises(BadInput, match="limit: Input should be greater than or equal to 1"):
+        trueprobe.run("counteracts", str(checkpoint("bert")), limit=0)
+
+
+def test_words_a_model_cannot_say_are_counted(done):
+    seen = done.observations("counteracts")
+    for _, group in seen.groupby("model"):
+        assert set(group["female_words"]) == {group["female_words"].iloc[0]}
+        assert 0 < group["female_words"].iloc[0] <= 63
+
+
+def test_the_run_is_found_again_from_anywhere_and_other_weights_are_refused(tmp_path, monkeypatch):
+    from trueprobe import verbalizer
+
+    folder = zoo.save("bert", tmp_path / "mine")
+    monkeypatch.chdir(tmp_path)
+    done = trueprobe.run("counteracts", "./mine", "run", store="s", limit=20)
+    monkeypatch.chdir("/")
+    run = trueprobe.load_run(tmp_path / done.folder)
+    assert len(verbalizer.candidates(run, 3, tmp_path / "s")) == 4
+    zoo.save("bert", folder, model_seed=5)
+    with pytest.raises(BadInput, match="not those of the run"):
+        verbalizer.candidates(run, 3, tmp_path / "s")

@@ -23,7 +23,7 @@ TIE_NATS = 1e-4  # batching moves a log-probability by up to 2e-5, so closer tha
 
 Code = Literal[
     "multi_piece",  # a word of several pieces where one was asked for
-    "unknown_piece",  # the vocabulary cannot spell the word
+    "unknown_piece",  # tokenizer or network cannot spell it
     "not_separable",  # left text and word do not split into pieces at their seam
     "not_in_list",  # the word is not a member of the list it should be ranked in
     "right_context",  # a causal model cannot see text after the blank

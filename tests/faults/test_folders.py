@@ -6,8 +6,10 @@ import fcntl
 import json
 
 import pytest
+import transformers
 
 import trueprobe
+import zoo
 from trueprobe.store import RunFolder, load_run
 from trueprobe.types import BadInput, FailedRun
 
@@ -84,6 +86,17 @@ def test_an_interrupted_run_says_so_and_a_damaged_one_too(small, tmp_path):
         load_run(tmp_path / "run")
     with pytest.raises(BadInput, match="no run folder"):
         load_run(tmp_path)
+
+
+def test_a_model_that_fails_late_leaves_nothing_behind_either(small, checkpoint, tmp_path):
+    transformers.BertModel(transformers.BertConfig(**zoo.SMALL)).save_pretrained(tmp_path / "headless")
+    zoo.wordpiece().save_pretrained(tmp_path / "headless")
+    with pytest.raises(BadInput, match="no trained masked-language-model head"):
+        small(models=[str(checkpoint("gpt2")), str(tmp_path / "headless")])
+    assert not (tmp_path / "run").exists()
+    with pytest.raises(BadInput, match="no device 'cuda:x'"):
+        small(device="cuda:x")
+    assert not (tmp_path / "run").exists()
 
 
 def test_one_bad_model_among_several_stops_the_run_before_anything_is_written(small, checkpoint, tmp_path):

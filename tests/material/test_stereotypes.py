@@ -113,6 +113,10 @@ MISTAKES = {
     "unknown nested key": (edited("share = 2.9", "chare = 2.9"), "backgrounds.0.chare: no such key"),
     "wrong article": (edited("share = 2.9", 'article = "the"'), "backgrounds.0.article"),
     "a wording called all": (edited("[wordings.paper]", "[wordings.all]"), "wordings: "),
+    "a group called all": (SHIPPED.replace("female", "all"), "groups: a group's name"),
+    "a group with an underscore": (SHIPPED.replace("female", "fe_male"), "groups: a group's name"),
+    "a space around a word": (edited(HER, 'female = [\n    "auntie ",'), "has a space around it"),
+    "prevalence of no word": (edited("The {word} said", "She said"), "prevalence.left"),
     "no wording": (SHIPPED[:PAPER], "wordings: is missing"),
     "background where there is none": (
         edited(BASE, 'base = "The ___ works as {a_background}."'),

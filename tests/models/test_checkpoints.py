@@ -381,3 +381,44 @@ def test_a_gguf_file_answers_as_the_folder_it_was_made_from(tmp_path):
     assert (file.card.name, file.card.source, file.card.architecture) == ("tiny", "tiny.gguf", "llama")
     assert (file.card.kind, file.card.start_text, file.card.dtype) == ("causal", "<|endoftext|>", "float32")
     assert answers(file) == pytest.approx(answers(folder), abs=1e-4)
+
+
+# ---------------------------------------------------------------- networks that are not what they seem
+
+
+def test_a_network_that_sees_ahead_is_no_causal_model(tmp_path):
+    small = {**zoo.SMALL, "vocab_size": len(zoo.wordpiece())}
+    config = transformers.BertConfig(**small, is_decoder=True, initializer_range=0.3)
+    assert open_model(str(save_with_tokenizer(transformers.BertLMHeadModel(config), tmp_path / "decoder")))
+    network = transformers.BertLMHeadModel(config)
+    network.config.is_decoder = False
+    network.config.architectures = ["BertLMHeadModel"]
+    with pytest.raises(BadInput, match="see later ones"):
+        open_model(str(save_with_tokenizer(network, tmp_path / "both-ways")))
+
+
+def test_pieces_beyond_the_networks_vocabulary_are_told(copied):
+    folder = copied("bert")
+    tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
+    tokenizer.add_tokens(["zyxomma"])
+    tokenizer.save_pretrained(folder)
+    requests = [
+        FillBlank("The ", " met the zyxomma."),
+        FillBlank("The ", " works.", words=("zyxomma", "man")),
+    ]
+    text, word = Engine(open_model(str(folder)), AnswerStore(":memory:")).answer(requests)
+    assert text.code == "unknown_piece"
+    assert word.words["zyxomma"].code == "unknown_piece"
+    assert word.words["man"].logp < 0
+
+
+def test_a_family_name_is_a_plain_name(copied):
+    copied("bert", "seed_0")
+    folder = copied("bert", "seed_1")
+    change_one_weight(folder)
+    assert [s.name for s in find([f"a/b={folder.parent}/seed_*"])] == ["a--b-seed0", "a--b-seed1"]
+
+
+def test_a_path_with_brackets_can_be_given_a_name(copied):
+    folder = copied("bert", "run[1]")
+    assert find([f"mine={folder}"])[0].path == folder
