@@ -9,13 +9,13 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 
 from trueprobe.engine.answers import Address, AnswerStore
 from trueprobe.engine.plan import Crate, computed_tokens, pack, plan
 from trueprobe.engine.progress import Quiet
+from trueprobe.models import Model
 from trueprobe.models.rows import Batch, Read, Row
 from trueprobe.types import Answer, FailedRun, Request, WhyNot
 
@@ -35,7 +35,7 @@ class Engine:
     """Asks one model. `batch_tokens` is how many tokens go through it at once; None lets the model choose."""
 
     def __init__(
-        self, model: Any, store: AnswerStore, progress: Quiet | None = None, batch_tokens: int | None = None
+        self, model: Model, store: AnswerStore, progress: Quiet | None = None, batch_tokens: int | None = None
     ) -> None:
         self.model, self.store = model, store
         self.progress = progress or Quiet()

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
+from trueprobe.models import Model
 from trueprobe.models.rows import Batch, Read, Row
 
 TREE_WIDTH = 256  # tokens of a tree in one lane; attention over it costs little next to the layers
@@ -31,7 +31,7 @@ class Crate:
         return [row for lane in self.lanes for row in lane]
 
 
-def plan(rows: Iterable[Row], model: Any, batch_tokens: int | None = None) -> list[Crate]:
+def plan(rows: Iterable[Row], model: Model, batch_tokens: int | None = None) -> list[Crate]:
     """Crates for all rows, in an order that depends on the rows alone."""
     tokens = batch_tokens or model.batch_tokens
     ordered = sorted(rows, key=lambda row: (row.ids, row.segments))
@@ -55,7 +55,7 @@ def bucket(length: int) -> int:
     return -(-length // 64) * 64
 
 
-def _singles(ordered: Sequence[Row], model: Any, tokens: int) -> list[Crate]:
+def _singles(ordered: Sequence[Row], model: Model, tokens: int) -> list[Crate]:
     by_width: dict[int, list[Row]] = {}
     for row in ordered:
         width = len(row.ids) if model.exact_lengths else min(bucket(len(row.ids)), model.card.max_tokens)

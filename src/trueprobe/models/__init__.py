@@ -29,6 +29,7 @@ class Model(Protocol):
     card: Card
     row_exact: bool  # a row's bits do not depend on what is computed beside it
     shares_prefixes: bool  # rows may be computed as trees
+    tree_limit: int  # the longest row in a tree; asked only where prefixes are shared
     exact_lengths: bool  # rows must not be filled up
     batch_tokens: int
     max_lanes: int

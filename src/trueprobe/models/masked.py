@@ -55,6 +55,7 @@ class Masked(HuggingFaceModel):
 
     kind = "masked"
     shares_prefixes = False
+    tree_limit = 0
 
     @property
     def row_exact(self) -> bool:
