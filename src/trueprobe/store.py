@@ -14,7 +14,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from trueprobe.types import BadInput, FailedRun
+from trueprobe.types import BadInput, Card, FailedRun
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -97,6 +97,14 @@ class RunFolder:
                 raise BadInput(f"{folder} holds another run (other {', '.join(changed)}); name another --out")
         elif folder.exists() and any(folder.iterdir()) and not (folder / ".lock").exists():
             raise BadInput(f"{folder} is not empty and no run folder; name another --out")
+
+    def refuse_other_weights(self, card: Card) -> None:
+        """A model trained on since, at the same place, is another run too."""
+        if not (self.folder / "manifest.json").exists():
+            return
+        for held in load_run(self.folder).manifest.get("cards", []):
+            if held["name"] == card.name and held["compute_id"] != card.compute_id:
+                raise BadInput(f"{self.folder} holds a run of other weights of {card.name}; name another --out")
 
     @contextmanager
     def writing(self) -> Iterator[None]:

@@ -141,11 +141,14 @@ class _Runner:
                 preflight(source, self.options)
         self.described = self._describe()
         self.folder = RunFolder(Path(out) if out else Path("runs") / self._default_name(), self.described)
-        # all are opened once before anything is written, so that a bad one leaves no half a run behind
+        # all are opened once before anything is written, so that a bad one leaves no half a run behind;
+        # the first one last, since it is asked first
         self.opened: dict[str, Any] = {}
-        for source in self.sources:
+        for source in reversed(self.sources):
             with self.progress.waiting(f"opening {source.name}"):
-                self.opened = {source.name: open_source(source, self.options)}
+                self.opened.clear()
+                self.opened[source.name] = open_source(source, self.options)
+                self.folder.refuse_other_weights(self.opened[source.name].card)
         self.store = AnswerStore(store, library_versions())
 
     def _describe(self) -> dict[str, Any]:

@@ -33,6 +33,16 @@ def test_a_folder_with_another_run_is_never_overwritten(small, tmp_path):
     assert (tmp_path / "run" / "estimates.csv").read_bytes() == before
 
 
+def test_a_run_of_other_weights_is_never_overwritten(small, tmp_path):
+    zoo.save("bert", tmp_path / "mine")
+    small(models=[str(tmp_path / "mine")])
+    before = (tmp_path / "run" / "estimates.csv").read_bytes()
+    zoo.save("bert", tmp_path / "mine", model_seed=3)
+    with pytest.raises(BadInput, match="other weights of mine"):
+        small(models=[str(tmp_path / "mine")])
+    assert (tmp_path / "run" / "estimates.csv").read_bytes() == before
+
+
 def test_a_folder_with_other_files_is_never_written_into(small, tmp_path):
     (tmp_path / "run").mkdir()
     (tmp_path / "run" / "thesis.doc").write_text("important")
