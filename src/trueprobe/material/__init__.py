@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from pathlib import Path
 from typing import Any, TypeVar
@@ -57,11 +58,15 @@ def explain(error: ValidationError, schema: type[BaseModel], data: Any = None) -
     """The first few problems as `key.path: what is wrong`."""
     lines = []
     for problem in error.errors()[:5]:
-        where = ".".join(str(part) for part in problem["loc"])
+        # a choice between types adds its own parts to the path: backgrounds.literal['all']
+        where = ".".join(str(part) for part in problem["loc"] if not re.match(r"literal\[|int$|str$", str(part)))
         message = problem["msg"].removeprefix("Value error, ")
         if problem["type"] == "extra_forbidden":
             known = list(schema.model_fields) if len(problem["loc"]) == 1 else []
             message = f"no such key{nearest(str(problem['loc'][-1]), known) if known else ''}"
+        elif problem["type"] == "literal_error":
+            choices = re.findall("'([^']*)'", problem["ctx"]["expected"])
+            message = f"no '{problem['input']}'{nearest(str(problem['input']), choices)}"
         elif problem["type"] == "missing":
             message = "is missing"
         elif problem["type"] not in ("value_error", "assertion_error"):
