@@ -139,7 +139,10 @@ def test_a_study_with_a_wrong_key_is_explained(tmp_path):
 def test_ctrl_c_says_what_is_kept_and_the_same_command_goes_on(checkpoint, tmp_path):
     options = ["--out", tmp_path / "out[/b]", "--store", tmp_path / "s", "--batch-tokens", 32]
     command = [sys.executable, "-m", "trueprobe", "run", "counteracts", "--model", checkpoint("bert"), *options]
-    process = subprocess.Popen([str(c) for c in command], stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True)
+    # a test runner in the background may have been told to ignore Ctrl-C, and children inherit that
+    heed = {"preexec_fn": lambda: signal.signal(signal.SIGINT, signal.SIG_DFL)}
+    pipes = {"stderr": subprocess.PIPE, "stdout": subprocess.DEVNULL, "text": True}
+    process = subprocess.Popen([str(c) for c in command], **pipes, **heed)
     deadline = time.monotonic() + 60
     while not (tmp_path / "out[/b]" / "probes.json").exists() and time.monotonic() < deadline:
         time.sleep(0.01)
