@@ -63,10 +63,11 @@ def items(
 ) -> None:
     """What a probe asks, without any model."""
     from trueprobe import listing, probes
+    from trueprobe.store import write_text
 
     found = probes.make(probe, _settings(settings)).items()
     if out is not None:
-        listing.write_items(out, found)
+        write_text(out, listing.items_text(found))
         print(f"{len(found):,} items written to {out}")
         return
     rows = listing.counts(found)
@@ -150,15 +151,14 @@ def verbalizer(
     from trueprobe import summary
     from trueprobe import verbalizer as words
     from trueprobe.engine.progress import on_terminal
-    from trueprobe.listing import write_whole
-    from trueprobe.store import load_run
+    from trueprobe.store import load_run, write_text
 
     done = load_run(folder)
     with _interruptible():
         table = words.candidates(done, top, store, on_terminal())
     print(table.to_json(orient="records", indent=1) if as_json else summary.words_text(table))
     if out is not None and not table.empty:
-        write_whole(out, words.to_toml(table, *words.groups_of(done), threshold))
+        write_text(out, words.to_toml(table, *words.groups_of(done), threshold))
         print(f"written to {out}: read it, then use it with --set verbalizer={out}", file=sys.stderr)
 
 

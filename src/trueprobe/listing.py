@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import json
-import os
 from collections import Counter
 from collections.abc import Sequence
-from pathlib import Path
 from textwrap import fill
 from typing import Any
 
 from trueprobe import probes as all_probes
-from trueprobe.types import FailedRun, Item
+from trueprobe.types import Item
 
 
 def probes() -> list[dict[str, Any]]:
@@ -111,24 +109,10 @@ def show_items(found: Sequence[Item]) -> str:
     return "\n".join(f"{item.id}\n  {item.text}" for item in first.values())
 
 
-def write_items(out: Path, found: Sequence[Item]) -> None:
-    lines = (
-        json.dumps(
-            {"id": item.id, "text": item.text, "conditions": dict(item.conditions), "groups": list(item.groups)},
-            ensure_ascii=False,
-        )
+def items_text(found: Sequence[Item]) -> str:
+    """All items as JSON lines."""
+    rows = (
+        {"id": item.id, "text": item.text, "conditions": dict(item.conditions), "groups": list(item.groups)}
         for item in found
     )
-    write_whole(out, "\n".join(lines) + "\n")
-
-
-def write_whole(out: Path, text: str) -> None:
-    """All of it or nothing."""
-    partial = out.with_name(out.name + ".part")
-    try:
-        out.parent.mkdir(parents=True, exist_ok=True)
-        partial.write_text(text, encoding="utf-8")
-        os.replace(partial, out)
-    except OSError as error:
-        partial.unlink(missing_ok=True)
-        raise FailedRun(f"cannot write {out}: {error.strerror or error}") from error
+    return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
@@ -123,7 +123,7 @@ class RunFolder:
 
     def json(self, name: str, content: Any) -> None:
         text = json.dumps(content, indent=1, ensure_ascii=False, sort_keys=True, default=str)
-        self._write(name, lambda path: path.write_text(text + "\n", encoding="utf-8"))
+        write_text(self.folder / name, text + "\n")
 
     def table(self, name: str, frame: pd.DataFrame) -> None:
         self._write(name, lambda path: frame.to_parquet(path, index=False))
@@ -131,16 +131,24 @@ class RunFolder:
     def csv(self, name: str, frame: pd.DataFrame) -> None:
         self._write(name, lambda path: frame.to_csv(path, index=False))
 
-    def _write(self, name: str, write: Any) -> None:
-        path = self.folder / name
-        partial = path.with_name(path.name + ".part")
-        with _told(path):
-            path.parent.mkdir(parents=True, exist_ok=True)
-            try:
-                write(partial)
-                os.replace(partial, path)
-            finally:
-                partial.unlink(missing_ok=True)
+    def _write(self, name: str, write: Callable[[Path], object]) -> None:
+        write_whole(self.folder / name, write)
+
+
+def write_whole(path: Path, write: Callable[[Path], object]) -> None:
+    """All of the file or nothing; what stood there before stays until the new one is whole."""
+    partial = path.with_name(path.name + ".part")
+    with _told(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            write(partial)
+            os.replace(partial, path)
+        finally:
+            partial.unlink(missing_ok=True)
+
+
+def write_text(path: Path, text: str) -> None:
+    write_whole(path, lambda partial: partial.write_text(text, encoding="utf-8"))
 
 
 @contextmanager

@@ -21,17 +21,18 @@ def show(run: Run, console: Console | None = None) -> None:
     told = json.loads((run.folder / "probes.json").read_text(encoding="utf-8"))
     models = list(dict.fromkeys(run.estimates["model"]))
     for label, probe in told.items():
+        seen = run.observations(label)
         console.print(f"[bold]{escape(label)}[/]  {escape(probe['question'])}")
         for model in models[:_MOST_TABLES]:
             console.print(_table(run, label, probe, model))
-            for line in _word_counts(run, label, probe, model):
+            for line in _word_counts(seen[seen["model"] == model], probe):
                 console.print(line, markup=False)
         if len(models) > _MOST_TABLES:
             console.print(f"… and {len(models) - _MOST_TABLES} more models, see estimates.csv")
+        console.print("probabilities in percent; * the 95 % interval excludes zero; – nothing to count")
         for line in _claims(run, label, probe["summary"]["where"]):
             console.print(line)
-    for line in _unscored(run):
-        console.print(line)
+        console.print(f"{label}: {_scored(seen)}", markup=False)
     console.print(f"run folder: {run.folder}", soft_wrap=True, markup=False)
 
 
@@ -65,11 +66,10 @@ def _cell(rows: pd.DataFrame, measure: str) -> str:
     return f"{100 * row['value']:.1f}"
 
 
-def _word_counts(run: Run, label: str, probe: dict[str, Any], model: str) -> list[str]:
+def _word_counts(seen: pd.DataFrame, probe: dict[str, Any]) -> list[str]:
     """Listed words a model does not have as one piece cannot be counted for it."""
     listed = probe["facts"].get("verbalizer", {})
-    seen = run.observations(label)
-    seen = seen[(seen["model"] == model) & (seen["why_not"] == "")]
+    seen = seen[seen["why_not"] == ""]
     lacks = [
         f"{int(seen[f'{group}_words'].max())} of {count} {group}"
         for group, count in listed.items()
@@ -86,7 +86,7 @@ def _claims(run: Run, label: str, where: dict[str, str]) -> list[str]:
     for key, value in where.items():
         claims = claims[claims[key] == value] if key in claims else claims
     alone = claims["model"].nunique() == 1
-    lines = ["probabilities in percent; * the 95 % interval excludes zero; – nothing to count"]
+    lines = []
     for verdict, group in claims.groupby("verdict", sort=True):
         by_claim = group.groupby("claim", sort=False)["model"]
         names = [claim if alone else f"{claim} ({', '.join(models)})" for claim, models in by_claim]
@@ -94,15 +94,10 @@ def _claims(run: Run, label: str, where: dict[str, str]) -> list[str]:
     return lines
 
 
-def _unscored(run: Run) -> list[str]:
-    lines = []
-    for label in run.probes:
-        seen = run.observations(label)
-        missing = seen[seen["why_not"] != ""]
-        scored = len(seen) - len(missing)
-        reasons = ", ".join(f"{count:,} {code}" for code, count in missing["why_not"].value_counts().items())
-        lines.append(f"{label}: {scored:,} of {len(seen):,} scored" + (f" ({reasons})" if reasons else ""))
-    return lines
+def _scored(seen: pd.DataFrame) -> str:
+    missing = seen[seen["why_not"] != ""]
+    reasons = ", ".join(f"{count:,} {code}" for code, count in missing["why_not"].value_counts().items())
+    return f"{len(seen) - len(missing):,} of {len(seen):,} scored" + (f" ({reasons})" if reasons else "")
 
 
 def words_text(table: pd.DataFrame) -> str:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from trueprobe.engine.answers import Address, AnswerStore
-from trueprobe.engine.plan import Crate, computed_tokens, pack, plan
+from trueprobe.engine.plan import computed_tokens, pack, plan
 from trueprobe.engine.progress import Quiet
 from trueprobe.models import Model
 from trueprobe.models.rows import Batch, Read, Row
@@ -145,4 +145,4 @@ def library_versions() -> str:
     return f"torch {version('torch')} transformers {version('transformers')}"
 
 
-__all__ = ["AnswerStore", "Counts", "Crate", "Engine", "library_versions"]
+__all__ = ["AnswerStore", "Counts", "Engine", "library_versions"]

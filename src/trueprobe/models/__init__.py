@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
 
-from trueprobe.models.checkpoint import Options, Source, read_config, refuse_pickles, sources, weight_files
+from trueprobe.models.checkpoint import Options, Source, read_config, refuse_pickles, sources, weight_hashes
 from trueprobe.models.rows import Batch, Read
 from trueprobe.types import Answer, BadInput, Card, Request, WhyNot
 
@@ -81,17 +81,9 @@ def find(specs: Sequence[str], options: Options | None = None) -> list[Source]:
 def _refuse_twins(members: list[Source]) -> None:
     if len(members) < 2:
         return
-    seen: dict[tuple[str, ...], Source] = {}
+    seen: dict[tuple[bytes, ...], Source] = {}
     for source in members:
-        key = tuple(_hashes(source))
+        key = weight_hashes(source)
         if key in seen:
             raise BadInput(f"family '{source.family}': {seen[key].path} and {source.path} have equal weights")
         seen[key] = source
-
-
-def _hashes(source: Source) -> Iterator[str]:
-    import hashlib
-
-    for file in weight_files(source):
-        with file.open("rb") as handle:
-            yield hashlib.file_digest(handle, "sha256").hexdigest()

@@ -129,11 +129,12 @@ def _from_hub(spec: str, allow_pickle: bool) -> Source:
 
 
 def read_config(source: Source) -> Any:
-    return _config(source.path, source.said)
+    file = source.path if source.path.is_file() else source.folder / "config.json"
+    return _config(source.path, source.said, _stamp(file) if file.exists() else None)
 
 
 @lru_cache(maxsize=32)  # a .gguf file takes seconds to look into
-def _config(path: Path, said: str) -> Any:
+def _config(path: Path, said: str, stamp: tuple[int, int] | None) -> Any:
     from transformers import AutoConfig
 
     with _quiet():
@@ -203,10 +204,25 @@ def fingerprint(source: Source, config: Any, options: Options) -> str:
     digest = hashlib.sha256(options.dtype.encode())
     shape = {key: value for key, value in config.to_dict().items() if key not in _NOT_COMPUTED_WITH}
     digest.update(json.dumps(shape, sort_keys=True, default=str).encode())
-    for file in weight_files(source):
-        with file.open("rb") as handle:
-            digest.update(hashlib.file_digest(handle, "sha256").digest())
+    for content in weight_hashes(source):
+        digest.update(content)
     return digest.hexdigest()
+
+
+def weight_hashes(source: Source) -> tuple[bytes, ...]:
+    return tuple(_file_hash(file, _stamp(file)) for file in weight_files(source))
+
+
+@lru_cache(maxsize=1024)  # gigabytes are read once, however often a checkpoint is looked at
+def _file_hash(file: Path, stamp: tuple[int, int]) -> bytes:
+    with file.open("rb") as handle:
+        return hashlib.file_digest(handle, "sha256").digest()
+
+
+def _stamp(file: Path) -> tuple[int, int]:
+    """Tells a file that was written again from the one before it."""
+    found = file.stat()
+    return found.st_size, found.st_mtime_ns
 
 
 def weight_files(source: Source) -> list[Path]:

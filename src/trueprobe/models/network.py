@@ -144,9 +144,9 @@ class Network:
             self._wanted = None
 
     def _logits(self, out: Any) -> torch.Tensor:
-        logits = out["prediction_logits"] if "prediction_logits" in out else out["logits"]
         if self.model.dtype != torch.float32 and self.readout.linear and self._entering is not None:
             return self.readout.logits(self._entering.reshape(-1, self._entering.shape[-1]).float())
+        logits = _head_output(out)
         return logits.reshape(-1, logits.shape[-1]).float()
 
     def _entering_vectors(self, logits: torch.Tensor) -> torch.Tensor:
@@ -178,7 +178,7 @@ class Network:
         readout = Readout(self.model)
         with torch.inference_mode():
             out = self._run(_plain_batch([(1, 2, 3)]), [(0, 1)], needs_layers=False)
-            true = out["prediction_logits"] if "prediction_logits" in out else out["logits"]
+            true = _head_output(out)
             entering = self._entering
         readout.size = true.shape[-1]
         readout.linear = (
@@ -287,6 +287,11 @@ class Readout:
         full = full.to(self.weight.device)
         with torch.inference_mode():
             return (self.logits(full[:, :-1], ids) - full[:, -1:])[: len(kept)].cpu()
+
+
+def _head_output(out: Any) -> torch.Tensor:
+    """[1, spots, vocabulary]; BERT with both its heads calls it by another name."""
+    return out["prediction_logits"] if "prediction_logits" in out else out["logits"]
 
 
 def _far(logits: torch.Tensor) -> float:

@@ -147,22 +147,17 @@ def _format(tokenizer: Any, pair: bool) -> Format:
     # by name: some tokenizers (ALBERT) leave the segment ids out unless asked
     encoded = tokenizer("a", "b" if pair else None, return_token_type_ids=True)
     ids, sides, segments = encoded["input_ids"], encoded.sequence_ids(0), encoded["token_type_ids"]
-    own = [i for i, side in enumerate(sides) if side is not None]
-    second = [i for i, side in enumerate(sides) if side == 1] or [len(own) and own[-1] + 1]
-    first_end = max(i for i, side in enumerate(sides) if side == 0) + 1
-    second_end = max(i for i in own) + 1
-    before, between, after = ids[: own[0]], ids[first_end : second[0]], ids[second_end:]
-
-    def segment(at: int, otherwise: int) -> int:
-        return segments[at] if 0 <= at < len(segments) else otherwise
-
-    first_segment = segments[own[0]]
+    first = [i for i, side in enumerate(sides) if side == 0]
+    second = [i for i, side in enumerate(sides) if side == 1] or [first[-1] + 1]
+    end = second[-1] + 1 if pair else second[0]
+    before, between, after = ids[: first[0]], ids[first[-1] + 1 : second[0]], ids[end:]
+    first_segment = segments[first[0]]
     second_segment = segments[second[0]] if pair else first_segment
     around = (
-        segment(0, first_segment) if before else first_segment,
+        segments[0] if before else first_segment,
         first_segment,
-        segment(first_end, first_segment) if between else first_segment,
+        segments[first[-1] + 1] if between else first_segment,
         second_segment,
-        segment(second_end, second_segment) if after else second_segment,
+        segments[end] if after else second_segment,
     )
     return Format(tuple(before), tuple(between), tuple(after), around)
