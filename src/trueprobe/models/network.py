@@ -7,7 +7,8 @@ batch × length × vocabulary never exist, for every architecture alike.
 from __future__ import annotations
 
 import inspect
-from functools import cached_property
+from collections.abc import Callable
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -31,9 +32,21 @@ class Network:
         self._wanted: tuple[torch.Tensor, torch.Tensor] | None = None
         self._hidden: Any = None
         self._entering: torch.Tensor | None = None
+        self._asks_next = False
+        self._keep_pairs_apart()
         self._watch_body()
         if model.get_output_embeddings() is not None:
             model.get_output_embeddings().register_forward_pre_hook(self._keep_entering)
+
+    def _keep_pairs_apart(self) -> None:
+        """The next-sentence head sees one vector per lane: so few rows that a product's last bit depends on the lane.
+        Where it is asked, each lane goes through alone."""
+        for name, module in self.model.named_modules():
+            if isinstance(module, torch.nn.Linear) and name.endswith(("pooler.dense", "seq_relationship")):
+                module.forward = partial(self._lane_by_lane, module.forward)  # type: ignore[method-assign]
+
+    def _lane_by_lane(self, product: Callable[[torch.Tensor], torch.Tensor], lanes: torch.Tensor) -> torch.Tensor:
+        return torch.cat([product(lane[None].clone()) for lane in lanes]) if self._asks_next else product(lanes)
 
     def _watch_body(self) -> None:
         """Hooks the part whose output the head reads; OPT's head reads past its body from an inner decoder."""
@@ -57,6 +70,7 @@ class Network:
         self.readout  # noqa: B018  (looked into with a forward pass of its own, so before this one)
         spots, spot_of = self._spots(batch)
         needs_layers = any(read.kind == "vector" and read.layer != -1 for read in batch.reads)
+        self._asks_next = any(read.kind == "next" for read in batch.reads)
         with torch.inference_mode():
             out = self._run(batch, spots, needs_layers)
             answers: dict[int, np.ndarray] = {}
