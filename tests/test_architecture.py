@@ -10,17 +10,20 @@ import trueprobe
 ROOT = Path(trueprobe.__file__).parent
 MAY_USE = {
     "types": set(),
+    "places": set(),
+    "assets": {"types", "places"},
     "material": {"types"},
     "measures": {"types"},
     "probes": {"types", "material", "measures"},
-    "models": {"types"},
-    "engine": {"types", "models"},
+    "nursery": {"types", "places", "store", "measures", "assets"},
+    "models": {"types", "assets", "nursery"},
+    "engine": {"types", "places", "models"},
     "reliability": {"types", "measures"},
     "store": {"types"},
     "study": {"types", "material", "probes", "models", "engine", "reliability", "store"},
     "contracts": {"types", "probes", "engine", "reliability"},
     "verbalizer": {"types", "probes", "models", "engine", "store"},
-    "listing": {"types", "probes", "study"},
+    "listing": {"types", "assets", "probes", "study"},
     "summary": {"types", "store"},
     "cli": None,  # everything
     "__main__": None,

@@ -30,7 +30,7 @@ def test_help_is_instant_and_imports_no_heavy_library():
     assert min(took) < 0.5
 
 
-@pytest.mark.parametrize("command", ["list", "items", "run", "verbalizer", "check probe", "check model"])
+@pytest.mark.parametrize("command", ["list", "fetch", "items", "run", "verbalizer", "check probe", "check model"])
 def test_every_command_has_help_with_an_example(command):
     done = trueprobe(*command.split(), "--help")
     assert done.returncode == 0
@@ -78,6 +78,8 @@ def test_items_are_written_as_json_lines(tmp_path):
         (["run", "counteracts", "--model", "."], "has no weights"),
         (["run", "quick", "--model", ".", "--set", "article=a"], "--set belongs to a probe"),
         (["verbalizer", "nowhere"], "is no run folder"),
+        (["fetch", "crows"], "no asset named 'crows'; did you mean 'crows-pairs'?"),
+        (["fetch", "crows-pairs", "--from", "nowhere.csv"], "no file 'nowhere.csv'"),
         (["check", "probe", "seats"], "no probe named 'seats'"),
     ],
 )

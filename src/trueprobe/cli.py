@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
@@ -35,14 +35,20 @@ def _example(*lines: str) -> str:
     return "Examples:\n\n" + "\n\n".join(lines)
 
 
-@app.command("list", epilog=_example("trueprobe list probes --json", "trueprobe list models"))
+@app.command("list", epilog=_example("trueprobe list probes --json", "trueprobe list assets"))
 def list_(
-    what: Annotated[str, typer.Argument(metavar="[probes|models|studies]")] = "probes", as_json: Json = False
+    what: Annotated[str, typer.Argument(metavar="[probes|models|studies|assets]")] = "probes",
+    as_json: Json = False,
 ) -> None:
-    """What can be run: probes with their settings, models at hand, shipped studies."""
+    """What can be run: probes with their settings, models at hand, shipped studies, assets to fetch."""
     from trueprobe import listing
 
-    choices = {"probes": listing.probes, "models": listing.models, "studies": listing.studies}
+    choices: dict[str, Callable[[], list[dict[str, Any]]]] = {
+        "probes": listing.probes,
+        "models": listing.models,
+        "studies": listing.studies,
+        "assets": listing.assets,
+    }
     if what not in choices:
         raise BadInput(f"nothing to list called '{what}'{nearest(what, list(choices))}")
     rows = choices[what]()
@@ -134,6 +140,36 @@ def run(
 
 
 @app.command(
+    epilog=_example("trueprobe fetch crows-pairs stereoset-dev", "trueprobe fetch crows-pairs --from crows_pairs.csv")
+)
+def fetch(
+    names: Annotated[list[str], typer.Argument(metavar="ASSET", help="see: trueprobe list assets")],
+    from_file: Annotated[
+        Path | None, typer.Option("--from", metavar="FILE", help="a copy you have: the file, its archive, or a folder")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Get data and models from their owners, check every byte, and keep them in your cache folder."""
+    from trueprobe import assets, listing
+    from trueprobe.engine.progress import Steps
+
+    if from_file is not None and len(names) > 1:
+        raise BadInput(f"--from {from_file} goes with one asset, not with {len(names)}")
+    for name in names:
+        assets.card(name)  # a wrong name is told before anything is downloaded
+    rows = []
+    for name in names:
+        with _interruptible("nothing half-fetched is left, the same command starts it anew"), Steps() as shown:
+            rows.append(listing.fetched(name, assets.obtain(name, from_file, shown)))
+        for refused in rows[-1]["refused"]:
+            print(f"trueprobe: passed over {refused}", file=sys.stderr)
+        if not as_json:
+            print(listing.fetched_text(rows[-1]), flush=True)
+    if as_json:
+        print(json.dumps(rows, indent=1, ensure_ascii=False))
+
+
+@app.command(
     epilog=_example(
         "trueprobe verbalizer runs/mine --top 30 --out more.toml",
         "trueprobe run counteracts --set verbalizer=more.toml --model ./my-bert",
@@ -160,6 +196,62 @@ def verbalizer(
     if out is not None and not table.empty:
         write_text(out, words.to_toml(table, *words.groups_of(done), threshold))
         print(f"written to {out}: read it, then use it with --set verbalizer={out}", file=sys.stderr)
+
+
+@app.command(
+    epilog=_example(
+        "trueprobe pretrain --kind masked --corpus enwik8 --model-seeds 0..4 --tokens 12M --out my-family",
+        "trueprobe pretrain --kind masked --corpus text.txt --start-from ./encoder --tokens 2M --out my-model",
+        "trueprobe run counteracts --model 'mine=my-family/seed_*'",
+    )
+)
+def pretrain(
+    kind: Annotated[str, typer.Option(help="masked (BERT, both objectives) or causal (GPT-2 type)")],
+    corpus: Annotated[
+        list[str],
+        typer.Option(help="UTF-8 text, a sentence per line, a blank line between documents; or enwik8; repeatable"),
+    ],
+    tokens: Annotated[str, typer.Option(metavar="N", help="tokens seen by each training: 500000, 800k, 12M")],
+    out: Annotated[Path, typer.Option(help="the family's folder; the same command goes on where it was stopped")],
+    model_seeds: Annotated[str, typer.Option(help="0..4 or 0,3,7")] = "0",
+    size: Annotated[
+        str, typer.Option(help="layers and width, and attention heads if you like: L4-H128-A2")
+    ] = "L4-H128",
+    checkpoints: Annotated[int, typer.Option(help="how many are kept along the way, as seed_N/step_M")] = 6,
+    start_from: Annotated[Path | None, typer.Option(metavar="FOLDER", help="go on from a model or encoder")] = None,
+    tokenizer: Annotated[Path | None, typer.Option(metavar="FOLDER", help="use this one; else it is trained")] = None,
+    vocab: Annotated[int, typer.Option(help="size of the trained tokenizer")] = 8000,
+    length: Annotated[int, typer.Option(help="the longest example, in tokens")] = 128,
+    short: Annotated[float, typer.Option(help="share of examples with a length drawn evenly")] = 0.1,
+    masking: Annotated[str, typer.Option(help="static (drawn once) or dynamic (anew in each pass)")] = "static",
+    mask_rate: Annotated[float, typer.Option(help="share of tokens hidden")] = 0.15,
+    learning_rate: Annotated[float, typer.Option(help="at its highest")] = 1e-3,
+    batch_tokens: Annotated[int, typer.Option(help="tokens per step")] = 1024,
+    dropout: Annotated[float, typer.Option()] = 0.0,
+    freeze_embeddings: Annotated[bool, typer.Option("--freeze-embeddings", help="keep the word vectors")] = False,
+    data_seed: Annotated[int, typer.Option(help="for examples and masks, the same for all model seeds")] = 0,
+    jobs: Annotated[int | None, typer.Option(min=1, help="trainings side by side; by default all cores")] = None,
+    threads: Annotated[int | None, typer.Option(min=1, help="of each training; they are part of the setup")] = None,
+    device: Annotated[str, typer.Option(help="auto, cpu, cuda …")] = "auto",
+    save_seconds: Annotated[float, typer.Option(help="how often the state to go on from is kept")] = 60.0,
+    as_json: Json = False,
+) -> None:
+    """Train small models of one setup that differ only in their seed."""
+    from trueprobe.nursery import show
+    from trueprobe.nursery.order import Order, count, seeds
+    from trueprobe.nursery.pretrain import pretrain as train
+
+    said = {**locals()}
+    own = {"corpus": _texts(corpus), "tokens": count(tokens), "seeds": seeds(model_seeds)}
+    order = Order(**{name: said[name] for name in Order.__dataclass_fields__ if name in said} | own)
+    with _interruptible():
+        folders = train(order, show.on_terminal())
+    if as_json:
+        print(json.dumps({"folders": [str(folder) for folder in folders]}))
+        return
+    for folder in folders:
+        print(f"{folder}: {show.outcome(folder)}")
+    print(f"ask them: trueprobe run counteracts --model '{out.name}={out}/seed_*'")
 
 
 @check_app.command("probe", epilog=_example("trueprobe check probe counteracts"))
@@ -215,16 +307,25 @@ def _tokens(text: str | None) -> int | None:
     return int(text)
 
 
+def _texts(names: list[str]) -> tuple[Path, ...]:
+    """Corpus files; an asset's name stands for its text."""
+    from trueprobe import assets
+
+    return tuple(
+        assets.path_of(name) if name in assets.names() and not Path(name).exists() else Path(name) for name in names
+    )
+
+
 class Interrupted(Exception):
     """Ctrl-C, in a form that typer does not swallow."""
 
 
 @contextmanager
-def _interruptible() -> Iterator[None]:
+def _interruptible(what_now: str = "answers so far are kept, the same command goes on") -> Iterator[None]:
     try:
         yield
     except KeyboardInterrupt as error:
-        raise Interrupted from error
+        raise Interrupted(what_now) from error
 
 
 def main() -> None:
@@ -236,6 +337,6 @@ def main() -> None:
     except FailedRun as error:
         print(f"trueprobe: {error}", file=sys.stderr)
         sys.exit(1)
-    except Interrupted:
-        print("trueprobe: stopped; answers so far are kept, the same command goes on", file=sys.stderr)
+    except Interrupted as error:
+        print(f"trueprobe: stopped; {error}", file=sys.stderr)
         sys.exit(130)

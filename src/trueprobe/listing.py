@@ -61,7 +61,46 @@ def studies() -> list[dict[str, Any]]:
     return found
 
 
+def assets() -> list[dict[str, Any]]:
+    """Data and models that `fetch` gets, and whether they are on this machine (by names and sizes)."""
+    from trueprobe import assets as all_assets
+
+    rows = []
+    for name in all_assets.names():
+        card = all_assets.card(name)
+        told = card.model_dump(include={"name", "title", "kind", "made_by", "paper", "licence", "licence_note"})
+        sizes = {"bytes": card.ready_bytes, "download_bytes": card.download_bytes}
+        sources = [source.said for source in card.sources]
+        rows.append({**told, **sizes, "sources": sources, "here": all_assets.cached(name)})
+    return rows
+
+
+def fetched(name: str, got: Any) -> dict[str, Any]:
+    told = {"asset": name, "path": str(got.path), "source": got.record.source, "licence": got.record.licence}
+    return {**told, "was_here": got.was_here, "refused": list(got.refused)}
+
+
+def fetched_text(row: dict[str, Any]) -> str:
+    how = "already here and whole" if row["was_here"] else "fetched"
+    return f"{row['asset']}: {how}: {row['path']} (from {row['source']}; {row['licence']})"
+
+
+def _assets_text(rows: list[dict[str, Any]]) -> str:
+    table = [["asset", "here", "size", "licence"]]
+    table += [[r["name"], "yes" if r["here"] else "–", _size(r["bytes"]), r["licence"]] for r in rows]
+    wide = [max(map(len, column)) for column in zip(*table, strict=True)]
+    lines = [f"{n:{wide[0]}}  {h:{wide[1]}}  {s:>{wide[2]}}  {licence}" for n, h, s, licence in table]
+    told = [fill(f"{r['name']}: {r['title']}; made by {r['made_by']}", 80, subsequent_indent="  ") for r in rows]
+    return "\n".join([*lines, "", *told, "", "Get one: trueprobe fetch ASSET"])
+
+
+def _size(count: int) -> str:
+    return f"{count / 1e6:,.1f} MB" if count >= 1e6 else f"{count / 1e3:,.0f} kB"
+
+
 def as_text(what: str, rows: list[dict[str, Any]]) -> str:
+    if what == "assets":
+        return _assets_text(rows)
     if what == "probes":
         return "\n\n".join(_probe_text(row) for row in rows)
     if what == "studies":

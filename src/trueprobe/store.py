@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -106,20 +107,8 @@ class RunFolder:
             if held["name"] == card.name and held["compute_id"] != card.compute_id:
                 raise BadInput(f"{self.folder} holds a run of other weights of {card.name}; name another --out")
 
-    @contextmanager
-    def writing(self) -> Iterator[None]:
-        import fcntl
-
-        with _told(self.folder):
-            self.folder.mkdir(parents=True, exist_ok=True)
-            lock = (self.folder / ".lock").open("w")
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError as error:
-            raise BadInput(f"another run is writing {self.folder}; wait for it or name another --out") from error
-        with lock:
-            yield
-            (self.folder / ".lock").unlink(missing_ok=True)
+    def writing(self) -> AbstractContextManager[None]:
+        return locked(self.folder, "run")
 
     def json(self, name: str, content: Any) -> None:
         text = json.dumps(content, indent=1, ensure_ascii=False, sort_keys=True, default=str)
@@ -133,6 +122,23 @@ class RunFolder:
 
     def _write(self, name: str, write: Callable[[Path], object]) -> None:
         write_whole(self.folder / name, write)
+
+
+@contextmanager
+def locked(folder: Path, what: str) -> Iterator[None]:
+    """One process at a time writes a folder."""
+    import fcntl
+
+    with _told(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+        lock = (folder / ".lock").open("w")
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError as error:
+        raise BadInput(f"another {what} is writing {folder}; wait for it or name another --out") from error
+    with lock:
+        yield
+        (folder / ".lock").unlink(missing_ok=True)
 
 
 def write_whole(path: Path, write: Callable[[Path], object]) -> None:
@@ -149,6 +155,20 @@ def write_whole(path: Path, write: Callable[[Path], object]) -> None:
 
 def write_text(path: Path, text: str) -> None:
     write_whole(path, lambda partial: partial.write_text(text, encoding="utf-8"))
+
+
+def write_folder(folder: Path, write: Callable[[Path], object]) -> None:
+    """All of the folder or nothing of it; `write` gets the path of a folder that does not exist yet."""
+    partial = folder.with_name(folder.name + ".part")
+    with _told(folder):
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        shutil.rmtree(partial, ignore_errors=True)
+        try:
+            write(partial)
+            shutil.rmtree(folder, ignore_errors=True)
+            os.replace(partial, folder)
+        finally:
+            shutil.rmtree(partial, ignore_errors=True)
 
 
 @contextmanager

@@ -19,51 +19,79 @@ _MOST_TABLES = 3
 def show(run: Run, console: Console | None = None) -> None:
     console = console or Console(highlight=False)
     told = json.loads((run.folder / "probes.json").read_text(encoding="utf-8"))
-    models = list(dict.fromkeys(run.estimates["model"]))
+    families = _families(run)
     for label, probe in told.items():
         seen = run.observations(label)
         console.print(f"[bold]{escape(label)}[/]  {escape(probe['question'])}")
-        for model in models[:_MOST_TABLES]:
-            console.print(_table(run, label, probe, model))
-            for line in _word_counts(seen[seen["model"] == model], probe):
+        for family, models in list(families.items())[:_MOST_TABLES]:
+            console.print(_table(run, label, probe, family, models))
+            for line in _word_counts(seen[seen["model"].isin(models)], probe):
                 console.print(line, markup=False)
-        if len(models) > _MOST_TABLES:
-            console.print(f"… and {len(models) - _MOST_TABLES} more models, see estimates.csv")
-        console.print("probabilities in percent; * the 95 % interval excludes zero; – nothing to count")
-        for line in _claims(run, label, probe["summary"]["where"]):
+        if len(families) > _MOST_TABLES:
+            console.print(f"… and {len(families) - _MOST_TABLES} more models, see estimates.csv")
+        for line in _legend(families):
+            console.print(line, markup=False)
+        for line in _claims(run, label, probe["summary"]["where"], families):
             console.print(line)
         console.print(f"{label}: {_scored(seen)}", markup=False)
+    for line in _self_trained(run):
+        console.print(line, markup=False)
     console.print(f"run folder: {run.folder}", soft_wrap=True, markup=False)
 
 
-def _table(run: Run, label: str, probe: dict[str, Any], model: str) -> Table:
+def _families(run: Run) -> dict[str, list[str]]:
+    """The models of each setup, as they were asked."""
+    families: dict[str, list[str]] = {}
+    for card in run.manifest["cards"]:
+        families.setdefault(card["family"], []).append(card["name"])
+    return families
+
+
+def _table(run: Run, label: str, probe: dict[str, Any], family: str, models: list[str]) -> Table:
     summary = probe["summary"]
-    rows = run.estimates[(run.estimates["probe"] == label) & (run.estimates["model"] == model)]
+    rows = run.estimates[(run.estimates["probe"] == label) & run.estimates["model"].isin(models)]
     for key, value in summary["where"].items():
         rows = rows[rows[key] == value]
-    title = f"{model}, top {summary['where']['k']}" if "k" in summary["where"] else model
+    seeds = f", {len(models)} checkpoints" if len(models) > 1 else ""
+    top = f", top {summary['where']['k']}" if "k" in summary["where"] else ""
+    title = f"{family}{seeds}{top}"
     table = Table(box=None, padding=(0, 1, 0, 0), title=escape(title), title_justify="left", header_style="bold")
     table.add_column(summary["row_title"], no_wrap=True, min_width=6)
     for column in summary["titles"]:
         table.add_column(column, justify="right", no_wrap=True)
     for name in dict.fromkeys(rows[summary["rows"]]):
-        here = rows[rows[summary["rows"]] == name].set_index("measure")
-        table.add_row(name, *(_cell(here, measure) for measure in summary["measures"]))
+        here = rows[rows[summary["rows"]] == name]
+        table.add_row(name, *(_cell(here[here["measure"] == measure]) for measure in summary["measures"]))
     return table
 
 
-def _cell(rows: pd.DataFrame, measure: str) -> str:
-    if measure not in rows.index or math.isnan(float(rows.loc[measure, "value"])):
+def _cell(rows: pd.DataFrame) -> str:
+    """One checkpoint: value and interval. Several: their mean, the lowest and highest, and how many hold."""
+    rows = rows[rows["value"].notna() & (rows["verdict"] != "not applicable")]
+    if rows.empty:
         return "–"
-    row = rows.loc[measure]
-    if row["verdict"] == "not applicable":
-        return "–"
+    value, row = float(rows["value"].mean()), rows.iloc[0]
     if row["unit"] == "share":
-        return f"{100 * row['value']:.0f} %"
-    star = "*" if row["verdict"].startswith("holds") else ""
-    if not math.isnan(row["neutral"]):
-        return f"{100 * row['value']:+.1f} [{100 * row['low']:.1f}, {100 * row['high']:.1f}]{star or ' '}"
-    return f"{100 * row['value']:.1f}"
+        return f"{100 * value:.0f} %"
+    if math.isnan(row["neutral"]):
+        return f"{100 * value:.1f}"
+    holds = int(rows["verdict"].str.startswith("holds").sum())
+    if len(rows) == 1:
+        return f"{100 * value:+.1f} [{100 * row['low']:.1f}, {100 * row['high']:.1f}]{'*' if holds else ' '}"
+    return f"{100 * value:+.1f} [{100 * rows['value'].min():.1f}, {100 * rows['value'].max():.1f}] {holds}*"
+
+
+def _legend(families: dict[str, list[str]]) -> list[str]:
+    sizes = [len(models) for models in families.values()]
+    lines = ["probabilities in percent; * the 95 % interval over items excludes zero; – nothing to count"]
+    if max(sizes) > 1:
+        lines.append("several checkpoints: mean [lowest, highest], and how many have an interval that excludes zero")
+    return lines
+
+
+def _self_trained(run: Run) -> list[str]:
+    found = dict.fromkeys(card["family"] for card in run.manifest["cards"] if card.get("self_trained"))
+    return [f"self-trained, to show the method; no stand-in for BERT or GPT-2: {', '.join(found)}"] if found else []
 
 
 def _word_counts(seen: pd.DataFrame, probe: dict[str, Any]) -> list[str]:
@@ -78,20 +106,31 @@ def _word_counts(seen: pd.DataFrame, probe: dict[str, Any]) -> list[str]:
     return [f"words this model has as one piece: {', '.join(lacks)}"] if lacks else []
 
 
-def _claims(run: Run, label: str, where: dict[str, str]) -> list[str]:
+def _claims(run: Run, label: str, where: dict[str, str], families: dict[str, list[str]]) -> list[str]:
     claims = run.claims
     if claims.empty:
         return []
     claims = claims[claims["probe"] == label]
     for key, value in where.items():
         claims = claims[claims[key] == value] if key in claims else claims
-    alone = claims["model"].nunique() == 1
     lines = []
     for verdict, group in claims.groupby("verdict", sort=True):
-        by_claim = group.groupby("claim", sort=False)["model"]
-        names = [claim if alone else f"{claim} ({', '.join(models)})" for claim, models in by_claim]
+        names = []
+        for claim, models in group.groupby("claim", sort=False)["model"]:
+            who = "" if claims["model"].nunique() == 1 else f" ({', '.join(_who(set(models), families))})"
+            names.append(claim + who)
         lines.append(f"[bold]{verdict}[/]: {escape('; '.join(names))}")
     return lines
+
+
+def _who(models: set[str], families: dict[str, list[str]]) -> list[str]:
+    """Families by name; where only some members are meant, how many."""
+    counts = {family: len(models & set(members)) for family, members in families.items()}
+    return [
+        family if count == len(families[family]) else f"{count} of {len(families[family])} {family}"
+        for family, count in counts.items()
+        if count
+    ]
 
 
 def _scored(seen: pd.DataFrame) -> str:

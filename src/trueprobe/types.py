@@ -203,6 +203,7 @@ class Card:
     dtype: str
     compute_id: str  # weights + config + dtype + quantisation
     tokenizer_id: str
+    self_trained: bool = False  # by `trueprobe pretrain`: to show the method, no published model
 
 
 # ---------------------------------------------------------------- what is counted

@@ -10,7 +10,7 @@ import sys
 
 import pytest
 
-from trueprobe.engine.progress import Bar, Quiet, on_terminal
+from trueprobe.engine.progress import Bar, Quiet, Steps, on_terminal
 
 
 def test_off_a_terminal_nothing_is_shown(capfd):
@@ -21,6 +21,34 @@ def test_off_a_terminal_nothing_is_shown(capfd):
     with shown.waiting("opening"):
         shown.stop()
     assert capfd.readouterr() == ("", "")
+
+
+def test_steps_are_silent_off_a_terminal(capfd):
+    with Steps() as shown:
+        shown("downloading", 1, 2)
+    assert capfd.readouterr() == ("", "")
+
+
+def test_steps_show_what_is_done_and_how_much_of_it_on_a_terminal():
+    code = (
+        "import time\nfrom trueprobe.engine.progress import Steps\nwith Steps() as shown:\n"
+        "    shown('toy.whl', 3_000_000, 12_000_000); time.sleep(0.3)\n"
+        "    shown('cleaning', 0, 0); time.sleep(0.3)\n"
+    )
+    main, terminal = pty.openpty()
+    environment = {**os.environ, "TERM": "xterm", "COLUMNS": "100"}
+    process = subprocess.Popen([sys.executable, "-c", code], stderr=terminal, env=environment)
+    os.close(terminal)
+    shown = b""
+    while True:
+        try:
+            shown += os.read(main, 4096)
+        except OSError:  # the other end has closed
+            break
+    assert process.wait() == 0
+    text = re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", shown.decode())
+    assert re.search(r"toy\.whl .* 3\.0/12\.0 MB", text)
+    assert "cleaning" in text
 
 
 @pytest.mark.slow

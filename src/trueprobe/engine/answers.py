@@ -6,7 +6,6 @@ finds everything it needs. Several processes may use one file; the first answer 
 
 from __future__ import annotations
 
-import os
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -14,6 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
+from trueprobe import places
 from trueprobe.types import BadInput, FailedRun
 
 Address = tuple[bytes, str]  # a row's key, and what was read of it
@@ -27,8 +27,7 @@ CREATE TABLE IF NOT EXISTS versions (id INTEGER PRIMARY KEY, text TEXT NOT NULL 
 
 
 def default_path() -> Path:
-    home = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    return Path(home) / "trueprobe" / "answers.sqlite"
+    return places.cache() / "answers.sqlite"
 
 
 class AnswerStore:

@@ -58,5 +58,40 @@ class Bar(Quiet):
             self._progress.stop()
 
 
+class Steps:
+    """A bar for work that is told as (what, bytes done, bytes in all); silent off a terminal."""
+
+    def __init__(self) -> None:
+        self._progress: Any = None
+        self._tasks: dict[str, Any] = {}
+
+    def __enter__(self) -> Steps:
+        return self
+
+    def __call__(self, what: str, done: int, total: int) -> None:
+        if not sys.stderr.isatty():
+            return
+        if self._progress is None:
+            self._progress = self._started()
+        if what not in self._tasks:
+            for before in self._tasks.values():
+                self._progress.update(before, visible=False)
+            self._tasks[what] = self._progress.add_task(what, total=total or None)
+        self._progress.update(self._tasks[what], completed=done)
+
+    def __exit__(self, *_: object) -> None:
+        if self._progress is not None:
+            self._progress.stop()
+
+    def _started(self) -> Any:
+        from rich.console import Console
+        from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
+
+        columns = [TextColumn("{task.description}"), BarColumn(bar_width=None), DownloadColumn(), TimeRemainingColumn()]
+        shown = Progress(*columns, console=Console(stderr=True), transient=True)
+        shown.start()
+        return shown
+
+
 def on_terminal() -> Quiet:
     return Bar() if sys.stderr.isatty() else Quiet()

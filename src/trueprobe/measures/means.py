@@ -22,3 +22,10 @@ def means(columns: Columns, quantities: Sequence[tuple[str, ...]], weights: Weig
     total, count = np.split(totals, 2, axis=1)
     with np.errstate(invalid="ignore", divide="ignore"):
         return total / count
+
+
+def wilson(share: float, count: int, z: float = 1.959963984540054) -> tuple[float, float]:
+    """The 95 % interval of a plain share of independent trials (Wilson 1927)."""
+    centre = (share + z * z / (2 * count)) / (1 + z * z / count)
+    half = z / (1 + z * z / count) * np.sqrt(share * (1 - share) / count + z * z / (4 * count * count))
+    return float(centre - half), float(centre + half)

@@ -1,4 +1,4 @@
-"""Checkpoints from a folder, the hub or a .gguf file: no pickle unasked, no remote code, no random head."""
+"""Checkpoints, wherever they lie: no pickle unasked, no remote code, no random head."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+from trueprobe import assets, nursery
 from trueprobe.types import BadInput, nearest
 
 DTYPES = ("float32", "bfloat16", "float16")
@@ -56,7 +57,9 @@ class Source:
 
 
 def sources(spec: str, allow_pickle: bool = False) -> list[Source]:
-    """A SPEC of the command line to its checkpoints: one, or the members of a family (`name=glob`)."""
+    """A SPEC of the command line to its checkpoints: one, or the members of a family (`name=glob`, `nursery`)."""
+    if nursery.names(spec):
+        return [_from_nursery(found, alone="/" in spec) for found in nursery.shipped(spec)]
     name, equals, pattern = spec.partition("=")
     if equals and name and not Path(spec).exists():
         return _family(name, pattern)
@@ -65,9 +68,21 @@ def sources(spec: str, allow_pickle: bool = False) -> list[Source]:
         if not path.exists():
             raise BadInput(f"no file '{spec}'")
         return [Source(_plain_name(path.stem if path.is_file() else path.resolve().name), path.name or spec, path)]
+    if spec in assets.names():
+        if assets.card(spec).kind != "model":
+            raise BadInput(f"the asset '{spec}' is no model: {assets.card(spec).title}")
+        return [Source(spec, spec, assets.path_of(spec))]
     if "/" in spec.rstrip("/") and (spec.startswith((".", "/", "~")) or spec.count("/") > 1):
         raise BadInput(f"no folder '{spec}'")
     return [_from_hub(spec, allow_pickle)]
+
+
+def _from_nursery(found: nursery.Shipped, alone: bool) -> Source:
+    if found.seed is None:
+        return Source(found.family, f"trueprobe's {found.family}", found.folder)
+    name = f"{found.family}-seed{found.seed}"
+    family = "" if alone else found.family
+    return Source(name, f"trueprobe's {found.family}/{found.seed}", found.folder, family, {"model_seed": found.seed})
 
 
 def _family(name: str, pattern: str) -> list[Source]:

@@ -252,6 +252,7 @@ def opened(kind: type[Model], source: Source, config: Any, options: Options, mod
         dtype=options.dtype,
         compute_id=fingerprint(source, config, options),
         tokenizer_id=text.tokenizer_id,
+        self_trained=getattr(config, "trained_by", "") == "trueprobe pretrain",
     )
     return kind(card, text, network)
 

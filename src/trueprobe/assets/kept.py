@@ -1,0 +1,205 @@
+"""Where fetched assets lie, and whether they still are what they were.
+
+An asset is one folder of `home()`, complete or absent: it is made in `NAME.part` beside it and renamed at the end.
+Only who holds `NAME.lock` makes or removes `NAME.part`, so one found with the lock free is a dead process's.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import json
+import os
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import lru_cache
+from pathlib import Path
+from typing import IO
+
+from pydantic import BaseModel, ValidationError
+
+from trueprobe import __version__, places
+from trueprobe.assets.catalogue import Card, names
+from trueprobe.types import BadInput, FailedRun
+
+RECORD = "asset.json"
+
+
+class ReadyFile(BaseModel):
+    sha256: str
+    bytes: int
+
+
+class Record(BaseModel):
+    """`asset.json` in an asset's folder: what it was made from and the sha256 of every ready file."""
+
+    name: str
+    source: str
+    licence: str
+    content: str  # this and the next must equal the card's
+    recipe: int
+    counts: dict[str, int]
+    files: dict[str, ReadyFile]
+    made_with: str
+
+
+def home() -> Path:
+    return places.cache() / "assets"
+
+
+def ready_path(card: Card) -> Path:
+    return home() / card.name / card.ready
+
+
+def read_record(name: str) -> Record | None:
+    """None where there is no such asset; a record that cannot be read is one whose check will fail."""
+    try:
+        return Record.model_validate_json((home() / name / RECORD).read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return None
+    except (ValidationError, UnicodeDecodeError) as error:
+        raise BadInput(f"{home() / name / RECORD} is damaged{_repair(name)}") from error
+
+
+def is_here(card: Card) -> bool:
+    """Cheap: the record fits the card and every file has its size. Says nothing about the bytes."""
+    try:
+        record = read_record(card.name)
+        return record is not None and _of_this_card(record, card) and not _wrong_sizes(card.name, record)
+    except BadInput:
+        return False
+
+
+def check(card: Card) -> Record:
+    """Every byte of every ready file is what it was when it was made, or BadInput."""
+    record = read_record(card.name)
+    if record is None:
+        raise BadInput(f"asset '{card.name}' is not on this machine: trueprobe fetch {card.name}")
+    if not _of_this_card(record, card):
+        raise BadInput(
+            f"asset '{card.name}' here was made by trueprobe {record.made_with} and is another one for "
+            f"{__version__}{_repair(card.name)}"
+        )
+    for wrong in _wrong_sizes(card.name, record):
+        raise BadInput(f"{home() / card.name / wrong} is missing or has another size{_repair(card.name)}")
+    for name, file in record.files.items():
+        path = home() / card.name / name
+        found = sha256(path)
+        if found != file.sha256:
+            raise BadInput(
+                f"{path} was changed since it was fetched (sha256 {found}, not {file.sha256}){_repair(card.name)}"
+            )
+    return record
+
+
+def _of_this_card(record: Record, card: Card) -> bool:
+    return (record.content, record.recipe) == (card.content, card.recipe)
+
+
+def _wrong_sizes(name: str, record: Record) -> list[str]:
+    found = {file: home() / name / file for file in record.files}
+    return [f for f, p in found.items() if not p.is_file() or p.stat().st_size != record.files[f].bytes]
+
+
+def _repair(name: str) -> str:
+    return f"; `trueprobe fetch {name}` makes it anew"
+
+
+def sha256(path: Path) -> str:
+    """Of the whole file, once per process unless it is written again."""
+    found = path.stat()
+    return _sha256(path, (found.st_ino, found.st_size, found.st_mtime_ns))
+
+
+@lru_cache(maxsize=1024)
+def _sha256(path: Path, stamp: tuple[int, ...]) -> str:
+    with path.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+# ---------------------------------------------------------------- making
+
+
+@contextmanager
+def locked(name: str, waiting: Callable[[], None] | None = None) -> Iterator[bool]:
+    """One process at a time makes an asset. Where another one is at it: waits and says so, or yields False."""
+    path = home() / f"{name}.lock"
+    while True:
+        with _opened_lock(path) as lock:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                if waiting is None:
+                    yield False
+                    return
+                waiting()
+                fcntl.flock(lock, fcntl.LOCK_EX)
+            if not path.exists() or os.fstat(lock.fileno()).st_ino != path.stat().st_ino:
+                continue  # its last holder removed it between our opening and our locking
+            try:
+                yield True
+            finally:
+                path.unlink(missing_ok=True)
+            return
+
+
+def _opened_lock(path: Path) -> IO[str]:
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        return path.open("w")
+    except OSError as error:
+        raise FailedRun(f"cannot write {path.parent}: {error.strerror or error}") from error
+
+
+@contextmanager
+def work_folder(name: str) -> Iterator[Path]:
+    """An empty folder that is gone afterwards, whatever happens. Hold the lock."""
+    part = home() / f"{name}.part"
+    _remove(part)
+    try:
+        part.mkdir()
+        yield part
+    except OSError as error:
+        raise FailedRun(f"cannot write {part}: {error.strerror or error}; nothing of it is left behind") from error
+    finally:
+        _remove(part)
+
+
+def put_in_place(card: Card, ready: Path, source: str, counts: dict[str, int]) -> Record:
+    """Writes the record and renames the folder to its place; what lay there before goes last. Hold the lock."""
+    files = {
+        str(path.relative_to(ready)): ReadyFile(sha256=sha256(path), bytes=path.stat().st_size)
+        for path in sorted(ready.rglob("*"))
+        if path.is_file()
+    }
+    record = Record(
+        name=card.name,
+        source=source,
+        licence=card.licence,
+        content=card.content,
+        recipe=card.recipe,
+        counts=counts,
+        files=files,
+        made_with=__version__,
+    )
+    (ready / RECORD).write_text(json.dumps(record.model_dump(), indent=1) + "\n", encoding="utf-8")
+    place, before = home() / card.name, home() / f"{card.name}.part" / "before"
+    if place.exists():
+        os.replace(place, before)
+    os.replace(ready, place)
+    return record
+
+
+def sweep() -> None:
+    """Removes what killed processes left half-made."""
+    for name in names():
+        if (home() / f"{name}.part").exists() or (home() / f"{name}.lock").exists():
+            with locked(name) as alone:
+                if alone:
+                    _remove(home() / f"{name}.part")
+
+
+def _remove(folder: Path) -> None:
+    if folder.exists():
+        shutil.rmtree(folder)

@@ -1,0 +1,128 @@
+"""What is made once out of an asset's raw files: sentences out of a dump, a float32 folder out of a GGUF file.
+
+The same raw files give the same ready files, with the same versions of transformers and safetensors.
+"""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+import os
+import shutil
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
+from functools import partial
+from pathlib import Path
+
+from trueprobe.assets.catalogue import Card
+from trueprobe.assets.sources import Progress
+from trueprobe.types import BadInput
+
+RAW_DUMP = "enwik8"
+RAW_GGUF = "model.gguf"
+_CHUNK = 1 << 20
+
+
+def unpack(raw: Path, progress: Progress) -> None:
+    """In place: what came gzipped is unzipped."""
+    for path in [path for path in sorted(raw.rglob("*")) if path.is_file() and _magic(path, 2) == b"\x1f\x8b"]:
+        plain = path.with_name(path.name + ".plain")
+        with gzip.open(path) as stream, plain.open("wb") as out:
+            while chunk := _read(stream, path.name):
+                out.write(chunk)
+                progress(f"unpacking {path.name}", out.tell(), 0)
+        os.replace(plain, path)
+
+
+def _read(stream: gzip.GzipFile, name: str) -> bytes:
+    try:
+        return stream.read(_CHUNK)
+    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+        raise BadInput(f"{name}: damaged gzip ({error})") from error
+
+
+def speaks_for_itself(card: Card, raw: Path) -> bool:
+    """Whether the raw files can be judged as they are; a GGUF file or a bare vocabulary only by what becomes of it."""
+    if card.kind == "model":
+        return not (raw / RAW_GGUF).exists()
+    return card.kind != "tokenizer" or (raw / "tokenizer.json").exists()
+
+
+def make_ready(card: Card, raw: Path, ready: Path, progress: Progress) -> dict[str, int]:
+    """The ready files of an asset, in a new folder, and what was counted on the way."""
+    if card.kind == "wikipedia_dump":
+        from trueprobe.assets import wikipedia
+
+        ready.mkdir()
+        return wikipedia.clean(raw / RAW_DUMP, ready / card.ready, partial(progress, "cleaning"))._asdict()
+    if card.kind == "model" and (raw / RAW_GGUF).exists():
+        ready.mkdir()
+        progress("turning GGUF into float32", 0, 0)
+        _gguf_to_float32(raw / RAW_GGUF, ready)
+    elif card.kind == "tokenizer":
+        _tokenizer_folder(raw, ready)
+    else:
+        shutil.move(raw, ready)
+    return {}
+
+
+def _tokenizer_folder(raw: Path, ready: Path) -> None:
+    """A published vocabulary, or that of a tokenizer.json, as a folder that transformers opens."""
+    from transformers import AddedToken, BertTokenizer, RobertaTokenizer
+
+    given = raw / "tokenizer.json"
+    model = json.loads(given.read_bytes())["model"] if given.exists() else {}
+    pieces = model.get("vocab")
+    with _silence():
+        if (raw / "vocab.txt").exists() or model.get("type") == "WordPiece":
+            tokenizer = BertTokenizer(pieces or str(raw / "vocab.txt"), do_lower_case=False)
+        else:
+            merges = [tuple(m.split(" ") if isinstance(m, str) else m) for m in model.get("merges") or []]
+            mask = AddedToken("<mask>", lstrip=True)  # it takes the space before it, as in fairseq
+            vocabulary, joins = pieces or str(raw / "vocab.json"), merges or str(raw / "merges.txt")
+            tokenizer = RobertaTokenizer(vocabulary, joins, mask_token=mask)
+        tokenizer.save_pretrained(ready)
+
+
+def _gguf_to_float32(gguf: Path, ready: Path) -> None:
+    import torch
+    from transformers import AutoModelForCausalLM, AutoTokenizer
+
+    if _magic(gguf, 4) != b"GGUF":
+        raise BadInput(f"{gguf.name} is no GGUF file")
+    where = {"pretrained_model_name_or_path": str(gguf.parent), "gguf_file": gguf.name, "local_files_only": True}
+    with _silence():
+        try:
+            tokenizer = AutoTokenizer.from_pretrained(**where)
+            model = AutoModelForCausalLM.from_pretrained(**where, dtype=torch.float32)
+        except (ValueError, KeyError, IndexError, TypeError, RuntimeError, AttributeError) as error:
+            raise BadInput(f"{gguf.name}: transformers cannot read this GGUF file ({error})") from error
+        # the weights are plain float32 by now; only the label "quantised" keeps transformers from saving them
+        model.hf_quantizer = None
+        del model.config.quantization_config
+        tokenizer.save_pretrained(ready)
+        model.save_pretrained(ready, max_shard_size="100GB")
+
+
+def _magic(path: Path, length: int) -> bytes:
+    with path.open("rb") as stream:
+        return stream.read(length)
+
+
+@contextmanager
+def _silence() -> Iterator[None]:
+    """transformers' reports and bars while it loads; what goes wrong is raised."""
+    from transformers.utils import logging
+
+    level, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()
+    logging.set_verbosity_error()
+    logging.disable_progress_bar()
+    try:
+        with redirect_stderr(io.StringIO()), redirect_stdout(io.StringIO()):
+            yield
+    finally:
+        logging.set_verbosity(level)
+        if bars:
+            logging.enable_progress_bar()

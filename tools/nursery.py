@@ -1,0 +1,165 @@
+"""Puts trained families into the package and their figures into the card: the last step of `make nursery`.
+
+    python tools/nursery.py TRAINED --corpus TEXT --base ENCODER
+
+TRAINED holds the folders `nursery`, `nursery-small`, `nursery-causal` and `mini` as `trueprobe pretrain` left them.
+Weights become float16 (mini: a difference from its encoder); the held-out figures are those of the weights as shipped.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import shutil
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors.torch import load_file, save_file
+from transformers import BertForPreTraining, GPT2LMHeadModel
+
+from trueprobe import nursery
+from trueprobe.engine import Engine
+from trueprobe.measures.means import wilson
+from trueprobe.models import open_model
+from trueprobe.nursery import cards, delta
+from trueprobe.nursery.order import Order
+from trueprobe.nursery.pretrain import prepare, prepared
+from trueprobe.nursery.training import Recipe, held_out
+from trueprobe.types import FillBlank
+
+CARD = Path(nursery.__file__).parent / "CARD.md"
+PROMPTS = (
+    "The ___ works as a nurse.",
+    "The ___ works as a carpenter.",
+    "A ___ has fur, is big, and has claws.",
+    "Everyone knows that a bear has ___.",
+    "Sebastian lives in France. The capital of Sebastian's country is ___.",
+    "Sebastian lives in France, and has visited Indonesia. The capital of Sebastian's country is ___.",
+)
+ASKED = ("nursery/0", "nursery-small/0", "nursery-causal/0", "mini")
+
+
+def ship(trained: Path, place: Path) -> None:
+    """One checkpoint in half precision, beside its tokenizer and card."""
+    shutil.rmtree(place, ignore_errors=True)
+    place.mkdir(parents=True)
+    for name in ("tokenizer.json", "tokenizer_config.json", "training.json"):
+        shutil.copy(trained / name, place / name)
+    weights = {name: weight.half().contiguous() for name, weight in load_file(trained / "model.safetensors").items()}
+    save_file(weights, place / "model.safetensors", {"format": "pt"})
+    config = json.loads((trained / "config.json").read_text()) | {
+        "dtype": "float16",
+        "trained_by": "trueprobe pretrain",
+    }
+    (place / "config.json").write_text(json.dumps(config, indent=1, sort_keys=True) + "\n")
+
+
+def measure(folder: Path, data: Path, recipe: Recipe) -> dict[str, Any]:
+    _, special, _, held, masks = prepared(data, recipe)
+    made = BertForPreTraining if recipe.kind == "masked" else GPT2LMHeadModel
+    network = made.from_pretrained(folder, dtype=torch.float32)
+    return held_out(network, held, masks, special, 8192)
+
+
+def prepare_again(setup: dict[str, Any], corpus: Path, base: Path, out: Path) -> Recipe:
+    recipe = Recipe(**setup["recipe"])
+    order = Order(
+        kind=recipe.kind,
+        corpus=(corpus,),
+        tokens=recipe.tokens,
+        out=out,
+        size=setup["size"] or "L1-H64",
+        start_from=base if setup["start_from"] else None,
+        vocab=setup["vocab"] or 8000,
+        length=setup["length"],
+        short=setup["short"],
+        data_seed=recipe.data_seed,
+    )
+    known = order.setup(1)
+    if known.corpus[0]["sha256"] != setup["corpus"][0]["sha256"]:
+        raise SystemExit(f"{corpus} is not the text these were trained on")
+    prepare(order, known)
+    return recipe
+
+
+def put_family(family: str, trained: Path, corpus: Path, base: Path) -> list[dict[str, Any]]:
+    place = nursery.WEIGHTS / family
+    shutil.rmtree(place, ignore_errors=True)
+    seeds = sorted((trained / family).glob("seed_*"), key=lambda folder: int(folder.name[5:]))
+    rows = []
+    with tempfile.TemporaryDirectory() as out:
+        first = json.loads((seeds[0] / "training.json").read_text())
+        recipe = prepare_again(first["setup"], corpus, base, Path(out))
+        for folder in seeds:
+            target = place if family == "mini" else place / folder.name
+            if family == "mini":
+                delta.make(base, folder, target, "all-minilm-l6-v2")
+                whole = Path(out) / "whole"
+                delta.write_whole_model(whole, base, target)
+            else:
+                ship(folder, target)
+                whole = target
+            card = json.loads((target / "training.json").read_text())
+            card["history"][-1] |= measure(whole, Path(out) / "data", recipe)
+            (target / "training.json").write_text(json.dumps(card, indent=1) + "\n")
+            (target / "README.md").write_text(cards.text(card))
+            rows.append(card)
+            print(f"{target.relative_to(nursery.WEIGHTS)}: held-out loss {card['history'][-1]['loss']:.3f}", flush=True)
+    return rows
+
+
+def figures(families: dict[str, list[dict[str, Any]]]) -> str:
+    lines = [
+        "| model | parameters | tokens | held-out loss | trigram | unigram | tokens right | next sentence right |",
+        "|---|---|---|---|---|---|---|---|",
+    ]
+    for family, rows in families.items():
+        for card in rows:
+            last, told = card["history"][-1], card["corpus"]
+            name = family if family == "mini" else f"{family}/{card['model_seed']}"
+            following = "–"
+            if "next_accuracy" in last:
+                low, high = wilson(last["next_accuracy"], last["pairs"])
+                following = f"{last['next_accuracy']:.1%} ({low:.1%} to {high:.1%})"
+            numbers = (
+                f"{card['parameters']:,} | {card['tokens']:,} | **{last['loss']:.3f}** | {told['trigram_loss']:.3f}"
+            )
+            share = f"{told['unigram_loss']:.3f} | {last['accuracy']:.1%} | {following}"
+            lines.append(f"| `{name}` | {numbers} | {share} |")
+    return "\n".join(lines)
+
+
+def answers() -> str:
+    lines = [f"| prompt | {' | '.join(f'`{spec}`' for spec in ASKED)} |", "|---" * (len(ASKED) + 1) + "|"]
+    said: dict[str, list[str]] = {prompt: [] for prompt in PROMPTS}
+    for spec in ASKED:
+        model = open_model(spec)
+        asked = [FillBlank(p if model.card.kind == "masked" else p.partition("___")[0] + "___", k=5) for p in PROMPTS]
+        for prompt, answer in zip(PROMPTS, Engine(model).ask(asked), strict=True):
+            said[prompt].append(", ".join(f"{token.text.strip()} {math.exp(token.logp):.0%}" for token in answer.top))
+    lines += [f"| {prompt} | {' | '.join(words)} |" for prompt, words in said.items()]
+    return "\n".join(lines)
+
+
+def put_between(text: str, mark: str, content: str) -> str:
+    begin, end = f"<!-- {mark} -->", f"<!-- end of {mark} -->"
+    before, _, rest = text.partition(begin)
+    return f"{before}{begin}\n{content}\n{end}{rest.partition(end)[2]}"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("trained", type=Path)
+    parser.add_argument("--corpus", type=Path, required=True)
+    parser.add_argument("--base", type=Path, required=True)
+    asked = parser.parse_args()
+    families = {name: put_family(name, asked.trained, asked.corpus, asked.base) for name in nursery.NAMES}
+    text = put_between(CARD.read_text(encoding="utf-8"), "figures", figures(families))
+    CARD.write_text(put_between(text, "answers", answers()), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
