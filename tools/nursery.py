@@ -1,6 +1,6 @@
 """Puts trained families into the package and their figures into the card: the last step of `make nursery`.
 
-    python tools/nursery.py TRAINED --corpus TEXT --base ENCODER
+    python tools/nursery.py TRAINED
 
 TRAINED holds the folders `nursery`, `nursery-small`, `nursery-causal` and `mini` as `trueprobe pretrain` left them.
 Weights become float16 (mini: a difference from its encoder); the held-out figures are those of the weights as shipped.
@@ -20,7 +20,7 @@ import torch
 from safetensors.torch import load_file, save_file
 from transformers import BertForPreTraining, GPT2LMHeadModel
 
-from trueprobe import nursery
+from trueprobe import assets, nursery
 from trueprobe.engine import Engine
 from trueprobe.measures.means import wilson
 from trueprobe.models import open_model
@@ -96,7 +96,7 @@ def put_family(family: str, trained: Path, corpus: Path, base: Path) -> list[dic
         for folder in seeds:
             target = place if family == "mini" else place / folder.name
             if family == "mini":
-                delta.make(base, folder, target, "all-minilm-l6-v2")
+                delta.make(base, folder, target, nursery.MINI_STARTS_FROM)
                 whole = Path(out) / "whole"
                 delta.write_whole_model(whole, base, target)
             else:
@@ -153,12 +153,11 @@ def put_between(text: str, mark: str, content: str) -> str:
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("trained", type=Path)
-    parser.add_argument("--corpus", type=Path, required=True)
-    parser.add_argument("--base", type=Path, required=True)
     asked = parser.parse_args()
-    families = {name: put_family(name, asked.trained, asked.corpus, asked.base) for name in nursery.NAMES}
-    text = put_between(CARD.read_text(encoding="utf-8"), "figures", figures(families))
-    CARD.write_text(put_between(text, "answers", answers()), encoding="utf-8")
+    text, base = assets.path_of("enwik8"), assets.path_of(nursery.MINI_STARTS_FROM)
+    families = {name: put_family(name, asked.trained, text, base) for name in nursery.NAMES}
+    card = put_between(CARD.read_text(encoding="utf-8"), "figures", figures(families))
+    CARD.write_text(put_between(card, "answers", answers()), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -86,7 +86,8 @@ def items(
 
 @app.command(
     epilog=_example(
-        "trueprobe run counteracts --model ./my-bert --out runs/mine",
+        "trueprobe run quick",
+        "trueprobe run counteracts --model nursery --model ./my-bert --out runs/mine",
         "trueprobe run counteracts --model gpt2@main --model model.gguf --limit 400",
         "trueprobe run counteracts --model 'mybert=ckpt/seed_*' --set occupations=table58",
         "trueprobe run study.toml",
@@ -101,7 +102,7 @@ def run(
         typer.Option(
             "--model",
             metavar="SPEC",
-            help="a folder, a .gguf file, a hub id[@revision], or name=glob for a family; repeatable",
+            help="nursery, mini, an asset, a folder, a .gguf file, a hub id[@revision], name=glob; repeatable",
         ),
     ] = None,
     out: Annotated[Path | None, typer.Option(help="the run folder; run again into it to go on")] = None,
@@ -224,7 +225,8 @@ def pretrain(
     length: Annotated[int, typer.Option(help="the longest example, in tokens")] = 128,
     short: Annotated[float, typer.Option(help="share of examples with a length drawn evenly")] = 0.1,
     masking: Annotated[str, typer.Option(help="static (drawn once) or dynamic (anew in each pass)")] = "static",
-    mask_rate: Annotated[float, typer.Option(help="share of tokens hidden")] = 0.15,
+    mask_rate: Annotated[float, typer.Option(help="masked: share of tokens hidden")] = 0.15,
+    told_rate: Annotated[float, typer.Option(help="causal: share of tokens whose loss counts; fewer is faster")] = 1.0,
     learning_rate: Annotated[float, typer.Option(help="at its highest")] = 1e-3,
     batch_tokens: Annotated[int, typer.Option(help="tokens per step")] = 1024,
     dropout: Annotated[float, typer.Option()] = 0.0,
@@ -242,9 +244,11 @@ def pretrain(
     from trueprobe.nursery.pretrain import pretrain as train
 
     said = {**locals()}
+    if start_from is not None:
+        said["start_from"] = _texts([str(start_from)])[0]
     own = {"corpus": _texts(corpus), "tokens": count(tokens), "seeds": seeds(model_seeds)}
     order = Order(**{name: said[name] for name in Order.__dataclass_fields__ if name in said} | own)
-    with _interruptible():
+    with _interruptible("what was reached is kept, the same command goes on"):
         folders = train(order, show.on_terminal())
     if as_json:
         print(json.dumps({"folders": [str(folder) for folder in folders]}))
@@ -308,7 +312,7 @@ def _tokens(text: str | None) -> int | None:
 
 
 def _texts(names: list[str]) -> tuple[Path, ...]:
-    """Corpus files; an asset's name stands for its text."""
+    """Files and folders; an asset's name stands for what was fetched."""
     from trueprobe import assets
 
     return tuple(

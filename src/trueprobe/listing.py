@@ -29,7 +29,28 @@ def _type(annotation: Any) -> str:
 
 
 def models() -> list[dict[str, Any]]:
-    """Models the hub's cache on this machine holds; any folder or .gguf file can be named besides."""
+    """What can be named as it stands: the nursery, models among the assets, the hub's cache on this machine."""
+    from trueprobe import assets as all_assets
+    from trueprobe import nursery
+
+    rows = [{**row, "what": _of_nursery(row), "here": True} for row in nursery.catalogue()]
+    for row in rows:
+        if base := row.get("needs"):
+            row["here"] = all_assets.cached(str(base))
+    for asset in assets():
+        if asset["kind"] == "model":
+            size = round(asset["bytes"] / 1e6, 1)
+            told = {"model": asset["name"], "what": asset["title"], "size_mb": size, "licence": asset["licence"]}
+            rows.append({**told, "here": asset["here"], "self_trained": False})
+    return rows + _hub_models()
+
+
+def _of_nursery(row: dict[str, Any]) -> str:
+    seeds = f", {row['seeds']} seeds ({row['model']}/0 is one)" if row["seeds"] > 1 else ""
+    return f"self-trained, {row['kind']}, {row['parameters'] / 1e6:.1f} million parameters{seeds}"
+
+
+def _hub_models() -> list[dict[str, Any]]:
     from huggingface_hub import scan_cache_dir
     from huggingface_hub.errors import CacheNotFound
 
@@ -40,7 +61,9 @@ def models() -> list[dict[str, Any]]:
     rows = []
     for repo in sorted(repos, key=lambda repo: repo.repo_id):
         revisions = sorted(revision.commit_hash[:12] for revision in repo.revisions)
-        rows.append({"model": repo.repo_id, "revisions": revisions, "size_mb": round(repo.size_on_disk / 1e6, 1)})
+        told = {"model": repo.repo_id, "what": f"in the hub's cache, {', '.join(revisions)}", "licence": "see its card"}
+        size = round(repo.size_on_disk / 1e6, 1)
+        rows.append({**told, "revisions": revisions, "size_mb": size, "here": True, "self_trained": False})
     return rows
 
 
@@ -88,13 +111,12 @@ def fetched_text(row: dict[str, Any]) -> str:
 def _assets_text(rows: list[dict[str, Any]]) -> str:
     table = [["asset", "here", "size", "licence"]]
     table += [[r["name"], "yes" if r["here"] else "–", _size(r["bytes"]), r["licence"]] for r in rows]
-    wide = [max(map(len, column)) for column in zip(*table, strict=True)]
-    lines = [f"{n:{wide[0]}}  {h:{wide[1]}}  {s:>{wide[2]}}  {licence}" for n, h, s, licence in table]
+    lines = _aligned(table)
     told = [fill(f"{r['name']}: {r['title']}; made by {r['made_by']}", 80, subsequent_indent="  ") for r in rows]
     return "\n".join([*lines, "", *told, "", "Get one: trueprobe fetch ASSET"])
 
 
-def _size(count: int) -> str:
+def _size(count: float) -> str:
     return f"{count / 1e6:,.1f} MB" if count >= 1e6 else f"{count / 1e3:,.0f} kB"
 
 
@@ -105,15 +127,21 @@ def as_text(what: str, rows: list[dict[str, Any]]) -> str:
         return "\n\n".join(_probe_text(row) for row in rows)
     if what == "studies":
         return "\n".join(f"{row['name']}: {row['title']}" for row in rows)
-    lines = [f"{row['model']}  ({row['size_mb']:,} MB; {', '.join(row['revisions'])})" for row in rows]
-    return "\n".join(
-        [
-            *(lines or ["no model in the hub's cache on this machine"]),
-            "",
-            "Any of these is a SPEC too: a folder with a transformers checkpoint, a .gguf file,",
-            "a hub id with optional @revision, or name=glob for a family of checkpoints.",
-        ]
-    )
+    return _models_text(rows)
+
+
+def _models_text(rows: list[dict[str, Any]]) -> str:
+    table = [["model", "here", "size", "licence"]]
+    table += [[r["model"], "yes" if r["here"] else "fetch", _size(r["size_mb"] * 1e6), r["licence"]] for r in rows]
+    told = [fill(f"{row['model']}: {row['what']}", 80, subsequent_indent="  ") for row in rows]
+    also = "a SPEC too: a folder with a transformers checkpoint, a .gguf file, a hub id with optional @revision, or "
+    return "\n".join([*_aligned(table), "", *told, "", fill(f"{also}name=glob for a family of checkpoints.", 80)])
+
+
+def _aligned(table: list[list[str]]) -> list[str]:
+    """Name, here, size to the right, licence."""
+    wide = [max(map(len, column)) for column in zip(*table, strict=True)]
+    return [f"{n:{wide[0]}}  {h:{wide[1]}}  {s:>{wide[2]}}  {licence}" for n, h, s, licence in table]
 
 
 def _probe_text(row: dict[str, Any]) -> str:

@@ -125,7 +125,9 @@ class _Runner:
         from trueprobe.models import Options, find, open_source, preflight
 
         if not study.models:
-            raise BadInput("no model given: --model FOLDER, --model file.gguf or --model HUB_ID[@REVISION]")
+            raise BadInput(
+                "no model given: --model nursery, a folder, a .gguf file or a hub id; see: trueprobe list models"
+            )
         labels = [probe.label for probe in study.probes]
         if len(set(labels)) < len(labels):
             raise BadInput(f"two probes are labelled '{max(labels, key=labels.count)}'; give each its own label")

@@ -11,11 +11,11 @@ from pathlib import Path
 
 from trueprobe.assets import contents, given, kept, sources, unpack
 from trueprobe.assets.catalogue import Card, Source, card, names
-from trueprobe.assets.kept import Record, home
+from trueprobe.assets.kept import NotHere, Record, home
 from trueprobe.assets.sources import NotHad, OtherBytes, Progress
 from trueprobe.types import BadInput, FailedRun
 
-__all__ = ["Card", "Fetched", "Progress", "cached", "card", "fetch", "home", "names", "obtain", "path_of"]
+__all__ = ["Card", "Fetched", "NotHere", "Progress", "cached", "card", "fetch", "home", "names", "obtain", "path_of"]
 
 
 @dataclass(frozen=True)

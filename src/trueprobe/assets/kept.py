@@ -26,6 +26,15 @@ from trueprobe.types import BadInput, FailedRun
 RECORD = "asset.json"
 
 
+class NotHere(BadInput):
+    """The asset was not fetched yet."""
+
+    def __init__(self, *missing: str) -> None:
+        which = f"asset '{missing[0]}' is" if len(missing) == 1 else f"assets {', '.join(missing)} are"
+        super().__init__(f"{which} not on this machine: trueprobe fetch {' '.join(missing)}")
+        self.missing = missing
+
+
 class ReadyFile(BaseModel):
     sha256: str
     bytes: int
@@ -75,7 +84,7 @@ def check(card: Card) -> Record:
     """Every byte of every ready file is what it was when it was made, or BadInput."""
     record = read_record(card.name)
     if record is None:
-        raise BadInput(f"asset '{card.name}' is not on this machine: trueprobe fetch {card.name}")
+        raise NotHere(card.name)
     if not _of_this_card(record, card):
         raise BadInput(
             f"asset '{card.name}' here was made by trueprobe {record.made_with} and is another one for "

@@ -10,6 +10,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from trueprobe.assets import NotHere
 from trueprobe.models.checkpoint import Options, Source, read_config, refuse_pickles, sources, weight_hashes
 from trueprobe.models.rows import Batch, Read
 from trueprobe.types import Answer, BadInput, Card, Request, WhyNot
@@ -67,10 +68,17 @@ def open_model(spec: str, options: Options | None = None) -> Any:
 def find(specs: Sequence[str], options: Options | None = None) -> list[Source]:
     """All checkpoints the SPECs name, each with a name of its own; a family's members must differ in weights."""
     found: list[Source] = []
+    missing: list[str] = []
     for spec in specs:
-        members = sources(spec, bool(options and options.allow_pickle))
+        try:
+            members = sources(spec, bool(options and options.allow_pickle))
+        except NotHere as error:  # all that is to be fetched is told at once
+            missing += error.missing
+            continue
         _refuse_twins(members)
         found += members
+    if missing:
+        raise NotHere(*dict.fromkeys(missing))
     names = [source.name for source in found]
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:

@@ -10,7 +10,8 @@ from typing import Any
 from trueprobe.types import BadInput
 
 WEIGHTS = Path(__file__).parent / "weights"
-LICENCE = "CC BY-SA 4.0"  # of the text they were trained on
+LICENCE = "CC BY-SA 3.0"  # as the text they were trained on
+MINI_STARTS_FROM = "all-minilm-l6-v2"
 NAMES = ("nursery", "nursery-small", "nursery-causal", "mini")
 
 
@@ -68,4 +69,6 @@ def catalogue() -> list[dict[str, Any]]:
                 "self_trained": True,
             }
         )
+        if family == "mini":
+            rows[-1]["needs"] = MINI_STARTS_FROM
     return rows

@@ -8,12 +8,12 @@ from trueprobe.nursery.examples import Examples, Masks
 
 
 def unigram_and_trigram(
-    train: Examples, held_out: Examples, masks: Masks | None, vocab_size: int, rounds: int = 30
+    train: Examples, held_out: Examples, masks: Masks, vocab_size: int, rounds: int = 30
 ) -> dict[str, float]:
     """Loss per token in nats at the tokens a model is asked for. The trigram model sees the two true tokens before
     each, and mixes uniform, unigram, bigram and trigram shares by weights fitted on half of the held-out tokens and
     measured on the other half, and the other way round."""
-    at = masks.at if masks is not None else np.setdiff1d(np.arange(len(held_out.ids)), held_out.starts[:-1])
+    at = masks.at
     words = held_out.ids.astype(np.int64)
     a, b, c = words[np.maximum(at - 2, 0)], words[at - 1], words[at]
     ids, v = train.ids.astype(np.int64), vocab_size

@@ -16,7 +16,7 @@ import numpy as np
 
 from trueprobe.types import BadInput
 
-HELD_OUT_EVERY = 80  # one document in so many is never trained on
+HELD_OUT_EVERY = 50  # one document in so many is never trained on
 FEWEST_DOCUMENTS = 4
 _SPECIALS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
 _END = "<|endoftext|>"

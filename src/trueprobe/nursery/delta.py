@@ -42,8 +42,8 @@ def make(base: Path, trained: Path, folder: Path, asset: str) -> None:
     for name in _BESIDE:
         if (trained / name).exists():
             shutil.copy(trained / name, folder / name)
-    names = sorted(name for name in after if name not in before or f"step.{name}" in stored)
-    metadata = {"asset": asset, "keeps": json.dumps(sorted(set(after) - set(names)))}
+    kept = sorted(name for name in after if f"new.{name}" not in stored and f"step.{name}" not in stored)
+    metadata = {"asset": asset, "keeps": json.dumps(kept)}
     save_file(stored, folder / DELTA, metadata)
     weights = _sum(base, folder)
     metadata["sha256"] = _digest(weights)

@@ -165,7 +165,24 @@ def _places(starts: np.ndarray, lengths: np.ndarray) -> np.ndarray:
 def draw_masks(examples: Examples, special: Special, rate: float, seed: int, turn: int = 0) -> Masks:
     """BERT's masking: a share of each example's tokens; 80 % show the mask, 10 % another token, 10 % themselves."""
     rng = np.random.default_rng([seed, 2, turn])
-    regular = ~np.isin(examples.ids, [special.start, special.end])
+    at, starts = _drawn(examples, ~np.isin(examples.ids, [special.start, special.end]), rate, rng)
+    fate = rng.random(len(at))
+    shown = np.where(fate < 0.8, special.mask, examples.ids[at])
+    swapped = fate >= 0.9
+    shown[swapped] = rng.choice(special.random, int(swapped.sum()))
+    return Masks(at, shown.astype(np.int32), starts)
+
+
+def draw_told(examples: Examples, rate: float, seed: int, turn: int = 0) -> Masks:
+    """For causal models: the tokens whose loss counts. Nothing is hidden, and a token is told from those before it."""
+    regular = np.ones(len(examples.ids), bool)
+    regular[examples.starts[:-1]] = False
+    at, starts = _drawn(examples, regular, rate, np.random.default_rng([seed, 2, turn]))
+    return Masks(at, examples.ids[at], starts)
+
+
+def _drawn(examples: Examples, regular: np.ndarray, rate: float, rng: np.random.Generator) -> tuple[np.ndarray, ...]:
+    """A share of each example's regular tokens, at least one: their places, and where each example's begin."""
     owner = np.repeat(np.arange(len(examples)), examples.lengths)[regular]
     places = np.flatnonzero(regular)
     counts = np.bincount(owner, minlength=len(examples))
@@ -173,11 +190,7 @@ def draw_masks(examples: Examples, special: Special, rate: float, seed: int, tur
     order = np.argsort(owner + 0.999 * rng.random(len(places)))  # shuffled within each example
     rank = np.arange(len(places)) - np.repeat(np.cumsum(counts) - counts, counts)
     at = np.sort(places[order][rank < take[owner[order]]])
-    fate = rng.random(len(at))
-    shown = np.where(fate < 0.8, special.mask, examples.ids[at])
-    swapped = fate >= 0.9
-    shown[swapped] = rng.choice(special.random, int(swapped.sum()))
-    return Masks(at, shown.astype(np.int32), np.concatenate([[0], np.cumsum(take)]))
+    return at, np.concatenate([[0], np.cumsum(take)])
 
 
 def batches(examples: Examples, batch_tokens: int, order: np.random.Generator | None) -> list[np.ndarray]:
@@ -193,8 +206,8 @@ def batches(examples: Examples, batch_tokens: int, order: np.random.Generator | 
     return [found[i] for i in order.permutation(len(found))] if order is not None else found
 
 
-def collate(examples: Examples, masks: Masks | None, rows: np.ndarray, special: Special) -> Step:
-    """A batch of these examples; without masks, every token but the first is to be told from those before it."""
+def collate(examples: Examples, masks: Masks, rows: np.ndarray, special: Special, causal: bool = False) -> Step:
+    """A batch of these examples. A hidden token is told where it stands, a causal one at the place before it."""
     lengths = examples.lengths[rows]
     width = int(-(-lengths.max() // WIDTH) * WIDTH)
     column = np.arange(width)
@@ -202,15 +215,11 @@ def collate(examples: Examples, masks: Masks | None, rows: np.ndarray, special: 
     ids = np.full((len(rows), width), special.pad, np.int64)
     ids[attention] = examples.ids[_places(examples.starts[rows], lengths)]
     segments = (attention & (column >= examples.second[rows, None])).astype(np.int64)
-    if masks is None:
-        told = attention & (column >= 1)
-        at = np.flatnonzero(told) - 1
-        labels = ids[told]
-    else:
-        counts = masks.starts[rows + 1] - masks.starts[rows]
-        chosen = _places(masks.starts[rows], counts)
-        row = np.repeat(np.arange(len(rows)), counts)
-        at = row * width + masks.at[chosen] - np.repeat(examples.starts[rows], counts)
-        labels = ids.reshape(-1)[at].copy()
-        ids.reshape(-1)[at] = masks.shown[chosen]
+    counts = masks.starts[rows + 1] - masks.starts[rows]
+    chosen = _places(masks.starts[rows], counts)
+    row = np.repeat(np.arange(len(rows)), counts)
+    at = row * width + masks.at[chosen] - np.repeat(examples.starts[rows], counts)
+    labels = ids.reshape(-1)[at].copy()
+    ids.reshape(-1)[at] = masks.shown[chosen]
+    at = at - 1 if causal else at
     return Step(ids, attention.astype(np.int64), segments, at, labels, examples.follows[rows])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from dataclasses import dataclass
 from pathlib import Path
@@ -50,7 +51,11 @@ def new_network(kind: str, size: Size, tokenizer: Any, longest: int, dropout: fl
             hidden_dropout_prob=dropout,
             attention_probs_dropout_prob=dropout,
         )
-        return t.BertForPreTraining(config)
+        network: Any = t.BertForPreTraining(config)
+        _waves(network.bert.embeddings.position_embeddings.weight, spread)
+        for layer in network.bert.encoder.layer:  # like looks at like: matches between the segments show at once
+            layer.attention.self.key.weight.data.copy_(layer.attention.self.query.weight.data)
+        return network
     config = t.GPT2Config(
         initializer_range=spread,
         vocab_size=len(tokenizer),
@@ -64,7 +69,17 @@ def new_network(kind: str, size: Size, tokenizer: Any, longest: int, dropout: fl
         embd_pdrop=dropout,
         attn_pdrop=dropout,
     )
-    return t.GPT2LMHeadModel(config)
+    network = t.GPT2LMHeadModel(config)
+    _waves(network.transformer.wpe.weight, spread)
+    return network
+
+
+def _waves(weight: torch.Tensor, spread: float) -> None:
+    """Positions start as sines and cosines: what stands next to what need not be learnt from noise."""
+    places, width = weight.shape
+    angle = torch.arange(places)[:, None] * torch.exp(-torch.arange(0, width, 2) * (math.log(10_000) / width))
+    with torch.no_grad():
+        weight.copy_(torch.cat([angle.sin(), angle.cos()], 1)[:, :width] * spread * 2**0.5)
 
 
 def continued(kind: str, folder: Path, dropout: float, seed: int) -> Any:

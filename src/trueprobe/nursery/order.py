@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 
 from trueprobe.nursery.training import Recipe
@@ -46,6 +46,7 @@ class Order:
     short: float = 0.1
     masking: str = "static"
     mask_rate: float = 0.15
+    told_rate: float = 1.0
     learning_rate: float = 1e-3
     batch_tokens: int = 1024
     dropout: float = 0.0
@@ -68,7 +69,13 @@ class Order:
         for name, value in least.items():
             if getattr(self, name) < value:
                 raise BadInput(f"--{name.replace('_', '-')} is at least {value}, not {getattr(self, name)}")
-        between = {"short": (0, 1), "mask_rate": (0.01, 0.9), "dropout": (0, 0.9), "learning_rate": (1e-9, 1)}
+        between = {
+            "short": (0, 1),
+            "mask_rate": (0.01, 0.9),
+            "told_rate": (0.01, 1),
+            "dropout": (0, 0.9),
+            "learning_rate": (1e-9, 1),
+        }
         for name, (low, high) in between.items():
             if not low <= getattr(self, name) <= high:
                 raise BadInput(f"--{name.replace('_', '-')} is between {low} and {high}, not {getattr(self, name)}")
@@ -82,8 +89,9 @@ class Order:
         import torch
         import transformers
 
-        named = {"kind", "tokens", "checkpoints", "batch_tokens", "learning_rate", "dropout", "masking", "mask_rate"}
-        recipe = Recipe(**{name: getattr(self, name) for name in named}, data_seed=self.data_seed)
+        recipe = Recipe(
+            **{field.name: getattr(self, field.name) for field in fields(Recipe) if hasattr(self, field.name)}
+        )
         versions = {"torch": torch.__version__, "transformers": transformers.__version__}
         return Setup(
             recipe=recipe,

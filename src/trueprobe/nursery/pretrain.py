@@ -15,7 +15,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from trueprobe.nursery.examples import Examples, Masks, Special, draw_masks, make_pairs, make_runs
+from trueprobe.nursery.examples import Examples, Masks, Special, draw_masks, draw_told, make_pairs, make_runs
 from trueprobe.nursery.order import Order, Setup
 from trueprobe.nursery.training import Recipe, Told
 from trueprobe.store import locked, write_text
@@ -107,7 +107,7 @@ def prepare(order: Order, setup: Setup) -> None:
     write_text(data / "told.json", json.dumps(told, indent=1))
 
 
-def prepared(data: Path, recipe: Recipe) -> tuple[Any, Special, Examples, Examples, Masks | None]:
+def prepared(data: Path, recipe: Recipe) -> tuple[Any, Special, Examples, Examples, Masks]:
     """Tokenizer, its special ids, examples to train on, held-out examples and the masks these are judged with."""
     from transformers import AutoTokenizer
 
@@ -120,9 +120,11 @@ def prepared(data: Path, recipe: Recipe) -> tuple[Any, Special, Examples, Exampl
     return tokenizer, special, train, held_out, _judging_masks(held_out, special, recipe)
 
 
-def _judging_masks(held_out: Examples, special: Special, recipe: Recipe) -> Masks | None:
-    """As BERT hides tokens, whatever is hidden in training: so that losses can be compared."""
-    return draw_masks(held_out, special, 0.15, recipe.data_seed) if recipe.kind == "masked" else None
+def _judging_masks(held_out: Examples, special: Special, recipe: Recipe) -> Masks:
+    """Hidden as BERT hides, and all of a causal model's tokens, whatever training does: losses can be compared."""
+    if recipe.kind == "causal":
+        return draw_told(held_out, 1.0, recipe.data_seed)
+    return draw_masks(held_out, special, 0.15, recipe.data_seed)
 
 
 def _side_by_side(order: Order, seeds: Sequence[int], jobs: int, show: Show) -> None:

@@ -17,7 +17,7 @@ import numpy as np
 import torch
 
 from trueprobe.nursery import networks
-from trueprobe.nursery.examples import Examples, Masks, Special, batches, collate, draw_masks
+from trueprobe.nursery.examples import Examples, Masks, Special, Step, batches, collate, draw_masks, draw_told
 from trueprobe.store import write_folder, write_whole
 
 TELL_SECONDS = 1.0
@@ -32,12 +32,13 @@ class Recipe:
     checkpoints: int
     batch_tokens: int = 1024
     learning_rate: float = 1e-3
-    warmup: float = 0.05
+    warmup: float = 0.1
     weight_decay: float = 0.01
     clip: float = 1.0
     dropout: float = 0.0
     masking: str = "static"
-    mask_rate: float = 0.15
+    mask_rate: float = 0.15  # of a masked model's tokens
+    told_rate: float = 1.0  # of a causal model's
     data_seed: int = 0
 
 
@@ -54,19 +55,23 @@ class Told:
     held_out: dict[str, Any] | None = None
 
 
-def held_out(network: Any, examples: Examples, masks: Masks | None, special: Special, batch: int) -> dict[str, Any]:
+def held_out(network: Any, examples: Examples, masks: Masks, special: Special, batch: int) -> dict[str, Any]:
     """Loss per told token in nats, share told right, share of next sentences told right."""
     loss, right, tokens, next_right, pairs = 0.0, 0, 0, 0, 0
     network.eval()
     with torch.inference_mode():
         for rows in batches(examples, batch, None):
-            seen = networks.run(network, collate(examples, masks, rows, special), counted=True)
+            seen = networks.run(network, _batch(network, examples, masks, rows, special), counted=True)
             loss += seen.token_loss
             right, tokens = right + seen.right, tokens + seen.tokens
             next_right, pairs = next_right + seen.next_right, pairs + seen.pairs
     network.train()
     found = {"loss": loss / tokens, "accuracy": right / tokens, "tokens": tokens}
     return found | ({"next_accuracy": next_right / pairs, "pairs": pairs} if pairs else {})
+
+
+def _batch(network: Any, examples: Examples, masks: Masks, rows: np.ndarray, special: Special) -> Step:
+    return collate(examples, masks, rows, special, causal=network.config.model_type != "bert")
 
 
 class Training:
@@ -118,12 +123,11 @@ class Training:
                 self._keep()
                 kept = now
 
-    def batches_to_come(self) -> Iterator[tuple[np.ndarray, Masks | None]]:
+    def batches_to_come(self) -> Iterator[tuple[np.ndarray, Masks]]:
         """The batches still to come: each pass over the text in an order of its own, drawn from the seed."""
-        masked = self.recipe.kind == "masked"
-        masks = self._masks(0) if masked else None
+        masks = self._masks(0)
         for turn in range(self.step // self.per_pass, -(-self.steps // self.per_pass)):
-            if masked and turn and self.recipe.masking == "dynamic":
+            if turn and self.recipe.masking == "dynamic":
                 masks = self._masks(turn)
             order = np.random.default_rng([self.seed, 3, turn])
             begin = turn * self.per_pass
@@ -132,11 +136,13 @@ class Training:
                 yield rows, masks
 
     def _masks(self, turn: int) -> Masks:
+        if self.recipe.kind == "causal":
+            return draw_told(self.train, self.recipe.told_rate, self.recipe.data_seed, turn)
         return draw_masks(self.train, self.special, self.recipe.mask_rate, self.recipe.data_seed, turn)
 
-    def learn(self, rows: np.ndarray, masks: Masks | None) -> None:
+    def learn(self, rows: np.ndarray, masks: Masks) -> None:
         torch.manual_seed(self.seed * 1_000_003 + self.step)  # for dropout
-        batch = collate(self.train, masks, rows, self.special)
+        batch = _batch(self.network, self.train, masks, rows, self.special)
         outcome = networks.run(self.network, batch)
         self.optimizer.zero_grad(set_to_none=True)
         outcome.loss.backward()
