@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/ready
 TRAINED := .cache/nursery
-MASKED := --kind masked --corpus enwik8 --short 0.5 --mask-rate 0.3 --threads 1
+MASKED := --kind masked --corpus enwik8 --short 0.25 --mask-rate 0.3 --threads 1
 
 .PHONY: demo test fast lint bench nursery clean
 
@@ -41,7 +41,8 @@ $(READY): pyproject.toml constraints.txt
 ## trains the shipped models again, from the text to the card: about four hours on two cores; goes on where it stopped
 nursery: $(READY)
 	$(BIN)/trueprobe fetch enwik8 all-minilm-l6-v2
-NURSERYCOMMANDS
+	$(BIN)/trueprobe pretrain $(MASKED) --size L4-H128 --model-seeds 0..4 --tokens 12M --out $(TRAINED)/nursery
+	$(BIN)/trueprobe pretrain $(MASKED) --start-from all-minilm-l6-v2 --freeze-embeddings --learning-rate 5e-4 --tokens 1M --out $(TRAINED)/mini
 	$(BIN)/python tools/nursery.py $(TRAINED)
 
 clean:

@@ -228,7 +228,7 @@ def pretrain(
     mask_rate: Annotated[float, typer.Option(help="masked: share of tokens hidden")] = 0.15,
     told_rate: Annotated[float, typer.Option(help="causal: share of tokens whose loss counts; fewer is faster")] = 1.0,
     learning_rate: Annotated[float, typer.Option(help="at its highest")] = 1e-3,
-    batch_tokens: Annotated[int, typer.Option(help="tokens per step")] = 1024,
+    batch_tokens: Annotated[int, typer.Option(help="tokens per step")] = 2048,
     dropout: Annotated[float, typer.Option()] = 0.0,
     freeze_embeddings: Annotated[bool, typer.Option("--freeze-embeddings", help="keep the word vectors")] = False,
     data_seed: Annotated[int, typer.Option(help="for examples and masks, the same for all model seeds")] = 0,

@@ -115,6 +115,9 @@ def _claims(run: Run, label: str, where: dict[str, str], families: dict[str, lis
         claims = claims[claims[key] == value] if key in claims else claims
     lines = []
     for verdict, group in claims.groupby("verdict", sort=True):
+        if verdict == "not applicable" and len(group) == len(claims):
+            lines.append(f"not applicable: all {claims['claim'].nunique()} claims of the paper; nothing to count")
+            continue
         names = []
         for claim, models in group.groupby("claim", sort=False)["model"]:
             who = "" if claims["model"].nunique() == 1 else f" ({', '.join(_who(set(models), families))})"

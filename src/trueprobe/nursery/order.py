@@ -48,7 +48,7 @@ class Order:
     mask_rate: float = 0.15
     told_rate: float = 1.0
     learning_rate: float = 1e-3
-    batch_tokens: int = 1024
+    batch_tokens: int = 2048
     dropout: float = 0.0
     freeze_embeddings: bool = False
     data_seed: int = 0

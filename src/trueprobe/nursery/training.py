@@ -30,7 +30,7 @@ class Recipe:
     kind: str
     tokens: int
     checkpoints: int
-    batch_tokens: int = 1024
+    batch_tokens: int = 2048
     learning_rate: float = 1e-3
     warmup: float = 0.1
     weight_decay: float = 0.01
