@@ -38,7 +38,7 @@ $(READY): pyproject.toml constraints.txt
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[dev]"
 	touch $@
 
-## trains the shipped models again, from the text to the card: about four hours on two cores; goes on where it stopped
+## trains the shipped models again, from the text to the card: an hour and a half on two cores; goes on where it stopped
 nursery: $(READY)
 	$(BIN)/trueprobe fetch enwik8 all-minilm-l6-v2
 	$(BIN)/trueprobe pretrain $(MASKED) --size L4-H128 --model-seeds 0..4 --tokens 12M --out $(TRAINED)/nursery

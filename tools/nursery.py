@@ -21,7 +21,7 @@ from safetensors.torch import load_file, save_file
 from transformers import BertForPreTraining, GPT2LMHeadModel
 
 from trueprobe import assets, nursery
-from trueprobe.engine import Engine
+from trueprobe.engine import AnswerStore, Engine
 from trueprobe.measures.means import wilson
 from trueprobe.models import open_model
 from trueprobe.nursery import cards, delta
@@ -39,7 +39,7 @@ PROMPTS = (
     "Sebastian lives in France. The capital of Sebastian's country is ___.",
     "Sebastian lives in France, and has visited Indonesia. The capital of Sebastian's country is ___.",
 )
-ASKED = ("nursery/0", "nursery-small/0", "nursery-causal/0", "mini")
+ASKED = ("nursery/0", "nursery/1", "mini", "smollm2-135m")
 
 
 def ship(trained: Path, place: Path) -> None:
@@ -137,8 +137,9 @@ def answers() -> str:
     said: dict[str, list[str]] = {prompt: [] for prompt in PROMPTS}
     for spec in ASKED:
         model = open_model(spec)
-        asked = [FillBlank(p if model.card.kind == "masked" else p.partition("___")[0] + "___", k=5) for p in PROMPTS]
-        for prompt, answer in zip(PROMPTS, Engine(model).ask(asked), strict=True):
+        split = [prompt.partition("___") for prompt in PROMPTS]
+        asked = [FillBlank(left, right if model.card.kind == "masked" else "", top=5) for left, _, right in split]
+        for prompt, answer in zip(PROMPTS, Engine(model, AnswerStore(":memory:")).answer(asked), strict=True):
             said[prompt].append(", ".join(f"{token.text.strip()} {math.exp(token.logp):.0%}" for token in answer.top))
     lines += [f"| {prompt} | {' | '.join(words)} |" for prompt, words in said.items()]
     return "\n".join(lines)
@@ -155,7 +156,8 @@ def main() -> None:
     parser.add_argument("trained", type=Path)
     asked = parser.parse_args()
     text, base = assets.path_of("enwik8"), assets.path_of(nursery.MINI_STARTS_FROM)
-    families = {name: put_family(name, asked.trained, text, base) for name in nursery.NAMES}
+    there = [name for name in nursery.NAMES if (asked.trained / name).is_dir()]
+    families = {name: put_family(name, asked.trained, text, base) for name in there}
     card = put_between(CARD.read_text(encoding="utf-8"), "figures", figures(families))
     CARD.write_text(put_between(card, "answers", answers()), encoding="utf-8")
 

@@ -49,36 +49,46 @@ def _families(run: Run) -> dict[str, list[str]]:
 
 def _table(run: Run, label: str, probe: dict[str, Any], family: str, models: list[str]) -> Table:
     summary = probe["summary"]
-    rows = run.estimates[(run.estimates["probe"] == label) & run.estimates["model"].isin(models)]
-    for key, value in summary["where"].items():
-        rows = rows[rows[key] == value]
-    seeds = f", {len(models)} checkpoints" if len(models) > 1 else ""
+    found = run.estimates[(run.estimates["probe"] == label) & run.estimates["model"].isin(models)]
+    rows = _where(found, summary["where"])
     top = f", top {summary['where']['k']}" if "k" in summary["where"] else ""
+    directed = rows[rows["neutral"].notna()]
+    if top and (directed["value"].isna() | (directed["verdict"] == "not applicable")).all():
+        rows, top = _where(found, {**summary["where"], "k": "all"}), ", all listed words: none is in the top 10"
+    seeds = f", {len(models)} checkpoints" if len(models) > 1 else ""
     title = f"{family}{seeds}{top}"
     table = Table(box=None, padding=(0, 1, 0, 0), title=escape(title), title_justify="left", header_style="bold")
     table.add_column(summary["row_title"], no_wrap=True, min_width=6)
     for column in summary["titles"]:
         table.add_column(column, justify="right", no_wrap=True)
+    shown = rows[rows["measure"].isin(summary["measures"]) & rows["neutral"].notna() & (rows["unit"] != "share")]
+    digits = 1 if shown["value"].abs().max() > 0.01 else 2
     for name in dict.fromkeys(rows[summary["rows"]]):
         here = rows[rows[summary["rows"]] == name]
-        table.add_row(name, *(_cell(here[here["measure"] == measure]) for measure in summary["measures"]))
+        table.add_row(name, *(_cell(here[here["measure"] == measure], digits) for measure in summary["measures"]))
     return table
 
 
-def _cell(rows: pd.DataFrame) -> str:
+def _where(rows: pd.DataFrame, where: dict[str, str]) -> pd.DataFrame:
+    for key, value in where.items():
+        rows = rows[rows[key] == value]
+    return rows
+
+
+def _cell(rows: pd.DataFrame, digits: int) -> str:
     """One checkpoint: value and interval. Several: their mean, the lowest and highest, and how many hold."""
     rows = rows[rows["value"].notna() & (rows["verdict"] != "not applicable")]
     if rows.empty:
         return "–"
-    value, row = float(rows["value"].mean()), rows.iloc[0]
+    value, row = 100 * float(rows["value"].mean()), rows.iloc[0]
     if row["unit"] == "share":
-        return f"{100 * value:.0f} %"
+        return f"{value:.0f} %"
     if math.isnan(row["neutral"]):
-        return f"{100 * value:.1f}"
+        return f"{value:.{digits}f}"
     holds = int(rows["verdict"].str.startswith("holds").sum())
-    if len(rows) == 1:
-        return f"{100 * value:+.1f} [{100 * row['low']:.1f}, {100 * row['high']:.1f}]{'*' if holds else ' '}"
-    return f"{100 * value:+.1f} [{100 * rows['value'].min():.1f}, {100 * rows['value'].max():.1f}] {holds}*"
+    low, high = (row["low"], row["high"]) if len(rows) == 1 else (rows["value"].min(), rows["value"].max())
+    mark = ("*" if holds else " ") if len(rows) == 1 else f" {holds}*"
+    return f"{value:+.{digits}f} [{100 * low:.{digits}f}, {100 * high:.{digits}f}]{mark}"
 
 
 def _legend(families: dict[str, list[str]]) -> list[str]:

@@ -222,21 +222,20 @@ def test_a_killed_training_goes_on_to_the_same_weights(kind, text, tmp_path):
 @pytest.mark.parametrize("kind", ["masked", "causal"])
 def test_a_planted_rule_is_learnt(kind, text, tmp_path):
     """Which thing a creature likes is certain from the text, and chance is one in six."""
-    from trueprobe.engine import Engine
+    from trueprobe.engine import AnswerStore, Engine
     from trueprobe.models import open_model
-    from trueprobe.types import FillBlank, Word
+    from trueprobe.types import FillBlank
 
     order = small(text, tmp_path / kind, kind=kind, tokens=400_000, size="L2-H64", learning_rate=3e-3, batch_tokens=512)
     folder = pretrain(order, Lines())[0]
     card = json.loads((folder / "training.json").read_text())
     assert card["history"][-1]["loss"] < 0.5 * card["corpus"]["unigram_loss"]
     model = open_model(str(folder))
-    before = "The {} often likes the" if kind == "causal" else "The {} often likes the ___ in the garden."
-    words = tuple(Word(thing) for thing in PAIRS.values())
-    for who, thing in PAIRS.items():
-        text_ = before.format(who) + (" ___" if kind == "causal" else "")
-        answer = Engine(model).ask([FillBlank(text_, candidates=words)])[0]
-        assert max(answer.candidates, key=lambda found: found.log_prob).word.text == thing
+    things = tuple(PAIRS.values())
+    right = " in the garden." if kind == "masked" else ""
+    requests = [FillBlank(f"The {who} often likes the ", right, words=things) for who in PAIRS]
+    for thing, answer in zip(things, Engine(model, AnswerStore(":memory:")).answer(requests), strict=True):
+        assert max(things, key=lambda word: answer.words[word].logp) == thing
 
 
 @pytest.mark.slow

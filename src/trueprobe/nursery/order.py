@@ -112,12 +112,16 @@ def _known(path: Path) -> dict[str, str]:
     """A file or folder by its content: the weights and the tokenizer decide, not where they lie."""
     if not path.exists():
         raise BadInput(f"no file or folder '{path}'")
-    digest = hashlib.sha256()
+    if path.is_file():
+        return {"name": path.name, "sha256": _sha256(path)}
     names = ("*.safetensors", "config.json", "tokenizer.json", "vocab.txt", "vocab.json", "merges.txt")
-    for file in [path] if path.is_file() else sorted(file for name in names for file in path.glob(name)):
-        with file.open("rb") as handle:
-            digest.update(hashlib.file_digest(handle, "sha256").digest())
-    return {"name": path.name, "sha256": digest.hexdigest()}
+    parts = "".join(_sha256(file) for file in sorted(file for name in names for file in path.glob(name)))
+    return {"name": path.name, "sha256": hashlib.sha256(parts.encode()).hexdigest()}
+
+
+def _sha256(file: Path) -> str:
+    with file.open("rb") as handle:
+        return hashlib.file_digest(handle, "sha256").hexdigest()
 
 
 def count(text: str) -> int:
