@@ -57,15 +57,21 @@ def _table(run: Run, label: str, probe: dict[str, Any], family: str, models: lis
         rows, top = _where(found, {**summary["where"], "k": "all"}), ", all listed words: none is in the top 10"
     seeds = f", {len(models)} checkpoints" if len(models) > 1 else ""
     title = f"{family}{seeds}{top}"
-    table = Table(box=None, padding=(0, 1, 0, 0), title=escape(title), title_justify="left", header_style="bold")
-    table.add_column(summary["row_title"], no_wrap=True, min_width=6)
-    for column in summary["titles"]:
-        table.add_column(column, justify="right", no_wrap=True)
     shown = rows[rows["measure"].isin(summary["measures"]) & rows["neutral"].notna() & (rows["unit"] != "share")]
     digits = 1 if shown["value"].abs().max() > 0.01 else 2
-    for name in dict.fromkeys(rows[summary["rows"]]):
-        here = rows[rows[summary["rows"]] == name]
-        table.add_row(name, *(_cell(here[here["measure"] == measure], digits) for measure in summary["measures"]))
+    table = Table(box=None, padding=(0, 1, 0, 0), title=escape(title), title_justify="left", header_style="bold")
+    names = list(dict.fromkeys(rows[summary["rows"]]))
+    columns = {summary["row_title"]: names}
+    for column, measure in zip(summary["titles"], summary["measures"], strict=True):
+        found = rows[rows["measure"] == measure]
+        cells = [_cell(found[found[summary["rows"]] == name], digits) for name in names]
+        if set(cells) != {"–"}:
+            columns[column] = cells
+    for column in columns:
+        first = column == summary["row_title"]
+        table.add_column(column, justify="left" if first else "right", no_wrap=True, min_width=6 if first else None)
+    for line in zip(*columns.values(), strict=True):
+        table.add_row(*line)
     return table
 
 
