@@ -64,7 +64,7 @@ def measure(folder: Path, data: Path, recipe: Recipe) -> dict[str, Any]:
     return held_out(network, held, masks, special, 8192)
 
 
-def prepare_again(setup: dict[str, Any], corpus: Path, base: Path, out: Path) -> Recipe:
+def prepare_again(setup: dict[str, Any], corpus: Path, base: Path, out: Path) -> Path:
     recipe = Recipe(**setup["recipe"])
     order = Order(
         kind=recipe.kind,
@@ -82,7 +82,7 @@ def prepare_again(setup: dict[str, Any], corpus: Path, base: Path, out: Path) ->
     if known.corpus[0]["sha256"] != setup["corpus"][0]["sha256"]:
         raise SystemExit(f"{corpus} is not the text these were trained on")
     prepare(order, known)
-    return recipe
+    return out / "data"
 
 
 def put_family(family: str, trained: Path, corpus: Path, base: Path) -> list[dict[str, Any]]:
@@ -91,8 +91,11 @@ def put_family(family: str, trained: Path, corpus: Path, base: Path) -> list[dic
     seeds = sorted((trained / family).glob("seed_*"), key=lambda folder: int(folder.name[5:]))
     rows = []
     with tempfile.TemporaryDirectory() as out:
-        first = json.loads((seeds[0] / "training.json").read_text())
-        recipe = prepare_again(first["setup"], corpus, base, Path(out))
+        setup = json.loads((seeds[0] / "training.json").read_text())["setup"]
+        recipe = Recipe(**setup["recipe"])
+        data = trained / family / "data"  # there while a seed is still to be trained
+        if not data.exists():
+            data = prepare_again(setup, corpus, base, Path(out))
         for folder in seeds:
             target = place if family == "mini" else place / folder.name
             if family == "mini":
@@ -103,7 +106,7 @@ def put_family(family: str, trained: Path, corpus: Path, base: Path) -> list[dic
                 ship(folder, target)
                 whole = target
             card = json.loads((target / "training.json").read_text())
-            card["history"][-1] |= measure(whole, Path(out) / "data", recipe)
+            card["history"][-1] |= measure(whole, data, recipe)
             (target / "training.json").write_text(json.dumps(card, indent=1) + "\n")
             (target / "README.md").write_text(cards.text(card))
             rows.append(card)

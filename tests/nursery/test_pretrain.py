@@ -91,6 +91,26 @@ def test_a_wrong_order_is_told_and_nothing_is_written(options, told, text, tmp_p
     assert not (tmp_path / "out" / "setup.json").exists()
 
 
+def test_what_cannot_be_continued_is_told_before_anything_starts(checkpoint, text, tmp_path):
+    for kind, name, told in [
+        ("masked", "gpt2", "is of type 'gpt2'; a masked training goes on from 'bert'"),
+        ("causal", "bert", "a causal training goes on from 'gpt2'"),
+    ]:
+        with pytest.raises(BadInput, match=told):
+            pretrain(small(text, tmp_path / "out", kind=kind, start_from=checkpoint(name)), Lines())
+    with pytest.raises(BadInput, match=r"--length 2000: .* reads at most 512 tokens"):
+        pretrain(small(text, tmp_path / "out", start_from=checkpoint("bert"), length=2000), Lines())
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_corpus_that_was_wrong_can_be_mended(tmp_path):
+    file = tmp_path / "text.txt"
+    file.write_text("One document.\n")
+    with pytest.raises(BadInput, match="documents"):
+        pretrain(small(file, tmp_path / "out"), Lines())
+    assert not (tmp_path / "out" / "setup.json").exists()
+
+
 @pytest.mark.parametrize("said", ["many", "", "12G", "-3"])
 def test_a_count_that_is_none(said):
     with pytest.raises(BadInput, match="--tokens is a number"):

@@ -82,30 +82,36 @@ def _waves(weight: torch.Tensor, spread: float) -> None:
         weight.copy_(torch.cat([angle.sin(), angle.cos()], 1)[:, :width] * spread * 2**0.5)
 
 
-def continued(kind: str, folder: Path, dropout: float, seed: int) -> Any:
+def config_of(kind: str, folder: Path, longest: int) -> Any:
+    """The config of a model or encoder that a training can go on from."""
+    import transformers as t
+
+    goes_on = "bert" if kind == "masked" else "gpt2"
+    try:
+        config = t.AutoConfig.from_pretrained(str(folder), local_files_only=True, trust_remote_code=False)
+    except (OSError, ValueError) as error:
+        raise BadInput(f"{folder} has no usable config.json") from error
+    if config.model_type != goes_on:
+        raise BadInput(f"{folder} is of type '{config.model_type}'; a {kind} training goes on from '{goes_on}'")
+    if longest > config.max_position_embeddings:
+        raise BadInput(f"--length {longest}: {folder} reads at most {config.max_position_embeddings} tokens")
+    return config
+
+
+def continued(kind: str, folder: Path, longest: int, dropout: float, seed: int) -> Any:
     """An existing model or bare encoder; heads it does not have are new, drawn from the seed."""
     import transformers as t
 
-    types, dropouts = (
-        ("bert", ("hidden_dropout_prob", "attention_probs_dropout_prob"))
-        if kind == "masked"
-        else ("gpt2", ("resid_pdrop", "embd_pdrop", "attn_pdrop"))
-    )
+    config = config_of(kind, folder, longest)
+    names = ("hidden_dropout_prob", "attention_probs_dropout_prob")
+    config.update(dict.fromkeys(names if kind == "masked" else ("resid_pdrop", "embd_pdrop", "attn_pdrop"), dropout))
     made: Any = t.BertForPreTraining if kind == "masked" else t.GPT2LMHeadModel
     torch.manual_seed(seed)
+    options = {"config": config, "dtype": torch.float32, "use_safetensors": True, "local_files_only": True}
     try:
-        config = t.AutoConfig.from_pretrained(str(folder), local_files_only=True)
-        if config.model_type != types:
-            raise BadInput(f"{folder} is of type '{config.model_type}'; a {kind} training goes on from '{types}'")
-        config.update(dict.fromkeys(dropouts, dropout))
-        options = {"config": config, "dtype": torch.float32, "use_safetensors": True, "local_files_only": True}
         return made.from_pretrained(str(folder), **options)
     except (OSError, ValueError, RuntimeError) as error:
         raise BadInput(f"{folder} cannot be continued: {str(error).strip().splitlines()[0]}") from error
-
-
-def longest_of(network: Any) -> int:
-    return int(network.config.max_position_embeddings)
 
 
 def freeze_embeddings(network: Any) -> None:

@@ -16,6 +16,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from trueprobe.nursery.examples import Examples, Masks, Special, draw_masks, draw_told, make_pairs, make_runs
+from trueprobe.nursery.networks import config_of
 from trueprobe.nursery.order import Order, Setup
 from trueprobe.nursery.training import Recipe, Told
 from trueprobe.store import locked, write_text
@@ -36,13 +37,17 @@ def pretrain(order: Order, show: Show) -> list[Path]:
     """Train what is not trained yet; the folders of all seeds."""
     order.check()
     cores = os.cpu_count() or 1
+    asked = order.setup(cores)
+    if order.start_from:
+        config_of(order.kind, order.start_from, order.length)
     with locked(order.out, "training"):
-        setup = _same_setup(order.out, order.setup(cores))
+        setup = _same_setup(order.out, asked)
         folders = [order.out / f"seed_{seed}" for seed in order.seeds]
         missing = [seed for seed, folder in zip(order.seeds, folders, strict=True) if not is_done(folder)]
         if missing:
             show.waiting("making training examples of the corpus")
             prepare(order, setup)
+            write_text(order.out / "setup.json", json.dumps(asdict(setup), indent=1) + "\n")
             show.waiting("starting")
             _side_by_side(order, missing, order.jobs or max(1, cores // setup.threads), show)
             if all(is_done(order.out / name.name) for name in order.out.glob("seed_*")):
@@ -55,12 +60,12 @@ def is_done(folder: Path) -> bool:
 
 
 def _same_setup(out: Path, setup: Setup) -> Setup:
+    """The setup, with the number of threads a training was begun with; another setup is refused."""
     file = out / "setup.json"
-    asked = json.loads(json.dumps(asdict(setup)))
     if not file.exists():
-        write_text(file, json.dumps(asked, indent=1) + "\n")
+        shutil.rmtree(out / "data", ignore_errors=True)  # of a preparation that did not end
         return setup
-    held = json.loads(file.read_text(encoding="utf-8"))
+    asked, held = json.loads(json.dumps(asdict(setup))), json.loads(file.read_text(encoding="utf-8"))
     flat = [{**said, **said["recipe"]} for said in (held, asked)]
     changed = [key for key in flat[1] if key not in ("recipe", "threads") and flat[0].get(key) != flat[1][key]]
     if changed:
@@ -98,7 +103,7 @@ def prepare(order: Order, setup: Setup) -> None:
     counts: dict[str, Any] = {
         "documents": len(train),
         "held_out_documents": len(held_out),
-        "text_tokens": len(parts["train"].ids),
+        "tokens_per_pass": len(parts["train"].ids),
     }
     if order.kind == "masked":
         drawn = float(parts["held_out"].follows.mean())
@@ -187,7 +192,7 @@ def _train_seed(out: str, seed: int, start_from: str | None, device: str, save_s
     torch.set_num_threads(setup["threads"])
     tokenizer, special, train, held, masks = prepared(data, recipe)
     if start_from:
-        network = networks.continued(recipe.kind, Path(start_from), recipe.dropout, seed)
+        network = networks.continued(recipe.kind, Path(start_from), setup["length"], recipe.dropout, seed)
     else:
         size = networks.Size.parse(setup["size"])
         network = networks.new_network(recipe.kind, size, tokenizer, setup["length"], recipe.dropout, seed)
