@@ -42,7 +42,7 @@ $(READY): pyproject.toml constraints.txt
 nursery: $(READY)
 	$(BIN)/trueprobe fetch enwik8 all-minilm-l6-v2
 	$(BIN)/trueprobe pretrain $(MASKED) --size L4-H128 --model-seeds 0..4 --tokens 12M --out $(TRAINED)/nursery
-	$(BIN)/trueprobe pretrain $(MASKED) --start-from all-minilm-l6-v2 --freeze-embeddings --learning-rate 5e-4 --tokens 1M --out $(TRAINED)/mini
+	$(BIN)/trueprobe pretrain $(MASKED) --start-from all-minilm-l6-v2 --freeze-embeddings --learning-rate 5e-4 --tokens 800k --out $(TRAINED)/mini
 	$(BIN)/python tools/nursery.py $(TRAINED)
 
 clean:

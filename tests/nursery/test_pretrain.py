@@ -246,7 +246,8 @@ def test_a_planted_rule_is_learnt(kind, text, tmp_path):
     from trueprobe.models import open_model
     from trueprobe.types import FillBlank
 
-    order = small(text, tmp_path / kind, kind=kind, tokens=400_000, size="L2-H64", learning_rate=3e-3, batch_tokens=512)
+    options = {"tokens": 400_000, "size": "L2-H64", "learning_rate": 3e-3, "batch_tokens": 512, "vocab": 500}
+    order = small(text, tmp_path / kind, kind=kind, **options)
     folder = pretrain(order, Lines())[0]
     card = json.loads((folder / "training.json").read_text())
     assert card["history"][-1]["loss"] < 0.5 * card["corpus"]["unigram_loss"]
