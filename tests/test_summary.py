@@ -80,7 +80,7 @@ def test_one_checkpoint_has_its_own_interval(tmp_path):
     assert "several checkpoints" not in text
 
 
-def test_where_no_listed_word_is_in_the_top_ten_all_listed_words_are_shown_with_enough_digits(tmp_path):
+def test_where_the_top_ten_holds_too_few_listed_words_all_listed_words_are_shown_with_enough_digits(tmp_path):
     rows = [
         row("m", "margin", 0.0, verdict="not applicable"),
         row("m", "covered", 0.0, verdict="not applicable"),
@@ -88,7 +88,7 @@ def test_where_no_listed_word_is_in_the_top_ten_all_listed_words_are_shown_with_
         row("m", "female", 0.0033, k="all"),
     ]
     text = printed(tmp_path, rows, [card("m")])
-    assert "m, all listed words: none is in the top 10" in " ".join(text.split())
+    assert "m, all listed words: the top 10 holds too few" in " ".join(text.split())
     assert line(text, "base")[:3] == ["base", "0.33", "+0.06"]
     assert "covered" not in line(text, "prompt")
 

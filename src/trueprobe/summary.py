@@ -53,8 +53,8 @@ def _table(run: Run, label: str, probe: dict[str, Any], family: str, models: lis
     rows = _where(found, summary["where"])
     top = f", top {summary['where']['k']}" if "k" in summary["where"] else ""
     directed = rows[rows["neutral"].notna()]
-    if top and (directed["value"].isna() | (directed["verdict"] == "not applicable")).all():
-        rows, top = _where(found, {**summary["where"], "k": "all"}), ", all listed words: none is in the top 10"
+    if top and (directed["value"].isna() | (directed["verdict"] == "not applicable")).mean() > 0.5:
+        rows, top = _where(found, {**summary["where"], "k": "all"}), ", all listed words: the top 10 holds too few"
     seeds = f", {len(models)} checkpoints" if len(models) > 1 else ""
     title = f"{family}{seeds}{top}"
     shown = rows[rows["measure"].isin(summary["measures"]) & rows["neutral"].notna() & (rows["unit"] != "share")]
@@ -131,8 +131,9 @@ def _claims(run: Run, label: str, where: dict[str, str], families: dict[str, lis
         claims = claims[claims[key] == value] if key in claims else claims
     lines = []
     for verdict, group in claims.groupby("verdict", sort=True):
-        if verdict == "not applicable" and len(group) == len(claims):
-            lines.append(f"not applicable: all {claims['claim'].nunique()} claims of the paper; nothing to count")
+        if verdict == "not applicable":  # too little was covered: counted, not listed
+            who = ", ".join(_who(set(group["model"]), families))
+            lines.append(f"not applicable: {group['claim'].nunique()} claims ({escape(who)})")
             continue
         names = []
         for claim, models in group.groupby("claim", sort=False)["model"]:
