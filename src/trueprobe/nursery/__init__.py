@@ -1,4 +1,4 @@
-"""The models the project trained itself and ships: `nursery`, `nursery-small`, `nursery-causal`, `mini`."""
+"""The models the project trained itself and ships, by their reserved names."""
 
 from __future__ import annotations
 
