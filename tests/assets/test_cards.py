@@ -65,6 +65,7 @@ def test_what_must_be_models_are_models():
     assert [name for name in NAMES if assets.card(name).kind == "model"] == ["all-minilm-l6-v2", "smollm2-135m"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "given"),
     [

@@ -107,6 +107,7 @@ def test_rows_end_at_line_ends_only_and_the_last_one_needs_none(tmp_path):
 # ---------------------------------------------------------------- models
 
 
+@pytest.mark.slow
 def test_a_model_is_its_weights_and_not_how_they_lie_in_the_file(checkpoint, tmp_path):
     from safetensors.torch import load_file, save_file
 

@@ -142,6 +142,7 @@ def test_nothing_of_an_sdist_is_run(write_card, shelf, tmp_path):
     assert (tmp_path / "was-run").exists(), "the wire would have tripped"
 
 
+@pytest.mark.slow
 def test_an_index_that_does_not_answer_is_told_from_one_that_has_no_such_file(write_card, shelf, site, monkeypatch):
     monkeypatch.delenv("PIP_NO_INDEX")
     monkeypatch.setenv("PIP_RETRIES", "0")
@@ -242,6 +243,7 @@ def test_what_the_hubs_cache_holds_needs_no_connection(write_card, tmp_path, mon
         assets.fetch("another")
 
 
+@pytest.mark.slow
 def test_a_hub_is_asked_for_the_pinned_revision(write_card, site, start, tmp_path):
     site.pages = {f"/org/toy/resolve/{REVISION}/data/toy.csv": table(), "/": b"hub"}
     site.headers = {"ETag": '"1234"', "X-Repo-Commit": REVISION}

@@ -144,6 +144,7 @@ def test_ctrl_c_leaves_nothing_and_what_was_there_stays(big, start, home):
     assert left_in(home) == []
 
 
+@pytest.mark.slow
 def test_two_processes_at_once_both_succeed_and_download_once(big, start, home):
     big.stall_after = 1_500_000
     first = start("fetch", "toy")
