@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from trueprobe import assets, places
+from trueprobe.assets.kept import sha256
 from trueprobe.store import locked, write_folder
 from trueprobe.types import BadInput
 
@@ -53,9 +54,7 @@ def make(base: Path, trained: Path, folder: Path, asset: str) -> None:
 def ready(folder: Path) -> Path:
     """The whole model as an ordinary folder in the cache, made at first need and checked each time."""
     told = _metadata(folder / DELTA)
-    with (folder / DELTA).open("rb") as handle:
-        name = hashlib.file_digest(handle, "sha256").hexdigest()[:16]
-    place = places.cache() / "models" / f"{folder.name}-{name}"
+    place = places.cache() / "models" / f"{folder.name}-{sha256(folder / DELTA)[:16]}"
     if not _is_whole(place, told["sha256"]):
         base = assets.path_of(told["asset"])
         with locked(place.parent / f"{place.name}.making", "process"):
@@ -63,9 +62,9 @@ def ready(folder: Path) -> Path:
     return place
 
 
-def _is_whole(place: Path, sha256: str) -> bool:
+def _is_whole(place: Path, meant: str) -> bool:
     file = place / "model.safetensors"
-    return file.exists() and _digest_of(file, file.stat().st_mtime_ns) == sha256
+    return file.exists() and _digest_of(file, file.stat().st_mtime_ns) == meant
 
 
 @lru_cache(maxsize=8)

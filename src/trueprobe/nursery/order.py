@@ -7,6 +7,7 @@ import re
 from dataclasses import dataclass, fields
 from pathlib import Path
 
+from trueprobe.assets.kept import sha256
 from trueprobe.nursery.training import Recipe
 from trueprobe.types import BadInput
 
@@ -113,15 +114,10 @@ def _known(path: Path) -> dict[str, str]:
     if not path.exists():
         raise BadInput(f"no file or folder '{path}'")
     if path.is_file():
-        return {"name": path.name, "sha256": _sha256(path)}
+        return {"name": path.name, "sha256": sha256(path)}
     names = ("*.safetensors", "config.json", "tokenizer.json", "vocab.txt", "vocab.json", "merges.txt")
-    parts = "".join(_sha256(file) for file in sorted(file for name in names for file in path.glob(name)))
+    parts = "".join(sha256(file) for file in sorted(file for name in names for file in path.glob(name)))
     return {"name": path.name, "sha256": hashlib.sha256(parts.encode()).hexdigest()}
-
-
-def _sha256(file: Path) -> str:
-    with file.open("rb") as handle:
-        return hashlib.file_digest(handle, "sha256").hexdigest()
 
 
 def count(text: str) -> int:
