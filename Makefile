@@ -38,11 +38,11 @@ $(READY): pyproject.toml constraints.txt
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[dev]"
 	touch $@
 
-## trains the shipped models again, from the text to the card: an hour and a half on two cores; goes on where it stopped
+## trains the shipped models again, from the text to the card; over an hour on two cores, goes on where it stopped
 nursery: $(READY)
 	$(BIN)/trueprobe fetch enwik8 all-minilm-l6-v2
 	$(BIN)/trueprobe pretrain $(MASKED) --size L4-H128 --model-seeds 0..4 --tokens 12M --out $(TRAINED)/nursery
-	$(BIN)/trueprobe pretrain $(MASKED) --start-from all-minilm-l6-v2 --freeze-embeddings --learning-rate 5e-4 --tokens 800k --out $(TRAINED)/mini
+	$(BIN)/trueprobe pretrain $(MASKED) --start-from all-minilm-l6-v2 --freeze-embeddings --learning-rate 5e-4 --tokens 800k --checkpoints 4 --out $(TRAINED)/mini
 	$(BIN)/python tools/nursery.py $(TRAINED)
 
 clean:
