@@ -93,9 +93,9 @@ def test_bad_input_is_explained_in_one_line_with_exit_code_2(arguments, message,
 
 
 def test_list_probes_tells_every_setting_to_a_script():
-    [probe] = json.loads(trueprobe("list", "probes", "--json").stdout)
-    assert probe["settings"]["occupations"]["default"] == "winobias40"
-    assert all(setting["what"] for setting in probe["settings"].values())
+    found = {probe["name"]: probe["settings"] for probe in json.loads(trueprobe("list", "probes", "--json").stdout)}
+    assert found["counteracts"]["occupations"]["default"] == "winobias40"
+    assert all(setting["what"] for settings in found.values() for setting in settings.values())
 
 
 @pytest.mark.slow

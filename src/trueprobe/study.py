@@ -135,7 +135,7 @@ class _Runner:
         self.asked = []
         for entry in study.probes:
             probe = probes.make(entry.name, entry.settings)
-            self.asked.append(_Asked(entry.label, probe, probes.spread(probe.items(), study.limit)))
+            self.asked.append(_Asked(entry.label, probe, [] if probe.trials() else self._items(probe)))
         self.options = Options(study.device, study.dtype, study.allow_pickle)
         self.sources = find(study.models, self.options)
         with self.progress.waiting("looking at the models"):
@@ -146,12 +146,39 @@ class _Runner:
         # all are opened once before anything is written, so that a bad one leaves no half a run behind;
         # the first one last, since it is asked first
         self.opened: dict[str, Any] = {}
+        self.store = AnswerStore(store, library_versions())
+        tried: dict[str, list[Observation]] = {asked.label: [] for asked in self.asked}
         for source in reversed(self.sources):
             with self.progress.waiting(f"opening {source.name}"):
                 self.opened.clear()
                 self.opened[source.name] = open_source(source, self.options)
                 self.folder.refuse_other_weights(self.opened[source.name].card)
-        self.store = AnswerStore(store, library_versions())
+            for asked in self.asked:
+                tried[asked.label] += self._tried(asked, self.opened[source.name])
+        self.asked = [self._settled(asked, tried[asked.label]) for asked in self.asked]
+
+    def _items(self, probe: probes.Probe) -> list[Item]:
+        return probes.spread(probe.items(), self.study.limit)
+
+    def _tried(self, asked: _Asked, model: Any) -> list[Observation]:
+        """What a model says to a probe's trials, if it has any."""
+        from trueprobe.engine import Engine
+
+        trials = asked.probe.trials()
+        plan = [asked.probe.ask(item, model.card) for item in trials]
+        requests = [request for ask in plan if not isinstance(ask, WhyNot) for request in ask]
+        if not requests:
+            return []
+        answers = iter(Engine(model, self.store, self.progress, self.study.batch_tokens).answer(requests))
+        return [
+            o for item, ask in zip(trials, plan, strict=True) for o in _observe(asked, item, ask, model.card, answers)
+        ]
+
+    def _settled(self, asked: _Asked, tried: list[Observation]) -> _Asked:
+        if not asked.probe.trials():
+            return asked
+        probe = asked.probe.settled(tried)
+        return _Asked(asked.label, probe, self._items(probe))
 
     def _describe(self) -> dict[str, Any]:
         """What makes this run this run: settings with their defaults filled in, models as they were named."""

@@ -24,12 +24,15 @@ def show(run: Run, console: Console | None = None) -> None:
         seen = run.observations(label)
         console.print(f"[bold]{escape(label)}[/]  {escape(probe['question'])}")
         for family, models in list(families.items())[:_MOST_TABLES]:
-            console.print(_table(run, label, probe, family, models))
-            for line in _word_counts(seen[seen["model"].isin(models)], probe):
+            passed, told = _gate(run, label, probe["summary"], models)
+            if passed:
+                console.print(_table(run, label, probe, family, passed))
+            mine = seen[seen["model"].isin(models)]
+            for line in (*told, *_word_counts(mine, probe), *_answers(mine, probe["summary"])):
                 console.print(line, markup=False)
         if len(families) > _MOST_TABLES:
             console.print(f"… and {len(families) - _MOST_TABLES} more models, see estimates.csv")
-        for line in _legend(families):
+        for line in (*_legend(families), *probe["summary"].get("notes", ())):
             console.print(line, markup=False)
         for line in _claims(run, label, probe["summary"]["where"], families):
             console.print(line)
@@ -51,6 +54,7 @@ def _table(run: Run, label: str, probe: dict[str, Any], family: str, models: lis
     summary = probe["summary"]
     found = run.estimates[(run.estimates["probe"] == label) & run.estimates["model"].isin(models)]
     rows = _where(found, summary["where"])
+    keys = [summary["rows"]] if isinstance(summary["rows"], str) else list(summary["rows"])
     top = f", top {summary['where']['k']}" if "k" in summary["where"] else ""
     directed = rows[rows["neutral"].notna()]
     if top and (directed["value"].isna() | (directed["verdict"] == "not applicable")).mean() > 0.5:
@@ -60,11 +64,12 @@ def _table(run: Run, label: str, probe: dict[str, Any], family: str, models: lis
     shown = rows[rows["measure"].isin(summary["measures"]) & rows["neutral"].notna() & (rows["unit"] != "share")]
     digits = 1 if shown["value"].abs().max() > 0.01 else 2
     table = Table(box=None, padding=(0, 1, 0, 0), title=escape(title), title_justify="left", header_style="bold")
-    names = list(dict.fromkeys(rows[summary["rows"]]))
-    columns = {summary["row_title"]: names}
+    here = rows.dropna(subset=keys).drop_duplicates(keys)[keys]
+    columns = {summary["row_title"]: [" ".join(map(str, name)) for name in here.itertuples(index=False)]}
     for column, measure in zip(summary["titles"], summary["measures"], strict=True):
-        found = rows[rows["measure"] == measure]
-        cells = [_cell(found[found[summary["rows"]] == name], digits) for name in names]
+        mine = rows[rows["measure"] == measure]
+        between = measure in summary.get("intervals", ())
+        cells = [_cell(_where(mine, dict(zip(keys, name, strict=True))), digits, between) for name in here.to_numpy()]
         if set(cells) != {"–"}:
             columns[column] = cells
     for column in columns:
@@ -75,20 +80,53 @@ def _table(run: Run, label: str, probe: dict[str, Any], family: str, models: lis
     return table
 
 
-def _where(rows: pd.DataFrame, where: dict[str, str]) -> pd.DataFrame:
+def _where(rows: pd.DataFrame, where: dict[str, Any]) -> pd.DataFrame:
+    """The rows where every condition has its value, or one of its values."""
     for key, value in where.items():
-        rows = rows[rows[key] == value]
+        rows = rows[rows[key].isin(value if isinstance(value, list) else [value])]
     return rows
 
 
-def _cell(rows: pd.DataFrame, digits: int) -> str:
+def _gate(run: Run, label: str, summary: dict[str, Any], models: list[str]) -> tuple[list[str], list[str]]:
+    """The models that have a table to show, and what is said of the others instead."""
+    found = run.estimates[(run.estimates["probe"] == label) & run.estimates["model"].isin(models)]
+    failed = set(_where(found, summary["where"]).query("verdict == 'fails the gate'")["model"])
+    told = []
+    for _, row in (_where(found, summary["gate"]) if failed else found[:0]).iterrows():
+        why = "nothing scored" if math.isnan(row["value"]) else f"{row['measure']} {100 * row['value']:.0f} %"
+        if row["model"] in failed:
+            told.append(f"{row['model']} fails the gate: {why}; a table would say nothing")
+    return [model for model in models if model not in failed], told
+
+
+def _answers(seen: pd.DataFrame, summary: dict[str, Any]) -> list[str]:
+    """What each group was answered with at base: right ones are counted, wrong ones named."""
+    columns = summary.get("answers")
+    if not columns:
+        return []
+    scored = seen[seen["why_not"] == ""].drop_duplicates(["model", columns["by"], columns["of"]])
+    lines = []
+    for model, mine in list(scored.groupby("model", sort=False))[:_MOST_TABLES]:
+        parts = []
+        for name, group in mine.groupby(columns["by"], sort=False):
+            wrong = group[group[columns["right"]] != 1]
+            named = ", ".join(f"{w[columns['of']]}: {w[columns['answer']]}" for _, w in wrong.iterrows())
+            parts.append(f"{name} {len(group) - len(wrong)} of {len(group)}" + (f" ({named})" if named else ""))
+        lines.append(f"right at base, {model}: {'; '.join(parts)}")
+    return lines
+
+
+def _cell(rows: pd.DataFrame, digits: int, interval: bool) -> str:
     """One checkpoint: value and interval. Several: their mean, the lowest and highest, and how many hold."""
-    rows = rows[rows["value"].notna() & (rows["verdict"] != "not applicable")]
+    rows = rows[rows["value"].notna() & ~rows["verdict"].isin(["not applicable", "fails the gate"])]
     if rows.empty:
         return "–"
     value, row = 100 * float(rows["value"].mean()), rows.iloc[0]
+    between = interval and len(rows) == 1
     if row["unit"] == "share":
-        return f"{value:.0f} %"
+        return f"{value:.0f} %" + (f" [{100 * row['low']:.0f}, {100 * row['high']:.0f}]" if between else "")
+    if row["unit"] == "ratio":
+        return f"{value / 100:.2f}" + (f" [{row['low']:.2f}, {row['high']:.2f}]" if between else "")
     if math.isnan(row["neutral"]):
         return f"{value:.{digits}f}"
     holds = int(rows["verdict"].str.startswith("holds").sum())
@@ -127,13 +165,12 @@ def _claims(run: Run, label: str, where: dict[str, str], families: dict[str, lis
     if claims.empty:
         return []
     claims = claims[claims["probe"] == label]
-    for key, value in where.items():
-        claims = claims[claims[key] == value] if key in claims else claims
+    claims = _where(claims, {key: value for key, value in where.items() if key in claims})
     lines = []
     for verdict, group in claims.groupby("verdict", sort=True):
-        if verdict == "not applicable":  # too little was covered: counted, not listed
+        if verdict in ("not applicable", "fails the gate"):  # nothing was found either way: counted, not listed
             who = ", ".join(_who(set(group["model"]), families))
-            lines.append(f"not applicable: {group['claim'].nunique()} claims ({escape(who)})")
+            lines.append(f"{verdict}: {group['claim'].nunique()} claims ({escape(who)})")
             continue
         names = []
         for claim, models in group.groupby("claim", sort=False)["model"]:

@@ -7,7 +7,7 @@ import pytest
 
 from trueprobe.measures import Columns, cell_sums
 from trueprobe.measures.correlation import pearson
-from trueprobe.measures.means import means
+from trueprobe.measures.means import group_means, means
 
 NAN = np.nan
 
@@ -26,6 +26,11 @@ def once(cells: int) -> np.ndarray:
 def test_each_observation_counts_once_whatever_its_cells_size():
     found = means(columns([0, 0, 0, 1], v=[1, 2, 3, 10]), [("v",)], once(2))
     assert found == pytest.approx(np.array([[4.0]]))  # 16 / 4, not (2 + 10) / 2
+
+
+def test_every_group_counts_once_whatever_its_size():
+    found = group_means(columns([0, 0, 0, 1, 2], v=[1, 2, 3, 10, NAN]), [("v",)], np.array([[1, 1, 1], [3, 1, 5.0]]))
+    assert found[:, 0] == pytest.approx([(2 + 10) / 2, (3 * 2 + 10) / 4])  # the third group has nothing scored
 
 
 def test_a_weighted_mean_by_hand():

@@ -465,6 +465,14 @@ def test_ranks_refer_to_the_list(name, family):
     assert filled.words["man"].logp == pytest.approx(everywhere["man"].logp, abs=1e-5)  # still of the vocabulary
 
 
+@pytest.mark.parametrize("name", NETWORK)
+def test_a_list_without_a_member_of_one_piece_has_no_answers(name, family):
+    jobs = WordList("jobs", ("hairdresser", "unbelievableness"))
+    filled = ask(family(name), FillBlank("The ", words=jobs.words, within=jobs, top=3))
+    assert (filled.list_size, filled.top) == (0, ())
+    assert {filled.words[word].code for word in jobs.words} == {"multi_piece"}
+
+
 def test_without_a_list_the_whole_vocabulary_is_ranked(family):
     model = family("bert-base-cased")
     assert ask(model, FillBlank("The ", words=("man",))).list_size == model.card.vocab_size

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from trueprobe.measures import Claim, Measure
+from trueprobe.measures import Claim, Gate, Measure
 from trueprobe.measures.correlation import pearson
 from trueprobe.measures.means import means
 from trueprobe.reliability import METHOD, Resampling, claims, estimates, interval, rows_where, verdict
@@ -288,6 +288,32 @@ def test_a_claim_is_held_against_its_interval(expected, threshold, frame, agrees
     found = held(frame, claim(expected=expected, threshold=threshold))
     assert found["verdict"] == agrees
     assert found["expected"] == f"{expected.replace('_', ' ')} {threshold:g}"
+
+
+KNOWS = UP.assign(able=[1.0, 1, 0] * 4)
+
+
+@pytest.mark.parametrize(("least", "fails"), [(0.5, False), (2 / 3, False), (0.7, True)])
+def test_a_gate_that_is_not_passed_is_the_verdict(least, fails):
+    gate = Gate("able", least)
+    assert (held(KNOWS, claim(gate=gate))["verdict"] == "fails the gate") == fails
+    measure = Measure("m", means, ("v",), neutral=0.0, gate=gate)
+    (found,) = estimates("p", "m", KNOWS, [measure], one_way(names(len(KNOWS)), 100))
+    assert (found.verdict == "fails the gate") == fails
+    assert found.value == pytest.approx(0.5)  # the number stays
+
+
+def test_a_gate_looks_at_its_own_rows_and_counts_groups():
+    frame = pd.DataFrame({"v": [1.0] * 6, "able": [1.0, 1, 1, 0, 0, NAN], "kind": list("xxxxyy")})
+    groups = ["a", "a", "a", "b", "c", "d"]
+    verdicts = [
+        held(frame, claim(gate=Gate("able", 0.5, where)), groups=groups)["verdict"]
+        for where in ({"kind": "x"}, {"kind": "y"})
+    ]
+    assert verdicts[0] != "fails the gate"  # one of two groups, though three of four rows
+    assert held(frame, claim(gate=Gate("able", 0.6, {"kind": "x"})), groups=groups)["verdict"] == "fails the gate"
+    assert verdicts[1] == "fails the gate"
+    assert held(frame, claim(gate=Gate("able", 0.0, {"kind": "z"})), groups=groups)["verdict"] == "fails the gate"
 
 
 def test_a_claims_number_is_a_mean_or_a_difference_of_means():

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -31,16 +31,26 @@ class Function(Protocol):
 
 
 @dataclass(frozen=True)
+class Gate:
+    """What a model must manage before a number says anything about it: the mean of a column over groups."""
+
+    column: str
+    least: float
+    where: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
 class Measure:
     """One number a probe reports: a function of some columns, over the rows where the conditions hold."""
 
     name: str
     function: Function
     columns: tuple[str, ...]
-    where: Mapping[str, str | int] = field(default_factory=dict)  # column = value, all of them
+    where: Mapping[str, Any] = field(default_factory=dict)  # column = value or one of several, all of them
     conditions: Mapping[str, str | int] = field(default_factory=dict)  # as reported
     unit: str = "probability"
     neutral: float | None = None
+    gate: Gate | None = None
 
 
 @dataclass(frozen=True)
@@ -53,13 +63,14 @@ class Claim:
     statement: str
     paper: str
     column: str
-    plus: Mapping[str, tuple[str | int, ...]]
-    minus: Mapping[str, tuple[str | int, ...]] | None = None
+    plus: Mapping[str, tuple[str | int | float, ...]]
+    minus: Mapping[str, tuple[str | int | float, ...]] | None = None
     expected: str = "above"  # above | below | not_below `threshold`
     threshold: float = 0.0
     kinds: tuple[str, ...] = ("masked", "causal")
     conditions: Mapping[str, str | int] = field(default_factory=dict)
     unit: str = "probability"
+    gate: Gate | None = None
 
 
 def cell_sums(columns: Columns, stacked: np.ndarray, cells: int) -> np.ndarray:

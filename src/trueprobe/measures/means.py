@@ -24,6 +24,18 @@ def means(columns: Columns, quantities: Sequence[tuple[str, ...]], weights: Weig
         return total / count
 
 
+def group_means(columns: Columns, quantities: Sequence[tuple[str, ...]], weights: Weights) -> np.ndarray:
+    """[R, quantities]; every cell counts the same, however many observations it has."""
+    values = np.stack([columns.values[name] for (name,) in quantities], axis=1)
+    scored = ~np.isnan(values)
+    sums = cell_sums(columns, np.concatenate([np.where(scored, values, 0.0), scored], axis=1), weights.shape[1])
+    total, count = np.split(sums, 2, axis=1)
+    present = count > 0
+    with np.errstate(invalid="ignore", divide="ignore"):
+        own = np.where(present, total / count, 0.0)
+        return (weights.astype(float) @ own) / (weights.astype(float) @ present)
+
+
 def wilson(share: float, count: int, z: float = 1.959963984540054) -> tuple[float, float]:
     """The 95 % interval of a plain share of independent trials (Wilson 1927)."""
     centre = (share + z * z / (2 * count)) / (1 + z * z / count)

@@ -143,7 +143,8 @@ class Blanks:
     def _words(self, job: Job, row: np.ndarray, ascending: np.ndarray, place: dict[int, int] | None) -> Words:
         asked = job.asked if place is None else _only_members(job, place)
         at = asked.firsts if place is None else np.array([place.get(p, -1) for p in asked.firsts.tolist()], np.int64)
-        logps = np.where(at >= 0, row[at], np.float32(np.nan))
+        padded = np.append(row, np.float32(np.nan))  # where -1 points: a list may have no member of one piece at all
+        logps = padded[at]
         ranks = len(row) - np.searchsorted(ascending, logps, side="right") + 1
         above = np.searchsorted(ascending, logps + np.float32(TIE_NATS), side="right")
         tied = above - np.searchsorted(ascending, logps - np.float32(TIE_NATS), side="left") - 1

@@ -32,12 +32,16 @@ class Settings(BaseModel):
 class Summary:
     """The one table a person reads first: a condition down, measures across, at fixed other conditions."""
 
-    rows: str
+    rows: str | tuple[str, ...]
     row_title: str
     measures: tuple[str, ...]
-    where: Mapping[str, str]
+    where: Mapping[str, str | tuple[str, ...]]
     titles: tuple[str, ...]
     meanings: Mapping[str, str] = field(default_factory=dict)  # of the rows
+    intervals: tuple[str, ...] = ()  # the shares and ratios that are shown with theirs
+    gate: Mapping[str, str] = field(default_factory=dict)  # the estimate behind it, told instead of a table that fails
+    answers: Mapping[str, str] = field(default_factory=dict)  # columns behind it: by, of, answer, right
+    notes: tuple[str, ...] = ()  # lines below the tables
 
 
 class Probe(ABC):
@@ -56,6 +60,14 @@ class Probe(ABC):
     @abstractmethod
     def items(self) -> Sequence[Item]:
         """Everything that is asked, model-free, always the same for the same settings."""
+
+    def trials(self) -> Sequence[Item]:
+        """Asked of every model before anything else, where the answers settle what is asked; as a rule nothing is."""
+        return ()
+
+    def settled(self, tried: Sequence[Observation]) -> Probe:
+        """This probe, with what all models' answers to `trials` settled."""
+        return self
 
     @abstractmethod
     def ask(self, item: Item, card: Card) -> tuple[Request, ...] | WhyNot:

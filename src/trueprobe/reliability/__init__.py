@@ -7,19 +7,20 @@ occupation), both are resampled and their weights multiply. `resample_seed` is o
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby, product
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from trueprobe.measures import Claim, Columns, Measure
-from trueprobe.measures.means import means
+from trueprobe.measures import Claim, Columns, Gate, Measure
+from trueprobe.measures.means import group_means, means
 from trueprobe.types import Estimate
 
 RESAMPLES = 10_000
 METHOD = "bootstrap over {groups}, percentile, 95 %"
+FAILS = "fails the gate"
 _FEWEST_GROUPS = 5  # below this an interval over groups says nothing
 
 
@@ -68,6 +69,7 @@ def estimates(
     """One row per measure; measures over the same rows share their matrix products."""
     ordered = list(measures)
     columns = columns_of(frame, (name for measure in ordered for name in measure.columns), resampling)
+    gates = Gates(frame, resampling)
     results: list[Estimate] = []
     for (where, function), group in groupby(ordered, key=lambda m: (tuple(m.where.items()), m.function)):
         members = list(group)
@@ -77,7 +79,28 @@ def estimates(
         for i, measure in enumerate(members):
             sample = values[:, i] if values is not None else np.array([np.nan])
             results.append(_estimate(probe, model, measure, sample, picked, resampling))
+            if gates.fails(measure.gate):
+                results[-1] = replace(results[-1], verdict=FAILS)
     return results
+
+
+class Gates:
+    """Which gates this model does not pass; each is looked at once."""
+
+    def __init__(self, frame: pd.DataFrame, resampling: Resampling) -> None:
+        self.frame, self.resampling = frame, resampling
+        self.known: dict[tuple, bool] = {}
+
+    def fails(self, gate: Gate | None) -> bool:
+        if gate is None:
+            return False
+        key = (gate.column, gate.least, *gate.where.items())
+        if key not in self.known:
+            columns = columns_of(self.frame, [gate.column], self.resampling)
+            rows = rows_where(self.frame, gate.where)
+            value = group_means(columns.pick(rows), [(gate.column,)], self.resampling.weights[:1])[0, 0]
+            self.known[key] = not value >= gate.least  # nothing known is not passed either
+        return self.known[key]
 
 
 def _estimate(
@@ -135,6 +158,7 @@ def claims(
 ) -> list[dict[str, Any]]:
     """Each published finding with this model's number for it."""
     columns = columns_of(frame, (claim.column for claim in published), resampling)
+    gates = Gates(frame, resampling)
     rows = []
     for claim in published:
         if kind not in claim.kinds:
@@ -143,6 +167,7 @@ def claims(
         if claim.minus is not None:
             sample = sample - _mean_where(columns, frame, claim.column, claim.minus, resampling)
         value, (low, high) = float(sample[0]), interval(sample[1:])
+        agrees = _agrees(claim, low, high, _claim_groups(columns, frame, claim, resampling))
         rows.append(
             {
                 "claim": claim.name,
@@ -156,7 +181,7 @@ def claims(
                 "low": low,
                 "high": high,
                 "unit": claim.unit,
-                "verdict": _agrees(claim, low, high, _claim_groups(columns, frame, claim, resampling)),
+                "verdict": FAILS if gates.fails(claim.gate) else agrees,
             }
         )
     return rows

@@ -1,0 +1,125 @@
+"""A whole run of the distractors probe: small random networks, a set whose targets they have as one piece."""
+
+from __future__ import annotations
+
+import io
+import json
+import math
+
+import pytest
+from rich.console import Console
+
+import trueprobe
+from trueprobe import summary
+from trueprobe.contracts import NEAR
+from trueprobe.engine import AnswerStore, Engine
+from trueprobe.types import FillBlank
+
+FILE = """
+names = ["Ada", "Bea", "Cleo", "Dora"]
+unrelated = ["is late", "met the man", "knew everyone"]
+fillers = ["was here", "met everyone", "was late"]
+
+[card]
+title = "Places"
+version = "1"
+licence = "MIT"
+source = "written for this test"
+
+[sets.place]
+pairs = [
+    { background = "hospital", target = "nurse" },
+    { background = "station", target = "bus" },
+    { background = "school", target = "girl" },
+    { background = "castle", target = "king" },
+]
+
+[sets.place.wordings.plain]
+fact = "is at the {background}"
+ask = "{key} met the ___."
+B = { own = "knew {list}", each = "the {background}" }
+T = { other = "met the {target}", own = "met {list}", each = "the {target}" }
+
+[sets.place.wordings.late]
+like = "plain"
+ask = "So {key} knew the ___."
+"""
+
+
+@pytest.fixture(scope="module")
+def material(tmp_path_factory):
+    path = tmp_path_factory.mktemp("material") / "places.toml"
+    path.write_text(FILE, encoding="utf-8")
+    return str(path)
+
+
+@pytest.fixture
+def run(checkpoint, material, tmp_path):
+    def run(*names, out="run", **settings):
+        models = [str(checkpoint(name)) for name in names]
+        settings = {"material": material, **settings}
+        return trueprobe.run("distractors", models, tmp_path / out, settings=settings, store=tmp_path / "answers")
+
+    return run
+
+
+def printed(run) -> str:
+    page = io.StringIO()
+    summary.show(run, Console(file=page, width=200))
+    return page.getvalue()
+
+
+def test_every_item_is_scored_and_the_answers_are_the_models(run, opened):
+    done = run("bert", "gpt2", position="all")
+    seen = done.observations("distractors")
+    assert (seen["why_not"] == "").all()
+    assert len(seen) == 2 * len(done.items("distractors"))
+    row = seen[(seen["model"] == "bert") & (seen["attractors"] == 2)].iloc[17]
+    text = done.items("distractors").set_index("item")["text"][row["item"]]
+    left, right = text.split("___")
+    words = ("nurse", "bus", "girl", "king")
+    (filled,) = Engine(opened("bert"), AnswerStore(":memory:")).answer([FillBlank(left, right, words=words)])
+    assert math.log(row["target_probability"]) == pytest.approx(filled.words[row["target"]].logp, abs=NEAR)
+    assert row["answer"] == max(words, key=lambda word: filled.words[word].logp)
+
+
+@pytest.mark.parametrize("least", [0.0, 1.1])
+def test_a_model_that_fails_the_gate_gets_that_said_instead_of_a_table(run, monkeypatch, least):
+    monkeypatch.setattr("trueprobe.measures.distraction.LEAST_COMPETENCE", least)
+    done = run("bert")
+    found = printed(done)
+    competence = done.estimates.query("measure == 'base_competence'")["value"].item()
+    told = (f"bert fails the gate: base_competence {100 * competence:.0f} %", "fails the gate: all 10 claims")
+    assert [line in found for line in told] == [least > 1] * 2
+    assert ("multiple related 3" in found) == (least == 0)
+    assert "right at base, bert: place" in found
+
+
+def test_the_best_wording_is_chosen_over_all_models_and_told(run):
+    done = run("bert", "gpt2", wording="best")
+    told = json.loads((done.folder / "probes.json").read_text(encoding="utf-8"))["distractors"]
+    chosen = told["facts"]["wording"]["place"]
+    assert chosen in ("plain", "late")
+    assert told["facts"]["notes"][0].startswith(f"wording for place: {chosen}; targets preferred at base, of 8: plain ")
+    assert told["facts"]["notes"][0] in printed(done)
+    assert set(done.items("distractors")["wording"]) == {chosen}
+    assert set(done.estimates["wording"]) == {"best"}
+    by_wording = {}
+    for wording in ("plain", "late"):
+        seen = run("bert", "gpt2", wording=wording, out=wording).observations("distractors")
+        by_wording[wording] = seen.drop_duplicates(["model", "target"])["base_preferred"].sum()
+    assert by_wording[chosen] == max(by_wording.values())
+
+
+def test_a_second_run_needs_no_forward_pass(run):
+    run("bert", wording="best")
+    again = run("bert", wording="best", out="again")
+    timing = json.loads((again.folder / "timing.json").read_text(encoding="utf-8"))
+    assert timing["models"]["bert"]["rows_computed"] == 0
+
+
+def test_words_of_several_pieces_are_counted_not_guessed(checkpoint, tmp_path):
+    done = trueprobe.run("distractors", [str(checkpoint("bert"))], tmp_path / "run", limit=40)
+    seen = done.observations("distractors")
+    assert (seen["why_not"] != "").any()
+    assert "bert fails the gate" in printed(done)

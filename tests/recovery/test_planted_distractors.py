@@ -1,0 +1,164 @@
+"""Made-up models that are distracted in a known way: what comes out is what was put in, and nothing from nothing."""
+
+from __future__ import annotations
+
+import random
+from functools import cache
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from trueprobe import probes
+from trueprobe.contracts import planted_answer, stand_in
+from trueprobe.reliability import Resampling, claims, estimates
+
+CARD = stand_in("causal")
+CHANCE = (18 / 6 + 4 / 4) / 22  # each target counts the same
+
+
+@cache
+def probe():
+    return probes.make("distractors", {"position": "all"})
+
+
+@cache
+def some(count: int = 2200):
+    """Items spread over the conditions."""
+    return probes.spread(probe().items(), count)
+
+
+def frame_of(answer, items=None) -> pd.DataFrame:
+    """Observations of a model that gives each request these nats: `answer(item, is_base)`."""
+    rows = []
+    for item in items or some():
+        asked = probe().ask(item, CARD)
+        nats = [answer(item, request == asked[2]) for request in asked]
+        answers = [planted_answer(request, nat) for request, nat in zip(asked, nats, strict=True)]
+        (seen,) = probe().observe(item, CARD, answers)
+        rows.append({**item.conditions, "group_target": item.groups[0], **seen.values})
+    return pd.DataFrame(rows)
+
+
+def counted(frame: pd.DataFrame, resamples: int = 200) -> pd.DataFrame:
+    resampling = Resampling.of(frame[["group_target"]], resamples)
+    return pd.DataFrame(
+        [
+            {"measure": e.measure, "value": e.value, "verdict": e.verdict, "n": e.n_items, **e.conditions}
+            for e in estimates("distractors", "m", frame, probe().measures(), resampling)
+        ]
+    )
+
+
+def held(frame: pd.DataFrame, resamples: int = 500) -> dict[str, dict]:
+    resampling = Resampling.of(frame[["group_target"]], resamples)
+    return {row["claim"]: row for row in claims("m", "causal", frame, probe().claims(), resampling)}
+
+
+def knows(item, base) -> dict[str, float]:
+    return {item.fields["target"]: 5.0}
+
+
+def takes_the_last(item, base) -> dict[str, float]:
+    """Knows every target, and is turned by whatever it read last."""
+    last = {} if base else dict.fromkeys(item.fields["attractors"][-1:], 8.0)
+    return {item.fields["target"]: 5.0, **last}
+
+
+def of(found: pd.DataFrame, measure: str, **where) -> float:
+    where = {"set": "all", "setting": "multiple", "position": "after", **where}
+    rows = found[
+        (found["measure"] == measure) & found.get("attractors_after_fact", pd.Series(index=found.index)).isna()
+    ]
+    for key, value in where.items():
+        rows = rows[rows[key] == value]
+    (value,) = rows["value"]
+    return value
+
+
+def test_a_model_that_is_never_distracted_is_always_right():
+    frame = frame_of(knows)
+    found = counted(frame)
+    assert (frame["correct"] == 1).all()
+    assert (frame["relative_probability"] == 1).all()
+    assert found[found["measure"] == "base_competence"]["value"].tolist() == [1.0] * 5
+    assert not (found["verdict"] == "fails the gate").any()
+
+
+def test_a_model_that_takes_the_last_is_found_out():
+    found = counted(frame_of(takes_the_last))
+    for attractors in (1, 2, 3):
+        assert of(found, "accuracy", type="related", attractors=attractors) == 0
+        assert of(found, "accuracy_gated", type="unrelated", attractors=attractors) == 1
+        assert of(found, "won_1_back", type="related", attractors=attractors) == 1
+    assert of(found, "won_by_last", type="B", attractors=3) == 1
+    assert of(found, "accuracy", type="related", attractors=0) == 1
+
+
+def test_the_claims_about_it_are_the_papers():
+    found = held(frame_of(takes_the_last))
+    assert found["one_attractor_hurts"]["verdict"] == "as published"
+    assert found["one_attractor_hurts"]["value"] == 1
+    assert found["first_hurts_most"]["value"] == pytest.approx(0.5)  # (1 + 0) / 2 - 0
+    assert found["unrelated_spare_accuracy"]["value"] == 1
+    assert found["one_between_hurts"]["verdict"] == "as published"
+    assert found["lists_recover"]["value"] == 0
+
+
+def test_a_model_without_knowledge_fails_the_gate():
+    frame = frame_of(lambda item, base: {min(item.fields["attractors"], default="Paris"): 1.0})
+    found = counted(frame)
+    assert set(found[found["measure"] != "base_competence"]["verdict"]) == {"fails the gate"}
+    assert {row["verdict"] for row in held(frame).values()} == {"fails the gate"}
+
+
+def test_only_targets_that_are_known_count_where_gated():
+    """It knows capitals and jobs, says the first word of its list otherwise, and is never distracted."""
+    frame = frame_of(lambda item, base: knows(item, base) if item.conditions["set"] in ("capital", "job") else {})
+    found = counted(frame)
+    competence = found[found["measure"] == "base_competence"].set_index("set")["value"]
+    assert competence.to_dict() == {"all": 12 / 22, "job": 1, "capital": 1, "monument": 0, "sport": 0}
+    assert of(found, "accuracy_gated", type="related", attractors=2) == 1
+    assert of(found, "accuracy", type="related", attractors=2) < 1
+    by_set = found[(found["measure"] == "accuracy") & (found["attractors"] == 1)].groupby("set")["verdict"].unique()
+    assert set(by_set["monument"]) == {"fails the gate"}
+    assert "fails the gate" not in by_set["all"]
+
+
+def test_equally_likely_candidates_are_chance_and_told_as_ties():
+    frame = frame_of(lambda item, base: {})
+    assert (frame["tied"] == 1).all()
+    assert frame.groupby("group_target")["correct"].mean().mean() == pytest.approx(CHANCE)
+    assert frame["target_over_rivals_nats"].to_numpy() == pytest.approx(0, abs=1e-12)
+
+
+def test_random_answers_are_chance_and_favour_no_attractor():
+    dice = random.Random(1)
+    items = [item for item in some() if item.conditions["attractors"] == 3 and item.conditions["type"] != "unrelated"]
+
+    def noise(item, base):
+        words = probe().candidates[item.conditions["set"]].words
+        return knows(item, base) if base else {word: dice.gauss(0, 1) for word in words}
+
+    frame = frame_of(noise, items)
+    expected = np.where(frame["set"] == "sport", 1 / 4, 1 / 6).mean()
+    error = 3 * np.sqrt(expected * (1 - expected) / len(frame))
+    assert abs(frame["correct"].mean() - expected) < error
+    shares = [frame[f"won_{back}_back"].mean() for back in (1, 2, 3)]
+    assert max(abs(share - expected) for share in shares) < error
+    assert frame["won_by_last"].mean() == pytest.approx(1 / 3, abs=0.1)
+
+
+def test_a_model_that_answers_alike_everywhere_seldom_earns_a_claim():
+    """Right six times in ten whatever is said: the claims about accuracy hold in no more than one run in twenty."""
+    conditions = pd.DataFrame([{**i.conditions, "group_target": i.groups[0]} for i in some()])
+    names = [c.name for c in probe().claims() if c.column == "correct"]
+    earned = 0
+    for seed in range(40):
+        draw = np.random.default_rng(seed)
+        ability = dict(zip(sorted(set(conditions["group_target"])), draw.beta(6, 4, 22), strict=True))
+        right = draw.random(len(conditions)) < conditions["group_target"].map(ability)
+        frame = conditions.assign(correct=right.astype(float), relative_probability=1.0, base_preferred=1.0)
+        found = held(frame, 300)
+        earned += sum(found[name]["verdict"] == "as published" for name in names)
+    assert earned / (40 * len(names)) < 0.05  # one side of a 95 % interval is 0.025
