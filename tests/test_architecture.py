@@ -12,7 +12,7 @@ MAY_USE = {
     "types": set(),
     "places": set(),
     "assets": {"types", "places"},
-    "material": {"types"},
+    "material": {"types", "assets"},
     "measures": {"types"},
     "probes": {"types", "material", "measures"},
     "nursery": {"types", "places", "store", "measures", "assets"},

@@ -305,8 +305,8 @@ def _items_frame(asked: _Asked) -> Any:
     return pd.DataFrame([{"item": i.id, "text": i.text, **i.conditions, **_groups(asked, i)} for i in asked.items])
 
 
-def _groups(asked: _Asked, item: Item) -> dict[str, str]:
-    return {f"group_{name}": group for name, group in zip(asked.probe.factors, item.groups, strict=True)}
+def _groups(asked: _Asked, item: Item, own: tuple[str, ...] | None = None) -> dict[str, str]:
+    return {f"group_{name}": group for name, group in zip(asked.probe.factors, own or item.groups, strict=True)}
 
 
 def _observations_frame(asked: _Asked, seen: Sequence[Observation], card: Card) -> Any:
@@ -325,7 +325,7 @@ def _observations_frame(asked: _Asked, seen: Sequence[Observation], card: Card) 
                 "model": card.name,
                 **card.labels,
                 **item.conditions,
-                **_groups(asked, item),
+                **_groups(asked, item, observation.groups),
                 "why_not": why.code if why else "",
                 "why_not_detail": why.detail if why else "",
                 **observation.values,

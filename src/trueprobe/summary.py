@@ -121,18 +121,19 @@ def _cell(rows: pd.DataFrame, digits: int, interval: bool) -> str:
     rows = rows[rows["value"].notna() & ~rows["verdict"].isin(["not applicable", "fails the gate"])]
     if rows.empty:
         return "–"
-    value, row = 100 * float(rows["value"].mean()), rows.iloc[0]
-    between = interval and len(rows) == 1
+    row = rows.iloc[0]
+    scale = 100 if row["unit"] in ("share", "probability") else 1
+    value, between = scale * float(rows["value"].mean()), interval and len(rows) == 1
     if row["unit"] == "share":
         return f"{value:.0f} %" + (f" [{100 * row['low']:.0f}, {100 * row['high']:.0f}]" if between else "")
     if row["unit"] == "ratio":
-        return f"{value / 100:.2f}" + (f" [{row['low']:.2f}, {row['high']:.2f}]" if between else "")
+        return f"{value:.2f}" + (f" [{row['low']:.2f}, {row['high']:.2f}]" if between else "")
     if math.isnan(row["neutral"]):
         return f"{value:.{digits}f}"
     holds = int(rows["verdict"].str.startswith("holds").sum())
     low, high = (row["low"], row["high"]) if len(rows) == 1 else (rows["value"].min(), rows["value"].max())
     mark = ("*" if holds else " ") if len(rows) == 1 else f" {holds}*"
-    return f"{value:+.{digits}f} [{100 * low:.{digits}f}, {100 * high:.{digits}f}]{mark}"
+    return f"{value:+.{digits}f} [{scale * low:.{digits}f}, {scale * high:.{digits}f}]{mark}"
 
 
 def _legend(families: dict[str, list[str]]) -> list[str]:

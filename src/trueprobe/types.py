@@ -217,6 +217,7 @@ class Observation:
     values: Mapping[str, Any] = field(default_factory=lambda: _NOTHING)
     part: str = ""
     why_not: WhyNot | None = None
+    groups: tuple[str, ...] | None = None  # where a part is resampled with others than its item's
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,6 +236,7 @@ class Estimate:
     neutral: float | None
     method: str
     verdict: str
+    p: float = math.nan  # of the measure's own test, if it has one
 
 
 def nearest(wrong: str, right: Sequence[str]) -> str:

@@ -30,6 +30,12 @@ class Function(Protocol):
     def __call__(self, columns: Columns, quantities: Sequence[tuple[str, ...]], weights: Weights) -> np.ndarray: ...
 
 
+class Test(Protocol):
+    """The p-value of one quantity; `resample_seed` is the dice where not everything is counted out."""
+
+    def __call__(self, columns: Columns, quantity: tuple[str, ...], resample_seed: int) -> float: ...
+
+
 @dataclass(frozen=True)
 class Gate:
     """What a model must manage before a number says anything about it: the mean of a column over groups."""
@@ -51,6 +57,7 @@ class Measure:
     unit: str = "probability"
     neutral: float | None = None
     gate: Gate | None = None
+    test: Test | None = None
 
 
 @dataclass(frozen=True)

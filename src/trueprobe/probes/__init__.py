@@ -18,7 +18,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from trueprobe.material import explain
 from trueprobe.measures import Claim, Measure
-from trueprobe.types import Answer, BadInput, Card, Item, Observation, Request, WhyNot, nearest
+from trueprobe.types import Answer, BadInput, Card, Item, Kind, Observation, Request, WhyNot, nearest
 
 
 class Settings(BaseModel):
@@ -42,6 +42,15 @@ class Summary:
     gate: Mapping[str, str] = field(default_factory=dict)  # the estimate behind it, told instead of a table that fails
     answers: Mapping[str, str] = field(default_factory=dict)  # columns behind it: by, of, answer, right
     notes: tuple[str, ...] = ()  # lines below the tables
+
+
+@dataclass(frozen=True)
+class Released:
+    """What one model said, as its authors gave it out: observations of this probe's own items."""
+
+    name: str
+    kind: Kind
+    seen: Sequence[Observation]
 
 
 class Probe(ABC):
@@ -76,6 +85,12 @@ class Probe(ABC):
     @abstractmethod
     def observe(self, item: Item, card: Card, answers: Sequence[Answer]) -> Sequence[Observation]:
         """What the answers to `ask`'s requests show."""
+
+    def read_released(self, path: Path) -> Sequence[Released]:
+        """The outputs in a file or folder that the authors released, one entry per model; for `replay:PATH`."""
+        raise BadInput(
+            f"{self.name} cannot read released outputs; --model replay:… is for probes whose authors gave any"
+        )
 
     @abstractmethod
     def columns(self) -> Mapping[str, str]:

@@ -6,6 +6,7 @@ occupation), both are resampled and their weights multiply. `resample_seed` is o
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby, product
@@ -32,6 +33,7 @@ class Resampling:
     weights: np.ndarray  # [1 + R, cells], float32
     factors: tuple[str, ...]
     names: np.ndarray  # [cells, factors]
+    resample_seed: int = 0
 
     def groups(self, cells: np.ndarray) -> int:
         """Independent units behind these cells: of the crossed factors that apply, the one with fewest groups."""
@@ -54,7 +56,7 @@ class Resampling:
             for column, name in enumerate(table[factor]):
                 if name:
                     weights[1:, column] *= drawn[:, place[name]]
-        return cls(codes, weights, tuple(map(str, groups.columns)), table.to_numpy(dtype=str))
+        return cls(codes, weights, tuple(map(str, groups.columns)), table.to_numpy(dtype=str), resample_seed)
 
 
 def columns_of(frame: pd.DataFrame, names: Iterable[str], resampling: Resampling) -> Columns:
@@ -124,6 +126,7 @@ def _estimate(
         neutral=measure.neutral,
         method=METHOD.format(groups=" × ".join(resampling.factors)),
         verdict=verdict(value, low, high, measure.neutral, groups),
+        p=measure.test(picked, measure.columns, resampling.resample_seed) if measure.test and groups else math.nan,
     )
 
 
