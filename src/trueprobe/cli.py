@@ -141,6 +141,38 @@ def run(
 
 
 @app.command(
+    epilog=_example(
+        "trueprobe reproduce distractors --model replay:Sorting-Through-The-Noise/released",
+        "trueprobe reproduce distractors --model bert-base-uncased",
+        "trueprobe reproduce distractors --model ./my-copy-of-bert --as BertBase",
+    )
+)
+def reproduce(
+    probe: str,
+    model: Annotated[
+        str | None,
+        typer.Option("--model", metavar="SPEC", help="a model of the paper, or replay:PATH with its released outputs"),
+    ] = None,
+    published_as: Annotated[str | None, typer.Option("--as", metavar="NAME", help="the authors' name of it")] = None,
+    out: Annotated[Path | None, typer.Option(help="the run folder")] = None,
+    store: Store = None,
+    as_json: Json = False,
+) -> None:
+    """Published number, ours, difference, with the authors' own options; exit code 1 where they do not agree."""
+    from trueprobe import reproduce as reproducing
+    from trueprobe.engine.progress import on_terminal
+
+    with _interruptible():
+        rows, folder = reproducing.reproduce(probe, model, published_as, out=out, store=store, progress=on_terminal())
+    if as_json:
+        print(json.dumps({"folder": str(folder), "numbers": [one.row() for one in rows]}, indent=1, ensure_ascii=False))
+    else:
+        print(reproducing.as_text(rows), reproducing.verdict(rows), sep="\n")
+    if folder is not None and not all(one.agrees for one in rows):
+        raise typer.Exit(1)
+
+
+@app.command(
     epilog=_example("trueprobe fetch crows-pairs stereoset-dev", "trueprobe fetch crows-pairs --from crows_pairs.csv")
 )
 def fetch(

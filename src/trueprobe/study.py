@@ -6,14 +6,15 @@ import hashlib
 import json
 import platform
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, TypedDict, Unpack
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from trueprobe import __version__, material, probes
+from trueprobe import __version__, material, probes, replay
 from trueprobe.store import FORMAT, Run, RunFolder, load_run
 from trueprobe.types import BadInput, Card, Item, Observation, WhyNot, nearest
 
@@ -137,7 +138,7 @@ class _Runner:
             probe = probes.make(entry.name, entry.settings)
             self.asked.append(_Asked(entry.label, probe, [] if probe.trials() else self._items(probe)))
         self.options = Options(study.device, study.dtype, study.allow_pickle)
-        self.sources = find(study.models, self.options)
+        self.sources = find([spec for spec in study.models if not spec.startswith(replay.PREFIX)], self.options)
         with self.progress.waiting("looking at the models"):
             for source in self.sources:
                 preflight(source, self.options)
@@ -156,6 +157,19 @@ class _Runner:
             for asked in self.asked:
                 tried[asked.label] += self._tried(asked, self.opened[source.name])
         self.asked = [self._settled(asked, tried[asked.label]) for asked in self.asked]
+        self.replays = self._replays()
+
+    def _replays(self) -> list[replay.Replay]:
+        specs = [spec for spec in self.study.models if spec.startswith(replay.PREFIX)]
+        with self.progress.waiting("reading released outputs") if specs else nullcontext():
+            found = replay.replays(specs, [(asked.label, asked.probe) for asked in self.asked])
+        names = [source.name for source in self.sources]
+        for one in found:
+            if one.card.name in names:
+                raise BadInput(f"two models are called '{one.card.name}'; ask them in two runs")
+            names.append(one.card.name)
+            self.folder.refuse_other_weights(one.card)
+        return found
 
     def _items(self, probe: probes.Probe) -> list[Item]:
         return probes.spread(probe.items(), self.study.limit)
@@ -216,19 +230,21 @@ class _Runner:
             timing: dict[str, Any] = {}
             where = {source.name: str(source.path.resolve()) for source in self.sources}
             manifest |= {"versions": _versions(), "where": where, "cards": [], "counts": {}}
-            for source in self.sources:
-                card, counts, found, held = self._one_model(source)
+            for one in (*self.sources, *self.replays):
+                card, counts, seen = self._replayed(one) if isinstance(one, replay.Replay) else self._one_model(one)
                 manifest["cards"].append(_card(card))
                 manifest["counts"][card.name], timing[card.name] = counts
-                rows += found
-                claimed += held
+                for asked, observations in zip(self.asked, seen, strict=True):
+                    found, held = self._counted(asked, observations, card)
+                    rows += found
+                    claimed += held
             self._estimates(rows, claimed)
             self.folder.json("timing.json", {"began": began, "seconds": time.time() - began, "models": timing})
             self.folder.json("manifest.json", {**manifest, "complete": True})
         self.store.close()
         return load_run(self.folder.folder)
 
-    def _one_model(self, source: Any) -> tuple[Card, tuple[dict, dict], list[Any], list[dict[str, Any]]]:
+    def _one_model(self, source: Any) -> tuple[Card, tuple[dict, dict], Iterator[list[Observation]]]:
         from trueprobe.engine import Engine
         from trueprobe.models import open_source
 
@@ -238,20 +254,26 @@ class _Runner:
         plans = [[asked.probe.ask(item, model.card) for item in asked.items] for asked in self.asked]
         requests = [r for plan in plans for ask in plan if not isinstance(ask, WhyNot) for r in ask]
         answers = iter(engine.answer(requests))
-        found, held = [], []
-        for asked, plan in zip(self.asked, plans, strict=True):
-            seen = [
+        seen = (
+            [
                 o
                 for item, ask in zip(asked.items, plan, strict=True)
                 for o in _observe(asked, item, ask, model.card, answers)
             ]
-            frame = _observations_frame(asked, seen, model.card)
-            self.folder.table(f"observations/{asked.label}/{model.card.name}.parquet", frame)
-            with self.progress.waiting(f"counting {asked.label}"):
-                counted, claimed = _count(asked, frame, model.card)
-            found += counted
-            held += claimed
-        return model.card, (engine.counts.planned, engine.counts.happened), found, held
+            for asked, plan in zip(self.asked, plans, strict=True)
+        )
+        planned = {"items": sum(len(asked.items) for asked in self.asked), **engine.counts.planned}
+        return model.card, (planned, engine.counts.happened), seen
+
+    def _replayed(self, one: replay.Replay) -> tuple[Card, tuple[dict, dict], Iterator[list[Observation]]]:
+        planned = {"items": sum(len(asked.items) for asked in self.asked)}
+        return one.card, (planned, {}), (one.seen(asked.label, asked.items) for asked in self.asked)
+
+    def _counted(self, asked: _Asked, seen: Sequence[Observation], card: Card) -> tuple[list[Any], list[dict]]:
+        frame = _observations_frame(asked, seen, card)
+        self.folder.table(f"observations/{asked.label}/{card.name}.parquet", frame)
+        with self.progress.waiting(f"counting {asked.label}"):
+            return _count(asked, frame, card)
 
     def _estimates(self, rows: list[Any], claimed: list[dict[str, Any]]) -> None:
         import pandas as pd

@@ -315,7 +315,7 @@ def test_released_orders_give_the_published_accuracies(name, model):
             order = tuple(spelt[word.lower()] for word in ast.literal_eval(row["ordered_items"]))  # cases vary there
             assert target.lower() == row["target_occupation"].lower()
             known = Ranking(order, order[:1], {target: math.log(float(row["target_prob"]))})
-            found = probe.values(item, known, known, known)
+            found = probe.values(item, known, known, known, {})
             assert found["rank"] == float(row["relative_rank"])
             count[item.conditions["attractors"]] += 1
             right[item.conditions["attractors"]] += found["correct"]
@@ -481,7 +481,7 @@ def test_an_order_and_one_probability_are_enough():
     order = ("Beijing", "Santiago", "Paris", "Helsinki", "Jakarta", "Warsaw")
     known = Ranking(order, order[:1], {"Paris": -2.0})
     base = Ranking(("Paris", *order[:2], *order[3:]), ("Paris",), {"Paris": -0.5})
-    found, whole = probe.values(item, known, base, base), seen(item, CAPITALS)
+    found, whole = probe.values(item, known, base, base, {}), seen(item, CAPITALS)
     assert math.isnan(found.pop("target_over_rivals_nats"))
     whole.pop("target_over_rivals_nats")
     assert {k: v for k, v in found.items() if v == v} == {k: v for k, v in whole.items() if v == v}

@@ -78,11 +78,13 @@ class Engine:
         missing = {row for row, reads in wanted.items() if any(self._address(read) not in kept for read in reads)}
         outdated = self._outdated(wanted, kept)
         missing |= outdated
+        written, computed = sum(len(row.ids) for row in wanted), sum(map(computed_tokens, crates))
         self.counts.planned = {
             "requests": asked,
             "rows": len(wanted),
-            "tokens_in_rows": sum(len(row.ids) for row in wanted),
-            "tokens_planned": sum(map(computed_tokens, crates)),
+            "tokens_in_rows": written,
+            "tokens_planned": computed,
+            "tokens_saved": written - computed,
         }
         if self.model.row_exact:  # a row's bits do not depend on its batch: only what is missing is computed
             crates = plan(missing, self.model, self.batch_tokens)
@@ -93,8 +95,8 @@ class Engine:
             self.progress.start(self.model.card.name, total, asked - total)
         try:
             for crate in crates:
-                computed = self._forward(pack(crate, wanted))
-                self.store.put(((self._address(read), value) for read, value in computed), replace=bool(outdated))
+                found = self._forward(pack(crate, wanted))
+                self.store.put(((self._address(read), value) for read, value in found), replace=bool(outdated))
                 self.progress.advance(len(crate.rows))
         finally:
             self.progress.stop()

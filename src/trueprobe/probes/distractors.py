@@ -18,12 +18,13 @@ import random
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import permutations, product
+from pathlib import Path
 from typing import Any, Literal
 
 from pydantic import Field
 
 from trueprobe.material import distractors as material
-from trueprobe.material import sentences
+from trueprobe.material import published, sentences
 from trueprobe.material.distractors import Distractors as Material
 from trueprobe.material.distractors import Pair, Sentence
 from trueprobe.material.sentences import POSITIONS, SETTINGS, Case
@@ -31,7 +32,7 @@ from trueprobe.material.stereotypes import BLANK
 from trueprobe.measures import Claim, Measure
 from trueprobe.measures.distraction import COLUMNS, MOST, Counting
 from trueprobe.measures.ranking import Ranking, winners
-from trueprobe.probes import Probe, Settings, Summary
+from trueprobe.probes import Probe, Released, Settings, Summary, _released_distractors
 from trueprobe.types import (
     Answer,
     BadInput,
@@ -54,9 +55,10 @@ LEGEND = (
 
 class DistractorSettings(Settings):
     material: str = Field(default="paper", description="a shipped file (paper, languages) or your own TOML file")
-    position: Literal["after", "between", "key_later", "all"] = Field(
+    position: str = Field(
         default="after",
-        description="attractors after the fact, between key entity and fact, or the key entity a later one; or all",
+        description="attractors after the fact, between key entity and fact, key_later (the key entity a later one), "
+        "several (after,between) or all",
     )
     wording: str = Field(
         default="", description="a wording of the material, best (by base competence) or all; the released one if empty"
@@ -65,8 +67,10 @@ class DistractorSettings(Settings):
     separator: Literal["none", "paper"] = Field(
         default="none", description="one running text (the authors' code), or the model's separator (the paper)"
     )
-    base: Literal["own_name", "table"] = Field(
-        default="own_name", description="relative to the base context with the item's own name, or with Table 2's"
+    base: Literal["own_name", "table", "authors"] = Field(
+        default="own_name",
+        description="relative to the base context with the item's own name, with Table 2's, or to the authors' rounded "
+        "constant (of a model that is not theirs: Table 2's, rounded)",
     )
 
 
@@ -95,6 +99,7 @@ class Distractors(Probe):
         if wording not in known:
             raise BadInput(f"distractors, setting wording: no wording '{wording}'{nearest(wording, known)}")
         self.wording = wording
+        self.positions  # noqa: B018  a wrong one is told at once
         self.chosen: dict[str, str] = {}  # of each set, where wording=best has been settled
         self.notes: tuple[str, ...] = ()
         self.candidates = {name: WordList(name, tuple(p.target for p in s.pairs)) for name, s in self._sets.items()}
@@ -105,9 +110,16 @@ class Distractors(Probe):
     def _sets(self) -> Mapping[str, material.ItemSet]:
         return self.material.sets
 
-    @property
+    @cached_property
     def positions(self) -> tuple[str, ...]:
-        return POSITIONS if self.settings.position == "all" else (self.settings.position,)
+        if self.settings.position == "all":
+            return POSITIONS
+        chosen = [name.strip() for name in self.settings.position.split(",")]
+        for name in chosen:
+            if name not in POSITIONS:
+                known = [*POSITIONS, "all"]
+                raise BadInput(f"distractors, setting position: no position '{name}'{nearest(name, known)}")
+        return tuple(name for name in POSITIONS if name in chosen)
 
     def wordings_of(self, name: str) -> Sequence[str]:
         if self.wording == "all":
@@ -213,14 +225,12 @@ class Distractors(Probe):
         if self.wording != "best" or self.chosen:
             return []
         return [
-            self._item(Case(name, "after", "multiple", "T", 0, 0), wording, pair, (), self._trial_slots(pair))
+            self._item(Case(name, "after", "multiple", "T", 0, 0), wording, pair, (), slots)
             for name, items in self._sets.items()
             for wording in self.material.wordings
             for pair in items.pairs
+            for slots in [{"name0": pair.name or self.material.names[0], **pair.slots(0)}]
         ]
-
-    def _trial_slots(self, pair: Pair) -> dict[str, str]:
-        return {"name0": pair.name or self.material.names[0], **pair.slots(0)}
 
     def settled(self, tried: Sequence[Observation]) -> Distractors:
         """Per set, the wording in which most targets are preferred, over all models; then by how clearly."""
@@ -260,21 +270,44 @@ class Distractors(Probe):
     # ------------------------------------------------------------ observing
 
     def observe(self, item: Item, card: Card, answers: Sequence[Answer]) -> list[Observation]:
-        asked, base, table = answers
-        assert isinstance(asked, Filled)
-        assert isinstance(base, Filled)
-        assert isinstance(table, Filled)
+        asked, base, table = (answer for answer in answers if isinstance(answer, Filled))
         for word in (item.fields["target"], *item.fields["attractors"]):
             why = asked.words[word]
             if isinstance(why, WhyNot):  # neither a right answer nor the wrong one the sentence invites
                 return [Observation(item.id, why_not=why)]
-        return [Observation(item.id, self.values(item, *map(Ranking.of, (asked, base, table))))]
+        known = self.constants_of(card.source) or self.constants_of(card.name)
+        rankings = Ranking.of(asked), Ranking.of(base), Ranking.of(table)
+        return [Observation(item.id, self.values(item, *rankings, known))]
 
-    def values(self, item: Item, asked: Ranking, base: Ranking, table: Ranking) -> dict[str, Any]:
+    def read_released(self, path: Path) -> Sequence[Released]:
+        if (self.settings.material, self.wording, self.settings.faithful) != ("paper", "released", True):
+            raise BadInput(
+                "outputs were released for the released sentences only: --set faithful=true, no other wording"
+            )
+        return _released_distractors.read(self, path)
+
+    def constants_of(self, model: str) -> Mapping[str, float]:
+        """The authors' base probability of each target, for the models of which it is known."""
+        if self.settings.base != "authors":
+            return {}
+        return self._authors.constants.get(self._authors.name_of(model) or "", {})
+
+    @cached_property
+    def _authors(self) -> published.Authors:
+        return published.authors(self.name)
+
+    def values(
+        self, item: Item, asked: Ranking, base: Ranking, table: Ranking, constants: Mapping[str, float]
+    ) -> dict[str, Any]:
         """What an item shows, from the order of the candidates and the probability of the target."""
         target = item.fields["target"]
         logp = asked.logp[target]
-        then = (base if self.settings.base == "own_name" else table).logp[target]
+        log_then = (base if self.settings.base == "own_name" else table).logp[target]
+        then, relative = math.exp(log_then), math.exp(logp - log_then)
+        if self.settings.base == "authors":
+            then = constants.get(target) or round(then, 2 if then >= 0.01 else 3)
+            relative = round(math.exp(logp) / then, 2) if then else math.nan
+            log_then = math.log(then) if then else math.nan
         context: Sentence = item.fields["table"]
         return {
             "target": target,
@@ -285,9 +318,9 @@ class Distractors(Probe):
             "candidates": len(asked.order),
             "target_probability": math.exp(logp),
             "target_over_rivals_nats": asked.over_rivals(target),
-            "base_probability": math.exp(then),
-            "relative_probability": math.exp(logp - then),
-            "log_relative_probability": logp - then,
+            "base_probability": then,
+            "relative_probability": relative,
+            "log_relative_probability": logp - log_then,
             "base_context": f"{context.context} {context.left}{BLANK}{context.right}",
             "base_answer": table.answer,
             "base_preferred": float(table.first == (target,)),

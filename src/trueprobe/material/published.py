@@ -1,0 +1,88 @@
+"""The papers' published numbers, with source and place, and what it takes to count as their authors did.
+
+`published/PROBE.csv` has one number per row: source, place, the conditions of the estimate it is compared with (empty:
+any), measure, model (the authors' name), value, decimals; unit where it is percent, and only=replay where no model but
+the released outputs can be compared. `published/PROBE.toml` has the
+authors' settings and, for each of their models, the hub ids it goes by.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict
+
+from trueprobe import material
+from trueprobe.types import BadInput, nearest
+
+FOLDER = "published"
+_OWN = ("source", "place", "measure", "model", "value", "decimals", "unit", "only")
+
+
+@dataclass(frozen=True)
+class Number:
+    source: str
+    place: str
+    conditions: Mapping[str, str]
+    measure: str
+    model: str
+    value: float
+    decimals: int
+    percent: bool = False
+    only_replay: bool = False  # a part of the authors' model was never given out
+
+    def agrees(self, ours: float) -> bool:
+        """Within what the published number was rounded to."""
+        return abs(self.scaled(ours) - self.value) <= 0.5 * 10**-self.decimals + 1e-9
+
+    def scaled(self, ours: float) -> float:
+        return 100 * ours if self.percent else ours
+
+
+class Authors(BaseModel):
+    """How they counted, and what their models are called elsewhere."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+    settings: dict[str, Any] = {}
+    models: dict[str, tuple[str, ...]] = {}
+    constants: dict[str, dict[str, float]] = {}
+    notes: str = ""
+
+    def name_of(self, model: str) -> str | None:
+        """The authors' name of a model, from its name, hub id or the last part of it."""
+        tail = model.partition("@")[0].split("/")[-1].split("--")[-1]
+        for name, known in self.models.items():
+            if model == name or tail == name or tail in {spec.split("/")[-1] for spec in known}:
+                return name
+        return None
+
+
+def probes() -> list[str]:
+    return sorted(path.stem for path in (material.ROOT / FOLDER).glob("*.csv"))
+
+
+def authors(probe: str) -> Authors:
+    return material.read(probe, FOLDER, Authors)
+
+
+def numbers(probe: str) -> list[Number]:
+    if probe not in probes():
+        raise BadInput(f"no published numbers of '{probe}' are kept{nearest(probe, probes())}")
+    with (material.ROOT / FOLDER / f"{probe}.csv").open(encoding="utf-8", newline="") as rows:
+        return [
+            Number(
+                row["source"],
+                row["place"],
+                {key: value for key, value in row.items() if key not in _OWN and value},
+                row["measure"],
+                row["model"],
+                float(row["value"]),
+                int(row["decimals"]),
+                row.get("unit") == "percent",
+                row.get("only") == "replay",
+            )
+            for row in csv.DictReader(rows)
+        ]

@@ -1,0 +1,106 @@
+"""Published number | ours | difference: a run with the authors' own settings, set beside their table."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from trueprobe import probes, replay
+from trueprobe.material import published
+from trueprobe.material.published import Number
+from trueprobe.types import BadInput, FailedRun, nearest
+
+
+@dataclass(frozen=True)
+class Compared:
+    number: Number
+    ours: float  # NaN where nothing was asked or counted
+
+    @property
+    def difference(self) -> float:
+        return self.number.scaled(self.ours) - self.number.value
+
+    @property
+    def agrees(self) -> bool:
+        return self.number.agrees(self.ours)
+
+    def row(self) -> dict[str, Any]:
+        n = self.number
+        own = {"source": n.source, "place": n.place, "model": n.model, **n.conditions, "measure": n.measure}
+        ours, difference = (None if math.isnan(x) else x for x in (n.scaled(self.ours), self.difference))
+        told = {"published": n.value, "decimals": n.decimals, "ours": ours, "difference": difference}
+        return {**own, **told, "agrees": None if ours is None else self.agrees}
+
+
+def reproduce(
+    probe: str, spec: str | None = None, published_as: str | None = None, **options: Any
+) -> tuple[list[Compared], Path | None]:
+    """All numbers of the model; without a SPEC the published ones alone. Options are those of `study.run`."""
+    probes.find(probe)
+    numbers = published.numbers(probe)
+    if spec is None:
+        return [Compared(number, math.nan) for number in numbers], None
+    authors = published.authors(probe)
+    known = list(dict.fromkeys(number.model for number in numbers))
+    if published_as is not None and published_as not in known:
+        raise BadInput(f"--as {published_as}: no published numbers of it{nearest(published_as, known)}")
+    replayed = spec.startswith(replay.PREFIX)
+    name = published_as or (None if replayed else authors.name_of(spec))
+    if not replayed and name not in known:
+        specs = [one for own in known for one in (*authors.models.get(own, ())[:1], f"--as {own}")]
+        raise BadInput(f"no published numbers of '{spec}'; there are some of: {', '.join(specs)}")
+    from trueprobe import study
+
+    done = study.run(probe, [spec], settings=authors.settings, **options)
+    asked = [card["name"] for card in done.manifest["cards"]]
+    theirs = {model: name if name and len(asked) == 1 else authors.name_of(model) or model for model in asked}
+    if not set(theirs.values()) & set(known):
+        raise BadInput(f"no published numbers of {', '.join(asked)}; there are some of: {', '.join(known)}")
+    found = [
+        Compared(number, _ours(done.estimates, model, number))
+        for model, own in theirs.items()
+        for number in numbers
+        if number.model == own and (replayed or not number.only_replay)
+    ]
+    return found, done.folder
+
+
+def _ours(estimates: Any, model: str, number: Number) -> float:
+    rows = estimates[(estimates["model"] == model) & (estimates["measure"] == number.measure)]
+    for key, value in number.conditions.items():
+        rows = rows[rows[key] == value] if key in rows else rows[:0]
+    if len(rows) != 1:
+        raise FailedRun(f"{len(rows)} estimates of {number.measure} where {number.place} has one: {number.conditions}")
+    return float(rows["value"].iloc[0])
+
+
+def as_text(rows: Sequence[Compared]) -> str:
+    """Aligned columns; what does not agree is marked."""
+    lines = [("", "published", "ours", "difference", "")]
+    for one in rows:
+        number, digits = one.number, one.number.decimals
+        where = " ".join((number.model, number.measure, *map(str, number.conditions.values())))
+        told = f"{number.value:.{digits}f}"
+        if math.isnan(one.ours):
+            lines.append((where, told, "–", "–", ""))
+            continue
+        ours, gap = f"{number.scaled(one.ours):.{digits}f}", f"{one.difference:+.{digits + 1}f}"
+        lines.append((where, told, ours, gap, "" if one.agrees else "differs"))
+    widths = [max(len(line[i]) for line in lines) for i in range(4)]
+    return "\n".join(
+        f"{a:<{widths[0]}}  {b:>{widths[1]}}  {c:>{widths[2]}}  {d:>{widths[3]}}  {e}".rstrip()
+        for a, b, c, d, e in lines
+    )
+
+
+def verdict(rows: Sequence[Compared]) -> str:
+    known = [one for one in rows if not math.isnan(one.ours)]
+    sources = "; ".join(dict.fromkeys(one.number.source for one in rows))
+    if not known:
+        return f"nothing to compare with yet: name a model with --model; source: {sources}"
+    agree = sum(one.agrees for one in known)
+    missing = f", {len(rows) - len(known)} not counted" if len(known) < len(rows) else ""
+    return f"{agree} of {len(known)} within rounding{missing}; source: {sources}"
