@@ -30,6 +30,8 @@ lint: $(READY)
 bench: $(READY)
 	$(BIN)/python bench/engine.py
 	$(BIN)/python bench/engine.py --causal
+	$(BIN)/python bench/engine.py --probe distractors
+	$(BIN)/python bench/engine.py --probe distractors --causal
 	$(BIN)/python bench/pretrain.py
 	$(BIN)/python bench/pretrain.py --causal
 

@@ -1,9 +1,9 @@
 """How close the engine comes to the bare network: tokens per second, as a ratio within one run.
 
 The bare pass is the encoder alone over the same rows, grouped by exact length, unpadded, without a head, without
-keeping anything. A bert-base-shaped random network and CounterActs' own rows; timings alternate, the median counts.
+keeping anything. A bert-base-shaped random network and a probe's own rows; timings alternate, the median counts.
 
-    python bench/engine.py [--items 2680] [--rounds 3] [--causal]
+    python bench/engine.py [--probe counteracts] [--items 2680] [--rounds 3] [--causal]
 """
 
 from __future__ import annotations
@@ -24,10 +24,12 @@ from trueprobe.probes import make, spread
 from trueprobe.types import WhyNot
 
 
-def build(folder: Path, causal: bool) -> None:
+def build(folder: Path, causal: bool, probe: str) -> None:
     """A checkpoint of bert-base's (gpt2's) shape and vocabulary size, random weights, whole-word tokenizer."""
     size = 50257 if causal else 30522
-    text = " ".join(item.text for item in make("counteracts", {"occupations": "table58"}).items())
+    asked = make(probe)
+    lists = getattr(asked, "candidates", {}).values()
+    text = " ".join([*(item.text for item in asked.items()), *(word for words in lists for word in words.words)])
     words = sorted({word.strip(".,").lower() for word in text.split()} | {"target", ".", "is"})
     specials = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
     vocabulary = {word: i for i, word in enumerate([*specials, *words, *(f"filler{i}" for i in range(size))][:size])}
@@ -68,15 +70,16 @@ def engine_seconds(model, requests) -> tuple[float, Engine]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--probe", default="counteracts")
     parser.add_argument("--items", type=int, default=2680)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--causal", action="store_true")
     options = parser.parse_args()
     torch.set_num_threads(2)
     with tempfile.TemporaryDirectory() as folder:
-        build(Path(folder), options.causal)
+        build(Path(folder), options.causal, options.probe)
         model = open_model(folder)
-    probe = make("counteracts")
+    probe = make(options.probe)
     asks = [probe.ask(item, model.card) for item in spread(probe.items(), options.items)]
     requests = [request for ask in asks if not isinstance(ask, WhyNot) for request in ask]
     rows = {read.row for request in requests for read in model.reads(request)}

@@ -30,7 +30,9 @@ def test_help_is_instant_and_imports_no_heavy_library():
     assert min(took) < 0.5
 
 
-@pytest.mark.parametrize("command", ["list", "fetch", "items", "run", "verbalizer", "check probe", "check model"])
+@pytest.mark.parametrize(
+    "command", ["list", "fetch", "items", "run", "reproduce", "verbalizer", "check probe", "check model"]
+)
 def test_every_command_has_help_with_an_example(command):
     done = trueprobe(*command.split(), "--help")
     assert done.returncode == 0

@@ -161,10 +161,13 @@ def test_a_model_of_the_paper_is_asked_with_the_authors_settings(checkpoint, tmp
     """A random network under BERT's name: asked, set beside the published numbers, and found to differ."""
     folder = tmp_path / "bert-base-uncased"
     shutil.copytree(checkpoint("bert"), folder)
-    found, run = reproduce.reproduce(
+    found, asked = reproduce.reproduce(
         "distractors", str(folder), out=tmp_path / "run", store=tmp_path / "answers", limit=600
     )
-    settings = json.loads((run / "manifest.json").read_text(encoding="utf-8"))["study"]["probes"][0]["settings"]
+    assert asked
+    settings = json.loads((tmp_path / "run" / "manifest.json").read_text(encoding="utf-8"))["study"]["probes"][0][
+        "settings"
+    ]
     assert (settings["faithful"], settings["base"], settings["position"]) == (True, "authors", "after,between")
     assert {one.number.model for one in found} == {"BertBase"}
     assert not all(one.agrees for one in found)

@@ -163,12 +163,12 @@ def reproduce(
     from trueprobe.engine.progress import on_terminal
 
     with _interruptible():
-        rows, folder = reproducing.reproduce(probe, model, published_as, out=out, store=store, progress=on_terminal())
+        rows, asked = reproducing.reproduce(probe, model, published_as, out=out, store=store, progress=on_terminal())
     if as_json:
-        print(json.dumps({"folder": str(folder), "numbers": [one.row() for one in rows]}, indent=1, ensure_ascii=False))
+        print(json.dumps([one.row() for one in rows], indent=1, ensure_ascii=False))
     else:
         print(reproducing.as_text(rows), reproducing.verdict(rows), sep="\n")
-    if folder is not None and not all(one.agrees for one in rows):
+    if asked and not all(one.agrees for one in rows):
         raise typer.Exit(1)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -36,13 +37,15 @@ class Compared:
 
 
 def reproduce(
-    probe: str, spec: str | None = None, published_as: str | None = None, **options: Any
-) -> tuple[list[Compared], Path | None]:
-    """All numbers of the model; without a SPEC the published ones alone. Options are those of `study.run`."""
+    probe: str, spec: str | None = None, published_as: str | None = None, out: Path | None = None, **options: Any
+) -> tuple[list[Compared], bool]:
+    """All numbers of the model, and whether one was asked; options are those of `study.run`.
+
+    Where numbers were counted in several ways, there is a run, and a folder in `out`, for each."""
     probes.find(probe)
     numbers = published.numbers(probe)
     if spec is None:
-        return [Compared(number, math.nan) for number in numbers], None
+        return [Compared(number, math.nan) for number in numbers], False
     authors = published.authors(probe)
     known = list(dict.fromkeys(number.model for number in numbers))
     if published_as is not None and published_as not in known:
@@ -52,20 +55,38 @@ def reproduce(
     if not replayed and name not in known:
         specs = [one for own in known for one in (*authors.models.get(own, ())[:1], f"--as {own}")]
         raise BadInput(f"no published numbers of '{spec}'; there are some of: {', '.join(specs)}")
+    numbers = [number for number in numbers if replayed or not number.only_replay]
+    wanted = numbers if replayed else [number for number in numbers if number.model == name]
+    found: list[Compared] = []
+    ways = list(dict.fromkeys(number.settings for number in wanted))
+    for way in ways:
+        here = [number for number in wanted if number.settings == way]
+        place = out / re.sub("[^A-Za-z0-9_=.-]+", "-", way) if out and len(ways) > 1 else out
+        found += _compared(here, probe, spec, name, {**authors.settings, **_settings(way)}, place, options)
+    return found, True
+
+
+def _compared(
+    numbers: Sequence[Number], probe: str, spec: str, name: str | None, settings: dict, out: Path | None, options: dict
+) -> list[Compared]:
     from trueprobe import study
 
-    done = study.run(probe, [spec], settings=authors.settings, **options)
+    done = study.run(probe, [spec], out, settings=settings, **options)
     asked = [card["name"] for card in done.manifest["cards"]]
-    theirs = {model: name if name and len(asked) == 1 else authors.name_of(model) or model for model in asked}
+    theirs = {model: name if name and len(asked) == 1 else model for model in asked}
+    known = list(dict.fromkeys(number.model for number in numbers))
     if not set(theirs.values()) & set(known):
         raise BadInput(f"no published numbers of {', '.join(asked)}; there are some of: {', '.join(known)}")
-    found = [
+    return [
         Compared(number, _ours(done.estimates, model, number))
         for model, own in theirs.items()
         for number in numbers
-        if number.model == own and (replayed or not number.only_replay)
+        if number.model == own
     ]
-    return found, done.folder
+
+
+def _settings(way: str) -> dict[str, str]:
+    return dict(pair.split("=", 1) for pair in way.split())
 
 
 def _ours(estimates: Any, model: str, number: Number) -> float:

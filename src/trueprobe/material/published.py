@@ -1,7 +1,8 @@
 """The papers' published numbers, with source and place, and what it takes to count as their authors did.
 
 `published/PROBE.csv` has one number per row: source, place, the conditions of the estimate it is compared with (empty:
-any), measure, model (the authors' name), value, decimals; unit where it is percent, and only=replay where no model but
+any), measure, model (the authors' name), value, decimals; settings it was
+counted with, unit where it is percent, and only=replay where no model but
 the released outputs can be compared. `published/PROBE.toml` has the
 authors' settings and, for each of their models, the hub ids it goes by.
 """
@@ -19,7 +20,7 @@ from trueprobe import material
 from trueprobe.types import BadInput, nearest
 
 FOLDER = "published"
-_OWN = ("source", "place", "measure", "model", "value", "decimals", "unit", "only")
+_OWN = ("source", "place", "measure", "model", "value", "decimals", "settings", "unit", "only")
 
 
 @dataclass(frozen=True)
@@ -31,6 +32,7 @@ class Number:
     model: str
     value: float
     decimals: int
+    settings: str = ""  # of the probe, besides the authors' usual ones: key=value, with spaces between
     percent: bool = False
     only_replay: bool = False  # a part of the authors' model was never given out
 
@@ -81,6 +83,7 @@ def numbers(probe: str) -> list[Number]:
                 row["model"],
                 float(row["value"]),
                 int(row["decimals"]),
+                row.get("settings") or "",
                 row.get("unit") == "percent",
                 row.get("only") == "replay",
             )
