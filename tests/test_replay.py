@@ -135,7 +135,7 @@ def test_a_model_is_known_by_any_of_its_names():
     for name in ("BertBase", "bert-base-uncased", "google-bert/bert-base-uncased@main", "./bert-base-uncased"):
         assert authors.name_of(name) == "BertBase"
     assert authors.name_of("openai-community/gpt2") == "GPT2Small"
-    assert authors.name_of("gpt2-medium") is None
+    assert authors.name_of("gpt2-medium") == "gpt2-medium"
 
 
 def test_within_rounding_is_half_a_unit_of_the_last_place():

@@ -3,8 +3,8 @@
 `published/PROBE.csv` has one number per row: source, place, the conditions of the estimate it is compared with (empty:
 any), measure, model (the authors' name), value, decimals; settings it was
 counted with, unit where it is percent, and only=replay where no model but
-the released outputs can be compared. `published/PROBE.toml` has the
-authors' settings and, for each of their models, the hub ids it goes by.
+the released outputs can be compared. `published/PROBE.toml`, where it
+is needed, has the authors' settings and, for each of their models, the hub ids it goes by.
 """
 
 from __future__ import annotations
@@ -53,13 +53,13 @@ class Authors(BaseModel):
     constants: dict[str, dict[str, float]] = {}
     notes: str = ""
 
-    def name_of(self, model: str) -> str | None:
-        """The authors' name of a model, from its name, hub id or the last part of it."""
+    def name_of(self, model: str) -> str:
+        """The authors' name of a model, from its name, hub id or folder; without one of their own, the last part."""
         tail = model.partition("@")[0].split("/")[-1].split("--")[-1]
         for name, known in self.models.items():
             if model == name or tail == name or tail in {spec.split("/")[-1] for spec in known}:
                 return name
-        return None
+        return tail
 
 
 def probes() -> list[str]:
@@ -67,7 +67,7 @@ def probes() -> list[str]:
 
 
 def authors(probe: str) -> Authors:
-    return material.read(probe, FOLDER, Authors)
+    return material.read(probe, FOLDER, Authors) if probe in material.shipped(FOLDER) else Authors()
 
 
 def numbers(probe: str) -> list[Number]:

@@ -290,7 +290,7 @@ class Distractors(Probe):
         """The authors' base probability of each target, for the models of which it is known."""
         if self.settings.base != "authors":
             return {}
-        return self._authors.constants.get(self._authors.name_of(model) or "", {})
+        return self._authors.constants.get(self._authors.name_of(model), {})
 
     @cached_property
     def _authors(self) -> published.Authors:
