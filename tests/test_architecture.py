@@ -23,6 +23,7 @@ MAY_USE = {
     "study": {"types", "material", "probes", "models", "engine", "reliability", "store"},
     "contracts": {"types", "probes", "engine", "reliability"},
     "verbalizer": {"types", "probes", "models", "engine", "store"},
+    "downstream": {"types", "store", "assets", "models", "nursery", "measures"},
     "listing": {"types", "assets", "nursery", "probes", "study"},
     "summary": {"types", "store"},
     "cli": None,  # everything
