@@ -284,7 +284,7 @@ def downstream(
     order_seed: Annotated[int, typer.Option(help="for the order of the texts and dropout")] = 0,
     own_order: Annotated[bool, typer.Option("--own-order", help="each model seed an order of its own")] = False,
     head_seed: Annotated[int, typer.Option(help="for the new head, the same for all checkpoints")] = 0,
-    threads: Annotated[int | None, typer.Option(min=1, help="by default all cores; they are part of the setup")] = None,
+    threads: Annotated[int | None, typer.Option(min=1, help="by default all cores, 1 for small networks")] = None,
     device: Annotated[str, typer.Option(help="auto, cpu, cuda …")] = "auto",
     allow_pickle: Annotated[bool, typer.Option("--allow-pickle", help="read pickled weights")] = False,
     as_json: Json = False,

@@ -20,13 +20,14 @@ from trueprobe.downstream import outcome
 from trueprobe.downstream.tasks import Columns, Task, named_columns, read_task
 from trueprobe.downstream.tuning import Tuner, Tuning
 from trueprobe.models import Options, Source, find, preflight
-from trueprobe.models.checkpoint import device, fingerprint
+from trueprobe.models.checkpoint import device, fingerprint, weight_files
 from trueprobe.store import locked, write_text, write_whole
 from trueprobe.types import BadInput
 
 __all__ = ["Columns", "Order", "Tuning", "downstream", "named_columns", "outcome"]
 
 FILE = "downstream.json"
+SMALL_BYTES = 50_000_000
 
 
 @dataclass(frozen=True)
@@ -40,7 +41,7 @@ class Order:
     limit: int | None = None  # texts to train on
     tuning: Tuning = field(default_factory=Tuning)
     options: Options = field(default_factory=Options)
-    threads: int | None = None  # all cores
+    threads: int | None = None  # by the size of the networks
     out: Path | None = None
 
     @classmethod
@@ -73,8 +74,8 @@ def downstream(order: Order, progress: Any) -> dict[str, Any]:
     sources = find(order.models, order.options)
     setup = _setup(order, task, sources)
     out = order.out or Path("runs") / f"downstream-{task.name}-{sources[0].family or sources[0].name}"
+    setup["threads"] = _held(out, setup).get("threads", setup["threads"])
     with locked(out, "fine-tuning"):
-        setup["threads"] = _same_setup(out, setup).get("threads", setup["threads"])
         _write(out, {"complete": False, **setup})
         done = _fine_tune_all(out, order, task, sources, setup, progress)
         found = {"complete": True, **setup, **outcome.outcome(task, setup["models"], done)}
@@ -114,12 +115,18 @@ def _setup(order: Order, task: Task, sources: Sequence[Source]) -> dict[str, Any
             "dev_also_in_train": task.seen_before,
         },
         "settings": asdict(order.tuning),
-        "threads": order.threads or os.cpu_count() or 1,
+        "threads": order.threads or _threads(sources),
         "device": device(order.options),
         "versions": {library.__name__: library.__version__ for library in (torch, transformers, tokenizers)},
         "models": [_known(source, order.options) for source in sources],
     }
     return json.loads(json.dumps(said))
+
+
+def _threads(sources: Sequence[Source]) -> int:
+    """All cores; one where every network is so small that threads would wait for each other most of the time."""
+    largest = max(sum(file.stat().st_size for file in weight_files(source)) for source in sources)
+    return 1 if largest < SMALL_BYTES else os.cpu_count() or 1
 
 
 def _known(source: Source, options: Options) -> dict[str, Any]:
@@ -135,10 +142,12 @@ def _known(source: Source, options: Options) -> dict[str, Any]:
     }
 
 
-def _same_setup(out: Path, setup: dict[str, Any]) -> dict[str, Any]:
+def _held(out: Path, setup: dict[str, Any]) -> dict[str, Any]:
     """The setup the folder holds, if any; another one is refused. Threads stay those it was begun with."""
+    if out.exists() and not out.is_dir():
+        raise BadInput(f"{out} is a file; name a folder")
     if not (out / FILE).exists():
-        if any(path.name != ".lock" for path in out.iterdir()):
+        if out.exists() and any(path.name != ".lock" for path in out.iterdir()):
             raise BadInput(f"{out} is not empty and holds no {FILE}; name another --out")
         return {}
     try:
@@ -156,12 +165,11 @@ def _fine_tune_all(
 ) -> list[dict[str, Any]]:
     """One file per checkpoint, written when it is done; times go to a file of their own."""
     files = [out / "checkpoints" / f"{source.name}.json" for source in sources]
-    rows = order.tuning.epochs * len(task.train)
+    rows = order.tuning.epochs * len(task.train)  # of one checkpoint
     missing = [pair for pair in zip(sources, files, strict=True) if not pair[1].exists()]
     if missing:
-        progress.start(f"fine-tuning on {task.name}", rows * len(files), rows * (len(files) - len(missing)))
+        progress.start(f"fine-tuning on {task.name}", rows * len(missing), rows * (len(files) - len(missing)))
         try:
-            progress.advance(rows * (len(files) - len(missing)))
             tuner = Tuner(task, order.tuning, order.options, setup["threads"])
             for source, file in missing:
                 began = time.monotonic()

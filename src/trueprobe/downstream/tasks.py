@@ -109,14 +109,14 @@ def _own(data: Path, columns: Columns) -> Task:
 
 def _from_folder(name: str, folder: Path, columns: Columns) -> Task:
     train, dev = folder / "train.tsv", folder / "dev.tsv"
-    rows = [tuple(read_tsv(file, columns)) for file in (train, dev)]
-    known = {row.label for row in rows[0]}
-    for row in rows[1]:
+    learnt, judged = (tuple(read_tsv(file, columns)) for file in (train, dev))
+    known = {row.label for row in learnt}
+    for row in judged:
         if row.label not in known:
             raise BadInput(
                 f"{dev}:{row.line}: the label '{row.label}' is not in train.tsv{nearest(row.label, sorted(known))}"
             )
-    return Task(name, columns.labels, *rows, {file.name: sha256(file) for file in (train, dev)}, "dev.tsv")
+    return Task(name, columns.labels, learnt, judged, {file.name: sha256(file) for file in (train, dev)}, "dev.tsv")
 
 
 def _movies(file: Path) -> Task:
@@ -139,7 +139,8 @@ def read_tsv(file: Path, columns: Columns) -> list[Row]:
     header = lines[0][1]
     for name in (*columns.texts, columns.label):
         if name not in header:
-            raise BadInput(f"{file}:1: no column '{name}'{nearest(name, header)} (columns are parted by tabs)")
+            close = nearest(name, header) if len(header) > 1 else "; a TSV has tabs between its columns, this has none"
+            raise BadInput(f"{file}:1: no column '{name}'{close}")
     places, label_at = [header.index(name) for name in columns.texts], header.index(columns.label)
     rows = [Row(tuple(cells[p] for p in places), cells[label_at], line) for line, cells in lines[1:]]
     for row in rows:

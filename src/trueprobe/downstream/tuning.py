@@ -24,7 +24,7 @@ from trueprobe.nursery.examples import Examples, batches, padded
 from trueprobe.nursery.training import optimizer, slope
 from trueprobe.types import BadInput, FailedRun
 
-_RATE, _WIDTH = 2e-5, 768  # BERT's usual rate is for its base size
+_RATE, _WIDTH, _MOST = 2e-5, 768, 1e-3  # BERT's usual rate is for its base size
 
 
 @dataclass(frozen=True)
@@ -43,8 +43,8 @@ class Tuning:
     head_seed: int = 0
 
     def rate(self, width: int) -> float:
-        """Where none is given: 2e-5 at a width of 768, more for narrower networks, by the square."""
-        return self.learning_rate or _RATE * (_WIDTH / width) ** 2
+        """Where none is given: 2e-5 at a width of 768, more for narrower networks, by the square, up to 1e-3."""
+        return self.learning_rate or min(_RATE * (_WIDTH / width) ** 2, _MOST)
 
 
 @dataclass(frozen=True)
