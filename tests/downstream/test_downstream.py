@@ -139,6 +139,21 @@ def test_another_setup_in_the_same_folder_is_refused(order, tmp_path, family):
     assert [path.name for path in (tmp_path / "full").iterdir()] == ["mine.txt"]
 
 
+def test_pairs_of_glue_and_a_causal_family_go_the_same_way(checkpoint, tmp_path):
+    (tmp_path / "RTE").mkdir()
+    for name, count in (("train.tsv", 30), ("dev.tsv", 10)):
+        rows = [f"{i}\tthe man knew\tthe bus was late\t{'not_' * (i % 2)}entailment" for i in range(count)]
+        (tmp_path / "RTE" / name).write_text("\n".join(["index\tsentence1\tsentence2\tlabel", *rows]) + "\n")
+    models = [str(checkpoint("gpt2")), str(checkpoint("bert"))]
+    order = Order(models, "rte", tmp_path, tuning=Tuning(epochs=1), options=Options("cpu"), out=tmp_path / "out")
+    found = downstream(order, Quiet())
+    assert [row["family"] for row in found["families"]] == ["gpt2", "bert"]
+    assert found["data"]["dev_also_in_train"] == 10
+    assert found["threads"] == 1
+    # one and the same pair with both labels: no one can beat the commonest
+    assert {row["shows"] for row in found["families"]} == {"nothing"}
+
+
 @pytest.mark.parametrize(
     ("tuning", "message"),
     [
