@@ -25,6 +25,7 @@ MAY_USE = {
     "study": {"types", "material", "probes", "replay", "models", "engine", "reliability", "store"},
     "contracts": {"types", "probes", "engine", "reliability"},
     "verbalizer": {"types", "probes", "models", "engine", "store"},
+    "downstream": {"types", "store", "assets", "models", "nursery", "measures"},
     "listing": {"types", "assets", "nursery", "probes", "study"},
     "summary": {"types", "store"},
     "cli": None,  # everything

@@ -290,6 +290,50 @@ def pretrain(
     print(f"ask them: trueprobe run counteracts --model '{out.name}={out}/seed_*'")
 
 
+@app.command(
+    epilog=_example(
+        "trueprobe downstream --task movie-snippets --model nursery",
+        "trueprobe downstream --task sst2 --data GLUE --model 'mybert=ckpt/seed_*' --out runs/sst2",
+        "trueprobe downstream --data mine.tsv --text-column sentence --label-column label --model nursery",
+    )
+)
+def downstream(
+    model: Annotated[list[str], typer.Option("--model", metavar="SPEC", help="a family, as for run; repeatable")],
+    task: Annotated[str, typer.Option(help="sst2, rte, qnli or movie-snippets; without it, your own --data")] = "",
+    data: Annotated[
+        Path | None, typer.Option(help="GLUE's folder; or train.tsv and dev.tsv in a folder; or one TSV, split by hash")
+    ] = None,
+    text_column: Annotated[list[str] | None, typer.Option(help="of your own data; twice for two sentences")] = None,
+    label_column: Annotated[str | None, typer.Option(help="of your own data")] = None,
+    out: Annotated[Path | None, typer.Option(help="the folder; the same command goes on where it was stopped")] = None,
+    limit: Annotated[int | None, typer.Option(min=2, help="train on this many texts, the same ones each time")] = None,
+    epochs: Annotated[int, typer.Option(help="passes over the texts")] = 3,
+    learning_rate: Annotated[
+        float | None, typer.Option(help="at its highest; by default 2e-5 × (768 / width)²")
+    ] = None,
+    batch_tokens: Annotated[int, typer.Option(help="tokens per step")] = 1024,
+    longest: Annotated[int, typer.Option(help="texts are cut to this many tokens")] = 128,
+    order_seed: Annotated[int, typer.Option(help="for the order of the texts and dropout")] = 0,
+    own_order: Annotated[bool, typer.Option("--own-order", help="each model seed an order of its own")] = False,
+    head_seed: Annotated[int, typer.Option(help="for the new head, the same for all checkpoints")] = 0,
+    threads: Annotated[int | None, typer.Option(min=1, help="by default all cores, 1 for small networks")] = None,
+    device: Annotated[str, typer.Option(help="auto, cpu, cuda …")] = "auto",
+    allow_pickle: Annotated[bool, typer.Option("--allow-pickle", help="read pickled weights")] = False,
+    as_json: Json = False,
+) -> None:
+    """Fine-tune every checkpoint of a family alike on a classification task and compare their accuracies."""
+    order = {**locals()}
+    from trueprobe import downstream as room
+    from trueprobe.engine.progress import on_terminal
+
+    with _interruptible("finished checkpoints are kept, the same command goes on"):
+        found = room.downstream(room.Order.of(order), on_terminal())
+    if as_json:
+        print(json.dumps(found, indent=1, ensure_ascii=False))
+    else:
+        room.outcome.show(found)
+
+
 @check_app.command("probe", epilog=_example("trueprobe check probe counteracts"))
 def check_probe(name: str, settings: Setting = None, as_json: Json = False) -> None:
     """A probe's contract: ids, columns, sign, the same items each time."""

@@ -183,8 +183,9 @@ def refuse_pickles(source: Source, options: Options) -> None:
         )
 
 
-def load(source: Source, auto_class: Any, options: Options) -> tuple[Any, frozenset[str]]:
-    """The network in the dtype asked for, whatever the file holds, and the weights the file did not have."""
+def load(source: Source, auto_class: Any, options: Options, **shape: Any) -> tuple[Any, frozenset[str]]:
+    """The network in the dtype asked for, whatever the file holds, and the weights the file did not have.
+    `shape` changes the config: a classifier's num_labels."""
     import torch
     from safetensors import SafetensorError
 
@@ -196,6 +197,7 @@ def load(source: Source, auto_class: Any, options: Options) -> tuple[Any, frozen
                 use_safetensors=None if options.allow_pickle else True,
                 trust_remote_code=False,
                 output_loading_info=True,
+                **shape,
             )
         except (OSError, ValueError, KeyError, RuntimeError, ImportError, SafetensorError) as error:
             raise BadInput(f"{source.said} cannot be loaded: {_first_line(error)}") from error

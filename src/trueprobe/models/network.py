@@ -259,15 +259,19 @@ class Network:
 
     @cached_property
     def max_tokens(self) -> int:
-        """From the config, less the positions that padding-aware embeddings (RoBERTa) keep for themselves."""
-        names = ("max_position_embeddings", "max_seq_len")
-        limit = next((n for name in names if isinstance(n := getattr(self.config, name, None), int) and n > 0), None)
-        if limit is None:
-            return 1_000_000
-        for name, module in self.model.named_modules():
-            if name.endswith("position_embeddings") and getattr(module, "padding_idx", None) is not None:
-                return limit - module.padding_idx - 1
-        return limit
+        return longest_row(self.model)
+
+
+def longest_row(model: Any) -> int:
+    """From the config, less the positions that padding-aware embeddings (RoBERTa) keep for themselves."""
+    names = ("max_position_embeddings", "max_seq_len")
+    limit = next((n for name in names if isinstance(n := getattr(model.config, name, None), int) and n > 0), None)
+    if limit is None:
+        return 1_000_000
+    for name, module in model.named_modules():
+        if name.endswith("position_embeddings") and getattr(module, "padding_idx", None) is not None:
+            return limit - module.padding_idx - 1
+    return limit
 
 
 class Readout:

@@ -206,19 +206,24 @@ def batches(examples: Examples, batch_tokens: int, order: np.random.Generator | 
     return [found[i] for i in order.permutation(len(found))] if order is not None else found
 
 
-def collate(examples: Examples, masks: Masks, rows: np.ndarray, special: Special, causal: bool = False) -> Step:
-    """A batch of these examples. A hidden token is told where it stands, a causal one at the place before it."""
+def padded(examples: Examples, rows: np.ndarray, pad: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Ids, where they are real, and segments of these examples: [rows, width] each."""
     lengths = examples.lengths[rows]
     width = int(-(-lengths.max() // WIDTH) * WIDTH)
     column = np.arange(width)
     attention = column < lengths[:, None]
-    ids = np.full((len(rows), width), special.pad, np.int64)
+    ids = np.full((len(rows), width), pad, np.int64)
     ids[attention] = examples.ids[_places(examples.starts[rows], lengths)]
-    segments = (attention & (column >= examples.second[rows, None])).astype(np.int64)
+    return ids, attention, (attention & (column >= examples.second[rows, None])).astype(np.int64)
+
+
+def collate(examples: Examples, masks: Masks, rows: np.ndarray, special: Special, causal: bool = False) -> Step:
+    """A batch of these examples. A hidden token is told where it stands, a causal one at the place before it."""
+    ids, attention, segments = padded(examples, rows, special.pad)
     counts = masks.starts[rows + 1] - masks.starts[rows]
     chosen = _places(masks.starts[rows], counts)
     row = np.repeat(np.arange(len(rows)), counts)
-    at = row * width + masks.at[chosen] - np.repeat(examples.starts[rows], counts)
+    at = row * ids.shape[1] + masks.at[chosen] - np.repeat(examples.starts[rows], counts)
     labels = ids.reshape(-1)[at].copy()
     ids.reshape(-1)[at] = masks.shown[chosen]
     at = at - 1 if causal else at

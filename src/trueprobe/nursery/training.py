@@ -95,7 +95,7 @@ class Training:
         self.marks = sorted({max(1, round(mark)) for mark in marks} | {self.steps})
         self.step, self.tokens, self.seconds, self.loss = 0, 0, 0.0, math.nan
         self.history: list[dict[str, Any]] = []
-        self.optimizer = _optimizer(network, recipe)
+        self.optimizer = optimizer(network, recipe.learning_rate, recipe.weight_decay)
 
     @property
     def state_file(self) -> Path:
@@ -148,17 +148,12 @@ class Training:
         outcome.loss.backward()
         torch.nn.utils.clip_grad_norm_(self.network.parameters(), self.recipe.clip)
         for group in self.optimizer.param_groups:
-            group["lr"] = self.recipe.learning_rate * self._slope()
+            group["lr"] = self.recipe.learning_rate * slope(self.step, self.steps, self.recipe.warmup)
         self.optimizer.step()
         self.step += 1
         self.tokens += int(batch.attention.sum())
         loss = outcome.token_loss / outcome.tokens
         self.loss = loss if math.isnan(self.loss) else 0.98 * self.loss + 0.02 * loss
-
-    def _slope(self) -> float:
-        """Up in a line, then down in a line to nothing."""
-        rise = max(1, round(self.recipe.warmup * self.steps))
-        return min((self.step + 1) / rise, (self.steps - self.step) / max(1, self.steps - rise))
 
     def _told(self) -> Told:
         left = (self.steps - self.step) * self.seconds / self.step
@@ -194,10 +189,17 @@ class Training:
         self.loss, self.history = told["loss"], told["history"]
 
 
-def _optimizer(network: Any, recipe: Recipe) -> torch.optim.Optimizer:
+def slope(step: int, steps: int, warmup: float) -> float:
+    """What share of the learning rate a step has: up in a line, then down in a line to nothing."""
+    rise = max(1, round(warmup * steps))
+    return min((step + 1) / rise, (steps - step) / max(1, steps - rise))
+
+
+def optimizer(network: Any, learning_rate: float, weight_decay: float) -> torch.optim.Optimizer:
+    """Biases and norms do not decay."""
     trained = [weight for weight in network.parameters() if weight.requires_grad]
     groups = [
-        {"params": [weight for weight in trained if weight.dim() > 1], "weight_decay": recipe.weight_decay},
+        {"params": [weight for weight in trained if weight.dim() > 1], "weight_decay": weight_decay},
         {"params": [weight for weight in trained if weight.dim() <= 1], "weight_decay": 0.0},
     ]
-    return torch.optim.AdamW(groups, lr=recipe.learning_rate, betas=(0.9, 0.98), eps=1e-6, fused=True)
+    return torch.optim.AdamW(groups, lr=learning_rate, betas=(0.9, 0.98), eps=1e-6, fused=True)
