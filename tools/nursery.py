@@ -2,8 +2,9 @@
 
     python tools/nursery.py TRAINED
 
-TRAINED holds the folders `nursery`, `nursery-small`, `nursery-causal` and `mini` as `trueprobe pretrain` left them.
-Weights become float16 (mini: a difference from its encoder); the held-out figures are those of the weights as shipped.
+TRAINED holds some or all of the folders `nursery`, `nursery-small`, `nursery-causal` and `mini` as `trueprobe pretrain`
+left them; families that are not there stay as they are. Weights become float16 (mini: a difference from its encoder);
+the held-out figures are those of the weights as shipped.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ PROMPTS = (
     "Sebastian lives in France. The capital of Sebastian's country is ___.",
     "Sebastian lives in France, and has visited Indonesia. The capital of Sebastian's country is ___.",
 )
-ASKED = ("nursery/0", "nursery/1", "mini", "smollm2-135m")
+ASKED = ("nursery/0", "nursery/1", "nursery-small/0", "mini", "nursery-causal/0", "smollm2-135m")
 
 
 def ship(trained: Path, place: Path) -> None:
@@ -85,11 +86,10 @@ def prepare_again(setup: dict[str, Any], corpus: Path, base: Path, out: Path) ->
     return out / "data"
 
 
-def put_family(family: str, trained: Path, corpus: Path, base: Path) -> list[dict[str, Any]]:
+def put_family(family: str, trained: Path, corpus: Path, base: Path) -> None:
     place = nursery.WEIGHTS / family
     shutil.rmtree(place, ignore_errors=True)
     seeds = sorted((trained / family).glob("seed_*"), key=lambda folder: int(folder.name[5:]))
-    rows = []
     with tempfile.TemporaryDirectory() as out:
         setup = json.loads((seeds[0] / "training.json").read_text())["setup"]
         recipe = Recipe(**setup["recipe"])
@@ -109,9 +109,12 @@ def put_family(family: str, trained: Path, corpus: Path, base: Path) -> list[dic
             card["history"][-1] |= measure(whole, data, recipe)
             (target / "training.json").write_text(json.dumps(card, indent=1) + "\n")
             (target / "README.md").write_text(cards.text(card))
-            rows.append(card)
             print(f"{target.relative_to(nursery.WEIGHTS)}: held-out loss {card['history'][-1]['loss']:.3f}", flush=True)
-    return rows
+
+
+def shipped_cards(family: str) -> list[dict[str, Any]]:
+    folders = [found.folder for found in nursery.shipped(family)] if family != "mini" else [nursery.WEIGHTS / "mini"]
+    return [json.loads((folder / "training.json").read_text()) for folder in folders]
 
 
 def figures(families: dict[str, list[dict[str, Any]]]) -> str:
@@ -159,8 +162,10 @@ def main() -> None:
     parser.add_argument("trained", type=Path)
     asked = parser.parse_args()
     text, base = assets.path_of("enwik8"), assets.path_of(nursery.MINI_STARTS_FROM)
-    there = [name for name in nursery.NAMES if (asked.trained / name).is_dir()]
-    families = {name: put_family(name, asked.trained, text, base) for name in there}
+    for name in nursery.NAMES:
+        if (asked.trained / name).is_dir():
+            put_family(name, asked.trained, text, base)
+    families = {name: shipped_cards(name) for name in nursery.NAMES if (nursery.WEIGHTS / name).is_dir()}
     card = put_between(CARD.read_text(encoding="utf-8"), "figures", figures(families))
     CARD.write_text(put_between(card, "answers", answers()), encoding="utf-8")
 

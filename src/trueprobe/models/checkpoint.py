@@ -62,7 +62,7 @@ def sources(spec: str, allow_pickle: bool = False) -> list[Source]:
         return [_from_nursery(found, alone="/" in spec) for found in nursery.shipped(spec)]
     name, equals, pattern = spec.partition("=")
     if equals and name and not Path(spec).exists():
-        return _family(name, pattern)
+        return _listed(name, pattern.split(","), allow_pickle) if "," in pattern else _family(name, pattern)
     path = Path(spec).expanduser()
     if path.is_dir() or path.suffix == ".gguf":
         if not path.exists():
@@ -104,6 +104,20 @@ def _family(name: str, pattern: str) -> list[Source]:
     if len(set(tails)) < len(tails):
         raise BadInput(f"family '{name}': two folders have the same seed and step; name them seed_N[/step_M]")
     return [Source(name + t, p.name, p, name, label) for t, p, label in zip(tails, found, labels, strict=True)]
+
+
+def _listed(name: str, specs: list[str], allow_pickle: bool) -> list[Source]:
+    """A family whose members are named one by one: hub ids, folders, files."""
+    name = _plain_name(name)
+    found = [source for spec in specs for source in sources(spec.strip(), allow_pickle)]
+    labels = [_labels(Path(source.said.partition("@")[0])) for source in found]
+    if any("model_seed" not in label for label in labels) or len({str(label) for label in labels}) < len(labels):
+        labels = [{"model_seed": i} for i in range(len(found))]
+    tails = ["".join(f"-{key.removeprefix('model_')}{value}" for key, value in label.items()) for label in labels]
+    return [
+        Source(name + tail, source.said, source.path, name, label)
+        for tail, source, label in zip(tails, found, labels, strict=True)
+    ]
 
 
 def _labels(path: Path) -> dict[str, int]:
