@@ -239,6 +239,14 @@ def test_a_family_is_labelled_by_its_folders(seeds):
     ]
 
 
+def test_members_may_be_named_one_by_one(seeds):
+    found = find([f"mine={seeds}/seed_2, {seeds}/seed_1"])
+    told = [("mine-seed2", "mine", {"model_seed": 2}), ("mine-seed1", "mine", {"model_seed": 1})]
+    assert [(s.name, s.family, s.labels) for s in found] == told
+    with pytest.raises(BadInput, match="equal weights"):
+        find([f"mine={seeds}/seed_1,{seeds}/seed_1"])
+
+
 def test_a_family_of_seeds_and_steps_is_labelled_by_both(copied, tmp_path):
     for n, where in enumerate(("seed_3/step_2000", "seed_3/step_10", "seed_4/step_10")):
         folder = copied("bert", f"runs/{where}")
