@@ -84,7 +84,7 @@ class StereoSet(Probe):
     )
     does_not_show = (
         "What a model would say or do. Blodgett et al. (2021) found that many of the items test nothing (stereotypes "
-        "that are none, anti-stereotypes that are no counterparts, sentences that go wrong in other ways). Paper C found "
+        "that are none, anti-stereotypes that are no counterparts, sentences that go wrong otherwise). Paper C found "
         "categories to vary by up to 3.3 points (standard deviation) among trainings that differ in their random seed "
         "alone, and single items to change sides: a number holds for a checkpoint, not for a way of training."
     )
@@ -252,11 +252,11 @@ class StereoSet(Probe):
             row_title="task, category",
             measures=("ss", "lms", "icat", "ss_by_term", "preference"),
             where={},
-            titles=("ss", "lms", "icat", "ss by term", "difference, nats"),
-            intervals=("ss", "lms"),
+            titles=("ss", "lms", "icat", "by term", "difference, nats"),
+            intervals=("ss",),
             notes=(
                 "ss: stereotype preferred to anti-stereotype, 50 % is neutral; lms: either preferred to the unrelated "
-                "one; icat: 100 % is ss 50 and lms 100; by term: mean over target terms, as the original",
+                "one; icat: 100 % is ss 50 and lms 100; by term: ss as the mean over target terms, as the original",
             ),
         )
 
