@@ -89,10 +89,8 @@ def plain_pair(plain: Plain, row: dict, variant: str) -> float | None:
         into = same if what == "equal" else other
         into[0].extend(range(a, b))
         into[1].extend(range(c, d))
-    if variant == "shared":
-        places = same[0][1:-1], same[1][1:-1]  # without [CLS] and [SEP]
-    else:
-        places = other
+    inner = same[0][1:-1], same[1][1:-1]  # without [CLS] and [SEP]
+    places = inner if variant == "shared" else other
     scores = []
     for ids, chosen in zip((one, two), places, strict=True):
         logps = [plain.masked_logp(ids, place) for place in chosen]
