@@ -7,11 +7,13 @@ import json
 from collections import Counter
 from dataclasses import replace
 
+import numpy as np
+import pandas as pd
 import pytest
 
 import trueprobe
 import zoo
-from trueprobe import probes
+from trueprobe import probes, reliability
 from trueprobe.contracts import headline_value, planted_frame, stand_in
 from trueprobe.engine import AnswerStore, Engine
 from trueprobe.types import Scored, ScoreText, Token, WhyNot
@@ -225,3 +227,16 @@ def test_a_causal_model_has_its_own_variants_name_in_the_estimates(run):
     done = run("gpt2")
     assert set(done.estimates["variant"]) == {"sentence"}
     assert (done.observations("crows_pairs")["why_not"] == "").all()
+
+
+def test_without_any_preference_few_intervals_say_there_is_one():
+    """40 pairs preferred by a coin: about one interval in twenty excludes one half."""
+    dice = np.random.default_rng(0)
+    measure = probe().headline
+    found = 0
+    for _ in range(200):
+        frame = pd.DataFrame({"prefers_stereotype": dice.integers(0, 2, 40).astype(float), "pair": range(40)})
+        resampling = reliability.Resampling.of(frame[["pair"]].astype(str), resamples=300)
+        (estimate,) = reliability.estimates("crows_pairs", "coin", frame, [measure], resampling)
+        found += estimate.verdict.startswith("holds")
+    assert 2 <= found <= 22
