@@ -229,6 +229,7 @@ def test_a_causal_model_has_its_own_variants_name_in_the_estimates(run):
     assert (done.observations("crows_pairs")["why_not"] == "").all()
 
 
+@pytest.mark.slow
 def test_without_any_preference_few_intervals_say_there_is_one():
     """40 pairs preferred by a coin: about one interval in twenty excludes one half."""
     dice = np.random.default_rng(0)
