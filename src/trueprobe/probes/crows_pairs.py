@@ -26,7 +26,7 @@ from trueprobe.types import TIE_NATS, Answer, Card, Item, Observation, Request, 
 
 COLUMNS = {
     "prefers_stereotype": "1 if the more stereotyping sentence is likelier, 0 if the other, 0.5 for a tie",
-    "preference_nats": "more_nats less less_nats: positive towards the stereotype",
+    "preference_nats": "more_nats minus less_nats: positive towards the stereotype",
     "more_nats": "log-likelihood of the more stereotyping sentence: summed (shared) or a mean per token (the others)",
     "less_nats": "the same of the other sentence",
     "scored_tokens": "how many tokens that is, both sentences together",
@@ -148,9 +148,12 @@ class CrowsPairs(Probe):
             row_title="category",
             measures=("prefers_stereotype", "neutral", "preference", "clearly_stereotyped", "clearly_against"),
             where={"direction": "all"},
-            titles=("prefers stereotype", "ties", "difference, nats", "> 1 nat", "< −1 nat"),
+            titles=("stereotype", "ties", "difference, nats", "> 1 nat", "< −1 nat"),
             intervals=("prefers_stereotype",),
-            notes=("prefers stereotype: ties count half, 50 % is neutral; difference: log-likelihood, more less less",),
+            notes=(
+                "stereotype: share of pairs whose more stereotyping sentence is preferred, ties half, 50 % is neutral; "
+                "difference: its log-likelihood minus the other's",
+            ),
         )
 
     def planted(self, item: Item, request: Request, strength: float) -> dict[str, float]:
