@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import random
+import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -184,7 +185,8 @@ def check_probe(name: str, settings: Mapping[str, Any] | None = None) -> Iterato
 def _countable(probe: Probe, frame: pd.DataFrame, kind: str) -> Check:
     """Every declared measure and claim can be computed from the documented columns."""
     resampling = Resampling.of(frame[[f"group_{name}" for name in probe.factors]], resamples=20)
-    found = estimates(probe.name, "planted", frame, probe.measures(), resampling)
+    measures = [measure for measure in probe.measures() if kind in measure.kinds]
+    found = estimates(probe.name, "planted", frame, measures, resampling)
     held = claims("planted", kind, frame, probe.claims(), resampling)
     unknown = [e.measure for e in found if e.n_items == 0]
     detail = f"{len(found):,} measures, {len(held)} claims" + (f"; nothing scored for {unknown[0]}" if unknown else "")
@@ -212,7 +214,13 @@ def planted_frame(probe: Probe, items: Sequence[Item], card: Card, strength: flo
 
 
 def planted_answer(request: Request, nats: Mapping[str, float], others: int = 40) -> Answer:
-    """All asked words and some others equally likely, but for the planted log-odds."""
+    """All asked words and some others equally likely, but for the planted log-odds.
+
+    The words of a text to score have theirs each; whether a sentence follows is planted under the whole sentence."""
+    if isinstance(request, ScoreText):
+        return _planted_score(request.text.split(), nats, others)
+    if isinstance(request, FollowsText):
+        return Follows(-math.log1p(math.exp(-nats.get(request.second, 0.0))))
     if not isinstance(request, FillBlank):
         raise NotImplementedError(f"no planted answers for {type(request).__name__} yet")
     logits = {word.lower(): nats.get(word, 0.0) for word in request.words}
@@ -224,6 +232,15 @@ def planted_answer(request: Request, nats: Mapping[str, float], others: int = 40
     rank = {token.id: i for i, token in enumerate(ranked, 1)}
     words = {w: Word((tokens[w.lower()],), rank[ids[w.lower()]], 0) for w in request.words}
     return Filled(words, tuple(ranked[: request.top]), len(logits))
+
+
+def _planted_score(words: Sequence[str], nats: Mapping[str, float], others: int) -> Scored:
+    """One token per word, each against `others`, between two special tokens."""
+    tokens = []
+    for word in words:
+        odds = nats.get(word, 0.0)
+        tokens.append(Token(" " + word, 2 + zlib.crc32(word.encode()), odds - math.log(math.exp(odds) + others)))
+    return Scored(tuple(tokens), (0, *(token.id for token in tokens), 1), tuple(range(1, len(tokens) + 1)))
 
 
 def headline_value(probe: Probe, frame: pd.DataFrame) -> float:

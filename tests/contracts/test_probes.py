@@ -16,9 +16,12 @@ def failed(name, settings=None) -> list[str]:
     return [check.name for check in contracts.check_probe(name, settings) if not check.passed]
 
 
+ON_SAMPLE = ("crows_pairs", "stereoset")  # whose data is fetched
+
+
 @pytest.mark.parametrize("name", probes.names())
 def test_every_probe_holds_the_contract(name):
-    assert not failed(name)
+    assert not failed(name, {"data": "sample"} if name in ON_SAMPLE else None)
 
 
 @pytest.mark.slow

@@ -198,6 +198,18 @@ def test_following_agrees(name, plain, ask):
         assert follows.log_is_next == pytest.approx(torch.log_softmax(logits, -1)[0].item(), abs=NEAR)
 
 
+def test_a_head_that_is_nearly_sure_keeps_its_digits(tmp_path, checkpoint):
+    """log(1 - 2e-9) is no zero: two sentences that surely follow can still be told apart by their odds."""
+    model = transformers.BertForPreTraining.from_pretrained(checkpoint("bert"))
+    with torch.no_grad():
+        model.cls.seq_relationship.weight.zero_()
+        model.cls.seq_relationship.bias.copy_(torch.tensor([20.0, 0.0]))
+    model.save_pretrained(tmp_path)
+    transformers.AutoTokenizer.from_pretrained(checkpoint("bert")).save_pretrained(tmp_path)
+    (answer,) = Engine(open_model(str(tmp_path)), AnswerStore(":memory:")).answer([FollowsText("The bus.", "It came.")])
+    assert answer.log_is_next == pytest.approx(-np.log1p(np.exp(-20.0)), rel=1e-5)
+
+
 @pytest.mark.parametrize("name", [*MASKED, *CAUSAL])
 @pytest.mark.parametrize("layer", [-2, -1, 0, 1, 2])
 def test_hidden_states_agree(name, layer, plain, ask):

@@ -58,6 +58,7 @@ class Measure:
     neutral: float | None = None
     gate: Gate | None = None
     test: Test | None = None
+    kinds: tuple[str, ...] = ("masked", "causal", "encoder")  # of model it is counted for
 
 
 @dataclass(frozen=True)

@@ -107,7 +107,9 @@ class Network:
         found = {}
         for i, (read, lane, places) in enumerate(zip(batch.reads, batch.lanes, batch.places, strict=True)):
             if read.kind == "next":
-                found[i] = torch.log_softmax(out["seq_relationship_logits"][lane].float(), -1)[:1].cpu().numpy()
+                # in double: the logarithm of a probability near one keeps its digits, and so do its log-odds
+                logits = out["seq_relationship_logits"][lane].double()
+                found[i] = torch.log_softmax(logits, -1)[:1].float().cpu().numpy()
             elif read.kind == "vector":
                 hidden, layers = self._hidden
                 states = hidden if read.layer == -1 else layers[read.layer]

@@ -46,7 +46,7 @@ class Resampling:
         dice = np.random.default_rng(resample_seed)
         codes, distinct = pd.factorize(pd.MultiIndex.from_frame(groups) if groups.shape[1] > 1 else groups.iloc[:, 0])
         table = pd.DataFrame(list(distinct)) if groups.shape[1] > 1 else pd.DataFrame({0: list(distinct)})
-        weights = np.ones((1 + resamples, len(table)), dtype=np.float32)
+        weights = np.ones((1 + resamples, len(table)), dtype=np.float32, order="F")  # read by columns
         for factor in table.columns:
             names = sorted(set(table[factor]) - {""})
             if not names:
