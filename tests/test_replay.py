@@ -190,4 +190,4 @@ def test_a_number_without_its_estimate_is_no_agreement(tmp_path):
     number = published.Number("s", "Table 9", {"set": "all"}, "accuracy", "m", 0.5, 1)
     frame = pd.DataFrame({"model": ["m"], "measure": ["accuracy"], "set": ["job"], "value": [0.5]})
     with pytest.raises(FailedRun, match="0 estimates of accuracy where Table 9 has one"):
-        reproduce._ours(frame, "m", number)
+        reproduce._ours(frame, number)

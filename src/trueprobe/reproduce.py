@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from trueprobe import probes, replay
+from trueprobe import material, probes, replay
 from trueprobe.material import published
 from trueprobe.material.published import Number
 from trueprobe.types import BadInput, FailedRun, nearest
@@ -55,8 +55,10 @@ def reproduce(
     if not replayed and name not in known:
         specs = [one for own in known for one in (*authors.models.get(own, ())[:1], f"--as {own}")]
         raise BadInput(f"no published numbers of '{spec}'; there are some of: {', '.join(specs)}")
-    numbers = [number for number in numbers if replayed or not number.only_replay]
-    wanted = numbers if replayed else [number for number in numbers if number.model == name]
+    theirs = _released(probe, authors, spec) if replayed and name is None else {name}
+    wanted = [n for n in numbers if n.model in theirs and n.only in ("", "replay" if replayed else "model")]
+    if not wanted:
+        raise BadInput(f"no published numbers of {', '.join(map(str, theirs))}; there are some of: {', '.join(known)}")
     found: list[Compared] = []
     ways = list(dict.fromkeys(number.settings for number in wanted))
     for way in ways:
@@ -72,25 +74,27 @@ def _compared(
     from trueprobe import study
 
     done = study.run(probe, [spec], out, settings=settings, **options)
-    asked = [card["name"] for card in done.manifest["cards"]]
-    theirs = {model: name if name and len(asked) == 1 else model for model in asked}
-    known = list(dict.fromkeys(number.model for number in numbers))
-    if not set(theirs.values()) & set(known):
-        raise BadInput(f"no published numbers of {', '.join(asked)}; there are some of: {', '.join(known)}")
-    return [
-        Compared(number, _ours(done.estimates, model, number))
-        for model, own in theirs.items()
-        for number in numbers
-        if number.model == own
-    ]
+    rows = done.estimates
+    if name is not None and rows["family"].nunique() == 1:  # one checkpoint, or a family's mean
+        rows = rows[rows["level"] == ("family" if (rows["level"] == "family").any() else "checkpoint")]
+        return [Compared(number, _ours(rows, number)) for number in numbers]
+    return [Compared(number, _ours(rows[rows["model"] == number.model], number)) for number in numbers]
+
+
+def _released(probe: str, authors: published.Authors, spec: str) -> set[str]:
+    """The models whose outputs are there."""
+    path = material.path_of(spec.removeprefix(replay.PREFIX))
+    if not path.exists():
+        raise BadInput(f"no file or folder '{path}' (--model {spec})")
+    return {one.name for one in probes.make(probe, authors.settings).read_released(path)}
 
 
 def _settings(way: str) -> dict[str, str]:
     return dict(pair.split("=", 1) for pair in way.split())
 
 
-def _ours(estimates: Any, model: str, number: Number) -> float:
-    rows = estimates[(estimates["model"] == model) & (estimates["measure"] == number.measure)]
+def _ours(estimates: Any, number: Number) -> float:
+    rows = estimates[estimates["measure"] == number.measure]
     for key, value in number.conditions.items():
         rows = rows[rows[key] == value] if key in rows else rows[:0]
     if len(rows) != 1:

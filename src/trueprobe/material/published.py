@@ -1,10 +1,9 @@
 """The papers' published numbers, with source and place, and what it takes to count as their authors did.
 
-`published/PROBE.csv` has one number per row: source, place, the conditions of the estimate it is compared with (empty:
-any), measure, model (the authors' name), value, decimals; settings it was
-counted with, unit where it is percent, and only=replay where no model but
-the released outputs can be compared. `published/PROBE.toml`, where it
-is needed, has the authors' settings and, for each of their models, the hub ids it goes by.
+`published/PROBE.csv` has one number per row: source, place, the conditions of the estimate it is compared with, measure,
+model (the authors' name), value, decimals; besides, where needed, the settings it was counted with, unit=percent, and
+only=replay or only=model where the one or the other cannot be had. `published/PROBE.toml`, where it is needed, has the
+authors' settings and, for each of their models, the hub ids it goes by.
 """
 
 from __future__ import annotations
@@ -34,7 +33,7 @@ class Number:
     decimals: int
     settings: str = ""  # of the probe, besides the authors' usual ones: key=value, with spaces between
     percent: bool = False
-    only_replay: bool = False  # a part of the authors' model was never given out
+    only: str = ""  # replay: a part of the model was never given out; model: no outputs were
 
     def agrees(self, ours: float) -> bool:
         """Within what the published number was rounded to."""
@@ -85,7 +84,7 @@ def numbers(probe: str) -> list[Number]:
                 int(row["decimals"]),
                 row.get("settings") or "",
                 row.get("unit") == "percent",
-                row.get("only") == "replay",
+                row.get("only") or "",
             )
             for row in csv.DictReader(rows)
         ]

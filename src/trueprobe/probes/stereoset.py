@@ -208,7 +208,7 @@ class StereoSet(Probe):
         found = [scores.get(task, {}).get(sentence.id) for sentence in cluster.by_label]
         known = [score for score in found if score is not None]
         if len(known) < len(found):
-            return Observation(item.id, why_not=WhyNot("not_in_list", "no released score"))
+            return Observation(item.id, why_not=WhyNot("not_released"))
         logs = [math.log(score) if score else -math.inf for score in known]
         if task == "intersentence":
             return Observation(item.id, self.values(list(map(_log_odds, logs)), math.nan, "next_sentence"))
