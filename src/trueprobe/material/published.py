@@ -1,6 +1,6 @@
 """The papers' published numbers, with source and place, and what it takes to count as their authors did.
 
-`published/PROBE.csv` has one number per row: source, place, the conditions of the estimate it is compared with, measure,
+`published/PROBE.csv` has one number per row: source, place, the conditions of the estimate it is set beside, measure,
 model (the authors' name), value, decimals; besides, where needed, the settings it was counted with, unit=percent, and
 only=replay or only=model where the one or the other cannot be had. `published/PROBE.toml`, where it is needed, has the
 authors' settings and, for each of their models, the hub ids it goes by.
