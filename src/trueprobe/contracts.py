@@ -206,13 +206,16 @@ def planted_frame(probe: Probe, items: Sequence[Item], card: Card, strength: flo
             continue
         answers = [planted_answer(request, probe.planted(item, request, strength)) for request in ask]
         for seen in probe.observe(item, card, answers):
-            groups = {f"group_{name}": group for name, group in zip(probe.factors, item.groups, strict=True)}
+            own = zip(probe.factors, seen.groups or item.groups, strict=True)
+            groups = {f"group_{name}": group for name, group in own}
             rows.append({"item": item.id, "part": seen.part, **item.conditions, **groups, **seen.values})
     return pd.DataFrame(rows)
 
 
 def planted_answer(request: Request, nats: Mapping[str, float], others: int = 40) -> Answer:
     """All asked words and some others equally likely, but for the planted log-odds."""
+    if isinstance(request, EmbedText):
+        return Vector(np.array(list(nats.values()), dtype=np.float32), (0,))
     if not isinstance(request, FillBlank):
         raise NotImplementedError(f"no planted answers for {type(request).__name__} yet")
     logits = {word.lower(): nats.get(word, 0.0) for word in request.words}

@@ -294,7 +294,7 @@ def _count(asked: _Asked, frame: Any, card: Card) -> tuple[list[Any], list[dict[
     probe = asked.probe
     groups = frame[[f"group_{factor}" for factor in probe.factors]].set_axis(list(probe.factors), axis=1)
     resampling = reliability.Resampling.of(groups, resample_seed=probe.settings.resample_seed)
-    counted = reliability.estimates(asked.label, card.name, frame, probe.measures(), resampling)
+    counted = reliability.estimates(asked.label, card.name, frame, probe.measures_for(card), resampling)
     claimed = reliability.claims(card.name, card.kind, frame, probe.claims(), resampling)
     return counted, [{"probe": asked.label, **row} for row in claimed]
 

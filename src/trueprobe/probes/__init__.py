@@ -99,6 +99,10 @@ class Probe(ABC):
     @abstractmethod
     def measures(self) -> Sequence[Measure]: ...
 
+    def measures_for(self, card: Card) -> Sequence[Measure]:
+        """Those that apply to this kind of model; as a rule all."""
+        return self.measures()
+
     def claims(self) -> Sequence[Claim]:
         return ()
 
@@ -113,7 +117,9 @@ class Probe(ABC):
 
     @abstractmethod
     def planted(self, item: Item, request: Request, strength: float) -> Mapping[str, float]:
-        """Nats added to words' log-odds so that the headline rises with `strength`: for contract tests."""
+        """Nats added to words' log-odds so that the headline rises with `strength`: for contract tests.
+
+        Where vectors are asked for: all their coordinates, by any names."""
 
     @property
     def material_id(self) -> str:
