@@ -16,9 +16,17 @@ def failed(name, settings=None) -> list[str]:
     return [check.name for check in contracts.check_probe(name, settings) if not check.passed]
 
 
-@pytest.mark.parametrize("name", probes.names())
+SLOW = ("seat",)  # many clusters; a few of its tests are checked each time
+ALL = [pytest.param(name, marks=pytest.mark.slow) if name in SLOW else name for name in probes.names()]
+
+
+@pytest.mark.parametrize("name", ALL)
 def test_every_probe_holds_the_contract(name):
     assert not failed(name)
+
+
+def test_a_few_association_tests_hold_it():
+    assert not failed("seat", {"tests": "weat6,sent-weat9,angry_black_woman_stereotype_b"})
 
 
 @pytest.mark.slow

@@ -10,6 +10,7 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -39,6 +40,10 @@ class AssociationTest:
     name: str
     titles: Mapping[str, str]
     sets: Mapping[str, tuple[Said, ...]]  # by side
+
+    @cached_property
+    def texts(self) -> Mapping[str, frozenset[str]]:
+        return {side: frozenset(sentence.text for sentence in said) for side, said in self.sets.items()}
 
 
 def _template(text: str) -> str:

@@ -264,7 +264,7 @@ class Seat(Probe):
         assert isinstance(request, EmbedText)
         ends = {"X": 0.1 * strength, "Y": -0.1 * strength, "A": 1.0, "B": -1.0}
         test: AssociationTest = item.fields["test"]
-        side = next(s for s in SIDES if any(said.text == request.text for said in test.sets[s]))
+        side = next(s for s in SIDES if request.text in test.texts[s])
         chance = hashlib.sha256(request.text.encode()).digest()[:8]
         return {"axis": ends[side], **{f"chance {i}": byte / 255 - 0.5 for i, byte in enumerate(chance)}}
 
