@@ -98,7 +98,7 @@ class SeatMaterial(_Strict):
         for name, test in self.tests.items():
             for wrong in (used for used in test.sets if used not in self.sets):
                 raise ValueError(f"tests.{name}.sets: no set '{wrong}'{nearest(wrong, list(self.sets))}")
-            counts = {}
+            counts: dict[str, int] = {}
             for used in test.sets:
                 for form, words in self.sets[used].words.items():
                     if form not in self.forms and form not in test.forms:

@@ -44,9 +44,7 @@ def effect_size_ddof0(columns: Columns, quantities: Sequence[tuple[str, ...]], w
     return _effect_sizes(columns, quantities, weights, ddof=0)
 
 
-def _effect_sizes(
-    columns: Columns, quantities: Sequence[tuple[str, ...]], weights: Weights, ddof: int
-) -> np.ndarray:
+def _effect_sizes(columns: Columns, quantities: Sequence[tuple[str, ...]], weights: Weights, ddof: int) -> np.ndarray:
     present = np.unique(columns.cells)  # the others contribute nothing
     drawn = weights[:, present].astype(float)
     found = []

@@ -33,7 +33,7 @@ def two_means(vectors: np.ndarray, resample_seed: int) -> np.ndarray:
     dice = np.random.default_rng(resample_seed)
     best, spread = np.zeros(len(points), dtype=bool), np.inf
     for _ in range(STARTS):
-        with warnings.catch_warnings():
+        with warnings.catch_warnings(), np.errstate(invalid="ignore"):  # all points may be the same
             warnings.simplefilter("ignore", UserWarning)  # a start may leave one cluster empty
             centres, labels = kmeans2(points, 2, iter=_STEPS, minit="++", rng=dice)
         found = float(((points - centres[labels]) ** 2).sum())
@@ -56,4 +56,4 @@ class MatchingTest:
         both = np.arange(max(0, of_first + in_first - total), min(of_first, in_first) + 1)
         correct = 2 * both + total - of_first - in_first
         as_good = np.maximum(correct, total - correct) >= right.sum()
-        return float(hypergeom.pmf(both[as_good], total, of_first, in_first).sum())
+        return min(1.0, float(hypergeom.pmf(both[as_good], total, of_first, in_first).sum()))

@@ -13,7 +13,6 @@ import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
-from functools import cached_property
 from itertools import product
 from typing import Any, get_args
 
@@ -59,7 +58,9 @@ LEGEND = (
 
 
 class SeatSettings(Settings):
-    material: str = Field(default="weat", description="word sets, templates and tests: shipped (weat) or your TOML file")
+    material: str = Field(
+        default="weat", description="word sets, templates and tests: shipped (weat) or your TOML file"
+    )
     data: str = Field(
         default="", description="tests as released instead: a JSON file, a folder of them, or the asset seat-vignettes"
     )
@@ -236,8 +237,8 @@ class Seat(Probe):
         columns = ("association", "in_first")
         return Measure("effect_size", function, columns, where, shown, "d", 0.0, test=permuted if test else None)
 
-    @cached_property
-    def headline(self) -> Measure:  # type: ignore[override]
+    @property
+    def headline(self) -> Measure:
         """All targets of all tests as if of one: a direction, not a size."""
         return self._effect({"side": ("X", "Y")}, {"test": "all"}, test=False)
 
