@@ -210,6 +210,13 @@ def test_what_is_wrong_in_a_test_file_is_told(tmp_path, data, told):
     assert told in str(error.value)
 
 
+def test_in_a_folder_jsonl_files_are_the_tests_where_there_are_any(tmp_path):
+    for name in ("b.jsonl", "a.jsonl"):
+        (tmp_path / name).write_text(json.dumps(released()))
+    (tmp_path / "asset.json").write_text("{}")
+    assert [test.name for test in seat.read_tests(str(tmp_path))] == ["a", "b"]
+
+
 def test_files_that_are_not_there_are_told(tmp_path):
     with pytest.raises(BadInput, match="no test in this folder"):
         seat.read_tests(str(tmp_path))

@@ -118,6 +118,18 @@ def test_a_marked_one_has(tmp_path):
     assert ask(probe, "mine/word/-1")[1] == EmbedText("Milk is here.", "word", -1, (0, 4))
 
 
+def test_the_vignettes_come_besides_the_built_tests(tmp_path, monkeypatch):
+    write_test(tmp_path)
+    monkeypatch.setattr("trueprobe.assets.path_of", {"seat-vignettes": tmp_path}.__getitem__)
+    assert len(made(vignettes=True).tests) == 45
+    assert list(made(data="seat-vignettes").tests) == ["mine"]
+
+
+def test_without_the_asset_the_command_to_fetch_it_is_told():
+    with pytest.raises(BadInput, match="trueprobe fetch seat-vignettes"):
+        made(vignettes=True)
+
+
 def test_an_edited_file_is_another_run(tmp_path):
     before = made(data=write_test(tmp_path)).material_id
     assert made(data=write_test(tmp_path)).material_id == before

@@ -172,7 +172,7 @@ def read_tests(named: str) -> list[AssociationTest]:
     """One test file, a folder of them, or the asset `seat-vignettes`."""
     path = assets.path_of(named) if named in assets.names() else material.path_of(named)
     if path.is_dir():
-        files = sorted(file for pattern in ("*.jsonl", "*.json") for file in path.glob(pattern))
+        files = sorted(path.glob("*.jsonl")) or sorted(path.glob("*.json"))
         if not files:
             raise BadInput(f"{path}: no test in this folder; a test is a file NAME.jsonl or NAME.json")
         return [_read_test(file) for file in files]
