@@ -289,6 +289,21 @@ def test_a_sentence_that_several_tests_ask_for_is_computed_once(checkpoint, tmp_
     assert counts["rows"] <= len(texts) == 150
 
 
+def test_a_model_that_is_asked_nothing_has_no_rows_and_the_run_goes_on(checkpoint, tmp_path):
+    models = [str(checkpoint("bert")), str(checkpoint("gpt2"))]
+    run = trueprobe.run("seat", models, tmp_path / "run", settings={"tests": "weat9"}, limit=1, store=":memory:")
+    assert set(run.observations("seat")["model"]) == {"bert"}
+    assert run.estimates.dropna(subset=["value"])["model"].unique().tolist() == ["bert"]
+
+
+def test_a_model_that_can_give_nothing_is_told_why(checkpoint, tmp_path):
+    settings = {"tests": "weat9", "representation": "own"}
+    run = trueprobe.run("seat", str(checkpoint("bert")), tmp_path / "run", settings=settings, store=":memory:")
+    (row,) = run.observations("seat").to_dict("records")
+    assert row["why_not"] == "no_head"
+    assert run.estimates["value"].isna().all()
+
+
 def test_exchanging_targets_or_attributes_turns_the_effect(checkpoint, tmp_path):
     names = ["male", "man", "boy"], ["female", "woman", "girl"], ["office", "work"], ["home", "family"]
     found = {}

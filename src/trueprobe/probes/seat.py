@@ -52,8 +52,8 @@ COLUMNS = {
 }
 _SHOWN = 16  # tests in the printed table, at most, for each representation
 LEGEND = (
-    "d: (mean association of X − of Y) / standard deviation, positive as the stereotype has it; p of each test: "
-    "estimates.csv; clusters: share matched with their category, at least 50 % by construction"
+    "d: (mean association of X − of Y) / standard deviation, positive as the stereotype has it; X, Y and A, B: "
+    "sentences in the cluster of their category, at least 50 % by construction; p of each: estimates.csv"
 )
 
 
@@ -250,7 +250,7 @@ class Seat(Probe):
         more = len(self.tests) - len(shown)
         notes = (LEGEND, *([f"{more} more tests: estimates.csv"] if more else []))
         clusters = ("clusters_targets", "clusters_attributes") if self.settings.clusters else ()
-        titles = ("d", "X, Y cluster", "A, B cluster")
+        titles = ("d", "X, Y", "A, B")
         return Summary(
             ("test", "representation", "layer") if len(self.settings.layers) > 1 else ("test", "representation"),
             "test",
