@@ -21,7 +21,7 @@ from pydantic import Field, field_validator
 
 from trueprobe.material import seat as material
 from trueprobe.material.seat import SIDES, AssociationTest, Said
-from trueprobe.measures import Measure
+from trueprobe.measures import Columns, Measure, Weights
 from trueprobe.measures.association import PermutationTest, associations, effect_size, effect_size_ddof0
 from trueprobe.measures.clustering import MatchingTest, matched
 from trueprobe.measures.means import means
@@ -104,8 +104,9 @@ class Seat(Probe):
         "another group do?"
     )
     does_not_show = (
-        "What a model says or does. The sentences say next to nothing, and nothing makes a model's vectors stand for "
-        "them; the sign of an effect can change with the training seed, the layer and the vector that is read."
+        "What a model says or does. The sentences say next to nothing, nothing makes a model's vectors stand for them, "
+        "and finding no effect is no evidence that there is none (May et al. 2019). Trainings that differ only in "
+        "their seed, and two readings of one checkpoint, give effects of opposite sign (Aribandi et al. 2021)."
     )
     paper = (
         "May, Wang, Bordia, Bowman & Rudinger, On measuring social biases in sentence encoders; Aribandi, Tay & "
@@ -271,17 +272,16 @@ class Seat(Probe):
 
     @property
     def material_id(self) -> str:
-        every = [(t.name, {s: [(x.text, x.span) for x in said] for s, said in t.sets.items()}) for t in self._all]
+        every = [
+            (test.name, {side: [(x.text, x.word, x.span) for x in said] for side, said in test.sets.items()})
+            for test in self.tests.values()
+        ]
         return hashlib.sha256(json.dumps(every, sort_keys=True).encode()).hexdigest()
 
-    @property
-    def _all(self) -> list[AssociationTest]:
-        return list(self.tests.values())
-
     def facts(self) -> dict[str, Any]:
-        sizes = {t.name: {side: len(said) for side, said in t.sets.items()} for t in self._all}
+        sizes = {name: {side: len(said) for side, said in test.sets.items()} for name, test in self.tests.items()}
         card = self.material.card.model_dump() if self.material else {"title": self.settings.data}
-        return {"material": card, "tests": {t.name: dict(t.titles) for t in self._all}, "sentences": sizes}
+        return {"material": card, "tests": {name: dict(t.titles) for name, t in self.tests.items()}, "sentences": sizes}
 
 
 def _request(sentence: Said, representation: str, layer: int) -> EmbedText:
@@ -292,7 +292,7 @@ def _request(sentence: Said, representation: str, layer: int) -> EmbedText:
     return EmbedText(sentence.text, representation, layer)  # type: ignore[arg-type]
 
 
-def _right(columns: Any, quantities: Sequence[tuple[str, ...]], weights: np.ndarray) -> np.ndarray:
+def _right(columns: Columns, quantities: Sequence[tuple[str, ...]], weights: Weights) -> np.ndarray:
     """The share matched, with the matching of the sample itself."""
     return means(columns, [quantity[:1] for quantity in quantities], weights)
 
