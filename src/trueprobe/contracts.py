@@ -73,10 +73,11 @@ def check_model(model: Any, batch_tokens: int | None = None) -> Iterator[Check]:
     off = worst([answers[i] for i in few], alone)
     yield Check("a batch of one agrees", off <= NEAR, f"largest change {off:.1e} nats")
 
-    whole = FillBlank("The ", top=model.card.vocab_size)
-    filled = _fresh(model, batch_tokens).answer([whole])[0]
-    total = sum(math.exp(token.logp) for token in filled.top) if isinstance(filled, Filled) else math.nan
-    yield Check("probabilities sum to one", abs(total - 1) < 1e-3, f"{total:.6f}")
+    if "lm" in model.card.heads:
+        whole = FillBlank("The ", top=model.card.vocab_size)
+        filled = _fresh(model, batch_tokens).answer([whole])[0]
+        total = sum(math.exp(token.logp) for token in filled.top) if isinstance(filled, Filled) else math.nan
+        yield Check("probabilities sum to one", abs(total - 1) < 1e-3, f"{total:.6f}")
     yield _specials_are_text(model)
     if model.card.kind == "causal":
         early, late = (
@@ -140,7 +141,7 @@ def _numbers(answer: Any) -> np.ndarray:
 def _specials_are_text(model: Any) -> Check:
     tokenizer = model.text.tokenizer
     text = "Say " + " ".join(tokenizer.all_special_tokens[:6]) + " aloud"
-    reads = model.reads(ScoreText(text))
+    reads = model.reads(ScoreText(text) if "lm" in model.card.heads else EmbedText(text, "mean"))
     if isinstance(reads, WhyNot):
         return Check("special tokens in a text stay text", False, reads.detail)
     row = reads[0].row.ids
@@ -174,7 +175,7 @@ def check_probe(name: str, settings: Mapping[str, Any] | None = None) -> Iterato
         frames = {s: planted_frame(probe, some, card, s) for s in (-2.0, 0.0, 2.0)}
         undocumented = sorted(set(frames[2.0].columns) - set(probe.columns()) - _structure(probe, some))
         yield Check(f"documented columns, {kind}", not undocumented, ", ".join(undocumented[:3]))
-        yield _countable(probe, frames[2.0], kind)
+        yield _countable(probe, frames[2.0], card)
         down, none, up = (headline_value(probe, frames[s]) for s in (-2.0, 0.0, 2.0))
         neutral = probe.headline.neutral or 0.0
         detail = f"{down:.3f} < {none:.3f} < {up:.3f}, neutral {neutral:g}"
@@ -182,15 +183,15 @@ def check_probe(name: str, settings: Mapping[str, Any] | None = None) -> Iterato
         yield Check(f"opposite effects lie on opposite sides, {kind}", down < neutral < up, detail)
 
 
-def _countable(probe: Probe, frame: pd.DataFrame, kind: str) -> Check:
+def _countable(probe: Probe, frame: pd.DataFrame, card: Card) -> Check:
     """Every declared measure and claim can be computed from the documented columns."""
     resampling = Resampling.of(frame[[f"group_{name}" for name in probe.factors]], resamples=20)
-    measures = [measure for measure in probe.measures() if kind in measure.kinds]
+    measures = [measure for measure in probe.measures() if card.kind in measure.kinds]
     found = estimates(probe.name, "planted", frame, measures, resampling)
-    held = claims("planted", kind, frame, probe.claims(), resampling)
+    held = claims("planted", card.kind, frame, probe.claims(), resampling)
     unknown = [e.measure for e in found if e.n_items == 0]
     detail = f"{len(found):,} measures, {len(held)} claims" + (f"; nothing scored for {unknown[0]}" if unknown else "")
-    return Check(f"declared measures and claims can be counted, {kind}", bool(found), detail)
+    return Check(f"declared measures and claims can be counted, {card.kind}", bool(found), detail)
 
 
 def stand_in(kind: Any) -> Card:
@@ -208,7 +209,8 @@ def planted_frame(probe: Probe, items: Sequence[Item], card: Card, strength: flo
             continue
         answers = [planted_answer(request, probe.planted(item, request, strength)) for request in ask]
         for seen in probe.observe(item, card, answers):
-            groups = {f"group_{name}": group for name, group in zip(probe.factors, item.groups, strict=True)}
+            own = zip(probe.factors, seen.groups or item.groups, strict=True)
+            groups = {f"group_{name}": group for name, group in own}
             rows.append({"item": item.id, "part": seen.part, **item.conditions, **groups, **seen.values})
     return pd.DataFrame(rows)
 
@@ -221,6 +223,8 @@ def planted_answer(request: Request, nats: Mapping[str, float], others: int = 40
         return _planted_score(request.text.split(), nats, others)
     if isinstance(request, FollowsText):
         return Follows(-math.log1p(math.exp(-nats.get(request.second, 0.0))))
+    if isinstance(request, EmbedText):
+        return Vector(np.array(list(nats.values()), dtype=np.float32), (0,))
     if not isinstance(request, FillBlank):
         raise NotImplementedError(f"no planted answers for {type(request).__name__} yet")
     logits = {word.lower(): nats.get(word, 0.0) for word in request.words}

@@ -338,7 +338,7 @@ def _observations_frame(asked: _Asked, seen: Sequence[Observation], card: Card) 
 
     items = {item.id: item for item in asked.items}
     rows = []
-    for observation in seen:
+    for observation in seen or [Observation(asked.items[0].id)]:  # where nothing was asked, the columns stay
         item = items[observation.item]
         why = observation.why_not
         rows.append(
@@ -354,7 +354,7 @@ def _observations_frame(asked: _Asked, seen: Sequence[Observation], card: Card) 
                 **observation.values,
             }
         )
-    frame = pd.DataFrame(rows)
+    frame = pd.DataFrame(rows)[: len(seen)]
     documented = list(asked.probe.columns())
     first = [name for name in frame.columns if name not in documented]
     return frame.reindex(columns=first + documented)

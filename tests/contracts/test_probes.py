@@ -17,11 +17,17 @@ def failed(name, settings=None) -> list[str]:
 
 
 ON_SAMPLE = ("crows_pairs", "stereoset")  # whose data is fetched
+SLOW = ("seat",)  # many clusters; a few of its tests are checked each time
+ALL = [pytest.param(name, marks=pytest.mark.slow) if name in SLOW else name for name in probes.names()]
 
 
-@pytest.mark.parametrize("name", probes.names())
+@pytest.mark.parametrize("name", ALL)
 def test_every_probe_holds_the_contract(name):
     assert not failed(name, {"data": "sample"} if name in ON_SAMPLE else None)
+
+
+def test_a_few_association_tests_hold_it():
+    assert not failed("seat", {"tests": "weat6,sent-weat9,angry_black_woman_stereotype_b"})
 
 
 @pytest.mark.slow

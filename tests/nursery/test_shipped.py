@@ -13,6 +13,7 @@ from trueprobe import assets, listing, nursery
 from trueprobe.contracts import check_model
 from trueprobe.measures.means import wilson
 from trueprobe.models import Options, find, open_source
+from trueprobe.store import load_run
 from trueprobe.types import BadInput
 
 SEEDS = {"nursery": 5}
@@ -114,3 +115,15 @@ def test_the_card_names_every_model_that_ships():
         for seed in range(count):
             assert f"| `{family}/{seed}` |" in text
     assert "| `mini` |" in text
+
+
+def test_the_clusters_along_training_ship_for_every_seed_and_step():
+    run = load_run(nursery.WEIGHTS.parent / "clusters")
+    labels = [card["labels"] for card in run.manifest["cards"]]
+    assert {label["model_seed"] for label in labels} == set(range(5))
+    assert len(labels) == 30
+    clusters = run.estimates[run.estimates["measure"].str.startswith("clusters")]
+    assert len(clusters) == 30 * 25 * 2 * 2  # checkpoints, tests, representations, targets and attributes
+    assert clusters["value"].between(0.5, 1).all()
+    assert set(run.estimates["model"]) == {card["name"] for card in run.manifest["cards"]}
+    assert sum(file.stat().st_size for file in run.folder.rglob("*") if file.is_file()) < 300_000

@@ -18,7 +18,7 @@ from trueprobe.types import Answer, BadInput, Card, Request, WhyNot
 
 @cache
 def backends() -> list[Any]:
-    """The files here that have accepts(config) and open_model(...), in the order in which they are tried."""
+    """The files here that have accepts(source, config) and open_model(...), in the order in which they are tried."""
     files = (path.stem for path in Path(__file__).parent.glob("*.py") if path.stem != "__init__")
     modules = [importlib.import_module(f"trueprobe.models.{name}") for name in sorted(files)]
     return sorted((m for m in modules if hasattr(m, "accepts")), key=lambda module: module.TRIED)
@@ -50,7 +50,7 @@ def preflight(source: Source, options: Options) -> tuple[Any, Any]:
     refuse_pickles(source, options)
     config = read_config(source)
     for backend in backends():
-        if backend.accepts(config):
+        if backend.accepts(source, config):
             return backend, config
     raise BadInput(
         f"{source.said}: '{config.model_type}' is neither a masked nor a causal language model that transformers knows"

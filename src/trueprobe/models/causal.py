@@ -18,7 +18,7 @@ from trueprobe.types import BadInput, EmbedText, FillBlank, FollowsText, ScoreTe
 TRIED = 2
 
 
-def accepts(config: Any) -> bool:
+def accepts(source: Source, config: Any) -> bool:
     from transformers import MODEL_FOR_CAUSAL_LM_MAPPING
 
     return type(config) in MODEL_FOR_CAUSAL_LM_MAPPING

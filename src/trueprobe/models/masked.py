@@ -17,7 +17,7 @@ from trueprobe.types import BadInput, EmbedText, FillBlank, FollowsText, ScoreTe
 TRIED = 1  # before causal: many masked architectures have a causal head class too
 
 
-def accepts(config: Any) -> bool:
+def accepts(source: Source, config: Any) -> bool:
     from transformers import MODEL_FOR_CAUSAL_LM_MAPPING, MODEL_FOR_MASKED_LM_MAPPING
 
     if type(config) not in MODEL_FOR_MASKED_LM_MAPPING or getattr(config, "is_decoder", False):

@@ -67,8 +67,9 @@ class Network:
 
     def read(self, batch: Batch) -> list[np.ndarray]:
         """What each read of the batch asks for, in order, as float32."""
-        self.readout  # noqa: B018  (looked into with a forward pass of its own, so before this one)
         spots, spot_of = self._spots(batch)
+        if spot_of:
+            self.readout  # noqa: B018  (looked into with a forward pass of its own, so before this one)
         needs_layers = any(read.kind == "vector" and read.layer != -1 for read in batch.reads)
         self._asks_next = any(read.kind == "next" for read in batch.reads)
         with torch.inference_mode():

@@ -113,7 +113,9 @@ class Probe(ABC):
 
     @abstractmethod
     def planted(self, item: Item, request: Request, strength: float) -> Mapping[str, float]:
-        """Nats added to words' log-odds so that the headline rises with `strength`: for contract tests."""
+        """Nats added to words' log-odds so that the headline rises with `strength`: for contract tests.
+
+        Where vectors are asked for: all their coordinates, by any names."""
 
     @property
     def material_id(self) -> str:

@@ -1,0 +1,132 @@
+"""SEAT once more, deliberately plainly: one sentence at a time, no code of trueprobe but the run it is held against.
+
+Sentences are those of the authors' files; words are found in them by the shape of the sentence."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from scipy.stats import permutation_test
+from transformers import AutoModel, AutoTokenizer
+
+import trueprobe
+
+FILES = Path(__file__).resolve().parents[2].parent / "shared" / "data" / "seat"
+WEIGHTS = Path(trueprobe.__file__).parent / "nursery" / "weights" / "nursery" / "seed_0"
+REPRESENTATIONS = ("cls", "word", "mean", "first_piece")
+VIGNETTE = re.compile(r"_1[-+3]*$")
+SHAPES = [
+    r"The person's name is (.+)\.",
+    r"The engineer is (.+)\.",
+    r"(.+) is an engineer.*",
+    r"(?:This|That) (?:will|did|can|may) (.+)\.",
+    r"(?:Here|There) (\w+) is\.",
+    r"(?:This|That|There|Here|It) is (?:an? )?(.+)\.",
+    r"(?:These|Those|They) are (.+)\.",
+    r"(?:The|An?) (.+) (?:is|are) (?:here|there|a person|a thing|people|things)\.",
+    r"(.+) (?:is|are) (?:here|there|a person|a thing|people|things)\.",
+]
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(not FILES.is_dir(), reason="the authors' SEAT files are not in ../shared/data/seat"),
+]
+
+
+def word_span(text):
+    if " " not in text or not text.endswith("."):
+        return 0, len(text)
+    return next(found for shape in SHAPES if (found := re.fullmatch(shape, text))).span(1)
+
+
+class Plain:
+    def __init__(self):
+        self.tokenizer = AutoTokenizer.from_pretrained(WEIGHTS)
+        self.network = AutoModel.from_pretrained(WEIGHTS, dtype=torch.float32).eval()
+        self.known = {}
+
+    def states(self, ids):
+        with torch.no_grad():
+            return self.network(input_ids=torch.tensor([ids])).last_hidden_state[0].double().numpy()
+
+    def vectors(self, text):
+        if text not in self.known:
+            encoded = self.tokenizer(text, return_offsets_mapping=True)
+            states = self.states(encoded["input_ids"])
+            start, stop = word_span(text)
+            spans = encoded["offset_mapping"]
+            inside = [i for i, (a, b) in enumerate(spans) if a < b and a < stop and start < b]
+            bare = self.tokenizer(text, add_special_tokens=False)["input_ids"]
+            self.known[text] = {
+                "cls": states[0],
+                "word": states[inside].mean(0),
+                "mean": states.mean(0),
+                "first_piece": self.states(bare)[0],
+            }
+        return self.known[text]
+
+
+def cosine(a, b):
+    return float(a @ b / np.sqrt((a @ a) * (b @ b)))
+
+
+@pytest.fixture(scope="module")
+def plain():
+    """s(w, A, B) of every target, by test and representation."""
+    found, model = {}, Plain()
+    for file in sorted(FILES.glob("*.jsonl")):
+        if VIGNETTE.search(file.stem):
+            continue
+        sets = {key: part["examples"] for key, part in json.loads(file.read_text(encoding="utf-8")).items()}
+        for kind in REPRESENTATIONS:
+            vectors = {key: np.stack([model.vectors(text)[kind] for text in texts]) for key, texts in sets.items()}
+            unit = {key: v / np.linalg.norm(v, axis=1, keepdims=True) for key, v in vectors.items()}
+            found[file.stem, kind] = {
+                target: (unit[target] @ unit["attr1"].T).mean(1) - (unit[target] @ unit["attr2"].T).mean(1)
+                for target in ("targ1", "targ2")
+            }
+    some = found["weat9", "cls"]["targ1"][0]  # one value with no arrays at all
+    sets = {key: p["examples"] for key, p in json.loads((FILES / "weat9.jsonl").read_text()).items()}
+    first = model.vectors(sets["targ1"][0])["cls"]
+    sides = [[cosine(first, model.vectors(t)["cls"]) for t in sets[key]] for key in ("attr1", "attr2")]
+    assert some == pytest.approx(sum(sides[0]) / len(sides[0]) - sum(sides[1]) / len(sides[1]))
+    return found
+
+
+@pytest.fixture(scope="module")
+def estimates(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("agreement")
+    run = trueprobe.run(
+        "seat",
+        models=["nursery/0"],
+        out=folder / "run",
+        store=folder / "store.sqlite",
+        settings={"representation": ",".join(REPRESENTATIONS), "clusters": False},
+    )
+    return run.estimates.set_index(["test", "representation"])
+
+
+def test_effect_sizes_of_all_tests_agree(plain, estimates):
+    assert len(plain) == len(estimates) == 44 * len(REPRESENTATIONS)
+    for key, s in plain.items():
+        x, y = s["targ1"], s["targ2"]
+        size = (x.mean() - y.mean()) / np.concatenate([x, y]).std(ddof=1)
+        assert estimates.loc[key, "value"] == pytest.approx(size, abs=1e-4), key
+
+
+def test_p_values_of_the_small_tests_are_those_of_scipy(plain, estimates):
+    small = {key: s for key, s in plain.items() if len(s["targ1"]) <= 8}
+    assert len(small) == 13 * len(REPRESENTATIONS)
+    for key, s in small.items():
+        theirs = permutation_test(
+            (s["targ1"], s["targ2"]),
+            lambda x, y, axis: x.sum(axis=axis) - y.sum(axis=axis),
+            alternative="greater",
+            vectorized=True,
+            n_resamples=np.inf,
+        )
+        assert estimates.loc[key, "p"] == pytest.approx(theirs.pvalue, abs=2e-4), key  # one near tie is 1 / 12,870
