@@ -30,7 +30,7 @@ class Compared:
 
     def row(self) -> dict[str, Any]:
         n = self.number
-        own = {"source": n.source, "place": n.place, "model": n.model, **n.conditions, "measure": n.measure}
+        own = {"source": n.source, "place": n.place, "model": n.model, **n.conditions, "measure": n.measure, "of": n.of}
         ours, difference = (None if math.isnan(x) else x for x in (n.scaled(self.ours), self.difference))
         told = {"published": n.value, "decimals": n.decimals, "ours": ours, "difference": difference}
         return {**own, **told, "agrees": None if ours is None else self.agrees}
@@ -99,7 +99,7 @@ def _ours(estimates: Any, number: Number) -> float:
         rows = rows[rows[key] == value] if key in rows else rows[:0]
     if len(rows) != 1:
         raise FailedRun(f"{len(rows)} estimates of {number.measure} where {number.place} has one: {number.conditions}")
-    return float(rows["value"].iloc[0])
+    return float(rows[number.of].iloc[0])
 
 
 def as_text(rows: Sequence[Compared]) -> str:
@@ -107,7 +107,8 @@ def as_text(rows: Sequence[Compared]) -> str:
     lines = [("", "published", "ours", "difference", "")]
     for one in rows:
         number, digits = one.number, one.number.decimals
-        where = " ".join((number.model, number.measure, *map(str, number.conditions.values())))
+        what = number.measure if number.of == "value" else f"{number.measure} {number.of}"
+        where = " ".join((number.model, what, *map(str, number.conditions.values())))
         told = f"{number.value:.{digits}f}"
         if math.isnan(one.ours):
             lines.append((where, told, "–", "–", ""))

@@ -1,8 +1,8 @@
 """The papers' published numbers, with source and place, and what it takes to count as their authors did.
 
 `published/PROBE.csv` has one number per row: source, place, the conditions of the estimate it is set beside, measure,
-model (the authors' name), value, decimals; besides, where needed, the settings it was counted with, unit=percent, and
-only=replay or only=model where the one or the other cannot be had. `published/PROBE.toml`, where it is needed, has the
+model (the authors' name), value, decimals; besides, where needed, the settings it was counted with, unit=percent,
+of=sd_seeds for a deviation over seeds, and only=replay or only=model where the one or the other cannot be had. `published/PROBE.toml`, where it is needed, has the
 authors' settings and, for each of their models, the hub ids it goes by.
 """
 
@@ -19,7 +19,7 @@ from trueprobe import material
 from trueprobe.types import BadInput, nearest
 
 FOLDER = "published"
-_OWN = ("source", "place", "measure", "model", "value", "decimals", "settings", "unit", "only")
+_OWN = ("source", "place", "measure", "model", "value", "decimals", "settings", "unit", "only", "of")
 
 
 @dataclass(frozen=True)
@@ -34,6 +34,7 @@ class Number:
     settings: str = ""  # of the probe, besides the authors' usual ones: key=value, with spaces between
     percent: bool = False
     only: str = ""  # replay: a part of the model was never given out; model: no outputs were
+    of: str = "value"  # or sd_seeds: the deviation over a family's seeds
 
     def agrees(self, ours: float) -> bool:
         """Within what the published number was rounded to."""
@@ -85,6 +86,7 @@ def numbers(probe: str) -> list[Number]:
                 row.get("settings") or "",
                 row.get("unit") == "percent",
                 row.get("only") or "",
+                row.get("of") or "value",
             )
             for row in csv.DictReader(rows)
         ]
