@@ -2,8 +2,8 @@
 
 `published/PROBE.csv` has one number per row: source, place, the conditions of the estimate it is set beside, measure,
 model (the authors' name), value, decimals; besides, where needed, the settings it was counted with, unit=percent,
-of=sd_seeds for a deviation over seeds, and only=replay or only=model where the one or the other cannot be had. `published/PROBE.toml`, where it is needed, has the
-authors' settings and, for each of their models, the hub ids it goes by.
+of=sd_seeds for a deviation over seeds, and only=replay or only=model where the one or the other cannot be had.
+`published/PROBE.toml`, where needed, has the authors' settings and, for each of their models, the hub ids it goes by.
 """
 
 from __future__ import annotations
