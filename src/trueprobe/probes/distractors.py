@@ -32,15 +32,19 @@ from trueprobe.measures import Claim, Measure
 from trueprobe.measures.distraction import COLUMNS, MOST, Counting
 from trueprobe.measures.ranking import Ranking, winners
 from trueprobe.probes import Probe, Settings, Summary
+from trueprobe.probes import _distractors as shown
 from trueprobe.types import (
     Answer,
     BadInput,
     Card,
+    Figure,
     FillBlank,
     Filled,
     Item,
+    ItemTable,
     Observation,
     Request,
+    Table,
     WhyNot,
     WordList,
     nearest,
@@ -340,6 +344,16 @@ class Distractors(Probe):
             answers=answers,
             notes=(LEGEND, *self.notes),
         )
+
+    def figures(self) -> list[Figure]:
+        return shown.figures(tuple(self._sets), self.positions, self._counting.wordings)
+
+    def tables(self) -> list[Table]:
+        return shown.tables(self.positions)
+
+    @property
+    def item_table(self) -> ItemTable:
+        return shown.item_table()
 
     def planted(self, item: Item, request: Request, strength: float) -> dict[str, float]:
         """Base contexts are always known, so that the gate is open."""

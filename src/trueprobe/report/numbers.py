@@ -1,0 +1,62 @@
+"""How numbers are written: one way for figures, tables and sentences. Nothing is rounded before it is written."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+_PERCENT = ("share", "probability")
+_DIGITS = {"rank": 1, "percent": 1, "points": 1, "d": 2, "correlation": 2, "ratio": 2, "nats": 2}
+
+
+@dataclass(frozen=True)
+class Format:
+    factor: float
+    suffix: str  # behind one number in running text
+    digits: int
+    signed: bool
+
+    @classmethod
+    def of(cls, unit: str, neutral: float | None, values: Iterable[float] = ()) -> Format:
+        """Differences from zero have a sign; small probabilities get another digit."""
+        signed = neutral == 0
+        if unit not in _PERCENT:
+            return cls(1, " %" if unit == "percent" else "", _DIGITS.get(unit, 2), signed)
+        largest = max((abs(v) for v in values if not math.isnan(v)), default=1.0)
+        digits = 0 if unit == "share" and largest >= 0.1 else 1 if largest >= 0.01 else 2
+        return cls(100, " points" if signed else " %", digits, signed)
+
+    def plain(self, value: float) -> str:
+        """The number alone, with a true minus; a dash where there is none."""
+        if value is None or math.isnan(value):
+            return "–"
+        text = f"{self.factor * value:{'+' if self.signed else ''},.{self.digits}f}"
+        if not text.strip("+-0.,"):  # a rounded nothing has no sign
+            text = text.lstrip("+-")
+        return text.replace("-", "−")
+
+    def interval(self, low: float, high: float) -> str:
+        return "" if math.isnan(low) or math.isnan(high) else f"[{self.plain(low)}, {self.plain(high)}]"
+
+    def told(self, value: float, low: float = math.nan, high: float = math.nan) -> str:
+        """For a sentence: +3.1 points [+1.0, +5.2]."""
+        if value is None or math.isnan(value):
+            return "no number"
+        between = self.interval(low, high)
+        return self.plain(value) + self.suffix + (f" {between}" if between else "")
+
+
+def ticks(low: float, high: float, most: int = 6) -> list[float]:
+    """Round numbers from at or below `low` to at or above `high`."""
+    if not high > low:
+        high, low = low + 1, low - (1 if low else 0)
+    rough = (high - low) / most
+    power = 10 ** math.floor(math.log10(rough))
+    step = next(power * m for m in (1, 2, 2.5, 5, 10) if power * m >= rough * 0.999)
+    first, last = math.floor(low / step + 1e-9), math.ceil(high / step - 1e-9)
+    return [round(i * step, 12) for i in range(first, last + 1)]
+
+
+def count(number: float) -> str:
+    return f"{int(number):,}"
