@@ -91,7 +91,8 @@ def reads(names: Mapping[str, str], condition: str, value: Any) -> str:
     text = str(value)
     if condition in ("model", "family"):
         return text
-    return names.get(f"{condition}={text}", names.get(text, text.replace("_", " ")))
+    plain = text.replace("_", " ") if text.isidentifier() else text
+    return names.get(f"{condition}={text}", names.get(text, plain))
 
 
 def figure_of(told: Mapping[str, Any]) -> Figure:
@@ -184,9 +185,8 @@ def _picture(rows: pd.DataFrame, figure: Figure, own_scales: bool) -> Picture:
     names = _values(rows, figure, figure.series)
     styles = {name: _style(figure, rows, name) for name in names}
     index = {name: i for i, name in enumerate([n for n in names if styles[n] != "published"])}
-    groups = list(product(*(_values(rows, figure, key) for key in figure.panels)))
     panels = []
-    for group in groups:
+    for group in product(*(_values(rows, figure, key) for key in figure.panels)):
         mine = where(rows, dict(zip(figure.panels, group, strict=True)))
         if mine.empty:
             continue
@@ -220,15 +220,18 @@ def _panel(
     rows: pd.DataFrame, figure: Figure, title: str, series: list[tuple[str, int, str]], form: Format
 ) -> Panel:
     made = []
+    records = rows.to_dict("records")
     for name, index, style in series:
-        mine = where(rows, {figure.series: name})
-        mine = mine[mine["value"].notna() & ~mine["verdict"].isin(["fails the gate", "not applicable"])]
-        points = [_point(row, figure, form, name) for row in mine.to_dict("records")]
-        if points:
-            kind = "published" if mine["published"].all() else style
-            made.append(Series(reads(figure.names, figure.series, name), index, tuple(points), kind))
-    note = "" if made else _why_empty(rows)
-    return Panel(title, tuple(made), note)
+        mine = [row for row in records if str(row[figure.series]) == name and _drawable(row)]
+        if mine:
+            kind = "published" if all(row["published"] for row in mine) else style
+            points = tuple(_point(row, figure, form, name) for row in mine)
+            made.append(Series(reads(figure.names, figure.series, name), index, points, kind))
+    return Panel(title, tuple(made), "" if made else _why_empty(rows))
+
+
+def _drawable(row: Mapping[str, Any]) -> bool:
+    return not math.isnan(row["value"]) and row["verdict"] not in ("fails the gate", "not applicable")
 
 
 def _why_empty(rows: pd.DataFrame) -> str:

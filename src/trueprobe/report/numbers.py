@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 _PERCENT = ("share", "probability")
 _DIGITS = {"rank": 1, "percent": 1, "points": 1, "d": 2, "correlation": 2, "ratio": 2, "nats": 2}
@@ -24,7 +24,7 @@ class Format:
         if unit not in _PERCENT:
             return cls(1, " %" if unit == "percent" else "", _DIGITS.get(unit, 2), signed)
         largest = max((abs(v) for v in values if not math.isnan(v)), default=1.0)
-        digits = 0 if unit == "share" and largest >= 0.1 else 1 if largest >= 0.01 else 2
+        digits = 0 if unit == "share" and (largest >= 0.1 or not largest) else 1 if largest >= 0.01 else 2
         return cls(100, " points" if signed else " %", digits, signed)
 
     def plain(self, value: float) -> str:
@@ -36,15 +36,23 @@ class Format:
             text = text.lstrip("+-")
         return text.replace("-", "−")
 
-    def interval(self, low: float, high: float) -> str:
-        return "" if math.isnan(low) or math.isnan(high) else f"[{self.plain(low)}, {self.plain(high)}]"
+    def _telling(self, low: float, high: float) -> Format:
+        """With the digits that show on which side of zero an interval lies."""
+        near = self.factor * min(abs(low), abs(high))
+        if not self.signed or low * high <= 0 or round(near, self.digits) > 0 or self.digits >= 4:
+            return self
+        return replace(self, digits=self.digits + 1)._telling(low, high)
+
+    def number(self, value: float, low: float = math.nan, high: float = math.nan, suffix: str = "") -> str:
+        """+3.1 [+1.0, +5.2], or the number alone where there is no interval."""
+        if value is None or math.isnan(value) or math.isnan(low) or math.isnan(high):
+            return self.plain(value) + suffix
+        form = self._telling(low, high)
+        return f"{form.plain(value)}{suffix} [{form.plain(low)}, {form.plain(high)}]"
 
     def told(self, value: float, low: float = math.nan, high: float = math.nan) -> str:
         """For a sentence: +3.1 points [+1.0, +5.2]."""
-        if value is None or math.isnan(value):
-            return "no number"
-        between = self.interval(low, high)
-        return self.plain(value) + self.suffix + (f" {between}" if between else "")
+        return "no number" if value is None or math.isnan(value) else self.number(value, low, high, self.suffix)
 
 
 def ticks(low: float, high: float, most: int = 6) -> list[float]:

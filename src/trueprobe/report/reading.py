@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import math
 import re
+import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -150,10 +151,10 @@ def together(rows: pd.DataFrame, keys: Sequence[str]) -> pd.DataFrame:
     if "step" not in keys:
         rows = _last_step(rows)
     by = ["family", *(key for key in keys if key not in ("family", "model"))]
-    found = []
-    for names, group in rows.groupby(by, sort=False, dropna=False):
-        found.append({**dict(zip(by, names, strict=True)), **_one(group)})
-    return pd.DataFrame(found)
+    groups: dict[tuple, list[dict[str, Any]]] = {}
+    for row in rows.to_dict("records"):
+        groups.setdefault(tuple(row[key] for key in by), []).append(row)
+    return pd.DataFrame([{**dict(zip(by, names, strict=True)), **_one(group)} for names, group in groups.items()])
 
 
 def _last_step(rows: pd.DataFrame) -> pd.DataFrame:
@@ -172,25 +173,21 @@ class Seed:
     holds: bool  # its interval excludes the neutral point
 
 
-def _one(group: pd.DataFrame) -> dict[str, Any]:
-    own, members = group[group["level"] == "family"], group[group["level"] != "family"]
-    first = (own if len(own) else members).iloc[0]
+def _one(group: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    own = [row for row in group if row["level"] == "family"]
+    members = [row for row in group if row["level"] != "family"]
+    first = (own or members)[0]
     one = {key: first.get(key, math.nan) for key in KEPT}
-    seeds = _seeds(members)
-    if not len(own) and len(members) > 1:
-        values = [seed.value for seed in seeds]
-        one |= {"value": sum(values) / len(values) if values else math.nan, "low": math.nan, "high": math.nan}
-        one |= {"p": math.nan, "verdict": _agreed(list(members["verdict"]), seeds, float(one["neutral"]))}
-    deviation = first.get("sd_seeds", math.nan) if len(own) else math.nan
-    if math.isnan(deviation) and len(seeds) > 1:
-        deviation = float(members["value"].astype(float).std(ddof=1))
+    found = [Seed(float(r["value"]), r.get("p", math.nan), str(r["verdict"]).startswith("holds")) for r in members]
+    seeds = [seed for seed in found if not math.isnan(seed.value)]
+    values = [seed.value for seed in seeds]
+    if not own and len(members) > 1:
+        one |= {"value": statistics.fmean(values) if values else math.nan, "low": math.nan, "high": math.nan}
+        one |= {"p": math.nan, "verdict": _agreed([r["verdict"] for r in members], seeds, float(one["neutral"]))}
+    deviation = first.get("sd_seeds", math.nan) if own else math.nan
+    if math.isnan(deviation) and len(values) > 1:
+        deviation = statistics.stdev(values)
     return {**one, "seeds": seeds if len(members) > 1 else [], "n_seeds": len(members), "sd_seeds": deviation}
-
-
-def _seeds(members: pd.DataFrame) -> list[Seed]:
-    chances = members["p"] if "p" in members else [math.nan] * len(members)
-    found = zip(members["value"].astype(float), chances, members["verdict"], strict=True)
-    return [Seed(v, p, str(verdict).startswith("holds")) for v, p, verdict in found if not math.isnan(v)]
 
 
 def _agreed(verdicts: list[str], seeds: list[Seed], neutral: float) -> str:

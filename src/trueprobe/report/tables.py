@@ -94,12 +94,11 @@ def verdict_mark(verdict: str) -> str:
     return "open" if verdict == "undecided" else "none"
 
 
-def number_cell(row: Mapping[str, Any], form: Format, interval: bool = True) -> Cell:
+def number_cell(row: Mapping[str, Any], form: Format) -> Cell:
     """Value and interval, with what is behind it; a dash where nothing was to be counted."""
     value, verdict = float(row["value"]), str(row.get("verdict", ""))
     if math.isnan(value) or verdict in _SILENT:
         return Cell("–", "number", mark="none", told=verdict)
-    between = form.interval(float(row["low"]), float(row["high"])) if interval else ""
     told = [] if verdict == "descriptive" else [verdict]
     if not math.isnan(float(row.get("n_items", math.nan))):
         told.append(f"{count(row['n_items'])} items")
@@ -108,7 +107,8 @@ def number_cell(row: Mapping[str, Any], form: Format, interval: bool = True) -> 
     if row.get("n_seeds", 1) > 1 and not math.isnan(row["sd_seeds"]):
         told.append(f"{row['n_seeds']} seeds, deviation {form.factor * row['sd_seeds']:.{form.digits + 1}f}")
     mark = verdict_mark(verdict) if verdict != "descriptive" else ""
-    return Cell(f"{form.plain(value)} {between}".strip(), "number", mark == "good", mark, "; ".join(told))
+    text = form.number(value, float(row["low"]), float(row["high"]))
+    return Cell(text, "number", mark == "good", mark, "; ".join(told))
 
 
 def _forms(rows: pd.DataFrame) -> dict[str, Format]:
@@ -123,7 +123,10 @@ def _forms(rows: pd.DataFrame) -> dict[str, Format]:
 
 def _summary(reading: Reading, label: str) -> Grid | None:
     """The table `run` prints, for all families."""
-    summary = reading.told[label]["summary"]
+    told = reading.told[label]
+    summary = told["summary"]
+    names = {key: text for figure in told.get("figures") or () for key, text in figure.get("names", {}).items()}
+    names |= {**dict(zip(summary["measures"], summary["titles"], strict=True)), **summary.get("meanings", {})}
     keys = [summary["rows"]] if isinstance(summary["rows"], str) else list(summary["rows"])
     return _by_family(
         reading,
@@ -136,14 +139,14 @@ def _summary(reading: Reading, label: str) -> Grid | None:
             tuple(keys),
             tuple(summary["measures"]),
             summary["where"],
-            names={**dict(zip(summary["measures"], summary["titles"], strict=True)), **summary.get("meanings", {})},
+            names=names,
         ),
     )
 
 
 def _at(fixed: Mapping[str, Any]) -> str:
     told = [f"top {v}" if k == "k" else f"{k} {v}" for k, v in fixed.items() if isinstance(v, str) and v != "all"]
-    return f"At {', '.join(told)}." if told else ""
+    return f"{'; '.join(told).capitalize()}." if told else ""
 
 
 def _estimates(reading: Reading, label: str, table: Table) -> Grid | None:
@@ -251,8 +254,9 @@ def _observed(reading: Reading, label: str, table: Table) -> Grid | None:
     models = list(dict.fromkeys(seen["model"])) if table.measures else []
     firsts = seen.drop_duplicates(["model", *table.rows]).set_index(["model", *table.rows])
     lines = []
+    digits = {name: _digits(distinct[name]) for name in table.rows}
     for names in distinct.itertuples(index=False, name=None):
-        line = [_plain_cell(reads(table.names, k, _number(n))) for k, n in zip(table.rows, names, strict=True)]
+        line = [_observed_cell(table, k, n, digits[k]) for k, n in zip(table.rows, names, strict=True)]
         for model in models:
             key = (model, *names)
             line.append(_answer(firsts.loc[key], table) if key in firsts.index else Cell("–", mark="none"))
@@ -263,12 +267,17 @@ def _observed(reading: Reading, label: str, table: Table) -> Grid | None:
     return Grid(f"{label}-{table.name}", table.title, table.caption, header, lines, data, table.source)
 
 
-def _number(value: Any) -> Any:
-    return f"{value:g}" if isinstance(value, float) else value
+def _digits(values: pd.Series) -> int:
+    """Of a column of numbers, so that they stand below each other."""
+    if not pd.api.types.is_float_dtype(values):
+        return 0
+    return max((len(f"{v:g}".partition(".")[2]) for v in values.dropna()), default=0)
 
 
-def _plain_cell(text: str) -> Cell:
-    return Cell(text, "number" if re.fullmatch(r"[−+-]?[\d.,]+", text) else "text")
+def _observed_cell(table: Table, column: str, value: Any, digits: int) -> Cell:
+    if isinstance(value, float):
+        return Cell("–" if math.isnan(value) else f"{value:,.{digits}f}", "number")
+    return Cell(reads(table.names, column, value), "text" if isinstance(value, str) else "number")
 
 
 def _answer(row: Any, table: Table) -> Cell:
