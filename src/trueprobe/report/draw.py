@@ -43,7 +43,8 @@ DARK = {
     "pub": "#77818c",
 }
 COLOURS = 7
-CSS = """
+CSS = (
+    """
 .tp text{font:11px "Helvetica Neue",Helvetica,Arial,"Liberation Sans","DejaVu Sans",sans-serif;fill:var(--ink)}
 .tp .t{font-weight:600;font-size:12px}.tp .h{font-weight:600;font-size:15px}.tp .q{fill:var(--soft)}
 .tp .e{text-anchor:end}.tp .m{text-anchor:middle}
@@ -51,9 +52,10 @@ CSS = """
 .tp .z{fill:var(--stripe)}
 .tp .w{stroke-width:1.6;fill:none}.tp .l{fill:none;stroke-width:1.8;stroke-linejoin:round}
 .tp .b{opacity:.16}.tp .d{opacity:.5}.tp .o{fill:var(--paper);stroke-width:1.2}
-""" + "".join(
-    f".tp .f{i}{{fill:var(--s{i})}}.tp .k{i}{{stroke:var(--s{i})}}" for i in range(COLOURS)
-) + ".tp .fp{fill:var(--paper);stroke:var(--pub);stroke-width:1.4}.tp .kp{stroke:var(--pub);stroke-dasharray:5 3}"
+"""
+    + "".join(f".tp .f{i}{{fill:var(--s{i})}}.tp .k{i}{{stroke:var(--s{i})}}" for i in range(COLOURS))
+    + ".tp .fp{fill:var(--paper);stroke:var(--pub);stroke-width:1.4}.tp .kp{stroke:var(--pub);stroke-dasharray:5 3}"
+)
 
 _TOP, _BOTTOM, _RIGHT = 28, 42, 14
 _CHARACTER = 6.0  # of a text in 11px, on average
@@ -223,8 +225,12 @@ def _axes(frame: _Frame) -> Iterator[str]:
         middle = min(middle, frame.right - _CHARACTER * len(titled) / 2) if titled else middle
         yield f'<text class="q m" x="{_n(middle)}" y="{_n(frame.height - 8)}">{escape(titled)}</text>'
         return
+    end = 0.0
     for key, title in picture.xs:
-        yield f'<text class="q m" x="{_n(frame.place(key))}" y="{_n(frame.bottom + 15)}">{escape(title)}</text>'
+        x, half = frame.place(key), _CHARACTER * len(title) / 2
+        if x - half >= end:  # what would overlap is left out
+            yield f'<text class="q m" x="{_n(x)}" y="{_n(frame.bottom + 15)}">{escape(title)}</text>'
+            end = x + half + 4
     yield f'<text class="q m" x="{_n(middle)}" y="{_n(frame.height - 8)}">{escape(picture.x_title)}</text>'
     y = (_TOP + frame.bottom) / 2
     yield (
@@ -273,9 +279,7 @@ def _point(frame: _Frame, series: Series, point: Point) -> str:
         parts.append(f'<circle class="{look}" cx="{_n(x)}" cy="{_n(y)}" r="2.2"/>')
     if not math.isnan(point.low) and series.style != "band":
         (x0, y0), (x1, y1) = frame.at(point.x, point.low, index), frame.at(point.x, point.high, index)
-        parts.append(
-            f'<path class="w {_stroke(index, series.style)}" d="M{_n(x0)} {_n(y0)}L{_n(x1)} {_n(y1)}"/>'
-        )
+        parts.append(f'<path class="w {_stroke(index, series.style)}" d="M{_n(x0)} {_n(y0)}L{_n(x1)} {_n(y1)}"/>')
     x, y = frame.at(point.x, point.value, index)
     parts.append(_mark(x, y, index, series.style, 3.6))
     return f'<g class="p"><title>{escape(point.told)}</title>{"".join(parts)}</g>'
@@ -306,4 +310,3 @@ def _label(picture: Picture, panel: Panel) -> str:
 
 def _n(number: float) -> str:
     return f"{number:.1f}".rstrip("0").rstrip(".")
-

@@ -114,7 +114,11 @@ def drawings(reading: Reading, label: str) -> list[Drawing]:
 
 
 def _draw(reading: Reading, label: str, figure: Figure) -> Drawing | None:
-    rows = _rows(reading, label, figure)
+    return draw_rows(_rows(reading, label, figure), label, figure)
+
+
+def draw_rows(rows: pd.DataFrame, label: str, figure: Figure) -> Drawing | None:
+    """A figure of rows that are put together already: one per model and place."""
     if rows.empty:
         return None
     choices = {name: values for name in figure.choose if len(values := _values(rows, figure, name)) > 1}
@@ -144,8 +148,9 @@ def _rows(reading: Reading, label: str, figure: Figure) -> pd.DataFrame:
     keys = _keys(figure)
     if rows.empty or any(key not in rows for key in keys):
         return rows[:0]
-    rows = rows.dropna(subset=[key for key in keys if key not in ("step", "seed")])
-    rows = together(rows, keys)
+    if "seed" in keys:  # each training by itself
+        rows = rows[rows["level"] != "family"]
+    rows = together(rows.dropna(subset=keys), keys)
     if rows.empty:
         return rows
     rows = rows.rename(columns={"family": "model"}).assign(published=False)
@@ -216,9 +221,7 @@ def _style(figure: Figure, rows: pd.DataFrame, name: str) -> str:
     return "published" if where(rows, {figure.series: name})["published"].all() else "own"
 
 
-def _panel(
-    rows: pd.DataFrame, figure: Figure, title: str, series: list[tuple[str, int, str]], form: Format
-) -> Panel:
+def _panel(rows: pd.DataFrame, figure: Figure, title: str, series: list[tuple[str, int, str]], form: Format) -> Panel:
     made = []
     records = rows.to_dict("records")
     for name, index, style in series:
@@ -263,7 +266,8 @@ def _behind(row: Mapping[str, Any], seeds: Sequence[Seed]) -> str:
         if tested:
             parts.append(f"{sum(p < SIGNIFICANT for p in tested)} significant at {SIGNIFICANT}")
     if row["verdict"] not in ("descriptive", ""):
-        parts.append(str(row["verdict"]))
+        reason = row.get("reason")
+        parts.append(f"{row['verdict']}: {reason}" if isinstance(reason, str) and reason else str(row["verdict"]))
     return f" ({'; '.join(parts)})"
 
 

@@ -69,7 +69,9 @@ def item_rows(reading: Reading, label: str) -> ItemRows | None:
     seen = _prepared(seen, table)
     keys = ["item", "part", "family"]
     grouped = seen.groupby(keys, sort=False)
-    rows = grouped[[*table.values, "_telling"]].mean(numeric_only=True) if table.values else grouped[["_telling"]].mean()
+    rows = (
+        grouped[[*table.values, "_telling"]].mean(numeric_only=True) if table.values else grouped[["_telling"]].mean()
+    )
     first = grouped.first()
     rows["_answer"], rows["_why"] = first["_answer"], first["why_not"]
     if (grouped.size() > 1).any():

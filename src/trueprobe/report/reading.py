@@ -20,7 +20,7 @@ import pandas as pd
 from trueprobe.store import Run
 from trueprobe.types import BadInput
 
-KEPT = ("value", "low", "high", "n_items", "n_unscored", "n_groups", "unit", "neutral", "verdict", "p")
+KEPT = ("value", "low", "high", "n_items", "n_unscored", "n_groups", "unit", "neutral", "verdict", "reason", "p")
 _MEMBER = re.compile(r"[-/](seed_?\d+|step_?\d+)")
 
 
@@ -108,12 +108,13 @@ class Reading:
         known = self.members
         family = [known[m][0] if m in known else m for m in rows["model"]]
         labels = [known[m][1] if m in known else {} for m in rows["model"]]
-        placed = rows.assign(family=family, seed=[x.get("model_seed") for x in labels])
+        seeds = pd.array([x.get("model_seed") for x in labels], dtype="Int64")
         own = ["checkpoint" if m in known else "family" for m in rows["model"]]
         steps = [x.get("step") for x in labels]
         if "step" in rows:  # a family's own row tells its step itself
             steps = [s if o == "checkpoint" else t for s, o, t in zip(steps, own, rows["step"], strict=True)]
-        return placed.assign(step=steps, level=rows["level"] if "level" in rows else own)
+        level = rows.get("level", own)
+        return rows.assign(family=family, seed=seeds, step=pd.array(steps, dtype="Int64"), level=level)
 
     def observations(self, label: str) -> pd.DataFrame:
         try:

@@ -151,7 +151,9 @@ def _section(reading: Reading, label: str, parts: Parts) -> dict[str, Any]:
     rows = item_rows(reading, label)
     items = None
     if rows is not None:
-        caption = f"{count(rows.total)} rows, the most telling first. Of several trainings, the mean; answers of the first."
+        caption = (
+            f"{count(rows.total)} rows, the most telling first. Of several trainings, the mean; answers of the first."
+        )
         items = {"caption": caption, "columns": rows.columns, "first": rows.first(), "packed": Markup(rows.packed())}
     example, answers = _example(reading, label)
     return {
@@ -238,7 +240,9 @@ def _legend(picture: Picture) -> str:
     for title, index, style in picture.legend:
         key = f"{index}{'p' if style == 'published' else ''}"
         icon = f'<svg class="tp" viewBox="-1 -7 18 14" aria-hidden="true">{draw.swatch(index, style)}</svg>'
-        parts.append(f'<li><button type="button" aria-pressed="true" data-s="{key}">{icon}{escape(title)}</button></li>')
+        parts.append(
+            f'<li><button type="button" aria-pressed="true" data-s="{key}">{icon}{escape(title)}</button></li>'
+        )
     if picture.tested:
         parts.append("<li><span class='key'>small dots: one per seed, hollow where not significant</span></li>")
     return f'<ul class="legend" aria-label="Legend; press to hide">{"".join(parts)}</ul>'
@@ -298,9 +302,15 @@ def _models(reading: Reading) -> Grid:
             cells = [Cell(str(told[k])) for k in ("model", "family", "kind", "architecture", "source", "dtype")]
             rows.append([*cells, Cell(count(vocabulary) if vocabulary else "", "number")])
     header = ["model", "family", "kind", "architecture", "source", "dtype", "vocabulary"]
-    return Grid("models", "Who was asked", "A family is several trainings of one setup.", header, rows, pd.DataFrame(data))
+    return Grid(
+        "models", "Who was asked", "A family is several trainings of one setup.", header, rows, pd.DataFrame(data)
+    )
 
 
 def _self_trained(reading: Reading) -> str:
     own = [f.name for f in reading.families.values() if f.cards[0].get("self_trained")]
-    return f"Trained by trueprobe itself, to show the method; no stand-in for BERT or GPT-2: {', '.join(own)}." if own else ""
+    return (
+        f"Trained by trueprobe itself, to show the method; no stand-in for BERT or GPT-2: {', '.join(own)}."
+        if own
+        else ""
+    )

@@ -150,44 +150,64 @@ def _at(fixed: Mapping[str, Any]) -> str:
 
 
 def _estimates(reading: Reading, label: str, table: Table) -> Grid | None:
-    return _over_seeds(reading, label, table) if table.seeds else _by_family(reading, label, table)
+    return over_seeds(reading, label, table) if table.seeds else _by_family(reading, label, table)
 
 
 def _table_rows(reading: Reading, label: str, table: Table) -> pd.DataFrame:
     rows = reading.estimates
     if rows.empty:
         return rows
-    rows = where(rows[rows["probe"] == label], {"measure": table.measures, **table.where})
+    rows = _deep_enough(rows[(rows["probe"] == label) & rows["measure"].isin(table.measures)], table)
     if rows.empty or any(key not in rows for key in table.rows):
         return rows[:0]
-    return together(rows.dropna(subset=list(table.rows)), ["measure", *table.rows])
+    depth = ["k"] if "k" in table.where else []
+    return together(rows.dropna(subset=list(table.rows)), ["measure", *table.rows, *depth])
+
+
+def _deep_enough(rows: pd.DataFrame, table: Table) -> pd.DataFrame:
+    """At the table's conditions; for a family that says too little within the top k, over the whole word list."""
+    found = where(rows, table.where)
+    if "k" not in table.where:
+        return found
+    directed = found[found["neutral"].notna()]
+    silent = directed["value"].isna() | directed["verdict"].isin(_SILENT)
+    shallow = [family for family, mine in silent.groupby(directed["family"], sort=False) if mine.mean() > 0.5]
+    whole = where(rows[rows["family"].isin(shallow)], {**table.where, "k": "all"})
+    kept = pd.concat([found[~found["family"].isin(whole["family"])], whole])
+    return kept.loc[rows.index[rows.index.isin(kept.index)]]
 
 
 def _sorted(rows: pd.DataFrame, table: Table) -> list[tuple[str, ...]]:
     """The combinations of the rows' conditions, in the declared order."""
     found = list(dict.fromkeys(map(tuple, rows[list(table.rows)].astype(str).to_numpy())))
     place = {key: {v: i for i, v in enumerate(table.order.get(key, ()))} for key in table.rows}
-    return sorted(found, key=lambda t: tuple(place[k].get(v, len(place[k])) for k, v in zip(table.rows, t, strict=True)))
+    return sorted(
+        found, key=lambda t: tuple(place[k].get(v, len(place[k])) for k, v in zip(table.rows, t, strict=True))
+    )
 
 
 def _by_family(reading: Reading, label: str, table: Table) -> Grid | None:
     rows = _table_rows(reading, label, table)
     if rows.empty:
         return None
+    whole = set(rows.loc[rows["k"] == "all", "family"]) if table.where.get("k", "all") != "all" else set()
+    measures = [m for m in table.measures if m in set(rows["measure"])]
     forms = _forms(rows)
-    measures = [m for m in table.measures if m in forms]
     lines: list[list[Cell]] = []
     for family in dict.fromkeys(rows["family"]):
         mine = rows[rows["family"] == family]
         seeds = int(mine["n_seeds"].max())
-        if rows["family"].nunique() > 1 or seeds > 1:
-            lines.append([Cell(f"{family}, mean of {seeds} checkpoints" if seeds > 1 else family)])
+        told = [str(family)] + ([f"{seeds} trainings"] if seeds > 1 else [])
+        told += ["over the whole word list, as the top k holds too few"] if family in whole else []
+        if rows["family"].nunique() > 1 or len(told) > 1:
+            lines.append([Cell(", ".join(told))])
+        digits = _forms(mine)  # a family's own: small probabilities need more of them
         cells = {(tuple(map(str, k[:-1])), k[-1]): r for k, r in _keyed(mine, table)}
         for names in _sorted(mine, table):
             line = [Cell(reads(table.names, key, name)) for key, name in zip(table.rows, names, strict=True)]
             for measure in measures:
                 row = cells.get((names, measure))
-                line.append(number_cell(row, forms[measure]) if row is not None else Cell("–", "number", mark="none"))
+                line.append(number_cell(row, digits[measure]) if row is not None else Cell("–", "number", mark="none"))
             lines.append(line)
     header = [reads(table.names, "", key) for key in table.rows] + [_headed(table, m, forms[m]) for m in measures]
     data = rows.drop(columns=["seeds"])
@@ -204,7 +224,7 @@ def _headed(table: Table, measure: str, form: Format) -> str:
     return reads(table.names, "measure", measure) + (f", {unit}" if unit else "")
 
 
-def _over_seeds(reading: Reading, label: str, table: Table) -> Grid | None:
+def over_seeds(reading: Reading, label: str, table: Table) -> Grid | None:
     """Paper C's table 1: mean ± deviation over seeds, per category and family."""
     rows = _table_rows(reading, label, table)
     if rows.empty or (rows["n_seeds"] < 2).all():
@@ -229,17 +249,19 @@ def _over_seeds(reading: Reading, label: str, table: Table) -> Grid | None:
 
 def seeds_cell(row: Mapping[str, Any], form: Format) -> Cell:
     """Bold where seeds deviate by more than 2.5 points; marked where they reach from near neutral to clearly beyond."""
-    scale = form.factor if form.factor != 1 else 1.0
-    if math.isnan(row["value"]):
+    scale, points = form.factor, form.factor == 100
+    if math.isnan(row["value"]) or row["verdict"] in _SILENT:
         return Cell("–", "number", mark="none")
     if math.isnan(row["sd_seeds"]):
         return number_cell(row, form)
     away = [(abs(scale * (seed.value - row["neutral"])), seed.holds) for seed in row["seeds"]]
     crosses = any(far <= NEAR_POINTS for far, _ in away) and any(far > NEAR_POINTS and holds for far, holds in away)
-    text = f"{scale * row['value']:.1f} ± {scale * row['sd_seeds']:.1f}"
+    digits = max(1, form.digits)
+    text = f"{scale * row['value']:.{digits}f} ± {scale * row['sd_seeds']:.{digits}f}".replace("-", "−")
     ends = [scale * seed.value for seed in row["seeds"]]
-    told = f"{row['n_seeds']} seeds, from {min(ends):.1f} to {max(ends):.1f}"
-    return Cell(text, "number", scale * row["sd_seeds"] > UNSTABLE_POINTS, "crosses" if crosses else "", told)
+    told = f"{row['n_seeds']} seeds, from {min(ends):.{digits}f} to {max(ends):.{digits}f}"
+    unstable = points and scale * row["sd_seeds"] > UNSTABLE_POINTS
+    return Cell(text, "number", unstable, "crosses" if points and crosses else "", told)
 
 
 def _observed(reading: Reading, label: str, table: Table) -> Grid | None:
