@@ -25,6 +25,7 @@ MAY_USE = {
     "verbalizer": {"types", "probes", "models", "engine", "store"},
     "listing": {"types", "assets", "nursery", "probes", "study"},
     "summary": {"types", "store"},
+    "report": {"types", "store"},
     "cli": None,  # everything
     "__main__": None,
     "__init__": None,

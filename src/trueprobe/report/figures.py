@@ -121,7 +121,8 @@ def draw_rows(rows: pd.DataFrame, label: str, figure: Figure) -> Drawing | None:
     """A figure of rows that are put together already: one per model and place."""
     if rows.empty:
         return None
-    choices = {name: values for name in figure.choose if len(values := _values(rows, figure, name)) > 1}
+    known = {name: _values(rows, figure, name) for name in figure.choose}
+    choices = {name: several for name, several in known.items() if len(several) > 1}
     if figure.kind == "dots" and "model" in figure.panels and rows["model"].nunique() > 1:
         choices[SCALE] = [SAME, OWN]
     variants = []

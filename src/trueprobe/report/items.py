@@ -27,6 +27,14 @@ class ItemColumn:
     kind: str  # text | choice | number
     values: list[Any]
 
+    @property
+    def digits(self) -> int:
+        """The same for all, so that numbers stand below each other: three that count in the largest."""
+        known = [abs(v) for v in self.values if v is not None]
+        if all(v == int(v) for v in known):
+            return 0
+        return max(0, min(4, 2 - math.floor(math.log10(max(known)))))
+
 
 @dataclass(frozen=True)
 class ItemRows:
@@ -36,7 +44,7 @@ class ItemRows:
     def packed(self) -> str:
         """Texts once, places as numbers, compressed."""
         packed = [
-            {"t": c.title, "k": c.kind, **({"v": c.values} if c.kind == "number" else _coded(c.values))}
+            {"t": c.title, "k": c.kind, **({"v": c.values, "d": c.digits} if c.kind == "number" else _coded(c.values))}
             for c in self.columns
         ]
         return pack({"n": self.total, "columns": packed})
@@ -57,7 +65,9 @@ def _coded(values: list[str]) -> dict[str, Any]:
 
 def _shown(column: ItemColumn, row: int) -> str:
     value = column.values[row]
-    return ("" if value is None else f"{value:g}".replace("-", "−")) if column.kind == "number" else str(value)
+    if column.kind != "number":
+        return str(value)
+    return "–" if value is None else f"{value:.{column.digits}f}".replace("-", "−")
 
 
 def item_rows(reading: Reading, label: str) -> ItemRows | None:
@@ -123,11 +133,13 @@ def answer_text(answer: Any, chances: Any = None) -> str:
 
 
 def percent(share: float) -> str:
-    return f"{100 * share:.1f} %" if share < 0.095 else f"{100 * share:.0f} %"
+    return f"{100 * share:.{1 if share < 0.095 else 0}f}\u00a0%"
 
 
 def _minority(sides: pd.Series) -> float:
-    """How many checkpoints take the rarer side."""
+    """How many checkpoints take the rarer side; one alone cannot disagree."""
+    if len(sides) < 2:
+        return math.nan
     return float(min((sides > 0).sum(), (sides < 0).sum()))
 
 

@@ -87,10 +87,14 @@ def _recommended(reading: Reading) -> str:
 
 
 def bibtex(reading: Reading) -> str:
-    """Entries whose title a probe names as its paper, and paper C, whose recommendations every report follows."""
-    cited = " ".join([told["paper"] for told in reading.told.values()] + [_RELIABLE])
+    """Of the papers the probes name, and of paper C, whose recommendations every report follows."""
     entries = _ENTRY.findall((Path(__file__).parent / "papers.bib").read_text(encoding="utf-8"))
-    return "\n\n".join(entry for entry in entries if _bare(_title(entry)) in _bare(cited)) + "\n"
+    named = dict.fromkeys([*(told["paper"] for told in reading.told.values()), _RELIABLE])
+    found: dict[str, None] = {}
+    for i, paper in enumerate(named):
+        known = [entry for entry in entries if _bare(_title(entry)) in _bare(paper)]
+        found |= dict.fromkeys(known or [f"@misc{{paper{i + 1},\n  note = {{{paper}}}\n}}"])
+    return "\n\n".join(found) + "\n"
 
 
 def _title(entry: str) -> str:

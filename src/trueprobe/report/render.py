@@ -244,7 +244,7 @@ def _legend(picture: Picture) -> str:
             f'<li><button type="button" aria-pressed="true" data-s="{key}">{icon}{escape(title)}</button></li>'
         )
     if picture.tested:
-        parts.append("<li><span class='key'>small dots: one per seed, hollow where not significant</span></li>")
+        parts.append("<li><span class='key'>small dots: one per seed, hollow where p ≥ 0.01</span></li>")
     return f'<ul class="legend" aria-label="Legend; press to hide">{"".join(parts)}</ul>'
 
 

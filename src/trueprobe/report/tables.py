@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import product
 from typing import Any
 
 import pandas as pd
@@ -85,6 +86,12 @@ def grids(reading: Reading, label: str) -> list[Grid]:
     return [grid for grid in found if grid is not None]
 
 
+def names_of(told: Mapping[str, Any]) -> dict[str, str]:
+    """What people read for a probe's conditions: as its figures have it, in the summary's words where it has any."""
+    names = {key: text for figure in told.get("figures") or () for key, text in figure.get("names", {}).items()}
+    return {**names, **told["summary"].get("meanings", {})}
+
+
 def verdict_mark(verdict: str) -> str:
     """A class for a verdict: good, bad, open, none."""
     if verdict.startswith("holds") or verdict in ("as published", "not contradicted"):
@@ -125,8 +132,7 @@ def _summary(reading: Reading, label: str) -> Grid | None:
     """The table `run` prints, for all families."""
     told = reading.told[label]
     summary = told["summary"]
-    names = {key: text for figure in told.get("figures") or () for key, text in figure.get("names", {}).items()}
-    names |= {**dict(zip(summary["measures"], summary["titles"], strict=True)), **summary.get("meanings", {})}
+    names = {**names_of(told), **dict(zip(summary["measures"], summary["titles"], strict=True))}
     keys = [summary["rows"]] if isinstance(summary["rows"], str) else list(summary["rows"])
     return _by_family(
         reading,
@@ -169,7 +175,7 @@ def _deep_enough(rows: pd.DataFrame, table: Table) -> pd.DataFrame:
     found = where(rows, table.where)
     if "k" not in table.where:
         return found
-    directed = found[found["neutral"].notna()]
+    directed = found[found["neutral"].notna()] if found["neutral"].notna().any() else found
     silent = directed["value"].isna() | directed["verdict"].isin(_SILENT)
     shallow = [family for family, mine in silent.groupby(directed["family"], sort=False) if mine.mean() > 0.5]
     whole = where(rows[rows["family"].isin(shallow)], {**table.where, "k": "all"})
@@ -202,7 +208,7 @@ def _by_family(reading: Reading, label: str, table: Table) -> Grid | None:
         if rows["family"].nunique() > 1 or len(told) > 1:
             lines.append([Cell(", ".join(told))])
         digits = _forms(mine)  # a family's own: small probabilities need more of them
-        cells = {(tuple(map(str, k[:-1])), k[-1]): r for k, r in _keyed(mine, table)}
+        cells = {(_named(row, table), row["measure"]): row for row in _records(mine)}
         for names in _sorted(mine, table):
             line = [Cell(reads(table.names, key, name)) for key, name in zip(table.rows, names, strict=True)]
             for measure in measures:
@@ -214,37 +220,41 @@ def _by_family(reading: Reading, label: str, table: Table) -> Grid | None:
     return Grid(f"{label}-{table.name}", table.title, table.caption, header, lines, data, table.source)
 
 
-def _keyed(rows: pd.DataFrame, table: Table) -> list[tuple[tuple, dict[str, Any]]]:
-    names = [*table.rows, "measure"]
-    return [(tuple(row[name] for name in names), row) for row in rows.to_dict("records")]
-
-
 def _headed(table: Table, measure: str, form: Format) -> str:
     unit = form.suffix.strip()
     return reads(table.names, "measure", measure) + (f", {unit}" if unit else "")
 
 
 def over_seeds(reading: Reading, label: str, table: Table) -> Grid | None:
-    """Paper C's table 1: mean ± deviation over seeds, per category and family."""
+    """Paper C's table 1: mean ± deviation over seeds, per category, of the families that have several."""
     rows = _table_rows(reading, label, table)
-    if rows.empty or (rows["n_seeds"] < 2).all():
+    rows = rows[rows["n_seeds"] > 1] if len(rows) else rows
+    if rows.empty:
         return None
-    families = list(dict.fromkeys(rows["family"]))
-    forms = _forms(rows)
+    forms = {family: _forms(mine) for family, mine in rows.groupby("family", sort=False)}
+    found = {(names, r["family"], r["measure"]): r for names, r in ((_named(r, table), r) for r in _records(rows))}
     lines = []
     for names in _sorted(rows, table):
-        mine = where(rows, dict(zip(table.rows, names, strict=True)))
+        mine = [r for key, r in found.items() if key[0] == names]
         line = [Cell(reads(table.names, key, name)) for key, name in zip(table.rows, names, strict=True)]
-        line.append(Cell(count(mine["n_items"].max()), "number"))
-        for family, measure in ((f, m) for f in families for m in table.measures):
-            found = mine[(mine["family"] == family) & (mine["measure"] == measure)].to_dict("records")
-            line.append(seeds_cell(found[0], forms[measure]) if found else Cell("–", "number", mark="none"))
+        line.append(Cell(count(max(r["n_items"] for r in mine)), "number"))
+        for family, measure in product(forms, table.measures):
+            row = found.get((names, family, measure))
+            line.append(seeds_cell(row, forms[family][measure]) if row else Cell("–", "number", mark="none"))
         lines.append(line)
     many = len(table.measures) > 1
     header = [reads(table.names, "", key) for key in table.rows] + ["items"]
-    header += [f"{f}, {reads(table.names, 'measure', m)}" if many else f for f in families for m in table.measures]
+    header += [f"{f}, {reads(table.names, 'measure', m)}" if many else f for f, m in product(forms, table.measures)]
     data = rows.drop(columns=["seeds"])
     return Grid(f"{label}-{table.name}", table.title, table.caption, header, lines, data, table.source)
+
+
+def _records(rows: pd.DataFrame) -> list[dict[str, Any]]:
+    return rows.to_dict("records")
+
+
+def _named(row: Mapping[str, Any], table: Table) -> tuple[str, ...]:
+    return tuple(str(row[key]) for key in table.rows)
 
 
 def seeds_cell(row: Mapping[str, Any], form: Format) -> Cell:
@@ -256,8 +266,9 @@ def seeds_cell(row: Mapping[str, Any], form: Format) -> Cell:
         return number_cell(row, form)
     away = [(abs(scale * (seed.value - row["neutral"])), seed.holds) for seed in row["seeds"]]
     crosses = any(far <= NEAR_POINTS for far, _ in away) and any(far > NEAR_POINTS and holds for far, holds in away)
-    digits = max(1, form.digits)
-    text = f"{scale * row['value']:.{digits}f} ± {scale * row['sd_seeds']:.{digits}f}".replace("-", "−")
+    form = replace(form, digits=max(1, form.digits))
+    digits = form.digits
+    text = f"{form.plain(row['value'])} ± {scale * row['sd_seeds']:.{digits}f}"
     ends = [scale * seed.value for seed in row["seeds"]]
     told = f"{row['n_seeds']} seeds, from {min(ends):.{digits}f} to {max(ends):.{digits}f}"
     unstable = points and scale * row["sd_seeds"] > UNSTABLE_POINTS

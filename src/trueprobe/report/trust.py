@@ -12,16 +12,17 @@ from typing import Any
 
 import pandas as pd
 
-from trueprobe.report.figures import Drawing, draw_rows
+from trueprobe.report.figures import Drawing, draw_rows, reads
 from trueprobe.report.numbers import Format, count
 from trueprobe.report.reading import Reading, where
-from trueprobe.report.tables import Cell, Grid, over_seeds
+from trueprobe.report.tables import Cell, Grid, names_of, over_seeds
 from trueprobe.types import Figure, Table
 
 LEAD = "The same setup trained with another seed is another model. This part shows how much that changes the answers."
 SOURCES = {"items": "other items", "seeds": "another seed", "seeds_by_items": "seeds, item by item"}
 SOURCES |= {"wordings": "another wording"}
 MOST_ROWS = 60
+_BARE: Mapping[str, Any] = {"summary": {}}  # of a probe that the run does not tell of
 
 
 def parts(reading: Reading) -> tuple[list[Drawing], list[Grid]]:
@@ -64,9 +65,9 @@ def _flips(reading: Reading) -> Iterator[Drawing]:
             ("model",),
             ("near_ties",),
             order={"near_ties": ("kept", "set aside"), "part": tuple(says.values())},
-            names={"near_ties": "near-ties", "part": "against the majority"},
+            names={**names_of(reading.told.get(label, _BARE)), "near_ties": "near-ties"},
             y_title="items",
-            source="figure 1 (paper C)",
+            source="figure 1 of paper C",
         )
         drawn = draw_rows(_bars(mine, ("model", "category", "near_ties"), says), label, figure)
         if drawn:
@@ -83,6 +84,8 @@ def _variance(reading: Reading) -> Iterator[Drawing]:
             continue
         keys = _rows_of(summary)
         fixed = {key: value for key, value in summary["where"].items() if key in variance}
+        if "k" in fixed:  # every model says something over the whole word list
+            fixed["k"] = "all"
         mine = where(variance[variance["probe"] == label], {"measure": measure, **fixed})
         if mine.empty or any(key not in mine for key in keys):
             continue
@@ -97,7 +100,7 @@ def _variance(reading: Reading) -> Iterator[Drawing]:
             "part",
             ("model", *keys[:-1]),
             order={"part": tuple(SOURCES.values())},
-            names=summary.get("meanings", {}),
+            names=names_of(reading.told[label]),
             y_title="share of the variance",
         )
         shares = {f"share_{name}": says for name, says in SOURCES.items()}
@@ -141,9 +144,9 @@ def _seeds(reading: Reading) -> Iterator[Grid | None]:
             tuple(_rows_of(summary)),
             (measure,),
             summary["where"],
-            names={**summary.get("meanings", {})},
+            names=names_of(told),
             seeds=True,
-            source="table 1 (paper C)",
+            source="table 1 of paper C",
         )
         yield over_seeds(reading, label, table)
 
@@ -152,20 +155,18 @@ def _agreement(reading: Reading) -> Grid | None:
     flips = reading.extra("flips")
     if flips.empty:
         return None
-    lines = [
-        [
-            Cell(f"{row['probe']}, {row['category']}"),
-            Cell(row["family"]),
-            Cell(f"near-ties {row['near_ties']}"),
-            Cell(count(row["n_items"]), "number"),
-            Cell(Format.of("share", None).plain(row["flip_rate"]), "number"),
-            Cell(Format.of("ratio", None).plain(row["alpha"]), "number"),
-        ]
-        for row in flips.to_dict("records")[:MOST_ROWS]
-    ]
-    header = ["asked", "family", "", "items", "flip, %", "alpha"]
+    share, two = Format.of("share", None), Format.of("ratio", None)
+    lines = []
+    for (label, family, category), rows in flips.groupby(["probe", "family", "category"], sort=False):
+        by = {row["near_ties"]: row for row in rows.to_dict("records")}
+        numbers = [f.plain(by[t][k]) for t in by for k, f in (("flip_rate", share), ("alpha", two))]
+        names = names_of(reading.told.get(label, _BARE))
+        asked = [Cell(f"{label}: {reads(names, 'category', category)}"), Cell(family)]
+        lines.append([*asked, Cell(count(rows["n_items"].max()), "number"), *(Cell(n, "number") for n in numbers)])
+    header = ["asked", "family", "items"]
+    header += [f"{what}, near-ties {told}" for told in flips["near_ties"].unique() for what in ("flip, %", "alpha")]
     caption = "Items on which not all trainings agree, and Krippendorff's alpha (1: all agree; 0: as by chance)."
-    return Grid("agreement", "Do trainings answer alike?", caption, header, lines, flips)
+    return Grid("agreement", "Do trainings answer alike?", caption, header, lines[:MOST_ROWS], flips)
 
 
 def _signs(reading: Reading) -> Grid | None:
@@ -187,7 +188,7 @@ def _signs(reading: Reading) -> Grid | None:
     ]
     header = ["test", "family", "significant", "sign", "range", ""]
     caption = "Of the trainings of a family: how many are significant at 0.01, and on which side of neutral they lie."
-    return Grid("signs", "Tests over trainings", caption, header, lines, signs, "figure 3 (paper C)")
+    return Grid("signs", "Tests over trainings", caption, header, lines, signs, "figure 3 of paper C")
 
 
 _WORST = {"significant in both directions": 0, "significant in some runs only": 1, "all runs agree": 2}
@@ -221,7 +222,7 @@ def _downstream(reading: Reading) -> Grid | None:
     lines = [[Cell(_text(v)) for v in row] for row in found.head(MOST_ROWS).itertuples(index=False, name=None)]
     caption = "What the same checkpoints reach on a task they were tuned for."
     header = [str(name).replace("_", " ") for name in found]
-    return Grid("downstream", "Downstream", caption, header, lines, found, "table 2 (paper C)")
+    return Grid("downstream", "Downstream", caption, header, lines, found, "table 2 of paper C")
 
 
 def _text(value: Any) -> str:

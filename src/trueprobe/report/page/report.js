@@ -75,7 +75,7 @@ document.addEventListener("pointerover", event => {
 addEventListener("scroll", () => { tip.hidden = true; }, { passive: true });
 
 // ---- item tables: sorted, searched, chosen and paged from packed columns
-const PAGE = 25;
+const PAGE = 20;
 class Items {
   constructor(at, data) {
     this.at = at; this.columns = data.columns; this.page = 0; this.by = null; this.down = true;
@@ -139,10 +139,10 @@ class Items {
     const last = Math.max(0, Math.ceil(found.length / PAGE) - 1);
     this.page = Math.min(Math.max(0, this.page), last);
     const from = this.page * PAGE, rows = found.slice(from, from + PAGE);
-    $(this.at, "tbody").replaceChildren(...Array.from(rows, row => make("tr", {}, ...this.columns.map((c, i) => {
+    $(this.at, "tbody").replaceChildren(...Array.from(rows, row => make("tr", {}, ...this.columns.map(c => {
       const v = this.value(c, row);
-      const text = c.k === "number" ? (v === null ? "–" : String(v).replace("-", "−")) : v;
-      return make("td", { textContent: text, className: c.k === "number" ? "num" : i === 0 ? "long" : "" });
+      const text = c.k === "number" ? (v === null ? "–" : v.toFixed(c.d).replace("-", "−")) : v;
+      return make("td", { textContent: text, className: { number: "num", text: "long" }[c.k] ?? "" });
     }))));
     this.back.disabled = this.page === 0;
     this.next.disabled = this.page === last;
