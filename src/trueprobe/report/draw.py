@@ -58,7 +58,8 @@ CSS = (
 )
 
 _TOP, _BOTTOM, _RIGHT = 28, 42, 14
-_CHARACTER = 6.0  # of a text in 11px, on average
+_CHARACTER = 6.6  # of a text in 11px, on average, in a wide font
+_LONGEST = 34  # characters of a label; the rest is told on hovering
 
 
 def file_css() -> str:
@@ -79,8 +80,8 @@ class _Frame:
         self.picture, self.scale = picture, scale or picture.scale
         self.across = wide(picture)  # values go from left to right
         self.series = max(1, len({s.index for panel in picture.panels for s in panel.series}))
-        longest = max((len(title) for _, title in picture.xs), default=0)
-        self.left = min(210.0, _CHARACTER * longest + 16) if self.across else 46.0
+        longest = max((len(_short(title)) for _, title in picture.xs), default=0)
+        self.left = _CHARACTER * longest + 16 if self.across else 46.0
         self.row = max(19.0, 9.0 * (1 if picture.kind == "bars" else self.series) + 9)
         self.width = max(360.0, self.left + 240) if self.across else 340.0
         inner = self.row * len(picture.xs) if self.across else 168.0
@@ -204,8 +205,7 @@ def _axes(frame: _Frame) -> Iterator[str]:
             if i % 2 == 0:
                 top, wide_ = _n(y - frame.row / 2), _n(frame.right - 4)
                 yield f'<rect class="z" x="4" y="{top}" width="{wide_}" height="{_n(frame.row)}"/>'
-            shown = title if _CHARACTER * len(title) < 200 else title[:32] + "…"
-            yield f'<text class="e" x="{_n(frame.left - 8)}" y="{_n(y + 4)}">{escape(shown)}</text>'
+            yield f'<text class="e" x="{_n(frame.left - 8)}" y="{_n(y + 4)}">{escape(_short(title))}</text>'
     for tick in frame.scale:
         where, text = frame.value(tick), _tick(frame, tick)
         if frame.across:
@@ -236,6 +236,10 @@ def _axes(frame: _Frame) -> Iterator[str]:
     yield (
         f'<text class="q m" transform="translate(11 {_n(y)}) rotate(-90)">{escape(picture.y_title + percent)}</text>'
     )
+
+
+def _short(title: str) -> str:
+    return title if len(title) <= _LONGEST else title[: _LONGEST - 1].rstrip() + "…"
 
 
 def _tick(frame: _Frame, tick: float) -> str:

@@ -87,9 +87,14 @@ def grids(reading: Reading, label: str) -> list[Grid]:
 
 
 def names_of(told: Mapping[str, Any]) -> dict[str, str]:
-    """What people read for a probe's conditions: as its figures have it, in the summary's words where it has any."""
-    names = {key: text for figure in told.get("figures") or () for key, text in figure.get("names", {}).items()}
-    return {**names, **told["summary"].get("meanings", {})}
+    """What people read for a probe's conditions: in the summary's words, or as its figures have it."""
+    return {**short_names(told), **told["summary"].get("meanings", {})}
+
+
+def short_names(told: Mapping[str, Any]) -> dict[str, str]:
+    """The same where there is little room: as its figures have it, or in the summary's words."""
+    drawn = {key: text for figure in told.get("figures") or () for key, text in figure.get("names", {}).items()}
+    return {**told["summary"].get("meanings", {}), **drawn}
 
 
 def verdict_mark(verdict: str) -> str:

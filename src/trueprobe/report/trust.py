@@ -15,7 +15,7 @@ import pandas as pd
 from trueprobe.report.figures import Drawing, draw_rows, reads
 from trueprobe.report.numbers import Format, count
 from trueprobe.report.reading import Reading, where
-from trueprobe.report.tables import Cell, Grid, names_of, over_seeds
+from trueprobe.report.tables import Cell, Grid, names_of, over_seeds, short_names
 from trueprobe.types import Figure, Table
 
 LEAD = "The same setup trained with another seed is another model. This part shows how much that changes the answers."
@@ -65,7 +65,7 @@ def _flips(reading: Reading) -> Iterator[Drawing]:
             ("model",),
             ("near_ties",),
             order={"near_ties": ("kept", "set aside"), "part": tuple(says.values())},
-            names={**names_of(reading.told.get(label, _BARE)), "near_ties": "near-ties"},
+            names={**short_names(reading.told.get(label, _BARE)), "near_ties": "near-ties"},
             y_title="items",
             source="figure 1 of paper C",
         )
@@ -100,7 +100,7 @@ def _variance(reading: Reading) -> Iterator[Drawing]:
             "part",
             ("model", *keys[:-1]),
             order={"part": tuple(SOURCES.values())},
-            names=names_of(reading.told[label]),
+            names=short_names(reading.told[label]),
             y_title="share of the variance",
         )
         shares = {f"share_{name}": says for name, says in SOURCES.items()}
