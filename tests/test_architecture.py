@@ -28,6 +28,7 @@ MAY_USE = {
     "downstream": {"types", "store", "assets", "models", "nursery", "measures"},
     "listing": {"types", "assets", "nursery", "probes", "study"},
     "summary": {"types", "store"},
+    "report": {"types", "store"},
     "cli": None,  # everything
     "__main__": None,
     "__init__": None,

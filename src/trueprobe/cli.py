@@ -140,6 +140,28 @@ def run(
         summary.show(done)
 
 
+@app.command(epilog=_example("trueprobe report runs/mine", "trueprobe report runs/mine --open"))
+def report(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="a run folder")],
+    open_it: Annotated[bool, typer.Option("--open", help="show it in your browser")] = False,
+    as_json: Json = False,
+) -> None:
+    """One page with the answer, figures and tables of a run, from its folder alone."""
+    import webbrowser
+
+    from trueprobe import report as reports
+    from trueprobe.store import load_run
+
+    page = reports.write(load_run(folder))
+    figures = len(list((folder / "figures").glob("*.svg")))
+    if as_json:
+        print(json.dumps({"page": str(page), "figures": figures}))
+    else:
+        print(f"{page}\n{folder / 'figures'}: {figures} figures as SVG and PNG with their data; {folder / 'tables'}")
+    if open_it:
+        webbrowser.open(page.resolve().as_uri())
+
+
 @app.command(
     epilog=_example(
         "trueprobe reproduce distractors --model replay:Sorting-Through-The-Noise/released",

@@ -375,6 +375,9 @@ def _told(asked: _Asked) -> dict[str, Any]:
         "items": len(asked.items),
         "example": asked.items[0].text if asked.items else "",
         "summary": asdict(probe.summary),
+        "figures": [asdict(figure) for figure in probe.figures()],
+        "tables": [asdict(table) for table in probe.tables()],
+        "item_table": asdict(probe.item_table) if probe.item_table else None,
     }
 
 

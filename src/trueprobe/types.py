@@ -240,6 +240,69 @@ class Estimate:
     p: float = math.nan  # of the measure's own test, if it has one
 
 
+# ---------------------------------------------------------------- what is shown
+
+Where = Mapping[str, str | tuple[str, ...]]  # condition = value, or one of several
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """A picture of estimates, as data: the report draws it from the run folder and needs no probe for it.
+
+    Where a condition is named, `model` (a family of checkpoints), `measure`, `step` and `seed` may be named too.
+    `lines` have numbers along x; `dots` list x downwards, with intervals and one faint dot per seed; `bars` list x
+    downwards and stack the series."""
+
+    name: str  # of the files
+    title: str
+    caption: str  # what is drawn and how to read it
+    measures: tuple[str, ...]
+    x: str
+    kind: Literal["lines", "dots", "bars"] = "lines"
+    series: str = "model"  # told apart by colour and shape
+    panels: tuple[str, ...] = ()  # one small picture per combination
+    choose: tuple[str, ...] = ()  # the reader chooses; the first value is shown first
+    where: Where = field(default_factory=dict)
+    order: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # of a condition's values
+    names: Mapping[str, str] = field(default_factory=dict)  # what people read for a value or a condition
+    band: tuple[str, ...] = ()  # of the series, those drawn as a band
+    x_title: str = ""
+    y_title: str = ""
+    source: str = ""  # the figures of the paper it stands for
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A table as data. `estimates`: conditions down, measures and models across. `observations`: distinct values of
+    columns down, `measures` (observation columns) per model across. `items`: one example for each combination."""
+
+    name: str
+    title: str
+    caption: str
+    of: Literal["estimates", "observations", "items"]
+    rows: tuple[str, ...]
+    measures: tuple[str, ...] = ()
+    where: Where = field(default_factory=dict)
+    order: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    names: Mapping[str, str] = field(default_factory=dict)
+    right: str = ""  # observations: the column that is 1 where the answer is right
+    seeds: bool = False  # estimates: mean ± deviation over seeds instead of an interval over items
+    source: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ItemTable:
+    """What is told of each item: the most telling first, by the size of one column."""
+
+    values: tuple[str, ...]  # observation columns
+    telling: str
+    answer: str = ""  # the column with the model's answer, or its list of likeliest tokens
+    probabilities: str = ""  # of those tokens
+    side: str = ""  # the column whose side of its neutral point is compared over seeds
+    neutral: float = 0.0
+    names: Mapping[str, str] = field(default_factory=dict)
+
+
 def nearest(wrong: str, right: Sequence[str]) -> str:
     """`; did you mean 'x'?` or the whole choice, for the end of an error message."""
     import difflib

@@ -18,7 +18,20 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from trueprobe.material import explain
 from trueprobe.measures import Claim, Measure
-from trueprobe.types import Answer, BadInput, Card, Item, Kind, Observation, Request, WhyNot, nearest
+from trueprobe.types import (
+    Answer,
+    BadInput,
+    Card,
+    Figure,
+    Item,
+    ItemTable,
+    Kind,
+    Observation,
+    Request,
+    Table,
+    WhyNot,
+    nearest,
+)
 
 
 class Settings(BaseModel):
@@ -110,6 +123,19 @@ class Probe(ABC):
     @property
     @abstractmethod
     def summary(self) -> Summary: ...
+
+    def figures(self) -> Sequence[Figure]:
+        """What the report draws; without any it draws the summary's measures."""
+        return ()
+
+    def tables(self) -> Sequence[Table]:
+        """What the report tabulates besides the summary."""
+        return ()
+
+    @property
+    def item_table(self) -> ItemTable | None:
+        """What the report tells of each item; without it the numbers of an observation."""
+        return None
 
     @abstractmethod
     def planted(self, item: Item, request: Request, strength: float) -> Mapping[str, float]:

@@ -32,24 +32,24 @@ from trueprobe.material.stereotypes import BLANK
 from trueprobe.measures import Claim, Measure
 from trueprobe.measures.distraction import COLUMNS, MOST, Counting
 from trueprobe.measures.ranking import Ranking, winners
-from trueprobe.probes import Probe, Released, Settings, Summary, _released_distractors
+from trueprobe.probes import Probe, Released, Settings, Summary
+from trueprobe.probes import _distractors as shown
+from trueprobe.probes import _released_distractors as released
 from trueprobe.types import (
     Answer,
     BadInput,
     Card,
+    Figure,
     FillBlank,
     Filled,
     Item,
+    ItemTable,
     Observation,
     Request,
+    Table,
     WhyNot,
     WordList,
     nearest,
-)
-
-LEGEND = (
-    "of gated: targets preferred at base; p / base: the target's probability against its base context; "
-    "last wins: where an attractor won, was it the one mentioned last?"
 )
 
 
@@ -284,7 +284,7 @@ class Distractors(Probe):
             raise BadInput(
                 "outputs were released for the released sentences only: --set faithful=true, no other wording"
             )
-        return _released_distractors.read(self, path)
+        return released.read(self, path)
 
     def constants_of(self, model: str) -> Mapping[str, float]:
         """The authors' base probability of each target, for the models of which it is known."""
@@ -351,28 +351,17 @@ class Distractors(Probe):
 
     @property
     def summary(self) -> Summary:
-        where = {
-            "wording": self.wording,
-            "position": self.positions[0],
-            "set": "all",
-            "type": ("B",) if self.positions[0] == "key_later" else ("related", "unrelated"),
-        }
-        measures = ("accuracy", "accuracy_gated", "relative_probability_gated", "won_by_last_gated")
-        titles = ("accuracy", "of gated", "p / base", "last wins")
-        answers = {"by": "set", "of": "target", "answer": "base_answer", "right": "base_preferred"}
-        rows = ("setting", "type", "attractors")
-        gate = {"measure": "base_competence", "wording": self.wording, "set": "all"}
-        return Summary(
-            rows,
-            "attractors",
-            measures,
-            where,
-            titles,
-            intervals=("accuracy_gated", "relative_probability_gated"),
-            gate=gate,
-            answers=answers,
-            notes=(LEGEND, *self.notes),
-        )
+        return shown.summary(self.wording, self.positions[0], self.notes)
+
+    def figures(self) -> list[Figure]:
+        return shown.figures(tuple(self._sets), self.positions, self._counting.wordings)
+
+    def tables(self) -> list[Table]:
+        return shown.tables(self.positions)
+
+    @property
+    def item_table(self) -> ItemTable:
+        return shown.item_table()
 
     def planted(self, item: Item, request: Request, strength: float) -> dict[str, float]:
         """Base contexts are always known, so that the gate is open."""

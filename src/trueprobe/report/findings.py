@@ -1,0 +1,211 @@
+"""The answer in plain words: what holds, what is otherwise, what is open, each with number, interval and verdict."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pandas as pd
+
+from trueprobe.report.numbers import Format, count
+from trueprobe.report.reading import Reading, together, where
+from trueprobe.report.tables import Cell, Grid, number_cell, verdict_mark
+
+MOST_WITHOUT_CLAIMS = 12
+HEADINGS = {
+    "good": "What holds",
+    "bad": "What is the other way round, or flips",
+    "open": "What stays undecided",
+    "none": "Where nothing can be said",
+}
+
+
+@dataclass(frozen=True)
+class Said:
+    model: str
+    number: str
+    verdict: str
+
+
+@dataclass(frozen=True)
+class Finding:
+    label: str  # of the probe
+    statement: str
+    mark: str  # good | bad | open | none
+    said: Sequence[Said]
+
+
+def findings(reading: Reading) -> list[Finding]:
+    found: list[Finding] = []
+    for label in reading.told:
+        found += list(_claimed(reading, label)) or list(_directed(reading, label))
+    return found
+
+
+def _claims(reading: Reading, label: str) -> pd.DataFrame:
+    """One row per claim and family, at the conditions of the summary, with a statement that stands alone."""
+    rows = reading.claims
+    if rows.empty:
+        return rows
+    fixed = reading.told[label]["summary"]["where"]
+    rows = where(rows[rows["probe"] == label], {k: v for k, v in fixed.items() if k in rows and rows[k].notna().any()})
+    if rows.empty:
+        return rows
+    said = _standing(rows.drop_duplicates("claim"))
+    joined = together(rows, ["claim", "quantity", "expected"])
+    return joined.assign(statement=[said[claim] for claim in joined["claim"]])
+
+
+def _standing(rows: pd.DataFrame) -> dict[str, str]:
+    """`… about another occupation` goes on from the statement before; two alike are told apart by their quantity."""
+    found, head = {}, ""
+    alike = rows["statement"].duplicated(keep=False)
+    for row, twice in zip(rows.to_dict("records"), alike, strict=True):
+        statement = str(row["statement"])
+        if statement.startswith("…"):
+            statement = f"{head}: {statement.lstrip('… ')}"
+        else:
+            head = statement
+        found[row["claim"]] = f"{statement} ({row['claim'].replace('_', ' ')})" if twice else statement
+    return found
+
+
+def _form(row: Mapping[str, Any]) -> Format:
+    signed = str(row["expected"]).endswith(" 0")
+    return Format.of(str(row["unit"]), 0.0 if signed else None, [row["value"]])
+
+
+def _claimed(reading: Reading, label: str) -> Iterator[Finding]:
+    rows = _claims(reading, label)
+    for statement in dict.fromkeys(rows["statement"]) if len(rows) else ():
+        mine = rows[rows["statement"] == statement].to_dict("records")
+        for mark in HEADINGS:
+            said = [_said(row, _form(row)) for row in mine if verdict_mark(row["verdict"]) == mark]
+            if said:
+                yield Finding(label, statement[:1].upper() + statement[1:], mark, said)
+
+
+def _said(row: Mapping[str, Any], form: Format) -> Said:
+    ends = [seed.value for seed in row["seeds"]]
+    number = form.told(float(row["value"]), float(row["low"]), float(row["high"]))
+    if ends and math.isnan(row["low"]):
+        number += f" (mean of {len(ends)} trainings, {form.plain(min(ends))} to {form.plain(max(ends))})"
+    elif ends:
+        number += f" ({len(ends)} trainings)"
+    return Said(row["family"], number, str(row["verdict"]))
+
+
+def _directed(reading: Reading, label: str) -> Iterator[Finding]:
+    """Where a probe has no claims: its summary's first measure that has a neutral value."""
+    summary = reading.told[label]["summary"]
+    rows = reading.estimates
+    if rows.empty:
+        return
+    keys = [summary["rows"]] if isinstance(summary["rows"], str) else list(summary["rows"])
+    rows = where(rows[rows["probe"] == label], summary["where"])
+    titles = dict(zip(summary["measures"], summary["titles"], strict=True))
+    measure = next((m for m in titles if rows.loc[rows["measure"] == m, "neutral"].notna().any()), None)
+    if measure is None or any(key not in rows for key in keys):
+        return
+    joined = together(rows[rows["measure"] == measure].dropna(subset=keys), keys)
+    for names in list(dict.fromkeys(map(tuple, joined[keys].to_numpy())))[:MOST_WITHOUT_CLAIMS]:
+        mine = where(joined, dict(zip(keys, names, strict=True))).to_dict("records")
+        form = Format.of(str(mine[0]["unit"]), float(mine[0]["neutral"]), [row["value"] for row in mine])
+        told = " ".join(str(summary.get("meanings", {}).get(name, name)) for name in names)
+        statement = f"{told}: {titles[measure]}, neutral is {form.plain(mine[0]['neutral'])}{form.suffix}"
+        for mark in HEADINGS:
+            said = [_said(row, form) for row in mine if verdict_mark(row["verdict"]) == mark]
+            if said:
+                yield Finding(label, statement, mark, said)
+
+
+def claims_grid(reading: Reading) -> Grid | None:
+    """What each paper found, what this run finds."""
+    families = list(reading.families)
+    lines: list[list[Cell]] = []
+    tables = {label: rows for label in reading.told if len(rows := _claims(reading, label))}
+    for label, rows in tables.items():
+        if len(tables) > 1:
+            lines.append([Cell(label)])
+        for statement in dict.fromkeys(rows["statement"]):
+            found = {row["family"]: row for row in rows[rows["statement"] == statement].to_dict("records")}
+            first = next(iter(found.values()))
+            line = [Cell(statement), Cell(str(first["expected"]))]
+            lines.append(line + [_claim_cell(found.get(family)) for family in families])
+    if not lines:
+        return None
+    caption = "Each published finding as a quantity; the number of each model with its 95 % interval, and the verdict."
+    header = ["finding", "expected", *families]
+    data = reading.claims.drop(columns=["family", "seed", "step", "level"], errors="ignore")
+    return Grid("claims", "What the papers found, what this run finds", caption, header, lines, data)
+
+
+def _claim_cell(row: Mapping[str, Any] | None) -> Cell:
+    if row is None:
+        return Cell("–", mark="none", told="not claimed of this kind of model")
+    form = _form(row)
+    cell = number_cell({**row, "n_items": math.nan}, form)
+    told = str(row["verdict"])
+    if cell.text == "–":
+        return Cell(told, mark="none")
+    return Cell(f"{cell.text}; {told}", mark=verdict_mark(told))
+
+
+def opening(reading: Reading) -> list[str]:
+    """What was asked of whom, and how much of it could be counted."""
+    lines = []
+    who = ", ".join(_who(reading))
+    for label, told in reading.told.items():
+        asked = f"{count(told['items'])} prompts of {label} were put to {who or 'no model yet'}."
+        lines.append(f"{told['question']} {asked} {_scored(reading, label)}")
+    return lines
+
+
+def _who(reading: Reading) -> Iterator[str]:
+    for family in reading.families.values():
+        if len(family.cards) > 1:
+            steps = f" at {len(family.steps)} steps" if len(family.steps) > 1 else ""
+            yield f"{family.name} ({family.seeds} trainings of one setup{steps})"
+        else:
+            kind = family.cards[0].get("kind")
+            yield f"{family.name} ({kind})" if kind else family.name
+
+
+def _scored(reading: Reading, label: str) -> str:
+    seen = reading.observations(label)
+    if seen.empty:
+        return "No answers are in the folder."
+    missing = seen[seen["why_not"] != ""]
+    if missing.empty:
+        return f"All {count(len(seen))} answers could be scored."
+    reasons = ", ".join(f"{count(n)} {code}" for code, n in missing["why_not"].value_counts().items())
+    if len(missing) == len(seen):
+        return f"None of the {count(len(seen))} answers could be scored ({reasons})."
+    return f"{count(len(seen) - len(missing))} of {count(len(seen))} answers could be scored ({reasons})."
+
+
+def missing(reading: Reading) -> list[str]:
+    """What a reader would expect and does not find, and how to get it."""
+    told = []
+    if not reading.complete:
+        told.append("This run was interrupted. Run the same command into the same folder to finish it.")
+        if reading.estimates.empty:
+            told.append("Nothing is counted yet: figures, numbers and findings are missing.")
+        asked, there = ", ".join(reading.models_asked), ", ".join(reading.families) or "none"
+        told.append(f"Models named: {asked}. Answers in the folder: {there}.")
+    for label in reading.told:
+        seen = reading.observations(label)
+        if reading.complete and (seen.empty or (seen["why_not"] != "").all()):
+            told.append(f"{label}: no model could be scored on any item, so there is nothing to count.")
+    for label in reading.run.probes:
+        if label not in reading.told:
+            told.append(f"{label}: was not begun.")
+    single = [f.name for f in reading.families.values() if f.seeds < 2]
+    if single and not reading.estimates.empty:
+        told.append(
+            f"One training only of {', '.join(single)}: what holds there holds for this checkpoint, and need not for "
+            "another training of the same setup."
+        )
+    return told

@@ -1,0 +1,70 @@
+"""How numbers are written: one way for figures, tables and sentences. Nothing is rounded before it is written."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+_PERCENT = ("share", "probability")
+_DIGITS = {"rank": 1, "percent": 1, "points": 1, "d": 2, "correlation": 2, "ratio": 2, "nats": 2}
+
+
+@dataclass(frozen=True)
+class Format:
+    factor: float
+    suffix: str  # behind one number in running text
+    digits: int
+    signed: bool
+
+    @classmethod
+    def of(cls, unit: str, neutral: float | None, values: Iterable[float] = ()) -> Format:
+        """Differences from zero have a sign; small probabilities get another digit."""
+        signed = neutral == 0
+        if unit not in _PERCENT:
+            return cls(1, " %" if unit == "percent" else "", _DIGITS.get(unit, 2), signed)
+        largest = max((abs(v) for v in values if not math.isnan(v)), default=1.0)
+        digits = 0 if unit == "share" and (largest >= 0.1 or not largest) else 1 if largest >= 0.01 else 2
+        return cls(100, " points" if signed else " %", digits, signed)
+
+    def plain(self, value: float) -> str:
+        """The number alone, with a true minus; a dash where there is none."""
+        if value is None or math.isnan(value):
+            return "–"
+        text = f"{self.factor * value:{'+' if self.signed else ''},.{self.digits}f}"
+        if not text.strip("+-0.,"):  # a rounded nothing has no sign
+            text = text.lstrip("+-")
+        return text.replace("-", "−")
+
+    def _telling(self, low: float, high: float) -> Format:
+        """With the digits that show on which side of zero an interval lies."""
+        near = self.factor * min(abs(low), abs(high))
+        if not self.signed or low * high <= 0 or round(near, self.digits) > 0 or self.digits >= 4:
+            return self
+        return replace(self, digits=self.digits + 1)._telling(low, high)
+
+    def number(self, value: float, low: float = math.nan, high: float = math.nan, suffix: str = "") -> str:
+        """+3.1 [+1.0, +5.2], or the number alone where there is no interval."""
+        if value is None or math.isnan(value) or math.isnan(low) or math.isnan(high):
+            return self.plain(value) + suffix
+        form = self._telling(low, high)
+        return f"{form.plain(value)}{suffix} [{form.plain(low)}, {form.plain(high)}]"
+
+    def told(self, value: float, low: float = math.nan, high: float = math.nan) -> str:
+        """For a sentence: +3.1 points [+1.0, +5.2]."""
+        return "no number" if value is None or math.isnan(value) else self.number(value, low, high, self.suffix)
+
+
+def ticks(low: float, high: float, most: int = 6) -> list[float]:
+    """Round numbers from at or below `low` to at or above `high`."""
+    if not high > low:
+        high, low = low + 1, low - (1 if low else 0)
+    rough = (high - low) / most
+    power = 10 ** math.floor(math.log10(rough))
+    step = next(power * m for m in (1, 2, 2.5, 5, 10) if power * m >= rough * 0.999)
+    first, last = math.floor(low / step + 1e-9), math.ceil(high / step - 1e-9)
+    return [round(i * step, 12) for i in range(first, last + 1)]
+
+
+def count(number: float) -> str:
+    return f"{int(number):,}"

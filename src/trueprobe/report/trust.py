@@ -1,0 +1,229 @@
+"""How far to trust it: seeds, flips, sources of variance, tests and diagnostics that disagree, where a run has them.
+
+Everything here was counted by the run (`flips`, `variance`, `signs`, `disagreements`, rows of families in the
+estimates); this module only shows it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import pandas as pd
+
+from trueprobe.report.figures import Drawing, draw_rows, reads
+from trueprobe.report.numbers import Format, count
+from trueprobe.report.reading import Reading, where
+from trueprobe.report.tables import Cell, Grid, names_of, over_seeds, short_names
+from trueprobe.types import Figure, Table
+
+LEAD = "The same setup trained with another seed is another model. This part shows how much that changes the answers."
+SOURCES = {"items": "other items", "seeds": "another seed", "seeds_by_items": "seeds, item by item"}
+SOURCES |= {"wordings": "another wording"}
+MOST_ROWS = 60
+_BARE: Mapping[str, Any] = {"summary": {}}  # of a probe that the run does not tell of
+
+
+def parts(reading: Reading) -> tuple[list[Drawing], list[Grid]]:
+    """All figures and tables that this run has numbers for."""
+    drawings = [*_flips(reading), *_variance(reading)]
+    tables = [*_seeds(reading), _agreement(reading), _signs(reading), _disagreements(reading), _downstream(reading)]
+    return drawings, [grid for grid in tables if grid is not None]
+
+
+def _bars(shares: pd.DataFrame, keys: Sequence[str], parts_of: Mapping[str, str]) -> pd.DataFrame:
+    """Shares side by side become rows that `draw_rows` stacks."""
+    made = []
+    for row in shares.to_dict("records"):
+        for column, part in parts_of.items():
+            if not math.isnan(row.get(column, math.nan)):
+                told = {"value": row[column], "n_items": row.get("n_items", row.get("n_groups", 0))}
+                made.append({**{key: row[key] for key in keys}, "part": part, **told})
+    rows = pd.DataFrame(made)
+    fixed = {"low": math.nan, "high": math.nan, "n_unscored": 0, "unit": "share", "neutral": math.nan}
+    fixed |= {"verdict": "descriptive", "published": False, "measure": "share"}
+    return rows.assign(**fixed, seeds=[[]] * len(rows))
+
+
+def _flips(reading: Reading) -> Iterator[Drawing]:
+    """Paper C's figure 1."""
+    flips = reading.extra("flips")
+    for label in dict.fromkeys(flips["probe"]) if len(flips) else ():
+        mine = flips[flips["probe"] == label].rename(columns={"family": "model"})
+        columns = sorted(name for name in mine if name.startswith("d") and name[1:].isdigit())
+        says = {name: f"{name[1:]} of them" if name != "d0" else "none" for name in columns}
+        figure = Figure(
+            "flips",
+            f"{label}: items on which trainings disagree",
+            "Of the items of each category, the share on which this many trainings give another answer than most. "
+            "Near-ties are items whose two sides are about as likely.",
+            ("share",),
+            "category",
+            "bars",
+            "part",
+            ("model",),
+            ("near_ties",),
+            order={"near_ties": ("kept", "set aside"), "part": tuple(says.values())},
+            names={**short_names(reading.told.get(label, _BARE)), "near_ties": "near-ties"},
+            y_title="items",
+            source="figure 1 of paper C",
+        )
+        drawn = draw_rows(_bars(mine, ("model", "category", "near_ties"), says), label, figure)
+        if drawn:
+            yield drawn
+
+
+def _variance(reading: Reading) -> Iterator[Drawing]:
+    """Where the variance of the summary's first directed measure comes from."""
+    variance = reading.extra("variance")
+    for label in dict.fromkeys(variance["probe"]) if len(variance) else ():
+        summary = reading.told[label]["summary"] if label in reading.told else None
+        measure = _directed(reading, label)
+        if summary is None or measure is None:
+            continue
+        keys = _rows_of(summary)
+        fixed = {key: value for key, value in summary["where"].items() if key in variance}
+        if "k" in fixed:  # every model says something over the whole word list
+            fixed["k"] = "all"
+        mine = where(variance[variance["probe"] == label], {"measure": measure, **fixed})
+        if mine.empty or any(key not in mine for key in keys):
+            continue
+        figure = Figure(
+            "variance",
+            f"{label}: where the variance comes from",
+            f"Of the variance of one checkpoint's {_title(summary, measure)}: the part that other items, another "
+            "seed or another wording would change.",
+            ("share",),
+            keys[-1],
+            "bars",
+            "part",
+            ("model", *keys[:-1]),
+            order={"part": tuple(SOURCES.values())},
+            names=short_names(reading.told[label]),
+            y_title="share of the variance",
+        )
+        shares = {f"share_{name}": says for name, says in SOURCES.items()}
+        drawn = draw_rows(_bars(mine, ("model", *keys), shares), label, figure)
+        if drawn:
+            yield drawn
+
+
+def _rows_of(summary: Mapping[str, Any]) -> list[str]:
+    return [summary["rows"]] if isinstance(summary["rows"], str) else list(summary["rows"])
+
+
+def _title(summary: Mapping[str, Any], measure: str) -> str:
+    return dict(zip(summary["measures"], summary["titles"], strict=True))[measure]
+
+
+def _directed(reading: Reading, label: str) -> str | None:
+    """The summary's first measure with a neutral value."""
+    rows = reading.estimates
+    rows = rows[rows["probe"] == label]
+    named = reading.told[label]["summary"]["measures"]
+    return next((m for m in named if rows.loc[rows["measure"] == m, "neutral"].notna().any()), None)
+
+
+def _seeds(reading: Reading) -> Iterator[Grid | None]:
+    """Paper C's table 1, of every probe that was put to several trainings."""
+    if reading.estimates.empty:
+        return
+    for label, told in reading.told.items():
+        measure = _directed(reading, label)
+        if measure is None:
+            continue
+        summary = told["summary"]
+        table = Table(
+            "seeds",
+            f"{label}: {_title(summary, measure)} over trainings",
+            "Mean ± sample deviation over trainings, in the unit of the measure (points for shares and probabilities). "
+            "Bold: a deviation over 2.5 points. Shaded: trainings reach from within 2 points of neutral to clearly "
+            "beyond.",
+            "estimates",
+            tuple(_rows_of(summary)),
+            (measure,),
+            summary["where"],
+            names=names_of(told),
+            seeds=True,
+            source="table 1 of paper C",
+        )
+        yield over_seeds(reading, label, table)
+
+
+def _agreement(reading: Reading) -> Grid | None:
+    flips = reading.extra("flips")
+    if flips.empty:
+        return None
+    share, two = Format.of("share", None), Format.of("ratio", None)
+    lines = []
+    for (label, family, category), rows in flips.groupby(["probe", "family", "category"], sort=False):
+        by = {row["near_ties"]: row for row in rows.to_dict("records")}
+        numbers = [f.plain(by[t][k]) for t in by for k, f in (("flip_rate", share), ("alpha", two))]
+        names = names_of(reading.told.get(label, _BARE))
+        asked = [Cell(f"{label}: {reads(names, 'category', category)}"), Cell(family)]
+        lines.append([*asked, Cell(count(rows["n_items"].max()), "number"), *(Cell(n, "number") for n in numbers)])
+    header = ["asked", "family", "items"]
+    header += [f"{what}, near-ties {told}" for told in flips["near_ties"].unique() for what in ("flip, %", "alpha")]
+    caption = "Items on which not all trainings agree, and Krippendorff's alpha (1: all agree; 0: as by chance)."
+    return Grid("agreement", "Do trainings answer alike?", caption, header, lines[:MOST_ROWS], flips)
+
+
+def _signs(reading: Reading) -> Grid | None:
+    signs = reading.extra("signs")
+    if signs.empty:
+        return None
+    conditions = [name for name in ("test", "representation", "layer") if name in signs and signs[name].nunique() > 1]
+    ordered = signs.sort_values("says", key=lambda says: says.map(_WORST), kind="stable")
+    lines = [
+        [
+            Cell(" · ".join(str(row[name]) for name in conditions) or str(row["measure"])),
+            Cell(str(row["model"])),
+            Cell(f"{row['significant']} of {row['n_seeds']}", "number"),
+            Cell(f"{row['above']} above, {row['below']} below"),
+            Cell(f"{row['lowest']:+.2f} to {row['highest']:+.2f}".replace("-", "−"), "number"),
+            Cell(str(row["says"]), mark="" if row["says"] == "all runs agree" else "bad"),
+        ]
+        for row in ordered.to_dict("records")[:MOST_ROWS]
+    ]
+    header = ["test", "family", "significant", "sign", "range", ""]
+    caption = "Of the trainings of a family: how many are significant at 0.01, and on which side of neutral they lie."
+    return Grid("signs", "Tests over trainings", caption, header, lines, signs, "figure 3 of paper C")
+
+
+_WORST = {"significant in both directions": 0, "significant in some runs only": 1, "all runs agree": 2}
+
+
+def _disagreements(reading: Reading) -> Grid | None:
+    apart = reading.extra("disagreements")
+    if apart.empty:
+        return None
+    share = Format.of("share", None)
+    points = Format.of("share", 0.0)
+    lines = [
+        [
+            Cell(str(row["category"])),
+            Cell(str(row["model"])),
+            Cell(f"{row['first']} {share.plain(row['first_value'])} %", "number"),
+            Cell(f"{row['second']} {share.plain(row['second_value'])} %", "number"),
+            Cell(points.number(row["difference"], row["low"], row["high"]), "number"),
+        ]
+        for row in apart.to_dict("records")[:MOST_ROWS]
+    ]
+    header = ["category", "model", "one says", "the other says", "difference, points"]
+    caption = "Two diagnostics that ask about the same category, on one scale (50 % is neutral)."
+    return Grid("disagreements", "Do diagnostics agree?", caption, header, lines, apart)
+
+
+def _downstream(reading: Reading) -> Grid | None:
+    found = reading.extra("downstream")
+    if found.empty:
+        return None
+    lines = [[Cell(_text(v)) for v in row] for row in found.head(MOST_ROWS).itertuples(index=False, name=None)]
+    caption = "What the same checkpoints reach on a task they were tuned for."
+    header = [str(name).replace("_", " ") for name in found]
+    return Grid("downstream", "Downstream", caption, header, lines, found, "table 2 of paper C")
+
+
+def _text(value: Any) -> str:
+    return f"{value:.4g}" if isinstance(value, float) else str(value)

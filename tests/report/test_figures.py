@@ -1,0 +1,146 @@
+"""Declared figures: every kind the papers have, drawn from estimates alone."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from dataclasses import asdict
+
+import pytest
+
+import made_runs
+from trueprobe.report import draw, figures, trust
+from trueprobe.report.reading import Reading
+from trueprobe.store import load_run
+from trueprobe.types import Figure
+
+
+def drawn(tmp_path, figure, estimates, cards=None, **more):
+    probe = made_runs.told(figures=[asdict(figure)], **more)
+    folder = made_runs.write(tmp_path / "run", cards or [made_runs.card("toy")], estimates, probe=probe)
+    (drawing,) = figures.drawings(Reading(load_run(folder)), "pairs")
+    return drawing
+
+
+def curve(model="toy", measure="mrr", **conditions):
+    """MRR that grows with the number of properties."""
+    return [
+        made_runs.estimate(model, measure, n / 12, properties=str(n), neutral=float("nan"), **conditions)
+        for n in range(1, 11)
+    ]
+
+
+def test_curves_by_category_with_a_random_band(tmp_path):
+    rows = [row for name in ("top", "bottom", "random") for row in curve(selection=name)]
+    figure = Figure("curves", "MRR", "…", ("mrr",), "properties", series="selection", band=("random",))
+    picture = drawn(tmp_path, figure, rows).variants[0].picture
+    (panel,) = picture.panels
+    assert [series.style for series in panel.series] == ["own", "own", "band"]
+    assert [key for key, _ in picture.xs] == [str(n) for n in range(1, 11)]
+    assert picture.scale[0] == 0
+    assert picture.scale[-1] == 1
+    assert 'class="b f2"' in draw.file_svg(picture)
+
+
+def test_seeds_are_dots_hollow_where_not_significant(tmp_path):
+    cards = made_runs.family("toy", 3)
+    rows = [
+        made_runs.estimate(c["name"], "effect_size", v, test="weat6", representation=r, unit="d", neutral=0.0, p=p)
+        for r in ("cls", "word")
+        for c, v, p in zip(cards, (-0.2, 0.3, 1.1), (0.8, 0.2, 0.001), strict=True)
+    ]
+    figure = Figure("seat", "SEAT", "…", ("effect_size",), "test", "dots", panels=("model", "representation"))
+    picture = drawn(tmp_path, figure, rows, cards).variants[0].picture
+    assert [panel.title for panel in picture.panels] == ["toy · cls", "toy · word"]
+    assert picture.tested
+    svg = "".join(draw.page_panels(picture))
+    assert svg.count('class="o k0"') == 4  # two of three seeds, twice
+    assert svg.count('class="d f0"') == 2
+    assert "1 significant at 0.01" in svg
+
+
+def test_training_is_drawn_seed_by_seed_over_steps(tmp_path):
+    cards = [
+        made_runs.card(f"toy-seed{seed}-step{step}", "toy", model_seed=seed, step=step)
+        for seed in (0, 1)
+        for step in (1000, 4000, 12000)
+    ]
+    rows = [
+        made_runs.estimate(c["name"], "clusters_targets", 0.5 + c["labels"]["step"] / 1e5, test="weat6") for c in cards
+    ]
+    figure = Figure("clusters", "Clusters", "…", ("clusters_targets",), "step", series="seed", panels=("test",))
+    picture = drawn(tmp_path, figure, rows, cards).variants[0].picture
+    assert [(s.title, [p.x for p in s.points]) for s in picture.panels[0].series] == [
+        ("0", ["1000", "4000", "12000"]),
+        ("1", ["1000", "4000", "12000"]),
+    ]
+    assert picture.neutral == 0.5
+
+
+def test_flips_are_stacked_to_the_whole(tmp_path):
+    folder = made_runs.write(tmp_path / "run", made_runs.family("toy", 5), [])
+    (folder / "flips.csv").write_text(
+        "probe,family,step,category,near_ties,n_items,n_seeds,d0,d1,d2,flip_rate,alpha\n"
+        "pairs,toy,,age,kept,40,5,0.5,0.25,0.25,0.5,0.4\npairs,toy,,age,set aside,20,5,0.9,0.1,0,0.1,0.9\n"
+    )
+    (drawing,), grids = trust.parts(Reading(load_run(folder)))
+    assert drawing.choices == {"near_ties": ["kept", "set aside"]}
+    (panel,) = drawing.variants[0].picture.panels
+    assert sum(point.value for series in panel.series for point in series.points) == pytest.approx(1)
+    (agreement,) = grids
+    assert [cell.text for cell in agreement.rows[0]] == ["pairs: age", "toy", "40", "50", "0.40", "10", "0.90"]
+
+
+def test_published_numbers_are_lighter_and_named(tmp_path):
+    published = [
+        {"measure": "mrr", "conditions": {"properties": n}, "model": "BERT", "value": 0.1 * n, "source": "figure 2"}
+        for n in (1, 10)
+    ]
+    figure = Figure("curves", "MRR", "…", ("mrr",), "properties")
+    picture = drawn(tmp_path, figure, curve(), published=published).variants[0].picture
+    assert [(title, style) for title, _, style in picture.legend] == [("toy", "own"), ("BERT (published)", "published")]
+    svg = draw.file_svg(picture)
+    assert 'class="fp"' in svg
+    assert "(figure 2)" in svg
+
+
+def test_the_reader_chooses_measures_and_conditions(tmp_path):
+    rows = [r for k in ("3", "10") for m in ("mrr", "probability") for r in curve(measure=m, k=k)]
+    figure = Figure("c", "C", "…", ("probability", "mrr"), "properties", choose=("measure", "k"), order={"k": ("10",)})
+    drawing = drawn(tmp_path, figure, rows)
+    assert drawing.choices == {"measure": ["probability", "mrr"], "k": ["10", "3"]}
+    assert next(tuple(v.chosen.values()) for v in drawing.variants) == ("probability", "10")
+    assert len(drawing.variants) == 4
+    assert set(drawing.variants[0].data["measure"]) == {"probability"}
+
+
+def test_a_model_that_fails_the_gate_is_named_not_drawn(tmp_path):
+    rows = [made_runs.estimate("toy", "preference", 0.5, category="age", verdict="fails the gate")]
+    figure = Figure("f", "F", "…", ("preference",), "category", "dots", panels=("model",))
+    (panel,) = drawn(tmp_path, figure, rows).variants[0].picture.panels
+    assert panel.series == ()
+    assert panel.note.startswith("fails the gate")
+
+
+def test_neutral_is_always_in_sight(tmp_path):
+    rows = [made_runs.estimate("toy", "preference", 0.8, category="age", low=0.75, high=0.85)]
+    figure = Figure("f", "F", "…", ("preference",), "category", "dots")
+    picture = drawn(tmp_path, figure, rows).variants[0].picture
+    assert picture.scale[0] <= 0.5
+    assert 'class="n"' in draw.file_svg(picture)
+
+
+def test_without_declared_figures_the_summary_is_drawn(tmp_path):
+    rows = [made_runs.estimate("toy", "preference", 0.6, category=c) for c in ("age", "race")]
+    folder = made_runs.write(tmp_path / "run", [made_runs.card("toy")], rows)
+    (drawing,) = figures.drawings(Reading(load_run(folder)), "pairs")
+    assert [title for _, title in drawing.variants[0].picture.xs] == ["age", "race"]
+
+
+def test_labels_on_an_axis_do_not_overlap(tmp_path):
+    rows = [made_runs.estimate("toy", "mrr", 0.5, properties=str(1000 * n), neutral=float("nan")) for n in range(1, 26)]
+    figure = Figure("curves", "MRR", "…", ("mrr",), "properties")
+    svg = next(draw.page_panels(drawn(tmp_path, figure, rows).variants[0].picture))
+    places = [float(x) for x, text in re.findall(r'<text class="q m" x="([\d.]+)"[^>]*>(\d+)</text>', svg)]
+    assert len(places) < 25
+    assert min(b - a for a, b in itertools.pairwise(places)) > 30

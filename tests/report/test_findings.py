@@ -1,0 +1,94 @@
+"""The answer in words says what the run found, and what is missing."""
+
+from __future__ import annotations
+
+import pandas as pd
+
+import made_runs
+from trueprobe.report import findings, methods
+from trueprobe.report.reading import Reading
+from trueprobe.store import load_run
+
+
+def reading(tmp_path, *args, **kwargs) -> Reading:
+    return Reading(load_run(made_runs.write(tmp_path / "run", *args, **kwargs)))
+
+
+def test_claims_are_sorted_by_what_became_of_them(tmp_path):
+    cards = [*made_runs.family("toy", 2), made_runs.card("solo")]
+    claims = [
+        made_runs.claim("toy-seed0", "one", 0.2, "as published"),
+        made_runs.claim("toy-seed1", "one", -0.2, "opposite"),
+        made_runs.claim("solo", "one", 0.2, "as published"),
+        made_runs.claim("solo", "two", 0.0, "undecided"),
+        made_runs.claim("toy-seed0", "two", 0.1, "not applicable"),
+        made_runs.claim("toy-seed1", "two", 0.1, "not applicable"),
+    ]
+    found = findings.findings(reading(tmp_path, cards, [], claims))
+    told = {(f.statement, f.mark): [(s.model, s.verdict) for s in f.said] for f in found}
+    assert told == {
+        ("One is so", "good"): [("solo", "as published")],
+        ("One is so", "bad"): [("toy", "flips")],
+        ("Two is so", "open"): [("solo", "undecided")],
+        ("Two is so", "none"): [("toy", "not applicable")],
+    }
+    solo = next(s for f in found for s in f.said if s.model == "solo")
+    assert solo.number == "+20.0 points [+10.0, +30.0]"
+    flipped = next(s for f in found for s in f.said if s.verdict == "flips")
+    assert flipped.number == "0.00 points (mean of 2 trainings, −20.00 to +20.00)"
+
+
+def test_a_statement_that_goes_on_stands_alone(tmp_path):
+    claims = [
+        made_runs.claim("solo", "a", 0.2, "as published", statement="counterexamples lower it"),
+        made_runs.claim("solo", "b", 0.2, "as published", statement="… about the target"),
+        made_runs.claim("solo", "c", 0.2, "as published", statement="twice"),
+        made_runs.claim("solo", "d_e", 0.2, "as published", statement="twice"),
+    ]
+    found = findings.findings(reading(tmp_path, [made_runs.card("solo")], [], claims))
+    assert [f.statement for f in found] == [
+        "Counterexamples lower it",
+        "Counterexamples lower it: about the target",
+        "Twice (c)",
+        "Twice (d e)",
+    ]
+
+
+def test_without_claims_the_directed_measure_speaks(tmp_path):
+    rows = [
+        made_runs.estimate("solo", "preference", 0.7, category="age", verdict="holds for this checkpoint"),
+        made_runs.estimate("solo", "preference", 0.52, category="race"),
+    ]
+    found = findings.findings(reading(tmp_path, [made_runs.card("solo")], rows))
+    assert [(f.mark, f.said[0].number) for f in found] == [("good", "70 % [60, 80]"), ("open", "52 % [42, 62]")]
+    assert "neutral is 50 %" in found[0].statement
+
+
+def test_what_is_missing_is_said(tmp_path):
+    whole = reading(tmp_path / "a", made_runs.family("toy", 3), [made_runs.estimate("toy-seed0", "preference", 0.5)])
+    assert findings.missing(whole) == []
+    single = reading(tmp_path / "b", [made_runs.card("solo")], [made_runs.estimate("solo", "preference", 0.5)])
+    assert "holds for this checkpoint" in findings.missing(single)[0]
+    broken = reading(tmp_path / "c", [made_runs.card("solo")], complete=False)
+    assert "interrupted" in findings.missing(broken)[0]
+    assert any("Nothing is counted yet" in line for line in findings.missing(broken))
+    none = pd.DataFrame([made_runs.observation("i0", None, category="age")])
+    unscored = reading(tmp_path / "d", [made_runs.card("solo")], [], seen=none)
+    assert any("no model could be scored" in line for line in findings.missing(unscored))
+    assert "None of the 1 answers" in findings.opening(unscored)[0]
+
+
+def test_methods_name_models_versions_and_the_recommendations(tmp_path):
+    cards = [*made_runs.family("toy", 2), made_runs.card("solo")]
+    text = methods.paragraph(reading(tmp_path, cards, [made_runs.estimate("solo", "preference", 0.5)]))
+    for said in ("trueprobe 0.1", "made/toy-seed1", "solo", "Aribandi et al., 2021", "bootstrap over item", "4 items"):
+        assert said in text
+
+
+def test_bibtex_has_the_papers_that_were_used_and_no_other(tmp_path):
+    text = methods.bibtex(reading(tmp_path, [made_runs.card("solo")], []))
+    assert text.count("@") == 1
+    assert "aribandi2021reliable" in text
+    other = made_runs.told(paper="Nobody, A paper that is not listed")
+    text = methods.bibtex(reading(tmp_path / "b", [made_runs.card("solo")], [], probe=other))
+    assert "A paper that is not listed" in text
