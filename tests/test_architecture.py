@@ -29,7 +29,9 @@ MAY_USE = {
     "listing": {"types", "assets", "nursery", "probes", "study"},
     "summary": {"types", "store"},
     "report": {"types", "store"},
-    "cli": None,  # everything
+    "commands": {"types"},
+    "commands_training": None,  # everything, as all that makes up the command line
+    "cli": None,
     "__main__": None,
     "__init__": None,
 }

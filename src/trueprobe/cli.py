@@ -4,38 +4,17 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
+from trueprobe.commands import Interrupted, Json, Setting, Store, app, check_app, example, interruptible, settings_of
 from trueprobe.types import BadInput, FailedRun, nearest
 
-app = typer.Typer(
-    name="trueprobe",
-    help="What does a language model take for granted, and how far can the answer be trusted?",
-    no_args_is_help=True,
-    add_completion=False,
-    rich_markup_mode=None,
-    pretty_exceptions_enable=False,
-)
-check_app = typer.Typer(help="Run the public contract tests on a probe or a model.", no_args_is_help=True)
-app.add_typer(check_app, name="check")
 
-Setting = Annotated[
-    list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="a setting of the probe; repeatable")
-]
-Json = Annotated[bool, typer.Option("--json", help="for scripts")]
-Store = Annotated[Path | None, typer.Option(help="the answer store; by default one in your cache folder")]
-
-
-def _example(*lines: str) -> str:
-    return "Examples:\n\n" + "\n\n".join(lines)
-
-
-@app.command("list", epilog=_example("trueprobe list probes --json", "trueprobe list assets"))
+@app.command("list", epilog=example("trueprobe list probes --json", "trueprobe list assets"))
 def list_(
     what: Annotated[str, typer.Argument(metavar="[probes|models|studies|assets]")] = "probes",
     as_json: Json = False,
@@ -56,7 +35,7 @@ def list_(
 
 
 @app.command(
-    epilog=_example(
+    epilog=example(
         "trueprobe items counteracts --count", "trueprobe items counteracts --set occupations=table58 --out items.jsonl"
     )
 )
@@ -71,7 +50,7 @@ def items(
     from trueprobe import listing, probes
     from trueprobe.store import write_text
 
-    found = probes.make(probe, _settings(settings)).items()
+    found = probes.make(probe, settings_of(settings)).items()
     if out is not None:
         write_text(out, listing.items_text(found))
         print(f"{len(found):,} items written to {out}")
@@ -85,7 +64,7 @@ def items(
 
 
 @app.command(
-    epilog=_example(
+    epilog=example(
         "trueprobe run quick",
         "trueprobe run counteracts --model nursery --model ./my-bert --out runs/mine",
         "trueprobe run counteracts --model gpt2@main --model model.gguf --limit 400",
@@ -125,14 +104,14 @@ def run(
     study = studies.make_study(
         what,
         model or (),
-        _settings(settings),
+        settings_of(settings),
         limit=limit,
         device=device,
         dtype=dtype,
         batch_tokens=_tokens(batch_tokens),
         allow_pickle=allow_pickle or None,
     )
-    with _interruptible():
+    with interruptible():
         done = studies.run(study, out=out, store=store, progress=on_terminal())
     if as_json:
         print(json.dumps({"folder": str(done.folder), "complete": done.complete, "estimates": len(done.estimates)}))
@@ -140,7 +119,7 @@ def run(
         summary.show(done)
 
 
-@app.command(epilog=_example("trueprobe report runs/mine", "trueprobe report runs/mine --open"))
+@app.command(epilog=example("trueprobe report runs/mine", "trueprobe report runs/mine --open"))
 def report(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="a run folder")],
     open_it: Annotated[bool, typer.Option("--open", help="show it in your browser")] = False,
@@ -163,7 +142,7 @@ def report(
 
 
 @app.command(
-    epilog=_example(
+    epilog=example(
         "trueprobe reproduce distractors --model replay:Sorting-Through-The-Noise/released",
         "trueprobe reproduce distractors --model bert-base-uncased",
         "trueprobe reproduce distractors --model ./my-copy-of-bert --as BertBase",
@@ -184,7 +163,7 @@ def reproduce(
     from trueprobe import reproduce as reproducing
     from trueprobe.engine.progress import on_terminal
 
-    with _interruptible():
+    with interruptible():
         rows, asked = reproducing.reproduce(probe, model, published_as, out=out, store=store, progress=on_terminal())
     if as_json:
         print(json.dumps([one.row() for one in rows], indent=1, ensure_ascii=False))
@@ -195,7 +174,7 @@ def reproduce(
 
 
 @app.command(
-    epilog=_example("trueprobe fetch crows-pairs stereoset-dev", "trueprobe fetch crows-pairs --from crows_pairs.csv")
+    epilog=example("trueprobe fetch crows-pairs stereoset-dev", "trueprobe fetch crows-pairs --from crows_pairs.csv")
 )
 def fetch(
     names: Annotated[list[str], typer.Argument(metavar="ASSET", help="see: trueprobe list assets")],
@@ -214,7 +193,7 @@ def fetch(
         assets.card(name)  # a wrong name is told before anything is downloaded
     rows = []
     for name in names:
-        with _interruptible("nothing half-fetched is left, the same command starts it anew"), Steps() as shown:
+        with interruptible("nothing half-fetched is left, the same command starts it anew"), Steps() as shown:
             rows.append(listing.fetched(name, assets.obtain(name, from_file, shown)))
         for refused in rows[-1]["refused"]:
             print(f"trueprobe: passed over {refused}", file=sys.stderr)
@@ -225,7 +204,7 @@ def fetch(
 
 
 @app.command(
-    epilog=_example(
+    epilog=example(
         "trueprobe verbalizer runs/mine --top 30 --out more.toml",
         "trueprobe run counteracts --set verbalizer=more.toml --model ./my-bert",
     )
@@ -245,7 +224,7 @@ def verbalizer(
     from trueprobe.store import load_run, write_text
 
     done = load_run(folder)
-    with _interruptible():
+    with interruptible():
         table = words.candidates(done, top, store, on_terminal())
     print(table.to_json(orient="records", indent=1) if as_json else summary.words_text(table))
     if out is not None and not table.empty:
@@ -253,118 +232,15 @@ def verbalizer(
         print(f"written to {out}: read it, then use it with --set verbalizer={out}", file=sys.stderr)
 
 
-@app.command(
-    epilog=_example(
-        "trueprobe pretrain --kind masked --corpus enwik8 --model-seeds 0..4 --tokens 12M --out my-family",
-        "trueprobe pretrain --kind masked --corpus text.txt --start-from ./encoder --tokens 2M --out my-model",
-        "trueprobe run counteracts --model 'mine=my-family/seed_*'",
-    )
-)
-def pretrain(
-    kind: Annotated[str, typer.Option(help="masked (BERT, both objectives) or causal (GPT-2 type)")],
-    corpus: Annotated[
-        list[str],
-        typer.Option(help="UTF-8 text, a sentence per line, a blank line between documents; or enwik8; repeatable"),
-    ],
-    tokens: Annotated[str, typer.Option(metavar="N", help="tokens seen by each training: 500000, 800k, 12M")],
-    out: Annotated[Path, typer.Option(help="the family's folder; the same command goes on where it was stopped")],
-    model_seeds: Annotated[str, typer.Option(help="0..4 or 0,3,7")] = "0",
-    size: Annotated[
-        str, typer.Option(help="layers and width, and attention heads if you like: L4-H128-A2")
-    ] = "L4-H128",
-    checkpoints: Annotated[int, typer.Option(help="how many are kept along the way, as seed_N/step_M")] = 6,
-    start_from: Annotated[Path | None, typer.Option(metavar="FOLDER", help="go on from a model or encoder")] = None,
-    tokenizer: Annotated[Path | None, typer.Option(metavar="FOLDER", help="use this one; else it is trained")] = None,
-    vocab: Annotated[int, typer.Option(help="size of the trained tokenizer")] = 8000,
-    length: Annotated[int, typer.Option(help="the longest example, in tokens")] = 128,
-    short: Annotated[float, typer.Option(help="share of examples with a length drawn evenly")] = 0.1,
-    masking: Annotated[str, typer.Option(help="static (drawn once) or dynamic (anew in each pass)")] = "static",
-    mask_rate: Annotated[float, typer.Option(help="masked: share of tokens hidden")] = 0.15,
-    told_rate: Annotated[float, typer.Option(help="causal: share of tokens whose loss counts; fewer is faster")] = 1.0,
-    learning_rate: Annotated[float, typer.Option(help="at its highest")] = 1e-3,
-    batch_tokens: Annotated[int, typer.Option(help="tokens per step")] = 2048,
-    dropout: Annotated[float, typer.Option()] = 0.0,
-    freeze_embeddings: Annotated[bool, typer.Option("--freeze-embeddings", help="keep the word vectors")] = False,
-    data_seed: Annotated[int, typer.Option(help="for examples and masks, the same for all model seeds")] = 0,
-    jobs: Annotated[int | None, typer.Option(min=1, help="trainings side by side; by default all cores")] = None,
-    threads: Annotated[int | None, typer.Option(min=1, help="of each training; they are part of the setup")] = None,
-    device: Annotated[str, typer.Option(help="auto, cpu, cuda …")] = "auto",
-    save_seconds: Annotated[float, typer.Option(help="how often the state to go on from is kept")] = 60.0,
-    as_json: Json = False,
-) -> None:
-    """Train small models of one setup that differ only in their seed."""
-    from trueprobe.nursery import show
-    from trueprobe.nursery.order import Order, count, seeds
-    from trueprobe.nursery.pretrain import pretrain as train
-
-    said = {**locals()}
-    if start_from is not None:
-        said["start_from"] = _texts([str(start_from)])[0]
-    own = {"corpus": _texts(corpus), "tokens": count(tokens), "seeds": seeds(model_seeds)}
-    order = Order(**{name: said[name] for name in Order.__dataclass_fields__ if name in said} | own)
-    with _interruptible("what was reached is kept, the same command goes on"):
-        folders = train(order, show.on_terminal())
-    if as_json:
-        print(json.dumps({"folders": [str(folder) for folder in folders]}))
-        return
-    for folder in folders:
-        print(f"{folder}: {show.outcome(folder)}")
-    print(f"ask them: trueprobe run counteracts --model '{out.name}={out}/seed_*'")
-
-
-@app.command(
-    epilog=_example(
-        "trueprobe downstream --task movie-snippets --model nursery",
-        "trueprobe downstream --task sst2 --data GLUE --model 'mybert=ckpt/seed_*' --out runs/sst2",
-        "trueprobe downstream --data mine.tsv --text-column sentence --label-column label --model nursery",
-    )
-)
-def downstream(
-    model: Annotated[list[str], typer.Option("--model", metavar="SPEC", help="a family, as for run; repeatable")],
-    task: Annotated[str, typer.Option(help="sst2, rte, qnli or movie-snippets; without it, your own --data")] = "",
-    data: Annotated[
-        Path | None, typer.Option(help="GLUE's folder; or train.tsv and dev.tsv in a folder; or one TSV, split by hash")
-    ] = None,
-    text_column: Annotated[list[str] | None, typer.Option(help="of your own data; twice for two sentences")] = None,
-    label_column: Annotated[str | None, typer.Option(help="of your own data")] = None,
-    out: Annotated[Path | None, typer.Option(help="the folder; the same command goes on where it was stopped")] = None,
-    limit: Annotated[int | None, typer.Option(min=2, help="train on this many texts, the same ones each time")] = None,
-    epochs: Annotated[int, typer.Option(help="passes over the texts")] = 3,
-    learning_rate: Annotated[
-        float | None, typer.Option(help="at its highest; by default 2e-5 × (768 / width)²")
-    ] = None,
-    batch_tokens: Annotated[int, typer.Option(help="tokens per step")] = 1024,
-    longest: Annotated[int, typer.Option(help="texts are cut to this many tokens")] = 128,
-    order_seed: Annotated[int, typer.Option(help="for the order of the texts and dropout")] = 0,
-    own_order: Annotated[bool, typer.Option("--own-order", help="each model seed an order of its own")] = False,
-    head_seed: Annotated[int, typer.Option(help="for the new head, the same for all checkpoints")] = 0,
-    threads: Annotated[int | None, typer.Option(min=1, help="by default all cores, 1 for small networks")] = None,
-    device: Annotated[str, typer.Option(help="auto, cpu, cuda …")] = "auto",
-    allow_pickle: Annotated[bool, typer.Option("--allow-pickle", help="read pickled weights")] = False,
-    as_json: Json = False,
-) -> None:
-    """Fine-tune every checkpoint of a family alike on a classification task and compare their accuracies."""
-    order = {**locals()}
-    from trueprobe import downstream as room
-    from trueprobe.engine.progress import on_terminal
-
-    with _interruptible("finished checkpoints are kept, the same command goes on"):
-        found = room.downstream(room.Order.of(order), on_terminal())
-    if as_json:
-        print(json.dumps(found, indent=1, ensure_ascii=False))
-    else:
-        room.outcome.show(found)
-
-
-@check_app.command("probe", epilog=_example("trueprobe check probe counteracts"))
+@check_app.command("probe", epilog=example("trueprobe check probe counteracts"))
 def check_probe(name: str, settings: Setting = None, as_json: Json = False) -> None:
     """A probe's contract: ids, columns, sign, the same items each time."""
     from trueprobe.contracts import check_probe as contract
 
-    _report(contract(name, _settings(settings)), as_json)
+    _report(contract(name, settings_of(settings)), as_json)
 
 
-@check_app.command("model", epilog=_example("trueprobe check model ./my-bert"))
+@check_app.command("model", epilog=example("trueprobe check model ./my-bert"))
 def check_model(
     spec: str,
     device: Annotated[str, typer.Option(help="auto, cpu, cuda …")] = "auto",
@@ -391,16 +267,6 @@ def _report(checks: Any, as_json: bool) -> None:
         raise typer.Exit(1)
 
 
-def _settings(pairs: list[str] | None) -> dict[str, str]:
-    found = {}
-    for pair in pairs or []:
-        key, equals, value = pair.partition("=")
-        if not equals:
-            raise BadInput(f"--set takes KEY=VALUE, not '{pair}'")
-        found[key.strip()] = value.strip()
-    return found
-
-
 def _tokens(text: str | None) -> int | None:
     if text is None or text == "auto":
         return None
@@ -409,25 +275,7 @@ def _tokens(text: str | None) -> int | None:
     return int(text)
 
 
-def _texts(names: list[str]) -> tuple[Path, ...]:
-    """Files and folders; an asset's name stands for what was fetched."""
-    from trueprobe import assets
-
-    return tuple(
-        assets.path_of(name) if name in assets.names() and not Path(name).exists() else Path(name) for name in names
-    )
-
-
-class Interrupted(Exception):
-    """Ctrl-C, in a form that typer does not swallow."""
-
-
-@contextmanager
-def _interruptible(what_now: str = "answers so far are kept, the same command goes on") -> Iterator[None]:
-    try:
-        yield
-    except KeyboardInterrupt as error:
-        raise Interrupted(what_now) from error
+from trueprobe import commands_training  # noqa: E402, F401  its commands join the application, last in the list
 
 
 def main() -> None:
