@@ -117,6 +117,12 @@ class RunFolder:
     def table(self, name: str, frame: pd.DataFrame) -> None:
         self._write(name, lambda path: frame.to_parquet(path, index=False))
 
+    def read(self, name: str) -> pd.DataFrame:
+        """A table that this run wrote before."""
+        import pandas as pd
+
+        return pd.read_parquet(self.folder / name)
+
     def csv(self, name: str, frame: pd.DataFrame) -> None:
         self._write(name, lambda path: frame.to_csv(path, index=False))
 

@@ -9,7 +9,7 @@ import pytest
 from trueprobe.measures import Claim, Gate, Measure
 from trueprobe.measures.correlation import pearson
 from trueprobe.measures.means import means
-from trueprobe.reliability import METHOD, Resampling, claims, estimates, interval, rows_where, verdict
+from trueprobe.reliability import Resampling, claims, estimates, rows_where
 
 NAN = np.nan
 
