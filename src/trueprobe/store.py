@@ -55,6 +55,10 @@ class Run:
         whole = [name for name in ("model_seed", "step") if name in table]  # absent for single checkpoints
         return table.astype(dict.fromkeys(whole, "Int64"))
 
+    def observed(self, probe: str, model: str) -> pd.DataFrame:
+        """One model's observations of a probe."""
+        return self._table(f"observations/{probe}/{model}.parquet")
+
     @cached_property
     def estimates(self) -> pd.DataFrame:
         return self._table("estimates.parquet")

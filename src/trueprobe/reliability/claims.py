@@ -67,7 +67,7 @@ def _family(members: Sequence[Member], claim: Claim, seen: list[_Seen]) -> dict[
     groups = min((one.groups for one in able), default=0)
     spread = Spread(float(np.mean([one.sample[0] for one in able])) if able else math.nan, math.nan)
     if len(able) > 1:
-        spread = over_seeds(scale_of(claim.unit).there(np.stack([one.sample for one in able], axis=1)), groups)
+        spread = over_seeds(scale_of(claim.unit).there(np.stack([one.sample for one in able])), groups)
     word = _over_seeds(claim, able, spread, groups) if able or any(one.passes for one in seen) else FAILS
     first = members[0]
     return _row(claim, first.family, "family", len(able), spread, word, first.labels.get("step"))

@@ -101,12 +101,13 @@ def _sampled(members: Sequence[Member], measures: list[Measure]) -> Iterator[tup
         for member, mine in zip(members, columns, strict=True):
             rows = rows_where(member.frame, dict(where))
             picked.append(mine.pick(rows))
-            values.append(function(picked[-1], wanted, member.resampling.weights) if rows.any() else None)
+            found = function(picked[-1], wanted, member.resampling.weights) if rows.any() else None
+            values.append(None if found is None else np.ascontiguousarray(found.T, dtype=float))
         for i, measure in enumerate(together):
             yield (
                 measure,
                 [
-                    _seen(measure, p, v[:, i] if v is not None else None, member.resampling)
+                    _seen(measure, p, v[i] if v is not None else None, member.resampling)
                     for member, p, v in zip(members, picked, values, strict=True)
                 ],
             )
@@ -217,18 +218,18 @@ def _over_seeds(
     how = OVER_SEEDS.format(groups=factors)
     if len(samples) < 2 or groups < 2:
         return _Over(how)
-    together = scale.there(np.stack(samples, axis=1))
-    spread: Spread | Trials = over_seeds(together, groups)
+    together = scale.there(np.stack(samples))
+    parts = Components.of(together, groups)
+    spread: Spread | Trials = over_seeds(together, groups, parts)
     neutral = None if measure.neutral is None else _on(scale, measure.neutral)
     if measure.unit == "share" and spread.se == 0:
-        spread, how = Trials(float(together[0].mean()), groups), WILSON
+        spread, how = Trials(float(together[:, 0].mean()), groups), WILSON
     low, high = spread.interval()
     p = math.nan if neutral is None else spread.p(neutral)
     if method == "multibootstrap":
         drawn, how = multi.multibootstrap(together, resampling.resample_seed), multi.METHOD.format(groups=factors)
         low, high = multi.percentile(drawn)
         p = math.nan if neutral is None else multi.p_value(drawn, neutral)
-    parts = Components.of(np.stack(samples, axis=1), groups)
     return _Over(how, *scale.cut(low, high), p, scale.back(spread.detectable()), spread.se, spread.df, parts)
 
 

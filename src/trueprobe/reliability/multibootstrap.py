@@ -1,7 +1,7 @@
 """The multi-bootstrap of Sellam et al. (2022): seeds and items are both drawn with replacement.
 
 A named option, not the default: its percentile interval is too narrow with few seeds (docs/reliability.md has the
-measured coverage). `samples` [1 + R, seeds] are the values of each seed under shared draws of items; row 0 is the
+measured coverage). `samples` [seeds, 1 + R] are the values of each seed under shared draws of items; the first is the
 sample itself.
 """
 
@@ -14,13 +14,13 @@ METHOD = "multi-bootstrap over seeds and {groups}, percentile, 95 %"
 
 def multibootstrap(samples: np.ndarray, resample_seed: int = 0) -> np.ndarray:
     """[R] values of the mean over drawn seeds and drawn items."""
-    return _mean_of_drawn(samples[1:], _seeds_drawn(samples, resample_seed))
+    return _mean_of_drawn(samples[:, 1:].T, _seeds_drawn(samples, resample_seed))
 
 
 def paired_multibootstrap(first: np.ndarray, second: np.ndarray, resample_seed: int = 0) -> np.ndarray:
     """[R] values of first less second, where seed i of one belongs to seed i of the other: both are drawn together."""
     if first.shape != second.shape:
-        raise ValueError(f"paired seeds must be as many on both sides, not {first.shape[1]} and {second.shape[1]}")
+        raise ValueError(f"paired seeds must be as many on both sides, not {len(first)} and {len(second)}")
     return multibootstrap(first - second, resample_seed)
 
 
@@ -47,9 +47,9 @@ def p_value(resampled: np.ndarray, neutral: float) -> float:
 
 
 def _seeds_drawn(samples: np.ndarray, resample_seed: int) -> np.ndarray:
-    seeds = samples.shape[1]
+    seeds = len(samples)
     dice = np.random.default_rng([resample_seed, seeds])
-    return dice.multinomial(seeds, np.full(seeds, 1 / seeds), size=len(samples) - 1)
+    return dice.multinomial(seeds, np.full(seeds, 1 / seeds), size=samples.shape[1] - 1)
 
 
 def _mean_of_drawn(drawn_items: np.ndarray, drawn_seeds: np.ndarray) -> np.ndarray:

@@ -44,7 +44,7 @@ class Resampling:
             names = sorted(set(table[factor]) - {""})
             if not names:
                 continue
-            drawn = dice.multinomial(len(names), np.full(len(names), 1 / len(names)), size=resamples)
+            drawn = _drawn(dice, resamples, len(names))
             place = {name: i for i, name in enumerate(names)}
             applies = np.flatnonzero(table[factor] != "")
             weights[1:, applies] *= drawn[:, [place[name] for name in table[factor].iloc[applies]]]
@@ -56,6 +56,18 @@ class Resampling:
         whole = cls.of(pd.concat(groups, ignore_index=True), resample_seed=resample_seed)
         ends = np.cumsum([len(table) for table in groups])
         return [replace(whole, cells=cells) for cells in np.split(whole.cells, ends[:-1])]
+
+
+def _drawn(dice: np.random.Generator, resamples: int, groups: int) -> np.ndarray:
+    """[resamples, groups]: how often each was drawn, in portions that fit into memory."""
+    counts = np.empty((resamples, groups), dtype=np.float32)
+    portion = max(1, 2_000_000 // groups)
+    for start in range(0, resamples, portion):
+        rows = min(portion, resamples - start)
+        picks = dice.integers(0, groups, size=(rows, groups), dtype=np.int32)
+        picks += np.arange(rows, dtype=np.int32)[:, None] * groups
+        counts[start : start + rows] = np.bincount(picks.ravel(), minlength=rows * groups).reshape(rows, groups)
+    return counts
 
 
 def columns_of(frame: pd.DataFrame, names: Iterable[str], resampling: Resampling) -> Columns:

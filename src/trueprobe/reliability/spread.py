@@ -18,6 +18,7 @@ from trueprobe.measures.means import wilson
 
 LEVEL = 0.95
 POWER = 0.80
+_FEWEST_FOR_SKEW = 4  # degrees of freedom; with fewer, quantiles are too far out for a cubic
 _NOTHING_MOVES = 1e-12  # a standard error below this part of the value is rounding
 
 
@@ -40,7 +41,7 @@ class Spread:
         """Two-sided; below 0.05 exactly where the interval excludes `neutral`."""
         if not self.se > 0:
             return math.nan if math.isnan(self.se) or self.value == neutral else 0.0
-        t, k = (self.value - neutral) / self.se, self.skew
+        t, k = (self.value - neutral) / self.se, self._bend
         bent = t + k * t * t / 3 + k * k * t**3 / 27 + k / 6
         return float(2 * stdtr(self.df, -abs(bent)))
 
@@ -48,9 +49,13 @@ class Spread:
         """The smallest distance from neutral that would have been seen with a chance of 80 %."""
         return self.se * float(stdtrit(self.df, (1 + LEVEL) / 2) + stdtrit(self.df, POWER))
 
+    @property
+    def _bend(self) -> float:
+        return self.skew if self.df >= _FEWEST_FOR_SKEW else 0.0
+
     def _straight(self, quantile: float) -> float:
         """The t whose bent form is the quantile (Hall 1992)."""
-        k = self.skew
+        k = self._bend
         if abs(k) < 1e-6:
             return quantile
         return 3 / k * (float(np.cbrt(1 + k * (quantile - k / 6))) - 1)
@@ -81,33 +86,41 @@ class Components:
 
     @classmethod
     def of(cls, samples: np.ndarray, groups: int) -> Components:
-        """`samples` [1 + R, seeds], resampled with the same draws for all seeds."""
-        n = samples.shape[1]
-        more = groups / (groups - 1)
-        drawn = samples[1:][~np.isnan(samples[1:]).any(axis=1)]
-        mean = drawn.mean(axis=1)
-        both = (drawn - mean[:, None]).var(axis=0).sum() / (n - 1) / n
-        return cls(float(mean.var() * more), float(samples[0].var(ddof=1) / n), float(both * more), n)
+        """`samples` [seeds, 1 + R], resampled with the same draws for all seeds."""
+        n, more = len(samples), groups / (groups - 1)
+        drawn = _known(samples[:, 1:])
+        off = drawn - drawn.mean(axis=1, keepdims=True)
+        together = off @ off.T / off.shape[1]  # covariance [seeds, seeds]
+        mean = together.sum() / n**2
+        both = max(0.0, (np.trace(together) - n * mean) / (n - 1) / n)
+        return cls(float(mean * more), float(samples[:, 0].var(ddof=1) / n), float(both * more), n)
 
 
-def over_seeds(samples: np.ndarray, groups: int) -> Spread:
-    """Of the mean over seeds: other seeds and other items at once. `samples` [1 + R, seeds], at least two seeds."""
-    value = float(samples[0].mean())
+def over_seeds(samples: np.ndarray, groups: int, parts: Components | None = None) -> Spread:
+    """Of the mean over seeds: other seeds and other items at once. `samples` [seeds, 1 + R], at least two seeds."""
+    value = float(samples[:, 0].mean())
     if groups < 2:
         return Spread(value, math.nan)
-    parts = Components.of(samples, groups)
+    parts = parts or Components.of(samples, groups)
     total = parts.total
     if not total > 0:
         return Spread(value, 0.0)
     weighed = parts.seeds**2 / (parts.n_seeds - 1) + parts.items**2 / (groups - 1)
     df = min(max(total**2 / weighed, parts.n_seeds - 1), parts.n_seeds + groups - 2)  # Satterthwaite
-    _, skew = _moments(samples[1:].mean(axis=1))
+    _, skew = _moments(samples[:, 1:].mean(axis=0))
     return Spread(value, _error(total, value), skew * (parts.items / total) ** 1.5, df)
+
+
+def _known(resampled: np.ndarray) -> np.ndarray:
+    """Without the resamples that hold nothing scored."""
+    if not np.isnan(resampled.sum()):
+        return resampled
+    return resampled[..., ~np.isnan(np.atleast_2d(resampled)).any(axis=0)]
 
 
 def _moments(resampled: np.ndarray) -> tuple[float, float]:
     """Variance and skewness; a resample that holds nothing scored is left out."""
-    known = resampled[~np.isnan(resampled)].astype(float)
+    known = _known(resampled)
     if len(known) < 2:
         return math.nan, 0.0
     off = known - known.mean()
