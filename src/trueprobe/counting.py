@@ -16,6 +16,7 @@ import pandas as pd
 from trueprobe import reliability
 from trueprobe.probes import Probe
 from trueprobe.reliability import disagreement, flips, signs, wordings
+from trueprobe.reliability.seed_claims import claims_over_seeds
 from trueprobe.store import RunFolder
 from trueprobe.types import Card, Estimate
 
@@ -72,6 +73,7 @@ class Counting:
     def write(self) -> None:
         """Every table as parquet and CSV; tables that this run has nothing for are not written."""
         self._more("flip_reasons", list(chain.from_iterable(flips.subsampled(self.answers))))
+        self._more("claims", claims_over_seeds(self.found, self.diagnostics))
         self._more("disagreements", disagreement.between(self.found, self.diagnostics))
         for name, rows in self.tables.items():
             if rows or name in ("estimates", "claims"):

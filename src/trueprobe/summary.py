@@ -52,11 +52,11 @@ def show(run: Run, console: Console | None = None) -> None:
         seen = run.observations(label)
         console.print(f"[bold]{escape(label)}[/]  {escape(probe['question'])}")
         for setup in setups[:_MOST_TABLES]:
-            passed, told = _gate(run, label, probe["summary"], setup.models)
+            passed, said = _gate(run, label, probe["summary"], setup.models)
             if passed:
                 console.print(_table(run, label, probe, setup))
             mine = seen[seen["model"].isin(setup.models)]
-            for line in (*told, *_word_counts(mine, probe), *_answers(mine, probe["summary"])):
+            for line in (*said, *_word_counts(mine, probe), *_answers(mine, probe["summary"])):
                 console.print(line, markup=False)
         if len(setups) > _MOST_TABLES:
             console.print(f"… and {len(setups) - _MOST_TABLES} more models, see estimates.csv")
@@ -65,6 +65,10 @@ def show(run: Run, console: Console | None = None) -> None:
         for line in _claims(run, label, probe["summary"]["where"], setups):
             console.print(line)
         console.print(f"{label}: {_scored(seen)}", markup=False)
+    together = dict.fromkeys(run.claims["probe"]) if len(run.claims) else {}
+    for labels in (label for label in together if label not in told):  # claims about several probes
+        for line in _claims(run, labels, {}, setups):
+            console.print(f"{escape(labels)}: {line}")
     for line in _self_trained(run):
         console.print(line, markup=False)
     console.print(f"run folder: {run.folder}", soft_wrap=True, markup=False)
@@ -202,7 +206,9 @@ def _claims(run: Run, label: str, where: dict[str, str], setups: list[Setup]) ->
     for verdict, group in claims.groupby("verdict", sort=True):
         if verdict in _NOTHING:  # nothing was found either way: counted, not listed
             who = ", ".join(dict.fromkeys(group["model"]))
-            lines.append(f"{verdict}: {group['claim'].nunique()} claims ({escape(who)})")
+            many = group["claim"].nunique()
+            every = "all " if many == claims["claim"].nunique() else ""
+            lines.append(f"{verdict}: {every}{many} claims ({escape(who)})")
             continue
         names = []
         for claim, models in group.groupby("claim", sort=False)["model"]:

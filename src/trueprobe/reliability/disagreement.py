@@ -25,13 +25,13 @@ def between(found: Mapping[str, Sequence[Found]], diagnostics: Mapping[str, str]
     """One row per pair of probes, model or family, and category; p corrected over the categories."""
     table = []
     for one, other in combinations(diagnostics, 2):
-        sides = [_scores(found[label], diagnostics[label]) for label in (one, other)]
+        sides = [scores(found[label], diagnostics[label]) for label in (one, other)]
         for who in dict.fromkeys(key[:3] for key in sides[0]):
             table += _corrected(list(_differences(one, other, sides, who)))
     return table
 
 
-def _scores(found: Sequence[Found], measure: str) -> dict[tuple, Found]:
+def scores(found: Sequence[Found], measure: str) -> dict[tuple, Found]:
     """By model, level, step and shared category; other conditions pooled where there is a pooled row."""
     mine = [one for one in found if one.estimate.measure == measure and "category" in one.estimate.conditions]
     others = {key for one in mine for key in one.estimate.conditions} - {"category"}
@@ -75,8 +75,8 @@ def _difference(a: Found, b: Found) -> Spread:
     by_a, by_b = (1 / (2 * (one.estimate.neutral or 0.5)) for one in (a, b))
     if a.parts is None or b.parts is None or len(a.seed_values) != len(b.seed_values):
         errors = (a.se * by_a) ** 2, (b.se * by_b) ** 2
-        df = sum(errors) ** 2 / (errors[0] ** 2 / a.df + errors[1] ** 2 / b.df) if sum(errors) > 0 else math.inf
-        return Spread(value, math.sqrt(sum(errors)), df=df)
+        weighed = errors[0] ** 2 / a.df + errors[1] ** 2 / b.df
+        return Spread(value, math.sqrt(sum(errors)), df=sum(errors) ** 2 / weighed if weighed > 0 else math.inf)
     apart = np.array(a.seed_values) * by_a - np.array(b.seed_values) * by_b
     n = len(apart)
     parts = Components(

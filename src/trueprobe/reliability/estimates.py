@@ -65,9 +65,7 @@ def count(
     return judged(find(probe, members, measures, method), corrected_over)
 
 
-def find(
-    probe: str, members: Sequence[Member], measures: Iterable[Measure], method: Method = "crossed"
-) -> list[Found]:
+def find(probe: str, members: Sequence[Member], measures: Iterable[Measure], method: Method = "crossed") -> list[Found]:
     """The same before p-values are corrected and verdicts given."""
     found: list[list[Found]] = [[] for _ in members]
     family: list[Found] = []
