@@ -38,8 +38,9 @@ def compare(run: Run, a: str, b: str, precision: float | None = None) -> Compari
     tables, told = [], []
     for entry in run.manifest["study"]["probes"]:
         probe = _probe(run, entry)
-        sides = [_members(run, entry["label"], probe, side) for side in cards]
-        rows = paired.compare(paired.Sides.of(*sides, probe.factors), probe.measures(), probe.corrected_over, precision)
+        first, second = (_members(run, entry["label"], probe, side) for side in cards)
+        sides = paired.Sides.of(first, second, probe.factors)
+        rows = paired.compare(sides, probe.measures(), probe.corrected_over, precision)
         table = pd.DataFrame(rows)
         table.insert(0, "probe", entry["label"])
         tables.append(table)

@@ -105,6 +105,11 @@ def test_a_seed_that_scored_nothing_does_not_count_as_a_seed():
     assert one.value == pytest.approx(1.0)
 
 
+def test_a_family_that_scored_nothing_is_not_applicable():
+    *_, one = count("p", members([member.frame.assign(v=NAN) for member in seeds(1.0, 1.1)]), [V])
+    assert (one.n_seeds, one.verdict, one.reason) == (0, "not applicable", "nothing scored")
+
+
 def test_seeds_that_did_not_score_the_same_items_share_their_draws():
     frames = [member.frame for member in seeds(1.0, 1.1, 0.9)]
     frames[1] = frames[1].iloc[5:].reset_index(drop=True)

@@ -160,9 +160,8 @@ def _family(
     probe: str, members: Sequence[Member], measure: Measure, seen: list[Seen], mine: list[Found], method: Method
 ) -> Found:
     """Over the seeds that pass the gate and have a number; over all of them where none passes."""
-    able = [i for i, one in enumerate(mine) if one.passes and not math.isnan(one.estimate.value)]
-    passes = bool(able)
-    able = able or [i for i, one in enumerate(mine) if not math.isnan(one.estimate.value)]
+    passes = any(one.passes for one in mine)
+    able = [i for i, one in enumerate(mine) if one.passes == passes and not math.isnan(one.estimate.value)]
     first, values = members[0], np.array([mine[i].estimate.value for i in able])
     groups = min((seen[i].groups for i in able), default=0)
     over = _over_seeds([seen[i].sample for i in able], groups, measure, first.resampling, method)

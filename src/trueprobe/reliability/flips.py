@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from scipy.stats import norm, spearmanr
+from scipy.stats import norm, spearmanr  # type: ignore[import-untyped]
 
 from trueprobe.measures import Flips
 from trueprobe.reliability.estimates import Member

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import ndtr, stdtr, stdtrit
+from scipy.special import ndtr, stdtr, stdtrit  # type: ignore[import-untyped]
 
 from trueprobe.measures.means import wilson
 

@@ -109,7 +109,7 @@ def _both_sides(
 def _wordings_apart(found: Sequence[Found]) -> dict[int, str]:
     """The rows that pool wordings (wording=all), where single wordings lie on both sides beyond noise."""
     parts = _together(found, lambda e: {k: v for k, v in e.conditions.items() if k != "wording"}, "wording")
-    apart = {}
+    apart: dict[int, str] = {}
     for members in parts.values():
         pooled = [i for i in members if found[i].estimate.conditions["wording"] == "all"]
         single = [i for i in members if i not in pooled]

@@ -31,7 +31,7 @@ def variance(found: Sequence[Found]) -> list[dict[str, Any]]:
         if len(known) < 2 or math.isnan(e.value) or (not math.isnan(parts["wordings"]) and not _pools(e)):
             continue
         total = sum(known)
-        told = {"probe": e.probe, "model": e.model, "step": e.step, "measure": e.measure}
+        told: dict[str, Any] = {"probe": e.probe, "model": e.model, "step": e.step, "measure": e.measure}
         told |= {key: str(value) for key, value in e.conditions.items()}
         told |= {"value": e.value, "unit": e.unit, "n_seeds": e.n_seeds, "n_groups": e.n_groups}
         told |= {f"variance_{name}": parts[name] for name in SOURCES}
