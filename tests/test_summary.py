@@ -28,6 +28,7 @@ PROBE = {
 
 def row(model: str, measure: str, value: float, k: str = "10", verdict: str = "undecided", **more) -> dict:
     told = {"probe": "p", "model": model, "measure": measure, "knowledge": "base", "k": k, "value": value}
+    told |= {"level": "checkpoint", "step": None}
     unit = {"covered": "share"}.get(measure, "probability")
     neutral = 0.0 if measure == "margin" else float("nan")
     return {
@@ -56,28 +57,47 @@ def printed(tmp_path, rows: list[dict], cards: list[dict], claims: list[dict] | 
     return out.getvalue()
 
 
-def card(name: str, family: str = "", self_trained: bool = False) -> dict:
-    return {"name": name, "family": family or name, "self_trained": self_trained}
+def card(name: str, family: str = "", self_trained: bool = False, **labels) -> dict:
+    return {"name": name, "family": family or name, "self_trained": self_trained, "labels": labels}
 
 
 def line(text: str, start: str) -> list[str]:
     return next(text for text in text.splitlines() if text.startswith(start)).split()
 
 
-def test_a_family_is_one_row_with_its_mean_its_range_and_how_many_hold(tmp_path):
-    values = {"a-seed0": 0.02, "a-seed1": 0.06, "a-seed2": 0.10}
-    rows = [
-        row(model, "margin", value, verdict="holds" if value > 0.05 else "undecided") for model, value in values.items()
-    ]
-    text = printed(tmp_path, rows, [card(model, "a") for model in values])
-    assert "a, 3 checkpoints, top 10" in text
-    assert line(text, "base") == ["base", "+6.0", "[2.0,", "10.0]", "2*"]
+SEEDS = {"a-seed0": 0.02, "a-seed1": 0.06, "a-seed2": 0.10}
 
 
-def test_one_checkpoint_has_its_own_interval(tmp_path):
-    text = printed(tmp_path, [row("m", "margin", 0.3, verdict="holds")], [card("m")])
+@pytest.mark.parametrize(("verdict", "mark"), [("holds", "*"), ("flips", "~"), ("undecided", "")])
+def test_a_family_has_one_table_of_its_own_rows(verdict, mark, tmp_path):
+    rows = [row(model, "margin", value) for model, value in SEEDS.items()]
+    rows.append(row("a", "margin", 0.06, verdict=verdict, level="family"))
+    text = printed(tmp_path, rows, [card(model, "a") for model in SEEDS])
+    assert "a, 3 seeds, top 10" in text
+    assert line(text, "base") == ["base", "+6.0", "[-4.0,", f"16.0]{mark}"]
+    assert "* holds (over seeds and items, and the seeds agree)" in " ".join(text.split())
+
+
+def test_of_a_family_with_training_steps_the_last_is_shown(tmp_path):
+    cards = [card(f"a-seed{seed}-step{step}", "a", step=step) for step in (100, 2000) for seed in range(3)]
+    rows = [row(c["name"], "margin", 0.01) for c in cards]
+    rows += [row("a", "margin", 0.1 * step / 100, level="family", step=step) for step in (100, 2000)]
+    text = printed(tmp_path, rows, cards)
+    assert "a, step 2,000, 3 seeds, top 10" in text
+    assert line(text, "base")[1] == "+200.0"
+
+
+def test_one_checkpoint_has_its_own_interval_and_the_reader_is_told_what_it_leaves_open(tmp_path):
+    text = printed(tmp_path, [row("m", "margin", 0.3, verdict="holds for this checkpoint")], [card("m")])
     assert line(text, "base") == ["base", "+30.0", "[20.0,", "40.0]*"]
-    assert "several checkpoints" not in text
+    assert "several seeds" not in text
+    assert "what another training would say cannot be known" in " ".join(text.split())
+
+
+def test_two_seeds_are_told_to_decide_nothing(tmp_path):
+    rows = [row("a", "margin", 0.06, level="family")]
+    text = printed(tmp_path, rows, [card(f"a-seed{i}", "a") for i in range(2)])
+    assert "two seeds: nothing can hold" in text
 
 
 def test_where_the_top_ten_holds_too_few_listed_words_all_listed_words_are_shown_with_enough_digits(tmp_path):
@@ -93,16 +113,22 @@ def test_where_the_top_ten_holds_too_few_listed_words_all_listed_words_are_shown
     assert "covered" not in line(text, "prompt")
 
 
-def test_claims_name_how_many_of_a_family(tmp_path):
+def test_claims_are_told_for_families_and_for_single_checkpoints(tmp_path):
     cards = [card("a-seed0", "a"), card("a-seed1", "a"), card("b")]
-    rows = [row(c["name"], "margin", 0.3) for c in cards]
+    rows = [row(c["name"], "margin", 0.3) for c in cards] + [row("a", "margin", 0.3, level="family")]
     claims = [
-        {"probe": "p", "claim": "lowers", "model": model, "k": "10", "verdict": verdict}
-        for model, verdict in [("a-seed0", "as published"), ("a-seed1", "undecided"), ("b", "as published")]
+        {"probe": "p", "claim": "lowers", "model": model, "k": "10", "verdict": verdict, "level": level}
+        for model, verdict, level in [
+            ("a-seed0", "opposite", "checkpoint"),
+            ("a-seed1", "undecided", "checkpoint"),
+            ("a", "undecided", "family"),
+            ("b", "as published", "checkpoint"),
+        ]
     ]
     text = printed(tmp_path, rows, cards, claims)
-    assert "as published: lowers (1 of 2 a, b)" in text
-    assert "undecided: lowers (1 of 2 a)" in text
+    assert "as published: lowers (b)" in text
+    assert "undecided: lowers (a)" in text
+    assert "opposite" not in text
 
 
 @pytest.mark.parametrize("self_trained", [True, False])

@@ -143,6 +143,34 @@ def report(
 
 @app.command(
     epilog=example(
+        "trueprobe compare runs/mine --a nursery --b nursery-small",
+        "trueprobe compare runs/mine --a my-bert --b my-gpt2 --precision 0.02",
+    )
+)
+def compare(
+    folder: Annotated[Path, typer.Argument(metavar="DIR")],
+    a: Annotated[str, typer.Option(metavar="MODEL", help="a checkpoint or a family of the run")],
+    b: Annotated[str, typer.Option(metavar="MODEL", help="what it is compared with: differences are a less b")],
+    precision: Annotated[
+        float | None,
+        typer.Option(min=0, help="seeds_needed is for intervals of ± this; else for telling the difference from 0"),
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Two models or families on the items both scored: difference, interval, permutation test, seeds needed."""
+    from trueprobe import summary
+    from trueprobe.compare import compare as compared
+    from trueprobe.store import load_run, write_whole
+
+    done = load_run(folder)
+    found = compared(done, a, b, precision)
+    path = done.folder / f"{found.file}.csv"
+    write_whole(path, lambda partial: found.table.to_csv(partial, index=False))
+    print(found.table.to_json(orient="records", indent=1) if as_json else summary.comparison_text(found, path))
+
+
+@app.command(
+    epilog=example(
         "trueprobe reproduce distractors --model replay:Sorting-Through-The-Noise/released",
         "trueprobe reproduce distractors --model bert-base-uncased",
         "trueprobe reproduce distractors --model ./my-copy-of-bert --as BertBase",

@@ -55,6 +55,10 @@ class Run:
         whole = [name for name in ("model_seed", "step") if name in table]  # absent for single checkpoints
         return table.astype(dict.fromkeys(whole, "Int64"))
 
+    def observed(self, probe: str, model: str) -> pd.DataFrame:
+        """One model's observations of a probe."""
+        return self._table(f"observations/{probe}/{model}.parquet")
+
     @cached_property
     def estimates(self) -> pd.DataFrame:
         return self._table("estimates.parquet")
@@ -116,6 +120,12 @@ class RunFolder:
 
     def table(self, name: str, frame: pd.DataFrame) -> None:
         self._write(name, lambda path: frame.to_parquet(path, index=False))
+
+    def read(self, name: str) -> pd.DataFrame:
+        """A table that this run wrote before."""
+        import pandas as pd
+
+        return pd.read_parquet(self.folder / name)
 
     def csv(self, name: str, frame: pd.DataFrame) -> None:
         self._write(name, lambda path: frame.to_csv(path, index=False))

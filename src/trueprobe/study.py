@@ -6,11 +6,11 @@ import hashlib
 import json
 import platform
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, TypedDict, Unpack
+from typing import Any, Literal, TypedDict, Unpack
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -44,6 +44,9 @@ class Study(BaseModel):
     dtype: str = "float32"
     batch_tokens: int | None = Field(default=None, ge=1)
     allow_pickle: bool = False
+    intervals: Literal["crossed", "multibootstrap"] = Field(
+        default="crossed", description="over seeds and items: crossed variances with a t quantile, or Sellam et al.'s"
+    )
 
 
 def shipped() -> list[str]:
@@ -211,6 +214,7 @@ class _Runner:
             "limit": self.study.limit,
             "dtype": self.study.dtype,
             "allow_pickle": self.study.allow_pickle,
+            "intervals": self.study.intervals,
         }
 
     def _default_name(self) -> str:
@@ -225,26 +229,22 @@ class _Runner:
             for asked in self.asked:
                 self.folder.table(f"items/{asked.label}.parquet", _items_frame(asked))
             self.folder.json("probes.json", {a.label: _told(a) for a in self.asked})
-            rows: list[Any] = []
-            claimed: list[dict[str, Any]] = []
+            cards: list[Card] = []
             timing: dict[str, Any] = {}
             where = {source.name: str(source.path.resolve()) for source in self.sources}
             manifest |= {"versions": _versions(), "where": where, "cards": [], "counts": {}}
             for one in (*self.sources, *self.replays):
-                card, counts, seen = self._replayed(one) if isinstance(one, replay.Replay) else self._one_model(one)
+                card, counts = self._replayed(one) if isinstance(one, replay.Replay) else self._one_model(one)
+                cards.append(card)
                 manifest["cards"].append(_card(card))
                 manifest["counts"][card.name], timing[card.name] = counts
-                for asked, observations in zip(self.asked, seen, strict=True):
-                    found, held = self._counted(asked, observations, card)
-                    rows += found
-                    claimed += held
-            self._estimates(rows, claimed)
+            self._count(cards)
             self.folder.json("timing.json", {"began": began, "seconds": time.time() - began, "models": timing})
             self.folder.json("manifest.json", {**manifest, "complete": True})
         self.store.close()
         return load_run(self.folder.folder)
 
-    def _one_model(self, source: Any) -> tuple[Card, tuple[dict, dict], Iterator[list[Observation]]]:
+    def _one_model(self, source: Any) -> tuple[Card, tuple[dict, dict]]:
         from trueprobe.engine import Engine
         from trueprobe.models import open_source
 
@@ -254,49 +254,35 @@ class _Runner:
         plans = [[asked.probe.ask(item, model.card) for item in asked.items] for asked in self.asked]
         requests = [r for plan in plans for ask in plan if not isinstance(ask, WhyNot) for r in ask]
         answers = iter(engine.answer(requests))
-        seen = (
-            [
+        for asked, plan in zip(self.asked, plans, strict=True):
+            seen = [
                 o
                 for item, ask in zip(asked.items, plan, strict=True)
                 for o in _observe(asked, item, ask, model.card, answers)
             ]
-            for asked, plan in zip(self.asked, plans, strict=True)
-        )
-        planned = {"items": sum(len(asked.items) for asked in self.asked), **engine.counts.planned}
-        return model.card, (planned, engine.counts.happened), seen
+            self._keep(asked, seen, model.card)
+        return model.card, ({"items": self._asked_items, **engine.counts.planned}, engine.counts.happened)
 
-    def _replayed(self, one: replay.Replay) -> tuple[Card, tuple[dict, dict], Iterator[list[Observation]]]:
-        planned = {"items": sum(len(asked.items) for asked in self.asked)}
-        return one.card, (planned, {}), (one.seen(asked.label, asked.items) for asked in self.asked)
+    def _replayed(self, one: replay.Replay) -> tuple[Card, tuple[dict, dict]]:
+        for asked in self.asked:
+            self._keep(asked, one.seen(asked.label, asked.items), one.card)
+        return one.card, ({"items": self._asked_items}, {})
 
-    def _counted(self, asked: _Asked, seen: Sequence[Observation], card: Card) -> tuple[list[Any], list[dict]]:
-        frame = _observations_frame(asked, seen, card)
-        self.folder.table(f"observations/{asked.label}/{card.name}.parquet", frame)
-        with self.progress.waiting(f"counting {asked.label}"):
-            return _count(asked, frame, card)
+    @property
+    def _asked_items(self) -> int:
+        return sum(len(asked.items) for asked in self.asked)
 
-    def _estimates(self, rows: list[Any], claimed: list[dict[str, Any]]) -> None:
-        import pandas as pd
+    def _keep(self, asked: _Asked, seen: Sequence[Observation], card: Card) -> None:
+        self.folder.table(f"observations/{asked.label}/{card.name}.parquet", _observations_frame(asked, seen, card))
 
-        flat = []
-        for row in rows:
-            fields = asdict(row)
-            conditions = {key: str(value) for key, value in fields.pop("conditions").items()}
-            flat.append(
-                {
-                    "probe": fields.pop("probe"),
-                    "model": fields.pop("model"),
-                    "measure": fields.pop("measure"),
-                    **conditions,
-                    **fields,
-                }
-            )
-        frame = pd.DataFrame(flat)
-        self.folder.table("estimates.parquet", frame)
-        self.folder.csv("estimates.csv", frame)
-        claims = pd.DataFrame(claimed)
-        self.folder.table("claims.parquet", claims)
-        self.folder.csv("claims.csv", claims)
+    def _count(self, cards: list[Card]) -> None:
+        from trueprobe.counting import Counting
+
+        counting = Counting(self.folder, cards, self.study.intervals)
+        for asked in self.asked:
+            with self.progress.waiting(f"counting {asked.label}"):
+                counting.add(asked.label, asked.probe)
+        counting.write()
 
 
 def _observe(asked: _Asked, item: Item, ask: Any, card: Card, answers: Any) -> Sequence[Observation]:
@@ -307,19 +293,6 @@ def _observe(asked: _Asked, item: Item, ask: Any, card: Card, answers: Any) -> S
     if missing is not None:
         return [Observation(item.id, why_not=missing)]
     return asked.probe.observe(item, card, mine)
-
-
-def _count(asked: _Asked, frame: Any, card: Card) -> tuple[list[Any], list[dict[str, Any]]]:
-    """One model's estimates and claims of one probe."""
-    from trueprobe import reliability
-
-    probe = asked.probe
-    groups = frame[[f"group_{factor}" for factor in probe.factors]].set_axis(list(probe.factors), axis=1)
-    resampling = reliability.Resampling.of(groups, resample_seed=probe.settings.resample_seed)
-    measures = [measure for measure in probe.measures() if card.kind in measure.kinds]
-    counted = reliability.estimates(asked.label, card.name, frame, measures, resampling)
-    claimed = reliability.claims(card.name, card.kind, frame, probe.claims(), resampling)
-    return counted, [{"probe": asked.label, **row} for row in claimed]
 
 
 def _items_frame(asked: _Asked) -> Any:

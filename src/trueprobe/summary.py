@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import dataclass
 from typing import Any
 
 import pandas as pd
@@ -14,53 +15,85 @@ from rich.table import Table
 from trueprobe.store import Run
 
 _MOST_TABLES = 3
+_NOTHING = ["not applicable", "fails the gate"]
+_MARKS = {"holds": "*", "holds for this checkpoint": "*", "flips": "~"}
+
+
+@dataclass(frozen=True)
+class Setup:
+    """What has one table: a checkpoint, or the checkpoints that differ in their seed only."""
+
+    family: str
+    models: tuple[str, ...]
+    step: int | None = None
+
+    @property
+    def several(self) -> bool:
+        return len(self.models) > 1
+
+    @property
+    def title(self) -> str:
+        step = "" if self.step is None else f", step {self.step:,}"
+        return f"{self.family}{step}" + (f", {len(self.models)} seeds" if self.several else "")
+
+    def rows(self, table: pd.DataFrame) -> pd.DataFrame:
+        """Its own rows of estimates or claims."""
+        if not self.several:
+            return table[(table["level"] == "checkpoint") & table["model"].isin(self.models)]
+        mine = table[(table["level"] == "family") & (table["model"] == self.family)]
+        return mine if self.step is None else mine[mine["step"] == self.step]
 
 
 def show(run: Run, console: Console | None = None) -> None:
     console = console or Console(highlight=False)
     told = json.loads((run.folder / "probes.json").read_text(encoding="utf-8"))
-    families = _families(run)
+    setups = _setups(run)
     for label, probe in told.items():
         seen = run.observations(label)
         console.print(f"[bold]{escape(label)}[/]  {escape(probe['question'])}")
-        for family, models in list(families.items())[:_MOST_TABLES]:
-            passed, told = _gate(run, label, probe["summary"], models)
+        for setup in setups[:_MOST_TABLES]:
+            passed, said = _gate(run, label, probe["summary"], setup.models)
             if passed:
-                console.print(_table(run, label, probe, family, passed))
-            mine = seen[seen["model"].isin(models)]
-            for line in (*told, *_word_counts(mine, probe), *_answers(mine, probe["summary"])):
+                console.print(_table(run, label, probe, setup))
+            mine = seen[seen["model"].isin(setup.models)]
+            for line in (*said, *_word_counts(mine, probe), *_answers(mine, probe["summary"])):
                 console.print(line, markup=False)
-        if len(families) > _MOST_TABLES:
-            console.print(f"… and {len(families) - _MOST_TABLES} more models, see estimates.csv")
-        for line in (*_legend(families), *probe["summary"].get("notes", ())):
+        if len(setups) > _MOST_TABLES:
+            console.print(f"… and {len(setups) - _MOST_TABLES} more models, see estimates.csv")
+        for line in (*_legend(setups), *probe["summary"].get("notes", ())):
             console.print(line, markup=False)
-        for line in _claims(run, label, probe["summary"]["where"], families):
+        for line in _claims(run, label, probe["summary"]["where"], setups):
             console.print(line)
         console.print(f"{label}: {_scored(seen)}", markup=False)
+    together = dict.fromkeys(run.claims["probe"]) if len(run.claims) else {}
+    for labels in (label for label in together if label not in told):  # claims about several probes
+        for line in _claims(run, labels, {}, setups):
+            console.print(f"{escape(labels)}: {line}")
     for line in _self_trained(run):
         console.print(line, markup=False)
     console.print(f"run folder: {run.folder}", soft_wrap=True, markup=False)
 
 
-def _families(run: Run) -> dict[str, list[str]]:
-    """The models of each setup, as they were asked."""
-    families: dict[str, list[str]] = {}
+def _setups(run: Run) -> list[Setup]:
+    """As they were asked; of a family with several training steps, the last."""
+    found: dict[str, dict[int | None, list[str]]] = {}
     for card in run.manifest["cards"]:
-        families.setdefault(card["family"], []).append(card["name"])
-    return families
+        step = card.get("labels", {}).get("step")
+        found.setdefault(card["family"], {}).setdefault(step, []).append(card["name"])
+    last = {family: max(steps, key=lambda step: -1 if step is None else step) for family, steps in found.items()}
+    return [Setup(family, tuple(found[family][step]), step) for family, step in last.items()]
 
 
-def _table(run: Run, label: str, probe: dict[str, Any], family: str, models: list[str]) -> Table:
+def _table(run: Run, label: str, probe: dict[str, Any], setup: Setup) -> Table:
     summary = probe["summary"]
-    found = run.estimates[(run.estimates["probe"] == label) & run.estimates["model"].isin(models)]
+    found = setup.rows(run.estimates[run.estimates["probe"] == label])
     rows = _where(found, summary["where"])
     keys = [summary["rows"]] if isinstance(summary["rows"], str) else list(summary["rows"])
     top = f", top {summary['where']['k']}" if "k" in summary["where"] else ""
     directed = rows[rows["neutral"].notna()]
     if top and (directed["value"].isna() | (directed["verdict"] == "not applicable")).mean() > 0.5:
         rows, top = _where(found, {**summary["where"], "k": "all"}), ", all listed words: the top 10 holds too few"
-    seeds = f", {len(models)} checkpoints" if len(models) > 1 else ""
-    title = f"{family}{seeds}{top}"
+    title = f"{setup.title}{top}"
     shown = rows[rows["measure"].isin(summary["measures"]) & rows["neutral"].notna() & (rows["unit"] != "share")]
     digits = 1 if shown["value"].abs().max() > 0.01 else 2
     table = Table(box=None, padding=(0, 1, 0, 0), title=escape(title), title_justify="left", header_style="bold")
@@ -87,7 +120,7 @@ def _where(rows: pd.DataFrame, where: dict[str, Any]) -> pd.DataFrame:
     return rows
 
 
-def _gate(run: Run, label: str, summary: dict[str, Any], models: list[str]) -> tuple[list[str], list[str]]:
+def _gate(run: Run, label: str, summary: dict[str, Any], models: tuple[str, ...]) -> tuple[list[str], list[str]]:
     """The models that have a table to show, and what is said of the others instead."""
     found = run.estimates[(run.estimates["probe"] == label) & run.estimates["model"].isin(models)]
     failed = set(_where(found, summary["where"]).query("verdict == 'fails the gate'")["model"])
@@ -117,30 +150,32 @@ def _answers(seen: pd.DataFrame, summary: dict[str, Any]) -> list[str]:
 
 
 def _cell(rows: pd.DataFrame, digits: int, interval: bool) -> str:
-    """One checkpoint: value and interval. Several: their mean, the lowest and highest, and how many hold."""
-    rows = rows[rows["value"].notna() & ~rows["verdict"].isin(["not applicable", "fails the gate"])]
+    """Value, interval, and a mark for the verdict."""
+    rows = rows[rows["value"].notna() & ~rows["verdict"].isin(_NOTHING)]
     if rows.empty:
         return "–"
     row = rows.iloc[0]
-    scale = 100 if row["unit"] in ("share", "probability") else 1
-    value, between = scale * float(rows["value"].mean()), interval and len(rows) == 1
+    value = (100 if row["unit"] in ("share", "probability") else 1) * float(row["value"])
+    mark = _MARKS.get(row["verdict"], " ")
     if row["unit"] == "share":
-        return f"{value:.0f} %" + (f" [{100 * row['low']:.0f}, {100 * row['high']:.0f}]" if between else "")
+        return f"{value:.0f} %" + (f" [{100 * row['low']:.0f}, {100 * row['high']:.0f}]{mark}" if interval else "")
     if row["unit"] == "ratio":
-        return f"{value:.2f}" + (f" [{row['low']:.2f}, {row['high']:.2f}]" if between else "")
+        return f"{value:.2f}" + (f" [{row['low']:.2f}, {row['high']:.2f}]" if interval else "")
     if math.isnan(row["neutral"]):
         return f"{value:.{digits}f}"
-    holds = int(rows["verdict"].str.startswith("holds").sum())
-    low, high = (row["low"], row["high"]) if len(rows) == 1 else (rows["value"].min(), rows["value"].max())
-    mark = ("*" if holds else " ") if len(rows) == 1 else f" {holds}*"
-    return f"{value:+.{digits}f} [{scale * low:.{digits}f}, {scale * high:.{digits}f}]{mark}"
+    scale = 100 if row["unit"] == "probability" else 1
+    return f"{value:+.{digits}f} [{scale * row['low']:.{digits}f}, {scale * row['high']:.{digits}f}]{mark}"
 
 
-def _legend(families: dict[str, list[str]]) -> list[str]:
-    sizes = [len(models) for models in families.values()]
-    lines = ["probabilities in percent; * the 95 % interval over items excludes zero; – nothing to count"]
-    if max(sizes) > 1:
-        lines.append("several checkpoints: mean [lowest, highest], and how many have an interval that excludes zero")
+def _legend(setups: list[Setup]) -> list[str]:
+    """What the marks mean here; two seeds or one leave something unknown, and the reader is told what."""
+    lines = ["probabilities in percent, 95 % intervals; – nothing to count; no mark: undecided"]
+    if any(setup.several for setup in setups):
+        lines.append("several seeds: * holds (over seeds and items, and the seeds agree), ~ flips (they disagree)")
+    if any(not setup.several for setup in setups):
+        lines.append("one seed: * holds for this checkpoint; what another training would say cannot be known")
+    if any(len(setup.models) == 2 for setup in setups):
+        lines.append("two seeds: nothing can hold; whether a third would agree cannot be known")
     return lines
 
 
@@ -161,40 +196,61 @@ def _word_counts(seen: pd.DataFrame, probe: dict[str, Any]) -> list[str]:
     return [f"words this model has as one piece: {', '.join(lacks)}"] if lacks else []
 
 
-def _claims(run: Run, label: str, where: dict[str, str], families: dict[str, list[str]]) -> list[str]:
-    claims = run.claims
-    if claims.empty:
+def _claims(run: Run, label: str, where: dict[str, str], setups: list[Setup]) -> list[str]:
+    if run.claims.empty:
         return []
-    claims = claims[claims["probe"] == label]
+    claims = run.claims[run.claims["probe"] == label]
+    claims = pd.concat([setup.rows(claims) for setup in setups])
     claims = _where(claims, {key: value for key, value in where.items() if key in claims})
     lines = []
     for verdict, group in claims.groupby("verdict", sort=True):
-        if verdict in ("not applicable", "fails the gate"):  # nothing was found either way: counted, not listed
-            who = ", ".join(_who(set(group["model"]), families))
-            lines.append(f"{verdict}: {group['claim'].nunique()} claims ({escape(who)})")
+        if verdict in _NOTHING:  # nothing was found either way: counted, not listed
+            who = ", ".join(dict.fromkeys(group["model"]))
+            many = group["claim"].nunique()
+            every = "all " if many == claims["claim"].nunique() else ""
+            lines.append(f"{verdict}: {every}{many} claims ({escape(who)})")
             continue
         names = []
         for claim, models in group.groupby("claim", sort=False)["model"]:
-            who = "" if claims["model"].nunique() == 1 else f" ({', '.join(_who(set(models), families))})"
+            who = "" if claims["model"].nunique() == 1 else f" ({', '.join(dict.fromkeys(models))})"
             names.append(claim + who)
         lines.append(f"[bold]{verdict}[/]: {escape('; '.join(names))}")
     return lines
-
-
-def _who(models: set[str], families: dict[str, list[str]]) -> list[str]:
-    """Families by name; where only some members are meant, how many."""
-    counts = {family: len(models & set(members)) for family, members in families.items()}
-    return [
-        family if count == len(families[family]) else f"{count} of {len(families[family])} {family}"
-        for family, count in counts.items()
-        if count
-    ]
 
 
 def _scored(seen: pd.DataFrame) -> str:
     missing = seen[seen["why_not"] != ""]
     reasons = ", ".join(f"{count:,} {code}" for code, count in missing["why_not"].value_counts().items())
     return f"{len(seen) - len(missing):,} of {len(seen):,} scored" + (f" ({reasons})" if reasons else "")
+
+
+def comparison_text(found: Any, path: Any) -> str:
+    """The rows that the summary of a run shows, as differences."""
+    lines = [f"{found.a} less {found.b}, on the items both scored"]
+    for probe, rows in found.told.groupby("probe", sort=False):
+        shown = pd.DataFrame(
+            {
+                "": rows["row"],
+                "measure": rows["measure"],
+                found.a: rows["a"].map("{:.4g}".format),
+                found.b: rows["b"].map("{:.4g}".format),
+                "difference [95 %]": [
+                    f"{d:+.3g} [{low:.3g}, {high:.3g}]"
+                    for d, low, high in zip(rows["difference"], rows["low"], rows["high"], strict=True)
+                ],
+                "p": rows["p_corrected"].map(_p),
+                "permuted": rows["p_permutation"].map(_p),
+                "verdict": rows["verdict"],
+            }
+        )
+        lines += ["", str(probe), shown.to_string(index=False)]
+    held = found.table["verdict"].str.startswith("holds")
+    lines += ["", f"{held.sum():,} of {len(held):,} differences hold; p is corrected over categories; all: {path}"]
+    return "\n".join(lines)
+
+
+def _p(value: float) -> str:
+    return "" if math.isnan(value) else "<0.001" if value < 0.001 else f"{value:.3f}"
 
 
 def words_text(table: pd.DataFrame) -> str:

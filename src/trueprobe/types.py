@@ -223,8 +223,10 @@ class Observation:
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
+    """A number of one checkpoint, or of a family of them (`level`), and how far it can be trusted."""
+
     probe: str
-    model: str
+    model: str  # the checkpoint's name, or the family's
     measure: str
     conditions: Mapping[str, str | int]
     value: float
@@ -237,7 +239,18 @@ class Estimate:
     neutral: float | None
     method: str
     verdict: str
-    p: float = math.nan  # of the measure's own test, if it has one
+    level: Literal["checkpoint", "family"] = "checkpoint"
+    family: str = ""
+    model_seed: int | None = None
+    step: int | None = None
+    n_seeds: int = 1
+    sd_seeds: float = math.nan  # sample standard deviation over seeds
+    lowest: float = math.nan  # of the seeds
+    highest: float = math.nan
+    p: float = math.nan  # of the measure's own test if it has one, else the interval's, against neutral
+    p_corrected: float = math.nan  # for the number of categories asked about
+    detectable: float = math.nan  # the smallest distance from neutral that would have been seen 4 times in 5
+    reason: str = ""  # for the verdict, in words
 
 
 # ---------------------------------------------------------------- what is shown

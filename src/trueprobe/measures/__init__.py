@@ -62,6 +62,18 @@ class Measure:
 
 
 @dataclass(frozen=True)
+class Flips:
+    """Where pairwise answers are found, so that one can see how many seeds disagree on an item."""
+
+    prefers: str  # column: 1 for one side, 0 for the other, 0.5 for a tie
+    margin: str  # column: by how much, signed
+    near_tie: float  # an item whose margins are smaller than this on average is a near-tie
+    category: str = "category"  # condition
+    size: str = ""  # column: how many tokens were scored, if known
+    where: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
 class Claim:
     """A published finding as a quantity: mean of a column over `plus`, less its mean over `minus`.
 

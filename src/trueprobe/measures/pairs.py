@@ -17,6 +17,7 @@ from trueprobe.measures import Columns, Function, Measure, Weights
 from trueprobe.measures.means import group_means, means
 
 PREFERS, PREFERENCE, MEANINGFUL = "prefers_stereotype", "preference_nats", "meaningful"
+NEAR_TIE_NATS = 0.1  # on average over trainings, closer than this is next to no preference
 CLEARLY_NATS = 1.0  # one sentence e times as likely as the other
 
 Quantities = Sequence[tuple[str, ...]]

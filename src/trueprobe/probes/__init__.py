@@ -17,7 +17,7 @@ from typing import Any, ClassVar
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from trueprobe.material import explain
-from trueprobe.measures import Claim, Measure
+from trueprobe.measures import Claim, Flips, Measure
 from trueprobe.types import (
     Answer,
     BadInput,
@@ -75,6 +75,9 @@ class Probe(ABC):
     paper: ClassVar[str]
     Settings: ClassVar[type[Settings]] = Settings
     factors: ClassVar[tuple[str, ...]]  # what each entry of Item.groups names
+    corrected_over: ClassVar[tuple[str, ...]] = ("category", "test")  # conditions that ask one thing many times
+    flips: Flips | None = None  # where pairwise answers are, if there are any
+    diagnostic: str | None = None  # the measure that is its stereotype score by `category`, if it has one
 
     def __init__(self, settings: Any) -> None:
         self.settings = settings

@@ -23,7 +23,7 @@ from pydantic import Field, field_validator
 from trueprobe import material
 from trueprobe.material import stereotypes
 from trueprobe.material.stereotypes import BLANK, WITH_BACKGROUND, Background, Stereotype, Wording
-from trueprobe.measures import Claim, Measure
+from trueprobe.measures import Claim, Flips, Measure
 from trueprobe.measures.stereotype import DEPTHS, FATES, PROMPT_TYPES, Counting, K, tail
 from trueprobe.probes import Probe, Settings, Summary
 from trueprobe.probes import _counteracts as shown
@@ -102,6 +102,8 @@ class CounterActs(Probe):
     paper = "Zhang, Rayz & Pradhan, CounterActs: Testing Stereotypical Representation in Pre-trained Language Models"
     Settings = CounterActsSettings
     factors = ("target", "background")
+    corrected_over = ("knowledge",)
+    flips = Flips("pro_stereotypical_all", "stereotype_margin_all", near_tie=0.001, category="knowledge")
 
     def __init__(self, settings: CounterActsSettings) -> None:
         super().__init__(settings)

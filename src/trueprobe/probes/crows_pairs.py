@@ -18,9 +18,9 @@ from typing import Any, Literal
 from pydantic import Field
 
 from trueprobe.material import crows_pairs as material
-from trueprobe.measures import Measure
+from trueprobe.measures import Flips, Measure
 from trueprobe.measures.means import means
-from trueprobe.measures.pairs import PREFERS, crows_measures
+from trueprobe.measures.pairs import NEAR_TIE_NATS, PREFERS, crows_measures
 from trueprobe.probes import Probe, Settings, Summary
 from trueprobe.types import TIE_NATS, Answer, Card, Item, Observation, Request, Scored, ScoreText, WhyNot
 
@@ -69,6 +69,8 @@ class CrowsPairs(Probe):
     )
     Settings = CrowsPairsSettings
     factors = ("pair",)
+    flips = Flips("prefers_stereotype", "preference_nats", near_tie=NEAR_TIE_NATS, size="scored_tokens")
+    diagnostic = "prefers_stereotype"
 
     def __init__(self, settings: CrowsPairsSettings) -> None:
         super().__init__(settings)

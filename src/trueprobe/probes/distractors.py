@@ -90,6 +90,7 @@ class Distractors(Probe):
     )
     Settings = DistractorSettings
     factors = ("target",)
+    corrected_over = ("set",)
 
     def __init__(self, settings: DistractorSettings) -> None:
         super().__init__(settings)

@@ -21,9 +21,9 @@ from pydantic import Field
 
 from trueprobe.material import stereoset as material
 from trueprobe.material.stereoset import BLANK, Cluster
-from trueprobe.measures import Measure
+from trueprobe.measures import Flips, Measure
 from trueprobe.measures.means import means
-from trueprobe.measures.pairs import PREFERS, stereoset_measures
+from trueprobe.measures.pairs import NEAR_TIE_NATS, PREFERS, stereoset_measures
 from trueprobe.probes import Probe, Released, Settings, Summary
 from trueprobe.types import (
     TIE_NATS,
@@ -91,6 +91,8 @@ class StereoSet(Probe):
     paper = "Nadeem, Bethke & Reddy, StereoSet: Measuring stereotypical bias in pretrained language models"
     Settings = StereoSetSettings
     factors = ("target",)
+    flips = Flips("prefers_stereotype", "preference_nats", near_tie=NEAR_TIE_NATS, size="scored_tokens")
+    diagnostic = "ss"
 
     def __init__(self, settings: StereoSetSettings) -> None:
         super().__init__(settings)

@@ -1,0 +1,92 @@
+"""Two models or families of one run, paired by item: `trueprobe compare DIR --a MODEL --b MODEL`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pandas as pd
+
+from trueprobe import probes, reliability
+from trueprobe.probes import Probe
+from trueprobe.reliability import paired
+from trueprobe.store import Run
+from trueprobe.types import BadInput, nearest
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """`table`: every measure of every probe. `told`: the rows each probe's summary shows."""
+
+    a: str
+    b: str
+    table: pd.DataFrame
+    told: pd.DataFrame
+
+    @property
+    def file(self) -> str:
+        return f"comparisons/{self.a}_vs_{self.b}".replace(" ", "_")
+
+
+def compare(run: Run, a: str, b: str, precision: float | None = None) -> Comparison:
+    """`a` less `b`. A family is all its seeds, at their last training step; `precision` is the half-width wanted."""
+    cards = [_cards(run, name) for name in (a, b)]
+    both = {card["name"] for card in cards[0]} & {card["name"] for card in cards[1]}
+    if both:
+        raise BadInput(f"{sorted(both)[0]} is on both sides; --a and --b must have no checkpoint in common")
+    tables, told = [], []
+    for entry in run.manifest["study"]["probes"]:
+        probe = _probe(run, entry)
+        first, second = (_members(run, entry["label"], probe, side) for side in cards)
+        sides = paired.Sides.of(first, second, probe.factors)
+        kinds = {card["kind"] for side in cards for card in side}
+        measures = [measure for measure in probe.measures() if kinds <= set(measure.kinds)]
+        rows = paired.compare(sides, measures, probe.corrected_over, precision)
+        table = pd.DataFrame(rows)
+        table.insert(0, "probe", entry["label"])
+        tables.append(table)
+        told.append(_told(table, probe))
+    return Comparison(a, b, pd.concat(tables, ignore_index=True), pd.concat(told, ignore_index=True))
+
+
+def _cards(run: Run, name: str) -> list[dict[str, Any]]:
+    cards = run.manifest["cards"]
+    mine = [card for card in cards if card["name"] == name] or [card for card in cards if card["family"] == name]
+    if not mine:
+        known = [*dict.fromkeys(card["family"] for card in cards), *(card["name"] for card in cards)]
+        raise BadInput(f"{run.folder} has no model or family '{name}'{nearest(name, known)}")
+    last = max((card["labels"].get("step", -1) for card in mine), default=-1)
+    return [card for card in mine if card["labels"].get("step", -1) == last]
+
+
+def _probe(run: Run, entry: dict[str, Any]) -> Probe:
+    probe = probes.make(entry["name"], entry["settings"])
+    if probe.material_id != entry["material_id"]:
+        raise BadInput(f"the material of {entry['label']} has changed since {run.folder} was run; run it again")
+    return probe
+
+
+def _members(run: Run, label: str, probe: Probe, cards: Sequence[dict[str, Any]]) -> list[reliability.Member]:
+    nothing = reliability.Resampling.of(pd.DataFrame({"": ["-"]}), 0, probe.settings.resample_seed)  # drawn once paired
+    return [
+        reliability.Member(c["name"], c["kind"], run.observed(label, c["name"]), nothing, c["family"], c["labels"])
+        for c in cards
+    ]
+
+
+def _told(table: pd.DataFrame, probe: Probe) -> pd.DataFrame:
+    """What the summary of a run shows; over all listed words where too few are in the top k."""
+    summary = probe.summary
+    rows = _where(table[table["measure"].isin(summary.measures)], summary.where)
+    if "k" in summary.where and (rows["verdict"] == "not applicable").mean() > 0.5:
+        rows = _where(table[table["measure"].isin(summary.measures)], {**summary.where, "k": "all"})
+    keys = [summary.rows] if isinstance(summary.rows, str) else list(summary.rows)
+    rows = rows[rows["verdict"] != "not applicable"]
+    return rows.assign(row=rows[keys].astype(str).agg(" ".join, axis=1) if len(rows) else "")
+
+
+def _where(rows: pd.DataFrame, where: Mapping[str, str | tuple[str, ...]]) -> pd.DataFrame:
+    for key, value in where.items():
+        rows = rows[rows[key].isin([value] if isinstance(value, str) else list(value))]
+    return rows

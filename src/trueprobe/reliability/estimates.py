@@ -1,0 +1,263 @@
+"""Every measure of a probe with its interval: for each checkpoint, and for the family they make up."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import groupby
+from typing import Literal
+
+import numpy as np
+import pandas as pd
+
+from trueprobe.measures import Columns, Gate, Measure
+from trueprobe.measures.means import group_means, means
+from trueprobe.reliability import multibootstrap as multi
+from trueprobe.reliability.resampling import Resampling, columns_of, rows_where
+from trueprobe.reliability.spread import Components, Scale, Spread, Trials, over_items, over_seeds, scale_of
+from trueprobe.reliability.verdict import Found, judged
+from trueprobe.types import Estimate
+
+OVER_ITEMS = "bootstrap over {groups}, t with skewness, 95 %"
+OVER_SEEDS = "seeds and {groups} crossed, t with skewness, 95 %"
+WILSON = "Wilson, 95 %"
+Method = Literal["crossed", "multibootstrap"]
+
+
+@dataclass(frozen=True)
+class Member:
+    """One checkpoint's observations of a probe. The members of a family share the draws of their resampling."""
+
+    model: str
+    kind: str
+    frame: pd.DataFrame
+    resampling: Resampling
+    family: str = ""
+    labels: Mapping[str, int] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "gates", Gates(self.frame, self.resampling))
+
+    gates: Gates = field(init=False)
+
+
+def estimates(
+    probe: str,
+    model: str,
+    frame: pd.DataFrame,
+    measures: Iterable[Measure],
+    resampling: Resampling,
+    corrected_over: Iterable[str] = (),
+) -> list[Estimate]:
+    """One checkpoint's rows, one per measure."""
+    return count(probe, [Member(model, "", frame, resampling)], measures, corrected_over)
+
+
+def count(
+    probe: str,
+    members: Sequence[Member],
+    measures: Iterable[Measure],
+    corrected_over: Iterable[str] = (),
+    method: Method = "crossed",
+) -> list[Estimate]:
+    """The rows of each checkpoint, then, where there are several, those of the family."""
+    return judged(find(probe, members, measures, method), corrected_over)
+
+
+def find(probe: str, members: Sequence[Member], measures: Iterable[Measure], method: Method = "crossed") -> list[Found]:
+    """The same before p-values are corrected and verdicts given."""
+    found: list[list[Found]] = [[] for _ in members]
+    family: list[Found] = []
+    for measure, seen in _sampled(members, list(measures)):
+        mine = [_checkpoint(probe, member, measure, one) for member, one in zip(members, seen, strict=True)]
+        for rows, row in zip(found, mine, strict=True):
+            rows.append(row)
+        if len(members) > 1:
+            family.append(_family(probe, members, measure, seen, mine, method))
+    return [row for rows in [*found, family] for row in rows]
+
+
+@dataclass(frozen=True)
+class Seen:
+    """One measure of one checkpoint: its value under every draw, and the observations behind it."""
+
+    sample: np.ndarray  # [1 + R]
+    columns: Columns
+    scored: np.ndarray
+    groups: int
+
+
+def _sampled(members: Sequence[Member], measures: list[Measure]) -> Iterator[tuple[Measure, list[Seen]]]:
+    """Measures over the same rows share their matrix products."""
+    names = [name for measure in measures for name in measure.columns]
+    columns = [columns_of(member.frame, names, member.resampling) for member in members]
+    for (where, function), group in groupby(measures, key=lambda m: (tuple(m.where.items()), m.function)):
+        together = list(group)
+        wanted = [m.columns for m in together]
+        picked, values = [], []
+        for member, mine in zip(members, columns, strict=True):
+            rows = rows_where(member.frame, dict(where))
+            picked.append(mine.pick(rows))
+            found = function(picked[-1], wanted, member.resampling.weights) if rows.any() else None
+            values.append(None if found is None else np.ascontiguousarray(found.T, dtype=float))
+        for i, measure in enumerate(together):
+            yield (
+                measure,
+                [
+                    _seen(measure, p, v[i] if v is not None else None, member.resampling)
+                    for member, p, v in zip(members, picked, values, strict=True)
+                ],
+            )
+
+
+def _seen(measure: Measure, columns: Columns, sample: np.ndarray | None, resampling: Resampling) -> Seen:
+    scored = ~np.isnan(np.stack([columns.values[name] for name in measure.columns])).any(axis=0)
+    nothing = np.full(len(resampling.weights), np.nan)
+    return Seen(nothing if sample is None else sample, columns, scored, resampling.groups(columns.cells[scored]))
+
+
+def _checkpoint(probe: str, member: Member, measure: Measure, seen: Seen) -> Found:
+    scale = scale_of(measure.unit)
+    spread: Spread | Trials = over_items(scale.there(seen.sample), seen.groups)
+    method = OVER_ITEMS.format(groups=" × ".join(member.resampling.factors))
+    trials = _trials(measure, seen, member.resampling)
+    if trials or (measure.unit == "share" and spread.se == 0):
+        spread, method = trials or Trials(float(seen.sample[0]), seen.groups), WILSON
+    p = spread.p(_on(scale, measure.neutral)) if measure.neutral is not None else math.nan
+    low, high = scale.cut(*spread.interval())
+    own = (
+        measure.test(seen.columns, measure.columns, member.resampling.resample_seed)
+        if measure.test and seen.groups
+        else p
+    )
+    estimate = Estimate(
+        probe=probe,
+        model=member.model,
+        measure=measure.name,
+        conditions=measure.conditions,
+        value=float(seen.sample[0]),
+        low=low,
+        high=high,
+        n_items=int(seen.scored.sum()),
+        n_unscored=int((~seen.scored).sum()),
+        n_groups=seen.groups,
+        unit=measure.unit,
+        neutral=measure.neutral,
+        method=method,
+        verdict="",
+        family=member.family,
+        model_seed=member.labels.get("model_seed"),
+        step=member.labels.get("step"),
+        p=own,
+        detectable=scale.back(spread.detectable()),
+    )
+    passes = not member.gates.fails(measure.gate)
+    return Found(estimate, p, spread.se, spread.df, tested=measure.test is not None, passes=passes)
+
+
+def _family(
+    probe: str, members: Sequence[Member], measure: Measure, seen: list[Seen], mine: list[Found], method: Method
+) -> Found:
+    """Over the seeds that pass the gate and have a number; over all of them where none passes."""
+    passes = any(one.passes for one in mine)
+    able = [i for i, one in enumerate(mine) if one.passes == passes and not math.isnan(one.estimate.value)]
+    first, values = members[0], np.array([mine[i].estimate.value for i in able])
+    groups = min((seen[i].groups for i in able), default=0)
+    over = _over_seeds([seen[i].sample for i in able], groups, measure, first.resampling, method)
+    estimate = Estimate(
+        probe=probe,
+        model=first.family,
+        measure=measure.name,
+        conditions=measure.conditions,
+        value=float(values.mean()) if able else math.nan,
+        low=over.low,
+        high=over.high,
+        n_items=min((mine[i].estimate.n_items for i in able), default=0),
+        n_unscored=max(one.estimate.n_unscored for one in mine),
+        n_groups=groups,
+        unit=measure.unit,
+        neutral=measure.neutral,
+        method=over.method,
+        verdict="",
+        level="family",
+        family=first.family,
+        step=first.labels.get("step"),
+        n_seeds=len(able),
+        sd_seeds=float(values.std(ddof=1)) if len(able) > 1 else math.nan,
+        lowest=float(values.min()) if able else math.nan,
+        highest=float(values.max()) if able else math.nan,
+        p=over.p,
+        detectable=over.detectable,
+    )
+    seeds = tuple(mine[i].p for i in able)
+    return Found(estimate, over.p, over.se, over.df, tuple(values), seeds, over.parts, passes=passes)
+
+
+@dataclass(frozen=True)
+class _Over:
+    """What is known of a mean over seeds."""
+
+    method: str
+    low: float = math.nan
+    high: float = math.nan
+    p: float = math.nan
+    detectable: float = math.nan
+    se: float = math.nan
+    df: float = math.inf
+    parts: Components | None = None
+
+
+def _over_seeds(
+    samples: list[np.ndarray], groups: int, measure: Measure, resampling: Resampling, method: Method
+) -> _Over:
+    scale, factors = scale_of(measure.unit), " × ".join(resampling.factors)
+    how = OVER_SEEDS.format(groups=factors)
+    if len(samples) < 2 or groups < 2:
+        return _Over(how)
+    together = scale.there(np.stack(samples))
+    parts = Components.of(together, groups)
+    spread: Spread | Trials = over_seeds(together, groups, parts)
+    neutral = None if measure.neutral is None else _on(scale, measure.neutral)
+    if measure.unit == "share" and spread.se == 0:
+        spread, how = Trials(float(together[:, 0].mean()), groups), WILSON
+    low, high = spread.interval()
+    p = math.nan if neutral is None else spread.p(neutral)
+    if method == "multibootstrap":
+        drawn, how = multi.multibootstrap(together, resampling.resample_seed), multi.METHOD.format(groups=factors)
+        low, high = multi.percentile(drawn)
+        p = math.nan if neutral is None else multi.p_value(drawn, neutral)
+    return _Over(how, *scale.cut(low, high), p, scale.back(spread.detectable()), spread.se, spread.df, parts)
+
+
+def _trials(measure: Measure, seen: Seen, resampling: Resampling) -> Trials | None:
+    """A plain share: every group is one yes-or-no answer. Several answers of one group stand or fall together."""
+    if measure.unit != "share" or measure.function not in (means, group_means) or len(resampling.factors) > 1:
+        return None
+    values = seen.columns.values[measure.columns[0]][seen.scored]
+    if not 0 < len(values) == seen.groups or not np.isin(values, (0.0, 1.0)).all():
+        return None
+    return Trials(float(values.mean()), len(values))
+
+
+def _on(scale: Scale, neutral: float) -> float:
+    return float(scale.there(np.array(neutral)))
+
+
+class Gates:
+    """Which gates a model does not pass; each is looked at once."""
+
+    def __init__(self, frame: pd.DataFrame, resampling: Resampling) -> None:
+        self.frame, self.resampling = frame, resampling
+        self.known: dict[tuple, bool] = {}
+
+    def fails(self, gate: Gate | None) -> bool:
+        if gate is None:
+            return False
+        key = (gate.column, gate.least, *gate.where.items())
+        if key not in self.known:
+            columns = columns_of(self.frame, [gate.column], self.resampling)
+            rows = rows_where(self.frame, gate.where)
+            value = group_means(columns.pick(rows), [(gate.column,)], self.resampling.weights[:1])[0, 0]
+            self.known[key] = not value >= gate.least  # nothing known is not passed either
+        return self.known[key]
