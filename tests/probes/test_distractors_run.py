@@ -89,7 +89,7 @@ def test_a_model_that_fails_the_gate_gets_that_said_instead_of_a_table(run, monk
     done = run("bert")
     found = printed(done)
     competence = done.estimates.query("measure == 'base_competence'")["value"].item()
-    told = (f"bert fails the gate: base_competence {100 * competence:.0f} %", "fails the gate: 10 claims")
+    told = (f"bert fails the gate: base_competence {100 * competence:.0f} %", "fails the gate: all 10 claims")
     assert [line in found for line in told] == [least > 1] * 2
     assert ("multiple related 3" in found) == (least == 0)
     assert "right at base, bert: place" in found

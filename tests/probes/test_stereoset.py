@@ -256,7 +256,7 @@ def test_released_scores_of_other_data_are_refused_and_missing_ones_counted(tmp_
         made.read_released(path)
     path.write_text('{"intrasentence": []}', encoding="utf-8")
     (released,) = made.read_released(path)
-    assert {seen.why_not for seen in released.seen} == {WhyNot("not_in_list", "no released score")}
+    assert {seen.why_not for seen in released.seen} == {WhyNot("not_released")}
 
 
 # ---------------------------------------------------------------- whole runs
