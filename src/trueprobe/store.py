@@ -15,7 +15,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from trueprobe.types import BadInput, Card, FailedRun
+from trueprobe.types import BadInput, Card, FailedRun, nearest
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -66,6 +66,13 @@ class Run:
     @cached_property
     def claims(self) -> pd.DataFrame:
         return self._table("claims.parquet")
+
+    def table(self, name: str) -> pd.DataFrame:
+        """Any other table of the run by its name: variance, flips, flipping_items, signs, disagreements …"""
+        if not (self.folder / f"{name}.parquet").exists():
+            here = sorted(path.stem for path in self.folder.glob("*.parquet"))
+            raise BadInput(f"{self.folder} has no table '{name}'{nearest(name, here)}")
+        return self._table(f"{name}.parquet")
 
     def _table(self, name: str) -> pd.DataFrame:
         import pandas as pd

@@ -114,6 +114,13 @@ def test_items_that_are_all_the_same_leave_students_interval_over_seeds():
     assert found.interval() == pytest.approx(stats.t.interval(0.95, 3, seeds.mean(), stats.sem(seeds)))
 
 
+def test_seeds_whose_items_cancel_leave_a_real_interval():
+    """One seed's deviation is the other's turned round: the mean does not move with the items at all."""
+    values = np.random.default_rng(0).normal(size=20)
+    found = over_seeds(drawn(np.stack([values, 0.3 - values])), 20)
+    assert all(isinstance(end, float) and np.isfinite(end) for end in found.interval())
+
+
 def test_swapping_the_sign_swaps_the_interval_and_nothing_else():
     samples = drawn(np.random.default_rng(0).exponential(size=(5, 40)))
     low, high = over_seeds(samples, 40).interval()

@@ -18,7 +18,7 @@ from trueprobe.measures.means import wilson
 
 LEVEL = 0.95
 POWER = 0.80
-_FEWEST_FOR_SKEW = 4  # degrees of freedom; with fewer, quantiles are too far out for a cubic
+_MOST_BEND = 0.8  # skewness times quantile; beyond, the cubic is steep and one side would reach anywhere
 _NOTHING_MOVES = 1e-12  # a standard error below this part of the value is rounding
 
 
@@ -51,7 +51,8 @@ class Spread:
 
     @property
     def _bend(self) -> float:
-        return self.skew if self.df >= _FEWEST_FOR_SKEW else 0.0
+        most = _MOST_BEND / float(stdtrit(self.df, (1 + LEVEL) / 2))
+        return min(max(self.skew, -most), most)
 
     def _straight(self, quantile: float) -> float:
         """The t whose bent form is the quantile (Hall 1992)."""
@@ -91,7 +92,7 @@ class Components:
         drawn = _known(samples[:, 1:])
         off = drawn - drawn.mean(axis=1, keepdims=True)
         together = off @ off.T / off.shape[1]  # covariance [seeds, seeds]
-        mean = together.sum() / n**2
+        mean = max(0.0, together.sum() / n**2)  # rounding can leave a hair less than nothing
         both = max(0.0, (np.trace(together) - n * mean) / (n - 1) / n)
         return cls(float(mean * more), float(samples[:, 0].var(ddof=1) / n), float(both * more), n)
 
