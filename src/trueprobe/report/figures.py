@@ -136,8 +136,14 @@ def draw_rows(rows: pd.DataFrame, label: str, figure: Figure) -> Drawing | None:
 
 
 def _keys(figure: Figure) -> list[str]:
-    named = (figure.x, figure.series, *figure.panels, *figure.choose)
+    """The conditions a figure tells apart; `a+b` is the two together."""
+    named = "+".join((figure.x, figure.series, *figure.panels, *figure.choose)).split("+")
     return list(dict.fromkeys(key for key in ("measure", *named) if key != "model"))
+
+
+def _with_pairs(rows: pd.DataFrame, figure: Figure) -> pd.DataFrame:
+    pairs = [name for name in (figure.x, figure.series, *figure.panels, *figure.choose) if "+" in name]
+    return rows.assign(**{name: rows[name.split("+")].astype(str).agg(" ".join, axis=1) for name in pairs})
 
 
 def _rows(reading: Reading, label: str, figure: Figure) -> pd.DataFrame:
@@ -155,7 +161,7 @@ def _rows(reading: Reading, label: str, figure: Figure) -> pd.DataFrame:
     if rows.empty:
         return rows
     rows = rows.rename(columns={"family": "model"}).assign(published=False)
-    return pd.concat([rows, _published(reading, label, figure, keys)], ignore_index=True)
+    return _with_pairs(pd.concat([rows, _published(reading, label, figure, keys)], ignore_index=True), figure)
 
 
 def _published(reading: Reading, label: str, figure: Figure, keys: Sequence[str]) -> pd.DataFrame:
@@ -199,6 +205,8 @@ def _picture(rows: pd.DataFrame, figure: Figure, own_scales: bool) -> Picture:
         title = " · ".join(reads(figure.names, key, value) for key, value in zip(figure.panels, group, strict=True))
         panel = _panel(mine, figure, title, [(n, index.get(n, 0), styles[n]) for n in names], form)
         panels.append(replace(panel, scale=_scale(mine, figure, unit, neutral, form)) if own_scales else panel)
+    if "model" not in figure.panels:  # a model without numbers is named; a condition without any is left out
+        panels = [panel for panel in panels if panel.series] or panels[:1]
     legend = [(reads(figure.names, figure.series, n), index.get(n, 0), styles[n]) for n in names]
     tested = any(not math.isnan(seed.p) for seeds in rows["seeds"] for seed in seeds)
     return Picture(
@@ -303,7 +311,7 @@ def _plain_figures(reading: Reading, label: str) -> list[Figure]:
     return [
         Figure(
             measure,
-            names[measure].capitalize(),
+            names[measure][:1].upper() + names[measure][1:],
             "One dot per condition, with its 95 % interval over items.",
             (measure,),
             rows[-1],
