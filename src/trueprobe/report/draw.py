@@ -51,14 +51,15 @@ CSS = (
 .tp .g{stroke:var(--line);stroke-width:1}.tp .n{stroke:var(--ink);stroke-width:1;stroke-dasharray:3 3}
 .tp .z{fill:var(--stripe)}
 .tp .w{stroke-width:1.6;fill:none}.tp .l{fill:none;stroke-width:1.8;stroke-linejoin:round}
-.tp .b{opacity:.16}.tp .d{opacity:.5}.tp .o{fill:var(--paper);stroke-width:1.2}
+.tp .c{opacity:.4;stroke-width:1.2}.tp .b{opacity:.16}.tp .d{opacity:.5}.tp .o{fill:var(--paper);stroke-width:1.2}
 """
     + "".join(f".tp .f{i}{{fill:var(--s{i})}}.tp .k{i}{{stroke:var(--s{i})}}" for i in range(COLOURS))
     + ".tp .fp{fill:var(--paper);stroke:var(--pub);stroke-width:1.4}.tp .kp{stroke:var(--pub);stroke-dasharray:5 3}"
 )
 
-_BOTTOM, _RIGHT = 42, 14
+_BOTTOM, _RIGHT = 42, 20
 _CHARACTER = 6.6  # of a text in 11px, on average, in a wide font
+_FEW = 3  # lines; with more of them intervals step back
 _LONGEST = 34  # characters of a label; the rest is told on hovering
 
 
@@ -113,7 +114,9 @@ class _Frame:
 
     def aside(self, index: int) -> float:
         """Series stand beside each other, so that intervals do not hide each other."""
-        return (index - (self.series - 1) / 2) * (9.0 if self.across else 4.0)
+        gap = (self.right - self.left - 28) / max(1, len(self.picture.xs) - 1)
+        step = 9.0 if self.across else min(4.0, 0.5 * gap / self.series)
+        return (index - (self.series - 1) / 2) * step
 
     def at(self, x: str, value: float, index: int) -> tuple[float, float]:
         along, over = self.place(x) + self.aside(index), self.value(value)
@@ -194,7 +197,8 @@ def _panel(frame: _Frame, panel: Panel) -> str:
     if panel.note:
         x, y = (frame.left + frame.right) / 2, (frame.top + frame.bottom) / 2
         parts.append(f'<text class="q m" x="{_n(x)}" y="{_n(y)}">{escape(panel.note)}</text>')
-    drawn = _bars(frame, panel) if frame.picture.kind == "bars" else "".join(_series(frame, s) for s in panel.series)
+    behind_first = sorted(panel.series, key=lambda series: series.style != "band")
+    drawn = _bars(frame, panel) if frame.picture.kind == "bars" else "".join(_series(frame, s) for s in behind_first)
     return "".join(parts) + drawn
 
 
@@ -287,8 +291,11 @@ def _point(frame: _Frame, series: Series, point: Point) -> str:
         look = f"o k{index % COLOURS}" if hollow else f"d f{index % COLOURS}"
         parts.append(f'<circle class="{look}" cx="{_n(x)}" cy="{_n(y)}" r="2.2"/>')
     if not math.isnan(point.low) and series.style != "band":
+        faint = " c" if frame.picture.kind == "lines" and frame.series > _FEW else ""
         (x0, y0), (x1, y1) = frame.at(point.x, point.low, index), frame.at(point.x, point.high, index)
-        parts.append(f'<path class="w {_stroke(index, series.style)}" d="M{_n(x0)} {_n(y0)}L{_n(x1)} {_n(y1)}"/>')
+        parts.append(
+            f'<path class="w {_stroke(index, series.style)}{faint}" d="M{_n(x0)} {_n(y0)}L{_n(x1)} {_n(y1)}"/>'
+        )
     x, y = frame.at(point.x, point.value, index)
     parts.append(_mark(x, y, index, series.style, 3.6))
     return f'<g class="p"><title>{escape(point.told)}</title>{"".join(parts)}</g>'

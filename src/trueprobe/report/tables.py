@@ -221,6 +221,8 @@ def _by_family(reading: Reading, label: str, table: Table) -> Grid | None:
                 row = cells.get((names, measure))
                 line.append(number_cell(row, digits[measure]) if row is not None else Cell("–", "number", mark="none"))
             lines.append(line)
+    if all(cell.text == "–" for line in lines for cell in line if cell.kind == "number"):
+        return None
     header = [reads(table.names, "", key) for key in table.rows] + [_headed(table, m, forms[m]) for m in measures]
     data = rows.drop(columns=["seeds"])
     return Grid(f"{label}-{table.name}", table.title, table.caption, header, lines, data, table.source)
