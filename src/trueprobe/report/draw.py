@@ -85,7 +85,7 @@ class _Frame:
         longest = max((len(_short(title)) for _, title in picture.xs), default=0)
         self.left = _CHARACTER * longest + 16 if self.across else 46.0
         self.row = max(19.0, 9.0 * (1 if picture.kind == "bars" else self.series) + 9)
-        self.width = max(360.0, self.left + 240) if self.across else 340.0
+        self.width = max(340.0, self.left + 220) if self.across else 340.0
         inner = self.row * len(picture.xs) if self.across else 168.0
         self.height = self.top + inner + _BOTTOM
         self.low, self.high = self.scale[0], self.scale[-1]
