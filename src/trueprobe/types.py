@@ -262,7 +262,8 @@ Where = Mapping[str, str | tuple[str, ...]]  # condition = value, or one of seve
 class Figure:
     """A picture of estimates, as data: the report draws it from the run folder and needs no probe for it.
 
-    Where a condition is named, `model` (a family of checkpoints), `measure`, `step` and `seed` may be named too.
+    Where a condition is named, `model` (a family of checkpoints), `measure`, `step` and `seed` may be named too, and
+    `a+b` for two conditions together.
     `lines` have numbers along x; `dots` list x downwards, with intervals and one faint dot per seed; `bars` list x
     downwards and stack the series."""
 

@@ -42,6 +42,21 @@ def test_curves_by_category_with_a_random_band(tmp_path):
     assert 'class="b f2"' in draw.file_svg(picture)
 
 
+def test_two_conditions_together_are_one_series(tmp_path):
+    rows = [r for pick in ("top", "bottom") for order in ("up", "down") for r in curve(selection=pick, order=order)]
+    figure = Figure("curves", "MRR", "…", ("mrr",), "properties", series="selection+order", names={"top up": "best"})
+    (panel,) = drawn(tmp_path, figure, rows).variants[0].picture.panels
+    assert [series.title for series in panel.series] == ["best", "top down", "bottom up", "bottom down"]
+    assert all(len(series.points) == 10 for series in panel.series)
+
+
+def test_what_was_not_asked_takes_no_room(tmp_path):
+    rows = [made_runs.estimate("toy", "preference", 0.6, category="age")]
+    rows.append(made_runs.estimate("toy", "preference", float("nan"), category="race", verdict="not applicable"))
+    figure = Figure("f", "F", "…", ("preference",), "category", "dots")
+    assert [title for _, title in drawn(tmp_path, figure, rows).variants[0].picture.xs] == ["age"]
+
+
 def test_seeds_are_dots_hollow_where_not_significant(tmp_path):
     cards = made_runs.family("toy", 3)
     rows = [

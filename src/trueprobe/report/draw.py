@@ -51,14 +51,15 @@ CSS = (
 .tp .g{stroke:var(--line);stroke-width:1}.tp .n{stroke:var(--ink);stroke-width:1;stroke-dasharray:3 3}
 .tp .z{fill:var(--stripe)}
 .tp .w{stroke-width:1.6;fill:none}.tp .l{fill:none;stroke-width:1.8;stroke-linejoin:round}
-.tp .b{opacity:.16}.tp .d{opacity:.5}.tp .o{fill:var(--paper);stroke-width:1.2}
+.tp .c{opacity:.4;stroke-width:1.2}.tp .b{opacity:.16}.tp .d{opacity:.5}.tp .o{fill:var(--paper);stroke-width:1.2}
 """
     + "".join(f".tp .f{i}{{fill:var(--s{i})}}.tp .k{i}{{stroke:var(--s{i})}}" for i in range(COLOURS))
     + ".tp .fp{fill:var(--paper);stroke:var(--pub);stroke-width:1.4}.tp .kp{stroke:var(--pub);stroke-dasharray:5 3}"
 )
 
-_TOP, _BOTTOM, _RIGHT = 28, 42, 14
+_BOTTOM, _RIGHT = 42, 20
 _CHARACTER = 6.6  # of a text in 11px, on average, in a wide font
+_FEW = 3  # lines; with more of them intervals step back
 _LONGEST = 34  # characters of a label; the rest is told on hovering
 
 
@@ -78,14 +79,15 @@ class _Frame:
 
     def __init__(self, picture: Picture, scale: Sequence[float] = ()) -> None:
         self.picture, self.scale = picture, scale or picture.scale
+        self.top = 28.0 if any(panel.title for panel in picture.panels) else 10.0
         self.across = wide(picture)  # values go from left to right
         self.series = max(1, len({s.index for panel in picture.panels for s in panel.series}))
         longest = max((len(_short(title)) for _, title in picture.xs), default=0)
         self.left = _CHARACTER * longest + 16 if self.across else 46.0
         self.row = max(19.0, 9.0 * (1 if picture.kind == "bars" else self.series) + 9)
-        self.width = max(360.0, self.left + 240) if self.across else 340.0
+        self.width = max(340.0, self.left + 220) if self.across else 340.0
         inner = self.row * len(picture.xs) if self.across else 168.0
-        self.height = _TOP + inner + _BOTTOM
+        self.height = self.top + inner + _BOTTOM
         self.low, self.high = self.scale[0], self.scale[-1]
 
     @property
@@ -100,19 +102,21 @@ class _Frame:
         share = (value - self.low) / (self.high - self.low)
         if self.across:
             return self.left + share * (self.right - self.left)
-        return self.bottom - share * (self.bottom - _TOP)
+        return self.bottom - share * (self.bottom - self.top)
 
     def place(self, x: str) -> float:
         keys = [key for key, _ in self.picture.xs]
         if self.across:
-            return _TOP + self.row * (keys.index(x) + 0.5)
+            return self.top + self.row * (keys.index(x) + 0.5)
         first, last = float(keys[0]), float(keys[-1])
         share = (float(x) - first) / (last - first) if last > first else 0.5
         return self.left + 14 + share * (self.right - self.left - 28)
 
     def aside(self, index: int) -> float:
         """Series stand beside each other, so that intervals do not hide each other."""
-        return (index - (self.series - 1) / 2) * (9.0 if self.across else 4.0)
+        gap = (self.right - self.left - 28) / max(1, len(self.picture.xs) - 1)
+        step = 9.0 if self.across else min(4.0, 0.5 * gap / self.series)
+        return (index - (self.series - 1) / 2) * step
 
     def at(self, x: str, value: float, index: int) -> tuple[float, float]:
         along, over = self.place(x) + self.aside(index), self.value(value)
@@ -191,9 +195,10 @@ def _panel(frame: _Frame, panel: Panel) -> str:
     parts = [f'<text class="t" x="{_n(frame.left if not frame.across else 8)}" y="17">{escape(panel.title)}</text>']
     parts += _axes(frame)
     if panel.note:
-        x, y = (frame.left + frame.right) / 2, (_TOP + frame.bottom) / 2
+        x, y = (frame.left + frame.right) / 2, (frame.top + frame.bottom) / 2
         parts.append(f'<text class="q m" x="{_n(x)}" y="{_n(y)}">{escape(panel.note)}</text>')
-    drawn = _bars(frame, panel) if frame.picture.kind == "bars" else "".join(_series(frame, s) for s in panel.series)
+    behind_first = sorted(panel.series, key=lambda series: series.style != "band")
+    drawn = _bars(frame, panel) if frame.picture.kind == "bars" else "".join(_series(frame, s) for s in behind_first)
     return "".join(parts) + drawn
 
 
@@ -209,14 +214,18 @@ def _axes(frame: _Frame) -> Iterator[str]:
     for tick in frame.scale:
         where, text = frame.value(tick), _tick(frame, tick)
         if frame.across:
-            yield f'<path class="g" d="M{_n(where)} {_TOP}V{_n(frame.bottom)}"/>'
+            yield f'<path class="g" d="M{_n(where)} {_n(frame.top)}V{_n(frame.bottom)}"/>'
             yield f'<text class="q m" x="{_n(where)}" y="{_n(frame.bottom + 15)}">{text}</text>'
         else:
             yield f'<path class="g" d="M{_n(frame.left)} {_n(where)}H{_n(frame.right)}"/>'
             yield f'<text class="q e" x="{_n(frame.left - 6)}" y="{_n(where + 4)}">{text}</text>'
     if not math.isnan(picture.neutral):
         n = _n(frame.value(picture.neutral))
-        line = f"M{n} {_TOP - 3}V{_n(frame.bottom + 3)}" if frame.across else f"M{_n(frame.left)} {n}H{_n(frame.right)}"
+        line = (
+            f"M{n} {_n(frame.top - 3)}V{_n(frame.bottom + 3)}"
+            if frame.across
+            else f"M{_n(frame.left)} {n}H{_n(frame.right)}"
+        )
         yield f'<path class="n" d="{line}"/>'
     percent = f" ({'points' if picture.form.signed else '%'})" if picture.form.factor == 100 else ""
     middle = (frame.left + frame.right) / 2
@@ -232,7 +241,7 @@ def _axes(frame: _Frame) -> Iterator[str]:
             yield f'<text class="q m" x="{_n(x)}" y="{_n(frame.bottom + 15)}">{escape(title)}</text>'
             end = x + half + 4
     yield f'<text class="q m" x="{_n(middle)}" y="{_n(frame.height - 8)}">{escape(picture.x_title)}</text>'
-    y = (_TOP + frame.bottom) / 2
+    y = (frame.top + frame.bottom) / 2
     yield (
         f'<text class="q m" transform="translate(11 {_n(y)}) rotate(-90)">{escape(picture.y_title + percent)}</text>'
     )
@@ -282,8 +291,11 @@ def _point(frame: _Frame, series: Series, point: Point) -> str:
         look = f"o k{index % COLOURS}" if hollow else f"d f{index % COLOURS}"
         parts.append(f'<circle class="{look}" cx="{_n(x)}" cy="{_n(y)}" r="2.2"/>')
     if not math.isnan(point.low) and series.style != "band":
+        faint = " c" if frame.picture.kind == "lines" and frame.series > _FEW else ""
         (x0, y0), (x1, y1) = frame.at(point.x, point.low, index), frame.at(point.x, point.high, index)
-        parts.append(f'<path class="w {_stroke(index, series.style)}" d="M{_n(x0)} {_n(y0)}L{_n(x1)} {_n(y1)}"/>')
+        parts.append(
+            f'<path class="w {_stroke(index, series.style)}{faint}" d="M{_n(x0)} {_n(y0)}L{_n(x1)} {_n(y1)}"/>'
+        )
     x, y = frame.at(point.x, point.value, index)
     parts.append(_mark(x, y, index, series.style, 3.6))
     return f'<g class="p"><title>{escape(point.told)}</title>{"".join(parts)}</g>'

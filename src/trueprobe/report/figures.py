@@ -91,7 +91,7 @@ def reads(names: Mapping[str, str], condition: str, value: Any) -> str:
     text = str(value)
     if condition in ("model", "family"):
         return text
-    plain = text.replace("_", " ") if text.isidentifier() else text
+    plain = text if "___" in text or " " in text else text.replace("_", " ")  # a name, not a prompt
     return names.get(f"{condition}={text}", names.get(text, plain))
 
 
@@ -129,15 +129,21 @@ def draw_rows(rows: pd.DataFrame, label: str, figure: Figure) -> Drawing | None:
     for values in list(product(*choices.values()))[:MOST_VARIANTS]:
         chosen = dict(zip(choices, values, strict=True))
         mine = where(rows, {key: value for key, value in chosen.items() if key != SCALE})
-        if not mine.empty and mine["value"].notna().any():
+        if len(mine) and any(map(_worth_a_look, mine.to_dict("records"))):
             picture = _picture(mine, figure, chosen.get(SCALE) == OWN)
             variants.append(Variant(chosen, picture, _data(mine, figure)))
     return Drawing(label, figure, choices, variants) if variants else None
 
 
 def _keys(figure: Figure) -> list[str]:
-    named = (figure.x, figure.series, *figure.panels, *figure.choose)
+    """The conditions a figure tells apart; `a+b` is the two together."""
+    named = "+".join((figure.x, figure.series, *figure.panels, *figure.choose)).split("+")
     return list(dict.fromkeys(key for key in ("measure", *named) if key != "model"))
+
+
+def _with_pairs(rows: pd.DataFrame, figure: Figure) -> pd.DataFrame:
+    pairs = [name for name in (figure.x, figure.series, *figure.panels, *figure.choose) if "+" in name]
+    return rows.assign(**{name: rows[name.split("+")].astype(str).agg(" ".join, axis=1) for name in pairs})
 
 
 def _rows(reading: Reading, label: str, figure: Figure) -> pd.DataFrame:
@@ -155,7 +161,7 @@ def _rows(reading: Reading, label: str, figure: Figure) -> pd.DataFrame:
     if rows.empty:
         return rows
     rows = rows.rename(columns={"family": "model"}).assign(published=False)
-    return pd.concat([rows, _published(reading, label, figure, keys)], ignore_index=True)
+    return _with_pairs(pd.concat([rows, _published(reading, label, figure, keys)], ignore_index=True), figure)
 
 
 def _published(reading: Reading, label: str, figure: Figure, keys: Sequence[str]) -> pd.DataFrame:
@@ -185,7 +191,8 @@ def _picture(rows: pd.DataFrame, figure: Figure, own_scales: bool) -> Picture:
     unit = str(own["unit"].iloc[0]) if len(own) else "share"
     neutral = float(own["neutral"].iloc[0]) if len(own) else math.nan
     form = Format.of(unit, None if math.isnan(neutral) else neutral, rows["value"].astype(float))
-    xs = _values(rows, figure, figure.x)
+    shown = rows[[_drawable(row) for row in rows.to_dict("records")]]
+    xs = _values(shown if len(shown) else rows, figure, figure.x)
     if figure.kind == "lines":
         xs.sort(key=float)
     names = _values(rows, figure, figure.series)
@@ -199,6 +206,8 @@ def _picture(rows: pd.DataFrame, figure: Figure, own_scales: bool) -> Picture:
         title = " · ".join(reads(figure.names, key, value) for key, value in zip(figure.panels, group, strict=True))
         panel = _panel(mine, figure, title, [(n, index.get(n, 0), styles[n]) for n in names], form)
         panels.append(replace(panel, scale=_scale(mine, figure, unit, neutral, form)) if own_scales else panel)
+    if "model" not in figure.panels:  # a model without numbers is named; a condition without any is left out
+        panels = [panel for panel in panels if panel.series] or panels[:1]
     legend = [(reads(figure.names, figure.series, n), index.get(n, 0), styles[n]) for n in names]
     tested = any(not math.isnan(seed.p) for seeds in rows["seeds"] for seed in seeds)
     return Picture(
@@ -232,6 +241,11 @@ def _panel(rows: pd.DataFrame, figure: Figure, title: str, series: list[tuple[st
             points = tuple(_point(row, figure, form, name) for row in mine)
             made.append(Series(reads(figure.names, figure.series, name), index, points, kind))
     return Panel(title, tuple(made), "" if made else _why_empty(rows))
+
+
+def _worth_a_look(row: Mapping[str, Any]) -> bool:
+    """Something to draw, or a model that failed and must be named."""
+    return _drawable(row) or row["verdict"] == "fails the gate"
 
 
 def _drawable(row: Mapping[str, Any]) -> bool:
@@ -303,7 +317,7 @@ def _plain_figures(reading: Reading, label: str) -> list[Figure]:
     return [
         Figure(
             measure,
-            names[measure].capitalize(),
+            names[measure].capitalize() if names[measure].islower() else names[measure],
             "One dot per condition, with its 95 % interval over items.",
             (measure,),
             rows[-1],

@@ -97,24 +97,41 @@ def _said(row: Mapping[str, Any], form: Format) -> Said:
     return Said(row["family"], number, str(row["verdict"]))
 
 
-def _directed(reading: Reading, label: str) -> Iterator[Finding]:
-    """Where a probe has no claims: its summary's first measure that has a neutral value."""
+def _directed_rows(reading: Reading, label: str) -> tuple[str, list[str], pd.DataFrame]:
+    """The summary's first measure that has a neutral value, its conditions, and one row per condition and family."""
     summary = reading.told[label]["summary"]
     rows = reading.estimates
-    if rows.empty:
-        return
     keys = [summary["rows"]] if isinstance(summary["rows"], str) else list(summary["rows"])
+    if rows.empty:
+        return "", keys, rows
     rows = where(rows[rows["probe"] == label], summary["where"])
+    measure = next((m for m in summary["measures"] if rows.loc[rows["measure"] == m, "neutral"].notna().any()), "")
+    if not measure or any(key not in rows for key in keys):
+        return "", keys, rows[:0]
+    return measure, keys, together(rows[rows["measure"] == measure].dropna(subset=keys), keys)
+
+
+def _left_out(reading: Reading, label: str) -> str:
+    """Where a probe has more to say than is told in words."""
+    _, keys, joined = _directed_rows(reading, label)
+    if joined.empty or len(_claims(reading, label)):
+        return ""
+    many = len(joined[keys].drop_duplicates())
+    told = f"{label}: {MOST_WITHOUT_CLAIMS} of {many} conditions are told in words; all are in its table."
+    return told if many > MOST_WITHOUT_CLAIMS else ""
+
+
+def _directed(reading: Reading, label: str) -> Iterator[Finding]:
+    """Where a probe has no claims: what its summary's first directed measure says."""
+    summary = reading.told[label]["summary"]
+    measure, keys, joined = _directed_rows(reading, label)
     titles = dict(zip(summary["measures"], summary["titles"], strict=True))
-    measure = next((m for m in titles if rows.loc[rows["measure"] == m, "neutral"].notna().any()), None)
-    if measure is None or any(key not in rows for key in keys):
-        return
-    joined = together(rows[rows["measure"] == measure].dropna(subset=keys), keys)
-    for names in list(dict.fromkeys(map(tuple, joined[keys].to_numpy())))[:MOST_WITHOUT_CLAIMS]:
+    for names in list(dict.fromkeys(map(tuple, joined[keys].to_numpy())))[:MOST_WITHOUT_CLAIMS] if measure else ():
         mine = where(joined, dict(zip(keys, names, strict=True))).to_dict("records")
         form = Format.of(str(mine[0]["unit"]), float(mine[0]["neutral"]), [row["value"] for row in mine])
         told = " ".join(str(summary.get("meanings", {}).get(name, name)) for name in names)
-        statement = f"{told}: {titles[measure]}, neutral is {form.plain(mine[0]['neutral'])}{form.suffix}"
+        neutral = f"{form.factor * mine[0]['neutral']:g}{form.suffix if form.factor == 100 else ''}"
+        statement = f"{told}: {titles[measure]}, neutral is {neutral}"
         for mark in HEADINGS:
             said = [_said(row, form) for row in mine if verdict_mark(row["verdict"]) == mark]
             if said:
@@ -202,6 +219,7 @@ def missing(reading: Reading) -> list[str]:
     for label in reading.run.probes:
         if label not in reading.told:
             told.append(f"{label}: was not begun.")
+    told += [line for label in reading.told if (line := _left_out(reading, label))]
     single = [f.name for f in reading.families.values() if f.seeds < 2]
     if single and not reading.estimates.empty:
         told.append(

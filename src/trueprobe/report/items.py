@@ -122,10 +122,10 @@ def _answers(seen: pd.DataFrame, table: ItemTable) -> list[str]:
 
 def answer_text(answer: Any, chances: Any = None) -> str:
     """`nurse 12 %, man 3 %` for the likeliest tokens, or the answer as it is."""
-    if isinstance(answer, str):
-        return answer.strip()
     if answer is None or (isinstance(answer, float) and math.isnan(answer)):
         return ""
+    if np.ndim(answer) == 0:
+        return str(answer).strip()
     words = [str(word).strip() or "␣" for word in answer][:MOST_ANSWERS]
     if chances is None or isinstance(chances, float):
         return ", ".join(words)

@@ -12,6 +12,7 @@ from typing import Any
 import pandas as pd
 
 from trueprobe.report.figures import reads
+from trueprobe.report.items import answer_text
 from trueprobe.report.numbers import Format, count
 from trueprobe.report.reading import Reading, together, where
 from trueprobe.types import Table
@@ -220,6 +221,8 @@ def _by_family(reading: Reading, label: str, table: Table) -> Grid | None:
                 row = cells.get((names, measure))
                 line.append(number_cell(row, digits[measure]) if row is not None else Cell("–", "number", mark="none"))
             lines.append(line)
+    if all(cell.text == "–" for line in lines for cell in line if cell.kind == "number"):
+        return None
     header = [reads(table.names, "", key) for key in table.rows] + [_headed(table, m, forms[m]) for m in measures]
     data = rows.drop(columns=["seeds"])
     return Grid(f"{label}-{table.name}", table.title, table.caption, header, lines, data, table.source)
@@ -301,7 +304,7 @@ def _observed(reading: Reading, label: str, table: Table) -> Grid | None:
         lines.append(line)
     header = [reads(table.names, "", key) for key in table.rows] + models
     columns = [*(["model"] if models else []), *table.rows, *table.measures, *([table.right] if table.right else [])]
-    data = seen.drop_duplicates(columns)[columns]
+    data = seen.drop_duplicates(["model", *table.rows] if models else list(table.rows))[columns]
     return Grid(f"{label}-{table.name}", table.title, table.caption, header, lines, data, table.source)
 
 
@@ -319,7 +322,7 @@ def _observed_cell(table: Table, column: str, value: Any, digits: int) -> Cell:
 
 
 def _answer(row: Any, table: Table) -> Cell:
-    text = ", ".join(str(row[measure]) for measure in table.measures)
+    text = ", ".join(answer_text(row[measure]) for measure in table.measures)
     if not table.right:
         return Cell(text)
     right = row[table.right] == 1
