@@ -18,7 +18,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from trueprobe.material import explain
 from trueprobe.measures import Claim, Measure
-from trueprobe.types import Answer, BadInput, Card, Item, Kind, Observation, Request, WhyNot, nearest
+from trueprobe.types import Answer, BadInput, Card, Item, Kind, Observation, Request, WhyNot, WordList, nearest
 
 
 class Settings(BaseModel):
@@ -62,6 +62,7 @@ class Probe(ABC):
     paper: ClassVar[str]
     Settings: ClassVar[type[Settings]] = Settings
     factors: ClassVar[tuple[str, ...]]  # what each entry of Item.groups names
+    shares_vocabulary: bool = False  # ranks within the words that all models of a study have as one piece
 
     def __init__(self, settings: Any) -> None:
         self.settings = settings
@@ -76,6 +77,10 @@ class Probe(ABC):
 
     def settled(self, tried: Sequence[Observation]) -> Probe:
         """This probe, with what all models' answers to `trials` settled."""
+        return self
+
+    def with_vocabulary(self, words: WordList) -> Probe:
+        """This probe, ranking within `words`; called before anything is asked, where `shares_vocabulary`."""
         return self
 
     @abstractmethod
