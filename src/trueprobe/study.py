@@ -155,9 +155,9 @@ class _Runner:
                 self.opened[source.name] = open_source(source, self.options)
                 self.folder.refuse_other_weights(self.opened[source.name].card)
             model = self.opened[source.name]
-            if any(asked.probe.shares_vocabulary for asked in self.asked) and model.card.kind != "encoder":
-                if model.card.tokenizer_id not in vocabularies:
-                    vocabularies[model.card.tokenizer_id] = model.text.whole_words
+            new = model.card.kind != "encoder" and model.card.tokenizer_id not in vocabularies
+            if new and any(asked.probe.shares_vocabulary for asked in self.asked):
+                vocabularies[model.card.tokenizer_id] = model.text.whole_words
             for asked in self.asked:
                 tried[asked.label] += self._tried(asked, model)
         self.asked = [self._settled(asked, tried[asked.label]) for asked in self.asked]

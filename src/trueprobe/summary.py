@@ -14,6 +14,7 @@ from rich.table import Table
 from trueprobe.store import Run
 
 _MOST_TABLES = 3
+_MOST_EXAMPLES = 6
 
 
 def show(run: Run, console: Console | None = None) -> None:
@@ -25,10 +26,12 @@ def show(run: Run, console: Console | None = None) -> None:
         console.print(f"[bold]{escape(label)}[/]  {escape(probe['question'])}")
         for family, models in list(families.items())[:_MOST_TABLES]:
             passed, told = _gate(run, label, probe["summary"], models)
-            if passed:
-                console.print(_table(run, label, probe, family, passed))
+            table = _table(run, label, probe, family, passed) if passed else None
+            if table is not None and len(table.columns) > 1:  # the rows' names alone say nothing
+                console.print(table)
             mine = seen[seen["model"].isin(models)]
-            for line in (*told, *_word_counts(mine, probe), *_answers(mine, probe["summary"])):
+            shown = (*_answers(mine, probe["summary"]), *_examples(run, label, mine, probe["summary"]))
+            for line in (*told, *_word_counts(mine, probe), *shown):
                 console.print(line, markup=False)
         if len(families) > _MOST_TABLES:
             console.print(f"… and {len(families) - _MOST_TABLES} more models, see estimates.csv")
@@ -116,6 +119,19 @@ def _answers(seen: pd.DataFrame, summary: dict[str, Any]) -> list[str]:
     return lines
 
 
+def _examples(run: Run, label: str, seen: pd.DataFrame, summary: dict[str, Any]) -> list[str]:
+    """What the first model of a family said to some items, with probabilities."""
+    if not summary.get("examples"):
+        return []
+    chosen = _where(seen[(seen["why_not"] == "") & (seen["model"] == seen["model"].iloc[0])], summary["examples"])
+    texts = run.items(label).set_index("item")["text"]
+    lines = []
+    for _, row in chosen.head(_MOST_EXAMPLES).iterrows():
+        said = zip(row["top_words"][:5], row["top_probabilities"][:5], strict=True)
+        lines.append(f"{row['model']}: {texts[row['item']]} {', '.join(f'{w} ({p:.2g})' for w, p in said)}")
+    return lines
+
+
 def _cell(rows: pd.DataFrame, digits: int, interval: bool) -> str:
     """One checkpoint: value and interval. Several: their mean, the lowest and highest, and how many hold."""
     rows = rows[rows["value"].notna() & ~rows["verdict"].isin(["not applicable", "fails the gate"])]
@@ -126,7 +142,7 @@ def _cell(rows: pd.DataFrame, digits: int, interval: bool) -> str:
     value, between = scale * float(rows["value"].mean()), interval and len(rows) == 1
     if row["unit"] == "share":
         return f"{value:.0f} %" + (f" [{100 * row['low']:.0f}, {100 * row['high']:.0f}]" if between else "")
-    if row["unit"] == "ratio":
+    if row["unit"] in ("ratio", "correlation"):
         return f"{value:.2f}" + (f" [{row['low']:.2f}, {row['high']:.2f}]" if between else "")
     if math.isnan(row["neutral"]):
         return f"{value:.{digits}f}"

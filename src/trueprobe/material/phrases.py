@@ -14,12 +14,10 @@ MOST_WORDS = 6  # of a free answer
 RELATIONS = ("is", "is a", "has", "has a", "is made of")  # of the production task; "is an animal" fits none of them
 
 _COMPLETED = re.compile(rf"({'|'.join(sorted(RELATIONS, key=len, reverse=True))}) ([A-Za-z]+)")
-_STANDS = frozenset({"is", "has", "can", "was", "cannot", "may", "must", "will", "would", "does"})
-_PASSIVE = frozenset(
-    "associated caught considered cooked driven drunk eaten found grown hunted kept known made played related ridden "
-    "seen served sold used worn".split()
-)
-_LINKS = frozenset("a an about as at by for from in into of on over the to under with".split())
+_STANDS = {"is", "has", "can", "was", "cannot", "may", "must", "will", "would", "does"}
+_PASSIVE = {"associated", "caught", "cooked", "driven", "drunk", "eaten", "found", "grown", "hunted", "kept", "known"}
+_PASSIVE |= {"made", "played", "related", "ridden", "seen", "served", "sold", "used", "worn"}
+_LINKS = {"a", "an", "as", "at", "by", "for", "from", "in", "into", "of", "on", "over", "the", "to", "under", "with"}
 _IRREGULAR = {"have": "has", "be": "is", "do": "does", "go": "goes"}
 _WHAT_IT = (  # how people begin a free answer, and what the answer then says
     (re.compile(r"^(it is|it's|its|it was) (?!own\b)"), "is "),

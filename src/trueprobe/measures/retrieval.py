@@ -9,6 +9,7 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from trueprobe.measures import Columns, Weights
 
@@ -17,12 +18,10 @@ def reciprocal_rank(rank: float) -> float:
     return 1 / rank
 
 
-def average_precision(ranks: Sequence[float]) -> float:
+def average_precision(ranks: ArrayLike) -> float:
     """Σ precision@j · Δrecall(j) over the whole ranking, from the ranks of the right answers; NaN without any."""
-    if not len(ranks):
-        return math.nan
     ordered = np.sort(np.asarray(ranks, dtype=float))
-    return float(np.mean(np.arange(1, len(ordered) + 1) / ordered))
+    return float(np.mean(np.arange(1, len(ordered) + 1) / ordered)) if len(ordered) else math.nan
 
 
 def ranks_within(logps: np.ndarray) -> np.ndarray:
@@ -32,7 +31,7 @@ def ranks_within(logps: np.ndarray) -> np.ndarray:
     return np.where(np.isnan(logps), np.nan, ranks)
 
 
-def spearman(first: Sequence[float], second: Sequence[float]) -> float:
+def spearman(first: ArrayLike, second: ArrayLike) -> float:
     """Pearson's correlation of mid-ranks; NaN where fewer than two pairs are known or one side does not vary."""
     pairs = np.array([first, second], dtype=float)
     pairs = pairs[:, ~np.isnan(pairs).any(axis=0)]

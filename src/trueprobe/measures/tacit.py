@@ -74,8 +74,8 @@ class RetrievalCounting:
         for wording in (*self.wordings, "all") if len(self.wordings) > 1 else self.wordings:
             chosen = {} if wording == "all" else {"wording": wording}
             for (selection, order), n in product(self._curves, LENGTHS):
-                where = {**chosen, "selection": selection, "order": order, "properties": n}
-                shown = {"wording": wording, **where, **self.vocabulary}
+                told: Conditions = {"selection": selection, "order": order, "properties": n}
+                where, shown = {**chosen, **told}, {"wording": wording, **told, **self.vocabulary}
                 for name, column, unit, neutral in _RETRIEVED:
                     yield Measure(name, means, (column,), where, shown, unit, neutral)
 
@@ -141,7 +141,7 @@ _PRODUCED: tuple[tuple[str, str, str, float | None], ...] = (
     ("map_completions", "ap_completions", "ratio", None),
     ("spearman", "spearman", "correlation", 0.0),
     ("map_without_context", "ap_without_context", "ratio", None),
-    ("change_without_context", "ap_change", "difference", 0.0),
+    ("change_without_context", "ap_change", "ratio", 0.0),
     ("gold_over_others", "gold_over_others_nats", "nats", None),
     ("answer_is_gold", "answer_is_gold", "share", None),
     ("any_gold", "any_gold", "share", None),

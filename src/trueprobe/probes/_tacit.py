@@ -35,7 +35,7 @@ class NormSettings(TacitSettings):
     data: str = Field(default=norms.STARTER, description="property norms: starter (authored), or your own file")
     concepts: Literal["auto", "paper", "all"] = Field(
         default="auto",
-        description="paper: one piece in bert-base-cased and in RoBERTa, no vowel start; auto: paper for CSLB, else all",
+        description="paper: one piece in bert-base-cased and in RoBERTa, no vowel; auto: paper for CSLB, else all",
     )
     bert_cased: str = Field(default="", description="a folder with bert-base-cased's tokenizer, if not fetched")
     roberta: str = Field(default="", description="a folder with RoBERTa's tokenizer, if not fetched")

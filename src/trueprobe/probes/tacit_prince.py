@@ -151,8 +151,9 @@ class TacitPrince(Tacit):
         measures = ("reciprocal_rank", "probability", "map_vocabulary", "any_gold", "own_over_other")
         titles = ("MRR", "probability", "mAP", "in top 10", "own over other")
         note = "two concepts: examples, no verdicts; the words are in the observations (top_words)"
+        examples = {"wording": (next(iter(self.retrieval), ""), next(iter(self.production), ""))}
         notes = (note, self.vocabulary_note())
-        return Summary(("direction", "concept"), "asked", measures, {}, titles, notes=notes)
+        return Summary(("direction", "concept"), "asked", measures, {}, titles, examples=examples, notes=notes)
 
     def planted(self, item: Item, request: Request, strength: float) -> Mapping[str, float]:
         return dict.fromkeys(self._own(item), strength)

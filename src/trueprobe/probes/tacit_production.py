@@ -10,7 +10,7 @@ evaluation sets could not be rebuilt to the last prompt; ours are those with a g
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -115,10 +115,10 @@ class TacitProduction(OfNorms):
         words = self.completions[relation]
         logps = np.asarray(asked.logps(words), dtype=float)
         columns = [self.column[relation][word] for word in gold]
-        ranks = [value.rank for value in gold.values()]
+        ranks = _ranks(gold.values())
         precision = average_precision(ranks)
         within = average_precision(ranks_within(logps)[columns])
-        without = average_precision([w.rank for w in map(alone.words.__getitem__, gold) if isinstance(w, Word)])
+        without = average_precision(_ranks(alone.words[word] for word in gold))
         values: dict[str, Any] = {
             "gold": list(gold),
             "gold_ranks": ranks,
@@ -157,13 +157,20 @@ class TacitProduction(OfNorms):
 
     @property
     def summary(self) -> Summary:
-        measures = ("map_vocabulary", "map_completions", "spearman", "change_without_context", "regardless_of_concept")
-        measures += ("mass_outside",)
-        titles = ("mAP words", "mAP completions", "ρ frequency", "without context", "regardless", "mass outside")
+        measures = (
+            "map_vocabulary",
+            "map_completions",
+            "spearman",
+            "change_without_context",
+            "regardless_of_concept",
+            "mass_outside",
+        )
+        titles = ("mAP", "completions", "ρ", "no context", "same", "outside")
         wording = "all" if len(self.wordings) > 1 else self.wordings[0]
         legend = (
-            "without context: change of mAP words without `Everyone knows that`; regardless: share of concepts that "
-            "get the commonest answer; mass outside: of all but the words people gave for the relation"
+            "mAP: over the vocabulary; completions: over the words people gave for the relation; ρ: with production "
+            "frequency; no context: change of mAP without `Everyone knows that`; same: share of concepts that get the "
+            "commonest answer; outside: probability of all but the words people gave for the relation"
         )
         intervals = ("map_vocabulary",)
         notes = (legend, *self.notes())
@@ -190,6 +197,10 @@ def answered(asked: Filled, gold: Mapping[str, Word]) -> dict[str, Any]:
         "top_words": top,
         "top_probabilities": [math.exp(token.logp) for token in asked.top],
     }
+
+
+def _ranks(words: Iterable[Word | WhyNot]) -> list[int]:
+    return [word.rank for word in words if isinstance(word, Word) and word.rank is not None]
 
 
 def _over_others(logps: np.ndarray, gold: Sequence[int]) -> float:

@@ -1,4 +1,4 @@
-"""Tacit assumptions (Weir, Poliak & Van Durme 2020), from properties to the concept: what has fur, is big, and has claws?
+"""Tacit assumptions (Weir, Poliak & Van Durme 2020), from properties to concepts: what has fur and is big?
 
 The list of properties grows from one to ten, most frequent first; asked is the rank of the concept within a vocabulary
 that all models share. Positive `concept_over_others_nats`: the concept is likelier than the other concepts are given
@@ -52,7 +52,7 @@ class RetrievalSettings(NormSettings):
     )
     analyses: Literal["all", "growth"] = Field(
         default="all",
-        description="all: growing lists, categories, and selections by frequency against chance; growth: the first only",
+        description="all: growing lists, categories, selections by frequency against chance; growth: the first only",
     )
     random_sets: int = Field(default=5, ge=0, description="of ten properties drawn for each concept")
     random_orders: int = Field(default=5, ge=1, description="of each drawn set")
@@ -238,15 +238,18 @@ class TacitRetrieval(OfNorms):
 
     @property
     def summary(self) -> Summary:
-        measures = ("reciprocal_rank", "ranked_first", "probability", "instead_satisfies", "fits_all")
-        titles = ("MRR", "first", "probability", "instead fits", "concepts that fit")
+        measures = ("reciprocal_rank", "ranked_first", "probability", "instead_satisfies")
+        titles = ("MRR", "first", "p", "instead")
         wording = "all" if len(self.wordings) > 1 else self.wordings[0]
-        where = {"wording": wording, "properties": ("1", "5", "10")}
+        where: dict[str, str | tuple[str, ...]] = {"wording": wording, "properties": ("1", "5", "10")}
         left_out = f"{len(self.left_out)} concepts that start with a vowel are left out (article=own keeps them)"
-        legend = "instead fits: of the clues, those that the word ranked first instead satisfies by the norms"
+        legend = "instead: of the clues, those that the word ranked first instead satisfies by the norms"
         notes = (legend, *self.notes(), *((left_out,) if self.left_out else ()))
         rows = ("selection", "order", "properties")
-        return Summary(rows, "properties", measures, where, titles, intervals=("reciprocal_rank",), notes=notes)
+        examples: dict[str, Any] = {"selection": self._first, "order": self._order, "wording": self.wordings[0]}
+        examples |= {"properties": (1, 3, 8), "group_concept": self.names[:1]}
+        intervals = ("reciprocal_rank",)
+        return Summary(rows, "properties", measures, where, titles, intervals=intervals, examples=examples, notes=notes)
 
     def planted(self, item: Item, request: Request, strength: float) -> Mapping[str, float]:
         return {item.fields["concept"]: strength}
