@@ -27,6 +27,7 @@ from trueprobe.types import BadInput, nearest
 FOLDER = material.ROOT / "norms"
 STARTER = "starter"
 CATEGORIES = ("visual", "functional", "encyclopaedic")  # the three that the paper tells apart
+LEAST_ANSWERS = 2  # of free listings: what only one person said is no shared assumption
 ALL_CATEGORIES = (*CATEGORIES, "taxonomic", "other")
 
 # columns a format must have, as they read in lower case with spaces for . and _; tried in this order
@@ -284,28 +285,33 @@ def read(named: str = STARTER) -> Norms:
         raise BadInput(f"{path}: no properties")
     card = FileCard.model_validate(tomllib.loads((FOLDER / f"{STARTER}.toml").read_text(encoding="utf-8")))
     name, shipped = (STARTER, card) if named == STARTER else (path.name, None)
-    concepts, counts = _gathered(rows, adds_up=table.format.startswith("flt"))
+    concepts, counts = _gathered(rows, answers=table.format.startswith("flt"))
     sha256 = hashlib.sha256(path.read_bytes() + table.lexicon).hexdigest()
     known = not any(math.isnan(row.frequency) for row in rows)
     return Norms(name, table.format, sha256, concepts, known, counts, shipped)
 
 
-def _gathered(rows: Sequence[_Row], adds_up: bool) -> tuple[tuple[Concept, ...], dict[str, int]]:
-    """Each property once per concept: what is listed again is counted, or in listings of answers added up."""
+def _gathered(rows: Sequence[_Row], answers: bool) -> tuple[tuple[Concept, ...], dict[str, int]]:
+    """Each property once per concept: what is listed again is counted; answers add up, and must be given twice."""
     found: dict[str, dict[str, Property]] = {}
-    counts: Counter[str] = Counter({"rows": len(rows), "not_phrased": 0, "listed_again": 0})
+    counts: Counter[str] = Counter({"rows": len(rows), "not_phrased": 0, "listed_again": 0, "given_once": 0})
     for row in rows:
         mine = found.setdefault(row.concept, {})
         if not row.forms:
             counts["not_phrased"] += 1
         elif row.label not in mine:
             mine[row.label] = Property(row.label, row.forms, row.frequency, row.category)
-        elif adds_up:
+        elif answers:
             frequency = mine[row.label].frequency + row.frequency
             mine[row.label] = Property(row.label, row.forms, frequency, row.category)
         else:
             counts["listed_again"] += 1
-    concepts = [Concept(name, _ordered(tuple(mine.values()))) for name, mine in found.items()]
+    least = LEAST_ANSWERS if answers else -math.inf
+    concepts = []
+    for name, mine in found.items():
+        kept = tuple(p for p in mine.values() if not p.frequency < least)  # NaN is kept
+        counts["given_once"] += len(mine) - len(kept)
+        concepts.append(Concept(name, _ordered(kept)))
     counts["concepts"] = len(concepts)
     counts["properties"] = sum(len(concept.properties) for concept in concepts)
     return tuple(concepts), dict(counts)

@@ -136,9 +136,9 @@ class OfNorms(Tacit):
     def notes(self) -> tuple[str, ...]:
         told = self.norms.card.notes if self.norms.card else ""
         lines = [f"norms: {self.norms.name}. {told}".strip(), self.vocabulary_note()]
-        if self.norms.counts["not_phrased"]:
-            lost, rows = self.norms.counts["not_phrased"], self.norms.counts["rows"]
-            lines.append(f"{lost:,} of {rows:,} listed properties could not be phrased and are not asked")
+        lost, rows = self.norms.counts["not_phrased"], self.norms.counts["rows"]
+        if lost:
+            lines.append(f"not asked: {lost:,} of {rows:,} listed properties, which no rule can phrase")
         if not self.norms.has_frequencies:
             lines.append("these norms have no frequencies: properties stand in the order of the file")
         return tuple(lines)
