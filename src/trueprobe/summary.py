@@ -30,7 +30,7 @@ def show(run: Run, console: Console | None = None) -> None:
             if table is not None and len(table.columns) > 1:  # the rows' names alone say nothing
                 console.print(table)
             mine = seen[seen["model"].isin(models)]
-            shown = (*_answers(mine, probe["summary"]), *_examples(run, label, mine, probe["summary"]))
+            shown = (*_answers(mine, probe["summary"]), *_examples(mine, probe["summary"]))
             for line in (*told, *_word_counts(mine, probe), *shown):
                 console.print(line, markup=False)
         if len(families) > _MOST_TABLES:
@@ -119,16 +119,15 @@ def _answers(seen: pd.DataFrame, summary: dict[str, Any]) -> list[str]:
     return lines
 
 
-def _examples(run: Run, label: str, seen: pd.DataFrame, summary: dict[str, Any]) -> list[str]:
+def _examples(seen: pd.DataFrame, summary: dict[str, Any]) -> list[str]:
     """What the first model of a family said to some items, with probabilities."""
     if not summary.get("examples"):
         return []
     chosen = _where(seen[(seen["why_not"] == "") & (seen["model"] == seen["model"].iloc[0])], summary["examples"])
-    texts = run.items(label).set_index("item")["text"]
     lines = []
     for _, row in chosen.head(_MOST_EXAMPLES).iterrows():
         said = zip(row["top_words"][:5], row["top_probabilities"][:5], strict=True)
-        lines.append(f"{row['model']}: {texts[row['item']]} {', '.join(f'{w} ({p:.2g})' for w, p in said)}")
+        lines.append(f"{row['model']}: {row['prompt']} {', '.join(f'{w} ({p:.2g})' for w, p in said)}")
     return lines
 
 

@@ -41,7 +41,7 @@ class Summary:
     intervals: tuple[str, ...] = ()  # the shares and ratios that are shown with theirs
     gate: Mapping[str, str] = field(default_factory=dict)  # the estimate behind it, told instead of a table that fails
     answers: Mapping[str, str] = field(default_factory=dict)  # columns behind it: by, of, answer, right
-    examples: Mapping[str, Any] = field(default_factory=dict)  # the observations whose top_words are shown
+    examples: Mapping[str, Any] = field(default_factory=dict)  # the observations whose prompt and top_words are shown
     notes: tuple[str, ...] = ()  # lines below the tables
 
 

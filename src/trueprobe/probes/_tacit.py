@@ -166,6 +166,7 @@ def top_words(filled: Filled) -> list[str]:
 def columns_with(own: Mapping[str, str]) -> dict[str, str]:
     return {
         **own,
+        "prompt": "as this model was asked: a causal one sees nothing behind the blank",
         "answer": "the likeliest word of the vocabulary",
         "top_words": f"the {TOP} likeliest words of the vocabulary",
         "top_probabilities": "their probabilities, over the model's whole vocabulary",

@@ -87,9 +87,11 @@ class TacitPrince(Tacit):
             return WhyNot("no_head", "an encoder fills no blanks")
         if not self.listed(self._own(item)):
             return WhyNot("not_in_list", f"none of {', '.join(self._own(item))} is in the vocabulary")
-        left, right = item.fields["masked" if card.kind == "masked" else "causal"].split(BLANK)
-        right = right if card.kind == "masked" else ""
+        left, right = self._prompt(item, card).split(BLANK)
         return (FillBlank(left, right, words=self._asked_for(item), within=self.vocabulary, top=TOP),)
+
+    def _prompt(self, item: Item, card: Card) -> str:
+        return item.fields["masked"] if card.kind == "masked" else item.fields["causal"].split(BLANK)[0] + BLANK
 
     # ------------------------------------------------------------ observing
 
@@ -106,7 +108,7 @@ class TacitPrince(Tacit):
             ]
         values = self._concept(known) if not item.fields["relation"] else self._properties(asked, known, len(own))
         top = top_words(asked)
-        values["own_over_other_nats"] = self._over_other(item, asked)
+        values |= {"own_over_other_nats": self._over_other(item, asked), "prompt": self._prompt(item, card)}
         values |= {"answer": top[0], "top_words": top, "top_probabilities": [math.exp(t.logp) for t in asked.top]}
         return [Observation(item.id, values)]
 

@@ -97,8 +97,8 @@ class TacitProduction(OfNorms):
         return tuple(self._request(text, words, card) for text in (item.text, item.fields["alone"]))
 
     def _request(self, text: str, words: tuple[str, ...], card: Card) -> FillBlank:
-        left, right = text.split(BLANK)
-        return FillBlank(left, right if card.kind == "masked" else "", words=words, within=self.vocabulary, top=TOP)
+        left, right = _as_asked(text, card).split(BLANK)
+        return FillBlank(left, right, words=words, within=self.vocabulary, top=TOP)
 
     # ------------------------------------------------------------ observing
 
@@ -132,6 +132,7 @@ class TacitProduction(OfNorms):
             "spearman": spearman([given[word] for word in gold], logps[columns]),
             "gold_over_others_nats": _over_others(logps, columns),
             "mass_outside": 1 - asked.mass(words),
+            "prompt": _as_asked(item.text, card),
             **answered(asked, gold),
         }
         return [Observation(item.id, values)]
@@ -183,6 +184,10 @@ class TacitProduction(OfNorms):
         sizes = {relation: len(self.completions[relation]) for relation in self.relations}
         prompts = {r: sum(o == r for _, o in self.gold) for r in self.relations}
         return {**super().facts(), "wordings": list(self.wordings), "completions": sizes, "prompts_of": prompts}
+
+
+def _as_asked(text: str, card: Card) -> str:
+    return text if card.kind == "masked" else text.split(BLANK)[0] + BLANK
 
 
 def answered(asked: Filled, gold: Mapping[str, Word]) -> dict[str, Any]:

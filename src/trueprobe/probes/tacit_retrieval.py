@@ -178,10 +178,13 @@ class TacitRetrieval(OfNorms):
     def _request(
         self, item: Item, card: Card, article: str, words: tuple[str, ...], within: WordList | None, top: int
     ) -> FillBlank:
+        left, right = self._prompt(item, card, article).split(BLANK)
+        return FillBlank(left, right, words=words, within=within, top=top)
+
+    def _prompt(self, item: Item, card: Card, article: str) -> str:
         wording = self.prompts.retrieval[str(item.conditions["wording"])]
-        template = with_article(wording.masked if card.kind == "masked" else wording.causal, article)
-        left, right = template.format(properties=item.fields["clues"]).split(BLANK)
-        return FillBlank(left, right if card.kind == "masked" else "", words=words, within=within, top=top)
+        template = wording.masked if card.kind == "masked" else wording.causal.split(BLANK)[0] + BLANK
+        return with_article(template, article).format(properties=item.fields["clues"])
 
     # ------------------------------------------------------------ observing
 
@@ -198,6 +201,7 @@ class TacitRetrieval(OfNorms):
         logps = np.asarray(asked.logps(self.names if other is None else self.names_of[self._article(concept)]))
         values["concept_over_others_nats"] = _over_others(word.logp, logps)
         values |= self._instead(item, values["answer"])
+        values["prompt"] = self._prompt(item, card, self._article(concept))
         return [Observation(item.id, values)]
 
     def _instead(self, item: Item, answer: str) -> dict[str, Any]:
