@@ -8,7 +8,7 @@ import platform
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, TypedDict, Unpack
 
@@ -16,7 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from trueprobe import __version__, material, probes, replay
 from trueprobe.store import FORMAT, Run, RunFolder, load_run
-from trueprobe.types import BadInput, Card, Item, Observation, WhyNot, nearest
+from trueprobe.types import BadInput, Card, Item, Observation, WhyNot, WordList, nearest
 
 STUDIES = Path(__file__).parent / "studies"
 
@@ -152,14 +152,20 @@ class _Runner:
         self.opened: dict[str, Any] = {}
         self.store = AnswerStore(store, library_versions())
         tried: dict[str, list[Observation]] = {asked.label: [] for asked in self.asked}
+        vocabularies: dict[str, frozenset[str]] = {}  # by tokenizer
         for source in reversed(self.sources):
             with self.progress.waiting(f"opening {source.name}"):
                 self.opened.clear()
                 self.opened[source.name] = open_source(source, self.options)
                 self.folder.refuse_other_weights(self.opened[source.name].card)
+            model = self.opened[source.name]
+            new = model.card.kind != "encoder" and model.card.tokenizer_id not in vocabularies
+            if new and any(asked.probe.shares_vocabulary for asked in self.asked):
+                vocabularies[model.card.tokenizer_id] = model.text.whole_words
             for asked in self.asked:
-                tried[asked.label] += self._tried(asked, self.opened[source.name])
+                tried[asked.label] += self._tried(asked, model)
         self.asked = [self._settled(asked, tried[asked.label]) for asked in self.asked]
+        self.asked = [_sharing(asked, list(vocabularies.values())) for asked in self.asked]
         self.replays = self._replays()
 
     def _replays(self) -> list[replay.Replay]:
@@ -283,6 +289,14 @@ class _Runner:
             with self.progress.waiting(f"counting {asked.label}"):
                 counting.add(asked.label, asked.probe)
         counting.write()
+
+
+def _sharing(asked: _Asked, vocabularies: Sequence[frozenset[str]]) -> _Asked:
+    """With the words that every model of the study has as one piece, where ranks refer to them."""
+    if not asked.probe.shares_vocabulary or not vocabularies:
+        return asked
+    words = WordList("common", tuple(sorted(frozenset.intersection(*vocabularies))))
+    return replace(asked, probe=asked.probe.with_vocabulary(words))
 
 
 def _observe(asked: _Asked, item: Item, ask: Any, card: Card, answers: Any) -> Sequence[Observation]:

@@ -15,6 +15,7 @@ from rich.table import Table
 from trueprobe.store import Run
 
 _MOST_TABLES = 3
+_MOST_EXAMPLES = 6
 _NOTHING = ["not applicable", "fails the gate"]
 _MARKS = {"holds": "*", "holds for this checkpoint": "*", "flips": "~"}
 
@@ -53,10 +54,12 @@ def show(run: Run, console: Console | None = None) -> None:
         console.print(f"[bold]{escape(label)}[/]  {escape(probe['question'])}")
         for setup in setups[:_MOST_TABLES]:
             passed, said = _gate(run, label, probe["summary"], setup.models)
-            if passed:
-                console.print(_table(run, label, probe, setup))
+            table = _table(run, label, probe, setup) if passed else None
+            if table is not None and len(table.columns) > 1:  # the rows' names alone say nothing
+                console.print(table)
             mine = seen[seen["model"].isin(setup.models)]
-            for line in (*said, *_word_counts(mine, probe), *_answers(mine, probe["summary"])):
+            shown = (*_answers(mine, probe["summary"]), *_examples(mine, probe["summary"]))
+            for line in (*said, *_word_counts(mine, probe), *shown):
                 console.print(line, markup=False)
         if len(setups) > _MOST_TABLES:
             console.print(f"… and {len(setups) - _MOST_TABLES} more models, see estimates.csv")
@@ -149,6 +152,18 @@ def _answers(seen: pd.DataFrame, summary: dict[str, Any]) -> list[str]:
     return lines
 
 
+def _examples(seen: pd.DataFrame, summary: dict[str, Any]) -> list[str]:
+    """What the first model of a family said to some items, with probabilities."""
+    if not summary.get("examples"):
+        return []
+    chosen = _where(seen[(seen["why_not"] == "") & (seen["model"] == seen["model"].iloc[0])], summary["examples"])
+    lines = []
+    for _, row in chosen.head(_MOST_EXAMPLES).iterrows():
+        said = zip(row["top_words"][:5], row["top_probabilities"][:5], strict=True)
+        lines.append(f"{row['model']}: {row['prompt']} {', '.join(f'{w} ({p:.2g})' for w, p in said)}")
+    return lines
+
+
 def _cell(rows: pd.DataFrame, digits: int, interval: bool) -> str:
     """Value, interval, and a mark for the verdict."""
     rows = rows[rows["value"].notna() & ~rows["verdict"].isin(_NOTHING)]
@@ -159,7 +174,7 @@ def _cell(rows: pd.DataFrame, digits: int, interval: bool) -> str:
     mark = _MARKS.get(row["verdict"], " ")
     if row["unit"] == "share":
         return f"{value:.0f} %" + (f" [{100 * row['low']:.0f}, {100 * row['high']:.0f}]{mark}" if interval else "")
-    if row["unit"] == "ratio":
+    if row["unit"] in ("ratio", "correlation"):
         return f"{value:.2f}" + (f" [{row['low']:.2f}, {row['high']:.2f}]" if interval else "")
     if math.isnan(row["neutral"]):
         return f"{value:.{digits}f}"

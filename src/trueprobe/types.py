@@ -74,6 +74,9 @@ class WordList:
     name: str
     words: tuple[str, ...]
 
+    def __hash__(self) -> int:
+        return hash((self.name, len(self.words)))  # thousands of requests share one long list
+
     @property
     def sha256(self) -> str:
         return hashlib.sha256("\n".join(self.words).encode()).hexdigest()
@@ -160,6 +163,13 @@ class Filled:
             return self.words.mass(words)
         known = (self.words[word] for word in words)
         return sum({w.pieces[0].id: math.exp(w.logp) for w in known if isinstance(w, Word) and w.rank}.values())
+
+    def logps(self, words: tuple[str, ...]) -> Any:
+        """Log-probabilities of asked words, NaN where there is none; a float array where many are asked."""
+        if hasattr(self.words, "logps"):  # arrays behind the mapping
+            return self.words.logps(words)
+        known = (self.words[word] for word in words)
+        return [word.logp if isinstance(word, Word) else math.nan for word in known]
 
 
 @dataclass(frozen=True, slots=True)

@@ -89,6 +89,10 @@ class Words(Mapping[str, "Word | WhyNot"]):
         """Summed probability of these words' distinct pieces."""
         return float(np.exp(self._logps[self.asked.distinct(words)].astype(np.float64)).sum())
 
+    def logps(self, words: tuple[str, ...]) -> np.ndarray:
+        """Of these words' pieces; NaN where a word has no number."""
+        return self._logps if words is self.asked.words else self._logps[[self.asked.columns[word] for word in words]]
+
 
 class Blanks:
     """Turns kept blank answers of one model into `Filled`."""

@@ -18,6 +18,7 @@ from trueprobe.types import BadInput, Span, WhyNot
 Seam = Literal["start", "space", "glued"]  # what stands before a word: nothing, a space, other text
 
 _WORD = re.compile(r"\w+|[^\w\s]")
+_LETTERS = re.compile(r" ?[A-Za-z]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +96,17 @@ class Text:
         if self.tokenizer.unk_token_id in ids:
             return WhyNot("unknown_piece", repr(word))
         return ids
+
+    @cached_property
+    def whole_words(self) -> frozenset[str]:
+        """The pieces that are a whole word of plain letters, as it stands after a space."""
+        pieces = map(self.piece_text, range(len(self.tokenizer)))
+        words = {piece.strip() for piece in pieces if _LETTERS.fullmatch(piece)}
+        return frozenset(word for word in words if self._one_piece(word))
+
+    def _one_piece(self, word: str) -> bool:
+        ids = self._word(word, "space")
+        return not isinstance(ids, WhyNot) and len(ids) == 1
 
     def _piece_text(self, piece: int) -> str:
         token = self.tokenizer.convert_ids_to_tokens(piece)

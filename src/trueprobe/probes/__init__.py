@@ -30,6 +30,7 @@ from trueprobe.types import (
     Request,
     Table,
     WhyNot,
+    WordList,
     nearest,
 )
 
@@ -54,6 +55,7 @@ class Summary:
     intervals: tuple[str, ...] = ()  # the shares and ratios that are shown with theirs
     gate: Mapping[str, str] = field(default_factory=dict)  # the estimate behind it, told instead of a table that fails
     answers: Mapping[str, str] = field(default_factory=dict)  # columns behind it: by, of, answer, right
+    examples: Mapping[str, Any] = field(default_factory=dict)  # the observations whose prompt and top_words are shown
     notes: tuple[str, ...] = ()  # lines below the tables
 
 
@@ -78,6 +80,7 @@ class Probe(ABC):
     corrected_over: ClassVar[tuple[str, ...]] = ("category", "test")  # conditions that ask one thing many times
     flips: Flips | None = None  # where pairwise answers are, if there are any
     diagnostic: str | None = None  # the measure that is its stereotype score by `category`, if it has one
+    shares_vocabulary: bool = False  # ranks within the words that all models of a study have as one piece
 
     def __init__(self, settings: Any) -> None:
         self.settings = settings
@@ -92,6 +95,10 @@ class Probe(ABC):
 
     def settled(self, tried: Sequence[Observation]) -> Probe:
         """This probe, with what all models' answers to `trials` settled."""
+        return self
+
+    def with_vocabulary(self, words: WordList) -> Probe:
+        """This probe, ranking within `words`; called before anything is asked, where `shares_vocabulary`."""
         return self
 
     @abstractmethod

@@ -1,0 +1,433 @@
+"""Tacit assumptions: prompts as in the paper, and every value that is counted worked by hand."""
+
+from __future__ import annotations
+
+import csv
+import math
+from collections import Counter
+from functools import lru_cache
+from itertools import pairwise
+
+import pytest
+
+import zoo
+from trueprobe import material, probes
+from trueprobe.contracts import check_probe, planted_answer, stand_in
+from trueprobe.material import norms
+from trueprobe.measures.tacit import PRINCE_COLUMNS, PRODUCTION_COLUMNS, RETRIEVAL_COLUMNS
+from trueprobe.types import BadInput, FillBlank, Filled, Token, WhyNot, Word, WordList
+
+MASKED, CAUSAL = stand_in("masked"), stand_in("causal")
+NORMS = """\
+concept,property,frequency,category
+bear,has fur,26,visual
+bear,is big,24,visual
+bear,has claws,18,visual
+bear,does live in woods,14,encyclopaedic
+bear,does eat fish,13,functional
+bear,is a mammal,10,taxonomic
+bear,has a tail,3,visual
+bear,is brown,2,visual
+bear,is wild,2,encyclopaedic
+bear,is strong,2,encyclopaedic
+bear,made of flesh,1,visual
+wolf,has fur,22,visual
+wolf,is big,5,visual
+wolf,is wild,14,encyclopaedic
+owl,does fly,14,functional
+owl,has wings,14,visual
+owl,is wise,9,encyclopaedic
+"""
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory):
+    path = tmp_path_factory.mktemp("norms") / "norms.csv"
+    path.write_text(NORMS, encoding="utf-8")
+    return str(path)
+
+
+@lru_cache(maxsize=4)
+def starter(name, **settings):
+    probe = probes.make(name, settings)
+    return probe, probe.items()
+
+
+def answer(request: FillBlank, logps: dict[str, float], rest: float = -20.0) -> Filled:
+    """These log-probabilities, and the same for every other word asked for; ranks among all of them."""
+    within = request.within.words if request.within else ()
+    logp = {word: logps.get(word, rest) for word in dict.fromkeys((*request.words, *logps, *within))}
+    if request.within:
+        logp = {word: value for word, value in logp.items() if word in within}
+    ids = {word: i for i, word in enumerate(logp)}
+    order = sorted(logp, key=lambda w: -logp[w])
+    tokens = {word: Token(f" {word}", ids[word], logp[word]) for word in order}
+    rank = {word: 1 + sum(v > logp[word] for v in logp.values()) for word in order}
+    words = {w: Word((tokens[w],), rank[w], 0) if w in tokens else WhyNot("not_in_list", w) for w in request.words}
+    return Filled(words, tuple(tokens[w] for w in order[: request.top]), len(order))
+
+
+def seen(probe, item, logps, card=MASKED):
+    asked = probe.ask(item, card)
+    assert not isinstance(asked, WhyNot), asked
+    (found,) = probe.observe(item, card, [answer(request, logps) for request in asked])
+    return found
+
+
+# ---------------------------------------------------------------- retrieval: what is asked
+
+
+def test_a_prompt_grows_by_frequency_with_commas_and_a_final_and(data):
+    items = probes.make("tacit_retrieval", {"data": data, "analyses": "growth"}).items()
+    bear = [item.text for item in items if item.groups == ("bear",)]
+    assert bear[:4] == [
+        "A ___ has fur.",
+        "A ___ has fur and is big.",
+        "A ___ has fur, is big, and has claws.",
+        "A ___ has fur, is big, has claws, and lives in woods.",
+    ]
+    # equally frequent properties stand as in the file, and the eleventh is not asked
+    assert bear[-1].endswith("is a mammal, has a tail, is brown, is wild, and is strong.")
+    assert [item.conditions["properties"] for item in items if item.groups == ("wolf",)] == [1, 2, 3]
+
+
+def test_concepts_that_start_with_a_vowel_are_left_out_and_counted(data):
+    probe = probes.make("tacit_retrieval", {"data": data})
+    assert {item.groups[0] for item in probe.items()} == {"bear", "wolf"}
+    assert probe.facts()["left_out_for_their_article"] == ["owl"]
+    kept = probes.make("tacit_retrieval", {"data": data, "article": "own", "analyses": "growth"})
+    owl = [item.text for item in kept.items() if item.groups == ("owl",)]
+    assert owl == ["An ___ flies.", "An ___ flies and has wings.", "An ___ flies, has wings, and is wise."]
+
+
+def test_the_starter_set_gives_ten_prompts_a_concept():
+    _, items = starter("tacit_retrieval", analyses="growth")
+    assert Counter(item.groups[0] for item in items) == dict.fromkeys({i.groups[0] for i in items}, 10)
+    assert len(items) == 10 * (137 - 4)
+
+
+def test_top_and_bottom_are_disjoint_and_each_told_in_both_orders():
+    _, items = starter("tacit_retrieval")
+    full = {
+        (i.conditions["selection"], i.conditions["order"]): i.fields["labels"]
+        for i in items
+        if i.groups == ("bear",) and i.conditions["properties"] == 10 and i.conditions["selection"] in ("top", "bottom")
+    }
+    assert not set(full["top", "decreasing"]) & set(full["bottom", "decreasing"])
+    for selection in ("top", "bottom"):
+        assert full[selection, "increasing"] == full[selection, "decreasing"][::-1]
+    frequency = {p.label: p.frequency for p in norms.read().by_name["bear"].properties}
+    for selection in ("top", "bottom"):
+        assert all(frequency[a] >= frequency[b] for a, b in pairwise(full[selection, "decreasing"]))
+
+
+def test_the_random_baseline_is_five_orders_of_five_sets():
+    _, items = starter("tacit_retrieval")
+    mine = [i for i in items if i.groups == ("bear",) and i.conditions["selection"] == "random"]
+    whole = [i.fields["labels"] for i in mine if i.conditions["properties"] == 10]
+    assert len(mine) == 250
+    assert len(whole) == len(set(whole)) == 25
+    assert Counter(frozenset(labels) for labels in whole).most_common()[-1][1] == 5
+    again = probes.make("tacit_retrieval", {"random_sets": 1, "random_orders": 2}).items()
+    some = [i.fields["labels"] for i in again if i.groups == ("bear",) and i.conditions["selection"] == "random"]
+    assert set(some) <= {i.fields["labels"] for i in mine}  # fewer sets are the first of the same
+
+
+def test_categories_are_asked_alone_and_curves_shrink():
+    probe, items = starter("tacit_retrieval")
+    of = {p.label: p.category for c in probe.norms.concepts for p in c.properties}
+    lengths = Counter()
+    for item in items:
+        category = item.conditions["selection"]
+        if category in norms.CATEGORIES:
+            assert {of[label] for label in item.fields["labels"]} == {category}
+            lengths[category, item.conditions["properties"]] += 1
+    for category in norms.CATEGORIES:
+        assert lengths[category, 5] == 133
+        assert lengths[category, 10] < 133
+
+
+def test_norms_without_frequencies_have_no_order_of_frequency(tmp_path):
+    path = tmp_path / "norms.csv"
+    rows = [f"bear,has part{chr(97 + i)},visual" for i in range(12)]
+    path.write_text("\n".join(["concept,property,category", *rows]), encoding="utf-8")
+    probe = probes.make("tacit_retrieval", {"data": str(path)})
+    assert {(i.conditions["selection"], i.conditions["order"]) for i in probe.items()} == {
+        ("listed", "listed"),
+        ("random", "random"),
+        ("visual", "listed"),
+    }
+    assert {m.conditions["selection"] for m in probe.measures()} >= {"listed", "random"}
+    assert not any("frequen" in claim.name or "top" in claim.name for claim in probe.claims())
+    assert "spearman" not in {m.name for m in probes.make("tacit_production", {"data": str(path)}).measures()}
+
+
+def test_a_causal_model_is_asked_left_to_right(data):
+    probe = probes.make("tacit_retrieval", {"data": data, "analyses": "growth", "wording": "all"})
+    third = [i for i in probe.items() if i.groups == ("bear",) and i.conditions["properties"] == 3]
+    asked = {i.conditions["wording"]: probe.ask(i, CAUSAL)[0] for i in third}
+    assert len(asked) >= 5
+    assert next(iter(asked)) == "paper"
+    assert all(request.right == "" and request.left.endswith(" a ") for request in asked.values())
+    assert asked["paper"].left == "Something that has fur, is big, and has claws is a "
+    masked = {i.conditions["wording"]: probe.ask(i, MASKED)[0] for i in third}
+    assert (masked["paper"].left, masked["paper"].right) == ("A ", " has fur, is big, and has claws.")
+    assert len({request.left + request.right for request in masked.values()}) == len(masked)
+
+
+def test_one_prompt_is_one_request(data):
+    probe = probes.make("tacit_retrieval", {"data": data})
+    assert all(len(probe.ask(item, card)) == 1 for item in probe.items() for card in (MASKED, CAUSAL))
+
+
+# ---------------------------------------------------------------- retrieval: what is counted
+
+
+def test_ranks_and_what_came_instead_by_hand(data):
+    probe = probes.make("tacit_retrieval", {"data": data})
+    items = {i.id: i for i in probe.items()}
+    logps = {"wolf": -1.0, "bear": -2.0, "cat": -3.0}
+    found = seen(probe, items["paper/top/decreasing/bear/3"], logps).values
+    assert (found["rank"], found["reciprocal_rank"], found["ranked_first"]) == (2, 0.5, 0)
+    assert found["probability"] == pytest.approx(math.exp(-2))
+    assert found["concept_over_others_nats"] == pytest.approx(-1)  # the only other concept that is asked is the wolf
+    assert (found["answer"], found["top_words"]) == ("wolf", ["wolf", "bear", "cat"])
+    # fur and size the wolf has, claws it has not; nothing but the bear has all three
+    assert found["instead_satisfies"] == pytest.approx(2 / 3)
+    assert (found["instead_known"], found["instead_fits_all"], found["fits_all"], found["fits_only"]) == (1, 0, 1, 1)
+    two = seen(probe, items["paper/top/decreasing/bear/2"], logps).values
+    assert (two["instead_satisfies"], two["instead_fits_all"], two["fits_all"], two["fits_only"]) == (1, 1, 2, 0)
+
+
+def test_an_answer_outside_the_norms_satisfies_nothing_known(data):
+    probe = probes.make("tacit_retrieval", {"data": data})
+    found = seen(probe, probe.items()[0], {"cat": -1.0, "bear": -2.0}).values
+    assert found["instead_known"] == 0
+    assert math.isnan(found["instead_satisfies"])
+    right = seen(probe, probe.items()[0], {"bear": -1.0}).values
+    assert math.isnan(right["instead_known"])
+    assert right["ranked_first"] == 1
+
+
+def test_ranks_are_counted_within_the_shared_vocabulary_and_never_renormalised(data):
+    words = WordList("common", ("bear", "cat", "wolf"))
+    probe = probes.make("tacit_retrieval", {"data": data}).with_vocabulary(words)
+    item = probe.items()[0]
+    (request,) = probe.ask(item, MASKED)
+    assert request.within is words
+    logps = {"the": -0.5, "cat": -1.0, "bear": -2.0}
+    found = seen(probe, item, logps).values
+    assert (found["rank"], found["answer"]) == (2, "cat")
+    assert found["probability"] == pytest.approx(math.exp(-2))
+    stated = {"vocabulary": "common", "vocabulary_size": 3, "vocabulary_sha256": words.sha256}
+    for measure in (*probe.measures(), *probe.claims(), probe.headline):
+        assert stated.items() <= measure.conditions.items()
+    assert probe.facts()["vocabulary"] == stated
+
+
+def test_a_concept_outside_the_vocabulary_is_counted_without_a_forward_pass(data):
+    probe = probes.make("tacit_retrieval", {"data": data}).with_vocabulary(WordList("common", ("bear", "cat")))
+    why = [probe.ask(item, MASKED) for item in probe.items() if item.groups == ("wolf",)]
+    assert why
+    assert all(isinstance(w, WhyNot) and w.code == "not_in_list" for w in why)
+
+
+def test_under_its_own_article_every_word_is_ranked_by_its_own_prompt(data):
+    words = WordList("common", ("ant", "bear", "cat", "owl", "wolf"))
+    probe = probes.make("tacit_retrieval", {"data": data, "article": "own"}).with_vocabulary(words)
+    items = {i.id: i for i in probe.items()}
+    an_owl, a_owl = probe.ask(items["paper/top/decreasing/owl/1"], MASKED)
+    assert (an_owl.left, a_owl.left) == ("An ", "A ")
+    assert (an_owl.within.words, a_owl.within.words) == (("ant", "owl"), ("bear", "cat", "wolf"))
+    under_an = answer(an_owl, {"ant": -1.0, "owl": -2.0})
+    under_a = answer(a_owl, {"bear": -0.5, "cat": -3.0, "wolf": -1.5})
+    (found,) = probe.observe(items["paper/top/decreasing/owl/1"], MASKED, [under_an, under_a])
+    assert found.values["rank"] == 4  # behind bear, ant and wolf
+    assert found.values["top_words"] == ["bear", "ant", "wolf", "owl", "cat"]
+
+
+def test_a_model_that_does_not_look_at_the_properties_has_exactly_nothing():
+    probe, items = starter("tacit_retrieval", analyses="growth")
+    tenth = [item for item in items if item.conditions["properties"] == 10]
+    liked = {name: -float(i) for i, name in enumerate(probe.names)}
+    found = [seen(probe, item, liked).values["concept_over_others_nats"] for item in tenth]
+    assert sum(found) == pytest.approx(0, abs=1e-6)
+    assert max(found) > 10
+
+
+# ---------------------------------------------------------------- production
+
+
+def test_sentences_are_asked_with_and_without_what_everyone_knows(data):
+    probe = probes.make("tacit_production", {"data": data})
+    items = {i.id: i for i in probe.items()}
+    assert items["paper/has/bear"].text == "Everyone knows that a bear has ___."
+    assert items["paper/has/owl"].text == "Everyone knows that an owl has ___."
+    context, alone = probe.ask(items["paper/is made of/bear"], MASKED)
+    assert (context.left, context.right) == ("Everyone knows that a bear is made of ", ".")
+    assert (alone.left, alone.right) == ("A bear is made of ", ".")
+    causal = probe.ask(items["paper/is a/bear"], CAUSAL)
+    assert [r.left + r.right for r in causal] == ["Everyone knows that a bear is a ", "A bear is a "]
+    assert len(probes.make("tacit_production", {"data": data, "wording": "all"}).wordings) >= 5
+
+
+def test_gold_are_the_single_words_people_gave(data):
+    probe = probes.make("tacit_production", {"data": data})
+    assert probe.gold["bear", "is"] == {"big": 24, "brown": 2, "wild": 2, "strong": 2}
+    assert probe.gold["bear", "has"] == {"fur": 26, "claws": 18}
+    assert probe.gold["bear", "has a"] == {"tail": 3}
+    assert probe.gold["bear", "is made of"] == {"flesh": 1}
+    assert probe.completions["has"] == ("claws", "fur", "wings")
+    assert ("owl", "is a") not in probe.gold
+
+
+def test_precision_and_correlation_by_hand(data):
+    probe = probes.make("tacit_production", {"data": data})
+    item = next(i for i in probe.items() if i.id == "paper/has/bear")
+    context, alone = probe.ask(item, MASKED)
+    filled = answer(context, {"been": -1.0, "fur": -2.0, "wings": -3.0, "claws": -4.0})
+    bare = answer(alone, {"fur": -1.0, "claws": -2.0, "wings": -3.0})
+    (found,) = probe.observe(item, MASKED, [filled, bare])
+    values = found.values
+    assert (values["gold"], values["gold_ranks"]) == (["fur", "claws"], [2, 4])
+    assert values["ap_vocabulary"] == pytest.approx((1 / 2 + 2 / 4) / 2)
+    assert values["ap_completions"] == pytest.approx((1 / 1 + 2 / 3) / 2)  # among fur, wings and claws
+    assert values["ap_without_context"] == 1
+    assert values["ap_change"] == pytest.approx(0.5)
+    assert values["spearman"] == 1
+    assert values["gold_over_others_nats"] == pytest.approx(0)
+    assert values["mass_outside"] == pytest.approx(1 - sum(map(math.exp, (-2, -3, -4))))
+    assert (values["answer"], values["answer_is_gold"], values["any_gold"]) == ("been", 0, 1)
+
+
+def test_gold_outside_the_vocabulary_is_left_out_and_counted(data):
+    words = WordList("common", ("been", "claws", "wings"))
+    probe = probes.make("tacit_production", {"data": data}).with_vocabulary(words)
+    items = {i.id: i for i in probe.items()}
+    found = seen(probe, items["paper/has/bear"], {"claws": -1.0}).values
+    assert (found["gold"], found["gold_left_out"], found["ap_vocabulary"]) == (["claws"], 1, 1)
+    assert math.isnan(found["spearman"])
+    assert probe.ask(items["paper/is/bear"], MASKED).code == "not_in_list"
+
+
+# ---------------------------------------------------------------- Prince
+
+
+def test_prince_is_asked_both_ways_as_the_figure_has_her():
+    probe = probes.make("tacit_prince")
+    texts = [item.text for item in probe.items()]
+    assert texts[0] == "A ___ has parents, siblings, relatives, a home, a pet, a car, a spouse, a job."
+    assert texts[1].endswith("citizens, land, a language, and a history.")
+    assert "Everyone knows that a country has a ___." in texts
+    assert len(probes.make("tacit_prince", {"wording": "all"}).items()) == 5 * (2 + 4)
+
+
+def test_prince_by_hand():
+    probe = probes.make("tacit_prince")
+    items = {i.id: i for i in probe.items()}
+    person = seen(probe, items["concept_from_properties/paper/person/-"], {"child": -1.0, "person": -2.0}).values
+    assert (person["rank"], person["reciprocal_rank"]) == (2, 0.5)
+    assert person["own_over_other_nats"] == pytest.approx(18)
+    country = items["properties_from_concept/paper/country/has a"]
+    found = seen(probe, country, {"leader": -1.0, "pet": -2.0, "history": -3.0}).values
+    assert found["gold_ranks"][0] == 1
+    assert found["gold_ranks"][-1] == 3
+    assert found["any_gold"] == 1
+
+
+# ---------------------------------------------------------------- settings and files
+
+
+@pytest.mark.parametrize("name", ["tacit_retrieval", "tacit_production", "tacit_prince"])
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"wording": "papr"}, "no wording 'papr'; did you mean 'paper'"),
+        ({"vocabulary": "nowhere.txt"}, "vocabulary: nowhere.txt"),
+        ({"material": "prompt"}, "no material 'prompt'.*did you mean 'prompts'"),
+    ],
+)
+def test_wrong_settings_are_told(name, settings, message):
+    with pytest.raises(BadInput, match=message):
+        probes.make(name, settings)
+
+
+def test_prompts_of_ones_own_are_checked(tmp_path):
+    path = tmp_path / "mine.toml"
+    shipped = (material.ROOT / "tacit" / "prompts.toml").read_text(encoding="utf-8")
+    for wrong, right, message in (
+        ("is called a ___ today", 'is called a ___"', "retrieval.called.causal: no word may follow ___"),
+        ("one ___ {properties}", "A ___ {properties}", "must have the article before the blank"),
+        (
+            "Everyone knows that {relation} ___.",
+            "Everyone knows that {concept} {relation} ___.",
+            "must hold {concept} once",
+        ),
+    ):
+        right_ = right.removesuffix('"')
+        path.write_text(shipped.replace(right, wrong + right[len(right_) :]), encoding="utf-8")
+        with pytest.raises(BadInput, match=message):
+            probes.make("tacit_retrieval", {"material": str(path)})
+
+
+def test_another_file_is_another_run(data):
+    ids = [probes.make("tacit_production", settings).material_id for settings in ({}, {"data": data})]
+    assert len(set(ids)) == 2
+
+
+def test_cslb_asks_the_papers_concepts_or_says_what_it_needs(tmp_path):
+    path = tmp_path / "norms.dat"
+    head = "concept\tfeature\tfeature type\tpf\tfeature alternatives"
+    rows = [f"{c}\thas part{chr(97 + i)}\tvisual\t9\t" for c in ("bear", "apple", "hairdresser") for i in range(10)]
+    path.write_text("\n".join([head, *rows]), encoding="utf-8")
+    with pytest.raises(BadInput, match="needs those two tokenizers"):
+        probes.make("tacit_retrieval", {"data": str(path)})
+    assert len(probes.make("tacit_retrieval", {"data": str(path), "concepts": "all"}).concepts) == 2  # no apple
+    if not (zoo.SHARED / "tokenizers").is_dir():
+        pytest.skip("no reference tokenizers beside the checkout (../shared/data)")
+    folders = {"bert_cased": "bert-base-cased", "roberta": "roberta-base"}
+    own = {key: str(zoo.SHARED / "tokenizers" / name) for key, name in folders.items()}
+    probe = probes.make("tacit_retrieval", {"data": str(path), "analyses": "growth", **own})
+    assert [i.groups[0] for i in probe.items()] == ["bear"] * 10
+
+
+def test_published_numbers_name_measures_there_are():
+    for name in ("tacit_retrieval", "tacit_production"):
+        with (material.ROOT / "published" / f"{name}.csv").open(encoding="utf-8", newline="") as file:
+            rows = list(csv.DictReader(file))
+        known = {measure.name for measure in probes.make(name).measures()}
+        assert rows
+        for row in rows:
+            assert row["measure"] in {*known, "prompts", "concepts", "concepts_per_property"}
+            assert row["value"] == f"{float(row['value']):.{row['decimals']}f}"
+            assert row["source"]
+            assert row["page"]
+
+
+@pytest.mark.parametrize(
+    ("name", "columns"),
+    [
+        ("tacit_retrieval", RETRIEVAL_COLUMNS),
+        ("tacit_production", PRODUCTION_COLUMNS),
+        ("tacit_prince", PRINCE_COLUMNS),
+    ],
+)
+def test_every_column_that_is_filled_is_told_of(name, columns):
+    probe, items = starter(name)
+    filled = set()
+    for item in items[:: max(1, len(items) // 50)]:
+        asked = probe.ask(item, MASKED)
+        (found,) = probe.observe(item, MASKED, [planted_answer(r, probe.planted(item, r, 1.0)) for r in asked])
+        filled |= set(found.values)
+    assert filled == set(probe.columns())
+    assert set(columns) <= filled
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("path", ["flt_primer/spellchecked.features.csv", "xcslb/xcslb_compressed.csv"])
+def test_published_norms_hold_the_contract(path):
+    if not (zoo.SHARED / "norms" / path).is_file():
+        pytest.skip("no norms beside the checkout (../shared/data/norms)")
+    for name in ("tacit_retrieval", "tacit_production"):
+        settings = {"data": str(zoo.SHARED / "norms" / path)}
+        assert [check for check in check_probe(name, settings) if not check.passed] == []
