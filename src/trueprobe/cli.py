@@ -174,6 +174,7 @@ def compare(
         "trueprobe reproduce distractors --model replay:Sorting-Through-The-Noise/released",
         "trueprobe reproduce distractors --model bert-base-uncased",
         "trueprobe reproduce distractors --model ./my-copy-of-bert --as BertBase",
+        "trueprobe reproduce tacit_production --model bert-base-cased --set data=norms.dat",
     )
 )
 def reproduce(
@@ -183,6 +184,7 @@ def reproduce(
         typer.Option("--model", metavar="SPEC", help="a model of the paper, or replay:PATH with its released outputs"),
     ] = None,
     published_as: Annotated[str | None, typer.Option("--as", metavar="NAME", help="the authors' name of it")] = None,
+    settings: Setting = None,
     out: Annotated[Path | None, typer.Option(help="the run folder")] = None,
     store: Store = None,
     as_json: Json = False,
@@ -192,7 +194,8 @@ def reproduce(
     from trueprobe.engine.progress import on_terminal
 
     with interruptible():
-        rows, asked = reproducing.reproduce(probe, model, published_as, out=out, store=store, progress=on_terminal())
+        own = settings_of(settings)
+        rows, asked = reproducing.reproduce(probe, model, published_as, out, own, store=store, progress=on_terminal())
     if as_json:
         print(json.dumps([one.row() for one in rows], indent=1, ensure_ascii=False))
     else:

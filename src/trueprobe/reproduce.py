@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -37,9 +37,15 @@ class Compared:
 
 
 def reproduce(
-    probe: str, spec: str | None = None, published_as: str | None = None, out: Path | None = None, **options: Any
+    probe: str,
+    spec: str | None = None,
+    published_as: str | None = None,
+    out: Path | None = None,
+    settings: Mapping[str, Any] | None = None,
+    **options: Any,
 ) -> tuple[list[Compared], bool]:
-    """All numbers of the model, and whether one was asked; options are those of `study.run`.
+    """All numbers of the model, and whether one was asked. `settings` go before the authors'; other options are those
+    of `study.run`.
 
     Where numbers were counted in several ways, there is a run, and a folder in `out`, for each."""
     probes.find(probe)
@@ -47,13 +53,17 @@ def reproduce(
     if spec is None:
         return [Compared(number, math.nan) for number in numbers], False
     authors = published.authors(probe)
-    known = list(dict.fromkeys(number.model for number in numbers))
+    own = dict(settings or {})
+    for key, message in authors.needs.items():
+        if key not in own:
+            raise BadInput(message)
+    known = list(dict.fromkeys(number.model for number in numbers if number.model))
     if published_as is not None and published_as not in known:
         raise BadInput(f"--as {published_as}: no published numbers of it{nearest(published_as, known)}")
     replayed = spec.startswith(replay.PREFIX)
     name = published_as or (None if replayed else authors.name_of(spec))
     if not replayed and name not in known:
-        specs = [one for own in known for one in (*authors.models.get(own, ())[:1], f"--as {own}")]
+        specs = [one for model in known for one in (*authors.models.get(model, ())[:1], f"--as '{model}'")]
         raise BadInput(f"no published numbers of '{spec}'; there are some of: {', '.join(specs)}")
     theirs = _released(probe, authors, spec) if replayed and name is None else {name}
     wanted = [n for n in numbers if n.model in theirs and n.only in ("", "replay" if replayed else "model")]
@@ -64,7 +74,7 @@ def reproduce(
     for way in ways:
         here = [number for number in wanted if number.settings == way]
         place = out / re.sub("[^A-Za-z0-9_=.-]+", "-", way) if out and len(ways) > 1 else out
-        found += _compared(here, probe, spec, name, {**authors.settings, **_settings(way)}, place, options)
+        found += _compared(here, probe, spec, name, {**authors.settings, **_settings(way), **own}, place, options)
     return found, True
 
 

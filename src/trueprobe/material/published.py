@@ -51,6 +51,7 @@ class Authors(BaseModel):
     settings: dict[str, Any] = {}
     models: dict[str, tuple[str, ...]] = {}
     constants: dict[str, dict[str, float]] = {}
+    needs: dict[str, str] = {}  # settings that only the user can give, and what to say without
     notes: str = ""
 
     def name_of(self, model: str) -> str:
