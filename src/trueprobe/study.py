@@ -15,6 +15,7 @@ from typing import Any, Literal, TypedDict, Unpack
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from trueprobe import __version__, material, probes, replay
+from trueprobe.material import published
 from trueprobe.store import FORMAT, Run, RunFolder, load_run
 from trueprobe.types import BadInput, Card, Item, Observation, WhyNot, WordList, nearest
 
@@ -362,9 +363,14 @@ def _told(asked: _Asked) -> dict[str, Any]:
         "items": len(asked.items),
         "example": asked.items[0].text if asked.items else "",
         "summary": asdict(probe.summary),
-        "figures": [asdict(figure) for figure in probe.figures()],
-        "tables": [asdict(table) for table in probe.tables()],
-        "item_table": asdict(probe.item_table) if probe.item_table else None,
+        "figures": [asdict(figure) for figure in probe.page.figures],
+        "tables": [asdict(table) for table in probe.page.tables],
+        "item_table": asdict(probe.page.items) if probe.page.items else None,
+        "published": [
+            {"measure": n.measure, "conditions": n.conditions, "model": n.model, "value": n.value, "source": n.source}
+            for n in (published.numbers(probe.name) if probe.name in published.probes() else ())
+            if n.of == "value" and n.model
+        ],
     }
 
 

@@ -60,6 +60,15 @@ class Summary:
 
 
 @dataclass(frozen=True)
+class Shown:
+    """A probe's part of the report, as data."""
+
+    figures: Sequence[Figure] = ()
+    tables: Sequence[Table] = ()
+    items: ItemTable | None = None
+
+
+@dataclass(frozen=True)
 class Released:
     """What one model said, as its authors gave it out: observations of this probe's own items."""
 
@@ -134,18 +143,10 @@ class Probe(ABC):
     @abstractmethod
     def summary(self) -> Summary: ...
 
-    def figures(self) -> Sequence[Figure]:
-        """What the report draws; without any it draws the summary's measures."""
-        return ()
-
-    def tables(self) -> Sequence[Table]:
-        """What the report tabulates besides the summary."""
-        return ()
-
     @property
-    def item_table(self) -> ItemTable | None:
-        """What the report tells of each item; without it the numbers of an observation."""
-        return None
+    def page(self) -> Shown:
+        """What the report draws and tabulates; without it, dot plots of the summary's measures."""
+        return Shown()
 
     @abstractmethod
     def planted(self, item: Item, request: Request, strength: float) -> Mapping[str, float]:

@@ -25,20 +25,17 @@ from trueprobe.material import stereotypes
 from trueprobe.material.stereotypes import BLANK, WITH_BACKGROUND, Background, Stereotype, Wording
 from trueprobe.measures import Claim, Flips, Measure
 from trueprobe.measures.stereotype import DEPTHS, FATES, PROMPT_TYPES, Counting, K, tail
-from trueprobe.probes import Probe, Settings, Summary
+from trueprobe.probes import Probe, Settings, Shown, Summary
 from trueprobe.probes import _counteracts as shown
 from trueprobe.types import (
     Answer,
     BadInput,
     Card,
-    Figure,
     FillBlank,
     Filled,
     Item,
-    ItemTable,
     Observation,
     Request,
-    Table,
     Token,
     WhyNot,
     Word,
@@ -342,15 +339,13 @@ class CounterActs(Probe):
             "knowledge", "prompt", measures, {"wording": wording, "dominated": "all", "k": "10"}, titles, MEANINGS
         )
 
-    def figures(self) -> list[Figure]:
-        return shown.figures(self.first, self.second, tuple(self.wordings))
-
-    def tables(self) -> list[Table]:
-        return shown.tables(self.first, self.second, tuple(self.wordings), MEANINGS)
-
     @property
-    def item_table(self) -> ItemTable:
-        return shown.item_table(self.first, self.second)
+    def page(self) -> Shown:
+        return Shown(
+            shown.figures(self.first, self.second, tuple(self.wordings)),
+            shown.tables(self.first, self.second, tuple(self.wordings), MEANINGS),
+            shown.item_table(self.first, self.second),
+        )
 
     def planted(self, item: Item, request: Request, strength: float) -> dict[str, float]:
         return dict.fromkeys(self._group_forms[str(item.conditions["dominated"])], strength)

@@ -21,7 +21,8 @@ from trueprobe.material import crows_pairs as material
 from trueprobe.measures import Flips, Measure
 from trueprobe.measures.means import means
 from trueprobe.measures.pairs import NEAR_TIE_NATS, PREFERS, crows_measures
-from trueprobe.probes import Probe, Settings, Summary
+from trueprobe.probes import Probe, Settings, Shown, Summary
+from trueprobe.probes import _shown as shown
 from trueprobe.types import TIE_NATS, Answer, Card, Item, Observation, Request, Scored, ScoreText, WhyNot
 
 COLUMNS = {
@@ -157,6 +158,10 @@ class CrowsPairs(Probe):
                 "difference: its log-likelihood minus the other's",
             ),
         )
+
+    @property
+    def page(self) -> Shown:
+        return shown.crows_pairs()
 
     def planted(self, item: Item, request: Request, strength: float) -> dict[str, float]:
         assert isinstance(request, ScoreText)

@@ -32,21 +32,18 @@ from trueprobe.material.stereotypes import BLANK
 from trueprobe.measures import Claim, Measure
 from trueprobe.measures.distraction import COLUMNS, MOST, Counting
 from trueprobe.measures.ranking import Ranking, winners
-from trueprobe.probes import Probe, Released, Settings, Summary
+from trueprobe.probes import Probe, Released, Settings, Shown, Summary
 from trueprobe.probes import _distractors as shown
 from trueprobe.probes import _released_distractors as released
 from trueprobe.types import (
     Answer,
     BadInput,
     Card,
-    Figure,
     FillBlank,
     Filled,
     Item,
-    ItemTable,
     Observation,
     Request,
-    Table,
     WhyNot,
     WordList,
     nearest,
@@ -354,15 +351,13 @@ class Distractors(Probe):
     def summary(self) -> Summary:
         return shown.summary(self.wording, self.positions[0], self.notes)
 
-    def figures(self) -> list[Figure]:
-        return shown.figures(tuple(self._sets), self.positions, self._counting.wordings)
-
-    def tables(self) -> list[Table]:
-        return shown.tables(self.positions)
-
     @property
-    def item_table(self) -> ItemTable:
-        return shown.item_table()
+    def page(self) -> Shown:
+        return Shown(
+            shown.figures(tuple(self._sets), self.positions, self._counting.wordings),
+            shown.tables(self.positions),
+            shown.item_table(),
+        )
 
     def planted(self, item: Item, request: Request, strength: float) -> dict[str, float]:
         """Base contexts are always known, so that the gate is open."""

@@ -26,7 +26,8 @@ from trueprobe.measures import Columns, Measure, Weights
 from trueprobe.measures.association import PermutationTest, associations, effect_size, effect_size_ddof0
 from trueprobe.measures.clustering import MatchingTest, matched
 from trueprobe.measures.means import means
-from trueprobe.probes import Probe, Settings, Summary
+from trueprobe.probes import Probe, Settings, Shown, Summary
+from trueprobe.probes import _shown as shown
 from trueprobe.types import (
     Answer,
     BadInput,
@@ -260,6 +261,10 @@ class Seat(Probe):
             titles[: 1 + len(clusters)],
             notes=notes,
         )
+
+    @property
+    def page(self) -> Shown:
+        return shown.seat()
 
     def planted(self, item: Item, request: Request, strength: float) -> dict[str, float]:
         """Coordinates: A and B at the two ends of one axis, X and Y shifted along it, the rest by chance."""

@@ -24,7 +24,8 @@ from trueprobe.material.stereoset import BLANK, Cluster
 from trueprobe.measures import Flips, Measure
 from trueprobe.measures.means import means
 from trueprobe.measures.pairs import NEAR_TIE_NATS, PREFERS, stereoset_measures
-from trueprobe.probes import Probe, Released, Settings, Summary
+from trueprobe.probes import Probe, Released, Settings, Shown, Summary
+from trueprobe.probes import _shown as shown
 from trueprobe.types import (
     TIE_NATS,
     Answer,
@@ -261,6 +262,10 @@ class StereoSet(Probe):
                 "one; icat: 100 % is ss 50 and lms 100; by term: ss as the mean over target terms, as the original",
             ),
         )
+
+    @property
+    def page(self) -> Shown:
+        return shown.stereoset()
 
     def planted(self, item: Item, request: Request, strength: float) -> dict[str, float]:
         stereotype = item.fields["cluster"].by_label[0].sentence

@@ -18,7 +18,8 @@ from trueprobe.material.stereotypes import BLANK, article_for
 from trueprobe.measures import Measure
 from trueprobe.measures.retrieval import average_precision, reciprocal_rank
 from trueprobe.measures.tacit import PRINCE_COLUMNS, prince_headline, prince_measures
-from trueprobe.probes import Summary
+from trueprobe.probes import Shown, Summary
+from trueprobe.probes import _shown as shown
 from trueprobe.probes._tacit import TOP, Tacit, TacitSettings, columns_with, top_words
 from trueprobe.types import Answer, Card, FillBlank, Filled, Item, Observation, Request, WhyNot, Word
 
@@ -156,6 +157,10 @@ class TacitPrince(Tacit):
         examples = {"wording": (next(iter(self.retrieval), ""), next(iter(self.production), ""))}
         notes = (note, self.vocabulary_note())
         return Summary(("direction", "concept"), "asked", measures, {}, titles, examples=examples, notes=notes)
+
+    @property
+    def page(self) -> Shown:
+        return shown.tacit_prince()
 
     def planted(self, item: Item, request: Request, strength: float) -> Mapping[str, float]:
         return dict.fromkeys(self._own(item), strength)

@@ -20,7 +20,8 @@ from trueprobe.material.stereotypes import BLANK, article_for
 from trueprobe.measures import Claim, Measure
 from trueprobe.measures.retrieval import average_precision, ranks_within, spearman
 from trueprobe.measures.tacit import PRODUCTION_COLUMNS, ProductionCounting
-from trueprobe.probes import Summary
+from trueprobe.probes import Shown, Summary
+from trueprobe.probes import _shown as shown
 from trueprobe.probes._tacit import TOP, NormSettings, OfNorms, columns_with, top_words
 from trueprobe.types import Answer, Card, FillBlank, Filled, Item, Observation, Request, WhyNot, Word
 
@@ -176,6 +177,10 @@ class TacitProduction(OfNorms):
         intervals = ("map_vocabulary",)
         notes = (legend, *self.notes())
         return Summary("relation", "relation", measures, {"wording": wording}, titles, intervals=intervals, notes=notes)
+
+    @property
+    def page(self) -> Shown:
+        return shown.tacit_production("all" if len(self.wordings) > 1 else self.wordings[0])
 
     def planted(self, item: Item, request: Request, strength: float) -> Mapping[str, float]:
         return dict.fromkeys(self.gold[item.fields["concept"], str(item.conditions["relation"])], strength)

@@ -25,7 +25,8 @@ from trueprobe.material.tacit import starts_with_vowel, with_article
 from trueprobe.measures import Claim, Measure
 from trueprobe.measures.retrieval import reciprocal_rank
 from trueprobe.measures.tacit import RETRIEVAL_COLUMNS, RetrievalCounting
-from trueprobe.probes import Summary
+from trueprobe.probes import Shown, Summary
+from trueprobe.probes import _shown as shown
 from trueprobe.probes._tacit import TOP, NormSettings, OfNorms, columns_with, top_words
 from trueprobe.types import (
     TIE_NATS,
@@ -254,6 +255,10 @@ class TacitRetrieval(OfNorms):
         examples |= {"properties": (1, 3, 8), "group_concept": self.names[:1]}
         intervals = ("reciprocal_rank",)
         return Summary(rows, "properties", measures, where, titles, intervals=intervals, examples=examples, notes=notes)
+
+    @property
+    def page(self) -> Shown:
+        return shown.tacit_retrieval(str(self.summary.where["wording"]), next(iter(self.names), ""))
 
     def planted(self, item: Item, request: Request, strength: float) -> Mapping[str, float]:
         return {item.fields["concept"]: strength}
