@@ -12,9 +12,11 @@ MASKED := --kind masked --corpus enwik8 --short 0.25 --mask-rate 0.3 --threads 1
 demo: $(READY)
 	$(BIN)/trueprobe fetch all-minilm-l6-v2 smollm2-135m
 	$(BIN)/trueprobe run quick --out runs/demo
+	$(BIN)/trueprobe report runs/demo
 
 ## everything that must hold: style, types, all tests
 test: lint
+	sh tools/browser.sh
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist worksteal
 
 ## the tests that take seconds
