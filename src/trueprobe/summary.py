@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,6 +16,8 @@ from rich.table import Table
 from trueprobe.store import Run
 
 _MOST_TABLES = 3
+_WIDTH = 100
+_NAMED = ("as published", "holds", "holds for this checkpoint", "opposite", "flips")  # others are counted
 _MOST_EXAMPLES = 6
 _NOTHING = ["not applicable", "fails the gate"]
 _MARKS = {"holds": "*", "holds for this checkpoint": "*", "flips": "~"}
@@ -49,6 +52,13 @@ def show(run: Run, console: Console | None = None) -> None:
     console = console or Console(highlight=False)
     told = json.loads((run.folder / "probes.json").read_text(encoding="utf-8"))
     setups = _setups(run)
+    if len(told) > 1:
+        for line in (*_brief(run, told, setups), *_self_trained(run)):
+            console.print(line, markup=False, soft_wrap=True)
+        console.print(
+            f"run folder: {run.folder}; as a page: trueprobe report {run.folder}", markup=False, soft_wrap=True
+        )
+        return
     for label, probe in told.items():
         seen = run.observations(label)
         console.print(f"[bold]{escape(label)}[/]  {escape(probe['question'])}")
@@ -68,13 +78,56 @@ def show(run: Run, console: Console | None = None) -> None:
         for line in _claims(run, label, probe["summary"]["where"], setups):
             console.print(line)
         console.print(f"{label}: {_scored(seen)}", markup=False)
-    together = dict.fromkeys(run.claims["probe"]) if len(run.claims) else {}
-    for labels in (label for label in together if label not in told):  # claims about several probes
-        for line in _claims(run, labels, {}, setups):
-            console.print(f"{escape(labels)}: {line}")
     for line in _self_trained(run):
         console.print(line, markup=False)
     console.print(f"run folder: {run.folder}", soft_wrap=True, markup=False)
+
+
+def _brief(run: Run, told: dict[str, Any], setups: list[Setup]) -> Iterator[str]:
+    """Several probes: for each, how much was scored, what holds and what is otherwise; at most four lines."""
+    yield f"asked: {', '.join(setup.title for setup in setups)}"
+    for label, probe in told.items():
+        yield f"{label}: {_scored(run.observations(label))}"
+        yield from _brief_lines(_judged(run, label, probe, setups))
+    claimed = dict.fromkeys(run.claims["probe"]) if len(run.claims) else {}
+    for labels in (label for label in claimed if label not in told):  # claims about several probes
+        yield f"{labels}, together"
+        yield from _brief_lines(_judged(run, labels, None, setups))
+
+
+def _judged(run: Run, label: str, probe: dict[str, Any] | None, setups: list[Setup]) -> list[tuple[str, str, str]]:
+    """(verdict, what, model): of each claim; without any, of the summary's first measure with a neutral point."""
+    claims = run.claims[run.claims["probe"] == label] if len(run.claims) else run.claims
+    if len(claims):
+        where = probe["summary"]["where"] if probe else {}
+        rows = _where(pd.concat([s.rows(claims) for s in setups]), {k: v for k, v in where.items() if k in claims})
+        return list(zip(rows["verdict"], rows["claim"], rows["model"], strict=True))
+    summary = probe["summary"] if probe else {}
+    found = pd.concat([setup.rows(run.estimates[run.estimates["probe"] == label]) for setup in setups])
+    found = _where(found, summary["where"])
+    directed = [m for m in summary["measures"] if found.loc[found["measure"] == m, "neutral"].notna().any()]
+    keys = [summary["rows"]] if isinstance(summary["rows"], str) else list(summary["rows"])
+    rows = found[found["measure"].isin(directed[:1])].dropna(subset=keys)
+    names = rows[keys].astype(str).agg(" ".join, axis=1) if len(rows) else []
+    return list(zip(rows["verdict"], names, rows["model"], strict=True))
+
+
+def _brief_lines(judged: list[tuple[str, str, str]]) -> Iterator[str]:
+    counted: dict[str, int] = {}
+    named: dict[str, dict[str, list[str]]] = {}
+    for verdict, what, model in judged:
+        if verdict in _NAMED:
+            named.setdefault(verdict, {}).setdefault(what, []).append(model)
+        else:
+            counted[verdict] = counted.get(verdict, 0) + 1
+    for verdict in (name for name in _NAMED if name in named):
+        whats = [f"{what} ({', '.join(models)})" for what, models in named[verdict].items()]
+        line, left = f"  {verdict}: {whats[0]}", len(whats) - 1
+        while left and len(line) + len(whats[-left]) < _WIDTH - 12:
+            line, left = f"{line}; {whats[-left]}", left - 1
+        yield line + (f"; {left} more" if left else "")
+    if counted:
+        yield "  " + ", ".join(f"{verdict}: {many}" for verdict, many in counted.items())
 
 
 def _setups(run: Run) -> list[Setup]:
