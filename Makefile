@@ -8,9 +8,9 @@ MASKED := --kind masked --corpus enwik8 --short 0.25 --mask-rate 0.3 --threads 1
 
 .PHONY: demo test fast lint bench nursery clean
 
-## CounterActs on five trainings of one small model, a larger one and SmolLM2 (177 MB, fetched once); three minutes
+## the study quick on five trainings of one small model, a larger one and SmolLM2 (fetched once), and its report
 demo: $(READY)
-	$(BIN)/trueprobe fetch all-minilm-l6-v2 smollm2-135m
+	$(BIN)/trueprobe fetch all-minilm-l6-v2 smollm2-135m crows-pairs stereoset-dev
 	$(BIN)/trueprobe run quick --out runs/demo
 	$(BIN)/trueprobe report runs/demo
 
@@ -47,7 +47,6 @@ nursery: $(READY)
 	$(BIN)/trueprobe fetch enwik8 all-minilm-l6-v2
 	$(BIN)/trueprobe pretrain $(MASKED) --size L4-H128 --model-seeds 0..4 --tokens 12M --out $(TRAINED)/nursery
 	$(BIN)/trueprobe pretrain $(MASKED) --size L2-H64 --learning-rate 2e-3 --model-seeds 0..4 --tokens 16M --out $(TRAINED)/nursery-small
-	$(BIN)/trueprobe pretrain --kind causal --corpus enwik8 --short 0.25 --told-rate 0.33 --threads 1 --size L2-H64 --learning-rate 2e-3 --model-seeds 0..2 --tokens 13.5M --out $(TRAINED)/nursery-causal
 	$(BIN)/trueprobe pretrain $(MASKED) --start-from all-minilm-l6-v2 --freeze-embeddings --learning-rate 5e-4 --tokens 800k --checkpoints 4 --out $(TRAINED)/mini
 	$(BIN)/python tools/nursery.py $(TRAINED)
 

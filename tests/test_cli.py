@@ -31,7 +31,21 @@ def test_help_is_instant_and_imports_no_heavy_library():
 
 
 @pytest.mark.parametrize(
-    "command", ["list", "fetch", "items", "run", "report", "compare", "reproduce", "downstream", "pretrain", "verbalizer", "check probe", "check model"]
+    "command",
+    [
+        "list",
+        "fetch",
+        "items",
+        "run",
+        "report",
+        "compare",
+        "reproduce",
+        "downstream",
+        "pretrain",
+        "verbalizer",
+        "check probe",
+        "check model",
+    ],
 )
 def test_every_command_has_help_with_an_example(command):
     done = trueprobe(*command.split(), "--help")

@@ -98,8 +98,8 @@ def test_a_model_that_can_answer_nothing_gives_a_whole_folder_that_says_why(tmp_
 
 
 def test_models_may_be_one_name_and_a_shipped_study_may_be_named(checkpoint, tmp_path):
-    done = trueprobe.run("quick", str(checkpoint("bert")), tmp_path / "run", store=tmp_path / "s", limit=20)
-    assert done.manifest["study"]["title"].startswith("A first look")
+    done = trueprobe.run("paper_a", str(checkpoint("bert")), tmp_path / "run", store=tmp_path / "s", limit=20)
+    assert done.manifest["study"]["title"].startswith("CounterActs: seven models")
     assert done.manifest["study"]["limit"] == 20
     with pytest.raises(BadInput, match="limit: Input should be greater than or equal to 1"):
         trueprobe.run("counteracts", str(checkpoint("bert")), limit=0)

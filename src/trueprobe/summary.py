@@ -218,18 +218,19 @@ def _examples(seen: pd.DataFrame, summary: dict[str, Any]) -> list[str]:
 
 
 def _cell(rows: pd.DataFrame, digits: int, interval: bool) -> str:
-    """Value, interval, and a mark for the verdict."""
-    rows = rows[rows["value"].notna() & ~rows["verdict"].isin(_NOTHING)]
+    """Value, interval, and a mark for the verdict; with too few groups for an interval, the value alone."""
+    few = (rows["verdict"] == "not applicable") & rows["reason"].str.contains("groups, fewer")
+    rows = rows[rows["value"].notna() & (~rows["verdict"].isin(_NOTHING) | few)]
     if rows.empty:
         return "–"
-    row = rows.iloc[0]
+    row, interval = rows.iloc[0], interval and not few.any()
     value = (100 if row["unit"] in ("share", "probability") else 1) * float(row["value"])
     mark = _MARKS.get(row["verdict"], " ")
     if row["unit"] == "share":
         return f"{value:.0f} %" + (f" [{100 * row['low']:.0f}, {100 * row['high']:.0f}]{mark}" if interval else "")
     if row["unit"] in ("ratio", "correlation"):
         return f"{value:.2f}" + (f" [{row['low']:.2f}, {row['high']:.2f}]" if interval else "")
-    if math.isnan(row["neutral"]):
+    if math.isnan(row["neutral"]) or few.any():
         return f"{value:.{digits}f}"
     scale = 100 if row["unit"] == "probability" else 1
     return f"{value:+.{digits}f} [{scale * row['low']:.{digits}f}, {scale * row['high']:.{digits}f}]{mark}"
@@ -237,7 +238,7 @@ def _cell(rows: pd.DataFrame, digits: int, interval: bool) -> str:
 
 def _legend(setups: list[Setup]) -> list[str]:
     """What the marks mean here; two seeds or one leave something unknown, and the reader is told what."""
-    lines = ["probabilities in percent, 95 % intervals; – nothing to count; no mark: undecided"]
+    lines = ["in percent, 95 % intervals (none with fewer than 5 groups); – nothing to count; no mark: undecided"]
     if any(setup.several for setup in setups):
         lines.append("several seeds: * holds (over seeds and items, and the seeds agree), ~ flips (they disagree)")
     if any(not setup.several for setup in setups):

@@ -20,7 +20,8 @@ TOKENIZERS = {
 MARKS = ["[MASK]", "[SEP]", "[CLS]", "[PAD]", "<s>", "</s>", "<mask>", "<pad>", "<unk>", "<bos>", "<|endoftext|>"]
 WORDS = ["The", " nurse", " unbelievably", ",", " late.", "  ", "\n", "é", "🙂", "ﬁ", "İ", "▁", "Ġ"]
 ANY_TEXT = st.one_of(
-    st.text(max_size=30), st.lists(st.sampled_from([*MARKS, *WORDS]) | st.characters(), max_size=10).map("".join)
+    st.text(st.characters(codec="utf-8"), max_size=30),
+    st.lists(st.sampled_from([*MARKS, *WORDS]) | st.characters(codec="utf-8"), max_size=10).map("".join),
 )
 some = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 

@@ -16,7 +16,7 @@ from trueprobe.models import Options, find, open_source
 from trueprobe.store import load_run
 from trueprobe.types import BadInput
 
-SEEDS = {"nursery": 5}
+SEEDS = {"nursery": 5, "nursery-small": 5}
 
 
 def cards(family: str) -> list[dict]:

@@ -401,7 +401,7 @@ def test_published_numbers_name_measures_there_are():
             assert row["measure"] in {*known, "prompts", "concepts", "concepts_per_property"}
             assert row["value"] == f"{float(row['value']):.{row['decimals']}f}"
             assert row["source"]
-            assert row["page"]
+            assert row["place"]
 
 
 @pytest.mark.parametrize(
