@@ -38,6 +38,7 @@ def row(model: str, measure: str, value: float, k: str = "10", verdict: str = "u
         "unit": unit,
         "neutral": neutral,
         "verdict": verdict,
+        "reason": "",
         **more,
     }
 
@@ -135,3 +136,12 @@ def test_claims_are_told_for_families_and_for_single_checkpoints(tmp_path):
 def test_self_trained_models_are_called_so(self_trained, tmp_path):
     text = printed(tmp_path, [row("m", "margin", 0.3)], [card("m", self_trained=self_trained)])
     assert ("self-trained, to show the method; no stand-in for BERT or GPT-2: m" in text) is self_trained
+
+
+def test_with_too_few_groups_for_an_interval_the_value_stands_alone(tmp_path):
+    few = row("m", "female", 0.3, verdict="not applicable") | {"reason": "4 groups, fewer than 5"}
+    text = printed(tmp_path, [few, row("m", "margin", 0.1)], [card("m")])
+    assert "30.0" in text
+    assert "30.0 [" not in text
+    gone = row("m", "female", 0.3, verdict="not applicable") | {"reason": "nothing was there to measure"}
+    assert "30.0" not in printed(tmp_path, [gone, row("m", "margin", 0.1)], [card("m")])
