@@ -201,3 +201,40 @@ def test_a_number_without_its_estimate_is_no_agreement(tmp_path):
     frame = pd.DataFrame({"model": ["m"], "measure": ["accuracy"], "set": ["job"], "value": [0.5]})
     with pytest.raises(FailedRun, match="0 estimates of accuracy where Table 9 has one"):
         reproduce._ours(frame, number)
+
+
+CATEGORIES = [
+    "race-color",
+    "gender",
+    "socioeconomic",
+    "nationality",
+    "religion",
+    "age",
+    "sexual-orientation",
+    "physical-appearance",
+    "disability",
+]
+
+
+@pytest.mark.slow
+def test_numbers_counted_in_two_ways_take_two_runs(checkpoint, tmp_path):
+    """CrowS-Pairs: the authors' metric and bias-bench's, on pairs of our own and a random network under BERT's name."""
+    folder = tmp_path / "bert-base-uncased"
+    shutil.copytree(checkpoint("bert"), folder)
+    pairs = [
+        f"The nurse met the {a}.,The nurse met the {b}.,{way},{category}\n"
+        for category in CATEGORIES
+        for way in ("stereo", "antistereo")
+        for a, b in (("man", "woman"), ("king", "queen"), ("boy", "girl"))
+    ]
+    file = tmp_path / "pairs.csv"
+    file.write_text("sent_more,sent_less,stereo_antistereo,bias_type\n" + "".join(pairs), encoding="utf-8")
+    found, _ = reproduce.reproduce(
+        "crows_pairs", str(folder), None, tmp_path / "run", {"data": str(file)}, store=tmp_path / "answers"
+    )
+    runs = sorted(path.name for path in (tmp_path / "run").iterdir())
+    assert runs == ["variant=differing", "variant=shared-rounding=authors"]
+    overall = next(one for one in found if one.number.value == 0.6048)
+    assert (overall.number.measure, overall.number.conditions["variant"]) == ("wins_of_all", "shared")
+    assert not math.isnan(overall.ours)
+    assert not overall.agrees
