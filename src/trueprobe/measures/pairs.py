@@ -17,7 +17,7 @@ from trueprobe.measures import Columns, Function, Measure, Weights
 from trueprobe.measures.means import group_means, means
 
 PREFERS, PREFERENCE, MEANINGFUL = "prefers_stereotype", "preference_nats", "meaningful"
-NEAR_TIE_NATS = 0.1  # on average over trainings, closer than this is next to no preference
+NEAR_TIE_NATS = 0.5  # one sentence less than 1.65 times as likely as the other, on average over trainings
 CLEARLY_NATS = 1.0  # one sentence e times as likely as the other
 
 Quantities = Sequence[tuple[str, ...]]

@@ -82,8 +82,10 @@ def _verdict(one: Found, corrected: float, wordings_apart: str) -> tuple[str, st
 def _not_applicable(e: Estimate) -> str:
     if math.isnan(e.value):
         return "nothing scored"
-    if math.isnan(e.low) or e.n_groups < FEWEST_GROUPS:
+    if e.n_groups < FEWEST_GROUPS:
         return f"{e.n_groups} groups, fewer than {FEWEST_GROUPS}"
+    if math.isnan(e.low):
+        return "too little was scored in too many resamples" if e.level == "checkpoint" else "too few seeds scored"
     if e.low == e.high == e.neutral:
         return "nothing was there to measure"
     return ""
