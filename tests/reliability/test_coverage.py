@@ -46,7 +46,7 @@ def test_without_an_effect_few_hold_and_with_a_clear_one_all_do():
     torn = tool.verdict_rates("no effect, every seed its own (a flip)", 5, 60, 300)
     assert none["holds"] <= 0.07
     assert none["flips"] <= 0.01
-    assert clear["holds"] >= 0.97
+    assert clear["holds"] >= 0.94
     assert torn["flips"] >= 0.6
 
 

@@ -125,7 +125,10 @@ class _Table:
         text = _text(path)
         first = text.split("\n", 1)[0]
         self._reader = csv.reader(io.StringIO(text), delimiter="\t" if "\t" in first else ",", strict=True)
-        header = next(self._reader, [])
+        try:
+            header = next(self._reader, [])
+        except csv.Error as error:
+            raise BadInput(f"{path}, line 1: not readable as a table: {error}") from error
         named = [" ".join(re.split(r"[\s._]+", name.strip().lower())) for name in header]
         self.columns = [_SAME_COLUMN.get(name, name) for name in named]
         twice = [name for name, count in Counter(self.columns).items() if count > 1]
