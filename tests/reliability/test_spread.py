@@ -166,3 +166,8 @@ def test_corrections_by_hand():
     assert benjamini_hochberg(p) == pytest.approx([0.03, 0.04, np.nan, 0.04], nan_ok=True)
     assert holm(np.array([0.9, 0.8])).max() == 1.0
     assert len(holm(np.array([]))) == 0
+
+
+def test_a_probability_is_cut_at_its_ends_and_a_difference_is_not():
+    assert scale_of("probability", None).cut(-0.1, 0.4) == (0.0, 0.4)
+    assert scale_of("probability", 0.0).cut(-0.1, 0.4) == (-0.1, 0.4)

@@ -118,7 +118,7 @@ def _seen(measure: Measure, columns: Columns, sample: np.ndarray | None, resampl
 
 
 def _checkpoint(probe: str, member: Member, measure: Measure, seen: Seen) -> Found:
-    scale = scale_of(measure.unit)
+    scale = scale_of(measure.unit, measure.neutral)
     spread: Spread | Trials = over_items(scale.there(seen.sample), seen.groups)
     method = OVER_ITEMS.format(groups=" × ".join(member.resampling.factors))
     trials = _trials(measure, seen, member.resampling)
@@ -211,7 +211,7 @@ class _Over:
 def _over_seeds(
     samples: list[np.ndarray], groups: int, measure: Measure, resampling: Resampling, method: Method
 ) -> _Over:
-    scale, factors = scale_of(measure.unit), " × ".join(resampling.factors)
+    scale, factors = scale_of(measure.unit, measure.neutral), " × ".join(resampling.factors)
     how = OVER_SEEDS.format(groups=factors)
     if len(samples) < 2 or groups < 2:
         return _Over(how)

@@ -164,8 +164,9 @@ _SCALES = {
 }
 
 
-def scale_of(unit: str) -> Scale:
-    return _SCALES.get(unit, _PLAIN)
+def scale_of(unit: str, neutral: float | None = 0.0) -> Scale:
+    """A probability without a neutral point is cut at 0 and 1; with one it is a difference, and may be negative."""
+    return _SCALES["share"] if unit == "probability" and neutral is None else _SCALES.get(unit, _PLAIN)
 
 
 # ---------------------------------------------------------------- shares
