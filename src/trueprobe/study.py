@@ -84,7 +84,7 @@ def make_study(
     wrong = [name for name in named if name not in probes.names()]
     if len(named) > 1 and wrong:
         raise BadInput(f"no probe named '{wrong[0]}'{nearest(wrong[0], probes.names())}")
-    data: dict[str, Any] = {"probes": [{"name": name, "settings": dict(settings or {})} for name in named]}
+    data: dict[str, Any] = {"probes": [{"name": name, "settings": _own(name, named, settings or {})} for name in named]}
     if wrong or isinstance(what, Study):
         if settings:
             raise BadInput("--set belongs to a probe; a study has its settings in its file")
@@ -96,6 +96,13 @@ def make_study(
         return Study.model_validate(data)
     except ValidationError as error:
         raise BadInput(material.explain(error, Study)) from error
+
+
+def _own(name: str, named: Sequence[str], settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Of several probes each takes the settings it has; one that none of them has stays, and is told."""
+    fields = {other: probes.find(other).Settings.model_fields for other in named if other in probes.names()}
+    taken = {key for key in settings if any(key in known for known in fields.values())}
+    return {key: value for key, value in settings.items() if key in fields.get(name, {}) or key not in taken}
 
 
 def run(
