@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -78,15 +78,10 @@ def _members(run: Run, label: str, probe: Probe, cards: Sequence[dict[str, Any]]
 def _told(table: pd.DataFrame, probe: Probe) -> pd.DataFrame:
     """What the summary of a run shows; over all listed words where too few are in the top k."""
     summary = probe.summary
-    rows = _where(table[table["measure"].isin(summary.measures)], summary.where)
+    shown = table[table["measure"].isin(summary.measures)]
+    rows = shown[reliability.rows_where(shown, summary.where)]
     if "k" in summary.where and (rows["verdict"] == "not applicable").mean() > 0.5:
-        rows = _where(table[table["measure"].isin(summary.measures)], {**summary.where, "k": "all"})
+        rows = shown[reliability.rows_where(shown, {**summary.where, "k": "all"})]
     keys = [summary.rows] if isinstance(summary.rows, str) else list(summary.rows)
     rows = rows[rows["verdict"] != "not applicable"]
     return rows.assign(row=rows[keys].astype(str).agg(" ".join, axis=1) if len(rows) else "")
-
-
-def _where(rows: pd.DataFrame, where: Mapping[str, str | tuple[str, ...]]) -> pd.DataFrame:
-    for key, value in where.items():
-        rows = rows[rows[key].isin([value] if isinstance(value, str) else list(value))]
-    return rows
