@@ -22,7 +22,7 @@ MAY_USE = {
     "store": {"types"},
     "replay": {"types", "material", "probes"},
     "reproduce": {"types", "material", "probes", "replay", "study"},
-    "counting": {"types", "probes", "reliability", "store"},
+    "counting": {"types", "measures", "probes", "reliability", "store"},
     "compare": {"types", "probes", "reliability", "store", "counting"},
     "study": {"types", "material", "probes", "replay", "models", "engine", "store", "counting"},
     "contracts": {"types", "probes", "engine", "reliability"},

@@ -11,7 +11,7 @@ import pytest
 
 from trueprobe.contracts import stand_in
 from trueprobe.counting import Counting, setups
-from trueprobe.measures import Flips, Measure
+from trueprobe.measures import LARGER, Claim, Flips, Measure
 from trueprobe.measures.means import means
 from trueprobe.store import RunFolder
 
@@ -26,6 +26,10 @@ class Pairs:
     flips = Flips("prefers_stereotype", "preference_nats", near_tie=0.5, size="scored_tokens")
     diagnostic = "stereotype_share"
     settings = SimpleNamespace(resample_seed=0)
+    summary = SimpleNamespace(measures=("stereotype_share",))
+
+    def __init__(self, name: str, published: tuple[Claim, ...] = ()) -> None:
+        self.name, self.published = name, published
 
     def measures(self):
         for category in ("all", *CATEGORIES):
@@ -35,7 +39,7 @@ class Pairs:
             )
 
     def claims(self):
-        return ()
+        return self.published
 
 
 class Vectors(Pairs):
@@ -88,7 +92,7 @@ def counted(tmp_path_factory):
         folder.table(f"observations/stereo/{c.name}.parquet", items(0.0, 0.2, 20 + s, 200))
         folder.table(f"observations/seat/{c.name}.parquet", items(3.0 if s else -3.0, 3.0 if s else -3.0, 30 + s, 20))
     counting = Counting(folder, cards)
-    for label, probe in (("crows", Pairs()), ("stereo", Pairs()), ("seat", Vectors())):
+    for label, probe in (("crows", Pairs("crows")), ("stereo", Pairs("stereo")), ("seat", Vectors("seat"))):
         counting.add(label, probe)
     counting.write()
     return lambda name: folder.read(f"{name}.parquet")
@@ -164,3 +168,29 @@ def test_what_the_paper_says_of_diagnostics_are_claims(counted):
     }
     assert claims.loc[("crows, stereo", "first_varies_more"), "statement"].startswith("crows varies more")
     assert claims.loc[("crows, stereo, seat", "vectors_vary_more"), "value"] > 0
+
+
+def test_one_probe_under_two_labels_is_compared_and_models_of_two_sizes_too(tmp_path):
+    folder = RunFolder(tmp_path / "run", {})
+    cards = [
+        replace(card(f"{name}-seed{s}", name, model_seed=s), layers=layers, width=64)
+        for name, layers in (("big", 4), ("small", 2))
+        for s in range(3)
+    ]
+    for s, c in enumerate(cards):
+        level = 0.5 if c.family == "big" else 0.0
+        folder.table(f"observations/short/{c.name}.parquet", items(level, level, 10 + s, 60))
+        folder.table(f"observations/long/{c.name}.parquet", items(level + 1, level, 10 + s, 60))
+    claim = Claim("larger", "the larger says more", "D", "preference_nats", {}, unit="nats", between=LARGER)
+    counting = Counting(folder, cards)
+    for label in ("short", "long"):
+        counting.add(label, Pairs("pairs", (claim,)))
+    counting.write()
+    claims = folder.read("claims.parquet").query("level == 'pair'")
+    assert claims[["probe", "model"]].to_numpy().tolist() == [[x, "big against small"] for x in ("short", "long")]
+    assert claims["value"].to_numpy() == pytest.approx(0.5, abs=0.25)
+    moved = folder.read("variants.parquet").query("level == 'family'").set_index(["model", "category"])
+    assert (moved["first_label"] + " " + moved["second_label"]).unique().tolist() == ["short long"]
+    assert moved.loc[("small", "religion"), "verdict"] == "holds"
+    assert moved.loc[("small", "gender"), "difference"] == 0
+    assert set(moved.index.get_level_values("category")) == {"all", *CATEGORIES}

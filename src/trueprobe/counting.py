@@ -8,15 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from itertools import chain
+from itertools import chain, permutations
 from typing import Any
 
 import pandas as pd
 
 from trueprobe import reliability
+from trueprobe.measures import Measure
 from trueprobe.probes import Probe
 from trueprobe.reliability import disagreement, flips, signs, wordings
+from trueprobe.reliability.between import between, is_about
+from trueprobe.reliability.paired import Sides
 from trueprobe.reliability.seed_claims import claims_over_seeds
+from trueprobe.reliability.variants import variants
 from trueprobe.store import RunFolder
 from trueprobe.types import Card, Estimate
 
@@ -44,16 +48,17 @@ class Counting:
     def __init__(self, folder: RunFolder, cards: Sequence[Card], method: reliability.Method = "crossed") -> None:
         self.folder, self.setups, self.method = folder, setups(cards), method
         self.found: dict[str, list[reliability.Found]] = {}
+        self.probes: dict[str, Probe] = {}
         self.diagnostics: dict[str, str] = {}
         self.tables: dict[str, list[dict[str, Any]]] = {}
         self.answers: list[flips.Answers] = []
 
     def add(self, label: str, probe: Probe) -> None:
         """Count one probe for all models."""
-        self.found[label] = []
+        self.found[label], self.probes[label] = [], probe
         for setup in self.setups:
-            members = self._members(label, probe, setup)
-            measures = [measure for measure in probe.measures() if setup.cards[0].kind in measure.kinds]
+            members = self._members([label], setup)[0]
+            measures = _measures(probe, setup)
             found = reliability.find(label, members, measures, self.method)
             self.found[label] += found
             rows = [_flat(row) for row in reliability.judged(found, probe.corrected_over)]
@@ -70,6 +75,31 @@ class Counting:
                 self._more("flip_reasons", answers.by_size())
         if probe.diagnostic:
             self.diagnostics[label] = probe.diagnostic
+        self._between(label, probe)
+        for other in (name for name, earlier in self.probes.items() if earlier.name == probe.name and name != label):
+            self._variants(other, label)
+
+    def _between(self, label: str, probe: Probe) -> None:
+        """Claims about two models, for all pairs of the run that they speak of; of a family its last step."""
+        last = list({setup.family: setup for setup in sorted(self.setups, key=lambda s: s.step or 0)}.values())
+        for claim in (claim for claim in probe.claims() if claim.between):
+            for first, second in permutations(last, 2):
+                if is_about(claim, first.cards[0], second.cards[0]):
+                    one, other = (self._members([label], setup)[0] for setup in (first, second))
+                    sides = Sides.of(one, other, probe.factors)
+                    self._more("claims", [{"probe": label, **between(sides, claim)}])
+
+    def _variants(self, one: str, other: str) -> None:
+        """One probe under two labels: what their settings move, of the numbers that the summary shows."""
+        for setup in self.setups:
+            first, second = self._members([one, other], setup)
+            told = self.probes[one].summary.measures
+            counted = [
+                [measure for measure in _measures(self.probes[label], setup) if measure.name in told]
+                for label in (one, other)
+            ]
+            rows = variants((first, counted[0]), (second, counted[1]), self.probes[one].corrected_over)
+            self._more("variants", [{"first_label": one, "second_label": other, **row} for row in rows])
 
     def write(self) -> None:
         """Every table as parquet and CSV; tables that this run has nothing for are not written."""
@@ -84,18 +114,26 @@ class Counting:
                 self.folder.table(f"{name}.parquet", frame)
                 self.folder.csv(f"{name}.csv", frame)
 
-    def _members(self, label: str, probe: Probe, setup: Setup) -> list[reliability.Member]:
-        frames = [self.folder.read(f"observations/{label}/{card.name}.parquet") for card in setup.cards]
+    def _members(self, labels: Sequence[str], setup: Setup) -> list[list[reliability.Member]]:
+        """The checkpoints' observations under each label, all with the same draws."""
+        probe = self.probes[labels[0]]
+        asked = [(card, label) for label in labels for card in setup.cards]
+        frames = [self.folder.read(f"observations/{label}/{card.name}.parquet") for card, label in asked]
         columns = [f"group_{factor}" for factor in probe.factors]
         groups = [frame[columns].set_axis(list(probe.factors), axis=1) for frame in frames]
         drawn = reliability.Resampling.shared(groups, probe.settings.resample_seed)
-        return [
+        members = [
             reliability.Member(card.name, card.kind, frame, resampling, card.family, card.labels)
-            for card, frame, resampling in zip(setup.cards, frames, drawn, strict=True)
+            for (card, _), frame, resampling in zip(asked, frames, drawn, strict=True)
         ]
+        return [members[i : i + len(setup.cards)] for i in range(0, len(members), len(setup.cards))]
 
     def _more(self, name: str, rows: list[dict[str, Any]]) -> None:
         self.tables.setdefault(name, []).extend(rows)
+
+
+def _measures(probe: Probe, setup: Setup) -> list[Measure]:
+    return [measure for measure in probe.measures() if setup.cards[0].kind in measure.kinds]
 
 
 def _flat(row: Estimate) -> dict[str, Any]:

@@ -215,6 +215,8 @@ class Card:
     compute_id: str  # weights + config + dtype + quantisation
     tokenizer_id: str
     self_trained: bool = False  # by `trueprobe pretrain`: to show the method, no published model
+    layers: int = 0  # and how wide they are; 0 where it is not known
+    width: int = 0
 
 
 # ---------------------------------------------------------------- what is counted

@@ -77,7 +77,8 @@ class Flips:
 class Claim:
     """A published finding as a quantity: mean of a column over `plus`, less its mean over `minus`.
 
-    Where several values are listed, the means over each of them are averaged."""
+    Where several values are listed, the means over each of them are averaged. A finding `between` two models is the
+    mean over `plus` of the first, less that of the second, on the items both scored."""
 
     name: str
     statement: str
@@ -91,6 +92,10 @@ class Claim:
     conditions: Mapping[str, str | int] = field(default_factory=dict)
     unit: str = "probability"
     gate: Gate | None = None
+    between: tuple[str, str] | None = None  # LARGER of one architecture, or two architectures of one size
+
+
+LARGER = ("larger", "smaller")
 
 
 def cell_sums(columns: Columns, stacked: np.ndarray, cells: int) -> np.ndarray:

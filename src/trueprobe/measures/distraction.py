@@ -8,11 +8,11 @@ prefers fewer than half of them fails the gate, and its numbers say nothing abou
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 from typing import Any
 
-from trueprobe.measures import Claim, Gate, Measure
+from trueprobe.measures import LARGER, Claim, Gate, Measure
 from trueprobe.measures.means import group_means, means
 
 LEAST_COMPETENCE = 0.5  # of the targets; the paper has 1, by choosing its items
@@ -84,7 +84,7 @@ class Counting:
         gate = Gate("base_preferred", LEAST_COMPETENCE)
         after = _where("after", ("multiple", "single"), RELATED)
 
-        def claim(name: str, says: str, column: str, plus: Mapping, minus: Mapping) -> Claim:
+        def claim(name: str, says: str, column: str, plus: Mapping, minus: Mapping | None) -> Claim:
             unit = "share" if column == "correct" else "ratio"
             return Claim(name, says, "D", column, plus, minus, unit=unit, gate=gate)
 
@@ -110,6 +110,9 @@ class Counting:
         yield claim("recency", recent, "correct", later(1), first(1))
         falls = "with a later key entity, accuracy falls with more attractors"
         yield claim("later_key_falls", falls, "correct", later(1), later(3))
+        robust = "the larger of two models of one architecture keeps the target more often beside related attractors"
+        kept = claim("larger_keeps_more", robust, "correct", after(*range(1, MOST + 1)), None)
+        yield replace(kept, between=LARGER)
 
     @property
     def headline(self) -> Measure:

@@ -8,10 +8,10 @@ concepts; the first is exactly zero for a model that does not look at the proper
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 
-from trueprobe.measures import Claim, Measure
+from trueprobe.measures import LARGER, Claim, Measure
 from trueprobe.measures.means import means
 from trueprobe.measures.retrieval import commonest_share
 
@@ -80,10 +80,10 @@ class RetrievalCounting:
                     yield Measure(name, means, (column,), where, shown, unit, neutral)
 
     def claims(self) -> Iterator[Claim]:
-        """What the paper found within one model, over all wordings of a run."""
+        """What the paper found, over all wordings of a run."""
         first, order = self._curves[0]
 
-        def claim(name: str, says: str, plus: Mapping, minus: Mapping) -> Claim:
+        def claim(name: str, says: str, plus: Mapping, minus: Mapping | None) -> Claim:
             return Claim(name, says, "B", "reciprocal_rank", plus, minus, conditions=self.vocabulary, unit="ratio")
 
         def grown(*lengths: int) -> dict:
@@ -92,6 +92,11 @@ class RetrievalCounting:
         yield claim("properties_help", "ten properties find the concept better than one", grown(10), grown(1))
         flattens = "the gain flattens after four or five properties: MRR with 5, less the mean of 1 and 10"
         yield claim("gain_flattens", flattens, grown(5), grown(1, 10))
+        larger = "the larger of two models of one architecture finds the concept better, over one to ten properties"
+        more = grown(*LENGTHS)
+        yield replace(claim("larger_finds_more", larger, more, None), between=LARGER)
+        other = "RoBERTa finds the concept better than BERT of the same size, over one to ten properties"
+        yield replace(claim("roberta_finds_more", other, more, None), between=("roberta", "bert"))
         if not self.everything:
             return
         least = "visual properties help least: functional and encyclopaedic ones less visual ones, 1 to 5 properties"

@@ -253,6 +253,8 @@ def opened(kind: type[Model], source: Source, config: Any, options: Options, mod
         compute_id=fingerprint(source, config, options),
         tokenizer_id=text.tokenizer_id,
         self_trained=getattr(config, "trained_by", "") == "trueprobe pretrain",
+        layers=int(getattr(config, "num_hidden_layers", 0)),
+        width=int(getattr(config, "hidden_size", 0)),
     )
     return kind(card, text, network)
 

@@ -29,7 +29,7 @@ def claims(
 
 def claimed(members: Sequence[Member], published: Sequence[Claim]) -> list[dict[str, Any]]:
     """The rows of each checkpoint, then those of the family, for the claims about their kind of model."""
-    mine = [claim for claim in published if members[0].kind in claim.kinds]
+    mine = [claim for claim in published if members[0].kind in claim.kinds and not claim.between]
     seen = [[_seen(member, columns, claim) for claim in mine] for member, columns in _columns(members, mine)]
     rows = [
         _row(claim, member.model, "checkpoint", 1, one.spread(claim), _agrees(claim, one), member.labels.get("step"))
@@ -79,7 +79,7 @@ def _over_seeds(claim: Claim, able: list[_Seen], spread: Spread, groups: int) ->
     sides = {one.sample[0] > claim.threshold for one, p in zip(able, ps, strict=True) if p < LEVEL}
     if len(sides) > 1:
         return FLIPS
-    word = _held(claim, *spread.interval(), groups)
+    word = held(claim, *spread.interval(), groups)
     return UNDECIDED if len(able) < FEWEST_SEEDS and word != NOT_APPLICABLE else word
 
 
@@ -127,10 +127,10 @@ def _groups(columns: Columns, member: Member, claim: Claim) -> int:
 
 
 def _agrees(claim: Claim, one: _Seen) -> str:
-    return _held(claim, *one.spread(claim).interval(), one.groups) if one.passes else FAILS
+    return held(claim, *one.spread(claim).interval(), one.groups) if one.passes else FAILS
 
 
-def _held(claim: Claim, low: float, high: float, groups: int) -> str:
+def held(claim: Claim, low: float, high: float, groups: int) -> str:
     if np.isnan(low) or groups < FEWEST_GROUPS or low == high == claim.threshold:
         return NOT_APPLICABLE
     above, below = low > claim.threshold, high < claim.threshold

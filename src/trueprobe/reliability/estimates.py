@@ -69,7 +69,7 @@ def find(probe: str, members: Sequence[Member], measures: Iterable[Measure], met
     """The same before p-values are corrected and verdicts given."""
     found: list[list[Found]] = [[] for _ in members]
     family: list[Found] = []
-    for measure, seen in _sampled(members, list(measures)):
+    for measure, seen in sampled(members, list(measures)):
         mine = [_checkpoint(probe, member, measure, one) for member, one in zip(members, seen, strict=True)]
         for rows, row in zip(found, mine, strict=True):
             rows.append(row)
@@ -88,7 +88,7 @@ class Seen:
     groups: int
 
 
-def _sampled(members: Sequence[Member], measures: list[Measure]) -> Iterator[tuple[Measure, list[Seen]]]:
+def sampled(members: Sequence[Member], measures: list[Measure]) -> Iterator[tuple[Measure, list[Seen]]]:
     """Measures over the same rows share their matrix products."""
     names = [name for measure in measures for name in measure.columns]
     columns = [columns_of(member.frame, names, member.resampling) for member in members]

@@ -77,10 +77,9 @@ def compare(
     """One row per measure; p corrected over the conditions that ask one thing many times."""
     seen = list(_seen(sides, measures))
     rows = [_row(sides, one, precision) for one in seen]
-    corrected = _corrected([one.measure for one in seen], [row["p"] for row in rows], tuple(corrected_over))
+    ps = corrected([one.measure for one in seen], [row["p"] for row in rows], tuple(corrected_over))
     return [
-        {**row, "p_corrected": float(p), "verdict": _verdict(row, p, sides)}
-        for row, p in zip(rows, corrected, strict=True)
+        {**row, "p_corrected": float(p), "verdict": _verdict(row, p, sides)} for row, p in zip(rows, ps, strict=True)
     ]
 
 
@@ -254,9 +253,9 @@ def _as_far(permuted: np.ndarray, observed: float, exact: bool) -> float:
 # ---------------------------------------------------------------- the verdict
 
 
-def _corrected(measures: Sequence[Measure], ps: Sequence[float], over: tuple[str, ...]) -> np.ndarray:
+def corrected(measures: Sequence[Measure], ps: Sequence[float], over: tuple[str, ...]) -> np.ndarray:
     """Holm, over rows that differ only in the conditions `over`; a pooled row (`all`) stands alone."""
-    corrected = np.array(ps, dtype=float)
+    found = np.array(ps, dtype=float)
     parts: dict[tuple, list[int]] = {}
     for i, measure in enumerate(measures):
         mine = [measure.conditions[name] for name in over if name in measure.conditions]
@@ -264,8 +263,8 @@ def _corrected(measures: Sequence[Measure], ps: Sequence[float], over: tuple[str
             rest = ((key, str(value)) for key, value in measure.conditions.items() if key not in over)
             parts.setdefault((measure.name, *sorted(rest)), []).append(i)
     for members in parts.values():
-        corrected[members] = holm(corrected[members])
-    return corrected
+        found[members] = holm(found[members])
+    return found
 
 
 def _verdict(row: dict[str, Any], p: float, sides: Sides) -> str:

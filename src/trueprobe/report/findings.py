@@ -39,17 +39,23 @@ class Finding:
 
 def findings(reading: Reading) -> list[Finding]:
     found: list[Finding] = []
-    for label in reading.told:
+    for label in _labels(reading):
         found += list(_claimed(reading, label)) or list(_directed(reading, label))
     return found
 
 
+def _labels(reading: Reading) -> list[str]:
+    """The probes, then those that claims take together (`crows_pairs, stereoset`)."""
+    claimed = reading.claims["probe"] if len(reading.claims) else ()
+    return list(dict.fromkeys([*reading.told, *claimed]))
+
+
 def _claims(reading: Reading, label: str) -> pd.DataFrame:
-    """One row per claim and family, at the conditions of the summary, with a statement that stands alone."""
+    """One row per claim and family, or two models, at the conditions of the summary; statements that stand alone."""
     rows = reading.claims
     if rows.empty:
         return rows
-    fixed = reading.told[label]["summary"]["where"]
+    fixed = reading.told[label]["summary"]["where"] if label in reading.told else {}
     rows = where(rows[rows["probe"] == label], {k: v for k, v in fixed.items() if k in rows and rows[k].notna().any()})
     if rows.empty:
         return rows
@@ -123,6 +129,8 @@ def _left_out(reading: Reading, label: str) -> str:
 
 def _directed(reading: Reading, label: str) -> Iterator[Finding]:
     """Where a probe has no claims: what its summary's first directed measure says."""
+    if label not in reading.told:
+        return
     summary = reading.told[label]["summary"]
     measure, keys, joined = _directed_rows(reading, label)
     titles = dict(zip(summary["measures"], summary["titles"], strict=True))
@@ -142,32 +150,37 @@ def claims_grid(reading: Reading) -> Grid | None:
     """What each paper found, what this run finds."""
     families = list(reading.families)
     lines: list[list[Cell]] = []
-    tables = {label: rows for label in reading.told if len(rows := _claims(reading, label))}
+    tables = {label: rows for label in _labels(reading) if len(rows := _claims(reading, label))}
+    paired = any((~rows["family"].isin(families)).any() for rows in tables.values())
     for label, rows in tables.items():
         if len(tables) > 1:
             lines.append([Cell(label)])
         for statement in dict.fromkeys(rows["statement"]):
             found = {row["family"]: row for row in rows[rows["statement"] == statement].to_dict("records")}
-            first = next(iter(found.values()))
-            line = [Cell(statement), Cell(str(first["expected"]))]
-            lines.append(line + [_claim_cell(found.get(family)) for family in families])
+            line = [Cell(statement), Cell(str(next(iter(found.values()))["expected"]))]
+            if any(family in found for family in families):
+                of_two = [Cell("–", mark="none", told="about each model")] if paired else []
+                lines.append(line + [_claim_cell(found.get(family)) for family in families] + of_two)
+            for two in (name for name in found if name not in families):
+                each = [Cell("–", mark="none", told="about two models")] * len(families)
+                lines.append([*line, *each, _claim_cell(found[two], f"{two}: ")])
     if not lines:
         return None
     caption = "Each published finding as a quantity; the number of each model with its 95 % interval, and the verdict."
-    header = ["finding", "expected", *families]
+    header = ["finding", "expected", *families, *(["two models"] if paired else [])]
     data = reading.claims.drop(columns=["family", "seed", "step", "level"], errors="ignore")
     return Grid("claims", "What the papers found, what this run finds", caption, header, lines, data)
 
 
-def _claim_cell(row: Mapping[str, Any] | None) -> Cell:
+def _claim_cell(row: Mapping[str, Any] | None, of: str = "") -> Cell:
     if row is None:
         return Cell("–", mark="none", told="not claimed of this kind of model")
     form = _form(row)
     cell = number_cell({**row, "n_items": math.nan}, form)
     told = str(row["verdict"])
     if cell.text == "–":
-        return Cell(told, mark="none")
-    return Cell(f"{cell.text}; {told}", mark=verdict_mark(told))
+        return Cell(of + told, mark="none")
+    return Cell(f"{of}{cell.text}; {told}", mark=verdict_mark(told))
 
 
 def opening(reading: Reading) -> list[str]:

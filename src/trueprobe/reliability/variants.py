@@ -1,0 +1,96 @@
+"""One probe asked in two ways in one run, two lists of occupations for instance: what does the choice move?
+
+Every number that both ways give, of the second less the first, for each checkpoint and family. Groups that the two
+have in common are drawn together, and a family's difference is taken seed by seed.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from trueprobe.measures import Measure
+from trueprobe.reliability.estimates import Member, sampled
+from trueprobe.reliability.paired import corrected
+from trueprobe.reliability.spread import Spread, over_items, over_seeds
+from trueprobe.reliability.verdict import (
+    FEWEST_GROUPS,
+    FEWEST_SEEDS,
+    HOLDS,
+    HOLDS_HERE,
+    LEVEL,
+    NOT_APPLICABLE,
+    UNDECIDED,
+)
+
+Asked = tuple[Sequence[Member], Sequence[Measure]]  # the checkpoints of one setup, and what is counted
+
+
+def variants(first: Asked, second: Asked, corrected_over: Sequence[str] = ()) -> list[dict[str, Any]]:
+    """`first` and `second` have the same checkpoints in the same order, with shared draws."""
+    known = {_key(measure): measure for measure in second[1]}
+    ours = [measure for measure in first[1] if _key(measure) in known]
+    theirs = [known[_key(measure)] for measure in ours]
+    rows: dict[str, list[dict[str, Any]]] = {member.model: [] for member in first[0]}
+    family = f"{first[0][0].family}, all seeds"
+    for (measure, one), (_, other) in zip(sampled(first[0], ours), sampled(second[0], theirs), strict=True):
+        groups = [min(a.groups, b.groups) for a, b in zip(one, other, strict=True)]
+        apart = np.stack([b.sample - a.sample for a, b in zip(one, other, strict=True)])
+        values = np.stack([[a.sample[0], b.sample[0]] for a, b in zip(one, other, strict=True)])
+        for i, member in enumerate(first[0]):
+            told = _row([member], measure, values[i : i + 1], over_items(apart[i], groups[i]), groups[i])
+            rows[member.model].append(told)
+        if len(first[0]) > 1:
+            able = ~np.isnan(apart[:, 0])
+            fewest = min((n for n, known in zip(groups, able, strict=True) if known), default=0)
+            spread = Spread(float(apart[able, 0].mean()) if able.any() else math.nan, math.nan)
+            if able.sum() > 1 and fewest > 1:
+                spread = over_seeds(apart[able], fewest)
+            told = _row(first[0], measure, values[able], spread, fewest)
+            rows.setdefault(family, []).append({**told, "n_seeds": int(able.sum())})
+    return [row for mine in rows.values() for row in _judged(mine, ours, tuple(corrected_over))]
+
+
+def _key(measure: Measure) -> tuple:
+    return (measure.name, *sorted((key, str(value)) for key, value in measure.conditions.items()))
+
+
+def _row(
+    members: Sequence[Member], measure: Measure, values: np.ndarray, spread: Spread, groups: int
+) -> dict[str, Any]:
+    low, high = spread.interval()
+    several = len(members) > 1
+    return {
+        "model": members[0].family if several else members[0].model,
+        "level": "family" if several else "checkpoint",
+        "step": members[0].labels.get("step"),
+        "measure": measure.name,
+        **{key: str(value) for key, value in measure.conditions.items()},
+        "first": float(values[:, 0].mean()) if len(values) else math.nan,
+        "second": float(values[:, 1].mean()) if len(values) else math.nan,
+        "difference": spread.value,
+        "low": low,
+        "high": high,
+        "unit": measure.unit,
+        "n_groups": groups,
+        "n_seeds": len(members),
+        "p": spread.p(0.0),
+    }
+
+
+def _judged(rows: list[dict[str, Any]], measures: Sequence[Measure], over: tuple[str, ...]) -> list[dict[str, Any]]:
+    ps = corrected(measures, [row["p"] for row in rows], over)
+    return [{**row, "p_corrected": float(p), "verdict": _verdict(row, p)} for row, p in zip(rows, ps, strict=True)]
+
+
+def _verdict(row: dict[str, Any], p: float) -> str:
+    if math.isnan(p) or row["n_groups"] < FEWEST_GROUPS:
+        return NOT_APPLICABLE
+    if not p < LEVEL:
+        return UNDECIDED
+    if row["level"] == "checkpoint":
+        return HOLDS_HERE
+    return HOLDS if row["n_seeds"] >= FEWEST_SEEDS else UNDECIDED
