@@ -256,3 +256,11 @@ def test_two_checkpoints_are_compared_by_template_too(checkpoint, tmp_path):
     found = compare(done, "bert", "roberta")
     assert len(found.table) == 9
     assert found.told["wording"].tolist() == ["all"]
+
+
+def test_what_was_not_scored_is_counted_by_template(checkpoint, tmp_path):
+    settings = {"tests": "sent-weat6", "representation": "own", "partitions": 100}
+    run = trueprobe.run("seat", str(checkpoint("bert")), tmp_path / "run", settings=settings, store=":memory:")
+    missing = run.estimates.query("measure == 'effect_size'").set_index("wording")["n_unscored"]
+    assert missing.pop("all") == 128
+    assert missing.to_list() == [16] * 8
