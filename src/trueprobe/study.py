@@ -309,11 +309,11 @@ def _sharing(asked: _Asked, vocabularies: Sequence[frozenset[str]]) -> _Asked:
 
 def _observe(asked: _Asked, item: Item, ask: Any, card: Card, answers: Any) -> Sequence[Observation]:
     if isinstance(ask, WhyNot):
-        return [Observation(item.id, why_not=ask)]
+        return asked.probe.unscored(item, ask)
     mine = [next(answers) for _ in ask]
     missing = next((answer for answer in mine if isinstance(answer, WhyNot)), None)
     if missing is not None:
-        return [Observation(item.id, why_not=missing)]
+        return asked.probe.unscored(item, missing)
     return asked.probe.observe(item, card, mine)
 
 

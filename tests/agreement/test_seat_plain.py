@@ -107,18 +107,44 @@ def estimates(tmp_path_factory):
         store=folder / "store.sqlite",
         settings={"representation": ",".join(REPRESENTATIONS), "clusters": False},
     )
-    return run.estimates.set_index(["test", "representation"])
+    return run.estimates.set_index(["test", "representation", "wording"]).sort_index()
 
 
-def test_effect_sizes_of_all_tests_agree(plain, estimates):
-    assert len(plain) == len(estimates) == 44 * len(REPRESENTATIONS)
+@pytest.fixture(scope="module")
+def pooled(estimates):
+    return estimates.xs("all", level="wording")
+
+
+def size(x, y):
+    return (x.mean() - y.mean()) / np.concatenate([x, y]).std(ddof=1)
+
+
+def test_effect_sizes_of_all_tests_agree(plain, pooled):
+    assert len(plain) == len(pooled) == 44 * len(REPRESENTATIONS)
     for key, s in plain.items():
-        x, y = s["targ1"], s["targ2"]
-        size = (x.mean() - y.mean()) / np.concatenate([x, y]).std(ddof=1)
-        assert estimates.loc[key, "value"] == pytest.approx(size, abs=1e-4), key
+        assert pooled.loc[key, "value"] == pytest.approx(size(s["targ1"], s["targ2"]), abs=1e-4), key
 
 
-def test_p_values_of_the_small_tests_are_those_of_scipy(plain, estimates):
+def template(text):
+    """The sentence without its word and the word's article."""
+    start, stop = word_span(text)
+    return re.sub("(^| )[Aa]n? $", r"\1", text[:start]) + "…" + text[stop:]
+
+
+def test_effect_sizes_of_single_templates_agree(plain, estimates):
+    single = estimates.drop("all", level="wording")
+    assert len(single) == len(REPRESENTATIONS) * 233
+    for name in dict.fromkeys(single.index.get_level_values("test")):
+        sets = {key: p["examples"] for key, p in json.loads((FILES / f"{name}.jsonl").read_text()).items()}
+        frames = {key: np.array([template(text) for text in sets[key]]) for key in ("targ1", "targ2")}
+        for (kind, wording), row in single.loc[name].iterrows():
+            x, y = (plain[name, kind][key][frames[key] == wording] for key in ("targ1", "targ2"))
+            assert min(len(x), len(y)) >= 4
+            assert row["value"] == pytest.approx(size(x, y), abs=1e-4), (name, kind, wording)
+            assert row["n_items"] == len(x) + len(y)
+
+
+def test_p_values_of_the_small_tests_are_those_of_scipy(plain, pooled):
     small = {key: s for key, s in plain.items() if len(s["targ1"]) <= 8}
     assert len(small) == 13 * len(REPRESENTATIONS)
     for key, s in small.items():
@@ -129,4 +155,4 @@ def test_p_values_of_the_small_tests_are_those_of_scipy(plain, estimates):
             vectorized=True,
             n_resamples=np.inf,
         )
-        assert estimates.loc[key, "p"] == pytest.approx(theirs.pvalue, abs=2e-4), key  # one near tie is 1 / 12,870
+        assert pooled.loc[key, "p"] == pytest.approx(theirs.pvalue, abs=2e-4), key  # one near tie is 1 / 12,870

@@ -54,6 +54,7 @@ def test_tests_are_chosen_by_name_and_pattern():
         ({"representation": "cl"}, "representation: no representation 'cl'; did you mean 'cls'?"),
         ({"representation": "all,cls"}, "'all' stands alone"),
         ({"layers": "last"}, "layers"),
+        ({"wording": "al"}, "seat, setting wording: no 'al'; did you mean 'all'?"),
         ({"ddof": 2}, "ddof"),
         ({"material": "wheat"}, "no material 'wheat': neither a file nor shipped; did you mean 'weat'?"),
         ({"data": "no-such-file.json"}, "no file or folder 'no-such-file.json'"),
@@ -299,8 +300,28 @@ def test_a_model_that_is_asked_nothing_has_no_rows_and_the_run_goes_on(checkpoin
 def test_a_model_that_can_give_nothing_is_told_why(checkpoint, tmp_path):
     settings = {"tests": "weat9", "representation": "own"}
     run = trueprobe.run("seat", str(checkpoint("bert")), tmp_path / "run", settings=settings, store=":memory:")
-    (row,) = run.observations("seat").to_dict("records")
-    assert row["why_not"] == "no_head"
+    seen = run.observations("seat")
+    assert (seen["why_not"] == "no_head").all()
+    assert seen["side"].value_counts().to_dict() == {"X": 6, "Y": 6, "A": 7, "B": 7}
+    assert run.estimates["value"].isna().all()
+
+
+def test_sentences_that_were_not_scored_are_counted_with_each_number(checkpoint, tmp_path):
+    """A vector of the word cannot be had where no word is marked; that of the sentence can."""
+    settings = {"data": write_test(tmp_path)}
+    run = trueprobe.run("seat", str(checkpoint("bert")), tmp_path / "run", settings=settings, store=":memory:")
+    counts = run.estimates.set_index(["representation", "measure"])[["n_items", "n_unscored"]]
+    assert counts.loc["cls"].eq([4, 0]).all().all()
+    assert counts.loc["word"].eq([0, 4]).all().all()
+    assert len(counts) == 6
+    assert (run.observations("seat").query("representation == 'word'")["why_not"] == "no_span").all()
+
+
+def test_one_sentence_that_is_too_long_leaves_its_whole_test_unscored(checkpoint, tmp_path):
+    settings = {"data": write_test(tmp_path, examples=["Tea " * 2_000, "Milk is here."]), "representation": "cls"}
+    run = trueprobe.run("seat", str(checkpoint("bert")), tmp_path / "run", settings=settings, store=":memory:")
+    assert (run.observations("seat")["why_not"] == "too_long").all()
+    assert run.estimates["n_unscored"].eq(4).all()
     assert run.estimates["value"].isna().all()
 
 

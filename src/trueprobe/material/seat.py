@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -21,6 +22,7 @@ from trueprobe.material.stereotypes import FileCard, article_for
 from trueprobe.types import BadInput, Span, nearest
 
 SIDES = ("X", "Y", "A", "B")  # the two targets, the two attributes
+FEWEST = 4  # sentences a side; with fewer, one template says nothing by itself
 _SLOT = re.compile(r"\{(a_)?(words?)\}", re.IGNORECASE)
 
 
@@ -31,6 +33,7 @@ class Said:
     text: str
     word: str
     span: Span | None
+    wording: str = ""  # the template, "This is …." for "This is a rose." and for "This is John."; a bare word has none
 
 
 @dataclass(frozen=True)
@@ -44,6 +47,15 @@ class AssociationTest:
     @cached_property
     def texts(self) -> Mapping[str, frozenset[str]]:
         return {side: frozenset(sentence.text for sentence in said) for side, said in self.sets.items()}
+
+    @cached_property
+    def wordings(self) -> tuple[str, ...]:
+        """The templates in which X and Y can be held against each other; () where there are not two of them.
+
+        Templates go by the kind of word, so that a side may lack one, or have it for a word or two."""
+        x, y = (Counter(sentence.wording for sentence in self.sets[side]) for side in "XY")
+        both = tuple(name for name in x if name and min(x[name], y[name]) >= FEWEST)
+        return both if len(both) > 1 else ()
 
 
 def _template(text: str) -> str:
@@ -138,8 +150,9 @@ class SeatMaterial(_Strict):
         put = article + filled
         if (slot[1] or slot[2])[0].isupper():
             put = put[0].upper() + put[1:]
-        start = slot.start() + len(article)
-        return Said(template[: slot.start()] + put + template[slot.end() :], word, (start, start + len(filled)))
+        before, after = template[: slot.start()], template[slot.end() :]
+        start = len(before + article)
+        return Said(before + put + after, word, (start, start + len(filled)), f"{before}…{after}")
 
 
 def plural(word: str) -> str:

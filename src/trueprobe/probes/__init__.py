@@ -118,6 +118,10 @@ class Probe(ABC):
     def observe(self, item: Item, card: Card, answers: Sequence[Answer]) -> Sequence[Observation]:
         """What the answers to `ask`'s requests show."""
 
+    def unscored(self, item: Item, why: WhyNot) -> Sequence[Observation]:
+        """An item that could not be asked or answered, in as many rows as it would have had."""
+        return [Observation(item.id, why_not=why)]
+
     def read_released(self, path: Path) -> Sequence[Released]:
         """The outputs in a file or folder that the authors released, one entry per model; for `replay:PATH`."""
         raise BadInput(

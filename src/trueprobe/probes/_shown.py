@@ -264,6 +264,7 @@ def seat() -> Shown:
             "test",
             "dots",
             panels=("model", "representation"),
+            where={"wording": "all"},
             names=names,
             y_title="effect size d",
             source="figure 3 of paper C",

@@ -3,8 +3,9 @@
 "This is John." against "This is Amy." (X, Y), by their cosines with "This is a career." and "This is a home." (A, B).
 Positive `association` is towards A; a positive effect size is X towards A and Y towards B, as the stereotype has it.
 Not shown: what a model says or does. The sentences are deliberately empty, and whether a vector of the model stands
-for such a sentence at all is an open question; `clusters` asks how far it does (paper C). Departures: none by default
-from the authors' test; the representation is named, since their first code read the first piece without [CLS].
+for such a sentence at all is an open question; `clusters` asks how far it does (paper C). Departures: none from the
+authors' test; the representation is named, since their first code read the first piece without [CLS], and besides the
+test over all templates (`wording` = all) there is one for each: its target sentences against all attributes.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from fnmatch import fnmatchcase
 from itertools import product
-from typing import Any, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 from pydantic import Field, field_validator
@@ -48,6 +49,7 @@ VIGNETTES = "seat-vignettes"
 COLUMNS = {
     "side": "X or Y: a target sentence of the first or second category; A or B: an attribute sentence",
     "word": "the word the sentence was made from",
+    "wording": "the template it was made with; empty for a bare word and for a sentence of a test file",
     "association": "of a target: its mean cosine with A less that with B",
     "in_first": "1 for X and A, 0 for Y and B",
     "cluster_right": "1 if its k-means cluster, of two, is matched with its category",
@@ -72,6 +74,9 @@ class SeatSettings(Settings):
         default=("default",),
         description="default (masked: cls, word; causal: last, word; encoder: own), all, or some of cls, word, last, "
         "own, mean, first_piece, separated by commas",
+    )
+    wording: Literal["all", "paper"] = Field(
+        default="all", description="all: each template by itself too; paper: only all of them together"
     )
     layers: tuple[int, ...] = Field(default=(-1,), description="0 the embeddings, -1 the last; separated by commas")
     ddof: int = Field(default=1, ge=0, le=1, description="of the standard deviation: n − 1, or 0 for n")
@@ -177,17 +182,21 @@ class Seat(Probe):
 
     # ------------------------------------------------------------ observing
 
+    def unscored(self, item: Item, why: WhyNot) -> list[Observation]:
+        """All sentences of the test: without one of them it would be another test."""
+        return [_row(item, said, {}, why) for pair in self._pairs for said in _sides(item, pair)]
+
     def observe(self, item: Item, card: Card, answers: Sequence[Answer]) -> list[Observation]:
         if not answers:
             return []
         test: AssociationTest = item.fields["test"]
         vectors = self._by_side(test, item, answers)
-        rows: list[Observation] = []
-        found = associations(np.concatenate([vectors["X"], vectors["Y"]]), vectors["A"], vectors["B"])
-        rows += self._rows(item, test, "XY", vectors, found)
-        if self.settings.clusters:
-            rows += self._rows(item, test, "AB", vectors, None)
-        return rows
+        found = {"XY": associations(np.concatenate([vectors["X"], vectors["Y"]]), vectors["A"], vectors["B"])}
+        return [row for pair in self._pairs for row in self._rows(item, pair, vectors, found.get(pair))]
+
+    @property
+    def _pairs(self) -> tuple[str, ...]:
+        return ("XY", "AB") if self.settings.clusters else ("XY",)
 
     def _by_side(self, test: AssociationTest, item: Item, answers: Sequence[Answer]) -> dict[str, np.ndarray]:
         stacked = np.stack([answer.values for answer in answers if isinstance(answer, Vector)])
@@ -197,21 +206,18 @@ class Seat(Probe):
         return dict(zip(SIDES, np.split(stacked, ends[:-1]), strict=True))
 
     def _rows(
-        self, item: Item, test: AssociationTest, pair: str, vectors: Mapping[str, np.ndarray], found: np.ndarray | None
+        self, item: Item, pair: str, vectors: Mapping[str, np.ndarray], found: np.ndarray | None
     ) -> Iterator[Observation]:
         """Of two sides that stand against each other."""
-        sides = [(side, sentence) for side in pair for sentence in test.sets[side]]
+        sides = _sides(item, pair)
         first = np.array([side == pair[0] for side, _ in sides])
         right = np.full(len(sides), np.nan)
         if self.settings.clusters:
             both = np.concatenate([vectors[side] for side in pair])
             right = matched(both, first, self.settings.resample_seed)
-        for i, (side, sentence) in enumerate(sides):
-            values: dict[str, Any] = {"side": side, "word": sentence.word}
-            if found is not None:
-                values["association"] = float(found[i])
-            values |= {"in_first": float(first[i]), "cluster_right": float(right[i])}
-            yield Observation(item.id, values, part=f"{side}/{sentence.text}", groups=(sentence.word,))
+        for i, said in enumerate(sides):
+            values = {} if found is None else {"association": float(found[i])}
+            yield _row(item, said, {**values, "in_first": float(first[i]), "cluster_right": float(right[i])})
 
     # ------------------------------------------------------------ counting
 
@@ -223,15 +229,19 @@ class Seat(Probe):
 
     def _measures(self) -> Iterator[Measure]:
         kinds: tuple[Kind, ...] = get_args(Kind)
-        for test, representation, layer in product(self.tests, self._representations(), self.settings.layers):
-            at = {"test": test, "representation": representation, "layer": layer}
+        for test, representation, layer in product(self.tests.values(), self._representations(), self.settings.layers):
+            at: dict[str, Any] = {"test": test.name, "representation": representation, "layer": layer}
+            whole = {**at, "wording": "all"}  # bare words too, so that p is corrected over all tests alike
             asked = tuple(kind for kind in kinds if representation in self._representations(kind))
-            yield replace(self._effect({**at, "side": ("X", "Y")}, at), kinds=asked)
+            yield replace(self._effect({**at, "side": ("X", "Y")}, whole), kinds=asked)
+            for wording in test.wordings if self.settings.wording == "all" else ():
+                one = {**at, "wording": wording}
+                yield replace(self._effect({**one, "side": ("X", "Y")}, one, test=False), kinds=asked)
             for name, sides in (("clusters_targets", ("X", "Y")), ("clusters_attributes", ("A", "B"))):
                 if self.settings.clusters:
                     columns = ("cluster_right", "in_first")
                     where = {**at, "side": sides}
-                    yield Measure(name, _right, columns, where, at, "share", 0.5, test=MatchingTest(), kinds=asked)
+                    yield Measure(name, _right, columns, where, whole, "share", 0.5, test=MatchingTest(), kinds=asked)
 
     def _effect(self, where: Mapping[str, Any], shown: Mapping[str, str | int], test: bool = True) -> Measure:
         function = effect_size if self.settings.ddof else effect_size_ddof0
@@ -257,7 +267,7 @@ class Seat(Probe):
             ("test", "representation", "layer") if len(self.settings.layers) > 1 else ("test", "representation"),
             "test",
             ("effect_size", *clusters),
-            {"test": tuple(shown)},
+            {"test": tuple(shown), "wording": "all"},
             titles[: 1 + len(clusters)],
             notes=notes,
         )
@@ -278,7 +288,7 @@ class Seat(Probe):
     @property
     def material_id(self) -> str:
         every = [
-            (test.name, {side: [(x.text, x.word, x.span) for x in said] for side, said in test.sets.items()})
+            (test.name, {side: [(x.text, x.word, x.span, x.wording) for x in said] for side, said in test.sets.items()})
             for test in self.tests.values()
         ]
         return hashlib.sha256(json.dumps(every, sort_keys=True).encode()).hexdigest()
@@ -286,7 +296,20 @@ class Seat(Probe):
     def facts(self) -> dict[str, Any]:
         sizes = {name: {side: len(said) for side, said in test.sets.items()} for name, test in self.tests.items()}
         card = self.material.card.model_dump() if self.material else {"title": self.settings.data}
-        return {"material": card, "tests": {name: dict(t.titles) for name, t in self.tests.items()}, "sentences": sizes}
+        titles = {name: dict(test.titles) for name, test in self.tests.items()}
+        wordings = {name: list(test.wordings) for name, test in self.tests.items() if test.wordings}
+        return {"material": card, "tests": titles, "sentences": sizes, "wordings": wordings}
+
+
+def _sides(item: Item, pair: str) -> list[tuple[str, Said]]:
+    test: AssociationTest = item.fields["test"]
+    return [(side, sentence) for side in pair for sentence in test.sets[side]]
+
+
+def _row(item: Item, said: tuple[str, Said], values: Mapping[str, float], why: WhyNot | None = None) -> Observation:
+    side, sentence = said
+    told = {"side": side, "word": sentence.word, "wording": sentence.wording, **values}
+    return Observation(item.id, told, f"{side}/{sentence.text}", why, (sentence.word,))
 
 
 def _request(sentence: Said, representation: str, layer: int) -> EmbedText:
