@@ -37,7 +37,7 @@ def compare(run: Run, a: str, b: str, precision: float | None = None) -> Compari
         raise BadInput(f"{sorted(both)[0]} is on both sides; --a and --b must have no checkpoint in common")
     tables, told = [], []
     for entry in run.manifest["study"]["probes"]:
-        probe = _probe(run, entry)
+        probe = probes.make_again(entry)
         first, second = (_members(run, entry["label"], probe, side) for side in cards)
         sides = paired.Sides.of(first, second, probe.factors)
         kinds = {card["kind"] for side in cards for card in side}
@@ -58,13 +58,6 @@ def _cards(run: Run, name: str) -> list[dict[str, Any]]:
         raise BadInput(f"{run.folder} has no model or family '{name}'{nearest(name, known)}")
     last = max((card["labels"].get("step", -1) for card in mine), default=-1)
     return [card for card in mine if card["labels"].get("step", -1) == last]
-
-
-def _probe(run: Run, entry: dict[str, Any]) -> Probe:
-    probe = probes.make(entry["name"], entry["settings"])
-    if probe.material_id != entry["material_id"]:
-        raise BadInput(f"the material of {entry['label']} has changed since {run.folder} was run; run it again")
-    return probe
 
 
 def _members(run: Run, label: str, probe: Probe, cards: Sequence[dict[str, Any]]) -> list[reliability.Member]:

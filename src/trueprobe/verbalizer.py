@@ -88,7 +88,7 @@ def groups_of(run: Run) -> tuple[str, str]:
 def _probe(run: Run) -> tuple[CounterActs, str]:
     for entry in run.manifest["study"]["probes"]:
         if entry["name"] == "counteracts":
-            probe = probes.make(entry["name"], entry["settings"])
+            probe = probes.make_again(entry)
             assert isinstance(probe, CounterActs)
             return probe, entry["label"]
     raise BadInput(f"{run.folder} has no counteracts run, and only that has a verbalizer")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import tomllib
 from types import SimpleNamespace
 
@@ -212,6 +213,13 @@ def test_the_groups_are_those_of_the_runs_material(ran):
 
 def leaning(**words: float) -> pd.DataFrame:
     return pd.DataFrame({"word": [*words, NEUTRAL], "leans_female": [*words.values(), 0.9]})
+
+
+def test_a_run_of_other_material_is_refused(ran):
+    study = json.loads(json.dumps(ran.manifest["study"]))
+    study["probes"][0]["material_id"] = "as it was before an edit"
+    with pytest.raises(BadInput, match="the material of counteracts has changed since the run; run it again"):
+        verbalizer.groups_of(SimpleNamespace(manifest={**ran.manifest, "study": study}, folder=ran.folder))
 
 
 def test_only_words_that_lean_clearly_are_written():

@@ -192,6 +192,14 @@ def make(name: str, settings: Mapping[str, Any] | None = None) -> Probe:
         raise BadInput(f"{name}, setting {explain(error, probe.Settings)}") from error
 
 
+def make_again(entry: Mapping[str, Any]) -> Probe:
+    """The probe of a run, by its entry in the manifest; refused where its files say something else by now."""
+    probe = make(entry["name"], entry["settings"])
+    if probe.material_id != entry["material_id"]:
+        raise BadInput(f"the material of {entry['label']} has changed since the run; run it again")
+    return probe
+
+
 def spread(items: Sequence[Item], limit: int | None) -> list[Item]:
     """The first `limit` items when conditions take turns: the same ones each time, in their own order."""
     if limit is None or limit >= len(items):
