@@ -14,7 +14,8 @@ from typing import Any
 import pandas as pd
 
 from trueprobe.report.numbers import Format, count, ticks
-from trueprobe.report.reading import Reading, Seed, together, where
+from trueprobe.report.reading import Reading, Seed, together
+from trueprobe.store import where
 from trueprobe.types import Figure
 
 MOST_VARIANTS = 60

@@ -135,16 +135,6 @@ class Reading:
         return pd.DataFrame()
 
 
-def where(rows: pd.DataFrame, conditions: Mapping[str, Any]) -> pd.DataFrame:
-    """The rows where every condition has its value, or one of its values; none where a condition is not known."""
-    for key, wanted in conditions.items():
-        if key not in rows:
-            return rows[:0]
-        values = [wanted] if isinstance(wanted, (str, int, float)) else list(wanted)
-        rows = rows[rows[key].astype(str).isin([str(v) for v in values])]
-    return rows
-
-
 def together(rows: pd.DataFrame, keys: Sequence[str]) -> pd.DataFrame:
     """One row per family and combination of `keys`; `seeds` has the value and p of each checkpoint behind it."""
     if rows.empty:

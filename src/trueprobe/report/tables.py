@@ -14,7 +14,8 @@ import pandas as pd
 from trueprobe.report.figures import reads
 from trueprobe.report.items import answer_text
 from trueprobe.report.numbers import Format, count
-from trueprobe.report.reading import Reading, together, where
+from trueprobe.report.reading import Reading, together
+from trueprobe.store import where
 from trueprobe.types import Table
 
 UNSTABLE_POINTS = 2.5  # of a share in percent: deviations above are bold, as in paper C

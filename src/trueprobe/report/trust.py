@@ -14,8 +14,9 @@ import pandas as pd
 
 from trueprobe.report.figures import Drawing, draw_rows, reads
 from trueprobe.report.numbers import Format, count
-from trueprobe.report.reading import Reading, where
+from trueprobe.report.reading import Reading
 from trueprobe.report.tables import Cell, Grid, names_of, over_seeds, short_names
+from trueprobe.store import where
 from trueprobe.types import Figure, Table
 
 LEAD = "The same setup trained with another seed is another model. This part shows how much that changes the answers."
