@@ -106,6 +106,25 @@ def test_flips_are_stacked_to_the_whole(tmp_path):
     assert [cell.text for cell in agreement.rows[0]] == ["pairs: age", "toy", "40", "50", "0.40", "10", "0.90"]
 
 
+def test_items_on_which_no_answer_has_a_majority_fill_the_bar_hollow(tmp_path):
+    folder = made_runs.write(tmp_path / "run", made_runs.family("toy", 5), [])
+    (folder / "flips.csv").write_text(
+        "probe,family,step,category,near_ties,n_items,n_seeds,d0,d1,d2,no_majority,flip_rate,alpha\n"
+        "pairs,toy,,age,kept,40,5,0.5,0.25,0.15,0.1,0.5,0.4\npairs,toy,,race,kept,20,5,0.9,0.1,0,0,0.1,0.9\n"
+    )
+    (drawing,), _ = trust.parts(Reading(load_run(folder)))
+    variant = drawing.variants[0]
+    (panel,) = variant.picture.panels
+    for category in ("age", "race"):
+        assert sum(p.value for s in panel.series for p in s.points if p.x == category) == pytest.approx(1)
+    assert [style for _, _, style in variant.picture.legend] == ["part", "part", "part", "rest"]
+    svg = draw.file_svg(variant.picture)
+    assert "age · no majority, as some tie: 10 % (40 items)" in svg
+    assert svg.count('class="v"') == 2  # in the legend, and where there are such items
+    assert "Hollow: " in drawing.figure.caption
+    assert "no majority, as some tie" in set(variant.data["part"])
+
+
 def test_published_numbers_are_lighter_and_named(tmp_path):
     published = [
         {"measure": "mrr", "conditions": {"properties": n}, "model": "BERT", "value": 0.1 * n, "source": "figure 2"}

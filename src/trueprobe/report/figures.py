@@ -40,7 +40,7 @@ class Series:
     title: str
     index: int  # its colour and shape
     points: tuple[Point, ...]
-    style: str = "own"  # own | published | band
+    style: str = "own"  # own | published | band; of bars: part | rest
 
 
 @dataclass(frozen=True)
@@ -227,6 +227,8 @@ def _picture(rows: pd.DataFrame, figure: Figure, own_scales: bool) -> Picture:
 
 
 def _style(figure: Figure, rows: pd.DataFrame, name: str) -> str:
+    if figure.kind == "bars":
+        return "rest" if name in figure.band else "part"
     if name in figure.band:
         return "band"
     return "published" if where(rows, {figure.series: name})["published"].all() else "own"

@@ -54,11 +54,15 @@ def _flips(reading: Reading) -> Iterator[Drawing]:
         mine = flips[flips["probe"] == label].rename(columns={"family": "model"})
         columns = sorted(name for name in mine if name.startswith("d") and name[1:].isdigit())
         says = {name: f"{name[1:]} of them" if name != "d0" else "none" for name in columns}
+        tied = "no majority, as some tie"
+        if mine.get("no_majority", pd.Series([0.0])).max() > 0:
+            says["no_majority"] = tied
         figure = Figure(
             "flips",
             f"{label}: items on which trainings disagree",
             "Of the items of each category, the share on which this many trainings give another answer than most. "
-            "Near-ties are items whose two sides are about as likely.",
+            "Near-ties are items whose two sides are about as likely."
+            + (" Hollow: no answer has half of the trainings, as some of them tie." if tied in says.values() else ""),
             ("share",),
             "category",
             "bars",
@@ -66,6 +70,7 @@ def _flips(reading: Reading) -> Iterator[Drawing]:
             ("model",),
             ("near_ties",),
             order={"near_ties": ("kept", "set aside"), "part": tuple(says.values())},
+            band=(tied,),
             names={**short_names(reading.told.get(label, _BARE)), "near_ties": "near-ties"},
             y_title="items",
             source="figure 1 of paper C",
