@@ -83,7 +83,8 @@ class _Frame:
         self.picture, self.scale = picture, scale or picture.scale
         self.top = 28.0 if any(panel.title for panel in picture.panels) else 10.0
         self.across = wide(picture)  # values go from left to right
-        self.series = max(1, len({s.index for panel in picture.panels for s in panel.series}))
+        most = max((len(panel.series) for panel in picture.panels), default=0)
+        self.series = len({s.index for panel in picture.panels for s in panel.series}) if most > 1 else 1
         longest = max((len(_short(title)) for _, title in picture.xs), default=0)
         self.left = _CHARACTER * longest + 16 if self.across else 46.0
         self.row = max(19.0, 9.0 * (1 if picture.kind == "bars" else self.series) + 9)
@@ -116,6 +117,8 @@ class _Frame:
 
     def aside(self, index: int) -> float:
         """Series stand beside each other, so that intervals do not hide each other."""
+        if self.series == 1:
+            return 0.0
         gap = (self.right - self.left - 28) / max(1, len(self.picture.xs) - 1)
         step = 9.0 if self.across else min(4.0, 0.5 * gap / self.series)
         return (index - (self.series - 1) / 2) * step
@@ -164,7 +167,10 @@ def _legend_lines(picture: Picture, width: float) -> tuple[str, float]:
         parts.append(f'<g transform="translate({_n(x)} {_n(y - 4)})">{swatch(index, style)}</g>')
         parts.append(f'<text x="{_n(x + 22)}" y="{_n(y)}">{escape(title)}</text>')
         x += long + 12
-    return "".join(parts), (y - 30 if picture.legend else 0)
+    if picture.note:
+        y += 18 if picture.legend else 0
+        parts.append(f'<text class="q" x="12" y="{_n(y)}">{escape(picture.note)}</text>')
+    return "".join(parts), (y - 30 if parts else 0)
 
 
 def swatch(index: int, style: str) -> str:
