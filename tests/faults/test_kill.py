@@ -102,6 +102,7 @@ def test_the_report_of_a_killed_run_says_what_is_missing_until_the_run_is_finish
     assert "gpt2" not in answer.replace(str(models[1]), "")  # nothing is said of whom nobody asked yet
     assert not re.search(r'<li class="(good|bad|open)"|class="badge', text)  # no verdict
     assert "<figure" not in text
+    assert "All numbers were made with" not in text  # no paragraph for a paper
     assert list((folder / "figures").iterdir()) == []
     run(tmp_path, "killed", "killed.sqlite", *models)
     answer, text = page(folder)
@@ -110,3 +111,4 @@ def test_the_report_of_a_killed_run_says_what_is_missing_until_the_run_is_finish
     assert "gpt2 (causal)" in answer
     assert "All 1,200 answers could be scored." in answer
     assert "<figure" in text
+    assert "All numbers were made with" in text

@@ -43,6 +43,10 @@ class Grid:
     data: pd.DataFrame
     source: str = ""
 
+    @property
+    def _caption(self) -> str:
+        return f"{self.title}{'' if self.title.endswith('?') else '.'} {self.caption}"
+
     def csv(self) -> str:
         return self.data.to_csv(index=False)
 
@@ -61,11 +65,12 @@ class Grid:
                 lines.append(rf"\multicolumn{{{len(self.header)}}}{{l}}{{\textit{{{tex(row[0].text)}}}}} \\")
             else:
                 lines.append(" & ".join(_tex_cell(cell) for cell in row) + r" \\")
-        lines += [r"\bottomrule", r"\end{tabular}", rf"\caption{{{tex(f'{self.title}. {self.caption}')}}}"]
+        lines += [r"\bottomrule", r"\end{tabular}", rf"\caption{{{tex(self._caption)}}}"]
         return "\n".join([*lines, rf"\label{{tab:{self.name}}}", r"\end{table}", ""])
 
 
 _TEX = {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "−": "$-$", "±": r"$\pm$"}
+_TEX |= {"<": "$<$", ">": "$>$"}
 _TEX |= {char: "\\" + char for char in "&%$#_{}"} | {"×": r"$\times$", "✓": r"\checkmark", "–": "--", "…": r"\dots{}"}
 
 

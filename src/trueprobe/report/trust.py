@@ -222,14 +222,56 @@ def _disagreements(reading: Reading) -> Grid | None:
 
 
 def _downstream(reading: Reading) -> Grid | None:
-    found = reading.extra("downstream")
-    if found.empty:
+    """Paper C's table 2: how well the same checkpoints do a task they were fine-tuned for."""
+    lines, data = [], []
+    for found in reading.downstream:
+        texts = found["data"]
+        limited = f" of {count(texts['train_of'])}" if texts["train"] < texts["train_of"] else ""
+        told = [Cell(f"{found['task']}, {count(texts['train'])}{limited} texts")]
+        if not found["complete"]:
+            who = ", ".join(dict.fromkeys(model["family"] for model in found["models"]))
+            unknown = [Cell(text, "number", mark="none") for text in ("–",) * 5 + ("not finished",)]
+            lines.append([*told, Cell(who), *unknown])
+        for row in found.get("families", ()):
+            lines.append([*told, *_tuned(row, found["majority"]["accuracy"])])
+            asked = {"task": found["task"], "n_train": texts["train"], "n_dev": texts["dev"]}
+            asked |= {"majority_accuracy": found["majority"]["accuracy"], **row}
+            data.append({**asked, "not_learnt": " ".join(row["not_learnt"])})
+    if not lines:
         return None
-    lines = [[Cell(_text(v)) for v in row] for row in found.head(MOST_ROWS).itertuples(index=False, name=None)]
-    caption = "What the same checkpoints reach on a task they were tuned for."
-    header = [str(name).replace("_", " ") for name in found]
-    return Grid("downstream", "Downstream", caption, header, lines, found, "table 2 of paper C")
+    caption = (
+        "Every checkpoint fine-tuned alike and judged on the dev part: mean ± sample deviation of the accuracies, what "
+        "always giving the commonest label would get, the error that the size of the dev part leaves to one accuracy, "
+        "the texts to which all give the same answer, and how often equally good checkpoints would differ this much "
+        "(Cochran's Q). Where a checkpoint does not beat the commonest label, the comparison shows nothing."
+    )
+    header = ["task", "family", "checkpoints", "accuracy, %", "commonest label, %", "error, points", "alike, %", "p"]
+    return Grid(
+        "downstream",
+        "Are they equally good at a task?",
+        caption,
+        header,
+        lines,
+        pd.DataFrame(data),
+        "table 2 of paper C",
+    )
 
 
-def _text(value: Any) -> str:
-    return f"{value:.4g}" if isinstance(value, float) else str(value)
+def _tuned(row: Mapping[str, Any], majority: float) -> list[Cell]:
+    percent = Format(100, " %", 1, False)
+    several, nothing = row["sd"] is not None, row["shows"] == "nothing"
+    accuracy = percent.plain(row["mean"]) + (f" ± {100 * row['sd']:.1f}" if several else "")
+    reach = f"{percent.plain(row['lowest'])} to {percent.plain(row['highest'])}"
+    alike = percent.plain(row["share_all_alike"]) if several else "–"
+    equal = "–" if not several else "< 0.001" if row["p_equal"] < 0.001 else f"{row['p_equal']:.3f}"
+    says = "shows nothing" if nothing else equal
+    failed = f"not above the commonest label: {', '.join(row['not_learnt'])}" if nothing else ""
+    step = f" at step {row['step']:,}" if row["step"] is not None else ""
+    numbers = (percent.plain(majority), f"± {100 * row['error']:.1f}", alike)
+    return [
+        Cell(f"{row['family']}{step}"),
+        Cell(count(row["n_checkpoints"]), "number"),
+        Cell(accuracy, "number", told=reach),
+        *(Cell(text, "number") for text in numbers),
+        Cell(says, "number", mark="bad" if nothing else "", told=failed),
+    ]
