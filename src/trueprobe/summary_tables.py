@@ -155,14 +155,14 @@ def beside(run: Run, label: str, summary: dict[str, Any], setups: Sequence[Setup
     tops: dict[str, list[str]] = {}
     for one in numbers:
         tops.setdefault(one.top, []).append(one.setup.title)
-    who = "; ".join(f"{'; '.join(them)}{f' ({top})' if top else ''}" for top, them in tops.items())
+    who = ". ".join(f"{top.replace(': ', ', as ')}: {'; '.join(them)}".removeprefix(": ") for top, them in tops.items())
     parts = {one.setup.family: one.parts(measure, names, True) for one in numbers}
     first = {summary["row_title"]: [" ".join(name) for name in names]}
     for many in range(len(parts), 0, -1):
         kept = dict(list(parts.items())[:many])
         for cell in (_cell, _without_interval):
             columns = first | {model: list(map(cell, mine)) for model, mine in kept.items()}
-            grid = Grid(f"{title} of {who}", _headed(columns, width), cell is _cell, len(parts) - many)
+            grid = Grid(f"{title}; {who}", _headed(columns, width), cell is _cell, len(parts) - many)
             if grid.wide <= width:
                 return grid
     return grid
