@@ -29,7 +29,8 @@ MAY_USE = {
     "verbalizer": {"types", "probes", "models", "engine", "store"},
     "downstream": {"types", "store", "assets", "models", "nursery", "measures"},
     "listing": {"types", "assets", "nursery", "probes", "study"},
-    "summary": {"types", "store"},
+    "summary_tables": {"types", "store"},
+    "summary": {"types", "store", "summary_tables"},
     "report": {"types", "store"},
     "commands": {"types"},
     "commands_training": None,  # everything, as all that makes up the command line

@@ -124,7 +124,7 @@ def test_flips_come_per_diagnostic_and_category(counted):
     rows = counted("flips")
     assert set(rows["probe"]) == {"crows", "stereo"}
     assert set(rows["category"]) == {"all", *CATEGORIES}
-    shares = rows[["d0", "d1", "d2"]].sum(axis=1)
+    shares = rows[["d0", "d1", "d2", "no_majority"]].sum(axis=1)
     assert shares.to_numpy() == pytest.approx(1)
     kept, clear = (rows[rows["near_ties"] == told].set_index(["probe", "category"]) for told in ("kept", "set aside"))
     assert (clear["flip_rate"] <= kept["flip_rate"]).all()

@@ -75,6 +75,7 @@ def pretrain(
         "trueprobe downstream --task movie-snippets --model nursery",
         "trueprobe downstream --task sst2 --data GLUE --model 'mybert=ckpt/seed_*' --out runs/sst2",
         "trueprobe downstream --data mine.tsv --text-column sentence --label-column label --model nursery",
+        "trueprobe downstream --task movie-snippets --model nursery --into runs/mine",
     )
 )
 def downstream(
@@ -86,6 +87,7 @@ def downstream(
     text_column: Annotated[list[str] | None, typer.Option(help="of your own data; twice for two sentences")] = None,
     label_column: Annotated[str | None, typer.Option(help="of your own data")] = None,
     out: Annotated[Path | None, typer.Option(help="the folder; the same command goes on where it was stopped")] = None,
+    into: Annotated[Path | None, typer.Option(help="a run folder instead, so that its report has the table")] = None,
     limit: Annotated[int | None, typer.Option(min=2, help="train on this many texts, the same ones each time")] = None,
     epochs: Annotated[int, typer.Option(help="passes over the texts")] = 3,
     learning_rate: Annotated[

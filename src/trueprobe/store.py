@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from functools import cached_property
@@ -93,6 +93,16 @@ def load_run(folder: str | Path) -> Run:
     except (json.JSONDecodeError, KeyError) as error:
         raise BadInput(f"{folder}/manifest.json is damaged ({error})") from error
     return run
+
+
+def where(rows: pd.DataFrame, conditions: Mapping[str, Any]) -> pd.DataFrame:
+    """The rows where every condition has its value, or one of its values; none where a condition is not known."""
+    for key, wanted in conditions.items():
+        if key not in rows:
+            return rows[:0]
+        values = wanted if isinstance(wanted, (list, tuple)) else [wanted]
+        rows = rows[rows[key].astype(str).isin([str(v) for v in values])]
+    return rows
 
 
 class RunFolder:

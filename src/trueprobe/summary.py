@@ -4,48 +4,26 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pandas as pd
-from rich.console import Console
+from rich.console import Console, RenderableType
 from rich.markup import escape
-from rich.table import Table
+from rich.text import Text
 
+from trueprobe import summary_tables as tables
 from trueprobe.store import Run
+from trueprobe.store import where as _where
+from trueprobe.summary_tables import NOTHING as _NOTHING
+from trueprobe.summary_tables import Setup
 
-_MOST_TABLES = 3
-_WIDTH = 100
+MOST_LINES, _WIDTH = 30, 100
+_MOST_FOUND = 6  # lines of claims; with more of them each verdict has one line
+_MOST_ANSWERS = 3
+_INTERVALS, _NO_INTERVALS = "95 % intervals (none with fewer than 5 groups)", "intervals: estimates.csv"
 _NAMED = ("as published", "holds", "holds for this checkpoint", "opposite", "flips")  # others are counted
 _MOST_EXAMPLES = 6
-_NOTHING = ["not applicable", "fails the gate"]
-_MARKS = {"holds": "*", "holds for this checkpoint": "*", "flips": "~"}
-
-
-@dataclass(frozen=True)
-class Setup:
-    """What has one table: a checkpoint, or the checkpoints that differ in their seed only."""
-
-    family: str
-    models: tuple[str, ...]
-    step: int | None = None
-
-    @property
-    def several(self) -> bool:
-        return len(self.models) > 1
-
-    @property
-    def title(self) -> str:
-        step = "" if self.step is None else f", step {self.step:,}"
-        return f"{self.family}{step}" + (f", {len(self.models)} seeds" if self.several else "")
-
-    def rows(self, table: pd.DataFrame) -> pd.DataFrame:
-        """Its own rows of estimates or claims."""
-        if not self.several:
-            return table[(table["level"] == "checkpoint") & table["model"].isin(self.models)]
-        mine = table[(table["level"] == "family") & (table["model"] == self.family)]
-        return mine if self.step is None else mine[mine["step"] == self.step]
 
 
 def show(run: Run, console: Console | None = None) -> None:
@@ -59,28 +37,53 @@ def show(run: Run, console: Console | None = None) -> None:
             f"run folder: {run.folder}; as a page: trueprobe report {run.folder}", markup=False, soft_wrap=True
         )
         return
-    for label, probe in told.items():
-        seen = run.observations(label)
-        console.print(f"[bold]{escape(label)}[/]  {escape(probe['question'])}")
-        for setup in setups[:_MOST_TABLES]:
-            passed, said = _gate(run, label, probe["summary"], setup.models)
-            table = _table(run, label, probe, setup) if passed else None
-            if table is not None and len(table.columns) > 1:  # the rows' names alone say nothing
-                console.print(table)
-            mine = seen[seen["model"].isin(setup.models)]
-            shown = (*_answers(mine, probe["summary"]), *_examples(mine, probe["summary"]))
-            for line in (*said, *_word_counts(mine, probe), *shown):
-                console.print(line, markup=False)
-        if len(setups) > _MOST_TABLES:
-            console.print(f"… and {len(setups) - _MOST_TABLES} more models, see estimates.csv")
-        for line in (*_legend(setups), *probe["summary"].get("notes", ())):
-            console.print(line, markup=False)
-        for line in _claims(run, label, probe["summary"]["where"], setups):
-            console.print(line)
-        console.print(f"{label}: {_scored(seen)}", markup=False)
-    for line in _self_trained(run):
-        console.print(line, markup=False)
+    ((label, probe),) = told.items()
+    width = min(console.width, _WIDTH)
+    for part in _one_probe(run, label, probe, setups, lambda part: _tall(console, part, width), width):
+        console.print(part, width=width)
     console.print(f"run folder: {run.folder}", soft_wrap=True, markup=False)
+
+
+def _tall(console: Console, part: RenderableType, width: int) -> int:
+    return len(console.render_lines(part, console.options.update(width=width), pad=False))
+
+
+def _one_probe(
+    run: Run, label: str, probe: dict[str, Any], setups: list[Setup], tall: Callable[[RenderableType], int], width: int
+) -> list[RenderableType]:
+    """Its question, its numbers as far as there is room, how to read them, and what they come to."""
+    seen, summary = run.observations(label), probe["summary"]
+    passed, failed = _gate(run, label, summary, setups)
+    grids = tables.each(run, label, summary, passed)
+    head = [Text.from_markup(f"[bold]{escape(label)}[/]  {escape(probe['question'])}")]
+    legend = _legend(run, label, summary, setups)
+    plain = [*failed, *legend, *summary.get("notes", ())]
+    found = [Text.from_markup(line) for line in _claims(run, label, summary["where"], setups)]
+    if not found or sum(map(tall, found)) > _MOST_FOUND:
+        found = [Text(line.strip()) for line in _brief_lines(_judged(run, label, probe, setups))]
+    foot = [*map(Text, plain), *found, Text(f"{label}: {_scored(seen)}"), *map(Text, _self_trained(run))]
+    room = MOST_LINES - 1 - sum(map(tall, (*head, *foot)))
+    if sum(grid.rows + 2 for grid in grids) > room and len(passed) > 1:
+        one = tables.beside(run, label, summary, passed, width)
+        grids = [one] if one else []
+    shown = [part for grid in grids for part in grid.shown(room - tall(Text(grid.title)) + 1)]
+    room -= sum(map(tall, shown))
+    for line in map(Text, _besides(seen, probe, setups)):
+        if tall(line) <= room:
+            shown.append(line)
+            room -= tall(line)
+    if not all(grid.intervals for grid in grids):
+        foot[len(failed)] = Text(legend[0].replace(_INTERVALS, _NO_INTERVALS))
+    return [*head, *shown, *foot]
+
+
+def _besides(seen: pd.DataFrame, probe: dict[str, Any], setups: list[Setup]) -> Iterator[str]:
+    """Of each setup, what stands behind its numbers; where there is no room it is left out."""
+    of = [seen[seen["model"].isin(setup.models)] for setup in setups]
+    for setup, mine in zip(setups, of, strict=True):
+        yield from (f"{setup.family}: {line}" for line in _word_counts(mine, probe))
+    for mine in of:
+        yield from (*_answers(mine, probe["summary"]), *_examples(mine, probe["summary"]))
 
 
 def _brief(run: Run, told: dict[str, Any], setups: list[Setup]) -> Iterator[str]:
@@ -140,52 +143,21 @@ def _setups(run: Run) -> list[Setup]:
     return [Setup(family, tuple(found[family][step]), step) for family, step in last.items()]
 
 
-def _table(run: Run, label: str, probe: dict[str, Any], setup: Setup) -> Table:
-    summary = probe["summary"]
-    found = setup.rows(run.estimates[run.estimates["probe"] == label])
-    rows = _where(found, summary["where"])
-    keys = [summary["rows"]] if isinstance(summary["rows"], str) else list(summary["rows"])
-    top = f", top {summary['where']['k']}" if "k" in summary["where"] else ""
-    directed = rows[rows["neutral"].notna()]
-    if top and (directed["value"].isna() | (directed["verdict"] == "not applicable")).mean() > 0.5:
-        rows, top = _where(found, {**summary["where"], "k": "all"}), ", all listed words: the top 10 holds too few"
-    title = f"{setup.title}{top}"
-    shown = rows[rows["measure"].isin(summary["measures"]) & rows["neutral"].notna() & (rows["unit"] != "share")]
-    digits = 1 if shown["value"].abs().max() > 0.01 else 2
-    table = Table(box=None, padding=(0, 1, 0, 0), title=escape(title), title_justify="left", header_style="bold")
-    here = rows.dropna(subset=keys).drop_duplicates(keys)[keys]
-    columns = {summary["row_title"]: [" ".join(map(str, name)) for name in here.itertuples(index=False)]}
-    for column, measure in zip(summary["titles"], summary["measures"], strict=True):
-        mine = rows[rows["measure"] == measure]
-        between = measure in summary.get("intervals", ())
-        cells = [_cell(_where(mine, dict(zip(keys, name, strict=True))), digits, between) for name in here.to_numpy()]
-        if set(cells) != {"–"}:
-            columns[column] = cells
-    for column in columns:
-        first = column == summary["row_title"]
-        table.add_column(column, justify="left" if first else "right", no_wrap=True, min_width=6 if first else None)
-    for line in zip(*columns.values(), strict=True):
-        table.add_row(*line)
-    return table
-
-
-def _where(rows: pd.DataFrame, where: dict[str, Any]) -> pd.DataFrame:
-    """The rows where every condition has its value, or one of its values."""
-    for key, value in where.items():
-        rows = rows[rows[key].isin(value if isinstance(value, list) else [value])]
-    return rows
-
-
-def _gate(run: Run, label: str, summary: dict[str, Any], models: tuple[str, ...]) -> tuple[list[str], list[str]]:
-    """The models that have a table to show, and what is said of the others instead."""
-    found = run.estimates[(run.estimates["probe"] == label) & run.estimates["model"].isin(models)]
-    failed = set(_where(found, summary["where"]).query("verdict == 'fails the gate'")["model"])
-    told = []
-    for _, row in (_where(found, summary["gate"]) if failed else found[:0]).iterrows():
-        why = "nothing scored" if math.isnan(row["value"]) else f"{row['measure']} {100 * row['value']:.0f} %"
-        if row["model"] in failed:
-            told.append(f"{row['model']} fails the gate: {why}; a table would say nothing")
-    return [model for model in models if model not in failed], told
+def _gate(run: Run, label: str, summary: dict[str, Any], setups: list[Setup]) -> tuple[list[Setup], list[str]]:
+    """The setups that have a table to show, and a line on the checkpoints that failed."""
+    found = run.estimates[run.estimates["probe"] == label]
+    asked = [model for setup in setups for model in setup.models]
+    failed = set(_where(found, summary["where"]).query("verdict == 'fails the gate'")["model"]).intersection(asked)
+    told = [
+        f"{row['model']} ({_percent(row['value']) or 'nothing scored'})"
+        for row in (_where(found, summary["gate"]) if failed else found[:0]).to_dict("records")
+        if row["model"] in failed
+    ]
+    passed = [setup for setup in setups if not failed.issuperset(setup.models)]
+    if not told:
+        return passed, []
+    gate = summary["gate"]["measure"].replace("_", " ")
+    return passed, [f"fail the gate ({gate}), a table would say nothing: {', '.join(told)}"]
 
 
 def _answers(seen: pd.DataFrame, summary: dict[str, Any]) -> list[str]:
@@ -195,7 +167,7 @@ def _answers(seen: pd.DataFrame, summary: dict[str, Any]) -> list[str]:
         return []
     scored = seen[seen["why_not"] == ""].drop_duplicates(["model", columns["by"], columns["of"]])
     lines = []
-    for model, mine in list(scored.groupby("model", sort=False))[:_MOST_TABLES]:
+    for model, mine in list(scored.groupby("model", sort=False))[:_MOST_ANSWERS]:
         parts = []
         for name, group in mine.groupby(columns["by"], sort=False):
             wrong = group[group[columns["right"]] != 1]
@@ -207,7 +179,7 @@ def _answers(seen: pd.DataFrame, summary: dict[str, Any]) -> list[str]:
 
 def _examples(seen: pd.DataFrame, summary: dict[str, Any]) -> list[str]:
     """What the first model of a family said to some items, with probabilities."""
-    if not summary.get("examples"):
+    if seen.empty or not summary.get("examples"):
         return []
     chosen = _where(seen[(seen["why_not"] == "") & (seen["model"] == seen["model"].iloc[0])], summary["examples"])
     lines = []
@@ -217,28 +189,11 @@ def _examples(seen: pd.DataFrame, summary: dict[str, Any]) -> list[str]:
     return lines
 
 
-def _cell(rows: pd.DataFrame, digits: int, interval: bool) -> str:
-    """Value, interval, and a mark for the verdict; with too few groups for an interval, the value alone."""
-    few = (rows["verdict"] == "not applicable") & rows["reason"].str.contains("groups, fewer")
-    rows = rows[rows["value"].notna() & (~rows["verdict"].isin(_NOTHING) | few)]
-    if rows.empty:
-        return "–"
-    row, interval = rows.iloc[0], interval and not few.any()
-    value = (100 if row["unit"] in ("share", "probability") else 1) * float(row["value"])
-    mark = _MARKS.get(row["verdict"], " ")
-    if row["unit"] == "share":
-        return f"{value:.0f} %" + (f" [{100 * row['low']:.0f}, {100 * row['high']:.0f}]{mark}" if interval else "")
-    if row["unit"] in ("ratio", "correlation"):
-        return f"{value:.2f}" + (f" [{row['low']:.2f}, {row['high']:.2f}]" if interval else "")
-    if math.isnan(row["neutral"]) or few.any():
-        return f"{value:.{digits}f}"
-    scale = 100 if row["unit"] == "probability" else 1
-    return f"{value:+.{digits}f} [{scale * row['low']:.{digits}f}, {scale * row['high']:.{digits}f}]{mark}"
-
-
-def _legend(setups: list[Setup]) -> list[str]:
+def _legend(run: Run, label: str, summary: dict[str, Any], setups: list[Setup]) -> list[str]:
     """What the marks mean here; two seeds or one leave something unknown, and the reader is told what."""
-    lines = ["in percent, 95 % intervals (none with fewer than 5 groups); – nothing to count; no mark: undecided"]
+    shown = (run.estimates["probe"] == label) & run.estimates["measure"].isin(summary["measures"])
+    percent = "in percent, " if "probability" in set(run.estimates.loc[shown, "unit"]) else ""
+    lines = [f"{percent}{_INTERVALS}; – nothing to count; no mark: undecided"]
     if any(setup.several for setup in setups):
         lines.append("several seeds: * holds (over seeds and items, and the seeds agree), ~ flips (they disagree)")
     if any(not setup.several for setup in setups):

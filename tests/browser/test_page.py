@@ -58,6 +58,10 @@ def page_path(tmp_path_factory):
         tables=[asdict(table)],
         summary={**made_runs.SUMMARY, "where": {"k": "10"}},
         item_table={"values": ["preference_nats"], "telling": "preference_nats"},
+        published=[
+            {"measure": "preference", "model": "BERT", "value": 0.6, "source": "table 1"}
+            | {"conditions": {"k": "3", "category": "age"}}
+        ],
     )
     folder = tmp_path_factory.mktemp("browser") / "run"
     made_runs.write(folder, cards, rows, claims, probe, seen.assign(category=items["category"]), items)
@@ -110,6 +114,20 @@ def test_one_model_can_be_looked_at_alone(page):
     assert figure.locator(".panels svg:visible").count() == 3
     figure.locator("[data-panel]").select_option("toy")
     assert figure.locator(".panels svg:visible").count() == 1
+
+
+def test_a_model_without_numbers_for_a_choice_is_told_to_have_none(page):
+    figure = page.locator("#pairs-dots")
+    assert "No published number for this choice; there are some for k: 3." in figure.inner_text()
+    figure.locator("[data-choice=k]").select_option("3")
+    figure.locator("[data-panel]").select_option("BERT (published)")
+    assert figure.locator(".panels svg:visible").count() == 1
+    assert "No published number" not in figure.inner_text()
+    figure.locator("[data-choice=k]").select_option("10")
+    figure.locator(".nobody").wait_for()
+    assert figure.locator(".panels svg:visible").count() == 0
+    figure.locator("[data-panel]").select_option("")
+    assert figure.locator(".nobody").count() == 0
 
 
 def test_the_legend_hides_a_series_and_brings_it_back(page):

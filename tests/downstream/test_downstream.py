@@ -15,7 +15,9 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
+import trueprobe
 import zoo
+from trueprobe import report
 from trueprobe.cli import app
 from trueprobe.downstream import Columns, Order, Tuning, downstream, outcome
 from trueprobe.downstream.tasks import Row, Task
@@ -246,6 +248,51 @@ def test_the_command_prints_a_table_and_json(order, family, data):
     found = json.loads(CliRunner().invoke(app, [*asked, "--json"]).output)
     assert [row["model"] for row in found["checkpoints"]] == ["tiny-seed0", "tiny-seed1", "tiny-seed2"]
     assert len(found["families"]) == 1
+
+
+# ---------------------------------------------------------------- in a run folder
+
+
+@pytest.fixture(scope="module")
+def asked(family, tmp_path_factory):
+    """A run of the same family, and a folder for runs of others."""
+    folder = tmp_path_factory.mktemp("runs") / "mine"
+    trueprobe.run("counteracts", models=[family], out=folder, limit=40)
+    return folder
+
+
+def test_a_run_s_report_has_the_table_of_what_was_put_into_it(order, asked):
+    found = downstream(replace(order, out=None, into=asked), Quiet())
+    assert Path(found["folder"]) == asked / "downstream" / "mine.tsv-tiny"
+    report.write(trueprobe.load_run(asked))
+    page = (asked / "report.html").read_text(encoding="utf-8")
+    table = page[page.index("Are they equally good at a task?") :].partition("</table>")[0]
+    [row] = found["families"]
+    assert f"{100 * row['mean']:.1f} ± {100 * row['sd']:.1f}" in table
+    assert f"mine.tsv, {found['data']['train']} texts" in table
+    with (asked / "tables/downstream.csv").open(encoding="utf-8") as stream:
+        assert [float(kept["mean"]) for kept in csv.DictReader(stream)] == [row["mean"]]
+
+
+def test_a_run_with_a_fine_tuning_in_it_goes_on_as_before(order, asked, family):
+    downstream(replace(order, out=None, into=asked), Quiet())
+    again = trueprobe.run("counteracts", models=[family], out=asked, limit=40)
+    assert again.complete
+    assert (asked / "downstream/mine.tsv-tiny/downstream.csv").exists()
+
+
+def test_only_the_run_s_own_checkpoints_can_be_put_into_it(order, asked, tmp_path):
+    zoo.save("bert", tmp_path / "seed_0", model_seed=7)
+    for models, why in (
+        ([f"tiny={tmp_path}/seed_*"], "tiny-seed0 has other weights"),
+        ([f"other={tmp_path}/seed_*"], "is not among its models: .* holds tiny-seed0, tiny-seed1, tiny-seed2"),
+    ):
+        with pytest.raises(BadInput, match=why):
+            downstream(replace(order, models=models, out=None, into=asked), Quiet())
+    with pytest.raises(BadInput, match="is no run folder"):
+        downstream(replace(order, out=None, into=tmp_path), Quiet())
+    with pytest.raises(BadInput, match="--out or --into"):
+        downstream(replace(order, into=asked), Quiet())
 
 
 @pytest.mark.slow

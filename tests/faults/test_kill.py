@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import sqlite3
 import subprocess
@@ -15,13 +16,14 @@ import pytest
 pytestmark = pytest.mark.slow
 
 
-def command(folder: Path, model: Path, out: str) -> list[str]:
+def command(folder: Path, models: tuple[Path, ...], out: str) -> list[str]:
     options = ["--limit", "600", "--batch-tokens", "64", "--out", str(folder / out)]
-    return [sys.executable, "-m", "trueprobe", "run", "counteracts", "--model", str(model), *options]
+    named = [part for model in models for part in ("--model", str(model))]
+    return [sys.executable, "-m", "trueprobe", "run", "counteracts", *named, *options]
 
 
-def run(folder: Path, model: Path, out: str, store: str) -> None:
-    subprocess.run([*command(folder, model, out), "--store", str(folder / store)], check=True, capture_output=True)
+def run(folder: Path, out: str, store: str, *models: Path) -> None:
+    subprocess.run([*command(folder, models, out), "--store", str(folder / store)], check=True, capture_output=True)
 
 
 def kept(store: Path) -> int:
@@ -32,9 +34,9 @@ def kept(store: Path) -> int:
         return 0
 
 
-def kill_when(condition, folder: Path, model: Path) -> None:
+def kill_when(condition, folder: Path, *models: Path) -> None:
     process = subprocess.Popen(
-        [*command(folder, model, "killed"), "--store", str(folder / "killed.sqlite")],
+        [*command(folder, models, "killed"), "--store", str(folder / "killed.sqlite")],
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
     )
@@ -54,27 +56,59 @@ def contents(folder: Path) -> dict[str, bytes]:
 @pytest.mark.parametrize("name", ["bert", "gpt2"])
 def test_a_killed_run_resumes_to_the_same_bytes(name, checkpoint, tmp_path):
     model = checkpoint(name)
-    run(tmp_path, model, "undisturbed", "undisturbed.sqlite")
+    run(tmp_path, "undisturbed", "undisturbed.sqlite", model)
     store = tmp_path / "killed.sqlite"
     kill_when(lambda: (tmp_path / "killed" / "manifest.json").exists(), tmp_path, model)
     kill_when(lambda: kept(store) > 3, tmp_path, model)
     before = kept(store)
     kill_when(lambda: kept(store) > before + 150, tmp_path, model)
-    run(tmp_path, model, "killed", "killed.sqlite")
+    run(tmp_path, "killed", "killed.sqlite", model)
     assert contents(tmp_path / "killed") == contents(tmp_path / "undisturbed")
 
 
 def test_a_run_killed_while_it_writes_its_tables_resumes_to_the_same_bytes(checkpoint, tmp_path):
     model = checkpoint("bert")
-    run(tmp_path, model, "undisturbed", "killed.sqlite")
+    run(tmp_path, "undisturbed", "killed.sqlite", model)
     folder = tmp_path / "killed"
     kill_when(lambda: any((folder / "observations").rglob("*")), tmp_path, model)
     assert not (folder / "estimates.csv").exists() or not (folder / "timing.json").exists()
-    run(tmp_path, model, "killed", "killed.sqlite")
+    run(tmp_path, "killed", "killed.sqlite", model)
     assert contents(folder) == contents(tmp_path / "undisturbed")
 
 
 def test_a_second_run_of_the_same_questions_gives_the_same_bytes(checkpoint, tmp_path):
-    run(tmp_path, checkpoint("gpt2"), "first", "one.sqlite")
-    run(tmp_path, checkpoint("gpt2"), "second", "one.sqlite")
+    run(tmp_path, "first", "one.sqlite", checkpoint("gpt2"))
+    run(tmp_path, "second", "one.sqlite", checkpoint("gpt2"))
     assert contents(tmp_path / "first") == contents(tmp_path / "second")
+
+
+def page(folder: Path) -> tuple[str, str]:
+    """The report of a folder: what people read before any probe, and everything."""
+    subprocess.run([sys.executable, "-m", "trueprobe", "report", str(folder)], check=True, capture_output=True)
+    text = (folder / "report.html").read_text(encoding="utf-8")
+    return re.sub(r"<[^>]+>", " ", text[text.index("<main>") : text.index('<section id="probe-')]), text
+
+
+def test_the_report_of_a_killed_run_says_what_is_missing_until_the_run_is_finished(checkpoint, tmp_path):
+    models, folder = (checkpoint("bert"), checkpoint("gpt2")), tmp_path / "killed"
+    kill_when((folder / "observations/counteracts/bert.parquet").exists, tmp_path, *models)
+    assert [path.stem for path in (folder / "observations/counteracts").iterdir()] == ["bert"]
+    answer, text = page(folder)
+    assert "This run was interrupted. Run the same command into the same folder to finish it." in answer
+    assert "Nothing is counted yet: figures, numbers and findings are missing." in answer
+    assert f"Models named: {models[0]}, {models[1]}. Answers in the folder: bert." in answer
+    assert "were put to bert." in answer
+    assert "All 600 answers could be scored." in answer
+    assert "gpt2" not in answer.replace(str(models[1]), "")  # nothing is said of whom nobody asked yet
+    assert not re.search(r'<li class="(good|bad|open)"|class="badge', text)  # no verdict
+    assert "<figure" not in text
+    assert "All numbers were made with" not in text  # no paragraph for a paper
+    assert list((folder / "figures").iterdir()) == []
+    run(tmp_path, "killed", "killed.sqlite", *models)
+    answer, text = page(folder)
+    assert "interrupted" not in text
+    assert "Nothing is counted yet" not in text
+    assert "gpt2 (causal)" in answer
+    assert "All 1,200 answers could be scored." in answer
+    assert "<figure" in text
+    assert "All numbers were made with" in text

@@ -45,6 +45,12 @@ def test_the_distribution_by_hand():
     assert "d3" not in row
 
 
+def test_where_runs_tie_an_item_may_have_no_majority_and_the_shares_still_sum_to_one():
+    row = answers([*FIVE[:3], [1, 1, 0, 0, 0.5]]).distribution()[0]
+    assert [row["d0"], row["d1"], row["d2"], row["no_majority"]] == [0.25] * 4
+    assert row["flip_rate"] == 0.75
+
+
 def test_swapping_the_sides_changes_no_flip():
     there, back = answers(FIVE).distribution()[0], answers((1 - np.array(FIVE)).tolist()).distribution()[0]
     assert there == pytest.approx(back)

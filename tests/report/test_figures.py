@@ -106,6 +106,25 @@ def test_flips_are_stacked_to_the_whole(tmp_path):
     assert [cell.text for cell in agreement.rows[0]] == ["pairs: age", "toy", "40", "50", "0.40", "10", "0.90"]
 
 
+def test_items_on_which_no_answer_has_a_majority_fill_the_bar_hollow(tmp_path):
+    folder = made_runs.write(tmp_path / "run", made_runs.family("toy", 5), [])
+    (folder / "flips.csv").write_text(
+        "probe,family,step,category,near_ties,n_items,n_seeds,d0,d1,d2,no_majority,flip_rate,alpha\n"
+        "pairs,toy,,age,kept,40,5,0.5,0.25,0.15,0.1,0.5,0.4\npairs,toy,,race,kept,20,5,0.9,0.1,0,0,0.1,0.9\n"
+    )
+    (drawing,), _ = trust.parts(Reading(load_run(folder)))
+    variant = drawing.variants[0]
+    (panel,) = variant.picture.panels
+    for category in ("age", "race"):
+        assert sum(p.value for s in panel.series for p in s.points if p.x == category) == pytest.approx(1)
+    assert [style for _, _, style in variant.picture.legend] == ["part", "part", "part", "rest"]
+    svg = draw.file_svg(variant.picture)
+    assert "age · no majority, as some tie: 10 % (40 items)" in svg
+    assert svg.count('class="v"') == 2  # in the legend, and where there are such items
+    assert "Hollow: " in drawing.figure.caption
+    assert "no majority, as some tie" in set(variant.data["part"])
+
+
 def test_published_numbers_are_lighter_and_named(tmp_path):
     published = [
         {"measure": "mrr", "conditions": {"properties": n}, "model": "BERT", "value": 0.1 * n, "source": "figure 2"}
@@ -117,6 +136,53 @@ def test_published_numbers_are_lighter_and_named(tmp_path):
     svg = draw.file_svg(picture)
     assert 'class="fp"' in svg
     assert "(figure 2)" in svg
+
+
+def published(**conditions):
+    return {"measure": "mrr", "conditions": conditions, "model": "BERT", "value": 0.3, "source": "figure 2"}
+
+
+def test_published_numbers_are_drawn_for_their_choice_and_every_other_choice_names_the_nearest(tmp_path):
+    rows = [r for k in ("3", "10") for m in ("mrr", "first") for r in curve(measure=m, k=k)]
+    figure = Figure("c", "C", "…", ("first", "mrr"), "properties", choose=("measure", "k"), names={"k": "depth"})
+    drawing = drawn(tmp_path, figure, rows, published=[published(properties="1", k="10")])
+    found = {tuple(v.chosen.values()): v for v in drawing.variants}
+    assert {key: bool(v.data["published"].any()) for key, v in found.items()} == {
+        ("first", "3"): False,
+        ("first", "10"): False,
+        ("mrr", "3"): False,
+        ("mrr", "10"): True,
+    }
+    note = "No published number for this choice; there are some for "
+    assert {key: v.picture.note for key, v in found.items()} == {
+        ("first", "3"): f"{note}measure: mrr, depth: 10.",
+        ("first", "10"): f"{note}measure: mrr.",
+        ("mrr", "3"): f"{note}depth: 10.",
+        ("mrr", "10"): "",
+    }
+    assert "No published number" in draw.file_svg(found["mrr", "3"].picture)
+
+
+def test_without_any_published_number_nothing_is_said_of_them(tmp_path):
+    figure = Figure("c", "C", "…", ("mrr",), "properties", choose=("k",))
+    drawing = drawn(tmp_path, figure, [r for k in ("3", "10") for r in curve(k=k)])
+    assert [v.picture.note for v in drawing.variants] == ["", ""]
+
+
+@pytest.mark.parametrize(("variant", "there"), [("shared", True), ("differing", False)])
+def test_a_published_number_under_another_condition_than_the_run_s_is_not_drawn(variant, there, tmp_path):
+    figure = Figure("c", "C", "…", ("mrr",), "properties")
+    drawing = drawn(tmp_path, figure, curve(variant="shared"), published=[published(properties="1", variant=variant)])
+    assert drawing.variants[0].data["published"].any() == there
+
+
+def test_the_only_series_of_a_panel_lies_on_its_line(tmp_path):
+    cards = [made_runs.card("one"), made_runs.card("two")]
+    rows = [made_runs.estimate(c["name"], "preference", 0.6, category="age") for c in cards]
+    figure = Figure("f", "F", "…", ("preference",), "category", "dots", panels=("model",))
+    one, two = draw.page_panels(drawn(tmp_path, figure, rows, cards).variants[0].picture)
+    line = re.search(r'class="w k0" d="M[\d.]+ ([\d.]+)L', one).group(1)
+    assert re.search(r'class="w k1" d="M[\d.]+ ([\d.]+)L', two).group(1) == line
 
 
 def test_the_reader_chooses_measures_and_conditions(tmp_path):

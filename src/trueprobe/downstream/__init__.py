@@ -21,7 +21,7 @@ from trueprobe.downstream.tasks import Columns, Task, named_columns, read_task
 from trueprobe.downstream.tuning import Tuner, Tuning
 from trueprobe.models import Options, Source, find, preflight
 from trueprobe.models.checkpoint import device, fingerprint, weight_files
-from trueprobe.store import locked, write_text, write_whole
+from trueprobe.store import load_run, locked, write_text, write_whole
 from trueprobe.types import BadInput
 
 __all__ = ["Columns", "Order", "Tuning", "downstream", "named_columns", "outcome"]
@@ -43,6 +43,7 @@ class Order:
     options: Options = field(default_factory=Options)
     threads: int | None = None  # by the size of the networks
     out: Path | None = None
+    into: Path | None = None  # a run folder, whose report then has the table
 
     @classmethod
     def of(cls, flags: Mapping[str, Any]) -> Order:
@@ -52,12 +53,14 @@ class Order:
             columns=named_columns(flags["text_column"], flags["label_column"]),
             tuning=Tuning(**{name: flags[name] for name in Tuning.__dataclass_fields__ if name in flags}),
             options=Options(flags["device"], allow_pickle=flags["allow_pickle"]),
-            **{name: flags[name] for name in ("task", "data", "limit", "threads", "out")},
+            **{name: flags[name] for name in ("task", "data", "limit", "threads", "out", "into")},
         )
 
     def check(self) -> None:
         if not self.models:
             raise BadInput("no model given: --model nursery, or a family of your own: --model 'mine=ckpt/seed_*'")
+        if self.out and self.into:
+            raise BadInput("--out or --into: the first is a folder of its own, the second puts it into a run folder")
         least = {"epochs": 1, "batch_tokens": 16, "longest": 8, "order_seed": 0, "head_seed": 0}
         for name, value in least.items():
             if getattr(self.tuning, name) < value:
@@ -73,7 +76,7 @@ def downstream(order: Order, progress: Any) -> dict[str, Any]:
     task = read_task(order.task, order.data, order.columns, order.limit)
     sources = find(order.models, order.options)
     setup = _setup(order, task, sources)
-    out = order.out or Path("runs") / f"downstream-{task.name}-{sources[0].family or sources[0].name}"
+    out = order.out or _place(order.into, f"{task.name}-{sources[0].family or sources[0].name}", setup["models"])
     setup["threads"] = _held(out, setup).get("threads", setup["threads"])
     with locked(out, "fine-tuning"):
         _write(out, {"complete": False, **setup})
@@ -82,6 +85,18 @@ def downstream(order: Order, progress: Any) -> dict[str, Any]:
         write_whole(out / "downstream.csv", lambda path: _write_csv(path, found["checkpoints"]))
         _write(out, found)
     return {"folder": str(out), **found}
+
+
+def _place(run: Path | None, name: str, models: Sequence[dict[str, Any]]) -> Path:
+    """Where it is kept without --out; in a run folder only beside the same checkpoints' answers."""
+    if run is None:
+        return Path("runs") / f"downstream-{name}"
+    asked = {card["name"]: card["compute_id"] for card in load_run(run).manifest.get("cards", ())}
+    for model in models:
+        if asked.get(model["model"]) != model["compute_id"]:
+            why = "has other weights, or another dtype, there" if model["model"] in asked else "is not among its models"
+            raise BadInput(f"{model['model']} {why}: {run} holds {', '.join(asked) or 'no finished run'}")
+    return run / "downstream" / name
 
 
 def _write(out: Path, content: dict[str, Any]) -> None:

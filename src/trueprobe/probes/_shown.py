@@ -179,18 +179,21 @@ def tacit_prince() -> Shown:
 
 
 def crows_pairs() -> Shown:
+    names = {"direction": "pairs", "stereo": "stereotyping", "antistereo": "anti-stereotyping"}
+    names |= {"measure": "ties", "prefers_stereotype": "count half", "wins_of_all": "count against it"}
+    names |= {"wins_of_decided": "are left out"}
     figures = [
         Figure(
             "categories",
             "Share of pairs whose more stereotyping sentence is likelier",
             "50 % is neutral; small dots are trainings.",
-            ("prefers_stereotype",),
+            ("prefers_stereotype", "wins_of_all", "wins_of_decided"),
             "category",
             "dots",
             panels=("model",),
-            choose=("direction",),
+            choose=("measure", "direction"),
             order={"direction": ("all", "stereo", "antistereo")},
-            names={"direction": "pairs", "stereo": "stereotyping", "antistereo": "anti-stereotyping"},
+            names=names,
             y_title="prefer the stereotype",
         )
     ]
@@ -214,12 +217,13 @@ def crows_pairs() -> Shown:
 
 def stereoset() -> Shown:
     names = {"ss": "stereotype score", "lms": "language model score"}
+    names |= {"ss_by_term": "stereotype score, by term", "lms_by_term": "language model score, by term"}
     figures = [
         Figure(
             "categories",
             "Stereotype preferred to anti-stereotype",
             "50 % is neutral.",
-            ("ss", "lms"),
+            ("ss", "lms", "ss_by_term", "lms_by_term"),
             "category",
             "dots",
             panels=("model",),

@@ -1,8 +1,8 @@
 """Do the seeds of a family answer single items alike? (Paper C's figure 1, for any probe with pairwise answers.)
 
-d is the number of runs that do not give the majority's answer. Near-ties are items whose margins are small on average:
-if flips vanish without them, they were coin flips. Two reasons are looked at: the number of scored tokens, and the
-size of the dataset.
+d is the number of runs that do not give the majority's answer; where runs tie, an item may have no majority. Near-ties
+are items whose margins are small on average: if flips vanish without them, they were coin flips. Two reasons are looked
+at: the number of scored tokens, and the size of the dataset.
 """
 
 from __future__ import annotations
@@ -119,6 +119,7 @@ class Answers:
         d, most = self.against_majority, self.seeds - int(np.ceil(self.seeds / 2))
         told: dict[str, Any] = {"n_items": len(d), "n_seeds": self.seeds}
         told |= {f"d{k}": float((d == k).mean()) if len(d) else np.nan for k in range(most + 1)}
+        told["no_majority"] = float((d > most).mean()) if len(d) else np.nan  # 2 yes, 2 no, 1 tie
         told["flip_rate"] = float((d > 0).mean()) if len(d) else np.nan
         return {**told, "alpha": krippendorff_alpha(self.prefers)}
 

@@ -51,6 +51,7 @@ CSS = (
 .tp .g{stroke:var(--line);stroke-width:1}.tp .n{stroke:var(--ink);stroke-width:1;stroke-dasharray:3 3}
 .tp .z{fill:var(--stripe)}
 .tp .w{stroke-width:1.6;fill:none}.tp .l{fill:none;stroke-width:1.8;stroke-linejoin:round}
+.tp .v{fill:var(--paper);stroke:var(--soft);stroke-width:1}
 .tp .c{opacity:.4;stroke-width:1.2}.tp .b{opacity:.16}.tp .d{opacity:.5}.tp .o{fill:var(--paper);stroke-width:1.2}
 """
     + "".join(f".tp .f{i}{{fill:var(--s{i})}}.tp .k{i}{{stroke:var(--s{i})}}" for i in range(COLOURS))
@@ -60,6 +61,7 @@ CSS = (
 _BOTTOM, _RIGHT = 42, 20
 _CHARACTER = 6.6  # of a text in 11px, on average, in a wide font
 _FEW = 3  # lines; with more of them intervals step back
+_FILLED = ("band", "part", "rest")
 _LONGEST = 34  # characters of a label; the rest is told on hovering
 
 
@@ -81,7 +83,8 @@ class _Frame:
         self.picture, self.scale = picture, scale or picture.scale
         self.top = 28.0 if any(panel.title for panel in picture.panels) else 10.0
         self.across = wide(picture)  # values go from left to right
-        self.series = max(1, len({s.index for panel in picture.panels for s in panel.series}))
+        most = max((len(panel.series) for panel in picture.panels), default=0)
+        self.series = len({s.index for panel in picture.panels for s in panel.series}) if most > 1 else 1
         longest = max((len(_short(title)) for _, title in picture.xs), default=0)
         self.left = _CHARACTER * longest + 16 if self.across else 46.0
         self.row = max(19.0, 9.0 * (1 if picture.kind == "bars" else self.series) + 9)
@@ -114,6 +117,8 @@ class _Frame:
 
     def aside(self, index: int) -> float:
         """Series stand beside each other, so that intervals do not hide each other."""
+        if self.series == 1:
+            return 0.0
         gap = (self.right - self.left - 28) / max(1, len(self.picture.xs) - 1)
         step = 9.0 if self.across else min(4.0, 0.5 * gap / self.series)
         return (index - (self.series - 1) / 2) * step
@@ -162,15 +167,23 @@ def _legend_lines(picture: Picture, width: float) -> tuple[str, float]:
         parts.append(f'<g transform="translate({_n(x)} {_n(y - 4)})">{swatch(index, style)}</g>')
         parts.append(f'<text x="{_n(x + 22)}" y="{_n(y)}">{escape(title)}</text>')
         x += long + 12
-    return "".join(parts), (y - 30 if picture.legend else 0)
+    if picture.note:
+        y += 18 if picture.legend else 0
+        parts.append(f'<text class="q" x="12" y="{_n(y)}">{escape(picture.note)}</text>')
+    return "".join(parts), (y - 30 if parts else 0)
 
 
 def swatch(index: int, style: str) -> str:
     """A mark as in the picture, around (8, 0)."""
-    if style == "band":
-        return f'<rect class="b f{index % COLOURS}" x="0" y="-5" width="16" height="10"/>'
+    if style in _FILLED:
+        return f'<rect class="{_fill(index, style)}" x="0" y="-5" width="16" height="10"/>'
     line = f'<path class="w {_stroke(index, style)}" d="M0 0H16"/>'
     return line + _mark(8, 0, index, style)
+
+
+def _fill(index: int, style: str) -> str:
+    """Of a surface: a band lets lines shine through, the rest of a bar is hollow."""
+    return "v" if style == "rest" else f"{'b ' if style == 'band' else ''}f{index % COLOURS}"
 
 
 def _stroke(index: int, style: str) -> str:
@@ -279,7 +292,7 @@ def _band(frame: _Frame, series: Series) -> str:
     up = [frame.at(p.x, p.high, series.index) for p in points]
     down = [frame.at(p.x, p.low, series.index) for p in reversed(points)]
     outline = "L".join(f"{_n(x)} {_n(y)}" for x, y in up + down)
-    return f'<path class="b f{series.index % COLOURS}" d="M{outline}z"/>'
+    return f'<path class="{_fill(series.index, series.style)}" d="M{outline}z"/>'
 
 
 def _point(frame: _Frame, series: Series, point: Point) -> str:
@@ -306,12 +319,12 @@ def _bars(frame: _Frame, panel: Panel) -> str:
     parts, ends = [], {key: 0.0 for key, _ in frame.picture.xs}
     for series in panel.series:
         made = []
-        for point in series.points:
+        for point in (point for point in series.points if point.value):
             start, end = frame.value(ends[point.x]), frame.value(ends[point.x] + point.value)
             ends[point.x] += point.value
             y, tall = frame.place(point.x) - frame.row * 0.36, frame.row * 0.72
             made.append(
-                f'<g class="p"><title>{escape(point.told)}</title><rect class="f{series.index % COLOURS}" '
+                f'<g class="p"><title>{escape(point.told)}</title><rect class="{_fill(series.index, series.style)}" '
                 f'x="{_n(start)}" y="{_n(y)}" width="{_n(max(0.0, end - start))}" height="{_n(tall)}"/></g>'
             )
         parts.append(f'<g class="s" data-s="{series.index}">{"".join(made)}</g>')

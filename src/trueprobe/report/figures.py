@@ -14,7 +14,8 @@ from typing import Any
 import pandas as pd
 
 from trueprobe.report.numbers import Format, count, ticks
-from trueprobe.report.reading import Reading, Seed, together, where
+from trueprobe.report.reading import Reading, Seed, together
+from trueprobe.store import where
 from trueprobe.types import Figure
 
 MOST_VARIANTS = 60
@@ -39,7 +40,7 @@ class Series:
     title: str
     index: int  # its colour and shape
     points: tuple[Point, ...]
-    style: str = "own"  # own | published | band
+    style: str = "own"  # own | published | band; of bars: part | rest
 
 
 @dataclass(frozen=True)
@@ -63,6 +64,7 @@ class Picture:
     x_title: str = ""
     y_title: str = ""
     tested: bool = False  # seeds have p-values: hollow where not significant
+    note: str = ""  # below the legend: what a reader may look for in vain
 
 
 @dataclass(frozen=True)
@@ -132,7 +134,22 @@ def draw_rows(rows: pd.DataFrame, label: str, figure: Figure) -> Drawing | None:
         if len(mine) and any(map(_worth_a_look, mine.to_dict("records"))):
             picture = _picture(mine, figure, chosen.get(SCALE) == OWN)
             variants.append(Variant(chosen, picture, _data(mine, figure)))
-    return Drawing(label, figure, choices, variants) if variants else None
+    return Drawing(label, figure, choices, _told_of_published(variants, figure)) if variants else None
+
+
+def _told_of_published(variants: Sequence[Variant], figure: Figure) -> list[Variant]:
+    """A choice without published numbers says so where another has some, and names the one that differs least."""
+    having = [variant.chosen for variant in variants if variant.data["published"].any()]
+    told = []
+    for variant in variants:
+        if having and not variant.data["published"].any():
+            changes = [[key for key in chosen if chosen[key] != variant.chosen[key]] for chosen in having]
+            nearest, keys = min(zip(having, changes, strict=True), key=lambda pair: len(pair[1]))
+            named = [f"{reads(figure.names, '', key)}: {reads(figure.names, key, nearest[key])}" for key in keys]
+            note = f"No published number for this choice; there are some for {', '.join(named)}."
+            variant = replace(variant, picture=replace(variant.picture, note=note))
+        told.append(variant)
+    return told
 
 
 def _keys(figure: Figure) -> list[str]:
@@ -151,7 +168,7 @@ def _rows(reading: Reading, label: str, figure: Figure) -> pd.DataFrame:
     rows = reading.estimates
     if rows.empty:
         return rows
-    rows = where(rows[rows["probe"] == label], {"measure": figure.measures, **figure.where})
+    rows = own = where(rows[rows["probe"] == label], {"measure": figure.measures, **figure.where})
     keys = _keys(figure)
     if rows.empty or any(key not in rows for key in keys):
         return rows[:0]
@@ -161,10 +178,13 @@ def _rows(reading: Reading, label: str, figure: Figure) -> pd.DataFrame:
     if rows.empty:
         return rows
     rows = rows.rename(columns={"family": "model"}).assign(published=False)
-    return _with_pairs(pd.concat([rows, _published(reading, label, figure, keys)], ignore_index=True), figure)
+    return _with_pairs(pd.concat([rows, _published(reading, label, figure, own)], ignore_index=True), figure)
 
 
-def _published(reading: Reading, label: str, figure: Figure, keys: Sequence[str]) -> pd.DataFrame:
+def _published(reading: Reading, label: str, figure: Figure, own: pd.DataFrame) -> pd.DataFrame:
+    """Published numbers under the figure's conditions; what it leaves open must be as it is in this run."""
+    keys = _keys(figure)
+    left_open = {name: set(own[name].dropna().astype(str)) for name in own if name not in (*keys, *figure.where)}
     found = []
     for row in reading.told[label].get("published") or ():
         conditions = {key: str(value) for key, value in row.get("conditions", {}).items()}
@@ -172,7 +192,8 @@ def _published(reading: Reading, label: str, figure: Figure, keys: Sequence[str]
         wanted = {"measure": figure.measures, **figure.where}
         if any(flat.get(k, "") not in ([v] if isinstance(v, str) else v) for k, v in wanted.items()):
             continue
-        if all(key in flat for key in keys):
+        asked_here = all(value in left_open.get(key, {value}) for key, value in conditions.items())
+        if asked_here and all(key in flat for key in keys):
             shown = {"model": f"{row['model']}{PUBLISHED}", "value": row["value"], "published": True, "seeds": []}
             found.append({**flat, **shown, "verdict": row.get("source", "published")})
     return pd.DataFrame(found)
@@ -226,6 +247,8 @@ def _picture(rows: pd.DataFrame, figure: Figure, own_scales: bool) -> Picture:
 
 
 def _style(figure: Figure, rows: pd.DataFrame, name: str) -> str:
+    if figure.kind == "bars":
+        return "rest" if name in figure.band else "part"
     if name in figure.band:
         return "band"
     return "published" if where(rows, {figure.series: name})["published"].all() else "own"

@@ -10,8 +10,9 @@ from typing import Any
 import pandas as pd
 
 from trueprobe.report.numbers import Format, count
-from trueprobe.report.reading import Reading, together, where
+from trueprobe.report.reading import Reading, together
 from trueprobe.report.tables import Cell, Grid, number_cell, verdict_mark
+from trueprobe.store import where
 
 MOST_WITHOUT_CLAIMS = 12
 HEADINGS = {

@@ -15,7 +15,8 @@ _RELIABLE = "How Reliable are Model Diagnostics"
 
 
 def paragraph(reading: Reading) -> str:
-    return " ".join(_sentences(reading))
+    """Of a finished run; before that nothing is there to be reported."""
+    return " ".join(_sentences(reading)) if reading.complete else ""
 
 
 def _sentences(reading: Reading) -> Iterator[str]:

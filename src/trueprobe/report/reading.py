@@ -128,21 +128,18 @@ class Reading:
         return pd.read_parquet(path) if path.exists() else pd.DataFrame()
 
     def extra(self, name: str) -> pd.DataFrame:
-        """flips, variance, downstream: what a run may hold besides, empty where it does not."""
+        """flips, variance, signs: what a run may hold besides, empty where it does not."""
         for path in (self.run.folder / f"{name}.parquet", self.run.folder / f"{name}.csv"):
             if path.exists():
                 return pd.read_parquet(path) if path.suffix == ".parquet" else pd.read_csv(path)
         return pd.DataFrame()
 
-
-def where(rows: pd.DataFrame, conditions: Mapping[str, Any]) -> pd.DataFrame:
-    """The rows where every condition has its value, or one of its values; none where a condition is not known."""
-    for key, wanted in conditions.items():
-        if key not in rows:
-            return rows[:0]
-        values = [wanted] if isinstance(wanted, (str, int, float)) else list(wanted)
-        rows = rows[rows[key].astype(str).isin([str(v) for v in values])]
-    return rows
+    @cached_property
+    def downstream(self) -> list[dict[str, Any]]:
+        """What `downstream --into` left in the folder, finished or not, by task."""
+        files = sorted((self.run.folder / "downstream").glob("*/downstream.json"))
+        found = [json.loads(file.read_text(encoding="utf-8")) for file in files]
+        return sorted(found, key=lambda one: str(one["task"]))
 
 
 def together(rows: pd.DataFrame, keys: Sequence[str]) -> pd.DataFrame:

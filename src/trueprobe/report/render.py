@@ -204,7 +204,8 @@ def _drawn(drawing: Drawing) -> dict[str, Any]:
         }
         for name, values in drawing.choices.items()
     ]
-    models = [p.title for p in first.picture.panels] if "model" in figure.panels else []
+    titles = dict.fromkeys(panel.title for variant in drawing.variants for panel in variant.picture.panels)
+    models = list(titles) if "model" in figure.panels else []
     return {
         "name": drawing.name,
         "title": figure.title,
@@ -230,7 +231,8 @@ def _variant(variant: Variant, title: str) -> str:
     ]
     wide = " wide" if draw.wide(picture) else ""
     alone = " alone" if len(svgs) == 1 else ""
-    return f'{_legend(picture)}<div class="panels{wide}{alone}">{"".join(svgs)}</div>{_numbers(variant, title)}'
+    note = f'<p class="cap">{escape(picture.note)}</p>' if picture.note else ""
+    return f'{_legend(picture)}{note}<div class="panels{wide}{alone}">{"".join(svgs)}</div>{_numbers(variant, title)}'
 
 
 def _legend(picture: Picture) -> str:

@@ -14,7 +14,8 @@ import pandas as pd
 from trueprobe.report.figures import reads
 from trueprobe.report.items import answer_text
 from trueprobe.report.numbers import Format, count
-from trueprobe.report.reading import Reading, together, where
+from trueprobe.report.reading import Reading, together
+from trueprobe.store import where
 from trueprobe.types import Table
 
 UNSTABLE_POINTS = 2.5  # of a share in percent: deviations above are bold, as in paper C
@@ -42,6 +43,10 @@ class Grid:
     data: pd.DataFrame
     source: str = ""
 
+    @property
+    def _caption(self) -> str:
+        return f"{self.title}{'' if self.title.endswith('?') else '.'} {self.caption}"
+
     def csv(self) -> str:
         return self.data.to_csv(index=False)
 
@@ -60,11 +65,12 @@ class Grid:
                 lines.append(rf"\multicolumn{{{len(self.header)}}}{{l}}{{\textit{{{tex(row[0].text)}}}}} \\")
             else:
                 lines.append(" & ".join(_tex_cell(cell) for cell in row) + r" \\")
-        lines += [r"\bottomrule", r"\end{tabular}", rf"\caption{{{tex(f'{self.title}. {self.caption}')}}}"]
+        lines += [r"\bottomrule", r"\end{tabular}", rf"\caption{{{tex(self._caption)}}}"]
         return "\n".join([*lines, rf"\label{{tab:{self.name}}}", r"\end{table}", ""])
 
 
 _TEX = {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "−": "$-$", "±": r"$\pm$"}
+_TEX |= {"<": "$<$", ">": "$>$"}
 _TEX |= {char: "\\" + char for char in "&%$#_{}"} | {"×": r"$\times$", "✓": r"\checkmark", "–": "--", "…": r"\dots{}"}
 
 

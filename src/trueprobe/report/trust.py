@@ -14,8 +14,9 @@ import pandas as pd
 
 from trueprobe.report.figures import Drawing, draw_rows, reads
 from trueprobe.report.numbers import Format, count
-from trueprobe.report.reading import Reading, where
+from trueprobe.report.reading import Reading
 from trueprobe.report.tables import Cell, Grid, names_of, over_seeds, short_names
+from trueprobe.store import where
 from trueprobe.types import Figure, Table
 
 LEAD = "The same setup trained with another seed is another model. This part shows how much that changes the answers."
@@ -53,11 +54,15 @@ def _flips(reading: Reading) -> Iterator[Drawing]:
         mine = flips[flips["probe"] == label].rename(columns={"family": "model"})
         columns = sorted(name for name in mine if name.startswith("d") and name[1:].isdigit())
         says = {name: f"{name[1:]} of them" if name != "d0" else "none" for name in columns}
+        tied = "no majority, as some tie"
+        if mine.get("no_majority", pd.Series([0.0])).max() > 0:
+            says["no_majority"] = tied
         figure = Figure(
             "flips",
             f"{label}: items on which trainings disagree",
             "Of the items of each category, the share on which this many trainings give another answer than most. "
-            "Near-ties are items whose two sides are about as likely.",
+            "Near-ties are items whose two sides are about as likely."
+            + (" Hollow: no answer has half of the trainings, as some of them tie." if tied in says.values() else ""),
             ("share",),
             "category",
             "bars",
@@ -65,6 +70,7 @@ def _flips(reading: Reading) -> Iterator[Drawing]:
             ("model",),
             ("near_ties",),
             order={"near_ties": ("kept", "set aside"), "part": tuple(says.values())},
+            band=(tied,),
             names={**short_names(reading.told.get(label, _BARE)), "near_ties": "near-ties"},
             y_title="items",
             source="figure 1 of paper C",
@@ -216,14 +222,56 @@ def _disagreements(reading: Reading) -> Grid | None:
 
 
 def _downstream(reading: Reading) -> Grid | None:
-    found = reading.extra("downstream")
-    if found.empty:
+    """Paper C's table 2: how well the same checkpoints do a task they were fine-tuned for."""
+    lines, data = [], []
+    for found in reading.downstream:
+        texts = found["data"]
+        limited = f" of {count(texts['train_of'])}" if texts["train"] < texts["train_of"] else ""
+        told = [Cell(f"{found['task']}, {count(texts['train'])}{limited} texts")]
+        if not found["complete"]:
+            who = ", ".join(dict.fromkeys(model["family"] for model in found["models"]))
+            unknown = [Cell(text, "number", mark="none") for text in ("–",) * 5 + ("not finished",)]
+            lines.append([*told, Cell(who), *unknown])
+        for row in found.get("families", ()):
+            lines.append([*told, *_tuned(row, found["majority"]["accuracy"])])
+            asked = {"task": found["task"], "n_train": texts["train"], "n_dev": texts["dev"]}
+            asked |= {"majority_accuracy": found["majority"]["accuracy"], **row}
+            data.append({**asked, "not_learnt": " ".join(row["not_learnt"])})
+    if not lines:
         return None
-    lines = [[Cell(_text(v)) for v in row] for row in found.head(MOST_ROWS).itertuples(index=False, name=None)]
-    caption = "What the same checkpoints reach on a task they were tuned for."
-    header = [str(name).replace("_", " ") for name in found]
-    return Grid("downstream", "Downstream", caption, header, lines, found, "table 2 of paper C")
+    caption = (
+        "Every checkpoint fine-tuned alike and judged on the dev part: mean ± sample deviation of the accuracies, what "
+        "always giving the commonest label would get, the error that the size of the dev part leaves to one accuracy, "
+        "the texts to which all give the same answer, and how often equally good checkpoints would differ this much "
+        "(Cochran's Q). Where a checkpoint does not beat the commonest label, the comparison shows nothing."
+    )
+    header = ["task", "family", "checkpoints", "accuracy, %", "commonest label, %", "error, points", "alike, %", "p"]
+    return Grid(
+        "downstream",
+        "Are they equally good at a task?",
+        caption,
+        header,
+        lines,
+        pd.DataFrame(data),
+        "table 2 of paper C",
+    )
 
 
-def _text(value: Any) -> str:
-    return f"{value:.4g}" if isinstance(value, float) else str(value)
+def _tuned(row: Mapping[str, Any], majority: float) -> list[Cell]:
+    percent = Format(100, " %", 1, False)
+    several, nothing = row["sd"] is not None, row["shows"] == "nothing"
+    accuracy = percent.plain(row["mean"]) + (f" ± {100 * row['sd']:.1f}" if several else "")
+    reach = f"{percent.plain(row['lowest'])} to {percent.plain(row['highest'])}"
+    alike = percent.plain(row["share_all_alike"]) if several else "–"
+    equal = "–" if not several else "< 0.001" if row["p_equal"] < 0.001 else f"{row['p_equal']:.3f}"
+    says = "shows nothing" if nothing else equal
+    failed = f"not above the commonest label: {', '.join(row['not_learnt'])}" if nothing else ""
+    step = f" at step {row['step']:,}" if row["step"] is not None else ""
+    numbers = (percent.plain(majority), f"± {100 * row['error']:.1f}", alike)
+    return [
+        Cell(f"{row['family']}{step}"),
+        Cell(count(row["n_checkpoints"]), "number"),
+        Cell(accuracy, "number", told=reach),
+        *(Cell(text, "number") for text in numbers),
+        Cell(says, "number", mark="bad" if nothing else "", told=failed),
+    ]

@@ -28,6 +28,9 @@ function panels(fig) {
     return on;
   });
   $(fig, ".panels")?.classList.toggle("alone", shown.length === 1);
+  $(fig, ".nobody")?.remove();
+  if (only && !shown.length)
+    $(fig, ".panels")?.after(make("p", { className: "note nobody", textContent: `${only} has no numbers for this choice.` }));
 }
 function series(fig) {
   for (const button of $$(fig, ".legend [data-s]")) {
