@@ -132,6 +132,16 @@ def test_claims_are_told_for_families_and_for_single_checkpoints(tmp_path):
     assert "opposite" not in text
 
 
+def test_claims_about_two_models_are_told(tmp_path):
+    rows = [row("a", "margin", 0.3), row("b", "margin", 0.2)]
+    claims = [
+        {"probe": "p", "claim": name, "model": model, "k": "10", "verdict": "as published", "level": level}
+        for name, model, level in [("lowers", "b", "checkpoint"), ("larger", "a against b", "pair")]
+    ]
+    text = printed(tmp_path, rows, [card("a"), card("b")], claims)
+    assert "as published: lowers (b); larger (a against b)" in text
+
+
 @pytest.mark.parametrize("self_trained", [True, False])
 def test_self_trained_models_are_called_so(self_trained, tmp_path):
     text = printed(tmp_path, [row("m", "margin", 0.3)], [card("m", self_trained=self_trained)])

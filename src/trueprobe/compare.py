@@ -11,7 +11,7 @@ import pandas as pd
 from trueprobe import probes, reliability
 from trueprobe.probes import Probe
 from trueprobe.reliability import paired
-from trueprobe.store import Run
+from trueprobe.store import Run, where_told
 from trueprobe.types import BadInput, nearest
 
 
@@ -72,9 +72,7 @@ def _told(table: pd.DataFrame, probe: Probe) -> pd.DataFrame:
     """What the summary of a run shows; over all listed words where too few are in the top k."""
     summary = probe.summary
     shown = table[table["measure"].isin(summary.measures)]
-    rows = shown[reliability.rows_where(shown, summary.where)]
-    if "k" in summary.where and (rows["verdict"] == "not applicable").mean() > 0.5:
-        rows = shown[reliability.rows_where(shown, {**summary.where, "k": "all"})]
+    rows = where_told(shown, summary.where)
     keys = [summary.rows] if isinstance(summary.rows, str) else list(summary.rows)
     rows = rows[rows["verdict"] != "not applicable"]
     return rows.assign(row=rows[keys].astype(str).agg(" ".join, axis=1) if len(rows) else "")

@@ -105,6 +105,14 @@ def where(rows: pd.DataFrame, conditions: Mapping[str, Any]) -> pd.DataFrame:
     return rows
 
 
+def where_told(rows: pd.DataFrame, conditions: Mapping[str, Any]) -> pd.DataFrame:
+    """The rows a summary tells; over all listed words where most of those in the top k cannot be counted."""
+    told = where(rows, conditions)
+    if "k" in conditions and (told["verdict"] == "not applicable").mean() > 0.5:
+        return where(rows, {**conditions, "k": "all"})
+    return told
+
+
 class RunFolder:
     """Writes a run folder. One process at a time; a folder that holds another study is never touched."""
 

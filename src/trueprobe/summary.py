@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import pandas as pd
@@ -13,14 +13,13 @@ from rich.markup import escape
 from rich.text import Text
 
 from trueprobe import summary_tables as tables
-from trueprobe.store import Run
-from trueprobe.store import where as _where
-from trueprobe.summary_tables import NOTHING as _NOTHING
-from trueprobe.summary_tables import Setup
+from trueprobe.store import Run, where, where_told
+from trueprobe.summary_tables import NOTHING, Setup, row_keys
 
 MOST_LINES, _WIDTH = 30, 100
 _MOST_FOUND = 6  # lines of claims; with more of them each verdict has one line
 _MOST_ANSWERS = 3
+_MOST_NAMED = 3  # probes in a heading
 _INTERVALS, _NO_INTERVALS = "95 % intervals (none with fewer than 5 groups)", "intervals: estimates.csv"
 _NAMED = ("as published", "holds", "holds for this checkpoint", "opposite", "flips")  # others are counted
 _MOST_EXAMPLES = 6
@@ -31,11 +30,9 @@ def show(run: Run, console: Console | None = None) -> None:
     told = json.loads((run.folder / "probes.json").read_text(encoding="utf-8"))
     setups = _setups(run)
     if len(told) > 1:
-        for line in (*_brief(run, told, setups), *_self_trained(run)):
+        last = [*_self_trained(run), f"run folder: {run.folder}; as a page: trueprobe report {run.folder}"]
+        for line in (*_cut(_brief(run, told, setups), MOST_LINES - len(last)), *last):
             console.print(line, markup=False, soft_wrap=True)
-        console.print(
-            f"run folder: {run.folder}; as a page: trueprobe report {run.folder}", markup=False, soft_wrap=True
-        )
         return
     ((label, probe),) = told.items()
     width = min(console.width, _WIDTH)
@@ -86,30 +83,66 @@ def _besides(seen: pd.DataFrame, probe: dict[str, Any], setups: list[Setup]) -> 
         yield from (*_answers(mine, probe["summary"]), *_examples(mine, probe["summary"]))
 
 
-def _brief(run: Run, told: dict[str, Any], setups: list[Setup]) -> Iterator[str]:
-    """Several probes: for each, how much was scored, what holds and what is otherwise; at most four lines."""
-    yield f"asked: {', '.join(setup.title for setup in setups)}"
+def _brief(run: Run, told: dict[str, Any], setups: list[Setup]) -> Iterator[list[str]]:
+    """Several probes: for each, how much was scored, what holds and what is otherwise."""
+    yield [f"asked: {', '.join(setup.title for setup in setups)}"]
     for label, probe in told.items():
-        yield f"{label}: {_scored(run.observations(label))}"
-        yield from _brief_lines(_judged(run, label, probe, setups))
+        yield _section(f"{label}: {_scored(run.observations(label))}", _judged(run, label, probe, setups))
     claimed = dict.fromkeys(run.claims["probe"]) if len(run.claims) else {}
     for labels in (label for label in claimed if label not in told):  # claims about several probes
-        yield f"{labels}, together"
-        yield from _brief_lines(_judged(run, labels, None, setups))
+        many = labels.count(",") + 1
+        heading = f"{many} probes" if many > _MOST_NAMED else labels
+        yield _section(f"{heading}, together", _judged(run, labels, None, setups))
+    moved = run.table("variants") if (run.folder / "variants.parquet").exists() else pd.DataFrame()
+    if len(moved):
+        for (first, second), rows in moved.groupby(["first_label", "second_label"], sort=False):
+            yield _section(f"{second} less {first}", _moved(rows, told[first]["summary"], setups))
+
+
+def _section(head: str, judged: list[tuple[str, str, str]]) -> list[str]:
+    """What is merely counted stands behind the head."""
+    *lines, last = [*_brief_lines(judged), ""]
+    if lines and not lines[-1].lstrip().startswith(_NAMED):
+        last = lines.pop().strip()
+    return [f"{head}; {last}" if last else head, *lines]
+
+
+def _cut(sections: Iterable[list[str]], most: int) -> list[str]:
+    """So many lines of a hundred columns at most: the longest sections lose their last lines first."""
+    found, cut = list(sections), False
+    while sum(map(len, found)) + cut > most and max(map(len, found)) > 1:
+        max(found, key=len).pop()
+        cut = True
+    lines = [line if len(line) <= _WIDTH else f"{line[: _WIDTH - 1]}…" for section in found for line in section]
+    return [*lines[: most - cut], *(["… more of it is on the page, and in claims.csv"] if cut else [])]
+
+
+def _moved(rows: pd.DataFrame, summary: dict[str, Any], setups: list[Setup]) -> list[tuple[str, str, str]]:
+    """(verdict, what, model) of the numbers that one probe gives in two ways."""
+    rows = where_told(pd.concat([setup.rows(rows) for setup in setups]), summary["where"])
+    whats = [" ".join(map(str, what)) for what in rows[["measure", *row_keys(summary)]].itertuples(index=False)]
+    return list(zip(rows["verdict"], whats, rows["model"], strict=True))
+
+
+def _claimed(run: Run, label: str, fixed: dict[str, Any], setups: list[Setup]) -> pd.DataFrame:
+    """The claims of each setup, and those about two models."""
+    if run.claims.empty:
+        return run.claims
+    claims = run.claims[run.claims["probe"] == label]
+    mine = pd.concat([*(setup.rows(claims) for setup in setups), claims[claims["level"] == "pair"]])
+    return where(mine, {key: value for key, value in fixed.items() if key in mine and mine[key].notna().any()})
 
 
 def _judged(run: Run, label: str, probe: dict[str, Any] | None, setups: list[Setup]) -> list[tuple[str, str, str]]:
     """(verdict, what, model): of each claim; without any, of the summary's first measure with a neutral point."""
-    claims = run.claims[run.claims["probe"] == label] if len(run.claims) else run.claims
-    if len(claims):
-        where = probe["summary"]["where"] if probe else {}
-        rows = _where(pd.concat([s.rows(claims) for s in setups]), {k: v for k, v in where.items() if k in claims})
-        return list(zip(rows["verdict"], rows["claim"], rows["model"], strict=True))
-    summary = probe["summary"] if probe else {}
+    summary = probe["summary"] if probe else {"where": {}}
+    claims = _claimed(run, label, summary["where"], setups)
+    if len(claims) or not probe:
+        return list(zip(claims["verdict"], claims["claim"], claims["model"], strict=True))
     found = pd.concat([setup.rows(run.estimates[run.estimates["probe"] == label]) for setup in setups])
-    found = _where(found, summary["where"])
+    found = where(found, summary["where"])
     directed = [m for m in summary["measures"] if found.loc[found["measure"] == m, "neutral"].notna().any()]
-    keys = [summary["rows"]] if isinstance(summary["rows"], str) else list(summary["rows"])
+    keys = row_keys(summary)
     rows = found[found["measure"].isin(directed[:1])].dropna(subset=keys)
     names = rows[keys].astype(str).agg(" ".join, axis=1) if len(rows) else []
     return list(zip(rows["verdict"], names, rows["model"], strict=True))
@@ -147,10 +180,10 @@ def _gate(run: Run, label: str, summary: dict[str, Any], setups: list[Setup]) ->
     """The setups that have a table to show, and a line on the checkpoints that failed."""
     found = run.estimates[run.estimates["probe"] == label]
     asked = [model for setup in setups for model in setup.models]
-    failed = set(_where(found, summary["where"]).query("verdict == 'fails the gate'")["model"]).intersection(asked)
+    failed = set(where(found, summary["where"]).query("verdict == 'fails the gate'")["model"]).intersection(asked)
     told = [
         f"{row['model']} ({_percent(row['value']) or 'nothing scored'})"
-        for row in (_where(found, summary["gate"]) if failed else found[:0]).to_dict("records")
+        for row in (where(found, summary["gate"]) if failed else found[:0]).to_dict("records")
         if row["model"] in failed
     ]
     passed = [setup for setup in setups if not failed.issuperset(setup.models)]
@@ -181,7 +214,7 @@ def _examples(seen: pd.DataFrame, summary: dict[str, Any]) -> list[str]:
     """What the first model of a family said to some items, with probabilities."""
     if seen.empty or not summary.get("examples"):
         return []
-    chosen = _where(seen[(seen["why_not"] == "") & (seen["model"] == seen["model"].iloc[0])], summary["examples"])
+    chosen = where(seen[(seen["why_not"] == "") & (seen["model"] == seen["model"].iloc[0])], summary["examples"])
     lines = []
     for _, row in chosen.head(_MOST_EXAMPLES).iterrows():
         said = zip(row["top_words"][:5], row["top_probabilities"][:5], strict=True)
@@ -220,15 +253,13 @@ def _word_counts(seen: pd.DataFrame, probe: dict[str, Any]) -> list[str]:
     return [f"words this model has as one piece: {', '.join(lacks)}"] if lacks else []
 
 
-def _claims(run: Run, label: str, where: dict[str, str], setups: list[Setup]) -> list[str]:
-    if run.claims.empty:
+def _claims(run: Run, label: str, fixed: dict[str, str], setups: list[Setup]) -> list[str]:
+    claims = _claimed(run, label, fixed, setups)
+    if claims.empty:
         return []
-    claims = run.claims[run.claims["probe"] == label]
-    claims = pd.concat([setup.rows(claims) for setup in setups])
-    claims = _where(claims, {key: value for key, value in where.items() if key in claims})
     lines = []
     for verdict, group in claims.groupby("verdict", sort=True):
-        if verdict in _NOTHING:  # nothing was found either way: counted, not listed
+        if verdict in NOTHING:  # nothing was found either way: counted, not listed
             who = ", ".join(dict.fromkeys(group["model"]))
             many = group["claim"].nunique()
             every = "all " if many == claims["claim"].nunique() else ""

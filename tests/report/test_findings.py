@@ -54,6 +54,26 @@ def test_a_statement_that_goes_on_stands_alone(tmp_path):
     ]
 
 
+def test_claims_about_two_models_and_about_several_probes_are_told_and_tabled(tmp_path):
+    cards = [made_runs.card("big"), made_runs.card("small")]
+    claims = [
+        made_runs.claim("big", "one", 0.2, "as published", level="checkpoint"),
+        made_runs.claim("big against small", "larger", 0.3, "opposite", level="pair"),
+        made_runs.claim("small", "both", 0.1, "undecided", level="checkpoint", probe="pairs, others"),
+    ]
+    mine = reading(tmp_path, cards, [], claims)
+    told = {(f.label, f.statement): [(s.model, s.verdict) for s in f.said] for f in findings.findings(mine)}
+    assert told[("pairs", "Larger is so")] == [("big against small", "opposite")]
+    assert told[("pairs, others", "Both is so")] == [("small", "undecided")]
+    grid = findings.claims_grid(mine)
+    assert list(grid.header) == ["finding", "expected", "big", "small", "two models"]
+    lines = {row[0].text: [cell.text for cell in row[2:]] for row in grid.rows if len(row) > 1}
+    assert lines["one is so"] == ["+20.0 [+10.0, +30.0]; as published", "–", "–"]
+    assert lines["larger is so"] == ["–", "–", "big against small: +30.0 [+20.0, +40.0]; opposite"]
+    assert lines["both is so"][1].endswith("undecided")
+    assert {len(row) for row in grid.rows if len(row) > 1} == {5}
+
+
 def test_without_claims_the_directed_measure_speaks(tmp_path):
     rows = [
         made_runs.estimate("solo", "preference", 0.7, category="age", verdict="holds for this checkpoint"),

@@ -15,8 +15,8 @@ import pandas as pd
 from trueprobe.report.figures import Drawing, draw_rows, reads
 from trueprobe.report.numbers import Format, count
 from trueprobe.report.reading import Reading
-from trueprobe.report.tables import Cell, Grid, names_of, over_seeds, short_names
-from trueprobe.store import where
+from trueprobe.report.tables import Cell, Grid, names_of, over_seeds, short_names, verdict_mark
+from trueprobe.store import where, where_told
 from trueprobe.types import Figure, Table
 
 LEAD = "The same setup trained with another seed is another model. This part shows how much that changes the answers."
@@ -30,6 +30,7 @@ def parts(reading: Reading) -> tuple[list[Drawing], list[Grid]]:
     """All figures and tables that this run has numbers for."""
     drawings = [*_flips(reading), *_variance(reading)]
     tables = [*_seeds(reading), _agreement(reading), _signs(reading), _disagreements(reading), _downstream(reading)]
+    tables += _variants(reading)
     return drawings, [grid for grid in tables if grid is not None]
 
 
@@ -219,6 +220,45 @@ def _disagreements(reading: Reading) -> Grid | None:
     header = ["category", "model", "one says", "the other says", "difference, points"]
     caption = "Two diagnostics that ask about the same category, on one scale (50 % is neutral)."
     return Grid("disagreements", "Do diagnostics agree?", caption, header, lines, apart)
+
+
+def _variants(reading: Reading) -> Iterator[Grid]:
+    """One probe asked in two ways: what the choice moves, of the numbers that the summary tells."""
+    moved = reading.extra("variants")
+    if moved.empty:
+        return
+    single = [family.cards[0]["name"] for family in reading.families.values() if len(family.cards) == 1]
+    for (first, second), rows in moved.groupby(["first_label", "second_label"], sort=False):
+        told = reading.told[first]
+        summary, names = told["summary"], names_of(told)
+        keys = [summary["rows"]] if isinstance(summary["rows"], str) else list(summary["rows"])
+        shown = where_told(rows[(rows["level"] == "family") | rows["model"].isin(single)], summary["where"])
+        shown = shown[shown["verdict"] != "not applicable"]
+        shown = shown.iloc[(~shown["verdict"].str.startswith("holds")).argsort(kind="stable")]
+        titles = dict(zip(summary["measures"], summary["titles"], strict=True))
+        lines = []
+        for row in shown.to_dict("records")[:MOST_ROWS]:
+            form = Format.of(str(row["unit"]), 0.0, [row["difference"]])
+            plain = Format.of(str(row["unit"]), None, [row["first"], row["second"]])
+            what = " ".join(names.get(str(row[key]), str(row[key])) for key in keys)
+            numbers = (plain.told(row["first"]), plain.told(row["second"]))
+            lines.append(
+                [
+                    Cell(str(row["model"])),
+                    Cell(f"{titles[row['measure']]}; {what}"),
+                    *(Cell(number, "number") for number in numbers),
+                    Cell(form.told(row["difference"], row["low"], row["high"]), "number"),
+                    Cell(str(row["verdict"]), mark=verdict_mark(str(row["verdict"]))),
+                ]
+            )
+        if lines:
+            caption = (
+                "The same models, asked in both ways. Groups that both have are drawn together, and a family is "
+                "compared seed by seed. Numbers that cannot be counted are in the CSV."
+            )
+            header = ["model", "number", first, second, "difference", "verdict"]
+            title = f"What the choice between {first} and {second} moves"
+            yield Grid(f"variants_{first}_{second}", title, caption, header, lines, rows)
 
 
 def _downstream(reading: Reading) -> Grid | None:
