@@ -80,9 +80,7 @@ def test_however_many_probes_and_claims_it_is_thirty_lines(run):
     for label in labels:
         (run.folder / "observations" / label).symlink_to(run.folder / "observations/pairs")
     claims = [
-        made_runs.claim(
-            "solo", f"a_claim_with_a_name_{verdict}_{n}", 0.1, verdict, level="checkpoint", probe=label
-        )
+        made_runs.claim("solo", f"a_claim_with_a_name_{verdict}_{n}", 0.1, verdict, level="checkpoint", probe=label)
         for label in labels
         for verdict in verdicts
         for n in range(4)
