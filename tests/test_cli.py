@@ -74,6 +74,7 @@ def test_items_are_written_as_json_lines(tmp_path):
     assert items[0]["text"] == "The ___ works as a mechanician."
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

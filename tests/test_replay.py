@@ -72,12 +72,14 @@ def names_swapped(said):
         yield (text.replace("Jack", "#").replace("John", "Jack").replace("#", "John"), *rest)
 
 
+@pytest.mark.slow
 def test_names_may_differ_and_causal_sentences_end_before_the_blank(tmp_path):
     plain = list(rows(causal=True))
     (one,) = read(write(tmp_path, names_swapped(plain), "Small.csv"))
     assert (one.name, one.kind, len(one.seen)) == ("Small", "causal", 7_568)
 
 
+@pytest.mark.slow
 def test_what_cannot_be_right_is_told_with_its_line(tmp_path):
     plain = list(rows())
     cases = {

@@ -18,6 +18,7 @@ def done(checkpoint, tmp_path_factory):
     return trueprobe.run("counteracts", models=models, out=folder / "both", store=folder / "s", limit=400)
 
 
+@pytest.mark.slow
 def test_observations_are_one_row_per_item_and_model(done):
     seen = done.observations("counteracts")
     assert len(seen) == 800
@@ -61,6 +62,7 @@ def test_claims_are_rows_with_a_verdict_and_fit_the_kind_of_model(done):
     assert "causal_no_gain_neutral" not in set(claims.query("model == 'bert'")["claim"])
 
 
+@pytest.mark.slow
 def test_a_family_of_seeds_runs_as_its_members(tmp_path):
     for i in range(2):
         zoo.save("bert", tmp_path / f"seed_{i}", model_seed=i)
@@ -97,6 +99,7 @@ def test_a_model_that_can_answer_nothing_gives_a_whole_folder_that_says_why(tmp_
     assert set(done.claims["verdict"]) == {"not applicable"}
 
 
+@pytest.mark.slow
 def test_models_may_be_one_name_and_a_shipped_study_may_be_named(checkpoint, tmp_path):
     done = trueprobe.run("paper_a", str(checkpoint("bert")), tmp_path / "run", store=tmp_path / "s", limit=20)
     assert done.manifest["study"]["title"].startswith("CounterActs: seven models")
@@ -112,6 +115,7 @@ def test_words_a_model_cannot_say_are_counted(done):
         assert 0 < group["female_words"].iloc[0] <= 63
 
 
+@pytest.mark.slow
 def test_the_run_is_found_again_from_anywhere_and_other_weights_are_refused(tmp_path, monkeypatch):
     from trueprobe import verbalizer
 

@@ -92,6 +92,7 @@ def printed(tmp_path, probe, many: int, width: int) -> str:
     return out.getvalue()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("many", [1, 2, 6])
 @pytest.mark.parametrize("name", probes.names())
 def test_one_probe_is_told_in_thirty_lines_of_a_hundred_columns(name, many, tmp_path):

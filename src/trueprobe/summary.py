@@ -190,7 +190,7 @@ def _gate(run: Run, label: str, summary: dict[str, Any], setups: list[Setup]) ->
     if not told:
         return passed, []
     gate = summary["gate"]["measure"].replace("_", " ")
-    return passed, [f"fail the gate ({gate}), a table would say nothing: {', '.join(told)}"]
+    return passed, [f"failing the gate ({gate}), so that a table would say nothing: {', '.join(told)}"]
 
 
 def _answers(seen: pd.DataFrame, summary: dict[str, Any]) -> list[str]:

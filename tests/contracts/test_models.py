@@ -11,6 +11,7 @@ FAST = ("bert", "roberta", "gpt2", "llama")
 ALL = [name if name in FAST else pytest.param(name, marks=pytest.mark.slow) for name in (*zoo.MASKED, *zoo.CAUSAL)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ALL)
 def test_every_architecture_holds_the_contract(name, opened):
     failed = [check for check in check_model(opened(name)) if not check.passed]

@@ -21,11 +21,13 @@ SLOW = ("seat",)  # many clusters; a few of its tests are checked each time
 ALL = [pytest.param(name, marks=pytest.mark.slow) if name in SLOW else name for name in probes.names()]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ALL)
 def test_every_probe_holds_the_contract(name):
     assert not failed(name, {"data": "sample"} if name in ON_SAMPLE else None)
 
 
+@pytest.mark.slow
 def test_a_few_association_tests_hold_it():
     assert not failed("seat", {"tests": "weat6,sent-weat9,angry_black_woman_stereotype_b"})
 
@@ -87,10 +89,12 @@ def made_of(probe, monkeypatch):
     return contracts.check_probe("counteracts")
 
 
+@pytest.mark.slow
 def test_a_sound_small_probe_holds_it(monkeypatch):
     assert all(check.passed for check in made_of(Small, monkeypatch))
 
 
+@pytest.mark.slow
 def test_a_flipped_sign_is_found(monkeypatch):
     assert [check.name for check in made_of(SignFlipped, monkeypatch) if not check.passed] == SIGNS
 

@@ -261,6 +261,7 @@ def asked(family, tmp_path_factory):
     return folder
 
 
+@pytest.mark.slow
 def test_a_run_s_report_has_the_table_of_what_was_put_into_it(order, asked):
     found = downstream(replace(order, out=None, into=asked), Quiet())
     assert Path(found["folder"]) == asked / "downstream" / "mine.tsv-tiny"
@@ -274,6 +275,7 @@ def test_a_run_s_report_has_the_table_of_what_was_put_into_it(order, asked):
         assert [float(kept["mean"]) for kept in csv.DictReader(stream)] == [row["mean"]]
 
 
+@pytest.mark.slow
 def test_a_run_with_a_fine_tuning_in_it_goes_on_as_before(order, asked, family):
     downstream(replace(order, out=None, into=asked), Quiet())
     again = trueprobe.run("counteracts", models=[family], out=asked, limit=40)

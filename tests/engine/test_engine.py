@@ -70,6 +70,7 @@ def test_a_store_on_disk_answers_the_next_process(opened, tmp_path):
     assert again.rows == 0
 
 
+@pytest.mark.slow
 def test_models_with_other_weights_share_nothing(checkpoint, opened, store, tmp_path):
     import zoo
     from trueprobe.models import open_model
@@ -94,6 +95,7 @@ def test_causal_rows_share_the_computation_of_their_beginning(opened, store):
     assert 0 <= worst(together, apart) <= 1e-4
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["bert", "gpt2"])
 def test_out_of_memory_halves_the_batch_and_goes_on(name, opened):
     model = opened(name)

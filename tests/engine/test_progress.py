@@ -29,6 +29,7 @@ def test_steps_are_silent_off_a_terminal(capfd):
     assert capfd.readouterr() == ("", "")
 
 
+@pytest.mark.slow
 def test_steps_show_what_is_done_and_how_much_of_it_on_a_terminal():
     code = (
         "import time\nfrom trueprobe.engine.progress import Steps\nwith Steps() as shown:\n"

@@ -33,6 +33,7 @@ def test_a_folder_with_another_run_is_never_overwritten(small, tmp_path):
     assert (tmp_path / "run" / "estimates.csv").read_bytes() == before
 
 
+@pytest.mark.slow
 def test_a_run_of_other_weights_is_never_overwritten(small, tmp_path):
     zoo.save("bert", tmp_path / "mine")
     small(models=[str(tmp_path / "mine")])
@@ -57,6 +58,7 @@ def test_a_file_where_the_folder_should_be_is_told(small, tmp_path):
         small()
 
 
+@pytest.mark.slow
 def test_two_runs_never_write_one_folder_at_once(small, tmp_path):
     small()
     with (tmp_path / "run" / ".lock").open("w") as lock:

@@ -64,6 +64,7 @@ def test_every_position_has_its_cases():
 # ---------------------------------------------------------------- what works
 
 
+@pytest.mark.slow
 def test_a_copy_gives_the_same_items(write):
     copy = probes.make("distractors", {"material": write(PAPER)})
     assert copy.items() == probes.make("distractors").items()

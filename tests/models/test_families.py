@@ -92,6 +92,7 @@ def test_a_sentence_in_front_is_joined_as_asked(name, join, family):
     assert read.positions == (row.lower().split().index(model.text.tokenizer.mask_token.lower()),)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("join", "row"),
     [

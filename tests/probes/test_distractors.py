@@ -52,6 +52,7 @@ def told(item) -> str:
 # ---------------------------------------------------------------- how many
 
 
+@pytest.mark.slow
 def test_the_default_is_the_papers_40928_items():
     assert counted().total() == 40_928
     related = {(setting, kind): 6_448 for setting in ("multiple", "single") for kind in ("B", "T")}
@@ -85,6 +86,7 @@ def test_a_later_key_is_asked_once_per_later_entity():
     assert found["multiple", "B", 3] == 4 * 3 * (18 * 60 + 4 * 6)
 
 
+@pytest.mark.slow
 def test_all_positions_are_the_sum():
     assert counted(position="all").total() == 40_928 + 25_792 + 16_816
 
@@ -95,6 +97,7 @@ def test_without_attractors_all_types_and_settings_say_the_same():
     assert len({item.text for item in made()[1]}) == 40_928 - 5 * 88
 
 
+@pytest.mark.slow
 def test_twenty_two_targets_are_resampled():
     assert {len({item.groups for item in made(position=p)[1]}) for p in ("after", "between", "key_later")} == {22}
 
@@ -216,6 +219,7 @@ def test_the_base_contexts_are_table_2():
 # ---------------------------------------------------------------- names
 
 
+@pytest.mark.slow
 def test_entities_have_names_of_their_own_shared_by_the_fillers():
     groups: dict[str, set] = {}
     for item in made()[1]:
@@ -228,6 +232,7 @@ def test_entities_have_names_of_their_own_shared_by_the_fillers():
     assert max(drawn.values()) < 1.1 * min(drawn.values())
 
 
+@pytest.mark.slow
 def test_names_are_drawn_by_their_seed():
     again = probes.make("distractors").items()
     assert [item.text for item in again] == [item.text for item in made()[1]]
@@ -325,6 +330,7 @@ def test_released_orders_give_the_published_accuracies(name, model):
     assert count == {int(r["n_attractors"]): int(r["n"]) for r in published}
 
 
+@pytest.mark.slow
 def test_without_faithful_only_the_defects_read_differently():
     changed: Counter = Counter()
     for position in ("after", "between", "key_later"):
@@ -350,6 +356,7 @@ def item_of(name: str, **settings):
 FRANCE = "released/after/multiple/B/capital/France/China+Chile/0"
 
 
+@pytest.mark.slow
 def test_a_masked_model_reads_one_running_text():
     probe, item = made()[0], item_of(FRANCE)
     asked, base, table = probe.ask(item, stand_in("masked"))
@@ -437,6 +444,7 @@ def test_a_tie_at_base_is_no_preference():
     assert seen(item_of(FRANCE), CAPITALS, table={**CAPITALS, "Paris": -1.0})["base_preferred"] == 0
 
 
+@pytest.mark.slow
 def test_the_gate_looks_at_table_2_and_the_ratio_at_the_own_name():
     found = seen(item_of(FRANCE), CAPITALS, base={**BASE, "Paris": -3.0}, table=BASE)
     assert (found["base_preferred"], found["relative_probability"]) == (1, pytest.approx(math.e))
@@ -504,6 +512,7 @@ def best(preferred: dict[tuple[str, str], int], margin: float = 1.0, models: int
     return probe.settled(tried)
 
 
+@pytest.mark.slow
 def test_the_wording_that_most_base_contexts_prefer_is_chosen_for_each_set():
     probe = best({("job", "home"): 6, ("job", "released"): 5, ("capital", "past"): 2, ("sport", "is"): 4}, models=3)
     assert probe.chosen == {"job": "home", "capital": "past", "monument": "released", "sport": "is"}
@@ -579,6 +588,7 @@ def test_the_shipped_set_has_all_types_settings_and_positions():
     assert found.total() == 4 * 2_064 + 2 * 2_064 + 4 * 2_064 + 6 * 904
 
 
+@pytest.mark.slow
 def test_random_answers_fit_every_column():
     probe, items = made(position="all")
     dice = random.Random(0)

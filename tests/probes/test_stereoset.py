@@ -187,6 +187,7 @@ def counted(made, released) -> dict[tuple[str, str, str], float]:
     return {(e.measure, str(e.conditions["task"]), str(e.conditions["category"])): e.value for e in found}
 
 
+@pytest.mark.slow
 def test_the_authors_table_comes_out_of_their_item_scores():
     data = dev()
     if not RELEASED.is_dir():

@@ -51,6 +51,7 @@ def test_every_word_is_one_piece_for_bert(material):
     assert {word: found for word, found in pieces.items() if found != [word]} == {}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("material", ["gender", "age"])
 def test_every_word_is_one_piece_for_gpt2_in_lower_or_capitalised_form(material):
     tokenizer = zoo.real_tokenizer("gpt2")

@@ -76,6 +76,7 @@ def of(found: pd.DataFrame, measure: str, **where) -> float:
     return value
 
 
+@pytest.mark.slow
 def test_a_model_that_is_never_distracted_is_always_right():
     frame = frame_of(knows)
     found = counted(frame)
@@ -85,6 +86,7 @@ def test_a_model_that_is_never_distracted_is_always_right():
     assert not (found["verdict"] == "fails the gate").any()
 
 
+@pytest.mark.slow
 def test_a_model_that_takes_the_last_is_found_out():
     found = counted(frame_of(takes_the_last))
     for attractors in (1, 2, 3):
@@ -105,6 +107,7 @@ def test_the_claims_about_it_are_the_papers():
     assert found["lists_recover"]["value"] == 0
 
 
+@pytest.mark.slow
 def test_a_model_without_knowledge_fails_the_gate():
     frame = frame_of(lambda item, base: {min(item.fields["attractors"], default="Paris"): 1.0})
     found = counted(frame)
@@ -112,6 +115,7 @@ def test_a_model_without_knowledge_fails_the_gate():
     assert {row["verdict"] for row in held(frame).values()} == {"fails the gate"}
 
 
+@pytest.mark.slow
 def test_only_targets_that_are_known_count_where_gated():
     """It knows capitals and jobs, says the first word of its list otherwise, and is never distracted."""
     frame = frame_of(lambda item, base: knows(item, base) if item.conditions["set"] in ("capital", "job") else {})
@@ -152,7 +156,7 @@ def test_random_answers_are_chance_and_favour_no_attractor():
 def test_a_model_that_answers_alike_everywhere_seldom_earns_a_claim():
     """Right six times in ten whatever is said: the claims about accuracy hold in no more than one run in twenty."""
     conditions = pd.DataFrame([{**i.conditions, "group_target": i.groups[0]} for i in some()])
-    names = [c.name for c in probe().claims() if c.column == "correct"]
+    names = [c.name for c in probe().claims() if c.column == "correct" and not c.between]
     earned = 0
     for seed in range(40):
         draw = np.random.default_rng(seed)

@@ -43,6 +43,7 @@ def test_corrected_is_never_smaller_keeps_the_order_and_ends_at_one(correct, p):
     assert (np.diff(found[known][order]) >= -1e-15).all()
 
 
+@pytest.mark.slow
 @given(some_p)
 def test_it_is_scipys_false_discovery_control(p):
     known = p[~np.isnan(p)]
