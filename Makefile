@@ -5,6 +5,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/ready
 TRAINED := .cache/nursery
 MASKED := --kind masked --corpus enwik8 --short 0.25 --mask-rate 0.3 --threads 1
+CAUSAL := --kind causal --corpus enwik8 --short 0.25 --told-rate 0.33 --threads 1
 
 .PHONY: demo test fast lint bench nursery clean
 
@@ -46,7 +47,8 @@ $(READY): pyproject.toml constraints.txt
 nursery: $(READY)
 	$(BIN)/trueprobe fetch enwik8 all-minilm-l6-v2
 	$(BIN)/trueprobe pretrain $(MASKED) --size L4-H128 --model-seeds 0..4 --tokens 12M --out $(TRAINED)/nursery
-	$(BIN)/trueprobe pretrain $(MASKED) --size L2-H64 --learning-rate 2e-3 --model-seeds 0..4 --tokens 16M --out $(TRAINED)/nursery-small
+	$(BIN)/trueprobe pretrain $(MASKED) --size L2-H64-A4 --learning-rate 2e-3 --model-seeds 0..4 --tokens 24M --out $(TRAINED)/nursery-small
+	$(BIN)/trueprobe pretrain $(CAUSAL) --size L2-H64 --learning-rate 2e-3 --model-seeds 0..2 --tokens 13.5M --out $(TRAINED)/nursery-causal
 	$(BIN)/trueprobe pretrain $(MASKED) --start-from all-minilm-l6-v2 --freeze-embeddings --learning-rate 5e-4 --tokens 800k --checkpoints 4 --out $(TRAINED)/mini
 	$(BIN)/python tools/nursery.py $(TRAINED)
 

@@ -40,7 +40,7 @@ PROMPTS = (
     "Sebastian lives in France. The capital of Sebastian's country is ___.",
     "Sebastian lives in France, and has visited Indonesia. The capital of Sebastian's country is ___.",
 )
-ASKED = ("nursery/0", "nursery/1", "nursery-small/0", "mini", "smollm2-135m")
+ASKED = ("nursery/0", "nursery/1", "nursery-small/0", "nursery-causal/0", "mini", "smollm2-135m")
 
 
 def ship(trained: Path, place: Path) -> None:

@@ -16,7 +16,7 @@ from trueprobe.models import Options, find, open_source
 from trueprobe.store import load_run
 from trueprobe.types import BadInput
 
-SEEDS = {"nursery": 5, "nursery-small": 5}
+SEEDS = {"nursery": 5, "nursery-small": 5, "nursery-causal": 3}
 
 
 def cards(family: str) -> list[dict]:
@@ -70,16 +70,25 @@ def test_weights_are_half_precision_on_disk_and_together_below_sixty_megabytes()
             assert {value.dtype for value in load_file(file).values()} == {np.dtype(np.float16)}
 
 
-def test_they_open_in_float32_with_their_heads_and_their_label():
-    model = open_source(find(["nursery/0"])[0], Options())
-    assert model.card.heads == {"lm", "next_sentence"}
+@pytest.mark.parametrize(
+    ("spec", "kind", "heads"),
+    [
+        ("nursery/0", "masked", {"lm", "next_sentence"}),
+        ("nursery-small/4", "masked", {"lm", "next_sentence"}),
+        ("nursery-causal/2", "causal", {"lm"}),
+    ],
+)
+def test_they_open_in_float32_with_their_heads_and_their_label(spec, kind, heads):
+    model = open_source(find([spec])[0], Options())
+    assert (model.card.kind, model.card.heads) == (kind, heads)
     assert model.card.self_trained
     assert {str(weight.dtype) for weight in model.network.model.parameters()} == {"torch.float32"}
 
 
 @pytest.mark.slow
-def test_they_keep_the_contract_of_a_model():
-    failed = [check.name for check in check_model(open_source(find(["nursery/1"])[0], Options())) if not check.passed]
+@pytest.mark.parametrize("spec", ["nursery/1", "nursery-small/1", "nursery-causal/1"])
+def test_they_keep_the_contract_of_a_model(spec):
+    failed = [check.name for check in check_model(open_source(find([spec])[0], Options())) if not check.passed]
     assert failed == []
 
 
@@ -89,7 +98,7 @@ def test_each_beats_counting_words_clearly(family):
         assert card["history"][-1]["loss"] < card["corpus"]["unigram_loss"] - 0.5
 
 
-@pytest.mark.parametrize("family", ["nursery", "mini"])
+@pytest.mark.parametrize("family", ["nursery", "nursery-small", "mini"])
 def test_the_next_sentence_head_is_above_chance_by_more_than_its_interval(family):
     for card in cards(family):
         last = card["history"][-1]
@@ -123,7 +132,7 @@ def test_the_clusters_along_training_ship_for_every_seed_and_step():
     assert {label["model_seed"] for label in labels} == set(range(5))
     assert len(labels) == 30
     clusters = run.estimates[run.estimates["measure"].str.startswith("clusters")]
-    assert len(clusters) == 30 * 25 * 2 * 2  # checkpoints, tests, representations, targets and attributes
+    assert len(clusters) == (30 + 6) * 25 * 2 * 2  # checkpoints, families by step; tests, representations, two sides
     assert clusters["value"].between(0.5, 1).all()
-    assert set(run.estimates["model"]) == {card["name"] for card in run.manifest["cards"]}
+    assert set(run.estimates["model"]) == {"nursery", *(card["name"] for card in run.manifest["cards"])}
     assert sum(file.stat().st_size for file in run.folder.rglob("*") if file.is_file()) < 300_000
