@@ -13,6 +13,7 @@ from trueprobe.contracts import stand_in
 from trueprobe.counting import Counting, setups
 from trueprobe.measures import LARGER, Claim, Flips, Measure
 from trueprobe.measures.means import means
+from trueprobe.reliability.seed_claims import _apart, _row, _torn, jackknife
 from trueprobe.store import RunFolder
 
 CATEGORIES = ("religion", "gender")
@@ -194,3 +195,13 @@ def test_one_probe_under_two_labels_is_compared_and_models_of_two_sizes_too(tmp_
     assert moved.loc[("small", "religion"), "verdict"] == "holds"
     assert moved.loc[("small", "gender"), "difference"] == 0
     assert set(moved.index.get_level_values("category")) == {"all", *CATEGORIES}
+
+
+def test_an_interval_of_a_difference_of_shares_ends_at_one():
+    """Two vector tests whose seeds agree, two categories torn by one seed each: left out, it changes everything."""
+    torn = np.array([0.4, 0.6, 0.6])
+    values = {"0 a": np.full(3, 0.6), "1 b": torn, "1 c": torn[::-1]}
+    row = _row("all", ("m", None), "vectors_vary_more", _apart(_torn), values)
+    assert row["value"] == -1
+    assert -1 <= row["low"] <= row["high"] <= 1
+    assert jackknife(_apart(_torn), values).interval()[0] < -1

@@ -117,7 +117,7 @@ def _row(
 ) -> dict[str, Any]:
     lengths = {len(v) for v in values.values()}
     spread = jackknife(quantity, values) if len(lengths) == 1 else Spread(math.nan, math.nan)
-    low, high = spread.interval()
+    low, high = (min(1.0, max(-1.0, end)) if not math.isnan(end) else end for end in spread.interval())  # of shares
     word = "as published" if low > 0 else "opposite" if high < 0 else UNDECIDED
     return {
         "probe": label,
