@@ -9,9 +9,14 @@ os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
 
 import pytest
 import torch
+from hypothesis import HealthCheck, settings
 from transformers.utils import logging
 
 import zoo
+
+# the same examples each time, on a busy machine too
+settings.register_profile("everywhere", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("everywhere")
 
 logging.set_verbosity_error()
 logging.disable_progress_bar()

@@ -248,7 +248,7 @@ PIECES += [
 SOUP = st.lists(st.sampled_from(PIECES) | st.text(max_size=4), max_size=40).map("".join)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(SOUP)
 def test_no_mark_up_comes_through_and_nothing_raises(soup):
     for wiki in (soup, f"{soup}\n\n{REST}"):

@@ -26,6 +26,8 @@ from trueprobe.measures.means import wilson
 from trueprobe.models import Options
 from trueprobe.types import BadInput
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def family(tmp_path_factory):
@@ -89,7 +91,6 @@ def test_a_stopped_run_goes_on_to_the_same_bytes(order, tmp_path):
     assert set(json.loads((tmp_path / "stopped" / "timing.json").read_text())) == {f"tiny-seed{i}" for i in range(3)}
 
 
-@pytest.mark.slow
 def test_a_killed_process_goes_on_to_the_same_bytes(order, family, data):
     downstream(replace(order, tuning=Tuning(epochs=20)), Quiet())
     killed, first = order.out.with_name("killed"), order.out.with_name("killed") / "checkpoints" / "tiny-seed0.json"
@@ -261,7 +262,6 @@ def asked(family, tmp_path_factory):
     return folder
 
 
-@pytest.mark.slow
 def test_a_run_s_report_has_the_table_of_what_was_put_into_it(order, asked):
     found = downstream(replace(order, out=None, into=asked), Quiet())
     assert Path(found["folder"]) == asked / "downstream" / "mine.tsv-tiny"
@@ -275,7 +275,6 @@ def test_a_run_s_report_has_the_table_of_what_was_put_into_it(order, asked):
         assert [float(kept["mean"]) for kept in csv.DictReader(stream)] == [row["mean"]]
 
 
-@pytest.mark.slow
 def test_a_run_with_a_fine_tuning_in_it_goes_on_as_before(order, asked, family):
     downstream(replace(order, out=None, into=asked), Quiet())
     again = trueprobe.run("counteracts", models=[family], out=asked, limit=40)
@@ -297,7 +296,6 @@ def test_only_the_run_s_own_checkpoints_can_be_put_into_it(order, asked, tmp_pat
         downstream(replace(order, into=asked), Quiet())
 
 
-@pytest.mark.slow
 def test_help_has_an_example_and_bad_input_ends_with_two():
     def trueprobe(*arguments):
         return subprocess.run(

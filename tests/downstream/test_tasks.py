@@ -156,14 +156,14 @@ def test_a_snippet_s_sentiment_is_the_sign_of_its_rating(tmp_path):
 CELLS = st.text(st.characters(exclude_characters="\t\n\r", exclude_categories=["Cs"]), min_size=1).filter(str.strip)
 
 
-@settings(max_examples=100, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+@settings(max_examples=100, suppress_health_check=list(HealthCheck))
 @given(rows=st.lists(st.tuples(CELLS, CELLS), min_size=1))
 def test_whatever_is_written_without_tabs_and_line_ends_is_read_again(tmp_path_factory, rows):
     file = one_file(Path(tmp_path_factory.getbasetemp()) / "any.tsv", [f"{text}\t{kind}" for text, kind in rows])
     assert [(row.texts[0], row.label) for row in read_tsv(file, OWN)] == rows
 
 
-@settings(max_examples=150, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+@settings(max_examples=150, suppress_health_check=list(HealthCheck))
 @given(content=st.binary(max_size=60) | st.text(st.sampled_from("text\tkind\nxy \r"), max_size=60).map(str.encode))
 def test_no_file_can_raise_anything_but_bad_input(tmp_path_factory, content):
     file = Path(tmp_path_factory.getbasetemp()) / "broken.tsv"

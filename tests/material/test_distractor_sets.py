@@ -200,7 +200,7 @@ def mutated(draw) -> str:
     return "\n".join(lines)
 
 
-@settings(max_examples=100, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+@settings(max_examples=100, suppress_health_check=list(HealthCheck))
 @given(text=mutated())
 def test_no_file_can_raise_anything_but_bad_input(tmp_path_factory, text):
     path = Path(tmp_path_factory.getbasetemp()) / "mutated.toml"

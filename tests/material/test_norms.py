@@ -226,9 +226,7 @@ def test_a_file_that_is_not_there_is_told():
         norms.read("nowhere.csv")
 
 
-@settings(
-    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
-)
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(st.binary(max_size=60), st.sampled_from([PLAIN, CSLB, MCRAE, "cue,feature\n", ""]))
 def test_no_file_breaks_the_loader(file, tail, head):
     """Whatever stands in a file: norms, or an error that names it."""

@@ -233,7 +233,7 @@ _json = st.recursive(
 )
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(st.dictionaries(st.sampled_from([*KEYS.values(), "x"]), _json) | _json)
 def test_any_json_is_a_test_or_told_as_wrong(tmp_path_factory, data):
     path = tmp_path_factory.getbasetemp() / "any.json"

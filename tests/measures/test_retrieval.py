@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
@@ -87,7 +87,6 @@ def test_spearman_by_hand():
     assert spearman([1, 2, 3, 9], [-3, -2, -1, math.nan]) == 1
 
 
-@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.lists(st.tuples(st.integers(1, 6), NUMBERS), min_size=2, max_size=20))
 def test_spearman_agrees_with_scipy(pairs):
     first, second = zip(*pairs, strict=True)
@@ -97,7 +96,6 @@ def test_spearman_agrees_with_scipy(pairs):
         assert math.isnan(spearman(first, second))
 
 
-@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.lists(NUMBERS, min_size=3, max_size=20, unique=True))
 def test_spearman_knows_orders_only(values):
     values = np.array(values)

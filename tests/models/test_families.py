@@ -16,6 +16,8 @@ from trueprobe.engine import AnswerStore, Engine
 from trueprobe.models import open_model
 from trueprobe.types import EmbedText, FillBlank, FollowsText, ScoreText, WhyNot, Word, WordList
 
+pytestmark = pytest.mark.slow
+
 NETWORK = {
     "bert-base-uncased": "bert",
     "bert-base-cased": "bert",
@@ -92,7 +94,6 @@ def test_a_sentence_in_front_is_joined_as_asked(name, join, family):
     assert read.positions == (row.lower().split().index(model.text.tokenizer.mask_token.lower()),)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("join", "row"),
     [

@@ -20,6 +20,8 @@ from trueprobe.measures.distraction import COLUMNS
 from trueprobe.measures.ranking import Ranking
 from trueprobe.types import BadInput, FillBlank, Filled, Observation, Token, WhyNot, Word
 
+pytestmark = pytest.mark.slow
+
 NAMES = ("Daniel", "Jack", "Jake", "Joe", "John", "Rowan", "Sebastian")
 SETS = {"job": 6, "capital": 6, "monument": 6, "sport": 4}
 
@@ -52,7 +54,6 @@ def told(item) -> str:
 # ---------------------------------------------------------------- how many
 
 
-@pytest.mark.slow
 def test_the_default_is_the_papers_40928_items():
     assert counted().total() == 40_928
     related = {(setting, kind): 6_448 for setting in ("multiple", "single") for kind in ("B", "T")}
@@ -86,7 +87,6 @@ def test_a_later_key_is_asked_once_per_later_entity():
     assert found["multiple", "B", 3] == 4 * 3 * (18 * 60 + 4 * 6)
 
 
-@pytest.mark.slow
 def test_all_positions_are_the_sum():
     assert counted(position="all").total() == 40_928 + 25_792 + 16_816
 
@@ -97,7 +97,6 @@ def test_without_attractors_all_types_and_settings_say_the_same():
     assert len({item.text for item in made()[1]}) == 40_928 - 5 * 88
 
 
-@pytest.mark.slow
 def test_twenty_two_targets_are_resampled():
     assert {len({item.groups for item in made(position=p)[1]}) for p in ("after", "between", "key_later")} == {22}
 
@@ -219,7 +218,6 @@ def test_the_base_contexts_are_table_2():
 # ---------------------------------------------------------------- names
 
 
-@pytest.mark.slow
 def test_entities_have_names_of_their_own_shared_by_the_fillers():
     groups: dict[str, set] = {}
     for item in made()[1]:
@@ -232,7 +230,6 @@ def test_entities_have_names_of_their_own_shared_by_the_fillers():
     assert max(drawn.values()) < 1.1 * min(drawn.values())
 
 
-@pytest.mark.slow
 def test_names_are_drawn_by_their_seed():
     again = probes.make("distractors").items()
     assert [item.text for item in again] == [item.text for item in made()[1]]
@@ -274,7 +271,6 @@ def ours(position: str, faithful: bool, setting: str = "", types: tuple = ()) ->
     return [told(item) for item in chosen]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", RELEASED)
 @pytest.mark.parametrize("model", ["RobertaBase", "BertBase"])
 def test_every_released_sentence_is_ours_and_back_in_their_order(name, model):
@@ -282,7 +278,6 @@ def test_every_released_sentence_is_ours_and_back_in_their_order(name, model):
     assert released(f"released/{name}/{model}.csv.gz") == ours(position, True, setting, types)
 
 
-@pytest.mark.slow
 def test_what_causal_models_were_given_ends_before_the_blank():
     theirs = released("released/single_entity_distractor/GPT2Small.csv.gz")
     assert theirs == [text.split(" ___")[0] for text in ours("after", True, "single", ("B", "T"))]
@@ -294,13 +289,11 @@ def without_fillers(text: str) -> str:
     return re.sub("|".join(phrases), "F", text)
 
 
-@pytest.mark.slow
 def test_later_key_entities_are_the_released_ones_up_to_drawn_fillers():
     theirs = [without_fillers(text) for text in released(LATER)]
     assert theirs == [without_fillers(text) for text in ours("key_later", True)]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", RELEASED)
 @pytest.mark.parametrize("model", ["BertBase", "RobertaBase", "GPT2Small"])
 def test_released_orders_give_the_published_accuracies(name, model):
@@ -330,7 +323,6 @@ def test_released_orders_give_the_published_accuracies(name, model):
     assert count == {int(r["n_attractors"]): int(r["n"]) for r in published}
 
 
-@pytest.mark.slow
 def test_without_faithful_only_the_defects_read_differently():
     changed: Counter = Counter()
     for position in ("after", "between", "key_later"):
@@ -356,7 +348,6 @@ def item_of(name: str, **settings):
 FRANCE = "released/after/multiple/B/capital/France/China+Chile/0"
 
 
-@pytest.mark.slow
 def test_a_masked_model_reads_one_running_text():
     probe, item = made()[0], item_of(FRANCE)
     asked, base, table = probe.ask(item, stand_in("masked"))
@@ -444,7 +435,6 @@ def test_a_tie_at_base_is_no_preference():
     assert seen(item_of(FRANCE), CAPITALS, table={**CAPITALS, "Paris": -1.0})["base_preferred"] == 0
 
 
-@pytest.mark.slow
 def test_the_gate_looks_at_table_2_and_the_ratio_at_the_own_name():
     found = seen(item_of(FRANCE), CAPITALS, base={**BASE, "Paris": -3.0}, table=BASE)
     assert (found["base_preferred"], found["relative_probability"]) == (1, pytest.approx(math.e))
@@ -512,7 +502,6 @@ def best(preferred: dict[tuple[str, str], int], margin: float = 1.0, models: int
     return probe.settled(tried)
 
 
-@pytest.mark.slow
 def test_the_wording_that_most_base_contexts_prefer_is_chosen_for_each_set():
     probe = best({("job", "home"): 6, ("job", "released"): 5, ("capital", "past"): 2, ("sport", "is"): 4}, models=3)
     assert probe.chosen == {"job": "home", "capital": "past", "monument": "released", "sport": "is"}
@@ -588,7 +577,6 @@ def test_the_shipped_set_has_all_types_settings_and_positions():
     assert found.total() == 4 * 2_064 + 2 * 2_064 + 4 * 2_064 + 6 * 904
 
 
-@pytest.mark.slow
 def test_random_answers_fit_every_column():
     probe, items = made(position="all")
     dice = random.Random(0)

@@ -13,6 +13,8 @@ from trueprobe import probes
 from trueprobe.contracts import planted_answer, stand_in
 from trueprobe.reliability import Resampling, claims, estimates
 
+pytestmark = pytest.mark.slow
+
 CARD = stand_in("causal")
 CHANCE = (18 / 6 + 4 / 4) / 22  # each target counts the same
 
@@ -76,7 +78,6 @@ def of(found: pd.DataFrame, measure: str, **where) -> float:
     return value
 
 
-@pytest.mark.slow
 def test_a_model_that_is_never_distracted_is_always_right():
     frame = frame_of(knows)
     found = counted(frame)
@@ -86,7 +87,6 @@ def test_a_model_that_is_never_distracted_is_always_right():
     assert not (found["verdict"] == "fails the gate").any()
 
 
-@pytest.mark.slow
 def test_a_model_that_takes_the_last_is_found_out():
     found = counted(frame_of(takes_the_last))
     for attractors in (1, 2, 3):
@@ -107,7 +107,6 @@ def test_the_claims_about_it_are_the_papers():
     assert found["lists_recover"]["value"] == 0
 
 
-@pytest.mark.slow
 def test_a_model_without_knowledge_fails_the_gate():
     frame = frame_of(lambda item, base: {min(item.fields["attractors"], default="Paris"): 1.0})
     found = counted(frame)
@@ -115,7 +114,6 @@ def test_a_model_without_knowledge_fails_the_gate():
     assert {row["verdict"] for row in held(frame).values()} == {"fails the gate"}
 
 
-@pytest.mark.slow
 def test_only_targets_that_are_known_count_where_gated():
     """It knows capitals and jobs, says the first word of its list otherwise, and is never distracted."""
     frame = frame_of(lambda item, base: knows(item, base) if item.conditions["set"] in ("capital", "job") else {})
