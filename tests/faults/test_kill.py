@@ -97,7 +97,7 @@ def test_the_report_of_a_killed_run_says_what_is_missing_until_the_run_is_finish
     assert "This run was interrupted. Run the same command into the same folder to finish it." in answer
     assert "Nothing is counted yet: figures, numbers and findings are missing." in answer
     assert f"Models named: {models[0]}, {models[1]}. Answers in the folder: bert." in answer
-    assert "were put to bert." in answer
+    assert "Asked: bert." in answer
     assert "All 600 answers could be scored." in answer
     assert "gpt2" not in answer.replace(str(models[1]), "")  # nothing is said of whom nobody asked yet
     assert not re.search(r'<li class="(good|bad|open)"|class="badge', text)  # no verdict

@@ -95,7 +95,7 @@ def test_what_is_missing_is_said(tmp_path):
     none = pd.DataFrame([made_runs.observation("i0", None, category="age")])
     unscored = reading(tmp_path / "d", [made_runs.card("solo")], [], seen=none)
     assert any("no model could be scored" in line for line in findings.missing(unscored))
-    assert "None of the 1 answers" in findings.opening(unscored)[0]
+    assert "None of the 1 answers" in findings.opening(unscored)[1]
 
 
 def test_methods_name_models_versions_and_the_recommendations(tmp_path):

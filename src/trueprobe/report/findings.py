@@ -185,12 +185,12 @@ def _claim_cell(row: Mapping[str, Any] | None, of: str = "") -> Cell:
 
 
 def opening(reading: Reading) -> list[str]:
-    """What was asked of whom, and how much of it could be counted."""
-    lines = []
-    who = ", ".join(_who(reading))
+    """Who was asked, and what; how much of it could be counted."""
+    *others, last = [*_who(reading)] or ["no model yet"]
+    who = f"{', '.join(others)} and {last}" if others else last
+    lines = [f"Asked: {who}."]
     for label, told in reading.told.items():
-        asked = f"{count(told['items'])} prompts of {label} were put to {who or 'no model yet'}."
-        lines.append(f"{told['question']} {asked} {_scored(reading, label)}")
+        lines.append(f"{told['question']} {count(told['items'])} prompts of {label}. {_scored(reading, label)}")
     return lines
 
 
