@@ -225,3 +225,13 @@ def test_labels_on_an_axis_do_not_overlap(tmp_path):
     places = [float(x) for x, text in re.findall(r'<text class="q m" x="([\d.]+)"[^>]*>(\d+)</text>', svg)]
     assert len(places) < 25
     assert min(b - a for a, b in itertools.pairwise(places)) > 30
+
+
+@pytest.mark.parametrize("many", [60, 61])
+def test_more_choices_than_are_drawn_are_told(many, tmp_path):
+    rows = [row for n in range(many) for row in curve(selection=f"s{n}")[:2]]
+    figure = Figure("curves", "MRR", "As it grows.", ("mrr",), "properties", choose=("selection",))
+    drawing = drawn(tmp_path, figure, rows)
+    assert len(drawing.variants) == 60
+    told = "As it grows. Of 61 choices the first 60 are drawn; estimates.csv has the numbers of all."
+    assert drawing.figure.caption == (told if many == 61 else "As it grows.")

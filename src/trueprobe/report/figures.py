@@ -127,8 +127,11 @@ def draw_rows(rows: pd.DataFrame, label: str, figure: Figure) -> Drawing | None:
     choices = {name: several for name, several in known.items() if len(several) > 1}
     if figure.kind == "dots" and "model" in figure.panels and rows["model"].nunique() > 1:
         choices[SCALE] = [SAME, OWN]
-    variants = []
-    for values in list(product(*choices.values()))[:MOST_VARIANTS]:
+    variants, every = [], list(product(*choices.values()))
+    if len(every) > MOST_VARIANTS:
+        cut = f" Of {len(every)} choices the first {MOST_VARIANTS} are drawn; estimates.csv has the numbers of all."
+        figure = replace(figure, caption=figure.caption + cut)
+    for values in every[:MOST_VARIANTS]:
         chosen = dict(zip(choices, values, strict=True))
         mine = where(rows, {key: value for key, value in chosen.items() if key != SCALE})
         if len(mine) and any(map(_worth_a_look, mine.to_dict("records"))):
