@@ -77,9 +77,11 @@ def compare(
     """One row per measure; p corrected over the conditions that ask one thing many times."""
     seen = list(_seen(sides, measures))
     rows = [_row(sides, one, precision) for one in seen]
+    fewest = None if sides.single else min(len(sides.first), len(sides.second))
     ps = corrected([one.measure for one in seen], [row["p"] for row in rows], tuple(corrected_over))
     return [
-        {**row, "p_corrected": float(p), "verdict": _verdict(row, p, sides)} for row, p in zip(rows, ps, strict=True)
+        {**row, "p_corrected": float(p), "verdict": verdict(p, row["n_groups"], fewest)}
+        for row, p in zip(rows, ps, strict=True)
     ]
 
 
@@ -267,11 +269,12 @@ def corrected(measures: Sequence[Measure], ps: Sequence[float], over: tuple[str,
     return found
 
 
-def _verdict(row: dict[str, Any], p: float, sides: Sides) -> str:
-    if math.isnan(p) or row["n_groups"] < FEWEST_GROUPS:
+def verdict(p: float, groups: int, seeds: int | None) -> str:
+    """Of a difference; `seeds` of the smaller family, None where it is of single checkpoints."""
+    if math.isnan(p) or groups < FEWEST_GROUPS:
         return NOT_APPLICABLE
     if not p < LEVEL:
         return UNDECIDED
-    if sides.single:
+    if seeds is None:
         return HOLDS_HERE
-    return HOLDS if min(len(sides.first), len(sides.second)) >= FEWEST_SEEDS else UNDECIDED
+    return HOLDS if seeds >= FEWEST_SEEDS else UNDECIDED

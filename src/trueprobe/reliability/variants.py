@@ -14,17 +14,8 @@ import numpy as np
 
 from trueprobe.measures import Measure
 from trueprobe.reliability.estimates import Member, sampled
-from trueprobe.reliability.paired import corrected
+from trueprobe.reliability.paired import corrected, verdict
 from trueprobe.reliability.spread import Spread, over_items, over_seeds
-from trueprobe.reliability.verdict import (
-    FEWEST_GROUPS,
-    FEWEST_SEEDS,
-    HOLDS,
-    HOLDS_HERE,
-    LEVEL,
-    NOT_APPLICABLE,
-    UNDECIDED,
-)
 
 Asked = tuple[Sequence[Member], Sequence[Measure]]  # the checkpoints of one setup, and what is counted
 
@@ -83,14 +74,8 @@ def _row(
 
 def _judged(rows: list[dict[str, Any]], measures: Sequence[Measure], over: tuple[str, ...]) -> list[dict[str, Any]]:
     ps = corrected(measures, [row["p"] for row in rows], over)
-    return [{**row, "p_corrected": float(p), "verdict": _verdict(row, p)} for row, p in zip(rows, ps, strict=True)]
-
-
-def _verdict(row: dict[str, Any], p: float) -> str:
-    if math.isnan(p) or row["n_groups"] < FEWEST_GROUPS:
-        return NOT_APPLICABLE
-    if not p < LEVEL:
-        return UNDECIDED
-    if row["level"] == "checkpoint":
-        return HOLDS_HERE
-    return HOLDS if row["n_seeds"] >= FEWEST_SEEDS else UNDECIDED
+    seeds = [None if row["level"] == "checkpoint" else row["n_seeds"] for row in rows]
+    return [
+        {**row, "p_corrected": float(p), "verdict": verdict(p, row["n_groups"], n)}
+        for row, p, n in zip(rows, ps, seeds, strict=True)
+    ]
