@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 import made_runs
-from trueprobe.report import trust
+from trueprobe.report import findings, trust
 from trueprobe.report.reading import Reading
 from trueprobe.store import load_run
 
@@ -19,13 +19,16 @@ def tuned(task: str, complete: bool = True, train_of: int = 900, **changes) -> d
     return found | ({"majority": {"label": "no", "accuracy": 0.501}, "families": [row]} if complete else {})
 
 
-def grid(tmp_path, *found):
+def read(tmp_path, *found):
     folder = made_runs.write(tmp_path / "run", made_runs.family("toy", 3), [])
     for one in found:
         (folder / "downstream" / one["task"]).mkdir(parents=True)
         (folder / "downstream" / one["task"] / "downstream.json").write_text(json.dumps(one), encoding="utf-8")
-    grids = {grid.name: grid for grid in trust.parts(Reading(load_run(folder)))[1]}
-    return grids.get("downstream")
+    return Reading(load_run(folder))
+
+
+def grid(tmp_path, *found):
+    return {grid.name: grid for grid in trust.parts(read(tmp_path, *found))[1]}.get("downstream")
 
 
 def test_a_task_and_a_family_have_a_row(tmp_path):
@@ -57,3 +60,19 @@ def test_a_stopped_fine_tuning_is_named_and_has_no_numbers(tmp_path):
 
 def test_without_any_there_is_no_table(tmp_path):
     assert grid(tmp_path) is None
+
+
+def test_that_they_are_equally_good_is_a_claim(tmp_path):
+    alone = {"n_checkpoints": 1, "sd": None, "share_all_alike": None, "p_equal": None, "shows": "one checkpoint"}
+    tasks = {"sst2": {}, "rte": {"p_equal": 0.049}, "qnli": {"shows": "nothing"}, "mine": alone}
+    mine = read(tmp_path, *(tuned(task, **changes) for task, changes in tasks.items()))
+    said = {f.statement.split()[5]: (f.mark, f.said[0].number, f.said[0].verdict) for f in findings.findings(mine)}
+    assert said == {
+        "sst2": ("good", "0.31 %", "not contradicted"),
+        "rte": ("bad", "0.31 %", "opposite"),
+        "qnli": ("none", "no number", "not applicable"),
+        "mine": ("none", "no number", "not applicable"),
+    }
+    rows = {row[0].text.split()[5]: row[-1].text for row in findings.claims_grid(mine).rows if len(row) > 1}
+    assert rows["sst2"] == "0.31; not contradicted"
+    assert rows["qnli"] == "not applicable"

@@ -21,6 +21,7 @@ from trueprobe.store import Run
 from trueprobe.types import BadInput
 
 KEPT = ("value", "low", "high", "n_items", "n_unscored", "n_groups", "unit", "neutral", "verdict", "reason", "p")
+EQUAL = 0.05  # below this, checkpoints are not equally good
 _MEMBER = re.compile(r"[-/](seed_?\d+|step_?\d+)")
 
 
@@ -97,7 +98,10 @@ class Reading:
 
     @cached_property
     def claims(self) -> pd.DataFrame:
-        return self._placed("claims")
+        """What the run counted; with what was fine-tuned into its folder, paper C's claim about it."""
+        tuned = [_equally_good(found, row) for found in self.downstream for row in found.get("families", ())]
+        rows = self._placed("claims")
+        return pd.concat([rows, pd.DataFrame(tuned).astype({"step": "Int64"})], ignore_index=True) if tuned else rows
 
     def _placed(self, name: str) -> pd.DataFrame:
         if not (self.run.folder / f"{name}.parquet").exists():
@@ -140,6 +144,29 @@ class Reading:
         files = sorted((self.run.folder / "downstream").glob("*/downstream.json"))
         found = [json.loads(file.read_text(encoding="utf-8")) for file in files]
         return sorted(found, key=lambda one: str(one["task"]))
+
+
+def _equally_good(found: Mapping[str, Any], row: Mapping[str, Any]) -> dict[str, Any]:
+    known = row["p_equal"] is not None and row["shows"] != "nothing"
+    said = "not applicable" if not known else "not contradicted" if row["p_equal"] >= EQUAL else "opposite"
+    return {
+        "probe": "downstream",
+        "claim": f"equally_good_{found['task']}",
+        "statement": f"checkpoints of one setup do {found['task']} equally well: deviation of their accuracies",
+        "paper": "C",
+        "model": row["family"],
+        "family": row["family"],
+        "level": "family",
+        "step": row["step"],
+        "n_seeds": row["n_checkpoints"],
+        "quantity": "accuracy",
+        "expected": f"equal: Cochran's Q, p at least {EQUAL}",
+        "value": row["sd"] if known else math.nan,
+        "low": math.nan,
+        "high": math.nan,
+        "unit": "share",
+        "verdict": said,
+    }
 
 
 def together(rows: pd.DataFrame, keys: Sequence[str]) -> pd.DataFrame:
