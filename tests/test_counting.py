@@ -166,7 +166,12 @@ def test_what_the_paper_says_of_diagnostics_are_claims(counted):
         "categories_vary_more",
         "first_varies_more",
         "vectors_vary_more",
+        "disagree_on_religion",
     }
+    found = claims.loc[("crows, stereo", "disagree_on_religion")].set_index("level")
+    assert found.loc["family", "verdict"] == "as published"
+    assert found.loc["family", "value"] > 0.2
+    assert len(found.loc["checkpoint"]) == 4
     assert claims.loc[("crows, stereo", "first_varies_more"), "statement"].startswith("crows varies more")
     assert claims.loc[("crows, stereo, seat", "vectors_vary_more"), "value"] > 0
 

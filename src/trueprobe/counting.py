@@ -105,7 +105,9 @@ class Counting:
         """Every table as parquet and CSV; tables that this run has nothing for are not written."""
         self._more("flip_reasons", list(chain.from_iterable(flips.subsampled(self.answers))))
         self._more("claims", claims_over_seeds(self.found, self.diagnostics))
-        self._more("disagreements", disagreement.between(self.found, self.diagnostics))
+        apart = disagreement.between(self.found, self.diagnostics)
+        self._more("disagreements", apart)
+        self._more("claims", disagreement.claims(apart))
         for name, rows in self.tables.items():
             if rows or name in ("estimates", "claims"):
                 frame = pd.DataFrame(rows)

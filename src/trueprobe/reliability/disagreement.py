@@ -15,10 +15,12 @@ import numpy as np
 
 from trueprobe.reliability.correction import holm
 from trueprobe.reliability.spread import Components, Spread
-from trueprobe.reliability.verdict import FEWEST_GROUPS, LEVEL, Found
+from trueprobe.reliability.verdict import FEWEST_GROUPS, FEWEST_SEEDS, LEVEL, NOT_APPLICABLE, UNDECIDED, Found
 from trueprobe.types import Estimate
 
 POOLED = ("all", "both")  # the rows over all values of a condition
+PUBLISHED = "religion"  # where paper C found it
+NOT_SHOWN = "no disagreement shown"
 SHARED = {"race-color": "race", "socioeconomic": "occupation", "profession": "occupation"}  # as paper C pairs them
 
 
@@ -30,6 +32,35 @@ def between(found: Mapping[str, Sequence[Found]], diagnostics: Mapping[str, str]
         for who in dict.fromkeys(key[:3] for key in sides[0]):
             table += _corrected(list(_differences(one, other, sides, who)))
     return table
+
+
+def claims(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Paper C's: the two do not agree on religion."""
+    return [
+        {
+            "probe": f"{row['first']}, {row['second']}",
+            "claim": f"disagree_on_{PUBLISHED}",
+            "statement": f"{row['first']} and {row['second']} disagree on {PUBLISHED}",
+            "paper": "C",
+            **{key: row[key] for key in ("model", "level", "step", "n_seeds")},
+            "quantity": "difference of scores",
+            "expected": "not 0",
+            "value": row["difference"],
+            "low": row["low"],
+            "high": row["high"],
+            "unit": "share",
+            "verdict": _verdict(row),
+        }
+        for row in rows
+        if row["category"] == PUBLISHED
+    ]
+
+
+def _verdict(row: Mapping[str, Any]) -> str:
+    if row["says"] == NOT_APPLICABLE:
+        return NOT_APPLICABLE
+    few = row["level"] == "family" and row["n_seeds"] < FEWEST_SEEDS
+    return UNDECIDED if few or row["says"] == NOT_SHOWN else "as published"
 
 
 def scores(found: Sequence[Found], measure: str) -> dict[tuple, Found]:
@@ -103,8 +134,8 @@ def _corrected(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 def _says(row: dict[str, Any], p: float) -> str:
     if math.isnan(p):
-        return "not applicable"
+        return NOT_APPLICABLE
     if not p < LEVEL:
-        return "no disagreement shown"
+        return NOT_SHOWN
     above = row["difference"] > 0
     return f"disagree: {row['first']} is {'above' if above else 'below'} {row['second']}"
