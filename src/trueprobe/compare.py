@@ -11,7 +11,7 @@ import pandas as pd
 from trueprobe import probes, reliability
 from trueprobe.probes import Probe
 from trueprobe.reliability import paired
-from trueprobe.store import Run, where_told
+from trueprobe.store import Run, row_keys, where_told
 from trueprobe.types import BadInput, nearest
 
 
@@ -61,9 +61,9 @@ def _cards(run: Run, name: str) -> list[dict[str, Any]]:
 
 
 def _members(run: Run, label: str, probe: Probe, cards: Sequence[dict[str, Any]]) -> list[reliability.Member]:
-    nothing = reliability.Resampling.of(pd.DataFrame({"": ["-"]}), 0, probe.settings.resample_seed)  # drawn once paired
+    seed = probe.settings.resample_seed
     return [
-        reliability.Member(c["name"], c["kind"], run.observed(label, c["name"]), nothing, c["family"], c["labels"])
+        paired.to_pair(c["name"], c["kind"], run.observed(label, c["name"]), seed, c["family"], c["labels"])
         for c in cards
     ]
 
@@ -73,6 +73,6 @@ def _told(table: pd.DataFrame, probe: Probe) -> pd.DataFrame:
     summary = probe.summary
     shown = table[table["measure"].isin(summary.measures)]
     rows = where_told(shown, summary.where)
-    keys = [summary.rows] if isinstance(summary.rows, str) else list(summary.rows)
+    keys = row_keys(summary.rows)
     rows = rows[rows["verdict"] != "not applicable"]
     return rows.assign(row=rows[keys].astype(str).agg(" ".join, axis=1) if len(rows) else "")

@@ -18,7 +18,7 @@ from trueprobe.measures import Measure
 from trueprobe.probes import Probe
 from trueprobe.reliability import disagreement, flips, signs, wordings
 from trueprobe.reliability.between import between, is_about
-from trueprobe.reliability.paired import Sides
+from trueprobe.reliability.paired import Sides, to_pair
 from trueprobe.reliability.seed_claims import claims_over_seeds
 from trueprobe.reliability.variants import variants
 from trueprobe.store import RunFolder
@@ -82,18 +82,22 @@ class Counting:
     def _between(self, label: str, probe: Probe) -> None:
         """Claims about two models, for all pairs of the run that they speak of; of a family its last step."""
         last = list({setup.family: setup for setup in sorted(self.setups, key=lambda s: s.step or 0)}.values())
+        seed = probe.settings.resample_seed
         for claim in (claim for claim in probe.claims() if claim.between):
             for first, second in permutations(last, 2):
                 if is_about(claim, first.cards[0], second.cards[0]):
-                    one, other = (self._members([label], setup)[0] for setup in (first, second))
-                    sides = Sides.of(one, other, probe.factors)
-                    self._more("claims", [{"probe": label, **between(sides, claim)}])
+                    one, other = (
+                        [to_pair(c.name, c.kind, self._seen(label, c), seed, c.family, c.labels) for c in setup.cards]
+                        for setup in (first, second)
+                    )
+                    row = between(Sides.of(one, other, probe.factors), claim)
+                    self._more("claims", [{"probe": label, **row}])
 
     def _variants(self, one: str, other: str) -> None:
         """One probe under two labels: what their settings move, of the numbers that the summary shows."""
+        told = self.probes[one].summary.measures
         for setup in self.setups:
             first, second = self._members([one, other], setup)
-            told = self.probes[one].summary.measures
             counted = [
                 [measure for measure in _measures(self.probes[label], setup) if measure.name in told]
                 for label in (one, other)
@@ -120,7 +124,7 @@ class Counting:
         """The checkpoints' observations under each label, all with the same draws."""
         probe = self.probes[labels[0]]
         asked = [(card, label) for label in labels for card in setup.cards]
-        frames = [self.folder.read(f"observations/{label}/{card.name}.parquet") for card, label in asked]
+        frames = [self._seen(label, card) for card, label in asked]
         columns = [f"group_{factor}" for factor in probe.factors]
         groups = [frame[columns].set_axis(list(probe.factors), axis=1) for frame in frames]
         drawn = reliability.Resampling.shared(groups, probe.settings.resample_seed)
@@ -129,6 +133,9 @@ class Counting:
             for (card, _), frame, resampling in zip(asked, frames, drawn, strict=True)
         ]
         return [members[i : i + len(setup.cards)] for i in range(0, len(members), len(setup.cards))]
+
+    def _seen(self, label: str, card: Card) -> pd.DataFrame:
+        return self.folder.read(f"observations/{label}/{card.name}.parquet")
 
     def _more(self, name: str, rows: list[dict[str, Any]]) -> None:
         self.tables.setdefault(name, []).extend(rows)

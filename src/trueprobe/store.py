@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from functools import cached_property
@@ -103,6 +103,11 @@ def where(rows: pd.DataFrame, conditions: Mapping[str, Any]) -> pd.DataFrame:
         values = wanted if isinstance(wanted, (list, tuple)) else [wanted]
         rows = rows[rows[key].astype(str).isin([str(v) for v in values])]
     return rows
+
+
+def row_keys(rows: str | Sequence[str]) -> list[str]:
+    """The conditions that name a summary's rows: one, or several together."""
+    return [rows] if isinstance(rows, str) else list(rows)
 
 
 def where_told(rows: pd.DataFrame, conditions: Mapping[str, Any]) -> pd.DataFrame:

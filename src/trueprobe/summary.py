@@ -13,8 +13,8 @@ from rich.markup import escape
 from rich.text import Text
 
 from trueprobe import summary_tables as tables
-from trueprobe.store import Run, where, where_told
-from trueprobe.summary_tables import NOTHING, Setup, row_keys
+from trueprobe.store import Run, row_keys, where, where_told
+from trueprobe.summary_tables import NOTHING, Setup
 
 MOST_LINES, _WIDTH = 30, 100
 _MOST_FOUND = 6  # lines of claims; with more of them each verdict has one line
@@ -57,7 +57,8 @@ def _one_probe(
     plain = [*failed, *legend, *summary.get("notes", ())]
     found = [Text.from_markup(line) for line in _claims(run, label, summary["where"], setups)]
     if not found or sum(map(tall, found)) > _MOST_FOUND:
-        found = [Text(line.strip()) for line in _brief_lines(_judged(run, label, probe, setups))]
+        lines, counted = _brief_lines(_judged(run, label, probe, setups))
+        found = [Text(line) for line in (*lines, counted) if line]
     foot = [*map(Text, plain), *found, Text(f"{label}: {_scored(seen)}"), *map(Text, _self_trained(run))]
     room = MOST_LINES - 1 - sum(map(tall, (*head, *foot)))
     if sum(grid.rows + 2 for grid in grids) > room and len(passed) > 1:
@@ -101,10 +102,8 @@ def _brief(run: Run, told: dict[str, Any], setups: list[Setup]) -> Iterator[list
 
 def _section(head: str, judged: list[tuple[str, str, str]]) -> list[str]:
     """What is merely counted stands behind the head."""
-    *lines, last = [*_brief_lines(judged), ""]
-    if lines and not lines[-1].lstrip().startswith(_NAMED):
-        last = lines.pop().strip()
-    return [f"{head}; {last}" if last else head, *lines]
+    lines, counted = _brief_lines(judged)
+    return [f"{head}; {counted}" if counted else head, *(f"  {line}" for line in lines)]
 
 
 def _cut(sections: Iterable[list[str]], most: int) -> list[str]:
@@ -120,7 +119,7 @@ def _cut(sections: Iterable[list[str]], most: int) -> list[str]:
 def _moved(rows: pd.DataFrame, summary: dict[str, Any], setups: list[Setup]) -> list[tuple[str, str, str]]:
     """(verdict, what, model) of the numbers that one probe gives in two ways."""
     rows = where_told(pd.concat([setup.rows(rows) for setup in setups]), summary["where"])
-    whats = [" ".join(map(str, what)) for what in rows[["measure", *row_keys(summary)]].itertuples(index=False)]
+    whats = [" ".join(map(str, what)) for what in rows[["measure", *row_keys(summary["rows"])]].itertuples(index=False)]
     return list(zip(rows["verdict"], whats, rows["model"], strict=True))
 
 
@@ -142,15 +141,17 @@ def _judged(run: Run, label: str, probe: dict[str, Any] | None, setups: list[Set
     found = pd.concat([setup.rows(run.estimates[run.estimates["probe"] == label]) for setup in setups])
     found = where(found, summary["where"])
     directed = [m for m in summary["measures"] if found.loc[found["measure"] == m, "neutral"].notna().any()]
-    keys = row_keys(summary)
+    keys = row_keys(summary["rows"])
     rows = found[found["measure"].isin(directed[:1])].dropna(subset=keys)
     names = rows[keys].astype(str).agg(" ".join, axis=1) if len(rows) else []
     return list(zip(rows["verdict"], names, rows["model"], strict=True))
 
 
-def _brief_lines(judged: list[tuple[str, str, str]]) -> Iterator[str]:
+def _brief_lines(judged: list[tuple[str, str, str]]) -> tuple[list[str], str]:
+    """A line for each verdict that is named, and how many have each of the others."""
     counted: dict[str, int] = {}
     named: dict[str, dict[str, list[str]]] = {}
+    lines = []
     for verdict, what, model in judged:
         if verdict in _NAMED:
             named.setdefault(verdict, {}).setdefault(what, []).append(model)
@@ -158,12 +159,11 @@ def _brief_lines(judged: list[tuple[str, str, str]]) -> Iterator[str]:
             counted[verdict] = counted.get(verdict, 0) + 1
     for verdict in (name for name in _NAMED if name in named):
         whats = [f"{what} ({', '.join(models)})" for what, models in named[verdict].items()]
-        line, left = f"  {verdict}: {whats[0]}", len(whats) - 1
-        while left and len(line) + len(whats[-left]) < _WIDTH - 12:
+        line, left = f"{verdict}: {whats[0]}", len(whats) - 1
+        while left and len(line) + len(whats[-left]) < _WIDTH - 14:
             line, left = f"{line}; {whats[-left]}", left - 1
-        yield line + (f"; {left} more" if left else "")
-    if counted:
-        yield "  " + ", ".join(f"{verdict}: {many}" for verdict, many in counted.items())
+        lines.append(line + (f"; {left} more" if left else ""))
+    return lines, ", ".join(f"{verdict}: {many}" for verdict, many in counted.items())
 
 
 def _setups(run: Run) -> list[Setup]:

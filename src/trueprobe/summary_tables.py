@@ -12,7 +12,7 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from trueprobe.store import Run, where
+from trueprobe.store import Run, row_keys, where
 
 NOTHING = ["not applicable", "fails the gate"]
 FEWEST_ROWS = 5
@@ -89,10 +89,6 @@ def _most_telling(rows: list[tuple[str, ...]], many: int) -> list[tuple[str, ...
     return [rows[i] for i in sorted(chosen)]
 
 
-def row_keys(summary: dict[str, Any]) -> list[str]:
-    return [summary["rows"]] if isinstance(summary["rows"], str) else list(summary["rows"])
-
-
 @dataclass(frozen=True)
 class _Numbers:
     """One setup's estimates at the conditions of the summary."""
@@ -112,7 +108,7 @@ class _Numbers:
         if top and (directed["value"].isna() | (directed["verdict"] == "not applicable")).mean() > 0.5:
             rows, top = where(found, {**fixed, "k": "all"}), f"all listed words: the {top} holds too few"
         shown = rows[rows["measure"].isin(summary["measures"]) & rows["neutral"].notna() & (rows["unit"] != "share")]
-        keys = row_keys(summary)
+        keys = row_keys(summary["rows"])
         return cls(setup, rows.dropna(subset=keys), keys, top, 1 if shown["value"].abs().max() > 0.01 else 2)
 
     @property

@@ -92,13 +92,19 @@ def test_training_is_drawn_seed_by_seed_over_steps(tmp_path):
     assert picture.neutral == 0.5
 
 
-def test_flips_are_stacked_to_the_whole(tmp_path):
+def flipped(tmp_path, table):
+    """What a report of five seeds makes of its flips."""
     folder = made_runs.write(tmp_path / "run", made_runs.family("toy", 5), [])
-    (folder / "flips.csv").write_text(
+    (folder / "flips.csv").write_text(table)
+    return trust.parts(Reading(load_run(folder)))
+
+
+def test_flips_are_stacked_to_the_whole(tmp_path):
+    (drawing,), grids = flipped(
+        tmp_path,
         "probe,family,step,category,near_ties,n_items,n_seeds,d0,d1,d2,flip_rate,alpha\n"
-        "pairs,toy,,age,kept,40,5,0.5,0.25,0.25,0.5,0.4\npairs,toy,,age,set aside,20,5,0.9,0.1,0,0.1,0.9\n"
+        "pairs,toy,,age,kept,40,5,0.5,0.25,0.25,0.5,0.4\npairs,toy,,age,set aside,20,5,0.9,0.1,0,0.1,0.9\n",
     )
-    (drawing,), grids = trust.parts(Reading(load_run(folder)))
     assert drawing.choices == {"near_ties": ["kept", "set aside"]}
     (panel,) = drawing.variants[0].picture.panels
     assert sum(point.value for series in panel.series for point in series.points) == pytest.approx(1)
@@ -107,12 +113,11 @@ def test_flips_are_stacked_to_the_whole(tmp_path):
 
 
 def test_items_on_which_no_answer_has_a_majority_fill_the_bar_hollow(tmp_path):
-    folder = made_runs.write(tmp_path / "run", made_runs.family("toy", 5), [])
-    (folder / "flips.csv").write_text(
+    (drawing,), _ = flipped(
+        tmp_path,
         "probe,family,step,category,near_ties,n_items,n_seeds,d0,d1,d2,no_majority,flip_rate,alpha\n"
-        "pairs,toy,,age,kept,40,5,0.5,0.25,0.15,0.1,0.5,0.4\npairs,toy,,race,kept,20,5,0.9,0.1,0,0,0.1,0.9\n"
+        "pairs,toy,,age,kept,40,5,0.5,0.25,0.15,0.1,0.5,0.4\npairs,toy,,race,kept,20,5,0.9,0.1,0,0,0.1,0.9\n",
     )
-    (drawing,), _ = trust.parts(Reading(load_run(folder)))
     variant = drawing.variants[0]
     (panel,) = variant.picture.panels
     for category in ("age", "race"):

@@ -9,7 +9,7 @@ from typing import Any
 
 from trueprobe.measures import LARGER, Claim, Measure
 from trueprobe.measures.means import means
-from trueprobe.reliability.claims import held
+from trueprobe.reliability.claims import held, told
 from trueprobe.reliability.paired import Sides, compare
 from trueprobe.reliability.verdict import FAILS, FEWEST_SEEDS, NOT_APPLICABLE, UNDECIDED
 from trueprobe.types import Card
@@ -39,20 +39,5 @@ def between(sides: Sides, claim: Claim) -> dict[str, Any]:
     if any(member.gates.fails(claim.gate) for member in sides.members):
         word = FAILS
     first, second = (side[0].family if len(side) > 1 else side[0].model for side in (sides.first, sides.second))
-    return {
-        "claim": claim.name,
-        "statement": claim.statement,
-        "paper": claim.paper,
-        "model": f"{first} against {second}",
-        "level": LEVEL,
-        "step": None,
-        "n_seeds": fewest,
-        **{key: str(value) for key, value in claim.conditions.items()},
-        "quantity": claim.column,
-        "expected": f"{claim.expected.replace('_', ' ')} {claim.threshold:g}",
-        "value": found["difference"],
-        "low": found["low"],
-        "high": found["high"],
-        "unit": claim.unit,
-        "verdict": word,
-    }
+    numbers = (found["difference"], found["low"], found["high"])
+    return told(claim, f"{first} against {second}", LEVEL, None, fewest, numbers, word)

@@ -87,7 +87,21 @@ def _row(
     claim: Claim, model: str, level: str, n_seeds: int, spread: Spread, word: str, step: int | None
 ) -> dict[str, Any]:
     scale = scale_of(claim.unit)
-    low, high = (scale.back(end) for end in spread.interval())
+    value, low, high = (scale.back(number) for number in (spread.value, *spread.interval()))
+    return told(claim, model, level, step, n_seeds, (value, low, high), word)
+
+
+def told(
+    claim: Claim,
+    model: str,
+    level: str,
+    step: int | None,
+    n_seeds: int,
+    numbers: tuple[float, float, float],
+    word: str,
+) -> dict[str, Any]:
+    """A row of the table of claims; `numbers` are the value and the ends of its interval."""
+    value, low, high = numbers
     return {
         "claim": claim.name,
         "statement": claim.statement,
@@ -99,7 +113,7 @@ def _row(
         **{key: str(value) for key, value in claim.conditions.items()},
         "quantity": claim.column,
         "expected": f"{claim.expected.replace('_', ' ')} {claim.threshold:g}",
-        "value": scale.back(spread.value),
+        "value": value,
         "low": low,
         "high": high,
         "unit": claim.unit,

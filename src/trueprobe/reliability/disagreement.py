@@ -13,6 +13,8 @@ from typing import Any
 
 import numpy as np
 
+from trueprobe.measures import Claim
+from trueprobe.reliability.claims import told
 from trueprobe.reliability.correction import holm
 from trueprobe.reliability.spread import Components, Spread
 from trueprobe.reliability.verdict import FEWEST_GROUPS, FEWEST_SEEDS, LEVEL, NOT_APPLICABLE, UNDECIDED, Found
@@ -36,24 +38,14 @@ def between(found: Mapping[str, Sequence[Found]], diagnostics: Mapping[str, str]
 
 def claims(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """Paper C's: the two do not agree on religion."""
-    return [
-        {
-            "probe": f"{row['first']}, {row['second']}",
-            "claim": f"disagree_on_{PUBLISHED}",
-            "statement": f"{row['first']} and {row['second']} disagree on {PUBLISHED}",
-            "paper": "C",
-            **{key: row[key] for key in ("model", "level", "step", "n_seeds")},
-            "quantity": "difference of scores",
-            "expected": "not 0",
-            "value": row["difference"],
-            "low": row["low"],
-            "high": row["high"],
-            "unit": "share",
-            "verdict": _verdict(row),
-        }
-        for row in rows
-        if row["category"] == PUBLISHED
-    ]
+    found = []
+    for row in (row for row in rows if row["category"] == PUBLISHED):
+        says = f"{row['first']} and {row['second']} disagree on {PUBLISHED}"
+        claim = Claim(f"disagree_on_{PUBLISHED}", says, "C", "difference of scores", {}, expected="not", unit="share")
+        who = (row["model"], row["level"], row["step"], row["n_seeds"])
+        numbers = (row["difference"], row["low"], row["high"])
+        found.append({"probe": f"{row['first']}, {row['second']}", **told(claim, *who, numbers, _verdict(row))})
+    return found
 
 
 def _verdict(row: Mapping[str, Any]) -> str:

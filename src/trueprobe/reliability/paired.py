@@ -7,12 +7,13 @@ answers group by group; families by dealing their seeds anew.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations, groupby, product
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from scipy.special import stdtrit  # type: ignore[import-untyped]
 
 from trueprobe.measures import Columns, Function, Measure
@@ -69,6 +70,14 @@ class Sides:
     @property
     def single(self) -> bool:
         return len(self.first) == len(self.second) == 1
+
+
+def to_pair(
+    model: str, kind: str, frame: pd.DataFrame, resample_seed: int, family: str, labels: Mapping[str, int]
+) -> Member:
+    """A checkpoint whose items are drawn once it is known which of them the other side scored too."""
+    nothing = Resampling.of(pd.DataFrame({"": ["-"]}), 0, resample_seed)
+    return Member(model, kind, frame, nothing, family, labels)
 
 
 def compare(

@@ -13,6 +13,8 @@ from typing import Any
 
 import numpy as np
 
+from trueprobe.measures import Claim
+from trueprobe.reliability.claims import told
 from trueprobe.reliability.disagreement import scores
 from trueprobe.reliability.spread import Spread
 from trueprobe.reliability.verdict import FEWEST_SEEDS, NOT_APPLICABLE, UNDECIDED, Found
@@ -117,22 +119,11 @@ def _row(
 ) -> dict[str, Any]:
     lengths = {len(v) for v in values.values()}
     spread = jackknife(quantity, values) if len(lengths) == 1 else Spread(math.nan, math.nan)
-    low, high = (min(1.0, max(-1.0, end)) if not math.isnan(end) else end for end in spread.interval())  # of shares
+    low, high = (float(np.clip(end, -1, 1)) for end in spread.interval())  # a difference of shares
     word = "as published" if low > 0 else "opposite" if high < 0 else UNDECIDED
-    return {
-        "probe": label,
-        "claim": name,
-        "statement": _WHAT[name].format(**names),
-        "paper": "C",
-        "model": family[0],
-        "level": "family",
-        "step": family[1],
-        "n_seeds": max(lengths),
-        "quantity": "seeds on both sides" if name.startswith("vectors") else "sd_seeds",
-        "expected": "above 0",
-        "value": spread.value,
-        "low": low,
-        "high": high,
-        "unit": "share",
-        "verdict": NOT_APPLICABLE if math.isnan(low) or (low == high == 0) else word,
-    }
+    if math.isnan(low) or (low == high == 0):
+        word = NOT_APPLICABLE
+    column = "seeds on both sides" if name.startswith("vectors") else "sd_seeds"
+    claim = Claim(name, _WHAT[name].format(**names), "C", column, {}, unit="share")
+    numbers = (spread.value, low, high)
+    return {"probe": label, **told(claim, family[0], "family", family[1], max(lengths), numbers, word)}

@@ -25,24 +25,22 @@ def variants(first: Asked, second: Asked, corrected_over: Sequence[str] = ()) ->
     known = {_key(measure): measure for measure in second[1]}
     ours = [measure for measure in first[1] if _key(measure) in known]
     theirs = [known[_key(measure)] for measure in ours]
-    rows: dict[str, list[dict[str, Any]]] = {member.model: [] for member in first[0]}
-    family = f"{first[0][0].family}, all seeds"
+    found: list[list[dict[str, Any]]] = [[] for _ in first[0]]
+    family: list[dict[str, Any]] = []
     for (measure, one), (_, other) in zip(sampled(first[0], ours), sampled(second[0], theirs), strict=True):
         groups = [min(a.groups, b.groups) for a, b in zip(one, other, strict=True)]
         apart = np.stack([b.sample - a.sample for a, b in zip(one, other, strict=True)])
         values = np.stack([[a.sample[0], b.sample[0]] for a, b in zip(one, other, strict=True)])
         for i, member in enumerate(first[0]):
-            told = _row([member], measure, values[i : i + 1], over_items(apart[i], groups[i]), groups[i])
-            rows[member.model].append(told)
+            found[i].append(_row([member], measure, values[[i]], over_items(apart[i], groups[i]), groups[i]))
         if len(first[0]) > 1:
             able = ~np.isnan(apart[:, 0])
             fewest = min((n for n, known in zip(groups, able, strict=True) if known), default=0)
             spread = Spread(float(apart[able, 0].mean()) if able.any() else math.nan, math.nan)
             if able.sum() > 1 and fewest > 1:
                 spread = over_seeds(apart[able], fewest)
-            told = _row(first[0], measure, values[able], spread, fewest)
-            rows.setdefault(family, []).append({**told, "n_seeds": int(able.sum())})
-    return [row for mine in rows.values() for row in _judged(mine, ours, tuple(corrected_over))]
+            family.append(_row(first[0], measure, values[able], spread, fewest))
+    return [row for mine in [*found, family] for row in _judged(mine, ours, tuple(corrected_over))]
 
 
 def _key(measure: Measure) -> tuple:
@@ -67,7 +65,7 @@ def _row(
         "high": high,
         "unit": measure.unit,
         "n_groups": groups,
-        "n_seeds": len(members),
+        "n_seeds": len(values),
         "p": spread.p(0.0),
     }
 

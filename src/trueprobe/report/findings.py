@@ -12,7 +12,7 @@ import pandas as pd
 from trueprobe.report.numbers import Format, count
 from trueprobe.report.reading import Reading, together
 from trueprobe.report.tables import Cell, Grid, number_cell, verdict_mark
-from trueprobe.store import where
+from trueprobe.store import row_keys, where
 
 MOST_WITHOUT_CLAIMS = 12
 HEADINGS = {
@@ -108,7 +108,7 @@ def _directed_rows(reading: Reading, label: str) -> tuple[str, list[str], pd.Dat
     """The summary's first measure that has a neutral value, its conditions, and one row per condition and family."""
     summary = reading.told[label]["summary"]
     rows = reading.estimates
-    keys = [summary["rows"]] if isinstance(summary["rows"], str) else list(summary["rows"])
+    keys = row_keys(summary["rows"])
     if rows.empty:
         return "", keys, rows
     rows = where(rows[rows["probe"] == label], summary["where"])

@@ -15,7 +15,7 @@ from trueprobe.report.figures import reads
 from trueprobe.report.items import answer_text
 from trueprobe.report.numbers import Format, count
 from trueprobe.report.reading import Reading, together
-from trueprobe.store import where
+from trueprobe.store import row_keys, where
 from trueprobe.types import Table
 
 UNSTABLE_POINTS = 2.5  # of a share in percent: deviations above are bold, as in paper C
@@ -145,7 +145,7 @@ def _summary(reading: Reading, label: str) -> Grid | None:
     told = reading.told[label]
     summary = told["summary"]
     names = {**names_of(told), **dict(zip(summary["measures"], summary["titles"], strict=True))}
-    keys = [summary["rows"]] if isinstance(summary["rows"], str) else list(summary["rows"])
+    keys = row_keys(summary["rows"])
     return _by_family(
         reading,
         label,

@@ -16,7 +16,7 @@ from trueprobe.report.figures import Drawing, draw_rows, reads
 from trueprobe.report.numbers import Format, count
 from trueprobe.report.reading import Reading
 from trueprobe.report.tables import Cell, Grid, names_of, over_seeds, short_names, verdict_mark
-from trueprobe.store import where, where_told
+from trueprobe.store import row_keys, where, where_told
 from trueprobe.types import Figure, Table
 
 LEAD = "The same setup trained with another seed is another model. This part shows how much that changes the answers."
@@ -89,7 +89,7 @@ def _variance(reading: Reading) -> Iterator[Drawing]:
         measure = _directed(reading, label)
         if summary is None or measure is None:
             continue
-        keys = _rows_of(summary)
+        keys = row_keys(summary["rows"])
         fixed = {key: value for key, value in summary["where"].items() if key in variance}
         if "k" in fixed:  # every model says something over the whole word list
             fixed["k"] = "all"
@@ -114,10 +114,6 @@ def _variance(reading: Reading) -> Iterator[Drawing]:
         drawn = draw_rows(_bars(mine, ("model", *keys), shares), label, figure)
         if drawn:
             yield drawn
-
-
-def _rows_of(summary: Mapping[str, Any]) -> list[str]:
-    return [summary["rows"]] if isinstance(summary["rows"], str) else list(summary["rows"])
 
 
 def _title(summary: Mapping[str, Any], measure: str) -> str:
@@ -148,7 +144,7 @@ def _seeds(reading: Reading) -> Iterator[Grid | None]:
             "Bold: a deviation over 2.5 points. Shaded: trainings reach from within 2 points of neutral to clearly "
             "beyond.",
             "estimates",
-            tuple(_rows_of(summary)),
+            tuple(row_keys(summary["rows"])),
             (measure,),
             summary["where"],
             names=names_of(told),
@@ -231,11 +227,10 @@ def _variants(reading: Reading) -> Iterator[Grid]:
     for (first, second), rows in moved.groupby(["first_label", "second_label"], sort=False):
         told = reading.told[first]
         summary, names = told["summary"], names_of(told)
-        keys = [summary["rows"]] if isinstance(summary["rows"], str) else list(summary["rows"])
+        keys = row_keys(summary["rows"])
         shown = where_told(rows[(rows["level"] == "family") | rows["model"].isin(single)], summary["where"])
         shown = shown[shown["verdict"] != "not applicable"]
         shown = shown.iloc[(~shown["verdict"].str.startswith("holds")).argsort(kind="stable")]
-        titles = dict(zip(summary["measures"], summary["titles"], strict=True))
         lines = []
         for row in shown.to_dict("records")[:MOST_ROWS]:
             form = Format.of(str(row["unit"]), 0.0, [row["difference"]])
@@ -245,7 +240,7 @@ def _variants(reading: Reading) -> Iterator[Grid]:
             lines.append(
                 [
                     Cell(str(row["model"])),
-                    Cell(f"{titles[row['measure']]}; {what}"),
+                    Cell(f"{_title(summary, row['measure'])}; {what}"),
                     *(Cell(number, "number") for number in numbers),
                     Cell(form.told(row["difference"], row["low"], row["high"]), "number"),
                     Cell(str(row["verdict"]), mark=verdict_mark(str(row["verdict"]))),
