@@ -44,6 +44,15 @@ def test_a_difference_by_hand():
     assert (row["level"], row["model"], row["k"], row["n_groups"]) == ("checkpoint", "m-seed0", "10", 6)
 
 
+def test_one_checkpoint_is_corrected_over_its_own_numbers():
+    kinds = [Measure("v", means, ("v",), conditions={"type": name}, unit="nats", neutral=0.0) for name in "ab"]
+    values = noisy(0)
+    first, second = asked([jobs(values)], [jobs(values + noisy(1, level=0.3))], measures=kinds)
+    rows = variants(first, second, corrected_over=["type"])
+    assert [row["level"] for row in rows] == ["checkpoint"] * 2
+    assert [row["p_corrected"] for row in rows] == pytest.approx([2 * row["p"] for row in rows])
+
+
 def test_groups_in_common_are_drawn_together():
     values = noisy(0)
     (same,) = variants(*asked([jobs(values)], [jobs(values + 0.01)]))

@@ -40,7 +40,8 @@ def variants(first: Asked, second: Asked, corrected_over: Sequence[str] = ()) ->
             if able.sum() > 1 and fewest > 1:
                 spread = over_seeds(apart[able], fewest)
             family.append(_row(first[0], measure, values[able], spread, fewest))
-    return [row for mine in [*found, family] for row in _judged(mine, ours, tuple(corrected_over))]
+    together = [*found, family] if family else found  # one checkpoint alone is no family
+    return [row for mine in together for row in _judged(mine, ours, tuple(corrected_over))]
 
 
 def _key(measure: Measure) -> tuple:
