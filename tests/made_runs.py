@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -63,23 +65,25 @@ def write(
     seen: pd.DataFrame | None = None,
     items: pd.DataFrame | None = None,
     complete: bool = True,
+    labels: Sequence[str] = ("pairs",),
 ) -> Path:
-    """A run of one probe labelled `pairs`; without `seen`, four items that every model scored."""
+    """A run of one probe, under one label or several; without `seen`, four items that every model scored."""
     folder.mkdir(parents=True, exist_ok=True)
-    study = {"title": "", "probes": [{"label": "pairs", "name": "pairs"}], "models": ["made"], "limit": None}
+    asked = [{"label": label, "name": "pairs"} for label in labels]
+    study = {"title": "", "probes": asked, "models": ["made"], "limit": None}
     manifest = {"format": 1, "complete": complete, "study": study}
     if complete:
         manifest |= {"cards": cards, "versions": {"trueprobe": "0.1"}, "where": {}, "counts": {}}
     _json(folder / "manifest.json", manifest)
-    _json(folder / "probes.json", {"pairs": probe or told()})
+    _json(folder / "probes.json", dict.fromkeys(labels, probe or told()))
     if items is None:
         names = [f"i{n}" for n in range(4)]
         texts = [f"Item {n} is ___." for n in range(4)]
         items = pd.DataFrame({"item": names, "text": texts, "category": ["age", "race"] * 2, "group_item": names})
-    _table(folder / "items/pairs.parquet", items)
-    for one in cards:
+    for label, one in product(labels, cards):
+        _table(folder / f"items/{label}.parquet", items)
         mine = seen if seen is not None else _plain_observations(items)
-        _table(folder / f"observations/pairs/{one['name']}.parquet", mine.assign(model=one["name"], **one["labels"]))
+        _table(folder / f"observations/{label}/{one['name']}.parquet", mine.assign(model=one["name"], **one["labels"]))
     if estimates is not None:
         _table(folder / "estimates.parquet", pd.DataFrame(estimates))
         _table(folder / "claims.parquet", pd.DataFrame(claims or []))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import json
 from types import SimpleNamespace
 
 import pandas as pd
@@ -44,10 +43,10 @@ def row(model: str, measure: str, value: float, k: str = "10", verdict: str = "u
 
 
 def printed(tmp_path, rows: list[dict], cards: list[dict], claims: list[dict] | None = None) -> str:
-    (tmp_path / "probes.json").write_text(json.dumps({"p": PROBE}))
     seen = pd.DataFrame({"model": [card["name"] for card in cards], "why_not": ""})
     run = SimpleNamespace(
         folder=tmp_path,
+        told={"p": PROBE},
         manifest={"cards": cards},
         estimates=pd.DataFrame(rows),
         claims=pd.DataFrame(claims or []),
@@ -75,7 +74,7 @@ def test_a_family_has_one_table_of_its_own_rows(verdict, mark, tmp_path):
     rows.append(row("a", "margin", 0.06, verdict=verdict, level="family"))
     text = printed(tmp_path, rows, [card(model, "a") for model in SEEDS])
     assert "a, 3 seeds, top 10" in text
-    assert line(text, "base") == ["base", "+6.0", "[-4.0,", f"16.0]{mark}"]
+    assert line(text, "base") == ["base", "+6.0", "[−4.0,", f"+16.0]{mark}"]
     assert "* holds (over seeds and items, and the seeds agree)" in " ".join(text.split())
 
 
@@ -90,7 +89,7 @@ def test_of_a_family_with_training_steps_the_last_is_shown(tmp_path):
 
 def test_one_checkpoint_has_its_own_interval_and_the_reader_is_told_what_it_leaves_open(tmp_path):
     text = printed(tmp_path, [row("m", "margin", 0.3, verdict="holds for this checkpoint")], [card("m")])
-    assert line(text, "base") == ["base", "+30.0", "[20.0,", "40.0]*"]
+    assert line(text, "base") == ["base", "+30.0", "[+20.0,", "+40.0]*"]
     assert "several seeds" not in text
     assert "what another training would say cannot be known" in " ".join(text.split())
 

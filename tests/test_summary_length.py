@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import json
 from dataclasses import asdict
 from itertools import cycle, product
 from types import SimpleNamespace
@@ -58,6 +57,7 @@ def claims(probe, asked) -> pd.DataFrame:
         [
             {"probe": probe.name, "claim": claim, "model": name, "verdict": next(verdicts), **fixed}
             | {"level": "family" if len(models) > 1 else "checkpoint", "step": None}
+            | {"statement": claim, "expected": "above 0", "value": 0.123, "low": -0.456, "high": 0.789, "unit": "share"}
             for claim, (name, models) in product(names, asked)
         ]
     )
@@ -77,11 +77,11 @@ def observations(probe, asked) -> pd.DataFrame:
 def printed(tmp_path, probe, many: int, width: int) -> str:
     asked = setups(many)
     told = {"question": probe.question, "facts": dict(probe.facts()), "summary": asdict(probe.summary)}
-    (tmp_path / "probes.json").write_text(json.dumps({probe.name: told}, default=str))
     seen = observations(probe, asked)
     cards = [{"name": m, "family": f, "self_trained": True, "labels": {}} for f, models in asked for m in models]
     run = SimpleNamespace(
         folder=tmp_path,
+        told={probe.name: told},
         manifest={"cards": cards},
         estimates=estimates(probe, asked),
         claims=claims(probe, asked),

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 FORMAT = 1
+SILENT = ("not applicable", "fails the gate")  # verdicts of a number that says nothing
 
 
 @dataclass(frozen=True)
@@ -40,6 +41,15 @@ class Run:
     @property
     def probes(self) -> list[str]:
         return [probe["label"] for probe in self.manifest["study"]["probes"]]
+
+    @cached_property
+    def told(self) -> dict[str, dict[str, Any]]:
+        """What is known of each probe that was begun, as probes.json has it; in the order of the study."""
+        path = self.folder / "probes.json"
+        if not path.exists():
+            raise BadInput(f"{self.folder} has no probes.json; the run was interrupted: run it again into it")
+        told = json.loads(path.read_text(encoding="utf-8"))
+        return {label: told[label] for label in self.probes if label in told}
 
     def items(self, probe: str) -> pd.DataFrame:
         return self._table(f"items/{probe}.parquet")
@@ -111,11 +121,19 @@ def row_keys(rows: str | Sequence[str]) -> list[str]:
 
 
 def where_told(rows: pd.DataFrame, conditions: Mapping[str, Any]) -> pd.DataFrame:
-    """The rows a summary tells; over all listed words where most of those in the top k cannot be counted."""
+    """The rows a summary tells of one model; over all listed words where most of its top k cannot be counted."""
     told = where(rows, conditions)
-    if "k" in conditions and (told["verdict"] == "not applicable").mean() > 0.5:
-        return where(rows, {**conditions, "k": "all"})
-    return told
+    if "k" not in conditions:
+        return told
+    directed = told[told["neutral"].notna()] if "neutral" in told else told
+    silent = (directed if len(directed) else told)["verdict"].isin(SILENT)
+    whole = where(rows, {**conditions, "k": "all"}) if silent.mean() > 0.5 else told[:0]
+    return whole if len(whole) else told
+
+
+def claims_itself(claims: pd.DataFrame, label: str) -> bool:
+    """Whether a probe has claims about single models; those over seeds do not tell what its numbers say."""
+    return len(claims) > 0 and bool(((claims["probe"] == label) & (claims["level"] == "checkpoint")).any())
 
 
 class RunFolder:

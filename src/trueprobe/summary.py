@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import math
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pandas as pd
@@ -13,13 +12,14 @@ from rich.markup import escape
 from rich.text import Text
 
 from trueprobe import summary_tables as tables
-from trueprobe.store import Run, row_keys, where, where_told
-from trueprobe.summary_tables import NOTHING, Setup
+from trueprobe.store import SILENT, Run, where
+from trueprobe.summary_findings import claimed, findings, scored
+from trueprobe.summary_findings import found as findings_of
+from trueprobe.summary_tables import Setup
 
 MOST_LINES, _WIDTH = 30, 100
 _MOST_FOUND = 6  # lines of claims; with more of them each verdict has one line
 _MOST_ANSWERS = 3
-_MOST_NAMED = 3  # probes in a heading
 _INTERVALS, _NO_INTERVALS = "95 % intervals (none with fewer than 5 groups)", "intervals: estimates.csv"
 _NAMED = ("as published", "holds", "holds for this checkpoint", "opposite", "flips")  # others are counted
 _MOST_EXAMPLES = 6
@@ -27,15 +27,16 @@ _MOST_EXAMPLES = 6
 
 def show(run: Run, console: Console | None = None) -> None:
     console = console or Console(highlight=False)
-    told = json.loads((run.folder / "probes.json").read_text(encoding="utf-8"))
     setups = _setups(run)
-    if len(told) > 1:
-        last = [*_self_trained(run), f"run folder: {run.folder}; as a page: trueprobe report {run.folder}"]
-        for line in (*_cut(_brief(run, told, setups), MOST_LINES - len(last)), *last):
-            console.print(line, markup=False, soft_wrap=True)
-        return
-    ((label, probe),) = told.items()
     width = min(console.width, _WIDTH)
+    if len(run.told) > 1:
+        last = _self_trained(run)
+        for line in (*findings(run, setups, width, MOST_LINES - 1 - len(last)), *map(Text, last)):
+            console.print(line, soft_wrap=True)
+        where_to = f"run folder: {run.folder}; as a page: trueprobe report {run.folder}"
+        console.print(where_to, markup=False, soft_wrap=True)
+        return
+    ((label, probe),) = run.told.items()
     for part in _one_probe(run, label, probe, setups, lambda part: _tall(console, part, width), width):
         console.print(part, width=width)
     console.print(f"run folder: {run.folder}", soft_wrap=True, markup=False)
@@ -57,9 +58,9 @@ def _one_probe(
     plain = [*failed, *legend, *summary.get("notes", ())]
     found = [Text.from_markup(line) for line in _claims(run, label, summary["where"], setups)]
     if not found or sum(map(tall, found)) > _MOST_FOUND:
-        lines, counted = _brief_lines(_judged(run, label, probe, setups))
+        lines, counted = _brief_lines(findings_of(run, label, probe, setups))
         found = [Text(line) for line in (*lines, counted) if line]
-    foot = [*map(Text, plain), *found, Text(f"{label}: {_scored(seen)}"), *map(Text, _self_trained(run))]
+    foot = [*map(Text, plain), *found, Text(f"{label}: {scored(seen)}"), *map(Text, _self_trained(run))]
     room = MOST_LINES - 1 - sum(map(tall, (*head, *foot)))
     if sum(grid.rows + 2 for grid in grids) > room and len(passed) > 1:
         one = tables.beside(run, label, summary, passed, width)
@@ -84,75 +85,12 @@ def _besides(seen: pd.DataFrame, probe: dict[str, Any], setups: list[Setup]) -> 
         yield from (*_answers(mine, probe["summary"]), *_examples(mine, probe["summary"]))
 
 
-def _brief(run: Run, told: dict[str, Any], setups: list[Setup]) -> Iterator[list[str]]:
-    """Several probes: for each, how much was scored, what holds and what is otherwise."""
-    yield [f"asked: {', '.join(setup.title for setup in setups)}"]
-    for label, probe in told.items():
-        yield _section(f"{label}: {_scored(run.observations(label))}", _judged(run, label, probe, setups))
-    claimed = dict.fromkeys(run.claims["probe"]) if len(run.claims) else {}
-    for labels in (label for label in claimed if label not in told):  # claims about several probes
-        many = labels.count(",") + 1
-        heading = f"{many} probes" if many > _MOST_NAMED else labels
-        yield _section(f"{heading}, together", _judged(run, labels, None, setups))
-    moved = run.table("variants") if (run.folder / "variants.parquet").exists() else pd.DataFrame()
-    if len(moved):
-        for (first, second), rows in moved.groupby(["first_label", "second_label"], sort=False):
-            yield _section(f"{second} less {first}", _moved(rows, told[first]["summary"], setups))
-
-
-def _section(head: str, judged: list[tuple[str, str, str]]) -> list[str]:
-    """What is merely counted stands behind the head."""
-    lines, counted = _brief_lines(judged)
-    return [f"{head}; {counted}" if counted else head, *(f"  {line}" for line in lines)]
-
-
-def _cut(sections: Iterable[list[str]], most: int) -> list[str]:
-    """So many lines of a hundred columns at most: the longest sections lose their last lines first."""
-    found, cut = list(sections), False
-    while sum(map(len, found)) + cut > most and max(map(len, found)) > 1:
-        max(found, key=len).pop()
-        cut = True
-    lines = [line if len(line) <= _WIDTH else f"{line[: _WIDTH - 1]}…" for section in found for line in section]
-    return [*lines[: most - cut], *(["… more of it is on the page, and in claims.csv"] if cut else [])]
-
-
-def _moved(rows: pd.DataFrame, summary: dict[str, Any], setups: list[Setup]) -> list[tuple[str, str, str]]:
-    """(verdict, what, model) of the numbers that one probe gives in two ways."""
-    rows = where_told(pd.concat([setup.rows(rows) for setup in setups]), summary["where"])
-    whats = [" ".join(map(str, what)) for what in rows[["measure", *row_keys(summary["rows"])]].itertuples(index=False)]
-    return list(zip(rows["verdict"], whats, rows["model"], strict=True))
-
-
-def _claimed(run: Run, label: str, fixed: dict[str, Any], setups: list[Setup]) -> pd.DataFrame:
-    """The claims of each setup, and those about two models."""
-    if run.claims.empty:
-        return run.claims
-    claims = run.claims[run.claims["probe"] == label]
-    mine = pd.concat([*(setup.rows(claims) for setup in setups), claims[claims["level"] == "pair"]])
-    return where(mine, {key: value for key, value in fixed.items() if key in mine and mine[key].notna().any()})
-
-
-def _judged(run: Run, label: str, probe: dict[str, Any] | None, setups: list[Setup]) -> list[tuple[str, str, str]]:
-    """(verdict, what, model): of each claim; without any, of the summary's first measure with a neutral point."""
-    summary = probe["summary"] if probe else {"where": {}}
-    claims = _claimed(run, label, summary["where"], setups)
-    if len(claims) or not probe:
-        return list(zip(claims["verdict"], claims["claim"], claims["model"], strict=True))
-    found = pd.concat([setup.rows(run.estimates[run.estimates["probe"] == label]) for setup in setups])
-    found = where(found, summary["where"])
-    directed = [m for m in summary["measures"] if found.loc[found["measure"] == m, "neutral"].notna().any()]
-    keys = row_keys(summary["rows"])
-    rows = found[found["measure"].isin(directed[:1])].dropna(subset=keys)
-    names = rows[keys].astype(str).agg(" ".join, axis=1) if len(rows) else []
-    return list(zip(rows["verdict"], names, rows["model"], strict=True))
-
-
-def _brief_lines(judged: list[tuple[str, str, str]]) -> tuple[list[str], str]:
+def _brief_lines(rows: pd.DataFrame) -> tuple[list[str], str]:
     """A line for each verdict that is named, and how many have each of the others."""
     counted: dict[str, int] = {}
     named: dict[str, dict[str, list[str]]] = {}
     lines = []
-    for verdict, what, model in judged:
+    for verdict, what, model in zip(rows["verdict"], rows["what"], rows["model"], strict=True):
         if verdict in _NAMED:
             named.setdefault(verdict, {}).setdefault(what, []).append(model)
         else:
@@ -254,12 +192,12 @@ def _word_counts(seen: pd.DataFrame, probe: dict[str, Any]) -> list[str]:
 
 
 def _claims(run: Run, label: str, fixed: dict[str, str], setups: list[Setup]) -> list[str]:
-    claims = _claimed(run, label, fixed, setups)
+    claims = claimed(run, label, fixed, setups)
     if claims.empty:
         return []
     lines = []
     for verdict, group in claims.groupby("verdict", sort=True):
-        if verdict in NOTHING:  # nothing was found either way: counted, not listed
+        if verdict in SILENT:  # nothing was found either way: counted, not listed
             who = ", ".join(dict.fromkeys(group["model"]))
             many = group["claim"].nunique()
             every = "all " if many == claims["claim"].nunique() else ""
@@ -271,12 +209,6 @@ def _claims(run: Run, label: str, fixed: dict[str, str], setups: list[Setup]) ->
             names.append(claim + who)
         lines.append(f"[bold]{verdict}[/]: {escape('; '.join(names))}")
     return lines
-
-
-def _scored(seen: pd.DataFrame) -> str:
-    missing = seen[seen["why_not"] != ""]
-    reasons = ", ".join(f"{count:,} {code}" for code, count in missing["why_not"].value_counts().items())
-    return f"{len(seen) - len(missing):,} of {len(seen):,} scored" + (f" ({reasons})" if reasons else "")
 
 
 def comparison_text(found: Any, path: Any) -> str:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import product
 from typing import Any
 
 import pandas as pd
@@ -12,11 +13,12 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from trueprobe.store import Run, row_keys, where
+from trueprobe.numbers import Format
+from trueprobe.store import SILENT, Run, row_keys, where_told
 
-NOTHING = ["not applicable", "fails the gate"]
 FEWEST_ROWS = 5
 _MARKS = {"holds": "*", "holds for this checkpoint": "*", "flips": "~"}
+_MARKS |= {"as published": "*", "not contradicted": "=", "opposite": "!"}  # of claims
 _SHORTEST = 8  # of a model's name above its column
 
 
@@ -31,6 +33,11 @@ class Setup:
     @property
     def several(self) -> bool:
         return len(self.models) > 1
+
+    @property
+    def name(self) -> str:
+        """As its rows have it."""
+        return self.family if self.several else self.models[0]
 
     @property
     def title(self) -> str:
@@ -57,10 +64,6 @@ class Grid:
     @property
     def rows(self) -> int:
         return len(next(iter(self.columns.values())))
-
-    @property
-    def wide(self) -> int:
-        return sum(max(map(len, [name, *cells])) + 1 for name, cells in self.columns.items())
 
     def shown(self, lines: int) -> Iterator[RenderableType]:
         """Title and table; where these lines do not hold all rows, marked ones stay first, and the rest is counted."""
@@ -90,6 +93,35 @@ def _most_telling(rows: list[tuple[str, ...]], many: int) -> list[tuple[str, ...
 
 
 @dataclass(frozen=True)
+class Number:
+    """A number as it stands in a table: with its interval where it has one, and the mark of its verdict."""
+
+    value: str = "–"
+    interval: str = ""
+    mark: str = ""
+
+    @classmethod
+    def of(cls, row: Mapping[str, Any], form: Format, interval: bool = True) -> Number:
+        """With too few groups for an interval, the value alone."""
+        alone = row["verdict"] == "not applicable" and "groups, fewer" in str(row["reason"])
+        if math.isnan(row["value"]) or (row["verdict"] in SILENT and not alone):
+            return cls()
+        suffix = form.suffix if row["unit"] == "share" and not form.signed else ""
+        low, high = (row["low"], row["high"]) if not alone else (math.nan, math.nan)
+        value, *rest = form.number(float(row["value"]), low, high, suffix).split(" [")
+        mark = "" if math.isnan(row["neutral"]) or alone else _MARKS.get(row["verdict"], " ")
+        return cls(value, "".join(f"[{part}" for part in rest) if interval else "", mark)
+
+    @property
+    def whole(self) -> str:
+        return f"{self.value} {self.interval}{self.mark}" if self.interval else self.short
+
+    @property
+    def short(self) -> str:
+        return f"{self.value}{self.mark}"
+
+
+@dataclass(frozen=True)
 class _Numbers:
     """One setup's estimates at the conditions of the summary."""
 
@@ -97,30 +129,34 @@ class _Numbers:
     rows: pd.DataFrame
     keys: list[str]
     top: str
-    digits: int
 
     @classmethod
     def of(cls, estimates: pd.DataFrame, summary: dict[str, Any], setup: Setup) -> _Numbers:
-        found = setup.rows(estimates)
-        rows, fixed = where(found, summary["where"]), summary["where"]
+        rows, fixed = where_told(setup.rows(estimates), summary["where"]), summary["where"]
         top = f"top {fixed['k']}" if "k" in fixed else ""
-        directed = rows[rows["neutral"].notna()]
-        if top and (directed["value"].isna() | (directed["verdict"] == "not applicable")).mean() > 0.5:
-            rows, top = where(found, {**fixed, "k": "all"}), f"all listed words: the {top} holds too few"
-        shown = rows[rows["measure"].isin(summary["measures"]) & rows["neutral"].notna() & (rows["unit"] != "share")]
+        if top and (rows["k"].astype(str) != str(fixed["k"])).any():
+            top = f"all listed words: the {top} holds too few"
         keys = row_keys(summary["rows"])
-        return cls(setup, rows.dropna(subset=keys), keys, top, 1 if shown["value"].abs().max() > 0.01 else 2)
+        return cls(setup, rows.dropna(subset=keys), keys, top)
 
     @property
     def names(self) -> list[tuple[str, ...]]:
         return list(dict.fromkeys(map(tuple, self.rows[self.keys].astype(str).to_numpy())))
 
-    def parts(self, measure: str, names: list[tuple[str, ...]], interval: bool) -> list[tuple[str, str, str]]:
-        """Value, interval and mark of each row."""
-        mine: dict[tuple[str, ...], list[dict[str, Any]]] = {name: [] for name in names}
-        for row in self.rows[self.rows["measure"] == measure].to_dict("records"):
-            mine[tuple(str(row[key]) for key in self.keys)].append(row)
-        return [_parts(rows, self.digits, interval) for rows in mine.values()]
+    def column(self, measure: str, names: Iterable[tuple[str, ...]], interval: bool) -> list[Number]:
+        """What stands in each row; shares and ratios have their interval only where the summary says so."""
+        mine = self.rows[self.rows["measure"] == measure].to_dict("records")
+        if not mine:
+            return [Number() for _ in names]
+        unit, neutral = str(mine[0]["unit"]), float(mine[0]["neutral"])
+        form = Format.of(unit, neutral, [row["value"] for row in mine])
+        interval = interval or not (math.isnan(neutral) or unit in ("share", "ratio", "correlation"))
+        found: dict[tuple[str, ...], Number] = {}
+        for row in mine:
+            name, number = tuple(str(row[key]) for key in self.keys), Number.of(row, form, interval)
+            if found.get(name, Number()) == Number():
+                found[name] = number
+        return [found.get(name, Number()) for name in names]
 
 
 def each(run: Run, label: str, summary: dict[str, Any], setups: Sequence[Setup]) -> list[Grid]:
@@ -130,8 +166,8 @@ def each(run: Run, label: str, summary: dict[str, Any], setups: Sequence[Setup])
     for numbers in (_Numbers.of(estimates, summary, setup) for setup in setups):
         columns = {summary["row_title"]: [" ".join(name) for name in numbers.names]}
         for column, measure in zip(summary["titles"], summary["measures"], strict=True):
-            parts = numbers.parts(measure, numbers.names, measure in summary.get("intervals", ()))
-            cells = [_cell(part) for part in parts]
+            interval = measure in summary.get("intervals", ())
+            cells = [number.whole for number in numbers.column(measure, numbers.names, interval)]
             if set(cells) != {"–"}:
                 columns[column] = cells
         if len(columns) > 1 and numbers.names:  # the rows' names alone say nothing
@@ -152,16 +188,23 @@ def beside(run: Run, label: str, summary: dict[str, Any], setups: Sequence[Setup
     for one in numbers:
         tops.setdefault(one.top, []).append(one.setup.title)
     who = ". ".join(f"{top.replace(': ', ', as ')}: {'; '.join(them)}".removeprefix(": ") for top, them in tops.items())
-    parts = {one.setup.family: one.parts(measure, names, True) for one in numbers}
-    first = {summary["row_title"]: [" ".join(name) for name in names]}
-    for many in range(len(parts), 0, -1):
-        kept = dict(list(parts.items())[:many])
-        for cell in (_cell, _without_interval):
-            columns = first | {model: list(map(cell, mine)) for model, mine in kept.items()}
-            grid = Grid(f"{title}; {who}", _headed(columns, width), cell is _cell, len(parts) - many)
-            if grid.wide <= width:
-                return grid
-    return grid
+    first = [" ".join(name) for name in names]
+    room = width - max(map(len, [summary["row_title"], *first])) - 1
+    asked = {one.setup.family: one.column(measure, names, True) for one in numbers}
+    columns, intervals = fitting(asked, room)
+    return Grid(f"{title}; {who}", {summary["row_title"]: first} | columns, intervals, len(asked) - len(columns))
+
+
+def fitting(asked: Mapping[str, Sequence[Number]], room: int) -> tuple[dict[str, list[str]], bool]:
+    """A column for each setup as far as there is room; intervals are left out before a setup is."""
+    for many in range(len(asked), 0, -1):
+        full = list(asked)[:many]
+        for whole, names in product((True, False), (full, _cut(full, max(_SHORTEST, room // many - 1)))):
+            cells = [[one.whole if whole else one.short for one in mine] for mine in asked.values()]
+            columns = dict(zip(names, cells, strict=False))
+            if sum(max(map(len, [name, *mine])) + 1 for name, mine in columns.items()) <= room:
+                return columns, whole
+    return columns, False
 
 
 def _telling(summary: dict[str, Any], rows: pd.DataFrame) -> str:
@@ -170,44 +213,7 @@ def _telling(summary: dict[str, Any], rows: pd.DataFrame) -> str:
     return [*summary.get("intervals", ()), *directed, *summary["measures"]][0]
 
 
-def _headed(columns: dict[str, list[str]], width: int) -> dict[str, list[str]]:
-    """The columns, with models' names cut where they would take more room than there is."""
-    first, *names = columns
-    longest = max(_SHORTEST, (width - max(map(len, [first, *columns[first]])) - 1) // len(names) - 1)
+def _cut(names: Sequence[str], longest: int) -> list[str]:
+    """Models' names that take no more room than this."""
     cut = [name if len(name) <= longest else f"{name[: longest - 1]}…" for name in names]
-    if len(set(cut)) < len(names):  # two that begin alike
-        cut = [f"{i}: {name}"[:longest] for i, name in enumerate(names, 1)]
-    return dict(zip((first, *cut), columns.values(), strict=True))
-
-
-def _cell(parts: tuple[str, str, str]) -> str:
-    value, interval, mark = parts
-    return f"{value} {interval}{mark}" if interval else value
-
-
-def _without_interval(parts: tuple[str, str, str]) -> str:
-    value, interval, mark = parts
-    return f"{value}{mark}" if interval else value
-
-
-def _parts(rows: list[dict[str, Any]], digits: int, interval: bool) -> tuple[str, str, str]:
-    """Value, interval, and a mark for the verdict; with too few groups for an interval, the value alone."""
-    few = [r["verdict"] == "not applicable" and "groups, fewer" in str(r["reason"]) for r in rows]
-    told = [
-        (row, alone)
-        for row, alone in zip(rows, few, strict=True)
-        if not math.isnan(row["value"]) and (row["verdict"] not in NOTHING or alone)
-    ]
-    if not told:
-        return "–", "", ""
-    row, alone = told[0]
-    unit, mark = row["unit"], _MARKS.get(row["verdict"], " ")
-    scale = 100 if unit in ("share", "probability") else 1
-    value, low, high = (scale * float(row[name]) for name in ("value", "low", "high"))
-    if unit == "share":
-        return f"{value:.0f} %", f"[{low:.0f}, {high:.0f}]" if interval and not alone else "", mark
-    if unit in ("ratio", "correlation"):
-        return f"{value:.2f}", f"[{low:.2f}, {high:.2f}]" if interval and not alone else "", ""
-    if math.isnan(row["neutral"]) or alone:
-        return f"{value:.{digits}f}", "", ""
-    return f"{value:+.{digits}f}", f"[{low:.{digits}f}, {high:.{digits}f}]", mark
+    return cut if len(set(cut)) == len(names) else [f"{i}: {name}"[:longest] for i, name in enumerate(names, 1)]

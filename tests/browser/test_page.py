@@ -39,6 +39,7 @@ def page_path(tmp_path_factory):
     ]
     claims = [made_runs.claim(c["name"], "one", 0.2, "as published") for c in cards]
     claims += [made_runs.claim("solo", "two", -0.2, "opposite"), made_runs.claim("other", "two", 0.0, "undecided")]
+    claims += [made_runs.claim("other", f"open{n}", 0.0, "undecided") for n in range(9)]
     order = {"k": ("10", "3")}
     dots = Figure(
         "dots", "Dots", "…", ("preference",), "category", "dots", panels=("model",), choose=("k",), order=order
@@ -220,9 +221,19 @@ def test_without_scripts_the_first_of_everything_is_there(chromium, page_path):
     page.context.close()
 
 
+def test_many_undecided_findings_are_opened_when_asked_for(page):
+    folded = page.locator("#answer .fold")
+    assert folded.locator("summary").all_inner_texts() == ["pairs: 10"]
+    assert folded.locator("li:visible").count() == 0
+    folded.locator("summary").focus()
+    page.keyboard.press("Enter")
+    assert folded.locator("li:visible").count() == 10
+
+
 def test_it_prints(chromium, page_path):
     page = _open(chromium, page_path, color_scheme="dark")
     page.emulate_media(media="print")
+    assert page.locator("#answer .fold li:visible").count() == 10  # with what is folded on the screen
     assert page.locator("nav:visible").count() == 0
     assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
     assert page.pdf(format="A4").startswith(b"%PDF")

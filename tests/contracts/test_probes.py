@@ -27,6 +27,14 @@ def test_every_probe_holds_the_contract(name):
     assert not failed(name, {"data": "sample"} if name in ON_SAMPLE else None)
 
 
+@pytest.mark.parametrize("name", probes.names())
+def test_a_statement_stands_alone_and_names_one_claim(name):
+    probe = probes.make(name, {"data": "sample"} if name in ON_SAMPLE else {})
+    named = {(claim.name, claim.statement) for claim in probe.claims()}
+    assert len(named) == len({name for name, _ in named}) == len({statement for _, statement in named})
+    assert not [statement for _, statement in named if not statement[0].isalpha() or statement.startswith("they ")]
+
+
 @pytest.mark.slow
 def test_a_few_association_tests_hold_it():
     assert not failed("seat", {"tests": "weat6,sent-weat9,angry_black_woman_stereotype_b"})

@@ -38,22 +38,6 @@ def test_claims_are_sorted_by_what_became_of_them(tmp_path):
     assert flipped.number == "0.00 points (mean of 2 trainings, −20.00 to +20.00)"
 
 
-def test_a_statement_that_goes_on_stands_alone(tmp_path):
-    claims = [
-        made_runs.claim("solo", "a", 0.2, "as published", statement="counterexamples lower it"),
-        made_runs.claim("solo", "b", 0.2, "as published", statement="… about the target"),
-        made_runs.claim("solo", "c", 0.2, "as published", statement="twice"),
-        made_runs.claim("solo", "d_e", 0.2, "as published", statement="twice"),
-    ]
-    found = findings.findings(reading(tmp_path, [made_runs.card("solo")], [], claims))
-    assert [f.statement for f in found] == [
-        "Counterexamples lower it",
-        "Counterexamples lower it: about the target",
-        "Twice (c)",
-        "Twice (d e)",
-    ]
-
-
 def test_claims_about_two_models_and_about_several_probes_are_told_and_tabled(tmp_path):
     cards = [made_runs.card("big"), made_runs.card("small")]
     claims = [
@@ -81,7 +65,25 @@ def test_without_claims_the_directed_measure_speaks(tmp_path):
     ]
     found = findings.findings(reading(tmp_path, [made_runs.card("solo")], rows))
     assert [(f.mark, f.said[0].number) for f in found] == [("good", "70 % [60, 80]"), ("open", "52 % [42, 62]")]
-    assert "neutral is 50 %" in found[0].statement
+    assert found[0].statement == "age: prefers stereotype (neutral is 50 %)"
+
+
+def test_what_a_probe_measures_is_told_beside_claims_over_seeds_but_not_beside_its_own(tmp_path):
+    rows = [made_runs.estimate("solo", "preference", 0.7, category="age", verdict="holds for this checkpoint")]
+    for level, told in (("family", ["One is so", "age: it does (neutral is 50 %)"]), ("checkpoint", ["One is so"])):
+        claims = [made_runs.claim("solo", "one", 0.2, "as published", level=level)]
+        probe = made_runs.told(summary={**made_runs.SUMMARY, "finding": "it does"})
+        found = findings.findings(reading(tmp_path / level, [made_runs.card("solo")], rows, claims, probe))
+        assert [f.statement for f in found] == told
+
+
+def test_of_many_conditions_those_in_which_something_holds_are_never_left_out(tmp_path):
+    verdicts = {n: "holds for this checkpoint" if n == 19 else "flips" if n == 15 else "undecided" for n in range(20)}
+    rows = [made_runs.estimate("solo", "preference", 0.5, category=f"c{n}", verdict=v) for n, v in verdicts.items()]
+    mine = reading(tmp_path, [made_runs.card("solo")], rows)
+    told = [f.statement.split(":")[0] for f in findings.findings(mine)]
+    assert told == [*(f"c{n}" for n in range(10)), "c15", "c19"]
+    assert any("12 of 20 conditions are told in words" in line for line in findings.missing(mine))
 
 
 def test_what_is_missing_is_said(tmp_path):

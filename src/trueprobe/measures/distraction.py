@@ -89,13 +89,14 @@ class Counting:
             return Claim(name, says, "D", column, plus, minus, unit=unit, gate=gate)
 
         yield claim("one_attractor_hurts", "one related attractor lowers accuracy", "correct", after(0), after(1))
-        most = "the first related attractor does more than the next two together: mean of none and three, less one"
-        yield claim("first_hurts_most", most, "correct", after(0, 3), after(1))
-        yield claim("first_lowers_probability_most", most, "relative_probability", after(0, 3), after(1))
+        most = "the first related attractor lowers {} more than the next two do: mean of 0 and 3, less 1".format
+        yield claim("first_hurts_most", most("accuracy"), "correct", after(0, 3), after(1))
+        chance = most("the probability")
+        yield claim("first_lowers_probability_most", chance, "relative_probability", after(0, 3), after(1))
         other = _where("after", ("multiple", "single"), ("unrelated",))
         lowers = "unrelated attractors lower the target's probability"
         yield claim("unrelated_lower_probability", lowers, "relative_probability", other(0), other(3))
-        gradual = "they act gradually: three lower it more than one"
+        gradual = "unrelated attractors act gradually: three lower the probability more than one"
         yield claim("unrelated_act_gradually", gradual, "relative_probability", other(1), other(3))
         spares = "one unrelated attractor hurts accuracy less than one related"
         yield claim("unrelated_spare_accuracy", spares, "correct", other(1), after(1))

@@ -127,12 +127,13 @@ class Counting:
             yield claim("pro_enlarges", "pro-stereotypical knowledge enlarges the margin", shift, PRO)
             yield claim("counter_lowers", "counterexamples lower the margin", shift, COUNTER, expected="below")
             own, other = ("tcsyn", "tcsem"), ("bcsyn", "bcsem")
-            yield claim("own_counter_lowers", "… about the target occupation", shift, own, expected="below")
-            yield claim("other_counter_lowers", "… about another occupation", shift, other, expected="below")
-            less = "neutral knowledge lowers the margin, but less than counterexamples"
-            yield claim("neutral_lowers", less, shift, NEUTRAL, expected="below")
+            about = "counterexamples about {} lower the margin".format
+            yield claim("own_counter_lowers", about("the target occupation"), shift, own, expected="below")
+            yield claim("other_counter_lowers", about("another occupation"), shift, other, expected="below")
+            yield claim("neutral_lowers", "neutral knowledge lowers the margin", shift, NEUTRAL, expected="below")
+            less = "counterexamples lower the margin more than neutral knowledge does"
             yield claim("neutral_lowers_less", less, shift, COUNTER, minus={"knowledge": NEUTRAL}, expected="below")
-            keeps = "unrelated knowledge leaves the preference (fewer than one in ten overturned)"
+            keeps = "unrelated knowledge leaves the preference: fewer than one in ten overturned"
             yield claim(
                 "unrelated_keeps", keeps, f"overturned_top{k}", ("un",), expected="below", threshold=0.1, unit="share"
             )
@@ -140,7 +141,7 @@ class Counting:
             yield claim("masked_gain_neutral", gains, shift, ("tneu",), expected="below", kinds=("masked",))
             no_gain = "causal models do not gain from neutral knowledge"
             yield claim("causal_no_gain_neutral", no_gain, shift, ("tneu",), expected="not_below", kinds=("causal",))
-            better = "syntactically similar counterexamples work better than semantically similar ones"
+            better = "counterexamples similar in syntax lower the margin more than those similar in meaning"
             semantic = {"knowledge": ("tcsem", "bcsem")}
             yield claim("syntax_over_meaning", better, shift, ("tcsyn", "bcsyn"), minus=semantic, expected="below")
 

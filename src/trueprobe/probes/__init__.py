@@ -52,6 +52,7 @@ class Summary:
     where: Mapping[str, str | tuple[str, ...]]
     titles: tuple[str, ...]
     meanings: Mapping[str, str] = field(default_factory=dict)  # of the rows
+    finding: str = ""  # what the first measure with a neutral value says, in words
     intervals: tuple[str, ...] = ()  # the shares and ratios that are shown with theirs
     gate: Mapping[str, str] = field(default_factory=dict)  # the estimate behind it, told instead of a table that fails
     answers: Mapping[str, str] = field(default_factory=dict)  # columns behind it: by, of, answer, right

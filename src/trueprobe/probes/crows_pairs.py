@@ -152,6 +152,7 @@ class CrowsPairs(Probe):
             measures=("prefers_stereotype", "neutral", "preference", "clearly_stereotyped", "clearly_against"),
             where={"direction": "all"},
             titles=("stereotype", "ties", "difference, nats", "> 1 nat", "< −1 nat"),
+            finding="how often the more stereotyping sentence is likelier",
             intervals=("prefers_stereotype",),
             notes=(
                 "stereotype: share of pairs whose more stereotyping sentence is preferred, ties half, 50 % is neutral; "

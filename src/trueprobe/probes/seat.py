@@ -269,6 +269,7 @@ class Seat(Probe):
             ("effect_size", *clusters),
             {"test": tuple(shown), "wording": "all"},
             titles[: 1 + len(clusters)],
+            finding="effect size d, positive as the stereotype has it",
             notes=notes,
         )
 

@@ -256,6 +256,7 @@ class StereoSet(Probe):
             measures=("ss", "lms", "icat", "ss_by_term", "preference"),
             where={},
             titles=("ss", "lms", "icat", "by term", "difference, nats"),
+            finding="how often the stereotype is preferred to the anti-stereotype",
             intervals=("ss",),
             notes=(
                 "ss: stereotype preferred to anti-stereotype, 50 % is neutral; lms: either preferred to the unrelated "

@@ -156,7 +156,9 @@ class TacitPrince(Tacit):
         note = "two concepts: examples, no verdicts; the words are in the observations (top_words)"
         examples = {"wording": (next(iter(self.retrieval), ""), next(iter(self.production), ""))}
         notes = (note, self.vocabulary_note())
-        return Summary(("direction", "concept"), "asked", measures, {}, titles, examples=examples, notes=notes)
+        says = "its own words over the other concept's, nats"
+        rows = ("direction", "concept")
+        return Summary(rows, "asked", measures, {}, titles, finding=says, examples=examples, notes=notes)
 
     @property
     def page(self) -> Shown:

@@ -13,7 +13,7 @@ from typing import Any
 
 import pandas as pd
 
-from trueprobe.report.numbers import Format, count, ticks
+from trueprobe.numbers import Format, count, ticks
 from trueprobe.report.reading import Reading, Seed, together
 from trueprobe.store import row_keys, where
 from trueprobe.types import Figure

@@ -9,10 +9,10 @@ from typing import Any
 
 import pandas as pd
 
-from trueprobe.report.numbers import Format, count
+from trueprobe.numbers import Format, count
 from trueprobe.report.reading import Reading, together
 from trueprobe.report.tables import Cell, Grid, number_cell, verdict_mark
-from trueprobe.store import row_keys, where
+from trueprobe.store import claims_itself, row_keys, where
 
 MOST_WITHOUT_CLAIMS = 12
 HEADINGS = {
@@ -41,7 +41,7 @@ class Finding:
 def findings(reading: Reading) -> list[Finding]:
     found: list[Finding] = []
     for label in _labels(reading):
-        found += list(_claimed(reading, label)) or list(_directed(reading, label))
+        found += [*_claimed(reading, label), *_directed(reading, label)]
     return found
 
 
@@ -52,42 +52,25 @@ def _labels(reading: Reading) -> list[str]:
 
 
 def _claims(reading: Reading, label: str) -> pd.DataFrame:
-    """One row per claim and family, or two models, at the conditions of the summary; statements that stand alone."""
+    """One row per claim and family, or two models, at the conditions of the summary."""
     rows = reading.claims
     if rows.empty:
         return rows
     fixed = reading.told[label]["summary"]["where"] if label in reading.told else {}
     rows = where(rows[rows["probe"] == label], {k: v for k, v in fixed.items() if k in rows and rows[k].notna().any()})
-    if rows.empty:
-        return rows
-    said = _standing(rows.drop_duplicates("claim"))
-    joined = together(rows, ["claim", "quantity", "expected"])
-    return joined.assign(statement=[said[claim] for claim in joined["claim"]])
-
-
-def _standing(rows: pd.DataFrame) -> dict[str, str]:
-    """`… about another occupation` goes on from the statement before; two alike are told apart by their quantity."""
-    found, head = {}, ""
-    alike = rows["statement"].duplicated(keep=False)
-    for row, twice in zip(rows.to_dict("records"), alike, strict=True):
-        statement = str(row["statement"])
-        if statement.startswith("…"):
-            statement = f"{head}: {statement.lstrip('… ')}"
-        else:
-            head = statement
-        found[row["claim"]] = f"{statement} ({row['claim'].replace('_', ' ')})" if twice else statement
-    return found
+    return rows if rows.empty else together(rows, ["claim", "statement", "quantity", "expected"])
 
 
 def _form(row: Mapping[str, Any]) -> Format:
     signed = str(row["expected"]).endswith(" 0")
-    return Format.of(str(row["unit"]), 0.0 if signed else None, [row["value"]])
+    return Format.of(str(row["unit"]), 0.0 if signed else None, [row["value"], row["low"], row["high"]])
 
 
 def _claimed(reading: Reading, label: str) -> Iterator[Finding]:
     rows = _claims(reading, label)
-    for statement in dict.fromkeys(rows["statement"]) if len(rows) else ():
-        mine = rows[rows["statement"] == statement].to_dict("records")
+    for claim in dict.fromkeys(rows["claim"]) if len(rows) else ():
+        mine = rows[rows["claim"] == claim].to_dict("records")
+        statement = str(mine[0]["statement"])
         for mark in HEADINGS:
             said = [_said(row, _form(row)) for row in mine if verdict_mark(row["verdict"]) == mark]
             if said:
@@ -118,29 +101,37 @@ def _directed_rows(reading: Reading, label: str) -> tuple[str, list[str], pd.Dat
     return measure, keys, together(rows[rows["measure"] == measure].dropna(subset=keys), keys)
 
 
+def _told(joined: pd.DataFrame, keys: Sequence[str]) -> list[tuple]:
+    """The conditions told in words: all in which something holds or flips, and the first of the others."""
+    known = list(dict.fromkeys(map(tuple, joined[list(keys)].to_numpy()))) if len(joined) else []
+    weighs = [verdict_mark(verdict) in ("good", "bad") for verdict in joined.get("verdict", ())]
+    marked = set(map(tuple, joined.loc[weighs, list(keys)].to_numpy())) if any(weighs) else set()
+    others = [names for names in known if names not in marked][: max(0, MOST_WITHOUT_CLAIMS - len(marked))]
+    return [names for names in known if names in marked or names in others]
+
+
 def _left_out(reading: Reading, label: str) -> str:
     """Where a probe has more to say than is told in words."""
     _, keys, joined = _directed_rows(reading, label)
-    if joined.empty or len(_claims(reading, label)):
+    if joined.empty or claims_itself(reading.claims, label):
         return ""
-    many = len(joined[keys].drop_duplicates())
-    told = f"{label}: {MOST_WITHOUT_CLAIMS} of {many} conditions are told in words; all are in its table."
-    return told if many > MOST_WITHOUT_CLAIMS else ""
+    shown, many = len(_told(joined, keys)), len(joined[keys].drop_duplicates())
+    return f"{label}: {shown} of {many} conditions are told in words; all are in its table." if shown < many else ""
 
 
 def _directed(reading: Reading, label: str) -> Iterator[Finding]:
-    """Where a probe has no claims: what its summary's first directed measure says."""
-    if label not in reading.told:
+    """Where a probe has no claims of its own: what its summary's first directed measure says."""
+    if label not in reading.told or claims_itself(reading.claims, label):
         return
     summary = reading.told[label]["summary"]
     measure, keys, joined = _directed_rows(reading, label)
-    titles = dict(zip(summary["measures"], summary["titles"], strict=True))
-    for names in list(dict.fromkeys(map(tuple, joined[keys].to_numpy())))[:MOST_WITHOUT_CLAIMS] if measure else ():
+    says = summary.get("finding") or dict(zip(summary["measures"], summary["titles"], strict=True)).get(measure, "")
+    for names in _told(joined, keys):
         mine = where(joined, dict(zip(keys, names, strict=True))).to_dict("records")
         form = Format.of(str(mine[0]["unit"]), float(mine[0]["neutral"]), [row["value"] for row in mine])
         told = " ".join(str(summary.get("meanings", {}).get(name, name)) for name in names)
         neutral = f"{form.factor * mine[0]['neutral']:g}{form.suffix if form.factor == 100 else ''}"
-        statement = f"{told}: {titles[measure]}, neutral is {neutral}"
+        statement = f"{told}: {says} (neutral is {neutral})"
         for mark in HEADINGS:
             said = [_said(row, form) for row in mine if verdict_mark(row["verdict"]) == mark]
             if said:
@@ -156,9 +147,10 @@ def claims_grid(reading: Reading) -> Grid | None:
     for label, rows in tables.items():
         if len(tables) > 1:
             lines.append([Cell(label)])
-        for statement in dict.fromkeys(rows["statement"]):
-            found = {row["family"]: row for row in rows[rows["statement"] == statement].to_dict("records")}
-            line = [Cell(statement), Cell(str(next(iter(found.values()))["expected"]))]
+        for claim in dict.fromkeys(rows["claim"]):
+            found = {row["family"]: row for row in rows[rows["claim"] == claim].to_dict("records")}
+            first = next(iter(found.values()))
+            line = [Cell(str(first["statement"])), Cell(str(first["expected"]))]
             if any(family in found for family in families):
                 of_two = [Cell("–", mark="none", told="about each model")] if paired else []
                 lines.append(line + [_claim_cell(found.get(family)) for family in families] + of_two)

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from trueprobe.report.numbers import count
+from trueprobe.numbers import count
 from trueprobe.report.reading import Family, Reading
 
 _ENTRY = re.compile(r"^@.*?^\}", re.MULTILINE | re.DOTALL)

@@ -47,14 +47,9 @@ class Family:
 class Reading:
     run: Run
 
-    @cached_property
+    @property
     def told(self) -> dict[str, dict[str, Any]]:
-        """Of each probe, in the study's order."""
-        path = self.run.folder / "probes.json"
-        if not path.exists():
-            raise BadInput(f"{self.run.folder} has no probes.json; the run was interrupted: run it again into it")
-        told = json.loads(path.read_text(encoding="utf-8"))
-        return {label: told[label] for label in self.run.probes if label in told}
+        return self.run.told
 
     @cached_property
     def families(self) -> dict[str, Family]:

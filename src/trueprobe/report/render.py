@@ -16,10 +16,10 @@ import pandas as pd
 from markupsafe import Markup
 
 from trueprobe import __version__
+from trueprobe.numbers import Format, count
 from trueprobe.report import draw, findings, methods
 from trueprobe.report.figures import SCALE, Drawing, Picture, Variant, reads
 from trueprobe.report.items import answer_text, item_rows, pack
-from trueprobe.report.numbers import Format, count
 from trueprobe.report.reading import Reading
 from trueprobe.report.tables import Cell, Grid
 
@@ -99,6 +99,7 @@ def _meta(reading: Reading) -> str:
     return " · ".join(parts if reading.complete else [*parts, "interrupted"])
 
 
+MOST_UNDECIDED = 8  # that are told without being asked for
 _TALLIES = {
     "good": "hold",
     "bad": "the other way round, or flipping",
@@ -123,9 +124,20 @@ def _groups(found: Sequence[findings.Finding], several: bool) -> list[dict[str, 
         ]
         if mark == "none":
             mine = _silent([f for f in found if f.mark == "none"])
-        if mine:
-            groups.append({"heading": heading, "findings": mine})
+        if mark == "open" and len(mine) > MOST_UNDECIDED:
+            groups.append({"heading": heading, "findings": [], "folded": _by_probe(found, mine)})
+        elif mine:
+            groups.append({"heading": heading, "findings": mine, "folded": []})
     return groups
+
+
+def _by_probe(found: Sequence[findings.Finding], mine: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Undecided findings, which are many: a line for each probe, to be opened."""
+    labels = [f.label for f in found if f.mark == "open"]
+    folded: dict[str, list[dict[str, Any]]] = {}
+    for label, told in zip(labels, mine, strict=True):
+        folded.setdefault(label, []).append({**told, "probe": ""})
+    return [{"says": f"{label}: {len(told)}", "findings": told} for label, told in folded.items()]
 
 
 def _silent(found: Sequence[findings.Finding]) -> list[dict[str, Any]]:

@@ -11,17 +11,16 @@ from typing import Any
 
 import pandas as pd
 
+from trueprobe.numbers import Format, count
 from trueprobe.report.figures import reads
 from trueprobe.report.items import answer_text
-from trueprobe.report.numbers import Format, count
 from trueprobe.report.reading import Reading, together
-from trueprobe.store import row_keys, where
+from trueprobe.store import SILENT, row_keys, where, where_told
 from trueprobe.types import Table
 
 UNSTABLE_POINTS = 2.5  # of a share in percent: deviations above are bold, as in paper C
 NEAR_POINTS = 2.0  # of the neutral point
 MOST_ROWS = 80
-_SILENT = ("not applicable", "fails the gate")
 
 
 @dataclass(frozen=True)
@@ -116,7 +115,7 @@ def verdict_mark(verdict: str) -> str:
 def number_cell(row: Mapping[str, Any], form: Format) -> Cell:
     """Value and interval, with what is behind it; a dash where nothing was to be counted."""
     value, verdict = float(row["value"]), str(row.get("verdict", ""))
-    if math.isnan(value) or verdict in _SILENT:
+    if math.isnan(value) or verdict in SILENT:
         return Cell("–", "number", mark="none", told=verdict)
     told = [] if verdict == "descriptive" else [verdict]
     if not math.isnan(float(row.get("n_items", math.nan))):
@@ -175,24 +174,12 @@ def _table_rows(reading: Reading, label: str, table: Table) -> pd.DataFrame:
     rows = reading.estimates
     if rows.empty:
         return rows
-    rows = _deep_enough(rows[(rows["probe"] == label) & rows["measure"].isin(table.measures)], table)
+    rows = rows[(rows["probe"] == label) & rows["measure"].isin(table.measures)]
+    rows = pd.concat([rows[:0], *(where_told(mine, table.where) for _, mine in rows.groupby("family", sort=False))])
     if rows.empty or any(key not in rows for key in table.rows):
         return rows[:0]
     depth = ["k"] if "k" in table.where else []
     return together(rows.dropna(subset=list(table.rows)), ["measure", *table.rows, *depth])
-
-
-def _deep_enough(rows: pd.DataFrame, table: Table) -> pd.DataFrame:
-    """At the table's conditions; for a family that says too little within the top k, over the whole word list."""
-    found = where(rows, table.where)
-    if "k" not in table.where:
-        return found
-    directed = found[found["neutral"].notna()] if found["neutral"].notna().any() else found
-    silent = directed["value"].isna() | directed["verdict"].isin(_SILENT)
-    shallow = [family for family, mine in silent.groupby(directed["family"], sort=False) if mine.mean() > 0.5]
-    whole = where(rows[rows["family"].isin(shallow)], {**table.where, "k": "all"})
-    kept = pd.concat([found[~found["family"].isin(whole["family"])], whole])
-    return kept.loc[rows.index[rows.index.isin(kept.index)]]
 
 
 def _sorted(rows: pd.DataFrame, table: Table) -> list[tuple[str, ...]]:
@@ -274,7 +261,7 @@ def _named(row: Mapping[str, Any], table: Table) -> tuple[str, ...]:
 def seeds_cell(row: Mapping[str, Any], form: Format) -> Cell:
     """Bold where seeds deviate by more than 2.5 points; marked where they reach from near neutral to clearly beyond."""
     scale, points = form.factor, form.factor == 100
-    if math.isnan(row["value"]) or row["verdict"] in _SILENT:
+    if math.isnan(row["value"]) or row["verdict"] in SILENT:
         return Cell("–", "number", mark="none")
     if math.isnan(row["sd_seeds"]):
         return number_cell(row, form)

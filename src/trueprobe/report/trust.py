@@ -12,8 +12,8 @@ from typing import Any
 
 import pandas as pd
 
+from trueprobe.numbers import Format, count
 from trueprobe.report.figures import Drawing, draw_rows, reads
-from trueprobe.report.numbers import Format, count
 from trueprobe.report.reading import Reading
 from trueprobe.report.tables import Cell, Grid, names_of, over_seeds, short_names, verdict_mark
 from trueprobe.store import row_keys, where, where_told
@@ -228,7 +228,10 @@ def _variants(reading: Reading) -> Iterator[Grid]:
         told = reading.told[first]
         summary, names = told["summary"], names_of(told)
         keys = row_keys(summary["rows"])
-        shown = where_told(rows[(rows["level"] == "family") | rows["model"].isin(single)], summary["where"])
+        asked = rows[(rows["level"] == "family") | rows["model"].isin(single)]
+        shown = pd.concat(
+            [asked[:0], *(where_told(mine, summary["where"]) for _, mine in asked.groupby("model", sort=False))]
+        )
         shown = shown[shown["verdict"] != "not applicable"]
         shown = shown.iloc[(~shown["verdict"].str.startswith("holds")).argsort(kind="stable")]
         lines = []

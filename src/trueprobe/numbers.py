@@ -37,9 +37,10 @@ class Format:
         return text.replace("-", "−")
 
     def _telling(self, low: float, high: float) -> Format:
-        """With the digits that show on which side of zero an interval lies."""
-        near = self.factor * min(abs(low), abs(high))
-        if not self.signed or low * high <= 0 or round(near, self.digits) > 0 or self.digits >= 4:
+        """With the digits that show on which side of zero an interval lies, or how far it reaches."""
+        ends = abs(low), abs(high)
+        shown = self.factor * (min(ends) if low * high > 0 else max(ends))
+        if not self.signed or not shown or round(shown, self.digits) > 0 or self.digits >= 4:
             return self
         return replace(self, digits=self.digits + 1)._telling(low, high)
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trueprobe.report.numbers import Format, ticks
+from trueprobe.numbers import Format, ticks
 
 
 @pytest.mark.parametrize(

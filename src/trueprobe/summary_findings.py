@@ -1,0 +1,186 @@
+"""Several probes in a terminal: a line for each finding, a column for each model, the most telling ones first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pandas as pd
+from rich.text import Text
+
+from trueprobe.numbers import Format
+from trueprobe.store import SILENT, Run, claims_itself, row_keys, where, where_told
+from trueprobe.summary_tables import Number, Setup, fitting
+
+_LEAST = 46  # columns of a finding's words, before intervals are left out
+_MEAN = {"*": "as published, or holds", "=": "not contradicted", "!": "opposite", "~": "flips"}
+_KEPT = ["what", "says", "model", "value", "low", "high", "unit", "neutral", "verdict", "reason"]
+
+
+@dataclass(frozen=True)
+class _Line:
+    says: str
+    numbers: Mapping[str, Number]  # of each setup
+    counts: bool  # something is to be said of any of them
+
+    @property
+    def marks(self) -> set[str]:
+        return {number.mark for number in self.numbers.values()} - {"", " "}
+
+
+@dataclass(frozen=True)
+class _Section:
+    head: str
+    lines: Sequence[_Line]
+
+    def by_weight(self) -> tuple[list[int], list[int]]:
+        """Places of the lines with a mark, what is not as it was published second, and of those that are undecided."""
+        marked = [i for i, line in enumerate(self.lines) if line.marks]
+        second = sorted(marked[1:], key=lambda i: not self.lines[i].marks & {"!", "~"})
+        return marked[:1] + second, [i for i, line in enumerate(self.lines) if line.counts and not line.marks]
+
+    def headed(self, shown: int) -> str:
+        counting = sum(line.counts for line in self.lines)
+        more = {"more findings" if counting - shown > 1 else "more finding": counting - shown}
+        more["not applicable"] = len(self.lines) - counting
+        return "; ".join([self.head, *(f"{many} {what}" for what, many in more.items() if many)])
+
+
+def found(run: Run, label: str, probe: Mapping[str, Any] | None, setups: Sequence[Setup]) -> pd.DataFrame:
+    """A row for each claim and setup (or two), and for what a probe measures if it claims nothing of single models."""
+    summary = probe["summary"] if probe else {"where": {}}
+    claims = claimed(run, label, summary["where"], setups)
+    parts = []
+    if len(claims):
+        neutral = [float(expected.split()[-1]) for expected in claims["expected"]]
+        parts.append(claims.assign(what=claims["claim"], says=claims["statement"], neutral=neutral, reason=""))
+    if probe and not claims_itself(run.claims, label):
+        parts.append(_directed(run, label, summary, setups))
+    return pd.concat(parts)[_KEPT] if parts else pd.DataFrame(columns=_KEPT)
+
+
+def claimed(run: Run, label: str, fixed: Mapping[str, Any], setups: Sequence[Setup]) -> pd.DataFrame:
+    """The claims of each setup, and those about two models."""
+    if run.claims.empty:
+        return run.claims
+    claims = run.claims[run.claims["probe"] == label]
+    mine = pd.concat([*(setup.rows(claims) for setup in setups), claims[claims["level"] == "pair"]])
+    return where(mine, {key: value for key, value in fixed.items() if key in mine and mine[key].notna().any()})
+
+
+def _directed(run: Run, label: str, summary: Mapping[str, Any], setups: Sequence[Setup]) -> pd.DataFrame:
+    """The summary's first measure with a neutral value."""
+    estimates = run.estimates[run.estimates["probe"] == label]
+    rows = where(pd.concat([setup.rows(estimates) for setup in setups]), summary["where"])
+    directed = [m for m in summary["measures"] if rows.loc[rows["measure"] == m, "neutral"].notna().any()]
+    keys = row_keys(summary["rows"])
+    rows = rows[rows["measure"].isin(directed[:1])].dropna(subset=keys)
+    names = [" ".join(map(str, name)) for name in rows[keys].itertuples(index=False)]
+    titles = dict(zip(summary["measures"], summary["titles"], strict=True))
+    says = summary.get("finding") or "".join(titles[measure] for measure in directed[:1])
+    return rows.assign(what=names, says=[f"{name}: {says}" for name in names])
+
+
+def _moved(rows: pd.DataFrame, summary: Mapping[str, Any], setups: Sequence[Setup]) -> pd.DataFrame:
+    """The numbers that one probe gives in two ways."""
+    rows = pd.concat([where_told(setup.rows(rows), summary["where"]) for setup in setups])
+    titles = dict(zip(summary["measures"], summary["titles"], strict=True))
+    rows = rows[rows["measure"].isin(titles)]
+    names = [" ".join(map(str, name)) for name in rows[row_keys(summary["rows"])].itertuples(index=False)]
+    whats = [f"{name}: {titles[measure]}" for measure, name in zip(rows["measure"], names, strict=True)]
+    return rows.assign(what=whats, says=whats, value=rows["difference"], neutral=0.0, reason="")[_KEPT]
+
+
+def _sections(run: Run, setups: Sequence[Setup]) -> Iterator[_Section]:
+    for label, probe in run.told.items():
+        rows = found(run, label, probe, setups)
+        failed = rows[rows["verdict"] == "fails the gate"]["model"]
+        gate = f"; failing the gate: {', '.join(dict.fromkeys(failed))}" if len(failed) else ""
+        yield _Section(f"{label}: {scored(run.observations(label))}{gate}", _lines(rows, setups))
+    several = [label for label in dict.fromkeys(run.claims.get("probe", ())) if label not in run.told]
+    if several:
+        rows = pd.concat([found(run, labels, None, setups) for labels in several])
+        yield _Section("several probes together", _lines(rows, setups))
+    moved = run.table("variants") if (run.folder / "variants.parquet").exists() else pd.DataFrame()
+    if len(moved):
+        for (first, second), rows in moved.groupby(["first_label", "second_label"], sort=False):
+            yield _Section(f"{second} less {first}", _lines(_moved(rows, run.told[first]["summary"], setups), setups))
+
+
+def _lines(rows: pd.DataFrame, setups: Sequence[Setup]) -> list[_Line]:
+    known = {setup.name: setup.family for setup in setups}
+    found: dict[str, list[dict[str, Any]]] = {}
+    for row in rows.to_dict("records"):
+        apart = "" if row["model"] in known else f", {row['model']}"  # about two models: a line of its own
+        found.setdefault(f"{row['says']}{apart}", []).append(row)
+    lines = []
+    for says, mine in found.items():
+        ends = [row[name] for row in mine for name in ("value", "low", "high")]
+        form = Format.of(str(mine[0]["unit"]), mine[0]["neutral"], ends)
+        counts = any(row["verdict"] not in SILENT for row in mine)
+        numbers = {known.get(row["model"], ""): Number.of(row, form) for row in mine}
+        lines.append(_Line(says, numbers, counts))
+    return lines
+
+
+def scored(seen: pd.DataFrame) -> str:
+    missing = seen[seen["why_not"] != ""]
+    reasons = ", ".join(f"{count:,} {code}" for code, count in missing["why_not"].value_counts().items())
+    return f"{len(seen) - len(missing):,} of {len(seen):,} scored" + (f" ({reasons})" if reasons else "")
+
+
+def _chosen(sections: Sequence[_Section], room: int) -> list[list[_Line]]:
+    """So many lines in all, from every section in turn: those with a mark, then those that are undecided."""
+    places: list[set[int]] = [set() for _ in sections]
+    for waiting in zip(*(section.by_weight() for section in sections), strict=True):
+        while room and any(waiting):
+            for queue, mine in zip(waiting, places, strict=True):
+                if queue and room:
+                    mine.add(queue.pop(0))
+                    room -= 1
+    return [[s.lines[i] for i in sorted(mine)] for s, mine in zip(sections, places, strict=True)]
+
+
+def findings(run: Run, setups: Sequence[Setup], width: int, most: int) -> Iterator[Text]:
+    """At most so many lines of this width."""
+    sections = list(_sections(run, setups))
+    left_out = sections[most - 4 :] if len(sections) > most - 3 else []
+    sections = sections[: len(sections) - len(left_out)]
+    chosen = _chosen(sections, most - 3 - len(sections) - bool(left_out))
+    lines = [line for mine in chosen for line in mine]
+    asked = {
+        s.family: [line.numbers.get(s.family, Number("")) for line in lines if "" not in line.numbers] for s in setups
+    }
+    least = min(_LEAST, max((2 + len(line.says) for line in lines), default=_LEAST))
+    columns, intervals = fitting(asked, width - least - 1)
+    wide = {name: max(map(len, [name, *cells])) for name, cells in columns.items()}
+    words = width - sum(wide.values()) - len(wide)
+    yield Text(_short(f"asked: {'; '.join(setup.title for setup in setups)}", width))
+    head = f"finding (shares in percent); {'95 % intervals' if intervals else 'intervals: claims.csv, estimates.csv'}"
+    yield Text(_row(head, words, {name: name for name in columns}, wide), style="bold")
+    rows = iter(zip(*columns.values(), strict=True))
+    for section, mine in zip(sections, chosen, strict=True):
+        yield Text(_short(section.headed(len(mine)), width), style="bold")
+        for line in mine:
+            if "" in line.numbers:
+                number = line.numbers[""].whole
+                yield Text(f"  {_short(line.says, width - 3 - len(number))} {number}")
+            else:
+                yield Text(_row(f"  {line.says}", words, dict(zip(columns, next(rows), strict=True)), wide))
+    if left_out:
+        yield Text(f"… and {len(left_out)} more probes: claims.csv, estimates.csv")
+    unseen = len(asked) - len(columns)
+    marks = {mark for line in lines for mark in line.marks}
+    told_marks = [f"{mark} {says}" for mark, says in _MEAN.items() if mark in marks]
+    legend = [*told_marks, "no mark: undecided", "– nothing to count"]
+    yield Text(_short("; ".join([*legend, *([f"{unseen} more models: claims.csv"] if unseen else [])]), width))
+
+
+def _row(first: str, words: int, cells: Mapping[str, str], wide: Mapping[str, int]) -> str:
+    shown = "".join(f" {cells[name]:>{wide[name]}}" for name in wide)
+    return f"{_short(first, words):<{words}}{shown}".rstrip()
+
+
+def _short(text: str, most: int) -> str:
+    return text if len(text) <= most else f"{text[: most - 1]}…"
