@@ -39,8 +39,8 @@ def test_families_are_compared_over_their_seeds(done):
 def test_the_command_prints_the_summarys_rows_and_keeps_all(done):
     result = CliRunner().invoke(app, ["compare", str(done.folder), "--a", "a-seed0", "--b", "b-seed1"])
     assert result.exit_code == 0, result.output
-    assert "a-seed0 less b-seed1, on the items both scored" in result.output
-    assert "stereotype_margin" in result.output
+    assert "a: a-seed0; b: b-seed1; on the items both scored" in result.output
+    assert "base: towards stereotype" in result.output
     kept = pd.read_csv(done.folder / "comparisons" / "a-seed0_vs_b-seed1.csv")
     assert len(kept) == len(done.estimates.query("model == 'a-seed0'"))
     assert {"difference", "low", "high", "p", "p_permutation", "p_corrected", "seeds_needed", "verdict"} <= set(kept)

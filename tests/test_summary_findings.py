@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import pandas as pd
 import pytest
 from rich.console import Console
 
 import made_runs
+from trueprobe.compare import Comparison
 from trueprobe.store import load_run
-from trueprobe.summary import MOST_LINES, show
+from trueprobe.summary import MOST_LINES, show, show_comparison
 
 VERDICTS = ("undecided", "as published", "opposite", "flips", "not applicable", "not contradicted")
 
@@ -94,8 +96,7 @@ def test_a_model_that_fails_the_gate_is_named(tmp_path):
     assert cells(lines, "one is so") == ["–", "+20.0", "[+10.0,", "+30.0]"]
 
 
-@pytest.mark.parametrize("models", [1, 2, 3, 6, 14])
-@pytest.mark.parametrize("probes", [2, 9, 40])
+@pytest.mark.parametrize(("probes", "models"), [(2, 1), (2, 3), (2, 14), (9, 2), (9, 6), (40, 2)])
 def test_however_many_probes_models_and_claims_it_is_thirty_lines_of_a_hundred_columns(probes, models, tmp_path):
     labels = ["pairs", *(f"probe{n}" for n in range(1, probes))]
     names = [f"organisation-model-{n}-of-many" for n in range(models)]
@@ -143,3 +144,46 @@ def test_a_narrow_terminal_has_its_own_width(tmp_path):
 def test_a_run_without_any_claim_or_number_says_what_was_asked(tmp_path):
     found = run(tmp_path, [made_runs.card("solo")], [estimate("solo", "age", float("nan"), "not applicable")])
     assert "pairs: 4 of 4 scored; 1 not applicable" in printed(found)
+
+
+def comparison(rows, precision=None):
+    plain = {"probe": "pairs", "unit": "share", "n_items": 1508, "n_groups": 40, "n_seeds_a": 3, "n_seeds_b": 3}
+    plain |= {"p_corrected": 0.2, "p_permutation": 0.25, "seeds_needed": 4.0, "verdict": "undecided", "title": "t"}
+    ends = [{"low": row["a"] - row["b"] - 0.02, "high": row["a"] - row["b"] + 0.02} for row in rows]
+    told = [{**plain, "difference": row["a"] - row["b"], **end, **row} for row, end in zip(rows, ends, strict=True)]
+    return Comparison("one", "other", pd.DataFrame(told), pd.DataFrame(told), precision)
+
+
+def compared(found) -> list[str]:
+    console = Console(width=100, record=True, highlight=False)
+    show_comparison(found, "all.csv", console)
+    return console.export_text().splitlines()
+
+
+def test_a_comparison_has_both_numbers_their_difference_and_what_it_would_take():
+    rows = [
+        {"row": "age", "a": 0.52, "b": 0.49, "p_corrected": 0.0001, "verdict": "holds"},
+        {"row": "race", "a": 0.50, "b": 0.50, "seeds_needed": None},
+    ]
+    lines = compared(comparison(rows))
+    assert lines[0] == "a: one; b: other; on the items both scored, shares in percent"
+    assert lines[1].split() == ["a", "b", "a", "−", "b", "[95", "%]", "p", "permuted", "seeds"]
+    assert lines[2] == "pairs: 1,508 items in 40 groups"
+    assert cells(lines, "age: t") == ["52", "%", "49", "%", "+3.0", "[+1.0,", "+5.0]*", "<0.001", "0.250", "4"]
+    assert cells(lines, "race: t") == ["50", "%", "50", "%", "0.0", "[−2.0,", "+2.0]", "0.200", "0.250", "–"]
+    assert lines[-1] == "1 of 2 differences hold; all: all.csv"
+    assert "seeds: needed of each side for intervals of ± 0.02; –: never with these items" in compared(
+        comparison(rows, 0.02)
+    )
+
+
+def test_single_checkpoints_need_no_seeds_and_what_holds_is_never_cut():
+    rows = [{"row": f"c{n:02}", "a": 0.52, "b": 0.49, "n_seeds_a": 1, "n_seeds_b": 1} for n in range(60)]
+    rows[55]["verdict"] = "holds for this checkpoint"
+    lines = compared(comparison(rows))
+    assert len(lines) <= MOST_LINES
+    assert max(map(len, lines)) <= 100
+    assert "seeds" not in lines[1]
+    assert not any(line.startswith("seeds") for line in lines)
+    assert cells(lines, "c55: t")[-3].endswith("]*")
+    assert "pairs: 1,508 items in 40 groups; 35 more findings" in lines

@@ -129,9 +129,11 @@ def report(
     import webbrowser
 
     from trueprobe import report as reports
+    from trueprobe.engine.progress import on_terminal
     from trueprobe.store import load_run
 
-    page = reports.write(load_run(folder))
+    with interruptible("the report that was there is kept"), on_terminal().waiting("drawing the report"):
+        page = reports.write(load_run(folder))
     figures = len(list((folder / "figures").glob("*.svg")))
     if as_json:
         print(json.dumps({"page": str(page), "figures": figures}))
@@ -160,13 +162,18 @@ def compare(
     """Two models or families on the items both scored: difference, interval, permutation test, seeds needed."""
     from trueprobe import summary
     from trueprobe.compare import compare as compared
+    from trueprobe.engine.progress import on_terminal
     from trueprobe.store import load_run, write_whole
 
     done = load_run(folder)
-    found = compared(done, a, b, precision)
+    with interruptible("nothing was written"):
+        found = compared(done, a, b, precision, on_terminal())
     path = done.folder / f"{found.file}.csv"
     write_whole(path, lambda partial: found.table.to_csv(partial, index=False))
-    print(found.table.to_json(orient="records", indent=1) if as_json else summary.comparison_text(found, path))
+    if as_json:
+        print(found.table.to_json(orient="records", indent=1))
+    else:
+        summary.show_comparison(found, path)
 
 
 @app.command(

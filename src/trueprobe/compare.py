@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,13 +24,14 @@ class Comparison:
     b: str
     table: pd.DataFrame
     told: pd.DataFrame
+    precision: float | None = None
 
     @property
     def file(self) -> str:
         return f"comparisons/{self.a}_vs_{self.b}".replace(" ", "_")
 
 
-def compare(run: Run, a: str, b: str, precision: float | None = None) -> Comparison:
+def compare(run: Run, a: str, b: str, precision: float | None = None, progress: Any = None) -> Comparison:
     """`a` less `b`. A family is all its seeds, at their last training step; `precision` is the half-width wanted."""
     cards = [_cards(run, name) for name in (a, b)]
     both = {card["name"] for card in cards[0]} & {card["name"] for card in cards[1]}
@@ -42,12 +44,13 @@ def compare(run: Run, a: str, b: str, precision: float | None = None) -> Compari
         sides = paired.Sides.of(first, second, probe.factors)
         kinds = {card["kind"] for side in cards for card in side}
         measures = [measure for measure in probe.measures() if kinds <= set(measure.kinds)]
-        rows = paired.compare(sides, measures, probe.corrected_over, precision)
+        with progress.waiting(f"comparing {entry['label']}") if progress else nullcontext():
+            rows = paired.compare(sides, measures, probe.corrected_over, precision)
         table = pd.DataFrame(rows)
         table.insert(0, "probe", entry["label"])
         tables.append(table)
         told.append(_told(table, probe))
-    return Comparison(a, b, pd.concat(tables, ignore_index=True), pd.concat(told, ignore_index=True))
+    return Comparison(a, b, pd.concat(tables, ignore_index=True), pd.concat(told, ignore_index=True), precision)
 
 
 def _cards(run: Run, name: str) -> list[dict[str, Any]]:
@@ -75,4 +78,6 @@ def _told(table: pd.DataFrame, probe: Probe) -> pd.DataFrame:
     rows = where_told(shown, summary.where)
     keys = row_keys(summary.rows)
     rows = rows[rows["verdict"] != "not applicable"]
-    return rows.assign(row=rows[keys].astype(str).agg(" ".join, axis=1) if len(rows) else "")
+    titles = dict(zip(summary.measures, summary.titles, strict=True))
+    names = [" ".join(map(str, name)) for name in rows[keys].itertuples(index=False)]
+    return rows.assign(row=names, title=[titles[measure] for measure in rows["measure"]])

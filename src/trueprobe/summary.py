@@ -13,7 +13,7 @@ from rich.text import Text
 
 from trueprobe import summary_tables as tables
 from trueprobe.store import SILENT, Run, where
-from trueprobe.summary_findings import claimed, findings, scored
+from trueprobe.summary_findings import claimed, compared, findings, scored
 from trueprobe.summary_findings import found as findings_of
 from trueprobe.summary_tables import Setup
 
@@ -211,33 +211,11 @@ def _claims(run: Run, label: str, fixed: dict[str, str], setups: list[Setup]) ->
     return lines
 
 
-def comparison_text(found: Any, path: Any) -> str:
+def show_comparison(found: Any, path: Any, console: Console | None = None) -> None:
     """The rows that the summary of a run shows, as differences."""
-    lines = [f"{found.a} less {found.b}, on the items both scored"]
-    for probe, rows in found.told.groupby("probe", sort=False):
-        shown = pd.DataFrame(
-            {
-                "": rows["row"],
-                "measure": rows["measure"],
-                found.a: rows["a"].map("{:.4g}".format),
-                found.b: rows["b"].map("{:.4g}".format),
-                "difference [95 %]": [
-                    f"{d:+.3g} [{low:.3g}, {high:.3g}]"
-                    for d, low, high in zip(rows["difference"], rows["low"], rows["high"], strict=True)
-                ],
-                "p": rows["p_corrected"].map(_p),
-                "permuted": rows["p_permutation"].map(_p),
-                "verdict": rows["verdict"],
-            }
-        )
-        lines += ["", str(probe), shown.to_string(index=False)]
-    held = found.table["verdict"].str.startswith("holds")
-    lines += ["", f"{held.sum():,} of {len(held):,} differences hold; p is corrected over categories; all: {path}"]
-    return "\n".join(lines)
-
-
-def _p(value: float) -> str:
-    return "" if math.isnan(value) else "<0.001" if value < 0.001 else f"{value:.3f}"
+    console = console or Console(highlight=False)
+    for line in compared(found, path, min(console.width, _WIDTH), MOST_LINES):
+        console.print(line, soft_wrap=True)
 
 
 def words_text(table: pd.DataFrame) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -144,37 +145,99 @@ def _chosen(sections: Sequence[_Section], room: int) -> list[list[_Line]]:
 
 def findings(run: Run, setups: Sequence[Setup], width: int, most: int) -> Iterator[Text]:
     """At most so many lines of this width."""
-    sections = list(_sections(run, setups))
-    left_out = sections[most - 4 :] if len(sections) > most - 3 else []
-    sections = sections[: len(sections) - len(left_out)]
-    chosen = _chosen(sections, most - 3 - len(sections) - bool(left_out))
-    lines = [line for mine in chosen for line in mine]
-    asked = {
-        s.family: [line.numbers.get(s.family, Number("")) for line in lines if "" not in line.numbers] for s in setups
-    }
-    least = min(_LEAST, max((2 + len(line.says) for line in lines), default=_LEAST))
-    columns, intervals = fitting(asked, width - least - 1)
-    wide = {name: max(map(len, [name, *cells])) for name, cells in columns.items()}
-    words = width - sum(wide.values()) - len(wide)
+    shown = _Shown.of(list(_sections(run, setups)), most - 3)
+    columns, intervals = fitting(shown.columns([setup.family for setup in setups]), width - shown.least() - 1)
     yield Text(_short(f"asked: {'; '.join(setup.title for setup in setups)}", width))
-    head = f"finding (shares in percent); {'95 % intervals' if intervals else 'intervals: claims.csv, estimates.csv'}"
-    yield Text(_row(head, words, {name: name for name in columns}, wide), style="bold")
-    rows = iter(zip(*columns.values(), strict=True))
-    for section, mine in zip(sections, chosen, strict=True):
-        yield Text(_short(section.headed(len(mine)), width), style="bold")
-        for line in mine:
-            if "" in line.numbers:
-                number = line.numbers[""].whole
-                yield Text(f"  {_short(line.says, width - 3 - len(number))} {number}")
-            else:
-                yield Text(_row(f"  {line.says}", words, dict(zip(columns, next(rows), strict=True)), wide))
-    if left_out:
-        yield Text(f"… and {len(left_out)} more probes: claims.csv, estimates.csv")
-    unseen = len(asked) - len(columns)
-    marks = {mark for line in lines for mark in line.marks}
-    told_marks = [f"{mark} {says}" for mark, says in _MEAN.items() if mark in marks]
-    legend = [*told_marks, "no mark: undecided", "– nothing to count"]
+    told = "95 % intervals" if intervals else "intervals: claims.csv, estimates.csv"
+    yield from shown.table(f"finding (shares in percent); {told}", columns, width)
+    legend = [*shown.legend(), "– nothing to count"]
+    unseen = len(setups) - len(columns)
     yield Text(_short("; ".join([*legend, *([f"{unseen} more models: claims.csv"] if unseen else [])]), width))
+
+
+@dataclass(frozen=True)
+class _Shown:
+    """The lines that find room, section by section, and how many sections do not."""
+
+    sections: Sequence[_Section]
+    chosen: Sequence[Sequence[_Line]]
+    left_out: int
+
+    @classmethod
+    def of(cls, sections: Sequence[_Section], room: int) -> _Shown:
+        left_out = len(sections) - (room - 1) if len(sections) > room else 0
+        kept = sections[: len(sections) - left_out]
+        return cls(kept, _chosen(kept, room - len(kept) - bool(left_out)), left_out)
+
+    @property
+    def lines(self) -> list[_Line]:
+        return [line for mine in self.chosen for line in mine]
+
+    def least(self) -> int:
+        return min(_LEAST, max((2 + len(line.says) for line in self.lines), default=_LEAST))
+
+    def columns(self, names: Sequence[str]) -> dict[str, list[Number]]:
+        in_columns = [line for line in self.lines if "" not in line.numbers]
+        return {name: [line.numbers.get(name, Number("")) for line in in_columns] for name in names}
+
+    def table(self, head: str, columns: Mapping[str, Sequence[str]], width: int) -> Iterator[Text]:
+        wide = {name: max(map(len, [name, *cells])) for name, cells in columns.items()}
+        words = width - sum(wide.values()) - len(wide)
+        yield Text(_row(head, words, {name: name for name in columns}, wide), style="bold")
+        rows = iter(zip(*columns.values(), strict=True))
+        for section, mine in zip(self.sections, self.chosen, strict=True):
+            yield Text(_short(section.headed(len(mine)), width), style="bold")
+            for line in mine:
+                if "" in line.numbers:
+                    number = line.numbers[""].whole
+                    yield Text(f"  {_short(line.says, width - 3 - len(number))} {number}")
+                else:
+                    yield Text(_row(f"  {line.says}", words, dict(zip(columns, next(rows), strict=True)), wide))
+        if self.left_out:
+            yield Text(f"… and {self.left_out} more probes: claims.csv, estimates.csv")
+
+    def legend(self) -> list[str]:
+        marks = {mark for line in self.lines for mark in line.marks}
+        return [*(f"{mark} {says}" for mark, says in _MEAN.items() if mark in marks), "no mark: undecided"]
+
+
+def compared(found: Any, path: Any, width: int, most: int) -> Iterator[Text]:
+    """Two models or families: the numbers that the summary of a run tells, as differences."""
+    sections = [
+        _Section(
+            f"{probe}: {rows['n_items'].max():,} items in {rows['n_groups'].max():,} groups",
+            [_difference(row) for row in rows.to_dict("records")],
+        )
+        for probe, rows in found.told.groupby("probe", sort=False)
+    ]
+    several = bool((found.table[["n_seeds_a", "n_seeds_b"]].min(axis=1) > 1).any())
+    shown = _Shown.of(sections, most - 4 - several)
+    names = ["a", "b", "a − b [95 %]", "p", "permuted", *(["seeds"] if several else [])]
+    columns, _ = fitting(shown.columns(names), width)
+    yield Text(f"a: {found.a}; b: {found.b}; on the items both scored, shares in percent")
+    yield from shown.table("", columns, width)
+    held = found.table["verdict"].str.startswith("holds")
+    yield Text("* holds; no mark: undecided; p: corrected over categories; permuted: answers or seeds exchanged")
+    if several:
+        wanted = f"intervals of ± {found.precision:g}" if found.precision else "telling the difference from 0"
+        yield Text(f"seeds: needed of each side for {wanted}; –: never with these items")
+    yield Text(f"{held.sum():,} of {len(held):,} differences hold; all: {path}")
+
+
+def _difference(row: Mapping[str, Any]) -> _Line:
+    plain = Format.of(str(row["unit"]), None, [row["a"], row["b"]])
+    apart = Format.of(str(row["unit"]), 0.0, [row["difference"], row["low"], row["high"]])
+    told = {**row, "value": row["difference"], "neutral": 0.0, "reason": ""}
+    numbers = {side: Number(plain.told(row[side])) for side in ("a", "b")}
+    numbers |= {"a − b [95 %]": Number.of(told, apart), "p": Number(_p(row["p_corrected"]))}
+    needed = row["seeds_needed"]
+    seeds = "–" if needed is None or math.isnan(needed) else f"{needed:.0f}"
+    numbers |= {"permuted": Number(_p(row["p_permutation"])), "seeds": Number(seeds)}
+    return _Line(f"{row['row']}: {row['title']}", numbers, True)
+
+
+def _p(value: float) -> str:
+    return "–" if math.isnan(value) else "<0.001" if value < 0.001 else f"{value:.3f}"
 
 
 def _row(first: str, words: int, cells: Mapping[str, str], wide: Mapping[str, int]) -> str:

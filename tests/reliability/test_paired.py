@@ -8,6 +8,7 @@ from itertools import product
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.special import stdtrit
 
 from trueprobe.measures import Measure
 from trueprobe.measures.correlation import pearson
@@ -128,6 +129,23 @@ def test_how_many_seeds_it_takes():
     assert widths[needed + 2] < 0.51
     assert seeds_needed(Parts(1.0, 2.0), 0.5, 1000) is None  # never with these items
     assert seeds_needed(Parts(0.0, 2.0), 5.0, 1000) < needed
+
+
+@pytest.mark.parametrize("items", [0.0, 1e-4, 0.05, 0.3])
+@pytest.mark.parametrize("per_seed", [1e-6, 0.3, 2.0, 40.0])
+def test_the_number_of_seeds_is_the_first_that_is_enough(items, per_seed):
+    """Against a plain walk over all of them."""
+    for precision, groups in product((0.02, 0.3, 1.0, 5.0), (6, 1000)):
+        walked = None
+        for n in range(2, 10_000):
+            over, total = per_seed / n, items + per_seed / n
+            df = total**2 / (over**2 / (2 * (n - 1)) + items**2 / (groups - 1))
+            if stdtrit(df, 0.975) * math.sqrt(total) <= precision:
+                walked = n
+                break
+            if n > 50 and 1.96 * math.sqrt(items) > precision:  # cannot come
+                break
+        assert seeds_needed(Parts(items, per_seed), precision, groups) == walked
 
 
 def test_a_wanted_precision_asks_for_more_seeds_than_a_coarse_one():

@@ -15,7 +15,7 @@ from trueprobe.measures import Claim, Columns
 from trueprobe.measures.means import means
 from trueprobe.reliability.correction import holm
 from trueprobe.reliability.estimates import Member
-from trueprobe.reliability.resampling import Resampling, columns_of, rows_where
+from trueprobe.reliability.resampling import Resampling, columns_of
 from trueprobe.reliability.spread import Spread, over_items, over_seeds, scale_of
 from trueprobe.reliability.verdict import FAILS, FEWEST_GROUPS, FEWEST_SEEDS, FLIPS, LEVEL, NOT_APPLICABLE, UNDECIDED
 
@@ -125,7 +125,7 @@ def _mean_where(columns: Columns, member: Member, column: str, where: Mapping[st
     """Every listed value counts the same, however many items it has."""
     samples = []
     for values in product(*where.values()):
-        rows = rows_where(member.frame, dict(zip(where, values, strict=True)))
+        rows = member.rows(dict(zip(where, values, strict=True)))
         if not rows.any():
             return np.full(len(member.resampling.weights), np.nan)
         samples.append(means(columns.pick(rows), [(column,)], member.resampling.weights)[:, 0])
@@ -137,7 +137,7 @@ def _groups(columns: Columns, member: Member, claim: Claim) -> int:
     scored = ~np.isnan(columns.values[claim.column])
     sides = [claim.plus] if claim.minus is None else [claim.plus, claim.minus]
     parts = [dict(zip(side, values, strict=True)) for side in sides for values in product(*side.values())]
-    return min(member.resampling.groups(columns.cells[rows_where(member.frame, part) & scored]) for part in parts)
+    return min(member.resampling.groups(columns.cells[member.rows(part) & scored]) for part in parts)
 
 
 def _agrees(claim: Claim, one: _Seen) -> str:

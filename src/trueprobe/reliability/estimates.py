@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import groupby
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -40,6 +41,20 @@ class Member:
         object.__setattr__(self, "gates", Gates(self.frame, self.resampling))
 
     gates: Gates = field(init=False)
+
+    def rows(self, where: Mapping[str, Any]) -> np.ndarray:
+        """The observations at these conditions; each condition is looked up once."""
+        rows = np.ones(len(self.frame), dtype=bool)
+        for name, wanted in where.items():
+            condition = (name, tuple(wanted) if isinstance(wanted, list) else wanted)
+            if condition not in self._known:
+                self._known[condition] = rows_where(self.frame, {name: wanted})
+            rows &= self._known[condition]
+        return rows
+
+    @cached_property
+    def _known(self) -> dict[tuple[str, Any], np.ndarray]:
+        return {}
 
 
 def estimates(
@@ -97,7 +112,7 @@ def sampled(members: Sequence[Member], measures: list[Measure]) -> Iterator[tupl
         wanted = [m.columns for m in together]
         picked, values = [], []
         for member, mine in zip(members, columns, strict=True):
-            rows = rows_where(member.frame, dict(where))
+            rows = member.rows(dict(where))
             picked.append(mine.pick(rows))
             found = function(picked[-1], wanted, member.resampling.weights) if rows.any() else None
             values.append(None if found is None else np.ascontiguousarray(found.T, dtype=float))

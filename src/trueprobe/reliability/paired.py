@@ -14,12 +14,12 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from scipy.special import stdtrit  # type: ignore[import-untyped]
+from scipy.special import ndtri, stdtrit  # type: ignore[import-untyped]
 
 from trueprobe.measures import Columns, Function, Measure
 from trueprobe.reliability.correction import holm
 from trueprobe.reliability.estimates import Member
-from trueprobe.reliability.resampling import Resampling, columns_of, rows_where
+from trueprobe.reliability.resampling import Resampling, columns_of
 from trueprobe.reliability.spread import LEVEL as CONFIDENCE
 from trueprobe.reliability.spread import Components, Spread, over_items
 from trueprobe.reliability.verdict import (
@@ -34,6 +34,7 @@ from trueprobe.reliability.verdict import (
 
 PERMUTATIONS = 10_000
 _MOST_SEEDS = 10_000  # more than this many seeds is "never"
+_AT_ONCE = 64
 
 
 @dataclass(frozen=True)
@@ -113,7 +114,7 @@ def _seen(sides: Sides, measures: Sequence[Measure]) -> Iterator[_Seen]:
     ]
     for (where, function), group in groupby(measures, key=lambda m: (tuple(m.where.items()), m.function)):
         together = list(group)
-        rows = np.all([rows_where(m.frame, dict(where)) for m in sides.members], axis=0)
+        rows = np.all([m.rows(dict(where)) for m in sides.members], axis=0)
         picked = [columns.pick(rows) for columns in every]
         weights = sides.resampling.weights
         wanted = [m.columns for m in together]
@@ -184,13 +185,20 @@ def difference(first: np.ndarray, second: np.ndarray, groups: int) -> tuple[Spre
 
 def seeds_needed(parts: Parts, precision: float, groups: int) -> int | None:
     """How many seeds each side needs for an interval of ± `precision`; None where these items never get there."""
-    seeds = np.arange(2, _MOST_SEEDS)
-    over = parts.per_seed / seeds
-    total = parts.items + over
-    with np.errstate(invalid="ignore", divide="ignore"):
-        df = total**2 / (over**2 / (2 * (seeds - 1)) + parts.items**2 / max(1, groups - 1))
-    enough = np.flatnonzero(stdtrit(df, (1 + CONFIDENCE) / 2) * np.sqrt(total) <= precision)
-    return int(seeds[enough[0]]) if len(enough) else None
+    room = (precision / ndtri((1 + CONFIDENCE) / 2)) ** 2 - parts.items  # t is never below z: fewer cannot be enough
+    if not room > 0:
+        return None
+    first = max(2, math.floor(min(parts.per_seed / room, _MOST_SEEDS)) - 1)
+    for start in range(first, _MOST_SEEDS, _AT_ONCE):
+        seeds = np.arange(start, min(start + _AT_ONCE, _MOST_SEEDS))
+        over = parts.per_seed / seeds
+        total = parts.items + over
+        with np.errstate(invalid="ignore", divide="ignore"):
+            df = total**2 / (over**2 / (2 * (seeds - 1)) + parts.items**2 / max(1, groups - 1))
+        enough = np.flatnonzero(stdtrit(df, (1 + CONFIDENCE) / 2) * np.sqrt(total) <= precision)
+        if len(enough):
+            return int(seeds[enough[0]])
+    return None
 
 
 # ---------------------------------------------------------------- permutations
