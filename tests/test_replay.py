@@ -109,6 +109,7 @@ def test_what_cannot_be_right_is_told_with_its_line(tmp_path):
         read(tmp_path / "nothing" if (tmp_path / "nothing").mkdir() is None else tmp_path)
 
 
+@pytest.mark.slow
 def test_probes_without_released_outputs_say_so(tmp_path):
     with pytest.raises(BadInput, match="counteracts cannot read released outputs"):
         trueprobe.run("counteracts", f"replay:{tmp_path}", tmp_path / "run")

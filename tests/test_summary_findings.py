@@ -96,7 +96,7 @@ def test_a_model_that_fails_the_gate_is_named(tmp_path):
     assert cells(lines, "one is so") == ["–", "+20.0", "[+10.0,", "+30.0]"]
 
 
-@pytest.mark.parametrize(("probes", "models"), [(2, 1), (2, 3), (2, 14), (9, 2), (9, 6), (40, 2)])
+@pytest.mark.parametrize(("probes", "models"), [(2, 1), (2, 3), (2, 14), (9, 2), (9, 6), (30, 1)])
 def test_however_many_probes_models_and_claims_it_is_thirty_lines_of_a_hundred_columns(probes, models, tmp_path):
     labels = ["pairs", *(f"probe{n}" for n in range(1, probes))]
     names = [f"organisation-model-{n}-of-many" for n in range(models)]

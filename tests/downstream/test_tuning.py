@@ -15,6 +15,7 @@ from trueprobe.downstream.tuning import Tuner, Tuning, _cut, _logits, answers, e
 from trueprobe.models import Options, find
 from trueprobe.types import BadInput
 
+pytestmark = pytest.mark.slow
 CPU = Options("cpu")
 WORDS = ("the", "bus", "was", "late", "and", "man", "knew", "everyone", "here")
 
@@ -49,7 +50,6 @@ def accuracy(found, of):
     return np.mean([of.labels[given] == row.label for given, row in zip(found["answers"], of.dev, strict=True)])
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("model", "tuning"),
     [("nursery/0", Tuning(epochs=4, batch_tokens=256)), ("gpt2", Tuning(epochs=12, batch_tokens=128))],
@@ -60,7 +60,6 @@ def test_a_planted_rule_is_learnt(checkpoint, model, tuning):
     assert accuracy(Tuner(planted, tuning, CPU, 1).run(chosen, lambda n: None), planted) > 0.9
 
 
-@pytest.mark.slow
 def test_what_is_not_there_is_not_learnt():
     random_labels = task(planted=False)
     found = Tuner(random_labels, Tuning(epochs=4), CPU, 1).run(find(["nursery/0"])[0], lambda n: None)
@@ -100,7 +99,6 @@ def test_a_checkpoint_that_lacks_a_layer_is_refused(checkpoint, tmp_path):
         opened(folder)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", [*zoo.MASKED, *zoo.CAUSAL])
 def test_a_text_is_judged_alike_alone_and_among_longer_ones(checkpoint, name):
     """The new head is a wide one here, so that answers are far apart."""
@@ -117,7 +115,6 @@ def test_a_text_is_judged_alike_alone_and_among_longer_ones(checkpoint, name):
     assert not torch.allclose(together[0], together[1], atol=1e-3)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", [*zoo.MASKED, *zoo.CAUSAL])
 def test_every_kind_of_network_can_be_fine_tuned(checkpoint, name):
     small = task()

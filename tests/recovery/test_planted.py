@@ -12,6 +12,7 @@ from trueprobe import probes
 from trueprobe.contracts import headline_value, planted_answer, planted_frame, stand_in
 from trueprobe.reliability import Resampling, estimates
 
+pytestmark = pytest.mark.slow
 OTHERS = 40  # words in a planted answer that no list knows
 CARD = stand_in("masked")
 
