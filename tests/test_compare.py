@@ -58,6 +58,19 @@ def test_what_cannot_be_compared_is_told(done, a, b, said):
         compare(done, a, b)
 
 
+def test_a_probe_that_asks_two_kinds_of_model_for_different_things_is_named(checkpoint, tmp_path):
+    """CrowS-Pairs masks for one kind and reads on for the other."""
+    models = [str(checkpoint("bert")), str(checkpoint("gpt2"))]
+    kept = {"settings": {"data": "sample"}, "store": tmp_path / "s"}
+    both = trueprobe.run(["crows_pairs", "stereoset"], models, tmp_path / "both", **kept)
+    found = compare(both, "gpt2", "bert")
+    assert found.apart == ("crows_pairs",)
+    assert set(found.table["probe"]) == {"stereoset"}
+    alone = trueprobe.run("crows_pairs", models, tmp_path / "alone", **kept)
+    with pytest.raises(BadInput, match="gpt2 and bert are not asked alike by crows_pairs"):
+        compare(alone, "gpt2", "bert")
+
+
 def test_a_family_has_rows_of_its_own_in_estimates_and_claims(done):
     for table in (done.estimates, done.claims):
         assert set(table["level"]) == {"checkpoint", "family"}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pandas as pd
 import pytest
 from rich.console import Console
@@ -175,6 +177,14 @@ def test_a_comparison_has_both_numbers_their_difference_and_what_it_would_take()
     assert "seeds: needed of each side for intervals of ± 0.02; –: never with these items" in compared(
         comparison(rows, 0.02)
     )
+
+
+def test_probes_with_nothing_to_compare_are_named():
+    found = comparison([{"row": "age", "a": 0.52, "b": 0.49}])
+    silent = found.table.assign(probe="silent", verdict="not applicable")
+    lines = compared(replace(found, table=pd.concat([found.table, silent]), apart=("others", "more")))
+    assert "silent: too few items that both scored" in lines
+    assert "not asked alike of both: others, more" in lines
 
 
 def test_single_checkpoints_need_no_seeds_and_what_holds_is_never_cut():

@@ -25,6 +25,7 @@ class Comparison:
     table: pd.DataFrame
     told: pd.DataFrame
     precision: float | None = None
+    apart: tuple[str, ...] = ()  # probes that ask the two kinds of model for different things
 
     @property
     def file(self) -> str:
@@ -37,28 +38,35 @@ def compare(run: Run, a: str, b: str, precision: float | None = None, progress: 
     both = {card["name"] for card in cards[0]} & {card["name"] for card in cards[1]}
     if both:
         raise BadInput(f"{sorted(both)[0]} is on both sides; --a and --b must have no checkpoint in common")
-    tables, told = [], []
+    tables, told, apart = [], [], []
     for entry in run.manifest["study"]["probes"]:
         probe = probes.make_again(entry)
         first, second = (_members(run, entry["label"], probe, side) for side in cards)
         sides = paired.Sides.of(first, second, probe.factors)
         kinds = {card["kind"] for side in cards for card in side}
         measures = [measure for measure in probe.measures() if kinds <= set(measure.kinds)]
+        if not measures:
+            apart.append(entry["label"])
+            continue
         with progress.waiting(f"comparing {entry['label']}") if progress else nullcontext():
             rows = paired.compare(sides, measures, probe.corrected_over, precision)
         table = pd.DataFrame(rows)
         table.insert(0, "probe", entry["label"])
         tables.append(table)
         told.append(_told(table, probe))
-    return Comparison(a, b, pd.concat(tables, ignore_index=True), pd.concat(told, ignore_index=True), precision)
+    if not tables:
+        raise BadInput(f"{a} and {b} are not asked alike by {' or '.join(apart)}, so there is nothing to compare")
+    return Comparison(
+        a, b, pd.concat(tables, ignore_index=True), pd.concat(told, ignore_index=True), precision, tuple(apart)
+    )
 
 
 def _cards(run: Run, name: str) -> list[dict[str, Any]]:
     cards = run.manifest["cards"]
     mine = [card for card in cards if card["name"] == name] or [card for card in cards if card["family"] == name]
     if not mine:
-        known = [*dict.fromkeys(card["family"] for card in cards), *(card["name"] for card in cards)]
-        raise BadInput(f"{run.folder} has no model or family '{name}'{nearest(name, known)}")
+        known = dict.fromkeys([*(card["family"] for card in cards), *(card["name"] for card in cards)])
+        raise BadInput(f"{run.folder} has no model or family '{name}'{nearest(name, list(known))}")
     last = max((card["labels"].get("step", -1) for card in mine), default=-1)
     return [card for card in mine if card["labels"].get("step", -1) == last]
 

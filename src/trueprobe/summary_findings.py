@@ -203,19 +203,24 @@ class _Shown:
 
 def compared(found: Any, path: Any, width: int, most: int) -> Iterator[Text]:
     """Two models or families: the numbers that the summary of a run tells, as differences."""
+    told = dict(list(found.told.groupby("probe", sort=False)))
     sections = [
         _Section(
-            f"{probe}: {rows['n_items'].max():,} items in {rows['n_groups'].max():,} groups",
-            [_difference(row) for row in rows.to_dict("records")],
+            f"{label}: {told[label]['n_items'].max():,} items in {told[label]['n_groups'].max():,} groups",
+            [_difference(row) for row in told[label].to_dict("records")],
         )
-        for probe, rows in found.told.groupby("probe", sort=False)
+        if label in told
+        else _Section(f"{label}: too few items that both scored", [])
+        for label in dict.fromkeys(found.table["probe"])
     ]
     several = bool((found.table[["n_seeds_a", "n_seeds_b"]].min(axis=1) > 1).any())
-    shown = _Shown.of(sections, most - 4 - several)
+    shown = _Shown.of(sections, most - 4 - several - bool(found.apart))
     names = ["a", "b", "a − b [95 %]", "p", "permuted", *(["seeds"] if several else [])]
     columns, _ = fitting(shown.columns(names), width)
     yield Text(f"a: {found.a}; b: {found.b}; on the items both scored, shares in percent")
     yield from shown.table("", columns, width)
+    if found.apart:
+        yield Text(_short(f"not asked alike of both: {', '.join(found.apart)}", width))
     held = found.table["verdict"].str.startswith("holds")
     yield Text("* holds; no mark: undecided; p: corrected over categories; permuted: answers or seeds exchanged")
     if several:
