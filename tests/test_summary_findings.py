@@ -179,6 +179,21 @@ def test_a_comparison_has_both_numbers_their_difference_and_what_it_would_take()
     )
 
 
+@pytest.mark.parametrize(("seeds", "said"), [((3, 1), True), ((2, 2), True), ((3, 5), False), ((1, 1), False)])
+def test_too_few_seeds_are_told(seeds, said):
+    row = {"row": "age", "a": 0.52, "b": 0.49, "n_seeds_a": seeds[0], "n_seeds_b": seeds[1]}
+    lines = compared(comparison([row]))
+    assert any(line.startswith("too few seeds on one side or both") for line in lines) is said
+    assert any(line.startswith("seeds: needed") for line in lines) is (min(seeds) > 1)
+
+
+def test_models_that_begin_alike_are_told_apart(tmp_path):
+    names = [f"some-organisation-model-of-seed-{n}" for n in range(3)]
+    rows = [estimate(name, "age", 0.5) for name in names]
+    lines = printed(run(tmp_path, [made_runs.card(name) for name in names], rows), width=80)
+    assert [name[-6:] for name in lines[1].split()[-3:]] == ["seed-0", "seed-1", "seed-2"]
+
+
 def test_probes_with_nothing_to_compare_are_named():
     found = comparison([{"row": "age", "a": 0.52, "b": 0.49}])
     silent = found.table.assign(probe="silent", verdict="not applicable")

@@ -12,6 +12,7 @@ import pandas as pd
 from trueprobe import probes, reliability
 from trueprobe.probes import Probe
 from trueprobe.reliability import paired
+from trueprobe.reliability.verdict import FEWEST_SEEDS
 from trueprobe.store import Run, row_keys, where_told
 from trueprobe.types import BadInput, nearest
 
@@ -26,6 +27,16 @@ class Comparison:
     told: pd.DataFrame
     precision: float | None = None
     apart: tuple[str, ...] = ()  # probes that ask the two kinds of model for different things
+
+    @property
+    def seeds(self) -> tuple[int, int]:
+        """Of either side."""
+        return int(self.table["n_seeds_a"].max()), int(self.table["n_seeds_b"].max())
+
+    @property
+    def too_few_seeds(self) -> bool:
+        """Families that cannot show anything; two single checkpoints speak for themselves."""
+        return max(self.seeds) > 1 and min(self.seeds) < FEWEST_SEEDS
 
     @property
     def file(self) -> str:

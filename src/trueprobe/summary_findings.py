@@ -213,8 +213,8 @@ def compared(found: Any, path: Any, width: int, most: int) -> Iterator[Text]:
         else _Section(f"{label}: too few items that both scored", [])
         for label in dict.fromkeys(found.table["probe"])
     ]
-    several = bool((found.table[["n_seeds_a", "n_seeds_b"]].min(axis=1) > 1).any())
-    shown = _Shown.of(sections, most - 4 - several - bool(found.apart))
+    several, few = min(found.seeds) > 1, found.too_few_seeds
+    shown = _Shown.of(sections, most - 4 - several - few - bool(found.apart))
     names = ["a", "b", "a − b [95 %]", "p", "permuted", *(["seeds"] if several else [])]
     columns, _ = fitting(shown.columns(names), width)
     yield Text(f"a: {found.a}; b: {found.b}; on the items both scored, shares in percent")
@@ -223,6 +223,8 @@ def compared(found: Any, path: Any, width: int, most: int) -> Iterator[Text]:
         yield Text(_short(f"not asked alike of both: {', '.join(found.apart)}", width))
     held = found.table["verdict"].str.startswith("holds")
     yield Text("* holds; no mark: undecided; p: corrected over categories; permuted: answers or seeds exchanged")
+    if few:
+        yield Text("too few seeds on one side or both (three are needed): nothing can hold, whatever p is")
     if several:
         wanted = f"intervals of ± {found.precision:g}" if found.precision else "telling the difference from 0"
         yield Text(f"seeds: needed of each side for {wanted}; –: never with these items")

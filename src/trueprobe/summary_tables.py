@@ -214,6 +214,8 @@ def _telling(summary: dict[str, Any], rows: pd.DataFrame) -> str:
 
 
 def _cut(names: Sequence[str], longest: int) -> list[str]:
-    """Models' names that take no more room than this."""
-    cut = [name if len(name) <= longest else f"{name[: longest - 1]}…" for name in names]
-    return cut if len(set(cut)) == len(names) else [f"{i}: {name}"[:longest] for i, name in enumerate(names, 1)]
+    """Models' names that take no more room than this: their beginnings, or their ends, or numbers."""
+    starts = [name if len(name) <= longest else f"{name[: longest - 1]}…" for name in names]
+    ends = [name if len(name) <= longest else f"…{name[len(name) - longest + 1 :]}" for name in names]
+    numbered = [f"{i}: {name}"[:longest] for i, name in enumerate(names, 1)]
+    return next(cut for cut in (starts, ends, numbered) if len(set(cut)) == len(names))
