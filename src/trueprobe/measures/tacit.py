@@ -193,7 +193,7 @@ class ProductionCounting:
                 unit="correlation",
             )
         for relation in (r for r in ("is", "has") if r in self.relations):
-            helps = f"without `Everyone knows that`, precision falls for '{relation}' (all four models of table 2)"
+            helps = f"after '{relation}', precision falls without `Everyone knows that` (all four models of table 2)"
             at = {"relation": (relation,)}
             yield Claim(
                 f"context_helps_{relation}", helps, "B", "ap_change", at, None, "below", conditions=shown, unit="ratio"
