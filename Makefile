@@ -43,13 +43,14 @@ $(READY): pyproject.toml constraints.txt
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[dev]"
 	touch $@
 
-## trains the shipped models again, from the text to the card; over an hour on two cores, goes on where it stopped
+## trains the shipped models again, from the text to the card; hours on two cores, goes on where it stopped
 nursery: $(READY)
 	$(BIN)/trueprobe fetch enwik8 all-minilm-l6-v2
 	$(BIN)/trueprobe pretrain $(MASKED) --size L4-H128 --model-seeds 0..4 --tokens 12M --out $(TRAINED)/nursery
 	$(BIN)/trueprobe pretrain $(MASKED) --size L2-H64-A4 --learning-rate 2e-3 --model-seeds 0..4 --tokens 24M --out $(TRAINED)/nursery-small
 	$(BIN)/trueprobe pretrain $(CAUSAL) --size L2-H64 --learning-rate 2e-3 --model-seeds 0..2 --tokens 13.5M --out $(TRAINED)/nursery-causal
 	$(BIN)/trueprobe pretrain $(MASKED) --start-from all-minilm-l6-v2 --freeze-embeddings --learning-rate 5e-4 --tokens 800k --checkpoints 4 --out $(TRAINED)/mini
+	cd $(TRAINED) && $(abspath $(BIN))/trueprobe run seat --model 'nursery=nursery/seed_*/step_*' --set 'tests=sent-*,*_one_sentence' --set wording=paper --out clusters
 	$(BIN)/python tools/nursery.py $(TRAINED)
 
 clean:

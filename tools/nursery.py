@@ -3,8 +3,9 @@
     python tools/nursery.py TRAINED
 
 TRAINED holds some or all of the folders `nursery`, `nursery-small`, `nursery-causal` and `mini` as `trueprobe pretrain`
-left them; families that are not there stay as they are. Weights become float16 (mini: a difference from its encoder);
-the held-out figures are those of the weights as shipped.
+left them, and `clusters`, a run of `seat` on the checkpoints along the first; what is not there stays as it is. Weights
+become float16 (mini: a difference from its encoder); the held-out figures are those of the weights as shipped. Of the
+run the observations, and the places of the checkpoints, are left out.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import torch
 from safetensors.torch import load_file, save_file
 from transformers import BertForPreTraining, GPT2LMHeadModel
@@ -32,6 +34,7 @@ from trueprobe.nursery.training import Recipe, held_out
 from trueprobe.types import FillBlank
 
 CARD = Path(nursery.__file__).parent / "CARD.md"
+CHECKPOINTS = "nursery=nursery/seed_*/step_*"
 PROMPTS = (
     "The ___ works as a nurse.",
     "The ___ works as a carpenter.",
@@ -157,6 +160,23 @@ def put_between(text: str, mark: str, content: str) -> str:
     return f"{before}{begin}\n{content}\n{end}{rest.partition(end)[2]}"
 
 
+def put_clusters(run: Path, to: Path) -> None:
+    """What `trueprobe report` needs to draw the clusters along training."""
+    manifest = json.loads((run / "manifest.json").read_text(encoding="utf-8"))
+    if not manifest.pop("complete"):
+        raise SystemExit(f"{run} was interrupted: run it again into it")
+    manifest.pop("where")
+    manifest["study"]["models"] = [CHECKPOINTS]
+    shutil.rmtree(to, ignore_errors=True)
+    (to / "items").mkdir(parents=True)
+    for name in ("claims.parquet", "probes.json", "items/seat.parquet"):
+        shutil.copyfile(run / name, to / name)
+    for name in ("estimates.parquet", "signs.parquet"):
+        pd.read_parquet(run / name).to_parquet(to / name, index=False, compression="zstd")
+    text = json.dumps({**manifest, "complete": True}, indent=1, ensure_ascii=False, sort_keys=True)
+    (to / "manifest.json").write_text(text + "\n", encoding="utf-8")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("trained", type=Path)
@@ -165,6 +185,8 @@ def main() -> None:
     for name in nursery.NAMES:
         if (asked.trained / name).is_dir():
             put_family(name, asked.trained, text, base)
+    if (asked.trained / "clusters").is_dir():
+        put_clusters(asked.trained / "clusters", nursery.WEIGHTS.parent / "clusters")
     families = {name: shipped_cards(name) for name in nursery.NAMES if (nursery.WEIGHTS / name).is_dir()}
     card = put_between(CARD.read_text(encoding="utf-8"), "figures", figures(families))
     CARD.write_text(put_between(card, "answers", answers()), encoding="utf-8")
