@@ -33,6 +33,14 @@ def test_digits_show_on_which_side_of_zero_an_interval_lies():
     assert form.told(0.013, -0.0003, 0.026) == "+1.3 points [0.0, +2.6]"
 
 
+def test_digits_show_how_far_a_small_interval_reaches():
+    form = Format.of("ratio", 0.0)
+    assert form.told(0.0004, -0.0003, 0.0011) == "0.000 [0.000, +0.001]"
+    assert form.told(-0.0001, -0.0002, 0.0001) == "−0.0001 [−0.0002, +0.0001]"
+    assert form.told(0.0, 0.0, 0.0) == "0.00 [0.00, 0.00]"
+    assert Format.of("ratio", None).told(0.001, 0.0, 0.002) == "0.00 [0.00, 0.00]"  # no direction, no more digits
+
+
 def test_no_number_is_a_dash():
     form = Format.of("share", None)
     assert form.plain(math.nan) == "–"
