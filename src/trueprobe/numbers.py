@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 _PERCENT = ("share", "probability")
+_SMALL = 0.05  # of a ratio: below, two digits say little
 _DIGITS = {"rank": 1, "percent": 1, "points": 1, "d": 2, "correlation": 2, "ratio": 2, "nats": 2}
 
 
@@ -19,11 +20,12 @@ class Format:
 
     @classmethod
     def of(cls, unit: str, neutral: float | None, values: Iterable[float] = ()) -> Format:
-        """Differences from zero have a sign; small probabilities get another digit."""
+        """Differences from zero have a sign; small probabilities and ratios get another digit."""
         signed = neutral == 0
-        if unit not in _PERCENT:
-            return cls(1, " %" if unit == "percent" else "", _DIGITS.get(unit, 2), signed)
         largest = max((abs(v) for v in values if not math.isnan(v)), default=1.0)
+        if unit not in _PERCENT:
+            small = unit == "ratio" and not signed and 0 < largest < _SMALL
+            return cls(1, " %" if unit == "percent" else "", _DIGITS.get(unit, 2) + small, signed)
         digits = 0 if unit == "share" and (largest >= 0.1 or not largest) else 1 if largest >= 0.01 else 2
         return cls(100, " points" if signed else " %", digits, signed)
 
