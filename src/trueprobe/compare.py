@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any
@@ -13,7 +13,8 @@ from trueprobe import probes, reliability
 from trueprobe.probes import Probe
 from trueprobe.reliability import paired
 from trueprobe.reliability.verdict import FEWEST_SEEDS
-from trueprobe.store import Run, row_keys, where_told
+from trueprobe.store import Run
+from trueprobe.told import row_names, titles, where_told
 from trueprobe.types import BadInput, nearest
 
 
@@ -64,7 +65,7 @@ def compare(run: Run, a: str, b: str, precision: float | None = None, progress: 
         table = pd.DataFrame(rows)
         table.insert(0, "probe", entry["label"])
         tables.append(table)
-        told.append(_told(table, probe))
+        told.append(_told(table, run.told[entry["label"]]["summary"]))
     if not tables:
         raise BadInput(f"{a} and {b} are not asked alike by {' or '.join(apart)}, so there is nothing to compare")
     return Comparison(
@@ -90,13 +91,8 @@ def _members(run: Run, label: str, probe: Probe, cards: Sequence[dict[str, Any]]
     ]
 
 
-def _told(table: pd.DataFrame, probe: Probe) -> pd.DataFrame:
+def _told(table: pd.DataFrame, summary: Mapping[str, Any]) -> pd.DataFrame:
     """What the summary of a run shows; over all listed words where too few are in the top k."""
-    summary = probe.summary
-    shown = table[table["measure"].isin(summary.measures)]
-    rows = where_told(shown, summary.where)
-    keys = row_keys(summary.rows)
+    rows = where_told(table[table["measure"].isin(summary["measures"])], summary["where"])
     rows = rows[rows["verdict"] != "not applicable"]
-    titles = dict(zip(summary.measures, summary.titles, strict=True))
-    names = [" ".join(map(str, name)) for name in rows[keys].itertuples(index=False)]
-    return rows.assign(row=names, title=[titles[measure] for measure in rows["measure"]])
+    return rows.assign(row=row_names(rows, summary), title=rows["measure"].map(titles(summary)))

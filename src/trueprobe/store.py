@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from functools import cached_property
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
 FORMAT = 1
-SILENT = ("not applicable", "fails the gate")  # verdicts of a number that says nothing
 
 
 @dataclass(frozen=True)
@@ -103,37 +102,6 @@ def load_run(folder: str | Path) -> Run:
     except (json.JSONDecodeError, KeyError) as error:
         raise BadInput(f"{folder}/manifest.json is damaged ({error})") from error
     return run
-
-
-def where(rows: pd.DataFrame, conditions: Mapping[str, Any]) -> pd.DataFrame:
-    """The rows where every condition has its value, or one of its values; none where a condition is not known."""
-    for key, wanted in conditions.items():
-        if key not in rows:
-            return rows[:0]
-        values = wanted if isinstance(wanted, (list, tuple)) else [wanted]
-        rows = rows[rows[key].astype(str).isin([str(v) for v in values])]
-    return rows
-
-
-def row_keys(rows: str | Sequence[str]) -> list[str]:
-    """The conditions that name a summary's rows: one, or several together."""
-    return [rows] if isinstance(rows, str) else list(rows)
-
-
-def where_told(rows: pd.DataFrame, conditions: Mapping[str, Any]) -> pd.DataFrame:
-    """The rows a summary tells of one model; over all listed words where most of its top k cannot be counted."""
-    told = where(rows, conditions)
-    if "k" not in conditions:
-        return told
-    directed = told[told["neutral"].notna()] if "neutral" in told else told
-    silent = (directed if len(directed) else told)["verdict"].isin(SILENT)
-    whole = where(rows, {**conditions, "k": "all"}) if silent.mean() > 0.5 else told[:0]
-    return whole if len(whole) else told
-
-
-def claims_itself(claims: pd.DataFrame, label: str) -> bool:
-    """Whether a probe has claims about single models; those over seeds do not tell what its numbers say."""
-    return len(claims) > 0 and bool(((claims["probe"] == label) & (claims["level"] == "checkpoint")).any())
 
 
 class RunFolder:

@@ -12,10 +12,11 @@ from rich.markup import escape
 from rich.text import Text
 
 from trueprobe import summary_tables as tables
-from trueprobe.store import SILENT, Run, where
+from trueprobe.store import Run
 from trueprobe.summary_findings import claimed, compared, findings, scored
 from trueprobe.summary_findings import found as findings_of
 from trueprobe.summary_tables import Setup
+from trueprobe.told import SILENT, where
 
 MOST_LINES, _WIDTH = 30, 100
 _MOST_FOUND = 6  # lines of claims; with more of them each verdict has one line

@@ -11,8 +11,9 @@ import pandas as pd
 from rich.text import Text
 
 from trueprobe.numbers import Format
-from trueprobe.store import SILENT, Run, claims_itself, row_keys, where, where_told
+from trueprobe.store import Run
 from trueprobe.summary_tables import Number, Setup, fitting
+from trueprobe.told import SILENT, claims_itself, directed, row_keys, row_names, titles, where, where_known, where_told
 
 _LEAST = 46  # columns of a finding's words, before intervals are left out
 _MEAN = {"*": "as published, or holds", "=": "not contradicted", "!": "opposite", "~": "flips"}
@@ -67,29 +68,26 @@ def claimed(run: Run, label: str, fixed: Mapping[str, Any], setups: Sequence[Set
         return run.claims
     claims = run.claims[run.claims["probe"] == label]
     mine = pd.concat([*(setup.rows(claims) for setup in setups), claims[claims["level"] == "pair"]])
-    return where(mine, {key: value for key, value in fixed.items() if key in mine and mine[key].notna().any()})
+    return where_known(mine, fixed)
 
 
 def _directed(run: Run, label: str, summary: Mapping[str, Any], setups: Sequence[Setup]) -> pd.DataFrame:
     """The summary's first measure with a neutral value."""
     estimates = run.estimates[run.estimates["probe"] == label]
     rows = where(pd.concat([setup.rows(estimates) for setup in setups]), summary["where"])
-    directed = [m for m in summary["measures"] if rows.loc[rows["measure"] == m, "neutral"].notna().any()]
-    keys = row_keys(summary["rows"])
-    rows = rows[rows["measure"].isin(directed[:1])].dropna(subset=keys)
-    names = [" ".join(map(str, name)) for name in rows[keys].itertuples(index=False)]
-    titles = dict(zip(summary["measures"], summary["titles"], strict=True))
-    says = summary.get("finding") or "".join(titles[measure] for measure in directed[:1])
+    first = directed(rows, summary)[:1]
+    rows = rows[rows["measure"].isin(first)].dropna(subset=row_keys(summary))
+    names = row_names(rows, summary)
+    says = summary.get("finding") or "".join(titles(summary)[measure] for measure in first)
     return rows.assign(what=names, says=[f"{name}: {says}" for name in names])
 
 
 def _moved(rows: pd.DataFrame, summary: Mapping[str, Any], setups: Sequence[Setup]) -> pd.DataFrame:
     """The numbers that one probe gives in two ways."""
     rows = pd.concat([where_told(setup.rows(rows), summary["where"]) for setup in setups])
-    titles = dict(zip(summary["measures"], summary["titles"], strict=True))
-    rows = rows[rows["measure"].isin(titles)]
-    names = [" ".join(map(str, name)) for name in rows[row_keys(summary["rows"])].itertuples(index=False)]
-    whats = [f"{name}: {titles[measure]}" for measure, name in zip(rows["measure"], names, strict=True)]
+    rows, called = rows[rows["measure"].isin(summary["measures"])], titles(summary)
+    named = zip(row_names(rows, summary), rows["measure"], strict=True)
+    whats = [f"{name}: {called[measure]}" for name, measure in named]
     return rows.assign(what=whats, says=whats, value=rows["difference"], neutral=0.0, reason="")[_KEPT]
 
 

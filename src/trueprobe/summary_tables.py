@@ -14,7 +14,8 @@ from rich.table import Table
 from rich.text import Text
 
 from trueprobe.numbers import Format
-from trueprobe.store import SILENT, Run, row_keys, where_told
+from trueprobe.store import Run
+from trueprobe.told import SILENT, directed, row_keys, titles, where_told
 
 FEWEST_ROWS = 5
 _MARKS = {"holds": "*", "holds for this checkpoint": "*", "flips": "~"}
@@ -136,7 +137,7 @@ class _Numbers:
         top = f"top {fixed['k']}" if "k" in fixed else ""
         if top and (rows["k"].astype(str) != str(fixed["k"])).any():
             top = f"all listed words: the {top} holds too few"
-        keys = row_keys(summary["rows"])
+        keys = row_keys(summary)
         return cls(setup, rows.dropna(subset=keys), keys, top)
 
     @property
@@ -183,7 +184,7 @@ def beside(run: Run, label: str, summary: dict[str, Any], setups: Sequence[Setup
     if not names:
         return None
     measure = _telling(summary, pd.concat([one.rows for one in numbers]))
-    title = dict(zip(summary["measures"], summary["titles"], strict=True))[measure]
+    title = titles(summary)[measure]
     tops: dict[str, list[str]] = {}
     for one in numbers:
         tops.setdefault(one.top, []).append(one.setup.title)
@@ -209,8 +210,7 @@ def fitting(asked: Mapping[str, Sequence[Number]], room: int) -> tuple[dict[str,
 
 def _telling(summary: dict[str, Any], rows: pd.DataFrame) -> str:
     """What the probe shows with an interval; else its first measure with a neutral value; else its first."""
-    directed = [m for m in summary["measures"] if rows.loc[rows["measure"] == m, "neutral"].notna().any()]
-    return [*summary.get("intervals", ()), *directed, *summary["measures"]][0]
+    return [*summary.get("intervals", ()), *directed(rows, summary), *summary["measures"]][0]
 
 
 def _cut(names: Sequence[str], longest: int) -> list[str]:

@@ -15,7 +15,7 @@ import pandas as pd
 
 from trueprobe.numbers import Format, count, ticks
 from trueprobe.report.reading import Reading, Seed, together
-from trueprobe.store import row_keys, where
+from trueprobe.told import row_keys, titles, where
 from trueprobe.types import Figure
 
 MOST_VARIANTS = 60
@@ -337,8 +337,8 @@ def _data(rows: pd.DataFrame, figure: Figure) -> pd.DataFrame:
 def _plain_figures(reading: Reading, label: str) -> list[Figure]:
     """A dot plot of each directed measure of a probe's summary, where it declares no figure."""
     summary = reading.told[label]["summary"]
-    rows = row_keys(summary["rows"])
-    names = {**summary.get("meanings", {}), **dict(zip(summary["measures"], summary["titles"], strict=True))}
+    rows = row_keys(summary)
+    names = {**summary.get("meanings", {}), **titles(summary)}
     fixed = {key: tuple(v) if isinstance(v, list) else v for key, v in summary["where"].items()}
     return [
         Figure(

@@ -12,7 +12,7 @@ import pandas as pd
 from trueprobe.numbers import Format, count
 from trueprobe.report.reading import Reading, together
 from trueprobe.report.tables import Cell, Grid, number_cell, verdict_mark
-from trueprobe.store import claims_itself, row_keys, where
+from trueprobe.told import claims_itself, directed, row_keys, titles, where, where_known
 
 MOST_WITHOUT_CLAIMS = 12
 HEADINGS = {
@@ -57,7 +57,7 @@ def _claims(reading: Reading, label: str) -> pd.DataFrame:
     if rows.empty:
         return rows
     fixed = reading.told[label]["summary"]["where"] if label in reading.told else {}
-    rows = where(rows[rows["probe"] == label], {k: v for k, v in fixed.items() if k in rows and rows[k].notna().any()})
+    rows = where_known(rows[rows["probe"] == label], fixed)
     return rows if rows.empty else together(rows, ["claim", "statement", "quantity", "expected"])
 
 
@@ -91,11 +91,11 @@ def _directed_rows(reading: Reading, label: str) -> tuple[str, list[str], pd.Dat
     """The summary's first measure that has a neutral value, its conditions, and one row per condition and family."""
     summary = reading.told[label]["summary"]
     rows = reading.estimates
-    keys = row_keys(summary["rows"])
+    keys = row_keys(summary)
     if rows.empty:
         return "", keys, rows
     rows = where(rows[rows["probe"] == label], summary["where"])
-    measure = next((m for m in summary["measures"] if rows.loc[rows["measure"] == m, "neutral"].notna().any()), "")
+    measure = next(iter(directed(rows, summary)), "")
     if not measure or any(key not in rows for key in keys):
         return "", keys, rows[:0]
     return measure, keys, together(rows[rows["measure"] == measure].dropna(subset=keys), keys)
@@ -125,7 +125,7 @@ def _directed(reading: Reading, label: str) -> Iterator[Finding]:
         return
     summary = reading.told[label]["summary"]
     measure, keys, joined = _directed_rows(reading, label)
-    says = summary.get("finding") or dict(zip(summary["measures"], summary["titles"], strict=True)).get(measure, "")
+    says = summary.get("finding") or titles(summary).get(measure, "")
     for names in _told(joined, keys):
         mine = where(joined, dict(zip(keys, names, strict=True))).to_dict("records")
         form = Format.of(str(mine[0]["unit"]), float(mine[0]["neutral"]), [row["value"] for row in mine])

@@ -15,7 +15,7 @@ from trueprobe.numbers import Format, count
 from trueprobe.report.figures import reads
 from trueprobe.report.items import answer_text
 from trueprobe.report.reading import Reading, together
-from trueprobe.store import SILENT, row_keys, where, where_told
+from trueprobe.told import SILENT, row_keys, titles, where, where_told
 from trueprobe.types import Table
 
 UNSTABLE_POINTS = 2.5  # of a share in percent: deviations above are bold, as in paper C
@@ -143,8 +143,8 @@ def _summary(reading: Reading, label: str) -> Grid | None:
     """The table `run` prints, for all families."""
     told = reading.told[label]
     summary = told["summary"]
-    names = {**names_of(told), **dict(zip(summary["measures"], summary["titles"], strict=True))}
-    keys = row_keys(summary["rows"])
+    names = {**names_of(told), **titles(summary)}
+    keys = row_keys(summary)
     return _by_family(
         reading,
         label,

@@ -16,7 +16,7 @@ from trueprobe.numbers import Format, count
 from trueprobe.report.figures import Drawing, draw_rows, reads
 from trueprobe.report.reading import Reading
 from trueprobe.report.tables import Cell, Grid, names_of, over_seeds, short_names, verdict_mark
-from trueprobe.store import row_keys, where, where_told
+from trueprobe.told import directed, row_keys, titles, where, where_told
 from trueprobe.types import Figure, Table
 
 LEAD = "The same setup trained with another seed is another model. This part shows how much that changes the answers."
@@ -89,7 +89,7 @@ def _variance(reading: Reading) -> Iterator[Drawing]:
         measure = _directed(reading, label)
         if summary is None or measure is None:
             continue
-        keys = row_keys(summary["rows"])
+        keys = row_keys(summary)
         fixed = {key: value for key, value in summary["where"].items() if key in variance}
         if "k" in fixed:  # every model says something over the whole word list
             fixed["k"] = "all"
@@ -99,7 +99,7 @@ def _variance(reading: Reading) -> Iterator[Drawing]:
         figure = Figure(
             "variance",
             f"{label}: where the variance comes from",
-            f"Of the variance of one checkpoint's {_title(summary, measure)}: the part that other items, another "
+            f"Of the variance of one checkpoint's {titles(summary)[measure]}: the part that other items, another "
             "seed or another wording would change.",
             ("share",),
             keys[-1],
@@ -116,16 +116,10 @@ def _variance(reading: Reading) -> Iterator[Drawing]:
             yield drawn
 
 
-def _title(summary: Mapping[str, Any], measure: str) -> str:
-    return dict(zip(summary["measures"], summary["titles"], strict=True))[measure]
-
-
 def _directed(reading: Reading, label: str) -> str | None:
     """The summary's first measure with a neutral value."""
     rows = reading.estimates
-    rows = rows[rows["probe"] == label]
-    named = reading.told[label]["summary"]["measures"]
-    return next((m for m in named if rows.loc[rows["measure"] == m, "neutral"].notna().any()), None)
+    return next(iter(directed(rows[rows["probe"] == label], reading.told[label]["summary"])), None)
 
 
 def _seeds(reading: Reading) -> Iterator[Grid | None]:
@@ -139,12 +133,12 @@ def _seeds(reading: Reading) -> Iterator[Grid | None]:
         summary = told["summary"]
         table = Table(
             "seeds",
-            f"{label}: {_title(summary, measure)} over trainings",
+            f"{label}: {titles(summary)[measure]} over trainings",
             "Mean ± sample deviation over trainings, in the unit of the measure (points for shares and probabilities). "
             "Bold: a deviation over 2.5 points. Shaded: trainings reach from within 2 points of neutral to clearly "
             "beyond.",
             "estimates",
-            tuple(row_keys(summary["rows"])),
+            tuple(row_keys(summary)),
             (measure,),
             summary["where"],
             names=names_of(told),
@@ -227,7 +221,7 @@ def _variants(reading: Reading) -> Iterator[Grid]:
     for (first, second), rows in moved.groupby(["first_label", "second_label"], sort=False):
         told = reading.told[first]
         summary, names = told["summary"], names_of(told)
-        keys = row_keys(summary["rows"])
+        keys = row_keys(summary)
         asked = rows[(rows["level"] == "family") | rows["model"].isin(single)]
         shown = pd.concat(
             [asked[:0], *(where_told(mine, summary["where"]) for _, mine in asked.groupby("model", sort=False))]
@@ -243,7 +237,7 @@ def _variants(reading: Reading) -> Iterator[Grid]:
             lines.append(
                 [
                     Cell(str(row["model"])),
-                    Cell(f"{_title(summary, row['measure'])}; {what}"),
+                    Cell(f"{titles(summary)[row['measure']]}; {what}"),
                     *(Cell(number, "number") for number in numbers),
                     Cell(form.told(row["difference"], row["low"], row["high"]), "number"),
                     Cell(str(row["verdict"]), mark=verdict_mark(str(row["verdict"]))),
