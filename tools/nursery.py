@@ -163,7 +163,7 @@ def put_between(text: str, mark: str, content: str) -> str:
 def put_clusters(run: Path, to: Path) -> None:
     """What `trueprobe report` needs to draw the clusters along training."""
     manifest = json.loads((run / "manifest.json").read_text(encoding="utf-8"))
-    if not manifest.pop("complete"):
+    if not manifest["complete"]:
         raise SystemExit(f"{run} was interrupted: run it again into it")
     manifest.pop("where")
     manifest["study"]["models"] = [CHECKPOINTS]
@@ -173,7 +173,7 @@ def put_clusters(run: Path, to: Path) -> None:
         shutil.copyfile(run / name, to / name)
     for name in ("estimates.parquet", "signs.parquet"):
         pd.read_parquet(run / name).to_parquet(to / name, index=False, compression="zstd")
-    text = json.dumps({**manifest, "complete": True}, indent=1, ensure_ascii=False, sort_keys=True)
+    text = json.dumps(manifest, indent=1, ensure_ascii=False, sort_keys=True)
     (to / "manifest.json").write_text(text + "\n", encoding="utf-8")
 
 

@@ -132,7 +132,7 @@ def report(
     from trueprobe.engine.progress import on_terminal
     from trueprobe.store import load_run
 
-    with interruptible("the report that was there is kept"), on_terminal().waiting("drawing the report"):
+    with interruptible("the same command draws it anew"), on_terminal().waiting("drawing the report"):
         page = reports.write(load_run(folder))
     figures = len(list((folder / "figures").glob("*.svg")))
     if as_json:

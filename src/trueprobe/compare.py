@@ -50,17 +50,17 @@ def compare(run: Run, a: str, b: str, precision: float | None = None, progress: 
     both = {card["name"] for card in cards[0]} & {card["name"] for card in cards[1]}
     if both:
         raise BadInput(f"{sorted(both)[0]} is on both sides; --a and --b must have no checkpoint in common")
+    kinds = {card["kind"] for side in cards for card in side}
     tables, told, apart = [], [], []
     for entry in run.manifest["study"]["probes"]:
         probe = probes.make_again(entry)
-        first, second = (_members(run, entry["label"], probe, side) for side in cards)
-        sides = paired.Sides.of(first, second, probe.factors)
-        kinds = {card["kind"] for side in cards for card in side}
         measures = [measure for measure in probe.measures() if kinds <= set(measure.kinds)]
         if not measures:
             apart.append(entry["label"])
             continue
         with progress.waiting(f"comparing {entry['label']}") if progress else nullcontext():
+            first, second = (_members(run, entry["label"], probe, side) for side in cards)
+            sides = paired.Sides.of(first, second, probe.factors)
             rows = paired.compare(sides, measures, probe.corrected_over, precision)
         table = pd.DataFrame(rows)
         table.insert(0, "probe", entry["label"])

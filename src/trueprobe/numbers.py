@@ -46,12 +46,17 @@ class Format:
             return self
         return replace(self, digits=self.digits + 1)._telling(low, high)
 
+    def parts(self, value: float, low: float, high: float) -> tuple[str, str]:
+        """The number and its interval, which is empty where there is none."""
+        if value is None or math.isnan(value) or math.isnan(low) or math.isnan(high):
+            return self.plain(value), ""
+        form = self._telling(low, high)
+        return form.plain(value), f"[{form.plain(low)}, {form.plain(high)}]"
+
     def number(self, value: float, low: float = math.nan, high: float = math.nan, suffix: str = "") -> str:
         """+3.1 [+1.0, +5.2], or the number alone where there is no interval."""
-        if value is None or math.isnan(value) or math.isnan(low) or math.isnan(high):
-            return self.plain(value) + suffix
-        form = self._telling(low, high)
-        return f"{form.plain(value)}{suffix} [{form.plain(low)}, {form.plain(high)}]"
+        told, interval = self.parts(value, low, high)
+        return f"{told}{suffix} {interval}" if interval else told + suffix
 
     def told(self, value: float, low: float = math.nan, high: float = math.nan) -> str:
         """For a sentence: +3.1 points [+1.0, +5.2]."""

@@ -13,8 +13,7 @@ from rich.text import Text
 
 from trueprobe import summary_tables as tables
 from trueprobe.store import Run
-from trueprobe.summary_findings import claimed, compared, findings, scored
-from trueprobe.summary_findings import found as findings_of
+from trueprobe.summary_findings import claimed, compared, findings, rows_of, scored
 from trueprobe.summary_tables import Setup
 from trueprobe.told import SILENT, where
 
@@ -59,7 +58,7 @@ def _one_probe(
     plain = [*failed, *legend, *summary.get("notes", ())]
     found = [Text.from_markup(line) for line in _claims(run, label, summary["where"], setups)]
     if not found or sum(map(tall, found)) > _MOST_FOUND:
-        lines, counted = _brief_lines(findings_of(run, label, probe, setups))
+        lines, counted = _brief_lines(rows_of(run, label, probe, setups))
         found = [Text(line) for line in (*lines, counted) if line]
     foot = [*map(Text, plain), *found, Text(f"{label}: {scored(seen)}"), *map(Text, _self_trained(run))]
     room = MOST_LINES - 1 - sum(map(tall, (*head, *foot)))

@@ -13,7 +13,19 @@ from rich.text import Text
 from trueprobe.numbers import Format
 from trueprobe.store import Run
 from trueprobe.summary_tables import Number, Setup, fitting
-from trueprobe.told import SILENT, claims_itself, directed, row_keys, row_names, titles, where, where_known, where_told
+from trueprobe.told import (
+    SILENT,
+    claims_itself,
+    directed,
+    reasons,
+    row_keys,
+    row_names,
+    threshold,
+    titles,
+    where,
+    where_known,
+    where_told,
+)
 
 _LEAST = 46  # columns of a finding's words, before intervals are left out
 _MEAN = {"*": "as published, or holds", "=": "not contradicted", "!": "opposite", "~": "flips"}
@@ -23,8 +35,12 @@ _KEPT = ["what", "says", "model", "value", "low", "high", "unit", "neutral", "ve
 @dataclass(frozen=True)
 class _Line:
     says: str
-    numbers: Mapping[str, Number]  # of each setup
+    numbers: Mapping[str, Number]  # of each setup; under no name, of two together
     counts: bool  # something is to be said of any of them
+
+    @property
+    def of_two(self) -> Number | None:
+        return self.numbers.get("")
 
     @property
     def marks(self) -> set[str]:
@@ -49,13 +65,13 @@ class _Section:
         return "; ".join([self.head, *(f"{many} {what}" for what, many in more.items() if many)])
 
 
-def found(run: Run, label: str, probe: Mapping[str, Any] | None, setups: Sequence[Setup]) -> pd.DataFrame:
+def rows_of(run: Run, label: str, probe: Mapping[str, Any] | None, setups: Sequence[Setup]) -> pd.DataFrame:
     """A row for each claim and setup (or two), and for what a probe measures if it claims nothing of single models."""
     summary = probe["summary"] if probe else {"where": {}}
     claims = claimed(run, label, summary["where"], setups)
     parts = []
     if len(claims):
-        neutral = [float(expected.split()[-1]) for expected in claims["expected"]]
+        neutral = claims["expected"].map(threshold)
         parts.append(claims.assign(what=claims["claim"], says=claims["statement"], neutral=neutral, reason=""))
     if probe and not claims_itself(run.claims, label):
         parts.append(_directed(run, label, summary, setups))
@@ -93,13 +109,13 @@ def _moved(rows: pd.DataFrame, summary: Mapping[str, Any], setups: Sequence[Setu
 
 def _sections(run: Run, setups: Sequence[Setup]) -> Iterator[_Section]:
     for label, probe in run.told.items():
-        rows = found(run, label, probe, setups)
+        rows = rows_of(run, label, probe, setups)
         failed = rows[rows["verdict"] == "fails the gate"]["model"]
         gate = f"; failing the gate: {', '.join(dict.fromkeys(failed))}" if len(failed) else ""
         yield _Section(f"{label}: {scored(run.observations(label))}{gate}", _lines(rows, setups))
     several = [label for label in dict.fromkeys(run.claims.get("probe", ())) if label not in run.told]
     if several:
-        rows = pd.concat([found(run, labels, None, setups) for labels in several])
+        rows = pd.concat([rows_of(run, labels, None, setups) for labels in several])
         yield _Section("several probes together", _lines(rows, setups))
     moved = run.table("variants") if (run.folder / "variants.parquet").exists() else pd.DataFrame()
     if len(moved):
@@ -125,8 +141,8 @@ def _lines(rows: pd.DataFrame, setups: Sequence[Setup]) -> list[_Line]:
 
 def scored(seen: pd.DataFrame) -> str:
     missing = seen[seen["why_not"] != ""]
-    reasons = ", ".join(f"{count:,} {code}" for code, count in missing["why_not"].value_counts().items())
-    return f"{len(seen) - len(missing):,} of {len(seen):,} scored" + (f" ({reasons})" if reasons else "")
+    why = f" ({reasons(missing)})" if len(missing) else ""
+    return f"{len(seen) - len(missing):,} of {len(seen):,} scored{why}"
 
 
 def _chosen(sections: Sequence[_Section], room: int) -> list[list[_Line]]:
@@ -175,7 +191,7 @@ class _Shown:
         return min(_LEAST, max((2 + len(line.says) for line in self.lines), default=_LEAST))
 
     def columns(self, names: Sequence[str]) -> dict[str, list[Number]]:
-        in_columns = [line for line in self.lines if "" not in line.numbers]
+        in_columns = [line for line in self.lines if not line.of_two]
         return {name: [line.numbers.get(name, Number("")) for line in in_columns] for name in names}
 
     def table(self, head: str, columns: Mapping[str, Sequence[str]], width: int) -> Iterator[Text]:
@@ -186,8 +202,8 @@ class _Shown:
         for section, mine in zip(self.sections, self.chosen, strict=True):
             yield Text(_short(section.headed(len(mine)), width), style="bold")
             for line in mine:
-                if "" in line.numbers:
-                    number = line.numbers[""].whole
+                if line.of_two:
+                    number = line.of_two.whole
                     yield Text(f"  {_short(line.says, width - 3 - len(number))} {number}")
                 else:
                     yield Text(_row(f"  {line.says}", words, dict(zip(columns, next(rows), strict=True)), wide))

@@ -109,9 +109,9 @@ class Number:
             return cls()
         suffix = form.suffix if row["unit"] == "share" and not form.signed else ""
         low, high = (row["low"], row["high"]) if not alone else (math.nan, math.nan)
-        value, *rest = form.number(float(row["value"]), low, high, suffix).split(" [")
+        value, ends = form.parts(float(row["value"]), low, high)
         mark = "" if math.isnan(row["neutral"]) or alone else _MARKS.get(row["verdict"], " ")
-        return cls(value, "".join(f"[{part}" for part in rest) if interval else "", mark)
+        return cls(value + suffix, ends if interval else "", mark)
 
     @property
     def whole(self) -> str:

@@ -36,6 +36,12 @@ def where_told(rows: pd.DataFrame, conditions: Mapping[str, Any]) -> pd.DataFram
     return whole if len(whole) else told
 
 
+def where_told_by(rows: pd.DataFrame, conditions: Mapping[str, Any], who: str) -> pd.DataFrame:
+    """The same of several, each by itself."""
+    each = (where_told(mine, conditions) for _, mine in rows.groupby(who, sort=False))
+    return pd.concat([rows[:0], *each])
+
+
 def row_keys(summary: Mapping[str, Any]) -> list[str]:
     """The conditions that name its rows: one, or several together."""
     return [summary["rows"]] if isinstance(summary["rows"], str) else list(summary["rows"])
@@ -53,6 +59,16 @@ def titles(summary: Mapping[str, Any]) -> dict[str, str]:
 def directed(rows: pd.DataFrame, summary: Mapping[str, Any]) -> list[str]:
     """Its measures that have a neutral value."""
     return [m for m in summary["measures"] if rows.loc[rows["measure"] == m, "neutral"].notna().any()]
+
+
+def threshold(expected: str) -> float:
+    """Of a claim: `above 0`, `below 0.1`."""
+    return float(expected.split()[-1])
+
+
+def reasons(missing: pd.DataFrame) -> str:
+    """Why observations are not scored, and how many for each cause."""
+    return ", ".join(f"{many:,} {code}" for code, many in missing["why_not"].value_counts().items())
 
 
 def claims_itself(claims: pd.DataFrame, label: str) -> bool:

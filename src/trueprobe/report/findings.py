@@ -12,7 +12,7 @@ import pandas as pd
 from trueprobe.numbers import Format, count
 from trueprobe.report.reading import Reading, together
 from trueprobe.report.tables import Cell, Grid, number_cell, verdict_mark
-from trueprobe.told import claims_itself, directed, row_keys, titles, where, where_known
+from trueprobe.told import claims_itself, directed, reasons, row_keys, threshold, titles, where, where_known
 
 MOST_WITHOUT_CLAIMS = 12
 HEADINGS = {
@@ -62,8 +62,7 @@ def _claims(reading: Reading, label: str) -> pd.DataFrame:
 
 
 def _form(row: Mapping[str, Any]) -> Format:
-    signed = str(row["expected"]).endswith(" 0")
-    return Format.of(str(row["unit"]), 0.0 if signed else None, [row["value"], row["low"], row["high"]])
+    return Format.of(str(row["unit"]), threshold(row["expected"]), [row["value"], row["low"], row["high"]])
 
 
 def _claimed(reading: Reading, label: str) -> Iterator[Finding]:
@@ -112,8 +111,10 @@ def _told(joined: pd.DataFrame, keys: Sequence[str]) -> list[tuple]:
 
 def _left_out(reading: Reading, label: str) -> str:
     """Where a probe has more to say than is told in words."""
+    if claims_itself(reading.claims, label):
+        return ""
     _, keys, joined = _directed_rows(reading, label)
-    if joined.empty or claims_itself(reading.claims, label):
+    if joined.empty:
         return ""
     shown, many = len(_told(joined, keys)), len(joined[keys].drop_duplicates())
     return f"{label}: {shown} of {many} conditions are told in words; all are in its table." if shown < many else ""
@@ -203,10 +204,10 @@ def _scored(reading: Reading, label: str) -> str:
     missing = seen[seen["why_not"] != ""]
     if missing.empty:
         return f"All {count(len(seen))} answers could be scored."
-    reasons = ", ".join(f"{count(n)} {code}" for code, n in missing["why_not"].value_counts().items())
+    why = reasons(missing)
     if len(missing) == len(seen):
-        return f"None of the {count(len(seen))} answers could be scored ({reasons})."
-    return f"{count(len(seen) - len(missing))} of {count(len(seen))} answers could be scored ({reasons})."
+        return f"None of the {count(len(seen))} answers could be scored ({why})."
+    return f"{count(len(seen) - len(missing))} of {count(len(seen))} answers could be scored ({why})."
 
 
 def missing(reading: Reading) -> list[str]:

@@ -118,25 +118,30 @@ def _groups(found: Sequence[findings.Finding], several: bool) -> list[dict[str, 
     groups = []
     for mark, heading in findings.HEADINGS.items():
         mine = [
-            {"mark": mark, "statement": f.statement, "probe": f.label if several else "", "said": f.said}
+            {
+                "mark": mark,
+                "statement": f.statement,
+                "label": f.label,
+                "probe": f.label if several else "",
+                "said": f.said,
+            }
             for f in found
             if f.mark == mark
         ]
         if mark == "none":
             mine = _silent([f for f in found if f.mark == "none"])
         if mark == "open" and len(mine) > MOST_UNDECIDED:
-            groups.append({"heading": heading, "findings": [], "folded": _by_probe(found, mine)})
+            groups.append({"heading": heading, "findings": [], "folded": _by_probe(mine)})
         elif mine:
             groups.append({"heading": heading, "findings": mine, "folded": []})
     return groups
 
 
-def _by_probe(found: Sequence[findings.Finding], mine: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+def _by_probe(mine: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     """Undecided findings, which are many: a line for each probe, to be opened."""
-    labels = [f.label for f in found if f.mark == "open"]
     folded: dict[str, list[dict[str, Any]]] = {}
-    for label, told in zip(labels, mine, strict=True):
-        folded.setdefault(label, []).append({**told, "probe": ""})
+    for told in mine:
+        folded.setdefault(told["label"], []).append({**told, "probe": ""})
     return [{"says": f"{label}: {len(told)}", "findings": told} for label, told in folded.items()]
 
 

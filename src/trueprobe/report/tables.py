@@ -15,7 +15,7 @@ from trueprobe.numbers import Format, count
 from trueprobe.report.figures import reads
 from trueprobe.report.items import answer_text
 from trueprobe.report.reading import Reading, together
-from trueprobe.told import SILENT, row_keys, titles, where, where_told
+from trueprobe.told import SILENT, row_keys, titles, where, where_told_by
 from trueprobe.types import Table
 
 UNSTABLE_POINTS = 2.5  # of a share in percent: deviations above are bold, as in paper C
@@ -175,7 +175,7 @@ def _table_rows(reading: Reading, label: str, table: Table) -> pd.DataFrame:
     if rows.empty:
         return rows
     rows = rows[(rows["probe"] == label) & rows["measure"].isin(table.measures)]
-    rows = pd.concat([rows[:0], *(where_told(mine, table.where) for _, mine in rows.groupby("family", sort=False))])
+    rows = where_told_by(rows, table.where, "family")
     if rows.empty or any(key not in rows for key in table.rows):
         return rows[:0]
     depth = ["k"] if "k" in table.where else []

@@ -16,7 +16,7 @@ from trueprobe.numbers import Format, count
 from trueprobe.report.figures import Drawing, draw_rows, reads
 from trueprobe.report.reading import Reading
 from trueprobe.report.tables import Cell, Grid, names_of, over_seeds, short_names, verdict_mark
-from trueprobe.told import directed, row_keys, titles, where, where_told
+from trueprobe.told import directed, row_keys, titles, where, where_told_by
 from trueprobe.types import Figure, Table
 
 LEAD = "The same setup trained with another seed is another model. This part shows how much that changes the answers."
@@ -223,12 +223,10 @@ def _variants(reading: Reading) -> Iterator[Grid]:
         summary, names = told["summary"], names_of(told)
         keys = row_keys(summary)
         asked = rows[(rows["level"] == "family") | rows["model"].isin(single)]
-        shown = pd.concat(
-            [asked[:0], *(where_told(mine, summary["where"]) for _, mine in asked.groupby("model", sort=False))]
-        )
+        shown = where_told_by(asked, summary["where"], "model")
         shown = shown[shown["verdict"] != "not applicable"]
         shown = shown.iloc[(~shown["verdict"].str.startswith("holds")).argsort(kind="stable")]
-        lines = []
+        lines, called = [], titles(summary)
         for row in shown.to_dict("records")[:MOST_ROWS]:
             form = Format.of(str(row["unit"]), 0.0, [row["difference"]])
             plain = Format.of(str(row["unit"]), None, [row["first"], row["second"]])
@@ -237,7 +235,7 @@ def _variants(reading: Reading) -> Iterator[Grid]:
             lines.append(
                 [
                     Cell(str(row["model"])),
-                    Cell(f"{titles(summary)[row['measure']]}; {what}"),
+                    Cell(f"{called[row['measure']]}; {what}"),
                     *(Cell(number, "number") for number in numbers),
                     Cell(form.told(row["difference"], row["low"], row["high"]), "number"),
                     Cell(str(row["verdict"]), mark=verdict_mark(str(row["verdict"]))),
