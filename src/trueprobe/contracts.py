@@ -53,6 +53,9 @@ def check_model(model: Any, batch_tokens: int | None = None) -> Iterator[Check]:
     refused = [a for a in answers if isinstance(a, WhyNot)]
     yield Check("asks and answers", len(refused) < len(requests), f"{len(requests) - len(refused)} of {len(requests)}")
 
+    lost = sum(why.code == "not_finite" for why in refused)
+    yield Check("answers are finite", not lost, f"{lost} of {len(requests)} are not" if lost else "")
+
     again = engine.answer(requests)
     computed = engine.counts.happened["rows_computed"]
     yield Check("kept answers need no forward pass", computed == 0, f"{computed:.0f} rows computed again")

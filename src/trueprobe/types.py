@@ -32,6 +32,7 @@ Code = Literal[
     "too_long",  # more tokens than the model can read
     "empty_text",  # nothing to read
     "no_layer",  # the network has fewer layers
+    "not_finite",  # the network's answer is NaN, infinite, or too large for float32
     "not_released",  # released outputs do not have it
     "no_span",  # the characters asked for hold no piece
 ]

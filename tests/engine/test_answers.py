@@ -34,6 +34,13 @@ def test_what_is_put_is_found_to_the_bit(tmp_path):
     assert all(np.array_equal(found[key(i), "blank 3"], values[i]) for i in range(50))
 
 
+def test_what_is_not_finite_is_not_kept():
+    store = AnswerStore(":memory:")
+    wrong = [np.float32([1.0, value]) for value in (np.nan, np.inf, -np.inf)]
+    store.put([((key(i), "blank 1"), value) for i, value in enumerate([*wrong, np.float32([1.0, 2.0])])])
+    assert list(store.has([(key(i), "blank 1") for i in range(4)])) == [(key(3), "blank 1")]
+
+
 def test_the_first_answer_kept_stays():
     store = AnswerStore(":memory:")
     store.put([((key(1), "next"), np.float32([1.0]))])

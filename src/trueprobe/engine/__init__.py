@@ -7,12 +7,12 @@ and a run that was killed goes on with the same batches.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 
-from trueprobe.engine.answers import Address, AnswerStore
+from trueprobe.engine.answers import Address, AnswerStore, is_finite
 from trueprobe.engine.plan import computed_tokens, pack, plan
 from trueprobe.engine.progress import Quiet
 from trueprobe.models import Model
@@ -20,6 +20,7 @@ from trueprobe.models.rows import Batch, Read, Row
 from trueprobe.types import Answer, FailedRun, Request, WhyNot
 
 _REQUESTS_AT_ONCE = 4096  # when answers are put together: bounds what is held in memory
+NOT_FINITE = WhyNot("not_finite", "the network's answer is NaN, infinite, or too large for float32 to normalise")
 _CHECKED_ROWS, _CHECKED_TO = 10, 1e-4  # kept answers of other library versions
 
 
@@ -57,11 +58,20 @@ class Engine:
             answers.update(self._assembled(asked[start : start + _REQUESTS_AT_ONCE]))
         return [answers[request] for request in requests]
 
-    def _assembled(self, asked: Sequence[tuple[Request, tuple[Read, ...]]]) -> Iterable[tuple[Request, Answer]]:
+    def _assembled(
+        self, asked: Sequence[tuple[Request, tuple[Read, ...]]]
+    ) -> Iterator[tuple[Request, Answer | WhyNot]]:
+        """A reading that is not finite was not kept, and a request that needs it has no answer."""
         kept = self.store.get([self._address(read) for _, found in asked for read in found])
-        readings = [[kept[self._address(read)] for read in found] for _, found in asked]
-        requests = [request for request, _ in asked]
-        return zip(requests, self.model.assemble(requests, readings), strict=True)
+        readings: dict[Request, list[np.ndarray]] = {}
+        for request, found in asked:
+            values = [kept.get(self._address(read)) for read in found]
+            known = [value for value in values if value is not None and is_finite(value)]
+            if len(known) == len(values):
+                readings[request] = known
+            else:
+                yield request, NOT_FINITE
+        yield from zip(readings, self.model.assemble(list(readings), list(readings.values())), strict=True)
 
     def _address(self, read: Read) -> Address:
         key = self._keys.get(read.row)

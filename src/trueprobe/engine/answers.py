@@ -26,6 +26,10 @@ CREATE TABLE IF NOT EXISTS versions (id INTEGER PRIMARY KEY, text TEXT NOT NULL 
 """
 
 
+def is_finite(value: np.ndarray) -> bool:
+    return bool(np.isfinite(value).all())
+
+
 def default_path() -> Path:
     return places.cache() / "answers.sqlite"
 
@@ -59,11 +63,12 @@ class AnswerStore:
         return {(key, what): np.frombuffer(value, np.float32) for key, what, value in rows if (key, what) in wanted}
 
     def put(self, answers: Iterable[tuple[Address, np.ndarray]], replace: bool = False) -> None:
-        """All or nothing; what is already kept stays unless it is to be replaced."""
+        """All or nothing; what is already kept stays unless it is to be replaced. What is not finite is left out."""
         verb = "REPLACE" if replace else "IGNORE"
         rows = [
             (key, what, np.ascontiguousarray(value, dtype=np.float32).tobytes(), self.made_with)
             for (key, what), value in answers
+            if is_finite(value)
         ]
         with self._errors(), self._transaction():
             self._db.executemany(f"INSERT OR {verb} INTO answers VALUES (?, ?, ?, ?)", rows)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
@@ -72,8 +73,12 @@ class Words(Mapping[str, "Word | WhyNot"]):
         pieces = self.asked.pieces[at]
         if isinstance(pieces, WhyNot):
             return pieces
-        token = Token(self._text.piece_text(pieces[0]), pieces[0], float(self._logps[at]))
-        return Word((token,), int(self._ranks[at]), int(self._tied[at]))
+        logp = float(self._logps[at])
+        if math.isnan(logp):
+            return _no_probability(word)
+        return Word(
+            (Token(self._text.piece_text(pieces[0]), pieces[0], logp),), int(self._ranks[at]), int(self._tied[at])
+        )
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.asked.columns)
@@ -87,7 +92,7 @@ class Words(Mapping[str, "Word | WhyNot"]):
 
     def mass(self, words: tuple[str, ...]) -> float:
         """Summed probability of these words' distinct pieces."""
-        return float(np.exp(self._logps[self.asked.distinct(words)].astype(np.float64)).sum())
+        return float(np.nansum(np.exp(self._logps[self.asked.distinct(words)].astype(np.float64))))
 
     def logps(self, words: tuple[str, ...]) -> np.ndarray:
         """Of these words' pieces; NaN where a word has no number."""
@@ -141,7 +146,8 @@ class Blanks:
             words = self._words(job, row, ascending, place)
             best = torch.topk(torch.from_numpy(row), min(job.request.top, len(row)))
             pieces = best.indices.tolist() if listed is None else [listed[column] for column in best.indices.tolist()]
-            top = tuple(Token(self.text.piece_text(p), p, v) for p, v in zip(pieces, best.values.tolist(), strict=True))
+            found = zip(pieces, best.values.tolist(), strict=True)
+            top = tuple(Token(self.text.piece_text(p), p, v) for p, v in found if math.isfinite(v))
             yield Filled(words, top, len(row))
 
     def _words(self, job: Job, row: np.ndarray, ascending: np.ndarray, place: dict[int, int] | None) -> Words:
@@ -152,7 +158,7 @@ class Blanks:
         ranks = len(row) - np.searchsorted(ascending, logps, side="right") + 1
         above = np.searchsorted(ascending, logps + np.float32(TIE_NATS), side="right")
         tied = above - np.searchsorted(ascending, logps - np.float32(TIE_NATS), side="left") - 1
-        return Words(asked, self.text, logps, ranks, tied)
+        return Words(asked, self.text, np.where(np.isfinite(logps), logps, np.float32(np.nan)), ranks, tied)
 
 
 def _only_members(job: Job, place: dict[int, int]) -> Asked:
@@ -167,6 +173,13 @@ def _only_members(job: Job, place: dict[int, int]) -> Asked:
     return Asked(asked.words, pieces)
 
 
-def joined_pieces(text: Text, pieces: tuple[int, ...], logps: Sequence[float]) -> Word:
+def joined_pieces(text: Text, word: str, pieces: tuple[int, ...], logps: Sequence[float]) -> Word | WhyNot:
     """A word of several pieces, each with its own log-probability given those before it."""
+    if not all(map(math.isfinite, logps)):
+        return _no_probability(word)
     return Word(tuple(Token(text.piece_text(p), p, float(v)) for p, v in zip(pieces, logps, strict=True)), None, 0)
+
+
+def _no_probability(word: str) -> WhyNot:
+    """Some networks mask pieces out with an infinite bias."""
+    return WhyNot("not_finite", f"the network gives {word!r} no finite log-probability")

@@ -215,11 +215,32 @@ def load(source: Source, auto_class: Any, options: Options, **shape: Any) -> tup
             )
         except (OSError, ValueError, KeyError, RuntimeError, ImportError, SafetensorError) as error:
             raise BadInput(f"{source.said} cannot be loaded: {_first_line(error)}") from error
+    _refuse_not_finite(source, model, options)
     try:
         model = model.eval().requires_grad_(False).to(device(options))
     except (RuntimeError, AssertionError) as error:
         raise BadInput(f"no device '{options.device}' here: {_first_line(error)}") from error
     return model, frozenset(info["missing_keys"])
+
+
+def _refuse_not_finite(source: Source, model: Any, options: Options) -> None:
+    """One NaN weight can give finite answers, all of them wrong."""
+    wrong = [name for name, weights in model.state_dict().items() if not _finite(weights)]
+    if wrong:
+        more = f" and {len(wrong) - 1} more" if len(wrong) > 1 else ""
+        hint = "" if options.dtype == "float32" else f" in {options.dtype} (try --dtype float32)"
+        raise BadInput(
+            f"{source.said}: weights are NaN or infinite{hint}: {wrong[0]}{more}; no answer would mean anything"
+        )
+
+
+def _finite(weights: Any) -> bool:
+    """In one pass and without a copy: NaN is neither smallest nor largest, and replaces both."""
+    import torch
+
+    if not weights.is_floating_point() or not weights.numel():
+        return True
+    return bool(torch.isfinite(torch.stack(torch.aminmax(weights))).all())
 
 
 def device(options: Options) -> str:

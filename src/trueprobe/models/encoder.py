@@ -17,7 +17,7 @@ import numpy as np
 
 from trueprobe.models.checkpoint import Options, Source, load
 from trueprobe.models.hugging import HuggingFaceModel, Ids, Refused, opened
-from trueprobe.models.network import Network
+from trueprobe.models.network import Network, same
 from trueprobe.models.rows import Batch, Read, Row
 from trueprobe.models.text import Text
 from trueprobe.types import Answer, BadInput, Card, EmbedText, Pool, Request, Vector
@@ -99,7 +99,7 @@ class Encoder(HuggingFaceModel):
             self.forward(Batch(row, np.zeros_like(row), np.arange(row.shape[1])[None] < 3, (read,), (0,), ((0,),)))[0]
             for row in (alone, padded)
         )
-        return not np.allclose(one, other, atol=1e-4)
+        return not same(one, other)
 
     def _reads(self, request: Request) -> Sequence[Read]:
         if not isinstance(request, EmbedText):

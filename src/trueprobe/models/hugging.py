@@ -219,7 +219,7 @@ class HuggingFaceModel:
                 continue
             kept = np.stack([values[fills[pieces[:n]]] for n in range(len(pieces))])
             table = self._blanks.readout.log_probabilities(kept, torch.tensor(pieces))  # [rows, pieces]
-            words[word] = joined_pieces(self.text, pieces, table.diagonal().tolist())
+            words[word] = joined_pieces(self.text, word, pieces, table.diagonal().tolist())
         return Filled(words, answer.top, answer.list_size)
 
     def _score(self, request: ScoreText, readings: Sequence[np.ndarray]) -> Scored:

@@ -18,6 +18,7 @@ from trueprobe.models.rows import Batch, Read, Row
 from trueprobe.types import BadInput
 
 ROWS_AT_ONCE = 64  # of a vocabulary product: fixed, so that a row's bits do not depend on its neighbours
+LARGEST_NORM = 2.0**17  # beyond, float32 tells logits apart by 0.016 nats at best, and probabilities sum to anything
 _FAR = 1e-4
 
 
@@ -86,6 +87,7 @@ class Network:
     ) -> dict[int, np.ndarray]:
         """Blanks and tokens, from logits [spots, vocabulary]."""
         norms = torch.logsumexp(logits, dim=-1)
+        norms = torch.where(norms.abs() < LARGEST_NORM, norms, torch.nan)
         kept = torch.cat([self._entering_vectors(logits), norms[:, None]], dim=1)
         blanks: dict[int, int] = {}
         ends: dict[int, int] = {}
@@ -228,14 +230,14 @@ class Network:
         except (RuntimeError, ValueError, TypeError, IndexError):
             return False
         alone = [self.read(_plain_batch([row], [read]))[0] for row, read in zip(rows, reads, strict=True)]
-        return all(np.allclose(a, b, atol=_FAR) for a, b in zip(alone, together, strict=True))
+        return all(same(a, b) for a, b in zip(alone, together, strict=True))
 
     @cached_property
     def sees_ahead(self) -> bool:
         """Does a later token change an earlier position? Then the network is not causal, whatever its class says."""
         reads = [Read(Row(row, (0,) * 4), "blank", (1,)) for row in ((1, 2, 3, 4), (1, 2, 5, 6))]
         one, other = (self.read(_plain_batch([read.row.ids], [read]))[0] for read in reads)
-        return not np.allclose(one, other, atol=_FAR)
+        return not same(one, other)
 
     @cached_property
     def padding_matters(self) -> bool:
@@ -243,7 +245,7 @@ class Network:
         row = (1, 2, 3)
         read = Read(Row(row, (0, 0, 0)), "blank", (1,))
         padded = _plain_batch([row, (1, 2, 3, 4, 5, 6, 7, 8)], [read])
-        return not np.allclose(self.read(_plain_batch([row], [read]))[0], self.read(padded)[0], atol=_FAR)
+        return not same(self.read(_plain_batch([row], [read]))[0], self.read(padded)[0])
 
     @cached_property
     def known_pieces(self) -> int:
@@ -308,6 +310,11 @@ class Readout:
         full = full.to(self.weight.device)
         with torch.inference_mode():
             return (self.logits(full[:, :-1], ids) - full[:, -1:])[: len(kept)].cpu()
+
+
+def same(one: np.ndarray, other: np.ndarray) -> bool:
+    """NaN equals NaN: a network that overflows is refused answer by answer, not for what it never showed."""
+    return np.allclose(one, other, atol=_FAR, equal_nan=True)
 
 
 def _head_output(out: Any) -> torch.Tensor:
