@@ -137,3 +137,23 @@ def test_of_several_probes_each_takes_the_settings_it_has():
     assert [probe.settings for probe in study.probes] == [{}, {"analyses": "growth"}]
     wrong = make_study(["tacit_prince", "tacit_retrieval"], "m", {"analysis": "growth"})
     assert all(probe.settings == {"analysis": "growth"} for probe in wrong.probes)  # told when they are made
+
+
+@pytest.mark.slow
+def test_checkpoints_of_one_training_are_no_seeds(checkpoint, tmp_path):
+    """As transformers' Trainer leaves them: an interval over seeds would be of one seed."""
+    for n, step in enumerate((500, 10000, 2000)):
+        zoo.save("bert", tmp_path / f"out/checkpoint-{step}", model_seed=n)
+    run = trueprobe.run(
+        "crows_pairs",
+        models=[f"mine={tmp_path}/out/checkpoint-*"],
+        out=tmp_path / "run",
+        store=tmp_path / "s",
+        settings={"data": "sample"},
+    )
+    assert set(run.estimates["level"]) == {"checkpoint"}
+    assert run.estimates["model_seed"].isna().all()
+    assert run.estimates["step"].drop_duplicates().tolist() == [500, 2000, 10000]
+    assert (run.estimates["n_seeds"] == 1).all()
+    assert not (run.folder / "flips.parquet").exists()
+    assert "model_seed" not in run.observations("crows_pairs")

@@ -83,7 +83,7 @@ def test_of_a_family_with_training_steps_the_last_is_shown(tmp_path):
     rows = [row(c["name"], "margin", 0.01) for c in cards]
     rows += [row("a", "margin", 0.1 * step / 100, level="family", step=step) for step in (100, 2000)]
     text = printed(tmp_path, rows, cards)
-    assert "a, step 2,000, 3 seeds, top 10" in text
+    assert "a, step 2,000 (the last of 2), 3 seeds, top 10" in text
     assert line(text, "base")[1] == "+200.0"
 
 

@@ -30,6 +30,7 @@ class Setup:
     family: str
     models: tuple[str, ...]
     step: int | None = None
+    steps: int = 1  # that were asked; this is the last of them
 
     @property
     def several(self) -> bool:
@@ -43,6 +44,7 @@ class Setup:
     @property
     def title(self) -> str:
         step = "" if self.step is None else f", step {self.step:,}"
+        step += f" (the last of {self.steps})" if self.steps > 1 else ""
         return f"{self.family}{step}" + (f", {len(self.models)} seeds" if self.several else "")
 
     def rows(self, table: pd.DataFrame) -> pd.DataFrame:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from pathlib import Path
 
 import pytest
 import torch
@@ -241,9 +242,9 @@ def test_a_family_is_labelled_by_its_folders(seeds):
 
 def test_members_may_be_named_one_by_one(seeds):
     found = find([f"mine={seeds}/seed_2, {seeds}/seed_1"])
-    told = [("mine-seed2", "mine", {"model_seed": 2}), ("mine-seed1", "mine", {"model_seed": 1})]
+    told = [("mine-seed1", "mine", {"model_seed": 1}), ("mine-seed2", "mine", {"model_seed": 2})]
     assert [(s.name, s.family, s.labels) for s in found] == told
-    with pytest.raises(BadInput, match="equal weights"):
+    with pytest.raises(BadInput, match="same seed and step"):
         find([f"mine={seeds}/seed_1,{seeds}/seed_1"])
 
 
@@ -258,6 +259,98 @@ def test_a_family_of_seeds_and_steps_is_labelled_by_both(copied, tmp_path):
         "mine-seed3-step10": {"model_seed": 3, "step": 10},
         "mine-seed4-step10": {"model_seed": 4, "step": 10},
     }
+
+
+@pytest.fixture
+def members(copied, tmp_path):
+    """members("run/checkpoint-500", …) are folders of these names, each with weights of its own."""
+
+    def make(*names: str):
+        for n, name in enumerate(names):
+            folder = copied("bert", name)
+            for _ in range(n):
+                change_one_weight(folder)
+        return tmp_path
+
+    return make
+
+
+@pytest.mark.parametrize("name", ["checkpoint-{}", "step_{}", "step{}", "step-{}", "global_step{}"])
+def test_checkpoints_of_one_training_are_steps_and_no_seeds(name, members):
+    """As transformers' Trainer names them; in the order of their numbers, not of their letters."""
+    root = members(*(f"run/{name.format(n)}" for n in (500, 10000, 2000)))
+    found = find([f"mine={root}/run/*"])
+    assert [(s.name, s.family, s.labels) for s in found] == [
+        (f"mine-step{n}", "mine", {"step": n}) for n in (500, 2000, 10000)
+    ]
+
+
+def test_a_listed_family_has_steps_too(members):
+    root = members("checkpoint-2000", "checkpoint-500")
+    found = find([f"mine={root}/checkpoint-2000,{root}/checkpoint-500"])
+    assert [(s.name, s.labels) for s in found] == [("mine-step500", {"step": 500}), ("mine-step2000", {"step": 2000})]
+
+
+def test_seeds_sort_as_numbers(members):
+    root = members("seed_10", "seed_9")
+    assert [s.name for s in find([f"mine={root}/seed_*"])] == ["mine-seed9", "mine-seed10"]
+
+
+@pytest.mark.parametrize(
+    ("path", "labels"),
+    [
+        ("google/multiberts-seed_3", {"model_seed": 3}),
+        ("google/multiberts-seed_3-step_20k", {"model_seed": 3, "step": 20_000}),
+        ("google/multiberts-seed_3-step_2M", {"model_seed": 3, "step": 2_000_000}),
+        ("EleutherAI/pythia-160m@step1000", {"step": 1000}),
+        ("EleutherAI/pythia-160m-seed1@step1000", {"model_seed": 1, "step": 1000}),
+        ("allenai/OLMo-1B@step20000-tokens84B", {"step": 20_000}),
+        ("out/Seed_4/checkpoint-500", {"model_seed": 4, "step": 500}),
+        ("seed_7/a/model", {}),  # only the last two parts count
+        ("out/linseed3", {}),
+        ("out/misstep4", {}),
+        ("out/step_3rd", {}),
+        ("out/checkpoint-best", {}),
+        ("out/epoch_3", {}),
+    ],
+)
+def test_seed_and_step_are_read_off_a_name(path, labels):
+    from trueprobe.models.checkpoint import _labels
+
+    assert _labels(Path(path)) == labels
+
+
+@pytest.mark.parametrize("listed", [False, True])
+def test_members_with_neither_seed_nor_step_are_refused_with_how_to_name_them(listed, members):
+    root = members("out/a", "out/b")
+    with pytest.raises(BadInput, match="names neither a seed nor a step; name members seed_N, step_N or checkpoint-N"):
+        find([f"mine={root}/out/a,{root}/out/b" if listed else f"mine={root}/out/*"])
+
+
+def test_the_way_out_that_is_named_works(members, tmp_path):
+    root = members("out/a", "out/b")
+    for i, name in enumerate("ab"):
+        (tmp_path / f"seed_{i}").symlink_to(root / "out" / name)
+    assert [s.name for s in find([f"mine={tmp_path}/seed_*"])] == ["mine-seed0", "mine-seed1"]
+
+
+@pytest.mark.parametrize(
+    ("names", "says"),
+    [
+        (("seed_0/step_5", "seed_1/final"), r"seed_0/step_5' names a step, '.*seed_1/final' does not"),
+        (("a/seed_0", "b/step_5"), "a/seed_0' names a seed, '.*b/step_5' does not"),
+    ],
+)
+def test_what_one_member_names_all_must_name(names, says, members):
+    root = members(*names)
+    with pytest.raises(BadInput, match=says):
+        find([f"mine={root}/*/*"])
+
+
+def test_two_members_of_one_seed_and_step_are_refused(members):
+    root = members("a/seed_0", "b/seed_0")
+    with pytest.raises(BadInput, match=r"a/seed_0' and '.*b/seed_0' have the same seed and step"):
+        find([f"mine={root}/*/seed_0"])
 
 
 def test_the_labels_reach_the_card(seeds):
@@ -320,6 +413,20 @@ def test_a_hub_id_is_opened_from_the_cache_and_names_its_revision(spec, opened):
     assert model.card.source == f"org/tiny@{REVISION}"
     assert model.card.name == "org--tiny"
     assert model.card.compute_id == opened("bert").card.compute_id
+
+
+@pytest.mark.usefixtures("hub")
+def test_revisions_of_one_hub_id_are_steps(tmp_path):
+    repo = tmp_path / "hub" / "models--org--tiny"
+    for n, revision in ((9000, "a" * 40), (100, "b" * 40)):
+        (repo / "refs" / f"step{n}").write_text(revision)
+        shutil.copytree(repo / "snapshots" / REVISION, repo / "snapshots" / revision)
+        change_one_weight(repo / "snapshots" / revision) if n == 100 else None
+    found = find(["mine=org/tiny@step9000,org/tiny@step100"])
+    assert [(s.name, s.said, s.labels) for s in found] == [
+        ("mine-step100", f"org/tiny@{'b' * 40}", {"step": 100}),
+        ("mine-step9000", f"org/tiny@{'a' * 40}", {"step": 9000}),
+    ]
 
 
 @pytest.mark.usefixtures("hub")

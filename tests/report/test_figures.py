@@ -92,6 +92,39 @@ def test_training_is_drawn_seed_by_seed_over_steps(tmp_path):
     assert picture.neutral == 0.5
 
 
+STEPS = [made_runs.card(f"toy-step{step}", "toy", step=step) for step in (500, 2000, 10000)]
+
+
+def test_steps_without_a_seed_are_drawn_as_one_training(tmp_path):
+    rows = [made_runs.estimate(c["name"], "clusters_targets", 0.6, test="weat6") for c in STEPS]
+    figure = Figure("clusters", "Clusters", "…", ("clusters_targets",), "step", series="seed", panels=("test",))
+    picture = drawn(tmp_path, figure, rows, STEPS).variants[0].picture
+    assert [(s.title, [p.x for p in s.points]) for s in picture.panels[0].series] == [
+        ("one training", ["500", "2000", "10000"])
+    ]
+
+
+def test_a_run_over_steps_has_a_curve_of_the_first_directed_measure(tmp_path):
+    rows = [
+        made_runs.estimate(c["name"], "preference", 0.5 + c["labels"]["step"] / 1e5, category=category)
+        for c in STEPS
+        for category in ("age", "race")
+    ]
+    folder = made_runs.write(tmp_path / "run", STEPS, rows)
+    along = next(d for d in figures.drawings(Reading(load_run(folder)), "pairs") if d.figure.name == "training")
+    assert [variant.chosen for variant in along.variants] == [{"category": "age"}, {"category": "race"}]
+    (series,) = along.variants[0].picture.panels[0].series
+    assert [(p.x, p.value) for p in series.points] == [("500", 0.505), ("2000", 0.52), ("10000", 0.6)]
+    assert along.variants[0].picture.kind == "lines"
+
+
+def test_a_run_without_steps_has_no_such_curve(tmp_path):
+    cards = made_runs.family("toy", 3)
+    rows = [made_runs.estimate(c["name"], "preference", 0.6, category="age") for c in cards]
+    found = figures.drawings(Reading(load_run(made_runs.write(tmp_path / "run", cards, rows))), "pairs")
+    assert "training" not in [d.figure.name for d in found]
+
+
 def flipped(tmp_path, table):
     """What a report of five seeds makes of its flips."""
     folder = made_runs.write(tmp_path / "run", made_runs.family("toy", 5), [])

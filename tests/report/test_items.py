@@ -46,6 +46,16 @@ def test_trainings_that_disagree_are_counted(tmp_path):
     assert sorted(disagree.values) == [0, 0, 1, 1]  # items 0 and 1 are negative in the other two
 
 
+def test_checkpoints_of_one_training_do_not_disagree_as_trainings(tmp_path):
+    cards = [made_runs.card(f"toy-step{step}", "toy", step=step) for step in (900, 1000)]
+    folder = made_runs.write(tmp_path / "run", cards, [], probe=TOLD)
+    path = folder / "observations/pairs/toy-step900.parquet"
+    pd.read_parquet(path).assign(preference_nats=[9.0, 9.0, 9.0, 9.0]).to_parquet(path)
+    _, nats, *others = rows_of(folder).columns
+    assert nats.values == [-1.5, 1.5, -0.5, 0.5]  # of the last step alone
+    assert "trainings that disagree" not in [column.title for column in others]
+
+
 def test_answers_are_the_likeliest_tokens():
     assert answer_text([" nurse", "", "man"], [0.5, 0.05, 0.001]) == "nurse 50\u00a0%, ␣ 5.0\u00a0%, man 0.1\u00a0%"
     assert answer_text(np.array(["a"])) == "a"

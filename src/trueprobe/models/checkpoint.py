@@ -8,8 +8,9 @@ import json
 import re
 from collections.abc import Mapping
 from contextlib import contextmanager, redirect_stderr
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,12 @@ DTYPES = ("float32", "bfloat16", "float16")
 _NOT_COMPUTED_WITH = {"_name_or_path", "transformers_version", "dtype", "torch_dtype"}
 _TOKENIZER_FILES = ("tokenizer.json", "vocab.txt", "vocab.json", "*.model")
 _HUB_FILES = ["*.json", "*.txt", "*.model", "*.safetensors", "*.gguf", "*.jinja"]
+_LABELS = {  # checkpoint-500 is what transformers' Trainer calls step 500
+    "model_seed": re.compile(r"(?<![a-z])seed[_-]?(\d+)()", re.IGNORECASE),
+    "step": re.compile(r"(?<![a-z])(?:step|checkpoint)[_-]?(\d+)([km]?)(?![a-z0-9])", re.IGNORECASE),
+}
+_TIMES = {"": 1, "k": 1_000, "m": 1_000_000}
+_HOW_TO_NAME = "name members seed_N, step_N or checkpoint-N, or seed_N/step_N (symbolic links will do)"
 
 
 @dataclass(frozen=True)
@@ -94,36 +101,60 @@ def _family(name: str, pattern: str) -> list[Source]:
     )
     if not found:
         raise BadInput(f"family '{name}': nothing matches '{pattern}'")
-    name = _plain_name(name)
-    labels = [_labels(path) for path in found]
-    if len(found) == 1 and not labels[0]:
-        return [Source(name, found[0].name, found[0])]
-    if any("model_seed" not in label for label in labels):
-        labels = [{"model_seed": i, **label} for i, label in enumerate(labels)]
-    tails = ["".join(f"-{key.removeprefix('model_')}{value}" for key, value in label.items()) for label in labels]
-    if len(set(tails)) < len(tails):
-        raise BadInput(f"family '{name}': two folders have the same seed and step; name them seed_N[/step_M]")
-    return [Source(name + t, p.name, p, name, label) for t, p, label in zip(tails, found, labels, strict=True)]
+    members = [Source(str(path), path.name, path, labels=_labels(path)) for path in found]
+    if len(members) == 1 and not members[0].labels:
+        return [replace(members[0], name=_plain_name(name))]
+    return _family_of(name, members)
 
 
 def _listed(name: str, specs: list[str], allow_pickle: bool) -> list[Source]:
-    """A family whose members are named one by one: hub ids, folders, files."""
-    name = _plain_name(name)
-    found = [source for spec in specs for source in sources(spec.strip(), allow_pickle)]
-    labels = [_labels(Path(source.said.partition("@")[0])) for source in found]
-    if any("model_seed" not in label for label in labels) or len({str(label) for label in labels}) < len(labels):
-        labels = [{"model_seed": i} for i in range(len(found))]
-    tails = ["".join(f"-{key.removeprefix('model_')}{value}" for key, value in label.items()) for label in labels]
-    return [
-        Source(name + tail, source.said, source.path, name, label)
-        for tail, source, label in zip(tails, found, labels, strict=True)
+    """A family whose members are listed one by one: hub ids with or without a revision, folders, files."""
+    found = [
+        replace(source, name=spec, labels=source.labels or _labels(Path(spec)))
+        for spec in map(str.strip, specs)
+        for source in sources(spec, allow_pickle)
     ]
+    return _family_of(name, found)
+
+
+def _family_of(name: str, found: list[Source]) -> list[Source]:
+    """Members ordered by seed and step. Each must name what the others name: an order of folders is no seed."""
+    name = _plain_name(name)
+    for source in found:
+        if not source.labels:
+            raise BadInput(
+                f"family '{name}': '{source.name}' names neither a seed nor a step; {_HOW_TO_NAME}; a model that "
+                "belongs to no family is asked alone: --model PATH"
+            )
+    for key in ("model_seed", "step"):
+        having = [source for source in found if key in source.labels]
+        if 0 < len(having) < len(found):
+            lacking = next(source for source in found if source not in having)
+            raise BadInput(
+                f"family '{name}': '{having[0].name}' names a {key.removeprefix('model_')}, '{lacking.name}' does not; "
+                f"{_HOW_TO_NAME}"
+            )
+    found = sorted(found, key=lambda source: (source.labels.get("model_seed", 0), source.labels.get("step", 0)))
+    for one, other in pairwise(found):
+        if one.labels == other.labels:
+            raise BadInput(
+                f"family '{name}': '{one.name}' and '{other.name}' have the same seed and step; {_HOW_TO_NAME}"
+            )
+    return [replace(source, name=name + _tail(source.labels), family=name) for source in found]
+
+
+def _tail(labels: Mapping[str, int]) -> str:
+    return "".join(f"-{key.removeprefix('model_')}{value}" for key, value in labels.items())
 
 
 def _labels(path: Path) -> dict[str, int]:
+    """Seed and step, as the last two parts of a path or hub id name them.
+
+    `bert/seed_3/checkpoint-500` -> {"model_seed": 3, "step": 500}; `org/name@step20k` -> {"step": 20000}
+    """
     text = "/".join(path.parts[-2:])
-    pairs = (("model_seed", re.search(r"seed[_-]?(\d+)", text)), ("step", re.search(r"step[_-]?(\d+)", text)))
-    return {key: int(match[1]) for key, match in pairs if match}
+    found = {key: pattern.findall(text)[-1:] for key, pattern in _LABELS.items()}
+    return {key: int(number) * _TIMES[times.lower()] for key, last in found.items() for number, times in last}
 
 
 def _plain_name(text: str) -> str:

@@ -15,7 +15,7 @@ import pandas as pd
 
 from trueprobe.numbers import Format, count, ticks
 from trueprobe.report.reading import Reading, Seed, together
-from trueprobe.told import row_keys, titles, where
+from trueprobe.told import SILENT, directed, row_keys, titles, where, where_told
 from trueprobe.types import Figure
 
 MOST_VARIANTS = 60
@@ -23,6 +23,8 @@ SIGNIFICANT = 0.01  # of one seed's own test, as paper C has it
 PUBLISHED = " (published)"
 SCALE = "scale"  # chosen by the reader where every model has its panel
 SAME, OWN = "the same for all", "each its own"
+ONE_TRAINING = "one training"  # of a family that names no seed
+_WHY_EMPTY = {"fails the gate": "fails the gate: nothing to draw", "low coverage": "mostly ties: nothing to draw"}
 
 
 @dataclass(frozen=True)
@@ -108,11 +110,12 @@ def figure_of(told: Mapping[str, Any]) -> Figure:
 
 
 def drawings(reading: Reading, label: str) -> list[Drawing]:
-    """The declared figures that this run has numbers for; without any declared, one of the summary."""
+    """The declared figures that this run has numbers for; without any declared, one of the summary. With several
+    checkpoints of one training, the summary's first measure along it."""
     told = reading.told[label]
     declared = [figure_of(figure) for figure in told.get("figures") or ()]
-    found = [drawn for figure in declared or _plain_figures(reading, label) if (drawn := _draw(reading, label, figure))]
-    return found
+    wanted = [*(declared or _plain_figures(reading, label)), *_along_training(reading, label)]
+    return [drawn for figure in wanted if (drawn := _draw(reading, label, figure))]
 
 
 def _draw(reading: Reading, label: str, figure: Figure) -> Drawing | None:
@@ -175,8 +178,9 @@ def _rows(reading: Reading, label: str, figure: Figure) -> pd.DataFrame:
     keys = _keys(figure)
     if rows.empty or any(key not in rows for key in keys):
         return rows[:0]
-    if "seed" in keys:  # each training by itself
+    if "seed" in keys:  # each training by itself; steps without a seed are one training
         rows = rows[rows["level"] != "family"]
+        rows = rows.assign(seed=rows["seed"].astype("string").fillna(ONE_TRAINING))
     rows = together(rows.dropna(subset=keys), keys)
     if rows.empty:
         return rows
@@ -271,17 +275,16 @@ def _panel(rows: pd.DataFrame, figure: Figure, title: str, series: list[tuple[st
 
 def _worth_a_look(row: Mapping[str, Any]) -> bool:
     """Something to draw, or a model that failed and must be named."""
-    return _drawable(row) or row["verdict"] == "fails the gate"
+    return _drawable(row) or row["verdict"] in _WHY_EMPTY
 
 
 def _drawable(row: Mapping[str, Any]) -> bool:
-    return not math.isnan(row["value"]) and row["verdict"] not in ("fails the gate", "not applicable")
+    return not math.isnan(row["value"]) and row["verdict"] not in SILENT
 
 
 def _why_empty(rows: pd.DataFrame) -> str:
-    if (rows["verdict"] == "fails the gate").any():
-        return "fails the gate: nothing to draw"
-    return "nothing to count"
+    found = set(rows["verdict"])
+    return next((why for verdict, why in _WHY_EMPTY.items() if verdict in found), "nothing to count")
 
 
 def _point(row: Mapping[str, Any], figure: Figure, form: Format, name: str) -> Point:
@@ -354,4 +357,31 @@ def _plain_figures(reading: Reading, label: str) -> list[Figure]:
             y_title=names[measure],
         )
         for measure in summary["measures"]
+    ]
+
+
+def _along_training(reading: Reading, label: str) -> list[Figure]:
+    """A curve over steps of the summary's first measure with a neutral value, where a family has several steps."""
+    if reading.estimates.empty or all(len(family.steps) < 2 for family in reading.families.values()):
+        return []
+    summary = reading.told[label]["summary"]
+    rows = where_told(reading.estimates[reading.estimates["probe"] == label], summary["where"])
+    fixed = {key: tuple(v) if isinstance(v, list) else v for key, v in summary["where"].items()}
+    if "k" in fixed and (rows["k"].astype(str) == "all").all():
+        fixed["k"] = "all"
+    measure = [*directed(rows, summary), *summary["measures"]][0]
+    names = {**summary.get("meanings", {}), **titles(summary)}
+    return [
+        Figure(
+            "training",
+            f"Along training: {names[measure]}",
+            "One line per model over its training steps, with 95 % intervals. Steps of one training are no seeds.",
+            (measure,),
+            "step",
+            choose=tuple(row_keys(summary)),
+            where=fixed,
+            names=names,
+            x_title="training step",
+            y_title=names[measure],
+        )
     ]

@@ -191,7 +191,8 @@ def _who(reading: Reading) -> Iterator[str]:
     for family in reading.families.values():
         if len(family.cards) > 1:
             steps = f" at {len(family.steps)} steps" if len(family.steps) > 1 else ""
-            yield f"{family.name} ({family.seeds} trainings of one setup{steps})"
+            trainings = f"{family.seeds} trainings of one setup" if family.seeds > 1 else "one training"
+            yield f"{family.name} ({trainings}{steps})"
         else:
             kind = family.cards[0].get("kind")
             yield f"{family.name} ({kind})" if kind else family.name

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from trueprobe.report.reading import Reading
+from trueprobe.report.reading import Reading, last_step
 from trueprobe.types import ItemTable
 
 MOST_ANSWERS = 5
@@ -74,7 +74,7 @@ def item_rows(reading: Reading, label: str) -> ItemRows | None:
     seen, items = reading.observations(label), reading.items(label)
     if seen.empty or items.empty:
         return None
-    told = reading.told[label]
+    seen, told = last_step(seen), reading.told[label]
     table = _declared(told, seen)
     seen = _prepared(seen, table)
     keys = ["item", "part", "family"]

@@ -169,7 +169,7 @@ def together(rows: pd.DataFrame, keys: Sequence[str]) -> pd.DataFrame:
     if rows.empty:
         return rows
     if "step" not in keys:
-        rows = _last_step(rows)
+        rows = last_step(rows)
     by = ["family", *(key for key in keys if key not in ("family", "model"))]
     groups: dict[tuple, list[dict[str, Any]]] = {}
     for row in rows.to_dict("records"):
@@ -177,8 +177,9 @@ def together(rows: pd.DataFrame, keys: Sequence[str]) -> pd.DataFrame:
     return pd.DataFrame([{**dict(zip(by, names, strict=True)), **_one(group)} for names, group in groups.items()])
 
 
-def _last_step(rows: pd.DataFrame) -> pd.DataFrame:
-    if rows["step"].isna().all():
+def last_step(rows: pd.DataFrame) -> pd.DataFrame:
+    """Of each family the rows of its last training step: earlier ones are of the same trainings."""
+    if "step" not in rows or rows["step"].isna().all():
         return rows
     last = rows.groupby("family")["step"].transform("max")
     return rows[rows["step"].isna() | (rows["step"] == last)]
@@ -215,5 +216,7 @@ def _agreed(verdicts: list[str], seeds: list[Seed], neutral: float) -> str:
     sides = {seed.value > neutral for seed in seeds if seed.holds}
     if {"as published", "opposite"} <= set(verdicts) or len(sides) > 1:
         return "flips"
-    told = set(verdicts) - {"not applicable"}
-    return told.pop() if len(told) == 1 else "undecided" if told else "not applicable"
+    told = set(verdicts) - {"not applicable", "low coverage"}
+    if not told:
+        return "low coverage" if "low coverage" in verdicts else "not applicable"
+    return told.pop() if len(told) == 1 else "undecided"

@@ -16,7 +16,7 @@ from trueprobe.numbers import Format, count
 from trueprobe.report.figures import Drawing, draw_rows, reads
 from trueprobe.report.reading import Reading
 from trueprobe.report.tables import Cell, Grid, names_of, over_seeds, short_names, verdict_mark
-from trueprobe.told import directed, row_keys, titles, where, where_told_by
+from trueprobe.told import SILENT, directed, row_keys, titles, where, where_told_by
 from trueprobe.types import Figure, Table
 
 LEAD = "The same setup trained with another seed is another model. This part shows how much that changes the answers."
@@ -224,7 +224,7 @@ def _variants(reading: Reading) -> Iterator[Grid]:
         keys = row_keys(summary)
         asked = rows[(rows["level"] == "family") | rows["model"].isin(single)]
         shown = where_told_by(asked, summary["where"], "model")
-        shown = shown[shown["verdict"] != "not applicable"]
+        shown = shown[~shown["verdict"].isin(SILENT)]
         shown = shown.iloc[(~shown["verdict"].str.startswith("holds")).argsort(kind="stable")]
         lines, called = [], titles(summary)
         for row in shown.to_dict("records")[:MOST_ROWS]:
