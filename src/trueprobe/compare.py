@@ -14,7 +14,7 @@ from trueprobe.probes import Probe
 from trueprobe.reliability import paired
 from trueprobe.reliability.verdict import FEWEST_SEEDS
 from trueprobe.store import Run
-from trueprobe.told import row_names, titles, where_told
+from trueprobe.told import SILENT, row_names, titles, where_told
 from trueprobe.types import BadInput, nearest
 
 
@@ -94,5 +94,5 @@ def _members(run: Run, label: str, probe: Probe, cards: Sequence[dict[str, Any]]
 def _told(table: pd.DataFrame, summary: Mapping[str, Any]) -> pd.DataFrame:
     """What the summary of a run shows; over all listed words where too few are in the top k."""
     rows = where_told(table[table["measure"].isin(summary["measures"])], summary["where"])
-    rows = rows[rows["verdict"] != "not applicable"]
+    rows = rows[~rows["verdict"].isin(SILENT)]
     return rows.assign(row=row_names(rows, summary), title=rows["measure"].map(titles(summary)))

@@ -63,7 +63,7 @@ class Counting:
             self.found[label] += found
             rows = [_flat(row) for row in reliability.judged(found, probe.corrected_over)]
             self._more("estimates", rows)
-            claimed = reliability.claimed(members, probe.claims())
+            claimed = reliability.claimed(members, probe.claims(), self.method)
             self._more("claims", [{"probe": label, **row} for row in claimed])
             self._more("variance", wordings.variance(found))
             self._more("signs", signs.significant(found))

@@ -111,11 +111,11 @@ def _setups(run: Run) -> list[Setup]:
         step = card.get("labels", {}).get("step")
         found.setdefault(card["family"], {}).setdefault(step, []).append(card["name"])
     last = {family: max(steps, key=lambda step: -1 if step is None else step) for family, steps in found.items()}
-    return [Setup(family, tuple(found[family][step]), step) for family, step in last.items()]
+    return [Setup(family, tuple(found[family][step]), step, len(found[family])) for family, step in last.items()]
 
 
 def _gate(run: Run, label: str, summary: dict[str, Any], setups: list[Setup]) -> tuple[list[Setup], list[str]]:
-    """The setups that have a table to show, and a line on the checkpoints that failed."""
+    """The setups that have a table to show, and lines on the checkpoints that failed or answered with ties."""
     found = run.estimates[run.estimates["probe"] == label]
     asked = [model for setup in setups for model in setup.models]
     failed = set(where(found, summary["where"]).query("verdict == 'fails the gate'")["model"]).intersection(asked)
@@ -125,10 +125,13 @@ def _gate(run: Run, label: str, summary: dict[str, Any], setups: list[Setup]) ->
         if row["model"] in failed
     ]
     passed = [setup for setup in setups if not failed.issuperset(setup.models)]
-    if not told:
-        return passed, []
-    gate = summary["gate"]["measure"].replace("_", " ")
-    return passed, [f"failing the gate ({gate}), so that a table would say nothing: {', '.join(told)}"]
+    tied = where(found, summary["where"]).query("verdict == 'low coverage'")["model"]
+    names = [model for model in dict.fromkeys(tied) if model in asked]
+    lines = [f"mostly ties, so that most numbers would say nothing: {', '.join(names)}"] if names else []
+    if told:
+        gate = summary["gate"]["measure"].replace("_", " ")
+        lines.insert(0, f"failing the gate ({gate}), so that a table would say nothing: {', '.join(told)}")
+    return passed, lines
 
 
 def _answers(seen: pd.DataFrame, summary: dict[str, Any]) -> list[str]:

@@ -61,7 +61,7 @@ class _Section:
     def headed(self, shown: int) -> str:
         counting = sum(line.counts for line in self.lines)
         more = {"more findings" if counting - shown > 1 else "more finding": counting - shown}
-        more["not applicable"] = len(self.lines) - counting
+        more["without a verdict"] = len(self.lines) - counting
         return "; ".join([self.head, *(f"{many} {what}" for what, many in more.items() if many)])
 
 
@@ -110,9 +110,10 @@ def _moved(rows: pd.DataFrame, summary: Mapping[str, Any], setups: Sequence[Setu
 def _sections(run: Run, setups: Sequence[Setup]) -> Iterator[_Section]:
     for label, probe in run.told.items():
         rows = rows_of(run, label, probe, setups)
-        failed = rows[rows["verdict"] == "fails the gate"]["model"]
-        gate = f"; failing the gate: {', '.join(dict.fromkeys(failed))}" if len(failed) else ""
-        yield _Section(f"{label}: {scored(run.observations(label))}{gate}", _lines(rows, setups))
+        why = {"failing the gate": "fails the gate", "mostly ties": "low coverage"}
+        models = {says: dict.fromkeys(rows[rows["verdict"] == verdict]["model"]) for says, verdict in why.items()}
+        silent = "".join(f"; {says}: {', '.join(names)}" for says, names in models.items() if names)
+        yield _Section(f"{label}: {scored(run.observations(label))}{silent}", _lines(rows, setups))
     several = [label for label in dict.fromkeys(run.claims.get("probe", ())) if label not in run.told]
     if several:
         rows = pd.concat([rows_of(run, labels, None, setups) for labels in several])

@@ -7,7 +7,7 @@ from typing import Any
 
 import pandas as pd
 
-SILENT = ("not applicable", "fails the gate")  # verdicts of a number that says nothing
+SILENT = ("not applicable", "low coverage", "fails the gate")  # verdicts of a number that says nothing
 
 
 def where(rows: pd.DataFrame, conditions: Mapping[str, Any]) -> pd.DataFrame:

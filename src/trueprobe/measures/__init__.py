@@ -13,6 +13,7 @@ from typing import Any, Protocol
 import numpy as np
 
 Weights = np.ndarray  # [R, cells]
+TIED = "tied"  # observation column: 1 where the answer is a tie, within TIE_NATS or float error
 
 
 @dataclass(frozen=True)
@@ -24,6 +25,12 @@ class Columns:
 
     def pick(self, rows: np.ndarray) -> Columns:
         return Columns({name: column[rows] for name, column in self.values.items()}, self.cells[rows])
+
+    def tied(self, rows: np.ndarray) -> float:
+        """The share of ties among these rows, 0 where it is not known."""
+        ties = self.values[TIED][rows] if TIED in self.values else np.array([])
+        known = ties[~np.isnan(ties)]
+        return float(known.mean()) if len(known) else 0.0
 
 
 class Function(Protocol):
@@ -59,6 +66,7 @@ class Measure:
     gate: Gate | None = None
     test: Test | None = None
     kinds: tuple[str, ...] = ("masked", "causal", "encoder")  # of model it is counted for
+    of_coverage: bool = False  # says how much could be counted, so it needs no coverage itself
 
 
 @dataclass(frozen=True)

@@ -19,6 +19,7 @@ import numpy as np
 from trueprobe.measures import Columns, Weights, cell_sums
 
 _CLOSE = 1e-12  # sums over the same values in another order differ by less, relative to the sum of magnitudes
+_FLOAT_ERROR = 1e-5  # of a vector's length, after the layers of a network
 _AT_ONCE = 5_000  # partitions that are dealt or summed together
 
 
@@ -32,6 +33,12 @@ def _directions(vectors: np.ndarray) -> np.ndarray:
     vectors = vectors.astype(np.float64)
     with np.errstate(invalid="ignore", divide="ignore"):
         return vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+
+
+def coincide(vectors: np.ndarray) -> np.ndarray:
+    """Which rows are the mean of all rows, within the error of float32: a network that tells none of them apart."""
+    centre = vectors.mean(axis=0)
+    return np.linalg.norm(vectors - centre, axis=1) <= _FLOAT_ERROR * np.linalg.norm(centre)
 
 
 def effect_size(columns: Columns, quantities: Sequence[tuple[str, ...]], weights: Weights) -> np.ndarray:

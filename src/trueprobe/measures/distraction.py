@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from itertools import product
 from typing import Any
 
-from trueprobe.measures import LARGER, Claim, Gate, Measure
+from trueprobe.measures import LARGER, TIED, Claim, Gate, Measure
 from trueprobe.measures.means import group_means, means
 
 LEAST_COMPETENCE = 0.5  # of the targets; the paper has 1, by choosing its items
@@ -52,7 +52,7 @@ _CURVES: tuple[tuple[str, str, str, float | None], ...] = (
     ("log_relative_probability", "log_relative_probability", "nats", 0.0),
     ("target_over_rivals", "target_over_rivals_nats", "nats", 0.0),
     ("rank", "rank", "rank", None),
-    ("tied", "tied", "share", None),
+    ("tied", TIED, "share", None),
 )
 _RECENCY = ("accuracy_by_recency", "correct", "share", None)
 
@@ -152,7 +152,8 @@ def _both(where: dict, conditions: dict, curves: Any, gate: Gate) -> Iterator[Me
     """Over all items, as the paper counts, and over those of the targets that count for the model."""
     for end, rows in (("", where), ("_gated", {**where, **GATED})):
         for name, column, unit, neutral in curves:
-            yield Measure(name + end, means, (column,), rows, conditions, unit, neutral, gate)
+            ties = column == TIED
+            yield Measure(name + end, means, (column,), rows, conditions, unit, neutral, gate, of_coverage=ties)
 
 
 def _counted(kind: str, attractors: int) -> list[tuple[str, str, str, float | None]]:

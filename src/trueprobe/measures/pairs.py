@@ -121,8 +121,9 @@ _OF_PREFERENCE: tuple[tuple[str, Function, str, float | None], ...] = (
 
 def crows_measures(where: Mapping[str, Any], conditions: Mapping[str, Any], **more: Any) -> Iterator[Measure]:
     """Neighbours with the same function share their matrix product."""
-    for name, function in (("wins_of_all", wins), ("wins_of_decided", wins_of_decided), ("neutral", ties)):
+    for name, function in (("wins_of_all", wins), ("wins_of_decided", wins_of_decided)):
         yield Measure(name, function, (PREFERS,), where, conditions, "share", **more)
+    yield _neutral(where, conditions, more)
     yield Measure("prefers_stereotype", means, (PREFERS,), where, conditions, "share", 0.5, **more)
     yield from _of_preference(where, conditions, more)
 
@@ -132,8 +133,12 @@ def stereoset_measures(where: Mapping[str, Any], conditions: Mapping[str, Any], 
         yield Measure(f"ss{end}", mean, (PREFERS,), where, conditions, "share", 0.5, **more)
         yield Measure(f"lms{end}", mean, (MEANINGFUL,), where, conditions, "share", 0.5, **more)
         yield Measure(f"icat{end}", both, (PREFERS, MEANINGFUL), where, conditions, "share", None, **more)
-    yield Measure("neutral", ties, (PREFERS,), where, conditions, "share", **more)
+    yield _neutral(where, conditions, more)
     yield from _of_preference(where, conditions, more)
+
+
+def _neutral(where: Mapping[str, Any], conditions: Mapping[str, Any], more: Mapping[str, Any]) -> Measure:
+    return Measure("neutral", ties, (PREFERS,), where, conditions, "share", of_coverage=True, **more)
 
 
 def _of_preference(

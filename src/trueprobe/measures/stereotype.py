@@ -19,6 +19,7 @@ from trueprobe.measures.means import means
 K = (3, 5, 10)
 DEPTHS: tuple[int | str, ...] = (*K, "all")  # within the top k, and over the whole verbalizer
 FATES = ("overturned", "strengthened", "weakened")  # of the base prompt's preference
+_OF_COVERAGE = ("no_preference", "covered_tokens", "covered_mass")
 PROMPT_TYPES = ("base", "tsyn", "tsem", "tneu", "tcsyn", "tcsem", "bcsyn", "bcsem", "tnbc", "un")
 PRO, COUNTER, NEUTRAL = ("tsyn", "tsem"), ("tcsyn", "tcsem", "bcsyn", "bcsem"), ("tneu", "tnbc")
 
@@ -42,6 +43,7 @@ class Counting:
         told = {"share": f"percent {a} in the target occupation", "top_tokens": "the ten likeliest tokens"}
         told |= {"top_probabilities": "their probabilities", "top_groups": "the group each names, 'implicit', or none"}
         told |= {f"{group}_words": f"how many listed {group} words the model has as one piece" for group in (a, b)}
+        told |= {"tied": "1 if all ten are equally likely, so that others might stand there as well"}
         told |= {"relative_tokens": "tokens in the top ten of both prompt and base prompt"}
         told |= {
             "relative_probabilities": "p(token | knowledge) / p(token | base)",
@@ -87,8 +89,8 @@ class Counting:
             shown = {"wording": wording, "knowledge": kind, "dominated": split}
             for depth in DEPTHS:
                 for column, unit, neutral in self._counted(kind, depth):
-                    name = column.removesuffix(f"_{tail(depth)}")
-                    yield Measure(name, means, (column,), where, {**shown, "k": depth}, unit, neutral)
+                    name, at = column.removesuffix(f"_{tail(depth)}"), {**shown, "k": depth}
+                    yield Measure(name, means, (column,), where, at, unit, neutral, of_coverage=name in _OF_COVERAGE)
             if split == "all" and kind == "base" and self.shares:
                 for depth in DEPTHS:
                     margin = f"{self.first}_minus_{self.second}_{tail(depth)}"

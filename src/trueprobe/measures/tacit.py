@@ -25,7 +25,8 @@ Conditions = Mapping[str, str | int]
 
 RETRIEVAL_COLUMNS = {
     "rank": "of the concept within the vocabulary, 1 is best",
-    "tied": "how many other words lie within 1e-4 nats of it",
+    "tied_words": "how many other words lie within 1e-4 nats of it",
+    "tied": "1 if they are as many as its rank or more, so that the rank says little",
     "reciprocal_rank": "1 / rank",
     "ranked_first": "1 if the rank is 1",
     "probability": "of the concept, over the model's whole vocabulary; never renormalised",
@@ -129,6 +130,7 @@ PRODUCTION_COLUMNS = {
     "gold_ranks": "their ranks within the vocabulary",
     "gold_probabilities": "their probabilities, over the model's whole vocabulary",
     "gold_left_out": "how many more are not in the vocabulary",
+    "tied": "1 if at least as many words as its rank lie within 1e-4 nats of the likeliest gold word",
     "ap_vocabulary": "average precision over the vocabulary",
     "ap_completions": "average precision over the words people gave for this relation, of any concept",
     "ap_gain": "ap_completions less ap_vocabulary",
@@ -214,6 +216,7 @@ PRINCE_COLUMNS = {
     "gold_left_out": "how many more are not in the vocabulary",
     "ap_vocabulary": "average precision over the vocabulary",
     "any_gold": "1 if one of them is among the likeliest ten",
+    "tied": "1 if at least as many words as its rank lie within 1e-4 nats of the likeliest asked word",
     "own_over_other_nats": "log-probability of the concept (or the mean of its properties') less the other concept's",
 }
 _PRINCE: dict[str, tuple[tuple[str, str, str, float | None], ...]] = {

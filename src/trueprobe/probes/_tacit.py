@@ -5,7 +5,8 @@ from __future__ import annotations
 import copy
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal, Self
 
 from pydantic import Field
@@ -14,7 +15,7 @@ from trueprobe.material import norms, tacit
 from trueprobe.material.norms import Concept, Norms
 from trueprobe.material.tacit import Prompts
 from trueprobe.probes import Probe, Settings
-from trueprobe.types import BadInput, Card, Filled, WhyNot, WordList, nearest
+from trueprobe.types import BadInput, Card, Filled, WhyNot, Word, WordList, nearest
 
 PAPER = "Weir, Poliak & Van Durme, Probing Neural Language Models for Human Tacit Assumptions"
 TOP = 10
@@ -157,6 +158,12 @@ class OfNorms(Tacit):
             "counts": {**self.norms.counts, "concepts_asked": len(self.concepts)},
             "concepts_per_property": self.norms.concepts_per_property(),
         }
+
+
+def tied(words: Iterable[Word]) -> float:
+    """1 if the rank of the likeliest could be twice what it is, or more: as many others are equally likely."""
+    first = min(words, key=lambda word: word.rank or math.inf)
+    return float(first.rank is not None and first.tied >= first.rank)
 
 
 def top_words(filled: Filled) -> list[str]:

@@ -28,6 +28,7 @@ from trueprobe.measures.stereotype import DEPTHS, FATES, PROMPT_TYPES, Counting,
 from trueprobe.probes import Probe, Settings, Shown, Summary
 from trueprobe.probes import _counteracts as shown
 from trueprobe.types import (
+    TIE_NATS,
     Answer,
     BadInput,
     Card,
@@ -223,6 +224,7 @@ class CounterActs(Probe):
         values = self._masses(asked, pro)
         values |= {f"{group}_words": count for group, count in self._sayable(card, asked).items()}
         values["share"] = item.fields["share"] if item.fields["share"] is not None else math.nan
+        values["tied"] = float(asked.top[0].logp - asked.top[-1].logp <= TIE_NATS)
         values["top_tokens"] = [token.text for token in asked.top]
         values["top_probabilities"] = [math.exp(token.logp) for token in asked.top]
         values["top_groups"] = [

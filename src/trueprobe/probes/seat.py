@@ -24,7 +24,7 @@ from pydantic import Field, field_validator
 from trueprobe.material import seat as material
 from trueprobe.material.seat import SIDES, AssociationTest, Said
 from trueprobe.measures import Columns, Measure, Weights
-from trueprobe.measures.association import PermutationTest, associations, effect_size, effect_size_ddof0
+from trueprobe.measures.association import PermutationTest, associations, coincide, effect_size, effect_size_ddof0
 from trueprobe.measures.clustering import MatchingTest, matched
 from trueprobe.measures.means import means
 from trueprobe.probes import Probe, Settings, Shown, Summary
@@ -52,6 +52,7 @@ COLUMNS = {
     "wording": "the template it was made with; empty for a bare word and for a sentence of a test file",
     "association": "of a target: its mean cosine with A less that with B",
     "in_first": "1 for X and A, 0 for Y and B",
+    "tied": "1 if its vector is the mean of all of its test's targets (or attributes), within float error",
     "cluster_right": "1 if its k-means cluster, of two, is matched with its category",
 }
 _SHOWN = 16  # tests in the printed table, at most, for each representation
@@ -211,13 +212,14 @@ class Seat(Probe):
         """Of two sides that stand against each other."""
         sides = _sides(item, pair)
         first = np.array([side == pair[0] for side, _ in sides])
+        both = np.concatenate([vectors[side] for side in pair])
         right = np.full(len(sides), np.nan)
         if self.settings.clusters:
-            both = np.concatenate([vectors[side] for side in pair])
             right = matched(both, first, self.settings.resample_seed)
-        for i, said in enumerate(sides):
+        for i, (said, tied) in enumerate(zip(sides, coincide(both), strict=True)):
             values = {} if found is None else {"association": float(found[i])}
-            yield _row(item, said, {**values, "in_first": float(first[i]), "cluster_right": float(right[i])})
+            values |= {"in_first": float(first[i]), "tied": float(tied), "cluster_right": float(right[i])}
+            yield _row(item, said, values)
 
     # ------------------------------------------------------------ counting
 

@@ -20,7 +20,7 @@ from trueprobe.measures.retrieval import average_precision, reciprocal_rank
 from trueprobe.measures.tacit import PRINCE_COLUMNS, prince_headline, prince_measures
 from trueprobe.probes import Shown, Summary
 from trueprobe.probes import _shown as shown
-from trueprobe.probes._tacit import TOP, Tacit, TacitSettings, columns_with, top_words
+from trueprobe.probes._tacit import TOP, Tacit, TacitSettings, columns_with, tied, top_words
 from trueprobe.types import Answer, Card, FillBlank, Filled, Item, Observation, Request, WhyNot, Word
 
 RELATIONS = ("has a", "has")
@@ -110,6 +110,7 @@ class TacitPrince(Tacit):
         values = self._concept(known) if not item.fields["relation"] else self._properties(asked, known, len(own))
         top = top_words(asked)
         values |= {"own_over_other_nats": self._over_other(item, asked), "prompt": self._prompt(item, card)}
+        values["tied"] = tied(known.values())
         values |= {"answer": top[0], "top_words": top, "top_probabilities": [math.exp(t.logp) for t in asked.top]}
         return [Observation(item.id, values)]
 

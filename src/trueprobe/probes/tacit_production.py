@@ -22,7 +22,7 @@ from trueprobe.measures.retrieval import average_precision, ranks_within, spearm
 from trueprobe.measures.tacit import PRODUCTION_COLUMNS, ProductionCounting
 from trueprobe.probes import Shown, Summary
 from trueprobe.probes import _shown as shown
-from trueprobe.probes._tacit import TOP, NormSettings, OfNorms, columns_with, top_words
+from trueprobe.probes._tacit import TOP, NormSettings, OfNorms, columns_with, tied, top_words
 from trueprobe.types import Answer, Card, FillBlank, Filled, Item, Observation, Request, WhyNot, Word
 
 
@@ -125,6 +125,7 @@ class TacitProduction(OfNorms):
             "gold_ranks": ranks,
             "gold_probabilities": [math.exp(value.logp) for value in gold.values()],
             "gold_left_out": len(given) - len(gold),
+            "tied": tied(gold.values()),
             "ap_vocabulary": precision,
             "ap_completions": within,
             "ap_gain": within - precision,

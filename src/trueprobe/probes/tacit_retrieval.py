@@ -279,7 +279,8 @@ def _ranked(word: Word, asked: Filled, other: Filled | None) -> dict[str, Any]:
         tokens = sorted(tokens, key=lambda token: -token[1].logp)[:TOP]
     return {
         "rank": rank,
-        "tied": tied,
+        "tied_words": tied,
+        "tied": float(tied >= rank),
         "reciprocal_rank": reciprocal_rank(rank),
         "ranked_first": float(rank == 1),
         "probability": math.exp(word.logp),

@@ -11,7 +11,7 @@ from trueprobe.measures import LARGER, Claim, Measure
 from trueprobe.measures.means import means
 from trueprobe.reliability.claims import held, told
 from trueprobe.reliability.paired import Sides, compare
-from trueprobe.reliability.verdict import FAILS, FEWEST_SEEDS, NOT_APPLICABLE, UNDECIDED
+from trueprobe.reliability.verdict import FAILS, FEWEST_SEEDS, LOW_COVERAGE, NOT_APPLICABLE, UNDECIDED
 from trueprobe.types import Card
 
 LEVEL = "pair"  # of a row about two models
@@ -36,6 +36,8 @@ def between(sides: Sides, claim: Claim) -> dict[str, Any]:
     word = held(claim, found["low"], found["high"], found["n_groups"])
     if word != NOT_APPLICABLE and not sides.single and fewest < FEWEST_SEEDS:
         word = UNDECIDED
+    if found["verdict"] == LOW_COVERAGE:
+        word = LOW_COVERAGE
     if any(member.gates.fails(claim.gate) for member in sides.members):
         word = FAILS
     first, second = (side[0].family if len(side) > 1 else side[0].model for side in (sides.first, sides.second))

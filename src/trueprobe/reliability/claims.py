@@ -15,9 +15,19 @@ from trueprobe.measures import Claim, Columns
 from trueprobe.measures.means import means
 from trueprobe.reliability.correction import holm
 from trueprobe.reliability.estimates import Member
+from trueprobe.reliability.interval import Interval, Method, Quantity, of_checkpoint, of_family, trials_of
 from trueprobe.reliability.resampling import Resampling, columns_of
-from trueprobe.reliability.spread import Spread, over_items, over_seeds, scale_of
-from trueprobe.reliability.verdict import FAILS, FEWEST_GROUPS, FEWEST_SEEDS, FLIPS, LEVEL, NOT_APPLICABLE, UNDECIDED
+from trueprobe.reliability.verdict import (
+    FAILS,
+    FEWEST_GROUPS,
+    FEWEST_SEEDS,
+    FLIPS,
+    LEVEL,
+    LOW_COVERAGE,
+    MOST_TIED,
+    NOT_APPLICABLE,
+    UNDECIDED,
+)
 
 
 def claims(
@@ -27,68 +37,94 @@ def claims(
     return claimed([Member(model, kind, frame, resampling)], published)
 
 
-def claimed(members: Sequence[Member], published: Sequence[Claim]) -> list[dict[str, Any]]:
+def claimed(members: Sequence[Member], published: Sequence[Claim], method: Method = "crossed") -> list[dict[str, Any]]:
     """The rows of each checkpoint, then those of the family, for the claims about their kind of model."""
     mine = [claim for claim in published if members[0].kind in claim.kinds and not claim.between]
     seen = [[_seen(member, columns, claim) for claim in mine] for member, columns in _columns(members, mine)]
     rows = [
-        _row(claim, member.model, "checkpoint", 1, one.spread(claim), _agrees(claim, one), member.labels.get("step"))
+        _checkpoint(claim, member, one)
         for member, found in zip(members, seen, strict=True)
         for claim, one in zip(mine, found, strict=True)
     ]
     if len(members) > 1:
-        rows += [_family(members, claim, [found[i] for found in seen]) for i, claim in enumerate(mine)]
+        rows += [_family(members, claim, [found[i] for found in seen], method) for i, claim in enumerate(mine)]
     return rows
 
 
 @dataclass(frozen=True)
 class _Seen:
+    """One checkpoint's number for a claim."""
+
     sample: np.ndarray  # [1 + R]
     groups: int
-    passes: bool
+    interval: Interval
+    passes: bool  # the gate
+    tied: float  # share of the scored items
 
-    def spread(self, claim: Claim) -> Spread:
-        return over_items(scale_of(claim.unit).there(self.sample), self.groups)
+    @property
+    def value(self) -> float:
+        return float(self.sample[0])
+
+    @property
+    def usable(self) -> bool:
+        return self.passes and self.tied <= MOST_TIED
 
 
 def _columns(members: Sequence[Member], mine: Sequence[Claim]) -> list[tuple[Member, Columns]]:
     return [(m, columns_of(m.frame, (claim.column for claim in mine), m.resampling)) for m in members]
 
 
+def _quantity(claim: Claim) -> Quantity:
+    return Quantity(claim.unit, claim.threshold, difference=claim.minus is not None)
+
+
 def _seen(member: Member, columns: Columns, claim: Claim) -> _Seen:
     sample = _mean_where(columns, member, claim.column, claim.plus)
     if claim.minus is not None:
         sample = sample - _mean_where(columns, member, claim.column, claim.minus)
-    return _Seen(sample, _groups(columns, member, claim), not member.gates.fails(claim.gate))
+    parts = [member.rows(part) & ~np.isnan(columns.values[claim.column]) for part in _parts(claim)]
+    groups = min(member.resampling.groups(columns.cells[part]) for part in parts)
+    trials = None
+    if claim.unit == "share" and len(parts) == 1:
+        trials = trials_of(columns.values[claim.column][parts[0]], groups, member.resampling.factors)
+    found = of_checkpoint(sample, groups, _quantity(claim), trials)
+    passes, tied = not member.gates.fails(claim.gate), columns.tied(np.logical_or.reduce(parts))
+    return _Seen(sample, groups, found, passes, tied)
 
 
-def _family(members: Sequence[Member], claim: Claim, seen: list[_Seen]) -> dict[str, Any]:
-    able = [one for one in seen if one.passes and not math.isnan(one.sample[0])]
+def _checkpoint(claim: Claim, member: Member, one: _Seen) -> dict[str, Any]:
+    numbers = (one.value, one.interval.low, one.interval.high)
+    word = held(claim, one.interval.low, one.interval.high, one.groups)
+    return told(claim, member.model, "checkpoint", member.labels.get("step"), 1, numbers, _said_of([one]) or word)
+
+
+def _family(members: Sequence[Member], claim: Claim, seen: list[_Seen], method: Method) -> dict[str, Any]:
+    """Over the seeds that pass the gate, have a number and are not mostly ties."""
+    able = [one for one in seen if one.usable and not math.isnan(one.value)]
     groups = min((one.groups for one in able), default=0)
-    spread = Spread(float(np.mean([one.sample[0] for one in able])) if able else math.nan, math.nan)
-    if len(able) > 1:
-        spread = over_seeds(scale_of(claim.unit).there(np.stack([one.sample for one in able])), groups)
-    word = _over_seeds(claim, able, spread, groups) if able or any(one.passes for one in seen) else FAILS
     first = members[0]
-    return _row(claim, first.family, "family", len(able), spread, word, first.labels.get("step"))
+    found = of_family([one.sample for one in able], groups, _quantity(claim), method, first.resampling.resample_seed)
+    value = float(np.mean([one.value for one in able])) if able else math.nan
+    word = _said_of(seen) or _over_seeds(claim, able, found, groups)
+    numbers = (value, found.low, found.high)
+    return told(claim, first.family, "family", first.labels.get("step"), len(able), numbers, word)
 
 
-def _over_seeds(claim: Claim, able: list[_Seen], spread: Spread, groups: int) -> str:
+def _said_of(seen: Sequence[_Seen]) -> str:
+    """What stands in the way of any verdict on these checkpoints, if something does."""
+    if any(one.usable for one in seen):
+        return ""
+    return LOW_COVERAGE if any(one.passes for one in seen) else FAILS
+
+
+def _over_seeds(claim: Claim, able: list[_Seen], found: Interval, groups: int) -> str:
     """Seeds that lie clearly on both sides of the threshold make it flip; fewer than three decide nothing."""
-    ps = holm(np.array([one.spread(claim).p(claim.threshold) for one in able]))
-    sides = {one.sample[0] > claim.threshold for one, p in zip(able, ps, strict=True) if p < LEVEL}
+    ps = holm(np.array([one.interval.p for one in able]))
+    sides = {one.value > claim.threshold for one, p in zip(able, ps, strict=True) if p < LEVEL}
     if len(sides) > 1:
         return FLIPS
-    word = held(claim, *spread.interval(), groups)
+    word = held(claim, found.low, found.high, groups)
     return UNDECIDED if len(able) < FEWEST_SEEDS and word != NOT_APPLICABLE else word
-
-
-def _row(
-    claim: Claim, model: str, level: str, n_seeds: int, spread: Spread, word: str, step: int | None
-) -> dict[str, Any]:
-    scale = scale_of(claim.unit)
-    value, low, high = (scale.back(number) for number in (spread.value, *spread.interval()))
-    return told(claim, model, level, step, n_seeds, (value, low, high), word)
 
 
 def told(
@@ -132,16 +168,10 @@ def _mean_where(columns: Columns, member: Member, column: str, where: Mapping[st
     return np.mean(samples, axis=0)
 
 
-def _groups(columns: Columns, member: Member, claim: Claim) -> int:
-    """The fewest groups behind any of the means a claim compares."""
-    scored = ~np.isnan(columns.values[claim.column])
+def _parts(claim: Claim) -> list[dict[str, Any]]:
+    """The conditions of each of the means a claim compares."""
     sides = [claim.plus] if claim.minus is None else [claim.plus, claim.minus]
-    parts = [dict(zip(side, values, strict=True)) for side in sides for values in product(*side.values())]
-    return min(member.resampling.groups(columns.cells[member.rows(part) & scored]) for part in parts)
-
-
-def _agrees(claim: Claim, one: _Seen) -> str:
-    return held(claim, *one.spread(claim).interval(), one.groups) if one.passes else FAILS
+    return [dict(zip(side, values, strict=True)) for side in sides for values in product(*side.values())]
 
 
 def held(claim: Claim, low: float, high: float, groups: int) -> str:

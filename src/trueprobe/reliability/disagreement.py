@@ -16,6 +16,7 @@ import numpy as np
 from trueprobe.measures import Claim
 from trueprobe.reliability.claims import told
 from trueprobe.reliability.correction import holm
+from trueprobe.reliability.interval import Quantity, interval
 from trueprobe.reliability.spread import Components, Spread
 from trueprobe.reliability.verdict import FEWEST_GROUPS, FEWEST_SEEDS, LEVEL, NOT_APPLICABLE, UNDECIDED, Found
 from trueprobe.types import Estimate
@@ -56,8 +57,12 @@ def _verdict(row: Mapping[str, Any]) -> str:
 
 
 def scores(found: Sequence[Found], measure: str) -> dict[tuple, Found]:
-    """By model, level, step and shared category; other conditions pooled where there is a pooled row."""
-    mine = [one for one in found if one.estimate.measure == measure and "category" in one.estimate.conditions]
+    """By model, level, step and shared category; other conditions pooled where there is a pooled row.
+
+    A number that says nothing (a failed gate, mostly ties) is no score."""
+    mine = [
+        one for one in found if one.estimate.measure == measure and "category" in one.estimate.conditions and one.usable
+    ]
     others = {key for one in mine for key in one.estimate.conditions} - {"category"}
     pooled = {key for key in others if any(one.estimate.conditions.get(key) in POOLED for one in mine)}
     scores: dict[tuple, Found] = {}
@@ -74,9 +79,8 @@ def _differences(one: str, other: str, sides: list[dict[tuple, Found]], who: tup
         b = sides[1].get(key)
         if key[:3] != who or b is None:
             continue
-        spread = _difference(a, b)
-        low, high = spread.interval()
-        few = min(a.estimate.n_groups, b.estimate.n_groups) < FEWEST_GROUPS
+        spread, groups = _difference(a, b), min(a.estimate.n_groups, b.estimate.n_groups)
+        apart = interval(spread, groups, Quantity("share", 0.0, difference=True))
         yield {
             "model": who[0],
             "level": who[1],
@@ -87,10 +91,10 @@ def _differences(one: str, other: str, sides: list[dict[tuple, Found]], who: tup
             "first_value": _share(a.estimate, a.estimate.value),
             "second_value": _share(b.estimate, b.estimate.value),
             "difference": spread.value,
-            "low": low,
-            "high": high,
+            "low": apart.low,
+            "high": apart.high,
             "n_seeds": a.estimate.n_seeds,
-            "p": math.nan if few else spread.p(0.0),
+            "p": math.nan if groups < FEWEST_GROUPS else apart.p,
         }
 
 

@@ -7,23 +7,23 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import groupby
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from trueprobe.measures import Columns, Gate, Measure
 from trueprobe.measures.means import group_means, means
-from trueprobe.reliability import multibootstrap as multi
+from trueprobe.reliability.interval import Interval, Method, Quantity, of_checkpoint, of_family, trials_of
+from trueprobe.reliability.multibootstrap import METHOD as MULTIBOOTSTRAP
 from trueprobe.reliability.resampling import Resampling, columns_of, rows_where
-from trueprobe.reliability.spread import Components, Scale, Spread, Trials, over_items, over_seeds, scale_of
+from trueprobe.reliability.spread import Trials
 from trueprobe.reliability.verdict import Found, judged
 from trueprobe.types import Estimate
 
 OVER_ITEMS = "bootstrap over {groups}, t with skewness, 95 %"
 OVER_SEEDS = "seeds and {groups} crossed, t with skewness, 95 %"
 WILSON = "Wilson, 95 %"
-Method = Literal["crossed", "multibootstrap"]
 
 
 @dataclass(frozen=True)
@@ -101,6 +101,7 @@ class Seen:
     columns: Columns
     scored: np.ndarray
     groups: int
+    tied: float  # share of the scored observations
 
 
 def sampled(members: Sequence[Member], measures: list[Measure]) -> Iterator[tuple[Measure, list[Seen]]]:
@@ -129,22 +130,17 @@ def sampled(members: Sequence[Member], measures: list[Measure]) -> Iterator[tupl
 def _seen(measure: Measure, columns: Columns, sample: np.ndarray | None, resampling: Resampling) -> Seen:
     scored = ~np.isnan(np.stack([columns.values[name] for name in measure.columns])).any(axis=0)
     nothing = np.full(len(resampling.weights), np.nan)
-    return Seen(nothing if sample is None else sample, columns, scored, resampling.groups(columns.cells[scored]))
+    groups = resampling.groups(columns.cells[scored])
+    return Seen(nothing if sample is None else sample, columns, scored, groups, columns.tied(scored))
 
 
 def _checkpoint(probe: str, member: Member, measure: Measure, seen: Seen) -> Found:
-    scale = scale_of(measure.unit, measure.neutral)
-    spread: Spread | Trials = over_items(scale.there(seen.sample), seen.groups)
-    method = OVER_ITEMS.format(groups=" × ".join(member.resampling.factors))
-    trials = _trials(measure, seen, member.resampling)
-    if trials or (measure.unit == "share" and spread.se == 0):
-        spread, method = trials or Trials(float(seen.sample[0]), seen.groups), WILSON
-    p = spread.p(_on(scale, measure.neutral)) if measure.neutral is not None else math.nan
-    low, high = scale.cut(*spread.interval())
+    quantity = Quantity(measure.unit, measure.neutral)
+    found = of_checkpoint(seen.sample, seen.groups, quantity, _trials(measure, seen, member.resampling))
     own = (
         measure.test(seen.columns, measure.columns, member.resampling.resample_seed)
         if measure.test and seen.groups
-        else p
+        else found.p
     )
     estimate = Estimate(
         probe=probe,
@@ -152,34 +148,41 @@ def _checkpoint(probe: str, member: Member, measure: Measure, seen: Seen) -> Fou
         measure=measure.name,
         conditions=measure.conditions,
         value=float(seen.sample[0]),
-        low=low,
-        high=high,
+        low=found.low,
+        high=found.high,
         n_items=int(seen.scored.sum()),
         n_unscored=int((~seen.scored).sum()),
         n_groups=seen.groups,
         unit=measure.unit,
         neutral=measure.neutral,
-        method=method,
+        method=_method(found, OVER_ITEMS, member.resampling),
         verdict="",
         family=member.family,
         model_seed=member.labels.get("model_seed"),
         step=member.labels.get("step"),
         p=own,
-        detectable=scale.back(spread.detectable()),
+        detectable=found.detectable,
     )
-    passes = not member.gates.fails(measure.gate)
-    return Found(estimate, p, spread.se, spread.df, tested=measure.test is not None, passes=passes)
+    passes, tied = not member.gates.fails(measure.gate), 0.0 if measure.of_coverage else seen.tied
+    tested = measure.test is not None
+    return Found(estimate, found.p, found.se, found.df, tested=tested, passes=passes, tied=tied)
+
+
+def _method(found: Interval, how: str, resampling: Resampling) -> str:
+    text = {"student": how, "wilson": WILSON, "multibootstrap": MULTIBOOTSTRAP}[found.made_by]
+    return text.format(groups=" × ".join(resampling.factors))
 
 
 def _family(
     probe: str, members: Sequence[Member], measure: Measure, seen: list[Seen], mine: list[Found], method: Method
 ) -> Found:
-    """Over the seeds that pass the gate and have a number; over all of them where none passes."""
-    passes = any(one.passes for one in mine)
-    able = [i for i, one in enumerate(mine) if one.passes == passes and not math.isnan(one.estimate.value)]
+    """Over the seeds that pass the gate, have a number and are not mostly ties; over all of them where none does."""
+    usable = any(one.usable for one in mine)
+    able = [i for i, one in enumerate(mine) if one.usable == usable and not math.isnan(one.estimate.value)]
     first, values = members[0], np.array([mine[i].estimate.value for i in able])
     groups = min((seen[i].groups for i in able), default=0)
-    over = _over_seeds([seen[i].sample for i in able], groups, measure, first.resampling, method)
+    quantity, seed = Quantity(measure.unit, measure.neutral), first.resampling.resample_seed
+    over = of_family([seen[i].sample for i in able], groups, quantity, method, seed)
     estimate = Estimate(
         probe=probe,
         model=first.family,
@@ -193,7 +196,7 @@ def _family(
         n_groups=groups,
         unit=measure.unit,
         neutral=measure.neutral,
-        method=over.method,
+        method=_method(over, OVER_SEEDS, first.resampling),
         verdict="",
         level="family",
         family=first.family,
@@ -206,57 +209,14 @@ def _family(
         detectable=over.detectable,
     )
     seeds = tuple(mine[i].p for i in able)
-    return Found(estimate, over.p, over.se, over.df, tuple(values), seeds, over.parts, passes=passes)
-
-
-@dataclass(frozen=True)
-class _Over:
-    """What is known of a mean over seeds."""
-
-    method: str
-    low: float = math.nan
-    high: float = math.nan
-    p: float = math.nan
-    detectable: float = math.nan
-    se: float = math.nan
-    df: float = math.inf
-    parts: Components | None = None
-
-
-def _over_seeds(
-    samples: list[np.ndarray], groups: int, measure: Measure, resampling: Resampling, method: Method
-) -> _Over:
-    scale, factors = scale_of(measure.unit, measure.neutral), " × ".join(resampling.factors)
-    how = OVER_SEEDS.format(groups=factors)
-    if len(samples) < 2 or groups < 2:
-        return _Over(how)
-    together = scale.there(np.stack(samples))
-    parts = Components.of(together, groups)
-    spread: Spread | Trials = over_seeds(together, groups, parts)
-    neutral = None if measure.neutral is None else _on(scale, measure.neutral)
-    if measure.unit == "share" and spread.se == 0:
-        spread, how = Trials(float(together[:, 0].mean()), groups), WILSON
-    low, high = spread.interval()
-    p = math.nan if neutral is None else spread.p(neutral)
-    if method == "multibootstrap":
-        drawn, how = multi.multibootstrap(together, resampling.resample_seed), multi.METHOD.format(groups=factors)
-        low, high = multi.percentile(drawn)
-        p = math.nan if neutral is None else multi.p_value(drawn, neutral)
-    return _Over(how, *scale.cut(low, high), p, scale.back(spread.detectable()), spread.se, spread.df, parts)
+    passes, tied = any(one.passes for one in mine), max((mine[i].tied for i in able), default=0.0)
+    return Found(estimate, over.p, over.se, over.df, tuple(values), seeds, over.parts, passes=passes, tied=tied)
 
 
 def _trials(measure: Measure, seen: Seen, resampling: Resampling) -> Trials | None:
-    """A plain share: every group is one yes-or-no answer. Several answers of one group stand or fall together."""
-    if measure.unit != "share" or measure.function not in (means, group_means) or len(resampling.factors) > 1:
+    if measure.unit != "share" or measure.function not in (means, group_means):
         return None
-    values = seen.columns.values[measure.columns[0]][seen.scored]
-    if not 0 < len(values) == seen.groups or not np.isin(values, (0.0, 1.0)).all():
-        return None
-    return Trials(float(values.mean()), len(values))
-
-
-def _on(scale: Scale, neutral: float) -> float:
-    return float(scale.there(np.array(neutral)))
+    return trials_of(seen.columns.values[measure.columns[0]][seen.scored], seen.groups, resampling.factors)
 
 
 class Gates:

@@ -19,6 +19,7 @@ from scipy.special import ndtri, stdtrit  # type: ignore[import-untyped]
 from trueprobe.measures import Columns, Function, Measure
 from trueprobe.reliability.correction import holm
 from trueprobe.reliability.estimates import Member
+from trueprobe.reliability.interval import Quantity, interval
 from trueprobe.reliability.resampling import Resampling, columns_of
 from trueprobe.reliability.spread import LEVEL as CONFIDENCE
 from trueprobe.reliability.spread import Components, Spread, over_items
@@ -28,6 +29,8 @@ from trueprobe.reliability.verdict import (
     HOLDS,
     HOLDS_HERE,
     LEVEL,
+    LOW_COVERAGE,
+    MOST_TIED,
     NOT_APPLICABLE,
     UNDECIDED,
 )
@@ -90,8 +93,8 @@ def compare(
     fewest = None if sides.single else min(len(sides.first), len(sides.second))
     ps = corrected([one.measure for one in seen], [row["p"] for row in rows], tuple(corrected_over))
     return [
-        {**row, "p_corrected": float(p), "verdict": verdict(p, row["n_groups"], fewest)}
-        for row, p in zip(rows, ps, strict=True)
+        {**row, "p_corrected": float(p), "verdict": verdict(p, row["n_groups"], fewest, one.tied)}
+        for row, one, p in zip(rows, seen, ps, strict=True)
     ]
 
 
@@ -102,12 +105,13 @@ class _Seen:
     n_items: int
     groups: int
     p_permutation: float
+    tied: float  # share of the scored items, of the member that has most
 
 
 def _seen(sides: Sides, measures: Sequence[Measure]) -> Iterator[_Seen]:
     names = {name for measure in measures for name in measure.columns}
     every = [columns_of(m.frame, names, sides.resampling) for m in sides.members]
-    missing = {name: np.isnan([columns.values[name] for columns in every]).any(axis=0) for name in names}
+    missing = {name: np.isnan([columns.values[name] for columns in every]).any(axis=0) for name in every[0].values}
     every = [
         Columns({name: np.where(missing[name], np.nan, v) for name, v in columns.values.items()}, columns.cells)
         for columns in every
@@ -123,7 +127,8 @@ def _seen(sides: Sides, measures: Sequence[Measure]) -> Iterator[_Seen]:
         for i, measure in enumerate(together):
             scored = ~np.isnan(np.stack([picked[0].values[name] for name in measure.columns])).any(axis=0)
             groups = sides.resampling.groups(picked[0].cells[scored])
-            yield _Seen(measure, values[:, i], int(scored.sum()), groups, ps[i])
+            tied = 0.0 if measure.of_coverage else max(columns.tied(scored) for columns in picked)
+            yield _Seen(measure, values[:, i], int(scored.sum()), groups, ps[i], tied)
 
 
 def _values(function: Function, columns: Columns, wanted: Sequence[tuple[str, ...]], weights: np.ndarray) -> np.ndarray:
@@ -134,24 +139,24 @@ def _row(sides: Sides, seen: _Seen, precision: float | None) -> dict[str, Any]:
     n = len(sides.first)
     first, second = seen.samples[:n], seen.samples[n:]
     spread, parts = difference(first, second, seen.groups)
-    low, high = spread.interval()
     measure = seen.measure
+    found = interval(spread, seen.groups, Quantity(measure.unit, 0.0, difference=True))
     return {
         "measure": measure.name,
         **{key: str(value) for key, value in measure.conditions.items()},
         "a": float(first[:, 0].mean()),
         "b": float(second[:, 0].mean()),
         "difference": spread.value,
-        "low": low,
-        "high": high,
+        "low": found.low,
+        "high": found.high,
         "unit": measure.unit,
         "n_items": seen.n_items,
         "n_groups": seen.groups,
         "n_seeds_a": len(first),
         "n_seeds_b": len(second),
-        "p": spread.p(0.0),
+        "p": found.p,
         "p_permutation": seen.p_permutation,
-        "detectable": spread.detectable(),
+        "detectable": found.detectable,
         "seeds_needed": seeds_needed(parts, precision or abs(spread.value), seen.groups) if parts else None,
     }
 
@@ -286,8 +291,10 @@ def corrected(measures: Sequence[Measure], ps: Sequence[float], over: tuple[str,
     return found
 
 
-def verdict(p: float, groups: int, seeds: int | None) -> str:
+def verdict(p: float, groups: int, seeds: int | None, tied: float = 0.0) -> str:
     """Of a difference; `seeds` of the smaller family, None where it is of single checkpoints."""
+    if tied > MOST_TIED:
+        return LOW_COVERAGE
     if math.isnan(p) or groups < FEWEST_GROUPS:
         return NOT_APPLICABLE
     if not p < LEVEL:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from trueprobe.measures import Columns
+from trueprobe.measures import TIED, Columns
 
 RESAMPLES = 10_000
 
@@ -71,8 +71,9 @@ def _drawn(dice: np.random.Generator, resamples: int, groups: int) -> np.ndarray
 
 
 def columns_of(frame: pd.DataFrame, names: Iterable[str], resampling: Resampling) -> Columns:
-    """Numbers, NaN where nothing was scored, even where a whole column holds nothing."""
-    numbers = {name: pd.to_numeric(frame[name], errors="coerce").to_numpy(dtype=float) for name in set(names)}
+    """Numbers, NaN where nothing was scored, even where a whole column holds nothing; with the ties where known."""
+    wanted = {*names, TIED} if TIED in frame else set(names)
+    numbers = {name: pd.to_numeric(frame[name], errors="coerce").to_numpy(dtype=float) for name in wanted}
     return Columns(numbers, resampling.cells)
 
 

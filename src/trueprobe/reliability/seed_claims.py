@@ -72,7 +72,7 @@ def _tested(found: Mapping[str, Sequence[Found]], family: tuple) -> dict[str, np
     together: dict[str, list[float]] = {}
     for one in (one for rows in found.values() for one in rows):
         e = one.estimate
-        if one.tested and e.level == "checkpoint" and (e.family, e.step) == family:
+        if one.tested and one.usable and e.level == "checkpoint" and (e.family, e.step) == family:
             key = f"{e.probe} {e.measure} {dict(e.conditions)}"
             together.setdefault(key, []).append(e.value - (e.neutral or 0.0) + 0.5)
     most = max(map(len, together.values()), default=0)

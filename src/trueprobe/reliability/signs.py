@@ -19,7 +19,7 @@ def significant(found: Sequence[Found]) -> list[dict[str, Any]]:
     """One row per tested measure of a family."""
     runs: dict[tuple, list[Found]] = {}
     for one in found:
-        if one.estimate.level == "checkpoint" and one.tested:
+        if one.estimate.level == "checkpoint" and one.tested and one.usable:
             runs.setdefault(_key(one.estimate), []).append(one)
     return [_row(members) for members in runs.values() if len(members) > 1]
 

@@ -156,16 +156,19 @@ def _fisher(values: np.ndarray) -> np.ndarray:
     return np.arctanh(np.clip(values, -0.999999, 0.999999))
 
 
-_PLAIN = Scale(lambda values: values, float)
-_SCALES = {
-    "correlation": Scale(_fisher, math.tanh),
-    "share": Scale(lambda values: values, float, 0.0, 1.0),
-    "percent": Scale(lambda values: values, float, 0.0, 100.0),
-}
+def _linear(lowest: float = -math.inf, highest: float = math.inf) -> Scale:
+    return Scale(lambda values: values, float, lowest, highest)
 
 
-def scale_of(unit: str, neutral: float | None = 0.0) -> Scale:
+_PLAIN = _linear()
+_SCALES = {"correlation": Scale(_fisher, math.tanh), "share": _linear(0.0, 1.0), "percent": _linear(0.0, 100.0)}
+_DIFFERENCES = {"correlation": _linear(-2.0, 2.0), "share": _linear(-1.0, 1.0), "percent": _linear(-100.0, 100.0)}
+
+
+def scale_of(unit: str, neutral: float | None = 0.0, difference: bool = False) -> Scale:
     """A probability without a neutral point is cut at 0 and 1; with one it is a difference, and may be negative."""
+    if difference:
+        return _DIFFERENCES.get(unit, _PLAIN)
     return _SCALES["share"] if unit == "probability" and neutral is None else _SCALES.get(unit, _PLAIN)
 
 
@@ -194,3 +197,30 @@ class Trials:
 
     def detectable(self) -> float:
         return float(Spread(self.share, math.sqrt(0.25 / self.count)).detectable())
+
+
+@dataclass(frozen=True)
+class Unmoved:
+    """A difference of shares that is the same in every group: another group may still differ.
+
+    Of n groups none differs, so by Wilson at most z² / (n + z²) of all groups do, each by as much as is possible."""
+
+    value: float
+    groups: int
+    se: float = 0.0
+    df: float = math.inf
+
+    def interval(self) -> tuple[float, float]:
+        most = wilson(0.0, self.groups)[1]
+        return self.value - most * (1 + self.value), self.value + most * (1 - self.value)
+
+    def p(self, neutral: float) -> float:
+        """Below 0.05 exactly where the interval excludes `neutral`."""
+        off = neutral - self.value
+        if not off:
+            return 1.0
+        differing = off / (1 - self.value) if off > 0 else -off / (1 + self.value)  # the share of groups it would take
+        return float(2 * ndtr(-math.sqrt(self.groups * differing / (1 - differing)))) if differing < 1 else 0.0
+
+    def detectable(self) -> float:
+        return Trials(self.value, self.groups).detectable()

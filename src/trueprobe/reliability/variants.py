@@ -8,14 +8,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from trueprobe.measures import Measure
 from trueprobe.reliability.estimates import Member, sampled
+from trueprobe.reliability.interval import Interval, Quantity, of_checkpoint, of_family
 from trueprobe.reliability.paired import corrected, verdict
-from trueprobe.reliability.spread import Spread, over_items, over_seeds
 
 Asked = tuple[Sequence[Member], Sequence[Measure]]  # the checkpoints of one setup, and what is counted
 
@@ -31,15 +32,16 @@ def variants(first: Asked, second: Asked, corrected_over: Sequence[str] = ()) ->
         groups = [min(a.groups, b.groups) for a, b in zip(one, other, strict=True)]
         apart = np.stack([b.sample - a.sample for a, b in zip(one, other, strict=True)])
         values = np.stack([[a.sample[0], b.sample[0]] for a, b in zip(one, other, strict=True)])
+        tied = [0.0 if measure.of_coverage else max(a.tied, b.tied) for a, b in zip(one, other, strict=True)]
+        quantity = Quantity(measure.unit, 0.0, difference=True)
         for i, member in enumerate(first[0]):
-            found[i].append(_row([member], measure, values[[i]], over_items(apart[i], groups[i]), groups[i]))
+            moved = _Moved(of_checkpoint(apart[i], groups[i], quantity), groups[i], tied[i])
+            found[i].append(_row([member], measure, values[[i]], moved))
         if len(first[0]) > 1:
             able = ~np.isnan(apart[:, 0])
             fewest = min((n for n, known in zip(groups, able, strict=True) if known), default=0)
-            spread = Spread(float(apart[able, 0].mean()) if able.any() else math.nan, math.nan)
-            if able.sum() > 1 and fewest > 1:
-                spread = over_seeds(apart[able], fewest)
-            family.append(_row(first[0], measure, values[able], spread, fewest))
+            moved = _Moved(of_family(list(apart[able]), fewest, quantity), fewest, max(tied))
+            family.append(_row(first[0], measure, values[able], moved))
     together = [*found, family] if family else found  # one checkpoint alone is no family
     return [row for mine in together for row in _judged(mine, ours, tuple(corrected_over))]
 
@@ -48,10 +50,15 @@ def _key(measure: Measure) -> tuple:
     return (measure.name, *sorted((key, str(value)) for key, value in measure.conditions.items()))
 
 
-def _row(
-    members: Sequence[Member], measure: Measure, values: np.ndarray, spread: Spread, groups: int
-) -> dict[str, Any]:
-    low, high = spread.interval()
+@dataclass(frozen=True)
+class _Moved:
+    interval: Interval
+    groups: int
+    tied: float  # share of the scored items, in the way of asking that has more of them
+
+
+def _row(members: Sequence[Member], measure: Measure, values: np.ndarray, moved: _Moved) -> dict[str, Any]:
+    """`values` [checkpoints, 2] under the two ways."""
     several = len(members) > 1
     return {
         "model": members[0].family if several else members[0].model,
@@ -61,13 +68,14 @@ def _row(
         **{key: str(value) for key, value in measure.conditions.items()},
         "first": float(values[:, 0].mean()) if len(values) else math.nan,
         "second": float(values[:, 1].mean()) if len(values) else math.nan,
-        "difference": spread.value,
-        "low": low,
-        "high": high,
+        "difference": float((values[:, 1] - values[:, 0]).mean()) if len(values) else math.nan,
+        "low": moved.interval.low,
+        "high": moved.interval.high,
         "unit": measure.unit,
-        "n_groups": groups,
+        "n_groups": moved.groups,
         "n_seeds": len(values),
-        "p": spread.p(0.0),
+        "p": moved.interval.p,
+        "tied": moved.tied,
     }
 
 
@@ -75,6 +83,6 @@ def _judged(rows: list[dict[str, Any]], measures: Sequence[Measure], over: tuple
     ps = corrected(measures, [row["p"] for row in rows], over)
     seeds = [None if row["level"] == "checkpoint" else row["n_seeds"] for row in rows]
     return [
-        {**row, "p_corrected": float(p), "verdict": verdict(p, row["n_groups"], n)}
+        {**row, "p_corrected": float(p), "verdict": verdict(p, row["n_groups"], n, row["tied"])}
         for row, p, n in zip(rows, ps, seeds, strict=True)
     ]

@@ -19,6 +19,8 @@ from trueprobe.types import Estimate
 
 HOLDS, HOLDS_HERE, FLIPS, UNDECIDED = "holds", "holds for this checkpoint", "flips", "undecided"
 NOT_APPLICABLE, DESCRIPTIVE, FAILS = "not applicable", "descriptive", "fails the gate"
+LOW_COVERAGE = "low coverage"
+MOST_TIED = 0.5  # of the scored items; with more ties a number says nothing about the model
 FEWEST_GROUPS = 5  # below this an interval over groups says nothing
 FEWEST_SEEDS = 3  # two trainings cannot tell what others would say
 OUT_OF_LINE = 0.1  # this part of the seeds may lie on the other side by chance: none of fewer than ten
@@ -38,6 +40,12 @@ class Found:
     parts: Components | None = None  # of a family's variance
     tested: bool = False  # the p that is reported is of the measure's own test
     passes: bool = True  # the gate
+    tied: float = 0.0  # share of the scored items; of a family, of the seed that has most
+
+    @property
+    def usable(self) -> bool:
+        """Whether the number says anything: the gate is passed, and most items are no ties."""
+        return self.passes and self.tied <= MOST_TIED
 
 
 def judged(found: Sequence[Found], corrected_over: Iterable[str] = ()) -> list[Estimate]:
@@ -57,6 +65,8 @@ def _verdict(one: Found, corrected: float, wordings_apart: str) -> tuple[str, st
     e = one.estimate
     if not one.passes:
         return FAILS, "the model cannot do what this number takes for granted"
+    if one.tied > MOST_TIED and not math.isnan(e.value):
+        return LOW_COVERAGE, f"ties among the scored items: {100 * one.tied:.0f} %"
     missing = _not_applicable(e)
     if missing:
         return NOT_APPLICABLE, missing

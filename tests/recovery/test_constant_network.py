@@ -1,0 +1,63 @@
+"""A network that answers the same to everything: every probe counts its answers as ties, and none gives a verdict."""
+
+from __future__ import annotations
+
+import io
+import shutil
+
+import pytest
+from rich.console import Console
+from safetensors.torch import load_file, save_file
+
+import trueprobe
+from trueprobe import nursery, probes, report, summary
+from trueprobe.study import ProbeRun, Study
+from trueprobe.told import SILENT
+
+pytestmark = pytest.mark.slow
+SETTINGS = {"crows_pairs": {"data": "sample"}, "stereoset": {"data": "sample"}, "seat": {"tests": ["sent-weat6"]}}
+OF_COVERAGE = {"neutral", "no_preference", "covered_tokens", "covered_mass", "tied", "tied_gated"}
+
+
+@pytest.fixture(scope="module", params=["nursery", "nursery-causal"])
+def done(request, tmp_path_factory):
+    """All weights are one, so all words are equally likely and all sentences have one vector."""
+    root = tmp_path_factory.mktemp("constant")
+    folder = shutil.copytree(nursery.shipped(f"{request.param}/0")[0].folder, root / "constant")
+    ones = {name: weights.fill_(1.0) for name, weights in load_file(folder / "model.safetensors").items()}
+    save_file(ones, folder / "model.safetensors", {"format": "pt"})
+    asked = tuple(ProbeRun(name=name, settings=SETTINGS.get(name, {})) for name in probes.names())
+    study = Study(probes=asked, models=(str(folder),), limit=120)
+    return trueprobe.run(study, out=root / "run", store=root / "s")
+
+
+@pytest.mark.parametrize("name", probes.names())
+def test_its_answers_are_ties(name, done):
+    seen = done.observations(name)
+    scored = seen[seen["why_not"] == ""]
+    assert len(scored)
+    assert (scored["tied"] == 1).all()
+
+
+def test_no_number_has_a_verdict(done):
+    rows = done.estimates[~done.estimates["verdict"].isin(SILENT)]
+    assert set(rows["verdict"]) <= {"descriptive"}
+    assert set(rows["measure"]) <= OF_COVERAGE
+    assert (done.estimates["verdict"] == "low coverage").sum() > 100
+
+
+def test_no_claim_has_one(done):
+    assert set(done.claims["verdict"]) <= set(SILENT)
+    assert "low coverage" in set(done.claims["verdict"])
+
+
+def test_the_terminal_says_why(done):
+    console = Console(file=io.StringIO(), width=100)
+    summary.show(done, console)
+    assert "mostly ties: constant" in console.file.getvalue()
+
+
+def test_the_page_shows_no_number_of_it(done):
+    page = report.write(done).read_text(encoding="utf-8")
+    assert "low coverage" in page
+    assert "What holds" not in page
