@@ -87,6 +87,23 @@ def test_of_a_family_with_training_steps_the_last_is_shown(tmp_path):
     assert line(text, "base")[1] == "+200.0"
 
 
+def test_steps_without_seeds_are_one_checkpoint_each(tmp_path):
+    cards = [card(f"a-step{step}", "a", step=step) for step in (500, 2000)]
+    rows = [row(c["name"], "margin", 0.1 * c["labels"]["step"] / 1000) for c in cards]
+    text = printed(tmp_path, rows, cards)
+    assert "a, step 2,000 (the last of 2), top 10" in text
+    assert line(text, "base")[1] == "+20.0"
+    assert "several seeds" not in text
+
+
+def test_a_model_that_answers_with_ties_is_named_and_has_no_number(tmp_path):
+    rows = [row("m", "margin", 0.3, verdict="low coverage"), row("m", "covered", 1.0, verdict="descriptive")]
+    text = printed(tmp_path, rows, [card("m")])
+    assert "mostly ties, so that most numbers would say nothing: m" in text
+    assert line(text, "base") == ["base", "100", "%"]
+    assert "30.0" not in text
+
+
 def test_one_checkpoint_has_its_own_interval_and_the_reader_is_told_what_it_leaves_open(tmp_path):
     text = printed(tmp_path, [row("m", "margin", 0.3, verdict="holds for this checkpoint")], [card("m")])
     assert line(text, "base") == ["base", "+30.0", "[+20.0,", "+40.0]*"]

@@ -14,6 +14,12 @@ def reading(tmp_path, *args, **kwargs) -> Reading:
     return Reading(load_run(made_runs.write(tmp_path / "run", *args, **kwargs)))
 
 
+def test_steps_of_one_training_are_not_called_trainings(tmp_path):
+    cards = [made_runs.card(f"toy-step{step}", "toy", step=step) for step in (500, 2000, 10000)]
+    first = findings.opening(reading(tmp_path, cards, []))[0]
+    assert first == "Asked: toy (one training at 3 steps; numbers are of the last)."
+
+
 def test_claims_are_sorted_by_what_became_of_them(tmp_path):
     cards = [*made_runs.family("toy", 2), made_runs.card("solo")]
     claims = [

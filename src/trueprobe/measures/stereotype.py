@@ -43,7 +43,7 @@ class Counting:
         told = {"share": f"percent {a} in the target occupation", "top_tokens": "the ten likeliest tokens"}
         told |= {"top_probabilities": "their probabilities", "top_groups": "the group each names, 'implicit', or none"}
         told |= {f"{group}_words": f"how many listed {group} words the model has as one piece" for group in (a, b)}
-        told |= {"tied": "1 if all ten are equally likely, so that others might stand there as well"}
+        told |= {"tied": "1 if all listed words are equally likely"}
         told |= {"relative_tokens": "tokens in the top ten of both prompt and base prompt"}
         told |= {
             "relative_probabilities": "p(token | knowledge) / p(token | base)",

@@ -13,7 +13,7 @@ import hashlib
 import json
 import math
 import random
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import product
 from typing import Any, Literal
@@ -224,7 +224,7 @@ class CounterActs(Probe):
         values = self._masses(asked, pro)
         values |= {f"{group}_words": count for group, count in self._sayable(card, asked).items()}
         values["share"] = item.fields["share"] if item.fields["share"] is not None else math.nan
-        values["tied"] = float(asked.top[0].logp - asked.top[-1].logp <= TIE_NATS)
+        values["tied"] = _tied(asked.logps(self.forms))
         values["top_tokens"] = [token.text for token in asked.top]
         values["top_probabilities"] = [math.exp(token.logp) for token in asked.top]
         values["top_groups"] = [
@@ -365,6 +365,12 @@ class CounterActs(Probe):
             "wordings": list(self.wordings),
             "prompt_types": MEANINGS,
         }
+
+
+def _tied(logps: Iterable[float]) -> float:
+    """1 if all listed words are equally likely; not known of fewer than two."""
+    known = [logp for logp in logps if not math.isnan(logp)]
+    return float(max(known) - min(known) <= TIE_NATS) if len(known) > 1 else math.nan
 
 
 def _forms(words: Sequence[str]) -> Iterator[str]:

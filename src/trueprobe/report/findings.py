@@ -190,7 +190,7 @@ def opening(reading: Reading) -> list[str]:
 def _who(reading: Reading) -> Iterator[str]:
     for family in reading.families.values():
         if len(family.cards) > 1:
-            steps = f" at {len(family.steps)} steps" if len(family.steps) > 1 else ""
+            steps = f" at {len(family.steps)} steps; numbers are of the last" if len(family.steps) > 1 else ""
             trainings = f"{family.seeds} trainings of one setup" if family.seeds > 1 else "one training"
             yield f"{family.name} ({trainings}{steps})"
         else:
