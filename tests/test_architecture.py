@@ -30,7 +30,7 @@ MAY_USE = {
     "downstream": {"types", "store", "assets", "models", "nursery", "measures"},
     "listing": {"types", "assets", "nursery", "probes", "study"},
     "numbers": set(),
-    "told": set(),
+    "told": {"types"},
     "summary_tables": {"types", "store", "told", "numbers"},
     "summary_findings": {"types", "store", "told", "numbers", "summary_tables"},
     "summary": {"types", "store", "told", "summary_tables", "summary_findings"},

@@ -156,4 +156,6 @@ def test_checkpoints_of_one_training_are_no_seeds(checkpoint, tmp_path):
     assert run.estimates["step"].drop_duplicates().tolist() == [500, 2000, 10000]
     assert (run.estimates["n_seeds"] == 1).all()
     assert not (run.folder / "flips.parquet").exists()
-    assert "model_seed" not in run.observations("crows_pairs")
+    seen = run.observations("crows_pairs")
+    assert "model_seed" not in seen
+    assert seen["step"].drop_duplicates().tolist() == [500, 2000, 10000]

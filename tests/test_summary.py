@@ -42,8 +42,8 @@ def row(model: str, measure: str, value: float, k: str = "10", verdict: str = "u
     }
 
 
-def printed(tmp_path, rows: list[dict], cards: list[dict], claims: list[dict] | None = None) -> str:
-    seen = pd.DataFrame({"model": [card["name"] for card in cards], "why_not": ""})
+def printed(tmp_path, rows: list[dict], cards: list[dict], claims: list[dict] | None = None, tied: bool = False) -> str:
+    seen = pd.DataFrame({"model": [card["name"] for card in cards], "why_not": "", "tied": float(tied)})
     run = SimpleNamespace(
         folder=tmp_path,
         told={"p": PROBE},
@@ -98,7 +98,7 @@ def test_steps_without_seeds_are_one_checkpoint_each(tmp_path):
 
 def test_a_model_that_answers_with_ties_is_named_and_has_no_number(tmp_path):
     rows = [row("m", "margin", 0.3, verdict="low coverage"), row("m", "covered", 1.0, verdict="descriptive")]
-    text = printed(tmp_path, rows, [card("m")])
+    text = printed(tmp_path, rows, [card("m")], tied=True)
     assert "mostly ties, so that most numbers would say nothing: m" in text
     assert line(text, "base") == ["base", "100", "%"]
     assert "30.0" not in text

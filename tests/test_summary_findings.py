@@ -65,7 +65,7 @@ def test_what_a_probe_measures_stands_beside_claims_over_seeds(tmp_path):
     ]
     claims = [claim("toy", "varies", 0.03, "as published", "family")]
     lines = printed(run(tmp_path, made_runs.family("toy", 3), rows, claims))
-    assert "pairs: 12 of 12 scored; 1 not applicable" in lines
+    assert "pairs: 12 of 12 scored; 1 without a verdict" in lines
     assert cells(lines, "varies is so") == ["+3.0", "[−7.0,", "+13.0]*"]
     assert cells(lines, "age: prefers stereotype") == ["70", "%", "[60,", "80]*"]
     assert cells(lines, "race: prefers stereotype") == ["52", "%", "[42,", "62]"]
@@ -124,7 +124,7 @@ def test_however_many_probes_models_and_claims_it_is_thirty_lines_of_a_hundred_c
     if probes == 2:  # what is not as published is among the first
         assert {"opposite", "flips", "as"} <= {line.split()[1] for line in shown}
         assert all(
-            f"{3 * len(VERDICTS) - 3 - len(shown) // 2} more findings; 3 not applicable" in head for head in heads
+            f"{3 * len(VERDICTS) - 3 - len(shown) // 2} more findings; 3 without a verdict" in head for head in heads
         )
 
 
@@ -145,7 +145,7 @@ def test_a_narrow_terminal_has_its_own_width(tmp_path):
 
 def test_a_run_without_any_claim_or_number_says_what_was_asked(tmp_path):
     found = run(tmp_path, [made_runs.card("solo")], [estimate("solo", "age", float("nan"), "not applicable")])
-    assert "pairs: 4 of 4 scored; 1 not applicable" in printed(found)
+    assert "pairs: 4 of 4 scored; 1 without a verdict" in printed(found)
 
 
 def comparison(rows, precision=None):
@@ -192,6 +192,18 @@ def test_models_that_begin_alike_are_told_apart(tmp_path):
     rows = [estimate(name, "age", 0.5) for name in names]
     lines = printed(run(tmp_path, [made_runs.card(name) for name in names], rows), width=80)
     assert [name[-6:] for name in lines[1].split()[-3:]] == ["seed-0", "seed-1", "seed-2"]
+
+
+def test_ties_are_given_as_the_reason_where_nothing_can_be_compared():
+    found = comparison([{"row": "age", "a": 0.52, "b": 0.49}])
+    silent = found.table.assign(probe="silent", verdict="low coverage")
+    lines = compared(replace(found, table=pd.concat([found.table, silent])))
+    assert "silent: mostly ties on one side or both" in lines
+
+
+def test_the_step_that_stands_for_a_training_is_named():
+    found = replace(comparison([{"row": "age", "a": 0.52, "b": 0.49}]), a="run", b="mini", steps=(10000, None))
+    assert compared(found)[0].startswith("a: run at step 10,000; b: mini; on the items both scored")
 
 
 def test_probes_with_nothing_to_compare_are_named():

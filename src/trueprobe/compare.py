@@ -28,6 +28,7 @@ class Comparison:
     told: pd.DataFrame
     precision: float | None = None
     apart: tuple[str, ...] = ()  # probes that ask the two kinds of model for different things
+    steps: tuple[int | None, int | None] = (None, None)  # of either side: the last training step it was asked at
 
     @property
     def seeds(self) -> tuple[int, int]:
@@ -68,9 +69,9 @@ def compare(run: Run, a: str, b: str, precision: float | None = None, progress: 
         told.append(_told(table, run.told[entry["label"]]["summary"]))
     if not tables:
         raise BadInput(f"{a} and {b} are not asked alike by {' or '.join(apart)}, so there is nothing to compare")
-    return Comparison(
-        a, b, pd.concat(tables, ignore_index=True), pd.concat(told, ignore_index=True), precision, tuple(apart)
-    )
+    table, told_rows = (pd.concat(found, ignore_index=True) for found in (tables, told))
+    steps = (cards[0][0]["labels"].get("step"), cards[1][0]["labels"].get("step"))
+    return Comparison(a, b, table, told_rows, precision, tuple(apart), steps)
 
 
 def _cards(run: Run, name: str) -> list[dict[str, Any]]:

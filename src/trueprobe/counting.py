@@ -67,8 +67,8 @@ class Counting:
             self._more("claims", [{"probe": label, **row} for row in claimed])
             self._more("variance", wordings.variance(found))
             self._more("signs", signs.significant(found))
-            if probe.flips is not None and len(members) > 1:
-                answers = flips.Answers.of(label, members, probe.flips)
+            answers = flips.Answers.of(label, members, probe.flips) if probe.flips is not None else None
+            if answers is not None:
                 self.answers.append(answers)
                 self._more("flips", answers.distribution())
                 self._more("flipping_items", answers.most_flipping())

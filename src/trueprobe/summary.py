@@ -15,7 +15,7 @@ from trueprobe import summary_tables as tables
 from trueprobe.store import Run
 from trueprobe.summary_findings import claimed, compared, findings, rows_of, scored
 from trueprobe.summary_tables import Setup
-from trueprobe.told import SILENT, where
+from trueprobe.told import SILENT, mostly_tied, where
 
 MOST_LINES, _WIDTH = 30, 100
 _MOST_FOUND = 6  # lines of claims; with more of them each verdict has one line
@@ -52,6 +52,8 @@ def _one_probe(
     """Its question, its numbers as far as there is room, how to read them, and what they come to."""
     seen, summary = run.observations(label), probe["summary"]
     passed, failed = _gate(run, label, summary, setups)
+    tied = [model for setup in setups for model in setup.models if model in mostly_tied(seen)]
+    failed += [f"mostly ties, so that most numbers would say nothing: {', '.join(tied)}"] if tied else []
     grids = tables.each(run, label, summary, passed)
     head = [Text.from_markup(f"[bold]{escape(label)}[/]  {escape(probe['question'])}")]
     legend = _legend(run, label, summary, setups)
@@ -115,7 +117,7 @@ def _setups(run: Run) -> list[Setup]:
 
 
 def _gate(run: Run, label: str, summary: dict[str, Any], setups: list[Setup]) -> tuple[list[Setup], list[str]]:
-    """The setups that have a table to show, and lines on the checkpoints that failed or answered with ties."""
+    """The setups that have a table to show, and a line on the checkpoints that failed."""
     found = run.estimates[run.estimates["probe"] == label]
     asked = [model for setup in setups for model in setup.models]
     failed = set(where(found, summary["where"]).query("verdict == 'fails the gate'")["model"]).intersection(asked)
@@ -125,13 +127,10 @@ def _gate(run: Run, label: str, summary: dict[str, Any], setups: list[Setup]) ->
         if row["model"] in failed
     ]
     passed = [setup for setup in setups if not failed.issuperset(setup.models)]
-    tied = where(found, summary["where"]).query("verdict == 'low coverage'")["model"]
-    names = [model for model in dict.fromkeys(tied) if model in asked]
-    lines = [f"mostly ties, so that most numbers would say nothing: {', '.join(names)}"] if names else []
-    if told:
-        gate = summary["gate"]["measure"].replace("_", " ")
-        lines.insert(0, f"failing the gate ({gate}), so that a table would say nothing: {', '.join(told)}")
-    return passed, lines
+    if not told:
+        return passed, []
+    gate = summary["gate"]["measure"].replace("_", " ")
+    return passed, [f"failing the gate ({gate}), so that a table would say nothing: {', '.join(told)}"]
 
 
 def _answers(seen: pd.DataFrame, summary: dict[str, Any]) -> list[str]:

@@ -17,6 +17,7 @@ from trueprobe.told import (
     SILENT,
     claims_itself,
     directed,
+    mostly_tied,
     reasons,
     row_keys,
     row_names,
@@ -110,10 +111,11 @@ def _moved(rows: pd.DataFrame, summary: Mapping[str, Any], setups: Sequence[Setu
 def _sections(run: Run, setups: Sequence[Setup]) -> Iterator[_Section]:
     for label, probe in run.told.items():
         rows = rows_of(run, label, probe, setups)
-        why = {"failing the gate": "fails the gate", "mostly ties": "low coverage"}
-        models = {says: dict.fromkeys(rows[rows["verdict"] == verdict]["model"]) for says, verdict in why.items()}
+        seen = run.observations(label)
+        failed = dict.fromkeys(rows[rows["verdict"] == "fails the gate"]["model"])
+        models = {"failing the gate": failed, "mostly ties": mostly_tied(seen)}
         silent = "".join(f"; {says}: {', '.join(names)}" for says, names in models.items() if names)
-        yield _Section(f"{label}: {scored(run.observations(label))}{silent}", _lines(rows, setups))
+        yield _Section(f"{label}: {scored(seen)}{silent}", _lines(rows, setups))
     several = [label for label in dict.fromkeys(run.claims.get("probe", ())) if label not in run.told]
     if several:
         rows = pd.concat([rows_of(run, labels, None, setups) for labels in several])
@@ -225,25 +227,36 @@ def compared(found: Any, path: Any, width: int, most: int) -> Iterator[Text]:
             [_difference(row) for row in told[label].to_dict("records")],
         )
         if label in told
-        else _Section(f"{label}: too few items that both scored", [])
+        else _Section(f"{label}: {_why_nothing(found.table[found.table['probe'] == label])}", [])
         for label in dict.fromkeys(found.table["probe"])
     ]
     several, few = min(found.seeds) > 1, found.too_few_seeds
     shown = _Shown.of(sections, most - 4 - several - few - bool(found.apart))
     names = ["a", "b", "a − b [95 %]", "p", "permuted", *(["seeds"] if several else [])]
     columns, _ = fitting(shown.columns(names), width)
-    yield Text(f"a: {found.a}; b: {found.b}; on the items both scored, shares in percent")
+    a, b = (
+        name if step is None else f"{name} at step {step:,}"
+        for name, step in zip((found.a, found.b), found.steps, strict=True)
+    )
+    yield Text(f"a: {a}; b: {b}; on the items both scored, shares in percent")
     yield from shown.table("", columns, width)
     if found.apart:
         yield Text(_short(f"not asked alike of both: {', '.join(found.apart)}", width))
     held = found.table["verdict"].str.startswith("holds")
-    yield Text("* holds; no mark: undecided; p: corrected over categories; permuted: answers or seeds exchanged")
+    holds = "holds" if max(found.seeds) > 1 else "holds for these two"
+    exchanged = "answers or seeds" if max(found.seeds) > 1 else "answers"
+    yield Text(f"* {holds}; no mark: undecided; p: corrected over categories; permuted: {exchanged} exchanged")
     if few:
         yield Text("too few seeds on one side or both (three are needed): nothing can hold, whatever p is")
     if several:
         wanted = f"intervals of ± {found.precision:g}" if found.precision else "telling the difference from 0"
         yield Text(f"seeds: needed of each side for {wanted}; –: never with these items")
     yield Text(f"{held.sum():,} of {len(held):,} differences hold; all: {path}")
+
+
+def _why_nothing(rows: pd.DataFrame) -> str:
+    tied = (rows["verdict"] == "low coverage").any()
+    return "mostly ties on one side or both" if tied else "too few items that both scored"
 
 
 def _difference(row: Mapping[str, Any]) -> _Line:

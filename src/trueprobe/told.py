@@ -7,6 +7,8 @@ from typing import Any
 
 import pandas as pd
 
+from trueprobe.types import MOST_TIED
+
 SILENT = ("not applicable", "low coverage", "fails the gate")  # verdicts of a number that says nothing
 
 
@@ -69,6 +71,14 @@ def threshold(expected: str) -> float:
 def reasons(missing: pd.DataFrame) -> str:
     """Why observations are not scored, and how many for each cause."""
     return ", ".join(f"{many:,} {code}" for code, many in missing["why_not"].value_counts().items())
+
+
+def mostly_tied(seen: pd.DataFrame) -> list[str]:
+    """The models that answered more than half of what they were scored on with ties."""
+    if "tied" not in seen:
+        return []
+    shares = seen[seen["why_not"] == ""].groupby("model", sort=False)["tied"].mean()
+    return list(shares[shares > MOST_TIED].index)
 
 
 def claims_itself(claims: pd.DataFrame, label: str) -> bool:

@@ -327,6 +327,12 @@ def test_members_with_neither_seed_nor_step_are_refused_with_how_to_name_them(li
         find([f"mine={root}/out/a,{root}/out/b" if listed else f"mine={root}/out/*"])
 
 
+def test_several_checkpoints_without_a_name_are_told_to_take_one(members):
+    root = members("out/step_1", "out/step_2")
+    with pytest.raises(BadInput, match="several checkpoints need a name: --model 'name="):
+        find([f"{root}/out/step_*"])
+
+
 def test_the_way_out_that_is_named_works(members, tmp_path):
     root = members("out/a", "out/b")
     for i, name in enumerate("ab"):

@@ -5,9 +5,12 @@ from __future__ import annotations
 import math
 import shutil
 
+import numpy as np
 import pytest
 from safetensors.torch import load_file, save_file
 
+import trueprobe
+from trueprobe import nursery
 from trueprobe.contracts import check_model
 from trueprobe.engine import AnswerStore, Engine
 from trueprobe.models import open_model
@@ -82,6 +85,21 @@ def test_probabilities_that_cannot_sum_to_one_are_no_answer(changed):
     blank, scored, vector = Engine(model, AnswerStore(":memory:")).answer(ASKED)
     assert (blank.code, scored.code) == ("not_finite", "not_finite")
     assert not isinstance(vector, WhyNot)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("probe", ["counteracts", "distractors"])
+@pytest.mark.parametrize("times", [1e3, 1e4])
+def test_logits_that_are_large_but_finite_do_not_end_a_run(probe, times, tmp_path):
+    """Ratios of probabilities leave float64 there; their logarithms do not."""
+    folder = shutil.copytree(nursery.shipped("nursery/0")[0].folder, tmp_path / "large")
+    weights = load_file(folder / "model.safetensors")
+    for name in weights:
+        if "predictions.transform.LayerNorm" in name:
+            weights[name] = weights[name].float() * times
+    save_file(weights, folder / "model.safetensors", {"format": "pt"})
+    run = trueprobe.run(probe, models=[str(folder)], out=tmp_path / "run", store=tmp_path / "s", limit=150)
+    assert np.isfinite(run.estimates["value"].dropna()).all()
 
 
 def test_a_piece_that_is_masked_out_has_no_number_and_the_others_keep_theirs(checkpoint):

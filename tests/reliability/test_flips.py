@@ -68,7 +68,19 @@ def test_categories_and_near_ties_are_told_apart():
 
 
 def test_a_tie_is_an_answer_of_its_own():
-    assert answers([[1, 1, 0.5], [0.5, 0.5, 0.5]]).against_majority.tolist() == [1, 0]
+    found = answers([[1, 1, 0.5], [0.5, 0.5, 0.5], [1, 1, 1], [0, 0, 0]])
+    assert found.against_majority.tolist() == [1, 0, 0, 0]
+
+
+def test_a_seed_that_answers_mostly_with_ties_or_not_at_all_is_left_out():
+    table = np.array(FIVE, dtype=float)
+    table[:, 1], table[:, 3] = 0.5, np.nan
+    found = answers(table.tolist())
+    assert found.prefers.tolist() == np.delete(np.array(FIVE, dtype=float), [1, 3], axis=1).tolist()
+
+
+def test_fewer_than_two_seeds_that_answer_have_no_flips():
+    assert answers([[1, 0.5], [1, 0.5], [0, 0.5]]) is None
 
 
 def test_only_items_that_all_seeds_scored_are_counted():

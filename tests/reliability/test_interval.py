@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from trueprobe.measures import Claim, Measure
 from trueprobe.measures.means import means
 from trueprobe.reliability import Member, Resampling, claimed, count
-from trueprobe.reliability.interval import Quantity, interval
+from trueprobe.reliability.interval import Quantity, interval, of_checkpoint
 from trueprobe.reliability.spread import Spread, Unmoved
 
 Z2 = 1.959963984540054**2
@@ -75,6 +75,12 @@ def test_accuracy_that_never_changes_does_not_show_that_nothing_hurts():
     (row,) = claimed(seen, [claim(minus={"at": ("y",)})])
     assert (row["value"], row["low"], row["high"]) == pytest.approx((0.0, -0.1611, 0.1611), abs=1e-4)
     assert row["verdict"] == "undecided"
+
+
+def test_numbers_beyond_all_measure_have_an_interval_and_no_error():
+    sample = np.array([1e120, *(1e120 * np.random.default_rng(0).exponential(1, 500))])
+    found = of_checkpoint(sample, 20, Quantity("ratio", 1.0))
+    assert found.low < 1e120 < found.high
 
 
 def test_other_units_keep_an_interval_of_no_width():

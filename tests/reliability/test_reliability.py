@@ -43,6 +43,12 @@ def test_every_draw_has_as_many_groups_as_there_are():
     assert drawn.weights[1:].mean() == pytest.approx(1, abs=0.02)
 
 
+@pytest.mark.parametrize("factors", [["target"], ["target", "background"]])
+def test_nothing_to_draw_is_no_group(factors):
+    drawn = Resampling.of(pd.DataFrame(columns=factors, dtype=str), 10)
+    assert drawn.groups(np.array([], dtype=int)) == 0
+
+
 def test_observations_of_one_group_are_drawn_together():
     drawn = one_way(["a", "b", "a", "c", "a"])
     assert drawn.cells.tolist() == [0, 1, 0, 2, 0]

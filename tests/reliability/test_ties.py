@@ -108,6 +108,14 @@ def test_two_ways_of_asking_of_which_one_ties_show_nothing():
         assert row["verdict"] == word
 
 
+def test_a_seed_without_a_number_has_no_sign():
+    measure = Measure("v", means, ("v",), unit="nats", neutral=0.0, test=lambda *_: 0.001)
+    seen = members(0.0, 0.0, 0.0)
+    seen[1].frame["v"] = np.nan
+    (row,) = significant(find("p", seen, [measure]))
+    assert row["n_seeds"] == 2
+
+
 def test_a_tied_number_is_no_score_and_no_sign():
     measure = Measure("v", means, ("v",), {}, {"category": "age"}, "nats", 0.0, test=lambda *_: 0.001)
     for tied, many in ((0.0, 2), (0.9, 0)):

@@ -14,6 +14,12 @@ def reading(tmp_path, *args, **kwargs) -> Reading:
     return Reading(load_run(made_runs.write(tmp_path / "run", *args, **kwargs)))
 
 
+def test_a_model_that_answers_with_ties_is_named(tmp_path):
+    seen = pd.DataFrame([made_runs.observation(f"i{n}", 0.0, tied=float(n > 0)) for n in range(4)])
+    lines = findings.opening(reading(tmp_path, [made_runs.card("toy")], [], seen=seen))
+    assert lines[1].endswith("All 4 answers could be scored. Mostly ties, which say nothing: toy.")
+
+
 def test_steps_of_one_training_are_not_called_trainings(tmp_path):
     cards = [made_runs.card(f"toy-step{step}", "toy", step=step) for step in (500, 2000, 10000)]
     first = findings.opening(reading(tmp_path, cards, []))[0]

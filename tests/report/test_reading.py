@@ -62,6 +62,19 @@ def test_checkpoints_that_contradict_each_other_flip(tmp_path, values, verdicts,
     assert one["verdict"] == expected
 
 
+@pytest.mark.parametrize("verdict", ["low coverage", "fails the gate"])
+def test_checkpoints_that_a_family_is_counted_without_are_none_of_its_trainings(verdict, tmp_path):
+    cards = made_runs.family("toy", 4)
+    made = [made_runs.estimate(c["name"], "preference", 0.6 + i / 100) for i, c in enumerate(cards)]
+    made[3]["verdict"] = verdict
+    own = made_runs.estimate("toy", "preference", 0.61, n_seeds=3, sd_seeds=0.01)
+    folder = made_runs.write(
+        tmp_path / "run", cards, [*({**m, "level": "checkpoint"} for m in made), {**own, "level": "family"}]
+    )
+    (row,) = together(Reading(load_run(folder)).estimates, ["measure"]).to_dict("records")
+    assert (row["n_seeds"], [seed.value for seed in row["seeds"]]) == (3, [0.6, 0.61, 0.62])
+
+
 def test_of_several_steps_the_last_counts(tmp_path):
     cards = [made_runs.card(f"toy-step{s}", "toy", model_seed=0, step=s) for s in (100, 200)]
     made = [made_runs.estimate(c["name"], "preference", c["labels"]["step"] / 1000) for c in cards]

@@ -37,6 +37,7 @@ def _directions(vectors: np.ndarray) -> np.ndarray:
 
 def coincide(vectors: np.ndarray) -> np.ndarray:
     """Which rows are the mean of all rows, within the error of float32: a network that tells none of them apart."""
+    vectors = vectors.astype(np.float64)
     centre = vectors.mean(axis=0)
     return np.linalg.norm(vectors - centre, axis=1) <= _FLOAT_ERROR * np.linalg.norm(centre)
 

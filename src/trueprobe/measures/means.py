@@ -5,11 +5,19 @@ A share is the mean of a column of zeros and ones. Each observation counts once,
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
 
 from trueprobe.measures import Columns, Weights, cell_sums
+
+LARGEST_LOG_RATIO = 200.0  # nats; of a larger ratio the third moment leaves float64
+
+
+def ratio(log: float) -> float:
+    """e to the power of a difference of log-probabilities; not known where it is too large to count with."""
+    return math.exp(log) if log <= LARGEST_LOG_RATIO else math.nan
 
 
 def means(columns: Columns, quantities: Sequence[tuple[str, ...]], weights: Weights) -> np.ndarray:

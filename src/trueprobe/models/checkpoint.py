@@ -80,7 +80,8 @@ def sources(spec: str, allow_pickle: bool = False) -> list[Source]:
             raise BadInput(f"the asset '{spec}' is no model: {assets.card(spec).title}")
         return [Source(spec, spec, assets.path_of(spec))]
     if "/" in spec.rstrip("/") and (spec.startswith((".", "/", "~")) or spec.count("/") > 1):
-        raise BadInput(f"no folder '{spec}'")
+        several = f"; several checkpoints need a name: --model 'name={spec}'" if set(spec) & set("*?[{,") else ""
+        raise BadInput(f"no folder '{spec}'{several}")
     return [_from_hub(spec, allow_pickle)]
 
 
@@ -261,7 +262,8 @@ def _refuse_not_finite(source: Source, model: Any, options: Options) -> None:
         more = f" and {len(wrong) - 1} more" if len(wrong) > 1 else ""
         hint = "" if options.dtype == "float32" else f" in {options.dtype} (try --dtype float32)"
         raise BadInput(
-            f"{source.said}: weights are NaN or infinite{hint}: {wrong[0]}{more}; no answer would mean anything"
+            f"{source.name if source.family else source.said}: weights are NaN or infinite{hint}: {wrong[0]}{more}; "
+            "no answer would mean anything"
         )
 
 

@@ -24,6 +24,7 @@ from trueprobe import material
 from trueprobe.material import stereotypes
 from trueprobe.material.stereotypes import BLANK, WITH_BACKGROUND, Background, Stereotype, Wording
 from trueprobe.measures import Claim, Flips, Measure
+from trueprobe.measures.means import ratio
 from trueprobe.measures.stereotype import DEPTHS, FATES, PROMPT_TYPES, Counting, K, tail
 from trueprobe.probes import Probe, Settings, Shown, Summary
 from trueprobe.probes import _counteracts as shown
@@ -297,7 +298,7 @@ class CounterActs(Probe):
         ]
         found: dict[str, Any] = {
             "relative_tokens": [token.text for token, _, _ in both],
-            "relative_probabilities": [math.exp(log) for _, _, log in both],
+            "relative_probabilities": [ratio(log) for _, _, log in both],
             "relative_from_k": [rank for _, rank, _ in both],
         }
         for k, group in product(K, (self.first, self.second)):

@@ -31,6 +31,7 @@ from trueprobe.material.sentences import POSITIONS, SETTINGS, Case
 from trueprobe.material.stereotypes import BLANK
 from trueprobe.measures import Claim, Measure
 from trueprobe.measures.distraction import COLUMNS, MOST, Counting
+from trueprobe.measures.means import ratio
 from trueprobe.measures.ranking import Ranking, winners
 from trueprobe.probes import Probe, Released, Settings, Shown, Summary
 from trueprobe.probes import _distractors as shown
@@ -301,7 +302,7 @@ class Distractors(Probe):
         target = item.fields["target"]
         logp = asked.logp[target]
         log_then = (base if self.settings.base == "own_name" else table).logp[target]
-        then, relative = math.exp(log_then), math.exp(logp - log_then)
+        then, relative = math.exp(log_then), ratio(logp - log_then)
         if self.settings.base == "authors":
             then = constants.get(target) or round(then, 2 if then >= 0.01 else 3)
             relative = round(math.exp(logp) / then, 2) if then else math.nan

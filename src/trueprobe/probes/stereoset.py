@@ -158,6 +158,8 @@ class StereoSet(Probe):
             return [Observation(item.id, self.values(scores, tokens, "blank"))]
         if isinstance(answers[0], Follows):
             scores = [_log_odds(answer.log_is_next) for answer in answers if isinstance(answer, Follows)]
+            if not all(map(math.isfinite, scores)):
+                return [Observation(item.id, why_not=WhyNot("not_finite", "a next sentence is certain beyond float32"))]
             return [Observation(item.id, self.values(scores, math.nan, "next_sentence"))]
         scored = [answer for answer in answers if isinstance(answer, Scored)]
         asked_as = "sentence" if task == "intrasentence" else "continuation"

@@ -24,10 +24,10 @@ from trueprobe.reliability.verdict import (
     FLIPS,
     LEVEL,
     LOW_COVERAGE,
-    MOST_TIED,
     NOT_APPLICABLE,
     UNDECIDED,
 )
+from trueprobe.types import MOST_TIED
 
 
 def claims(

@@ -18,6 +18,7 @@ from scipy.stats import norm, spearmanr  # type: ignore[import-untyped]
 from trueprobe.measures import Flips
 from trueprobe.reliability.estimates import Member
 from trueprobe.reliability.resampling import rows_where
+from trueprobe.types import MOST_TIED
 
 MOST_LISTED = 50
 DRAWS = 1000
@@ -37,8 +38,11 @@ class Answers:
     near_tie: float
 
     @classmethod
-    def of(cls, probe: str, members: Sequence[Member], declared: Flips) -> Answers:
-        tables = [_answers(member, declared) for member in members]
+    def of(cls, probe: str, members: Sequence[Member], declared: Flips) -> Answers | None:
+        """Of the seeds that answered, and not mostly with ties; nothing where these are fewer than two."""
+        tables = [table for member in members if _says_something(table := _answers(member, declared))]
+        if len(tables) < 2:
+            return None
         both = pd.concat([table[["prefers", "margin"]] for table in tables], axis=1, keys=range(len(tables)))
         both = both.dropna()
         known = tables[0].loc[both.index]
@@ -183,6 +187,11 @@ def _answers(member: Member, declared: Flips) -> pd.DataFrame:
         }
     )
     return table.set_index(["item", "part"])
+
+
+def _says_something(table: pd.DataFrame) -> bool:
+    known = table["prefers"].dropna()
+    return len(known) > 0 and bool((known == 0.5).mean() <= MOST_TIED)
 
 
 def _rank_correlation(x: np.ndarray, y: np.ndarray) -> tuple[float, float, float]:

@@ -30,10 +30,10 @@ from trueprobe.reliability.verdict import (
     HOLDS_HERE,
     LEVEL,
     LOW_COVERAGE,
-    MOST_TIED,
     NOT_APPLICABLE,
     UNDECIDED,
 )
+from trueprobe.types import MOST_TIED
 
 PERMUTATIONS = 10_000
 _MOST_SEEDS = 10_000  # more than this many seeds is "never"

@@ -41,14 +41,15 @@ class Resampling:
         table = pd.DataFrame(list(distinct)) if groups.shape[1] > 1 else pd.DataFrame({0: list(distinct)})
         weights = np.ones((1 + resamples, len(table)), dtype=np.float32, order="F")  # read by columns
         for factor in table.columns:
-            names = sorted(set(table[factor]) - {""})
-            if not names:
+            applying = sorted(set(table[factor]) - {""})
+            if not applying:
                 continue
-            drawn = _drawn(dice, resamples, len(names))
-            place = {name: i for i, name in enumerate(names)}
+            drawn = _drawn(dice, resamples, len(applying))
+            place = {name: i for i, name in enumerate(applying)}
             applies = np.flatnonzero(table[factor] != "")
             weights[1:, applies] *= drawn[:, [place[name] for name in table[factor].iloc[applies]]]
-        return cls(codes, weights, tuple(map(str, groups.columns)), table.to_numpy(dtype=str), resample_seed)
+        names = table.to_numpy(dtype=str).reshape(len(table), groups.shape[1])  # also where there is nothing to draw
+        return cls(codes, weights, tuple(map(str, groups.columns)), names, resample_seed)
 
     @classmethod
     def shared(cls, groups: Sequence[pd.DataFrame], resample_seed: int = 0) -> list[Resampling]:

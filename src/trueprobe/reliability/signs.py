@@ -5,6 +5,7 @@ The tests are one-sided as a rule: p ≤ 0.01 is significant upward, p ≥ 0.99 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -19,7 +20,7 @@ def significant(found: Sequence[Found]) -> list[dict[str, Any]]:
     """One row per tested measure of a family."""
     runs: dict[tuple, list[Found]] = {}
     for one in found:
-        if one.estimate.level == "checkpoint" and one.tested and one.usable:
+        if one.estimate.level == "checkpoint" and one.tested and one.usable and not math.isnan(one.estimate.value):
             runs.setdefault(_key(one.estimate), []).append(one)
     return [_row(members) for members in runs.values() if len(members) > 1]
 

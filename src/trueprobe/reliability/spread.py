@@ -41,7 +41,7 @@ class Spread:
         """Two-sided; below 0.05 exactly where the interval excludes `neutral`."""
         if not self.se > 0:
             return math.nan if math.isnan(self.se) or self.value == neutral else 0.0
-        t, k = (self.value - neutral) / self.se, self._bend
+        t, k = min(max((self.value - neutral) / self.se, -1e100), 1e100), self._bend  # its cube stays finite
         bent = t + k * t * t / 3 + k * k * t**3 / 27 + k / 6
         return float(2 * stdtr(self.df, -abs(bent)))
 
@@ -127,7 +127,8 @@ def _moments(resampled: np.ndarray) -> tuple[float, float]:
     off = known - known.mean()
     squares = off * off
     variance = float(squares.mean())
-    return variance, float((squares * off).mean() / variance**1.5) if variance > 1e-300 else 0.0
+    countable = 1e-300 < variance < 1e200  # else its power leaves float64
+    return variance, float((squares * off).mean() / variance**1.5) if countable else 0.0
 
 
 def _error(variance: float, value: float) -> float:

@@ -15,12 +15,11 @@ import numpy as np
 
 from trueprobe.reliability.correction import holm
 from trueprobe.reliability.spread import Components
-from trueprobe.types import Estimate
+from trueprobe.types import MOST_TIED, Estimate
 
 HOLDS, HOLDS_HERE, FLIPS, UNDECIDED = "holds", "holds for this checkpoint", "flips", "undecided"
 NOT_APPLICABLE, DESCRIPTIVE, FAILS = "not applicable", "descriptive", "fails the gate"
 LOW_COVERAGE = "low coverage"
-MOST_TIED = 0.5  # of the scored items; with more ties a number says nothing about the model
 FEWEST_GROUPS = 5  # below this an interval over groups says nothing
 FEWEST_SEEDS = 3  # two trainings cannot tell what others would say
 OUT_OF_LINE = 0.1  # this part of the seeds may lie on the other side by chance: none of fewer than ten

@@ -25,7 +25,7 @@ def write(run: Run) -> Path:
     probes = {
         label: render.Parts(figures.drawings(reading, label), tables.grids(reading, label)) for label in reading.told
     }
-    about = render.Parts(*trust.parts(reading), lead=trust.LEAD)
+    about = render.Parts(*trust.parts(reading), lead=trust.lead(reading))
     claims = findings.claims_grid(reading)
     parts = [*probes.values(), about]
     write_folder(run.folder / "figures", lambda at: _figures(at, (d for p in parts for d in p.drawings)))

@@ -12,7 +12,17 @@ import pandas as pd
 from trueprobe.numbers import Format, count
 from trueprobe.report.reading import Reading, together
 from trueprobe.report.tables import Cell, Grid, number_cell, verdict_mark
-from trueprobe.told import claims_itself, directed, reasons, row_keys, threshold, titles, where, where_known
+from trueprobe.told import (
+    claims_itself,
+    directed,
+    mostly_tied,
+    reasons,
+    row_keys,
+    threshold,
+    titles,
+    where,
+    where_known,
+)
 
 MOST_WITHOUT_CLAIMS = 12
 HEADINGS = {
@@ -202,13 +212,14 @@ def _scored(reading: Reading, label: str) -> str:
     seen = reading.observations(label)
     if seen.empty:
         return "No answers are in the folder."
-    missing = seen[seen["why_not"] != ""]
+    missing, tied = seen[seen["why_not"] != ""], mostly_tied(seen)
+    ties = f" Mostly ties, which say nothing: {', '.join(tied)}." if tied else ""
     if missing.empty:
-        return f"All {count(len(seen))} answers could be scored."
+        return f"All {count(len(seen))} answers could be scored.{ties}"
     why = reasons(missing)
     if len(missing) == len(seen):
         return f"None of the {count(len(seen))} answers could be scored ({why})."
-    return f"{count(len(seen) - len(missing))} of {count(len(seen))} answers could be scored ({why})."
+    return f"{count(len(seen) - len(missing))} of {count(len(seen))} answers could be scored ({why}).{ties}"
 
 
 def missing(reading: Reading) -> list[str]:

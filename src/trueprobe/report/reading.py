@@ -21,6 +21,7 @@ from trueprobe.store import Run
 from trueprobe.types import BadInput
 
 KEPT = ("value", "low", "high", "n_items", "n_unscored", "n_groups", "unit", "neutral", "verdict", "reason", "p")
+_LEFT_OUT = ("low coverage", "fails the gate")  # checkpoints that a family is counted without
 EQUAL = 0.05  # below this, checkpoints are not equally good
 _MEMBER = re.compile(r"[-/](seed_?\d+|step_?\d+)")
 
@@ -196,7 +197,8 @@ class Seed:
 
 def _one(group: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     own = [row for row in group if row["level"] == "family"]
-    members = [row for row in group if row["level"] != "family"]
+    every = [row for row in group if row["level"] != "family"]
+    members = [row for row in every if row["verdict"] not in _LEFT_OUT] or every  # as the family's own row has it
     first = (own or members)[0]
     one = {key: first.get(key, math.nan) for key in KEPT}
     found = [Seed(float(r["value"]), r.get("p", math.nan), str(r["verdict"]).startswith("holds")) for r in members]

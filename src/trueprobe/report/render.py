@@ -20,7 +20,7 @@ from trueprobe.numbers import Format, count
 from trueprobe.report import draw, findings, methods
 from trueprobe.report.figures import SCALE, Drawing, Picture, Variant, reads
 from trueprobe.report.items import answer_text, item_rows, pack
-from trueprobe.report.reading import Reading
+from trueprobe.report.reading import Reading, last_step
 from trueprobe.report.tables import Cell, Grid
 
 PAGE = Path(__file__).parent / "page"
@@ -190,7 +190,7 @@ def _section(reading: Reading, label: str, parts: Parts) -> dict[str, Any]:
 
 def _example(reading: Reading, label: str) -> tuple[str, list[dict[str, str]]]:
     """A real prompt with what each family's first checkpoint answered."""
-    told, seen = reading.told[label], reading.observations(label)
+    told, seen = reading.told[label], last_step(reading.observations(label))
     table = told.get("item_table") or {}
     answer = table.get("answer", "")
     if seen.empty or answer not in seen:
@@ -291,6 +291,8 @@ def _written(value: Any) -> str:
 
 
 def _value(row: Mapping[str, Any], form: Format) -> str:
+    if row["verdict"] == "low coverage":
+        return "–"
     return form.told(float(row["value"]), float(row["low"]), float(row["high"]))
 
 
@@ -322,7 +324,12 @@ def _models(reading: Reading) -> Grid:
             rows.append([*cells, Cell(count(vocabulary) if vocabulary else "", "number")])
     header = ["model", "family", "kind", "architecture", "source", "dtype", "vocabulary"]
     return Grid(
-        "models", "Who was asked", "A family is several trainings of one setup.", header, rows, pd.DataFrame(data)
+        "models",
+        "Who was asked",
+        "A family is several trainings of one setup, or one training at several steps.",
+        header,
+        rows,
+        pd.DataFrame(data),
     )
 
 

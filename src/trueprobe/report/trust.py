@@ -20,10 +20,15 @@ from trueprobe.told import SILENT, directed, row_keys, titles, where, where_told
 from trueprobe.types import Figure, Table
 
 LEAD = "The same setup trained with another seed is another model. This part shows how much that changes the answers."
+LEAD_ONE = "Every model was trained once. This part shows what other items and other ways of asking change."
 SOURCES = {"items": "other items", "seeds": "another seed", "seeds_by_items": "seeds, item by item"}
 SOURCES |= {"wordings": "another wording"}
 MOST_ROWS = 60
 _BARE: Mapping[str, Any] = {"summary": {}}  # of a probe that the run does not tell of
+
+
+def lead(reading: Reading) -> str:
+    return LEAD if any(family.seeds > 1 for family in reading.families.values()) else LEAD_ONE
 
 
 def parts(reading: Reading) -> tuple[list[Drawing], list[Grid]]:
