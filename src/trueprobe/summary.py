@@ -52,7 +52,8 @@ def _one_probe(
     """Its question, its numbers as far as there is room, how to read them, and what they come to."""
     seen, summary = run.observations(label), probe["summary"]
     passed, failed = _gate(run, label, summary, setups)
-    tied = [model for setup in setups for model in setup.models if model in mostly_tied(seen)]
+    ties = mostly_tied(seen)
+    tied = [model for setup in setups for model in setup.models if model in ties]
     failed += [f"mostly ties, so that most numbers would say nothing: {', '.join(tied)}"] if tied else []
     grids = tables.each(run, label, summary, passed)
     head = [Text.from_markup(f"[bold]{escape(label)}[/]  {escape(probe['question'])}")]
