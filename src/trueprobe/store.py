@@ -58,8 +58,9 @@ class Run:
         import pandas as pd
 
         asked = [card["name"] for card in self.manifest.get("cards", [])]  # in this order; not known before the end
-        files = sorted((self.folder / "observations" / probe).glob("*.parquet"))
-        files.sort(key=lambda file: asked.index(file.stem) if file.stem in asked else len(asked))
+        place = {name: i for i, name in enumerate(asked)}
+        found = (self.folder / "observations" / probe).glob("*.parquet")
+        files = sorted(found, key=lambda file: (place.get(file.stem, len(place)), file.name))
         if not files:
             raise BadInput(f"{self.folder} holds no observations of '{probe}'; it has: {', '.join(self.probes)}")
         table = pd.concat([pd.read_parquet(file) for file in files], ignore_index=True)

@@ -243,8 +243,8 @@ def compared(found: Any, path: Any, width: int, most: int) -> Iterator[Text]:
     if found.apart:
         yield Text(_short(f"not asked alike of both: {', '.join(found.apart)}", width))
     held = found.table["verdict"].str.startswith("holds")
-    holds = "holds" if max(found.seeds) > 1 else "holds for these two"
-    exchanged = "answers or seeds" if max(found.seeds) > 1 else "answers"
+    single = max(found.seeds) == 1
+    holds, exchanged = ("holds for these two", "answers") if single else ("holds", "answers or seeds")
     yield Text(f"* {holds}; no mark: undecided; p: corrected over categories; permuted: {exchanged} exchanged")
     if few:
         yield Text("too few seeds on one side or both (three are needed): nothing can hold, whatever p is")

@@ -26,6 +26,7 @@ def answers(prefers: list[list[float]], nats=None, categories=None, tokens=None,
                 "part": "",
                 "prefers": table[:, seed],
                 "nats": margins[:, seed],
+                "tied": np.where(np.isnan(table[:, seed]), np.nan, table[:, seed] == 0.5),
                 "category": categories or ["c"] * n,
                 "tokens": tokens if tokens is not None else 5.0,
             }

@@ -68,6 +68,10 @@ class Measure:
     kinds: tuple[str, ...] = ("masked", "causal", "encoder")  # of model it is counted for
     of_coverage: bool = False  # says how much could be counted, so it needs no coverage itself
 
+    def tied(self, columns: Columns, scored: np.ndarray) -> float:
+        """The share of ties that its verdict depends on."""
+        return 0.0 if self.of_coverage else columns.tied(scored)
+
 
 @dataclass(frozen=True)
 class Flips:

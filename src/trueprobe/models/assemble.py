@@ -181,5 +181,5 @@ def joined_pieces(text: Text, word: str, pieces: tuple[int, ...], logps: Sequenc
 
 
 def _no_probability(word: str) -> WhyNot:
-    """Some networks mask pieces out with an infinite bias."""
+    """Its logit overflowed, or the network itself sets it to minus infinity."""
     return WhyNot("not_finite", f"the network gives {word!r} no finite log-probability")

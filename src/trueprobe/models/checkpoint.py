@@ -130,7 +130,7 @@ def _family_of(name: str, found: list[Source]) -> list[Source]:
     for key in ("model_seed", "step"):
         having = [source for source in found if key in source.labels]
         if 0 < len(having) < len(found):
-            lacking = next(source for source in found if source not in having)
+            lacking = next(source for source in found if key not in source.labels)
             raise BadInput(
                 f"family '{name}': '{having[0].name}' names a {key.removeprefix('model_')}, '{lacking.name}' does not; "
                 f"{_HOW_TO_NAME}"

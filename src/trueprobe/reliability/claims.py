@@ -26,8 +26,8 @@ from trueprobe.reliability.verdict import (
     LOW_COVERAGE,
     NOT_APPLICABLE,
     UNDECIDED,
+    usable,
 )
-from trueprobe.types import MOST_TIED
 
 
 def claims(
@@ -67,7 +67,7 @@ class _Seen:
 
     @property
     def usable(self) -> bool:
-        return self.passes and self.tied <= MOST_TIED
+        return usable(self.passes, self.tied)
 
 
 def _columns(members: Sequence[Member], mine: Sequence[Claim]) -> list[tuple[Member, Columns]]:

@@ -101,7 +101,7 @@ class Seen:
     columns: Columns
     scored: np.ndarray
     groups: int
-    tied: float  # share of the scored observations
+    tied: float  # share of the scored observations; 0 for a measure of coverage
 
 
 def sampled(members: Sequence[Member], measures: list[Measure]) -> Iterator[tuple[Measure, list[Seen]]]:
@@ -131,7 +131,7 @@ def _seen(measure: Measure, columns: Columns, sample: np.ndarray | None, resampl
     scored = ~np.isnan(np.stack([columns.values[name] for name in measure.columns])).any(axis=0)
     nothing = np.full(len(resampling.weights), np.nan)
     groups = resampling.groups(columns.cells[scored])
-    return Seen(nothing if sample is None else sample, columns, scored, groups, columns.tied(scored))
+    return Seen(nothing if sample is None else sample, columns, scored, groups, measure.tied(columns, scored))
 
 
 def _checkpoint(probe: str, member: Member, measure: Measure, seen: Seen) -> Found:
@@ -163,9 +163,8 @@ def _checkpoint(probe: str, member: Member, measure: Measure, seen: Seen) -> Fou
         p=own,
         detectable=found.detectable,
     )
-    passes, tied = not member.gates.fails(measure.gate), 0.0 if measure.of_coverage else seen.tied
-    tested = measure.test is not None
-    return Found(estimate, found.p, found.se, found.df, tested=tested, passes=passes, tied=tied)
+    passes, tested = not member.gates.fails(measure.gate), measure.test is not None
+    return Found(estimate, found.p, found.se, found.df, tested=tested, passes=passes, tied=seen.tied)
 
 
 def _method(found: Interval, how: str, resampling: Resampling) -> str:

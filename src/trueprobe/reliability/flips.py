@@ -17,7 +17,7 @@ from scipy.stats import norm, spearmanr  # type: ignore[import-untyped]
 
 from trueprobe.measures import Flips
 from trueprobe.reliability.estimates import Member
-from trueprobe.reliability.resampling import rows_where
+from trueprobe.reliability.resampling import columns_of, rows_where
 from trueprobe.types import MOST_TIED
 
 MOST_LISTED = 50
@@ -40,7 +40,7 @@ class Answers:
     @classmethod
     def of(cls, probe: str, members: Sequence[Member], declared: Flips) -> Answers | None:
         """Of the seeds that answered, and not mostly with ties; nothing where these are fewer than two."""
-        tables = [table for member in members if _says_something(table := _answers(member, declared))]
+        tables = [_answers(member, declared) for member in members if _says_something(member, declared)]
         if len(tables) < 2:
             return None
         both = pd.concat([table[["prefers", "margin"]] for table in tables], axis=1, keys=range(len(tables)))
@@ -189,9 +189,10 @@ def _answers(member: Member, declared: Flips) -> pd.DataFrame:
     return table.set_index(["item", "part"])
 
 
-def _says_something(table: pd.DataFrame) -> bool:
-    known = table["prefers"].dropna()
-    return len(known) > 0 and bool((known == 0.5).mean() <= MOST_TIED)
+def _says_something(member: Member, declared: Flips) -> bool:
+    columns = columns_of(member.frame, [declared.prefers], member.resampling)
+    known = rows_where(member.frame, declared.where) & ~np.isnan(columns.values[declared.prefers])
+    return bool(known.any()) and columns.tied(known) <= MOST_TIED
 
 
 def _rank_correlation(x: np.ndarray, y: np.ndarray) -> tuple[float, float, float]:

@@ -32,6 +32,11 @@ class Quantity:
     def scale(self) -> Scale:
         return scale_of(self.unit, self.neutral, self.difference)
 
+    @property
+    def point(self) -> float | None:
+        """The neutral point on that scale."""
+        return None if self.neutral is None else float(self.scale.there(np.array(self.neutral)))
+
 
 @dataclass(frozen=True)
 class Interval:
@@ -52,10 +57,10 @@ def interval(spread: Spread, groups: int, quantity: Quantity, trials: Trials | N
     if trials is None and quantity.unit == "share" and spread.se == 0:
         value = min(max(spread.value, scale.lowest), scale.highest)  # probabilities sum to one but for rounding
         moves = (Unmoved if quantity.difference else Trials)(value, groups)
-    neutral = None if quantity.neutral is None else float(scale.there(np.array(quantity.neutral)))
+    point = quantity.point
     return Interval(
         *scale.cut(*moves.interval()),
-        p=math.nan if neutral is None else moves.p(neutral),
+        p=math.nan if point is None else moves.p(point),
         detectable=scale.back(moves.detectable()),
         se=moves.se,
         df=moves.df,
@@ -78,7 +83,7 @@ def of_family(
     """Of the mean over seeds, from the samples of each with shared draws; none with fewer than two seeds or groups."""
     if len(samples) < 2 or groups < 2:
         return Interval()
-    scale = quantity.scale
+    scale, point = quantity.scale, quantity.point
     together = scale.there(np.stack(samples))
     parts = Components.of(together, groups)
     crossed = interval(over_seeds(together, groups, parts), groups, quantity)
@@ -86,7 +91,7 @@ def of_family(
         return replace(crossed, parts=parts)
     drawn = multi.multibootstrap(together, resample_seed)
     low, high = scale.cut(*multi.percentile(drawn))
-    p = math.nan if quantity.neutral is None else multi.p_value(drawn, float(scale.there(np.array(quantity.neutral))))
+    p = math.nan if point is None else multi.p_value(drawn, point)
     return replace(crossed, low=low, high=high, p=p, made_by="multibootstrap", parts=parts)
 
 

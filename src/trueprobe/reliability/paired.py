@@ -127,7 +127,7 @@ def _seen(sides: Sides, measures: Sequence[Measure]) -> Iterator[_Seen]:
         for i, measure in enumerate(together):
             scored = ~np.isnan(np.stack([picked[0].values[name] for name in measure.columns])).any(axis=0)
             groups = sides.resampling.groups(picked[0].cells[scored])
-            tied = 0.0 if measure.of_coverage else max(columns.tied(scored) for columns in picked)
+            tied = max(measure.tied(columns, scored) for columns in picked)
             yield _Seen(measure, values[:, i], int(scored.sum()), groups, ps[i], tied)
 
 

@@ -32,7 +32,7 @@ def variants(first: Asked, second: Asked, corrected_over: Sequence[str] = ()) ->
         groups = [min(a.groups, b.groups) for a, b in zip(one, other, strict=True)]
         apart = np.stack([b.sample - a.sample for a, b in zip(one, other, strict=True)])
         values = np.stack([[a.sample[0], b.sample[0]] for a, b in zip(one, other, strict=True)])
-        tied = [0.0 if measure.of_coverage else max(a.tied, b.tied) for a, b in zip(one, other, strict=True)]
+        tied = [max(a.tied, b.tied) for a, b in zip(one, other, strict=True)]
         quantity = Quantity(measure.unit, 0.0, difference=True)
         for i, member in enumerate(first[0]):
             moved = _Moved(of_checkpoint(apart[i], groups[i], quantity), groups[i], tied[i])

@@ -26,6 +26,11 @@ OUT_OF_LINE = 0.1  # this part of the seeds may lie on the other side by chance:
 LEVEL = 0.05
 
 
+def usable(passes: bool, tied: float) -> bool:
+    """Whether a number says anything: the gate is passed, and most items are no ties."""
+    return passes and tied <= MOST_TIED
+
+
 @dataclass(frozen=True)
 class Found:
     """An estimate before its verdict, with what the verdict needs besides."""
@@ -43,8 +48,7 @@ class Found:
 
     @property
     def usable(self) -> bool:
-        """Whether the number says anything: the gate is passed, and most items are no ties."""
-        return self.passes and self.tied <= MOST_TIED
+        return usable(self.passes, self.tied)
 
 
 def judged(found: Sequence[Found], corrected_over: Iterable[str] = ()) -> list[Estimate]:

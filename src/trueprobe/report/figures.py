@@ -340,9 +340,7 @@ def _data(rows: pd.DataFrame, figure: Figure) -> pd.DataFrame:
 def _plain_figures(reading: Reading, label: str) -> list[Figure]:
     """A dot plot of each directed measure of a probe's summary, where it declares no figure."""
     summary = reading.told[label]["summary"]
-    rows = row_keys(summary)
-    names = {**summary.get("meanings", {}), **titles(summary)}
-    fixed = {key: tuple(v) if isinstance(v, list) else v for key, v in summary["where"].items()}
+    rows, (fixed, names) = row_keys(summary), _fixed_and_named(summary)
     return [
         Figure(
             measure,
@@ -360,17 +358,22 @@ def _plain_figures(reading: Reading, label: str) -> list[Figure]:
     ]
 
 
+def _fixed_and_named(summary: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, str]]:
+    """The conditions a summary fixes, and what people read for its rows and measures."""
+    fixed = {key: tuple(v) if isinstance(v, list) else v for key, v in summary["where"].items()}
+    return fixed, {**summary.get("meanings", {}), **titles(summary)}
+
+
 def _along_training(reading: Reading, label: str) -> list[Figure]:
     """A curve over steps of the summary's first measure with a neutral value, where a family has several steps."""
     if reading.estimates.empty or all(len(family.steps) < 2 for family in reading.families.values()):
         return []
     summary = reading.told[label]["summary"]
     rows = where_told(reading.estimates[reading.estimates["probe"] == label], summary["where"])
-    fixed = {key: tuple(v) if isinstance(v, list) else v for key, v in summary["where"].items()}
+    fixed, names = _fixed_and_named(summary)
     if "k" in fixed and (rows["k"].astype(str) == "all").all():
         fixed["k"] = "all"
     measure = [*directed(rows, summary), *summary["measures"]][0]
-    names = {**summary.get("meanings", {}), **titles(summary)}
     return [
         Figure(
             "training",
