@@ -17,9 +17,9 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from trueprobe.nursery import corpus, networks
-from trueprobe.nursery.examples import Special, Step, make_pairs, make_runs
-from trueprobe.nursery.training import Recipe, Training
+from trueprobe.training import corpus, networks
+from trueprobe.training.examples import Special, Step, make_pairs, make_runs
+from trueprobe.training.trainer import Recipe, Training
 
 VOCAB, LONGEST, ROUNDS, STEPS = 8000, 128, 8, 12
 

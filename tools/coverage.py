@@ -15,12 +15,13 @@ import numpy as np
 import pandas as pd
 from scipy.special import ndtr
 
-from trueprobe.measures import Measure
-from trueprobe.measures.means import means
-from trueprobe.reliability import Member, Resampling, count
-from trueprobe.reliability.multibootstrap import multibootstrap, percentile
-from trueprobe.reliability.paired import Sides, compare, seeds_dealt_p
-from trueprobe.reliability.spread import Trials, over_items, over_seeds, scale_of
+from trueprobe.statistics.estimates import Member, count
+from trueprobe.statistics.means import means
+from trueprobe.statistics.measure import Measure
+from trueprobe.statistics.multibootstrap import multibootstrap, percentile
+from trueprobe.statistics.paired import Sides, compare, seeds_dealt_p
+from trueprobe.statistics.resampling import Resampling
+from trueprobe.statistics.spread import Trials, over_items, over_seeds, scale_of
 
 RESAMPLES = 1000
 BATCH = 250  # runs that share their draws

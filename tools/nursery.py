@@ -23,14 +23,15 @@ import torch
 from safetensors.torch import load_file, save_file
 from transformers import BertForPreTraining, GPT2LMHeadModel
 
-from trueprobe import assets, nursery
+from trueprobe import assets
 from trueprobe.engine import AnswerStore, Engine
-from trueprobe.measures.means import wilson
 from trueprobe.models import open_model
-from trueprobe.nursery import cards, delta
-from trueprobe.nursery.order import Order
-from trueprobe.nursery.pretrain import prepare, prepared
-from trueprobe.nursery.training import Recipe, held_out
+from trueprobe.statistics.means import wilson
+from trueprobe.training import cards, nursery
+from trueprobe.training.nursery import delta
+from trueprobe.training.pretrain import prepare, prepared
+from trueprobe.training.recipe import Order
+from trueprobe.training.trainer import Recipe, held_out
 from trueprobe.types import FillBlank
 
 CARD = Path(nursery.__file__).parent / "CARD.md"

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Literal, get_args
@@ -39,14 +39,6 @@ Code = Literal[
 ]
 CODES: tuple[str, ...] = get_args(Code)
 _NOTHING: Mapping[str, Any] = MappingProxyType({})
-
-
-class BadInput(Exception):
-    """Something the user wrote cannot be right. The message says what, where, and what would be right."""
-
-
-class FailedRun(Exception):
-    """Good input, but the run could not finish (a full disk, a damaged store, no memory)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -329,13 +321,3 @@ class ItemTable:
     side: str = ""  # the column whose side of its neutral point is compared over seeds
     neutral: float = 0.0
     names: Mapping[str, str] = field(default_factory=dict)
-
-
-def nearest(wrong: str, right: Sequence[str]) -> str:
-    """`; did you mean 'x'?` or the whole choice, for the end of an error message."""
-    import difflib
-
-    close = difflib.get_close_matches(wrong, right, n=1, cutoff=0.6)
-    if close:
-        return f"; did you mean '{close[0]}'?"
-    return f"; choose from: {', '.join(right)}" if right else ""

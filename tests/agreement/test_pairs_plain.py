@@ -19,7 +19,7 @@ import torch
 import transformers
 
 ROOT = Path(__file__).resolve().parents[2]
-WEIGHTS = ROOT / "src/trueprobe/nursery/weights/nursery/seed_0"
+WEIGHTS = ROOT / "src/trueprobe/training/nursery/weights/nursery/seed_0"
 CROWS = ROOT.parent / "shared/data/crows_pairs/crows_pairs_anonymized.csv"
 # looked for when this file is read, before a test gets a cache folder of its own
 CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")

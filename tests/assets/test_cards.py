@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 import zoo
 from trueprobe import assets
 from trueprobe.cli import app
-from trueprobe.types import BadInput
+from trueprobe.errors import BadInput
 
 NAMES = [
     "all-minilm-l6-v2",

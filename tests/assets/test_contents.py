@@ -14,7 +14,7 @@ import transformers
 import toys
 import zoo
 from trueprobe.assets import contents, unpack
-from trueprobe.types import BadInput
+from trueprobe.errors import BadInput
 
 CLUSTER = {
     "id": "1",

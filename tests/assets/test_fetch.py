@@ -14,7 +14,7 @@ import pytest
 import toys
 from toys import at_address, left_in, on_hub, on_index, table
 from trueprobe import assets
-from trueprobe.types import BadInput, FailedRun
+from trueprobe.errors import BadInput, FailedRun
 
 NOWHERE = "http://127.0.0.1:9/"
 REVISION = "0123456789abcdef0123456789abcdef01234567"

@@ -13,7 +13,7 @@ import toys
 from toys import at_address, left_in, table, wait_until
 from trueprobe import assets
 from trueprobe.assets import kept
-from trueprobe.types import BadInput, FailedRun
+from trueprobe.errors import BadInput, FailedRun
 
 # more than is read at once, so that an interrupted fetch has written something
 BIG_ROWS = [[str(n), "She said so. " * 50, "He said so. " * 50, "stereo", "gender"] for n in range(2000)]

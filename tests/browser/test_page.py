@@ -9,8 +9,8 @@ import pandas as pd
 import pytest
 
 import made_runs
-from trueprobe import report
-from trueprobe.store import load_run
+from trueprobe.results import page as report
+from trueprobe.runs.folder import load_run
 from trueprobe.types import Figure, Table
 
 pytestmark = pytest.mark.slow

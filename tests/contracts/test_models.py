@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import zoo
-from trueprobe.contracts import check_model
+from trueprobe.runs.check import check_model
 
 FAST = ("bert", "roberta", "gpt2", "llama")
 ALL = [name if name in FAST else pytest.param(name, marks=pytest.mark.slow) for name in (*zoo.MASKED, *zoo.CAUSAL)]

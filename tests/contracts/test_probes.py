@@ -7,8 +7,9 @@ from dataclasses import replace
 
 import pytest
 
-from trueprobe import contracts, probes
-from trueprobe.probes.counteracts import CounterActs
+from trueprobe import probes
+from trueprobe.probes.counteracts.probe import CounterActs
+from trueprobe.runs import check as contracts
 from trueprobe.types import Observation
 
 

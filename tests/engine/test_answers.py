@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from trueprobe.engine import AnswerStore
+from trueprobe.errors import BadInput, FailedRun
 from trueprobe.models.rows import Read, Row
-from trueprobe.types import BadInput, FailedRun
 
 WRITER = """
 import sys, numpy as np

@@ -7,10 +7,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from trueprobe.contracts import sample_requests, worst
 from trueprobe.engine import AnswerStore, Engine
+from trueprobe.errors import FailedRun
 from trueprobe.probes import make, spread
-from trueprobe.types import FailedRun, FillBlank, ScoreText, WhyNot
+from trueprobe.runs.check import sample_requests, worst
+from trueprobe.types import FillBlank, ScoreText, WhyNot
 
 
 class Watched:

@@ -10,8 +10,8 @@ import transformers
 
 import trueprobe
 import zoo
-from trueprobe.store import RunFolder, load_run
-from trueprobe.types import BadInput, FailedRun
+from trueprobe.errors import BadInput, FailedRun
+from trueprobe.runs.folder import RunFolder, load_run
 
 
 @pytest.fixture

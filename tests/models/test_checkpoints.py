@@ -13,9 +13,10 @@ from safetensors.torch import load_file, save_file
 
 import zoo
 from trueprobe.engine import AnswerStore, Engine
+from trueprobe.errors import BadInput
 from trueprobe.models import find, open_model
 from trueprobe.models.checkpoint import Options
-from trueprobe.types import BadInput, FillBlank, FollowsText
+from trueprobe.types import FillBlank, FollowsText
 
 REVISION = "0123456789abcdef0123456789abcdef01234567"
 

@@ -10,10 +10,11 @@ import torch
 import transformers
 
 import zoo
-from trueprobe.contracts import check_model
 from trueprobe.engine import AnswerStore, Engine
+from trueprobe.errors import BadInput
 from trueprobe.models import open_model
-from trueprobe.types import BadInput, EmbedText, FillBlank, FollowsText, ScoreText, WhyNot
+from trueprobe.runs.check import check_model
+from trueprobe.types import EmbedText, FillBlank, FollowsText, ScoreText, WhyNot
 
 TEXT = "The hairdresser met the nurse."
 MEAN = {"pooling_mode_mean_tokens": True, "pooling_mode_cls_token": False, "word_embedding_dimension": 32}

@@ -10,12 +10,13 @@ import pytest
 from safetensors.torch import load_file, save_file
 
 import trueprobe
-from trueprobe import nursery
-from trueprobe.contracts import check_model
 from trueprobe.engine import AnswerStore, Engine
+from trueprobe.errors import BadInput
 from trueprobe.models import open_model
 from trueprobe.models.checkpoint import Options
-from trueprobe.types import BadInput, EmbedText, FillBlank, ScoreText, WhyNot
+from trueprobe.runs.check import check_model
+from trueprobe.training import nursery
+from trueprobe.types import EmbedText, FillBlank, ScoreText, WhyNot
 
 ASKED = (FillBlank("The ", words=("man", "woman"), top=3), ScoreText("The man is here."), EmbedText("A man.", "mean"))
 

@@ -13,10 +13,11 @@ import pytest
 
 import zoo
 from trueprobe import probes
-from trueprobe.contracts import stand_in
-from trueprobe.measures.stereotype import DEPTHS, FATES, PROMPT_TYPES, tail
-from trueprobe.probes.counteracts import MEANINGS
-from trueprobe.types import BadInput, FillBlank, Filled, Token, WhyNot, Word
+from trueprobe.errors import BadInput
+from trueprobe.probes.counteracts.measures import DEPTHS, FATES, PROMPT_TYPES, tail
+from trueprobe.probes.counteracts.probe import MEANINGS
+from trueprobe.runs.check import stand_in
+from trueprobe.types import FillBlank, Filled, Token, WhyNot, Word
 
 SINGLE = ("base", "tsyn", "tsem", "tneu", "tcsyn", "tcsem", "un")
 CROSSED = ("bcsyn", "bcsem", "tnbc")

@@ -13,9 +13,11 @@ import pytest
 
 import trueprobe
 import zoo
-from trueprobe import probes, reliability
-from trueprobe.contracts import headline_value, planted_frame, stand_in
+from trueprobe import probes
 from trueprobe.engine import AnswerStore, Engine
+from trueprobe.runs.check import headline_value, planted_frame, stand_in
+from trueprobe.statistics.estimates import estimates
+from trueprobe.statistics.resampling import Resampling
 from trueprobe.types import Scored, ScoreText, Token, WhyNot
 
 CROWS = zoo.SHARED / "crows_pairs" / "crows_pairs_anonymized.csv"
@@ -237,7 +239,7 @@ def test_without_any_preference_few_intervals_say_there_is_one():
     found = 0
     for _ in range(200):
         frame = pd.DataFrame({"prefers_stereotype": dice.integers(0, 2, 40).astype(float), "pair": range(40)})
-        resampling = reliability.Resampling.of(frame[["pair"]].astype(str), resamples=300)
-        (estimate,) = reliability.estimates("crows_pairs", "coin", frame, [measure], resampling)
+        resampling = Resampling.of(frame[["pair"]].astype(str), resamples=300)
+        (estimate,) = estimates("crows_pairs", "coin", frame, [measure], resampling)
         found += estimate.verdict.startswith("holds")
     assert 2 <= found <= 22

@@ -15,10 +15,11 @@ import pytest
 
 import zoo
 from trueprobe import probes
-from trueprobe.contracts import planted_answer, stand_in
-from trueprobe.measures.distraction import COLUMNS
-from trueprobe.measures.ranking import Ranking
-from trueprobe.types import BadInput, FillBlank, Filled, Observation, Token, WhyNot, Word
+from trueprobe.errors import BadInput
+from trueprobe.probes.distractors.measures import COLUMNS
+from trueprobe.runs.check import planted_answer, stand_in
+from trueprobe.statistics.ranking import Ranking
+from trueprobe.types import FillBlank, Filled, Observation, Token, WhyNot, Word
 
 pytestmark = pytest.mark.slow
 

@@ -10,9 +10,9 @@ import pytest
 from rich.console import Console
 
 import trueprobe
-from trueprobe import summary
-from trueprobe.contracts import NEAR
 from trueprobe.engine import AnswerStore, Engine
+from trueprobe.results import terminal as summary
+from trueprobe.runs.check import NEAR
 from trueprobe.types import FillBlank
 
 FILE = """
@@ -87,7 +87,7 @@ def test_every_item_is_scored_and_the_answers_are_the_models(run, opened):
 @pytest.mark.slow
 @pytest.mark.parametrize("least", [0.0, 1.1])
 def test_a_model_that_fails_the_gate_gets_that_said_instead_of_a_table(run, monkeypatch, least):
-    monkeypatch.setattr("trueprobe.measures.distraction.LEAST_COMPETENCE", least)
+    monkeypatch.setattr("trueprobe.probes.distractors.measures.LEAST_COMPETENCE", least)
     done = run("bert")
     found = printed(done)
     competence = done.estimates.query("measure == 'base_competence'")["value"].item()

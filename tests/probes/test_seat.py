@@ -8,9 +8,12 @@ import numpy as np
 import pytest
 
 import trueprobe
-from trueprobe import contracts, probes
-from trueprobe.reliability import Resampling, estimates
-from trueprobe.types import BadInput, EmbedText, Vector, WhyNot
+from trueprobe import probes
+from trueprobe.errors import BadInput
+from trueprobe.runs import check as contracts
+from trueprobe.statistics.estimates import estimates
+from trueprobe.statistics.resampling import Resampling
+from trueprobe.types import EmbedText, Vector, WhyNot
 
 SMALL = {"tests": "weat9,angry_black_woman_stereotype_b"}
 

@@ -9,8 +9,10 @@ import pandas as pd
 import pytest
 
 import trueprobe
-from trueprobe import contracts, probes
-from trueprobe.reliability import Resampling, estimates
+from trueprobe import probes
+from trueprobe.runs import check as contracts
+from trueprobe.statistics.estimates import estimates
+from trueprobe.statistics.resampling import Resampling
 from trueprobe.types import Vector
 
 OWN = """
@@ -248,7 +250,7 @@ def test_every_row_has_a_wording_and_only_effects_have_single_ones(run):
 
 
 def test_two_checkpoints_are_compared_by_template_too(checkpoint, tmp_path):
-    from trueprobe.compare import compare
+    from trueprobe.runs.compare import compare
 
     models = [str(checkpoint("bert")), str(checkpoint("roberta"))]
     settings = {"tests": "sent-weat6", "representation": "cls", "clusters": False, "partitions": 100}

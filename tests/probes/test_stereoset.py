@@ -14,9 +14,13 @@ import pytest
 
 import trueprobe
 import zoo
-from trueprobe import material, probes, reliability
-from trueprobe.contracts import headline_value, planted_frame, stand_in
-from trueprobe.types import BadInput, FillBlank, Filled, Follows, FollowsText, Scored, ScoreText, Token, WhyNot, Word
+from trueprobe import probes
+from trueprobe.errors import BadInput
+from trueprobe.probes import files as material
+from trueprobe.runs.check import headline_value, planted_frame, stand_in
+from trueprobe.statistics.estimates import estimates
+from trueprobe.statistics.resampling import Resampling
+from trueprobe.types import FillBlank, Filled, Follows, FollowsText, Scored, ScoreText, Token, WhyNot, Word
 
 RELEASED = zoo.SHARED / "stereoset"
 CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")  # before a test gets its own
@@ -71,7 +75,7 @@ def test_the_old_slip_is_asked_only_by_its_name():
 
 
 def test_two_blanks_cannot_be_asked_of_a_masked_model(tmp_path):
-    told = json.loads((material.ROOT / "stereoset/sample.json").read_text(encoding="utf-8"))
+    told = json.loads((material.ROOT / "stereoset/data/sample.json").read_text(encoding="utf-8"))
     cluster = told["data"]["intrasentence"][0]
     cluster["context"] = "The BLANK was BLANK."
     (tmp_path / "mine.json").write_text(json.dumps(told), encoding="utf-8")
@@ -181,9 +185,9 @@ def counted(made, released) -> dict[tuple[str, str, str], float]:
         for seen in released.seen
     ]
     frame = pd.DataFrame(rows).reindex(columns=["category", "task", "group_target", *made.columns()])
-    resampling = reliability.Resampling.of(frame[["group_target"]], resamples=0)
+    resampling = Resampling.of(frame[["group_target"]], resamples=0)
     measures = [measure for measure in made.measures() if released.kind in measure.kinds]
-    found = reliability.estimates("stereoset", released.name, frame, measures, resampling)
+    found = estimates("stereoset", released.name, frame, measures, resampling)
     return {(e.measure, str(e.conditions["task"]), str(e.conditions["category"])): e.value for e in found}
 
 
@@ -192,7 +196,7 @@ def test_the_authors_table_comes_out_of_their_item_scores():
     data = dev()
     if not RELEASED.is_dir():
         pytest.skip("no released scores beside the checkout (../shared/data)")
-    with (material.ROOT / "published/stereoset.csv").open(encoding="utf-8", newline="") as file:
+    with (material.ROOT / "stereoset/published/stereoset.csv").open(encoding="utf-8", newline="") as file:
         table = [row for row in csv.DictReader(file) if row["source"].startswith("moinnadeem")]
     made = probe(data=data, one_blank=False, ties="authors")
     released = made.read_released(RELEASED)
@@ -216,7 +220,7 @@ def test_the_authors_table_comes_out_of_their_item_scores():
 
 def released_sample(folder: Path, name: str, score) -> Path:
     """Scores for every sentence of the sample, in the authors' form."""
-    told = json.loads((material.ROOT / "stereoset/sample.json").read_text(encoding="utf-8"))["data"]
+    told = json.loads((material.ROOT / "stereoset/data/sample.json").read_text(encoding="utf-8"))["data"]
     scores = {
         task: [{"id": s["id"], "score": score(task, s["gold_label"])} for c in clusters for s in c["sentences"]]
         for task, clusters in told.items()

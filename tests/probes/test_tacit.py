@@ -11,11 +11,13 @@ from itertools import pairwise
 import pytest
 
 import zoo
-from trueprobe import material, probes
-from trueprobe.contracts import check_probe, planted_answer, stand_in
-from trueprobe.material import norms
-from trueprobe.measures.tacit import PRINCE_COLUMNS, PRODUCTION_COLUMNS, RETRIEVAL_COLUMNS
-from trueprobe.types import BadInput, FillBlank, Filled, Token, WhyNot, Word, WordList
+from trueprobe import probes
+from trueprobe.errors import BadInput
+from trueprobe.probes import files as material
+from trueprobe.probes.tacit import norms
+from trueprobe.probes.tacit.measures import PRINCE_COLUMNS, PRODUCTION_COLUMNS, RETRIEVAL_COLUMNS
+from trueprobe.runs.check import check_probe, planted_answer, stand_in
+from trueprobe.types import FillBlank, Filled, Token, WhyNot, Word, WordList
 
 MASKED, CAUSAL = stand_in("masked"), stand_in("causal")
 NORMS = """\
@@ -354,7 +356,7 @@ def test_wrong_settings_are_told(name, settings, message):
 
 def test_prompts_of_ones_own_are_checked(tmp_path):
     path = tmp_path / "mine.toml"
-    shipped = (material.ROOT / "tacit" / "prompts.toml").read_text(encoding="utf-8")
+    shipped = (material.ROOT / "tacit/data" / "prompts.toml").read_text(encoding="utf-8")
     for wrong, right, message in (
         ("is called a ___ today", 'is called a ___"', "retrieval.called.causal: no word may follow ___"),
         ("one ___ {properties}", "A ___ {properties}", "must have the article before the blank"),
@@ -393,7 +395,7 @@ def test_cslb_asks_the_papers_concepts_or_says_what_it_needs(tmp_path):
 
 def test_published_numbers_name_measures_there_are():
     for name in ("tacit_retrieval", "tacit_production"):
-        with (material.ROOT / "published" / f"{name}.csv").open(encoding="utf-8", newline="") as file:
+        with (material.ROOT / "tacit/published" / f"{name}.csv").open(encoding="utf-8", newline="") as file:
             rows = list(csv.DictReader(file))
         known = {measure.name for measure in probes.make(name).measures()}
         assert rows

@@ -9,7 +9,7 @@ import pytest
 from rich.console import Console
 
 import trueprobe
-from trueprobe import summary
+from trueprobe.results import terminal as summary
 
 ROWS = [
     "nurse,is late,20,visual",

@@ -11,8 +11,9 @@ import pytest
 
 import trueprobe
 import zoo
-from trueprobe import probes, verbalizer
-from trueprobe.types import BadInput
+from trueprobe import probes
+from trueprobe.errors import BadInput
+from trueprobe.runs import verbalizer
 
 NEUTRAL = "person"
 

@@ -10,9 +10,12 @@ from rich.console import Console
 from safetensors.torch import load_file, save_file
 
 import trueprobe
-from trueprobe import nursery, probes, report, summary
-from trueprobe.study import ProbeRun, Study
-from trueprobe.told import SILENT
+from trueprobe import probes
+from trueprobe.results import page as report
+from trueprobe.results import terminal as summary
+from trueprobe.results.select import SILENT
+from trueprobe.runs.study import ProbeRun, Study
+from trueprobe.training import nursery
 
 pytestmark = pytest.mark.slow
 SETTINGS = {"crows_pairs": {"data": "sample"}, "stereoset": {"data": "sample"}, "seat": {"tests": ["sent-weat6"]}}

@@ -9,8 +9,9 @@ import pandas as pd
 import pytest
 
 from trueprobe import probes
-from trueprobe.contracts import headline_value, planted_answer, planted_frame, stand_in
-from trueprobe.reliability import Resampling, estimates
+from trueprobe.runs.check import headline_value, planted_answer, planted_frame, stand_in
+from trueprobe.statistics.estimates import estimates
+from trueprobe.statistics.resampling import Resampling
 
 pytestmark = pytest.mark.slow
 OTHERS = 40  # words in a planted answer that no list knows

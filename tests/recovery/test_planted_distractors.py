@@ -10,8 +10,10 @@ import pandas as pd
 import pytest
 
 from trueprobe import probes
-from trueprobe.contracts import planted_answer, stand_in
-from trueprobe.reliability import Resampling, claims, estimates
+from trueprobe.runs.check import planted_answer, stand_in
+from trueprobe.statistics.claims import claims
+from trueprobe.statistics.estimates import estimates
+from trueprobe.statistics.resampling import Resampling
 
 pytestmark = pytest.mark.slow
 

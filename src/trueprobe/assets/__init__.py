@@ -13,7 +13,7 @@ from trueprobe.assets import contents, given, kept, sources, unpack
 from trueprobe.assets.catalogue import Card, Source, card, names
 from trueprobe.assets.kept import NotHere, Record, home
 from trueprobe.assets.sources import NotHad, OtherBytes, Progress
-from trueprobe.types import BadInput, FailedRun
+from trueprobe.errors import BadInput, FailedRun
 
 __all__ = ["Card", "Fetched", "NotHere", "Progress", "cached", "card", "fetch", "home", "names", "obtain", "path_of"]
 

@@ -12,7 +12,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from trueprobe.types import BadInput, nearest
+from trueprobe.errors import BadInput, nearest
 
 CARDS = resources.files("trueprobe.assets") / "cards"
 Kind = Literal["stereoset", "crows_pairs", "seat", "wikipedia_dump", "scored_lines", "tokenizer", "model"]

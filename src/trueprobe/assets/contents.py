@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from trueprobe.assets.catalogue import Card, Kind
-from trueprobe.types import BadInput
+from trueprobe.errors import BadInput
 
 # What of a config.json decides what a network computes; transformers' versions write the rest differently.
 _CONFIG = [

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from trueprobe.assets.catalogue import Card
 from trueprobe.assets.sources import NotHad, Progress, save, take_out
-from trueprobe.types import BadInput
+from trueprobe.errors import BadInput
 
 
 def _is_archive(path: Path) -> bool:

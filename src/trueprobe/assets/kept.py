@@ -19,9 +19,10 @@ from typing import IO
 
 from pydantic import BaseModel, ValidationError
 
-from trueprobe import __version__, places
+from trueprobe import __version__
+from trueprobe import paths as places
 from trueprobe.assets.catalogue import Card, names
-from trueprobe.types import BadInput, FailedRun
+from trueprobe.errors import BadInput, FailedRun
 
 RECORD = "asset.json"
 

@@ -18,7 +18,7 @@ from pathlib import Path
 
 from trueprobe.assets.catalogue import Card
 from trueprobe.assets.sources import Progress
-from trueprobe.types import BadInput
+from trueprobe.errors import BadInput
 
 RAW_DUMP = "enwik8"
 RAW_GGUF = "model.gguf"
@@ -53,7 +53,7 @@ def speaks_for_itself(card: Card, raw: Path) -> bool:
 def make_ready(card: Card, raw: Path, ready: Path, progress: Progress) -> dict[str, int]:
     """The ready files of an asset, in a new folder, and what was counted on the way."""
     if card.kind == "wikipedia_dump":
-        from trueprobe.assets import wikipedia
+        from trueprobe.training import wikipedia
 
         ready.mkdir()
         return wikipedia.clean(raw / RAW_DUMP, ready / card.ready, partial(progress, "cleaning"))._asdict()

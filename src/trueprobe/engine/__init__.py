@@ -15,9 +15,10 @@ import numpy as np
 from trueprobe.engine.answers import Address, AnswerStore, is_finite
 from trueprobe.engine.plan import computed_tokens, pack, plan
 from trueprobe.engine.progress import Quiet
+from trueprobe.errors import FailedRun
 from trueprobe.models import Model
 from trueprobe.models.rows import Batch, Read, Row
-from trueprobe.types import Answer, FailedRun, Request, WhyNot
+from trueprobe.types import Answer, Request, WhyNot
 
 _REQUESTS_AT_ONCE = 4096  # when answers are put together: bounds what is held in memory
 NOT_FINITE = WhyNot("not_finite", "the network's answer is NaN, infinite, or too large for float32 to normalise")

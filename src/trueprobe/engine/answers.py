@@ -13,8 +13,8 @@ from pathlib import Path
 
 import numpy as np
 
-from trueprobe import places
-from trueprobe.types import BadInput, FailedRun
+from trueprobe import paths as places
+from trueprobe.errors import BadInput, FailedRun
 
 Address = tuple[bytes, str]  # a row's key, and what was read of it
 _AT_ONCE = 400

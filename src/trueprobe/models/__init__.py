@@ -11,9 +11,10 @@ from typing import Any, Protocol
 import numpy as np
 
 from trueprobe.assets import NotHere
+from trueprobe.errors import BadInput
 from trueprobe.models.checkpoint import Options, Source, read_config, refuse_pickles, sources, weight_hashes
 from trueprobe.models.rows import Batch, Read
-from trueprobe.types import Answer, BadInput, Card, Request, WhyNot
+from trueprobe.types import Answer, Card, Request, WhyNot
 
 
 @cache

@@ -14,8 +14,9 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from trueprobe import assets, nursery
-from trueprobe.types import BadInput, nearest
+from trueprobe import assets
+from trueprobe.errors import BadInput, nearest
+from trueprobe.training import nursery
 
 DTYPES = ("float32", "bfloat16", "float16")
 _NOT_COMPUTED_WITH = {"_name_or_path", "transformers_version", "dtype", "torch_dtype"}

@@ -15,12 +15,13 @@ from typing import Any
 
 import numpy as np
 
+from trueprobe.errors import BadInput
 from trueprobe.models.checkpoint import Options, Source, load
 from trueprobe.models.hugging import HuggingFaceModel, Ids, Refused, opened
 from trueprobe.models.network import Network, same
 from trueprobe.models.rows import Batch, Read, Row
 from trueprobe.models.text import Text
-from trueprobe.types import Answer, BadInput, Card, EmbedText, Pool, Request, Vector
+from trueprobe.types import Answer, Card, EmbedText, Pool, Request, Vector
 
 TRIED = 0  # before masked: the network alone would be taken for a masked model that lost its head
 _KNOWN = {"Transformer", "Pooling", "Normalize"}

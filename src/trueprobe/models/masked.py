@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from trueprobe.errors import BadInput
 from trueprobe.models.checkpoint import Options, Source, load
 from trueprobe.models.hugging import HuggingFaceModel, Ids, Refused, opened
 from trueprobe.models.rows import Read, Row
 from trueprobe.models.text import Pieces, without_final_space
-from trueprobe.types import BadInput, EmbedText, FillBlank, FollowsText, ScoreText
+from trueprobe.types import EmbedText, FillBlank, FollowsText, ScoreText
 
 TRIED = 1  # before causal: many masked architectures have a causal head class too
 

@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 import torch
 
+from trueprobe.errors import BadInput
 from trueprobe.models.rows import Batch, Read, Row
-from trueprobe.types import BadInput
 
 ROWS_AT_ONCE = 64  # of a vocabulary product: fixed, so that a row's bits do not depend on its neighbours
 LARGEST_NORM = 2.0**17  # beyond, float32 tells logits apart by 0.016 nats at best, and probabilities sum to anything

@@ -13,7 +13,8 @@ from functools import cached_property, lru_cache
 from hashlib import sha256
 from typing import Any, Literal
 
-from trueprobe.types import BadInput, Span, WhyNot
+from trueprobe.errors import BadInput
+from trueprobe.types import Span, WhyNot
 
 Seam = Literal["start", "space", "glued"]  # what stands before a word: nothing, a space, other text
 

@@ -1,0 +1,317 @@
+"""The command line: short bodies only. Heavy imports happen inside, so that --help is instant."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from trueprobe.cli.common import Json, Setting, Store, app, check_app, example, interruptible, settings_of
+from trueprobe.errors import BadInput, nearest
+
+
+@app.command("list", epilog=example("trueprobe list probes --json", "trueprobe list assets"))
+def list_(
+    what: Annotated[str, typer.Argument(metavar="[probes|models|studies|assets]")] = "probes",
+    as_json: Json = False,
+) -> None:
+    """What can be run: probes with their settings, models at hand, shipped studies, assets to fetch."""
+    from trueprobe.cli import listing
+
+    choices: dict[str, Callable[[], list[dict[str, Any]]]] = {
+        "probes": listing.probes,
+        "models": listing.models,
+        "studies": listing.studies,
+        "assets": listing.assets,
+    }
+    if what not in choices:
+        raise BadInput(f"nothing to list called '{what}'{nearest(what, list(choices))}")
+    rows = choices[what]()
+    print(json.dumps(rows, indent=1, ensure_ascii=False) if as_json else listing.as_text(what, rows))
+
+
+@app.command(
+    epilog=example(
+        "trueprobe items counteracts --count", "trueprobe items counteracts --set occupations=table58 --out items.jsonl"
+    )
+)
+def items(
+    probe: str,
+    settings: Setting = None,
+    count: Annotated[bool, typer.Option("--count", help="only how many, by condition")] = False,
+    out: Annotated[Path | None, typer.Option(help="write all items as JSON lines")] = None,
+    as_json: Json = False,
+) -> None:
+    """What a probe asks, without any model."""
+    from trueprobe import probes
+    from trueprobe.cli import listing
+    from trueprobe.paths import write_text
+
+    found = probes.make(probe, settings_of(settings)).items()
+    if out is not None:
+        write_text(out, listing.items_text(found))
+        print(f"{len(found):,} items written to {out}")
+        return
+    rows = listing.counts(found)
+    if as_json:
+        print(json.dumps({"counts": rows, "total": len(found)}, indent=1))
+        return
+    print(listing.counts_text(rows) if count else listing.show_items(found))
+    print(f"total {len(found)}")
+
+
+@app.command(
+    epilog=example(
+        "trueprobe run quick",
+        "trueprobe run counteracts --model nursery --model ./my-bert --out runs/mine",
+        "trueprobe run counteracts --model gpt2@main --model model.gguf --limit 400",
+        "trueprobe run counteracts --model 'mybert=ckpt/seed_*' --set occupations=table58",
+        "trueprobe run study.toml",
+    )
+)
+def run(
+    what: Annotated[
+        list[str], typer.Argument(metavar="PROBE… | STUDY", help="probes, or a study: a file or a shipped name")
+    ],
+    model: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--model",
+            metavar="SPEC",
+            help="nursery, mini, an asset, a folder, a .gguf file, a hub id[@revision], name=glob; repeatable",
+        ),
+    ] = None,
+    out: Annotated[Path | None, typer.Option(help="the run folder; run again into it to go on")] = None,
+    limit: Annotated[int | None, typer.Option(min=1, help="this many items, spread evenly over the conditions")] = None,
+    settings: Setting = None,
+    device: Annotated[str | None, typer.Option(help="auto, cpu, cuda, cuda:1 …; auto by default")] = None,
+    dtype: Annotated[str | None, typer.Option(help="float32 (by default), bfloat16 or float16")] = None,
+    batch_tokens: Annotated[str | None, typer.Option(help="tokens computed at once, or auto (by default)")] = None,
+    store: Store = None,
+    allow_pickle: Annotated[
+        bool, typer.Option("--allow-pickle", help="read pickled weights; a pickle can run code")
+    ] = False,
+    as_json: Json = False,
+) -> None:
+    """Ask models, keep their answers, count, and write a run folder."""
+    from trueprobe.engine.progress import on_terminal
+    from trueprobe.results import terminal as summary
+    from trueprobe.runs import study as studies
+
+    study = studies.make_study(
+        what,
+        model or (),
+        settings_of(settings),
+        limit=limit,
+        device=device,
+        dtype=dtype,
+        batch_tokens=_tokens(batch_tokens),
+        allow_pickle=allow_pickle or None,
+    )
+    with interruptible():
+        done = studies.run(study, out=out, store=store, progress=on_terminal())
+    if as_json:
+        print(json.dumps({"folder": str(done.folder), "complete": done.complete, "estimates": len(done.estimates)}))
+    else:
+        summary.show(done)
+
+
+@app.command(epilog=example("trueprobe report runs/mine", "trueprobe report runs/mine --open"))
+def report(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="a run folder")],
+    open_it: Annotated[bool, typer.Option("--open", help="show it in your browser")] = False,
+    as_json: Json = False,
+) -> None:
+    """One page with the answer, figures and tables of a run, from its folder alone."""
+    import webbrowser
+
+    from trueprobe.engine.progress import on_terminal
+    from trueprobe.results import page as reports
+    from trueprobe.runs.folder import load_run
+
+    with interruptible("the same command draws it anew"), on_terminal().waiting("drawing the report"):
+        page = reports.write(load_run(folder))
+    figures = len(list((folder / "figures").glob("*.svg")))
+    if as_json:
+        print(json.dumps({"page": str(page), "figures": figures}))
+    else:
+        print(f"{page}\n{folder / 'figures'}: {figures} figures as SVG and PNG with their data; {folder / 'tables'}")
+    if open_it:
+        webbrowser.open(page.resolve().as_uri())
+
+
+@app.command(
+    epilog=example(
+        "trueprobe compare runs/mine --a nursery --b nursery-small",
+        "trueprobe compare runs/mine --a my-bert --b my-gpt2 --precision 0.02",
+    )
+)
+def compare(
+    folder: Annotated[Path, typer.Argument(metavar="DIR")],
+    a: Annotated[str, typer.Option(metavar="MODEL", help="a checkpoint or a family of the run")],
+    b: Annotated[str, typer.Option(metavar="MODEL", help="what it is compared with: differences are a less b")],
+    precision: Annotated[
+        float | None,
+        typer.Option(min=0, help="seeds_needed is for intervals of ± this; else for telling the difference from 0"),
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Two models or families on the items both scored: difference, interval, permutation test, seeds needed."""
+    from trueprobe.engine.progress import on_terminal
+    from trueprobe.paths import write_whole
+    from trueprobe.results import terminal as summary
+    from trueprobe.runs.compare import compare as compared
+    from trueprobe.runs.folder import load_run
+
+    done = load_run(folder)
+    with interruptible("nothing was written"):
+        found = compared(done, a, b, precision, on_terminal())
+    path = done.folder / f"{found.file}.csv"
+    write_whole(path, lambda partial: found.table.to_csv(partial, index=False))
+    if as_json:
+        print(found.table.to_json(orient="records", indent=1))
+    else:
+        summary.show_comparison(found, path)
+
+
+@app.command(
+    epilog=example(
+        "trueprobe reproduce distractors --model replay:Sorting-Through-The-Noise/released",
+        "trueprobe reproduce distractors --model bert-base-uncased",
+        "trueprobe reproduce distractors --model ./my-copy-of-bert --as BertBase",
+        "trueprobe reproduce tacit_production --model bert-base-cased --set data=norms.dat",
+    )
+)
+def reproduce(
+    probe: str,
+    model: Annotated[
+        str | None,
+        typer.Option("--model", metavar="SPEC", help="a model of the paper, or replay:PATH with its released outputs"),
+    ] = None,
+    published_as: Annotated[str | None, typer.Option("--as", metavar="NAME", help="the authors' name of it")] = None,
+    settings: Setting = None,
+    out: Annotated[Path | None, typer.Option(help="the run folder")] = None,
+    store: Store = None,
+    as_json: Json = False,
+) -> None:
+    """Published number, ours, difference, with the authors' own options; exit code 1 where they do not agree."""
+    from trueprobe.engine.progress import on_terminal
+    from trueprobe.runs import reproduce as reproducing
+
+    with interruptible():
+        own = settings_of(settings)
+        rows, asked = reproducing.reproduce(probe, model, published_as, out, own, store=store, progress=on_terminal())
+    if as_json:
+        print(json.dumps([one.row() for one in rows], indent=1, ensure_ascii=False))
+    else:
+        print(reproducing.as_text(rows), reproducing.verdict(rows), sep="\n")
+    if asked and not all(one.agrees for one in rows):
+        raise typer.Exit(1)
+
+
+@app.command(
+    epilog=example("trueprobe fetch crows-pairs stereoset-dev", "trueprobe fetch crows-pairs --from crows_pairs.csv")
+)
+def fetch(
+    names: Annotated[list[str], typer.Argument(metavar="ASSET", help="see: trueprobe list assets")],
+    from_file: Annotated[
+        Path | None, typer.Option("--from", metavar="FILE", help="a copy you have: the file, its archive, or a folder")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Get data and models from their owners, check every byte, and keep them in your cache folder."""
+    from trueprobe import assets
+    from trueprobe.cli import listing
+    from trueprobe.engine.progress import Steps
+
+    if from_file is not None and len(names) > 1:
+        raise BadInput(f"--from {from_file} goes with one asset, not with {len(names)}")
+    for name in names:
+        assets.card(name)  # a wrong name is told before anything is downloaded
+    rows = []
+    for name in names:
+        with interruptible("nothing half-fetched is left, the same command starts it anew"), Steps() as shown:
+            rows.append(listing.fetched(name, assets.obtain(name, from_file, shown)))
+        for refused in rows[-1]["refused"]:
+            print(f"trueprobe: passed over {refused}", file=sys.stderr)
+        if not as_json:
+            print(listing.fetched_text(rows[-1]), flush=True)
+    if as_json:
+        print(json.dumps(rows, indent=1, ensure_ascii=False))
+
+
+@app.command(
+    epilog=example(
+        "trueprobe verbalizer runs/mine --top 30 --out more.toml",
+        "trueprobe run counteracts --set verbalizer=more.toml --model ./my-bert",
+    )
+)
+def verbalizer(
+    folder: Annotated[Path, typer.Argument(metavar="DIR")],
+    top: Annotated[int, typer.Option(min=1, help="how many words")] = 30,
+    threshold: Annotated[float, typer.Option(min=0.5, max=1, help="leaning from which --out takes a word")] = 0.8,
+    out: Annotated[Path | None, typer.Option(help="write clearly leaning words as a TOML list to edit and use")] = None,
+    store: Store = None,
+    as_json: Json = False,
+) -> None:
+    """Words the models of a run said that the word list does not know, with the leaning the models give them."""
+    from trueprobe.engine.progress import on_terminal
+    from trueprobe.paths import write_text
+    from trueprobe.results import terminal as summary
+    from trueprobe.runs import verbalizer as words
+    from trueprobe.runs.folder import load_run
+
+    done = load_run(folder)
+    with interruptible():
+        table = words.candidates(done, top, store, on_terminal())
+    print(table.to_json(orient="records", indent=1) if as_json else summary.words_text(table))
+    if out is not None and not table.empty:
+        write_text(out, words.to_toml(table, *words.groups_of(done), threshold))
+        print(f"written to {out}: read it, then use it with --set verbalizer={out}", file=sys.stderr)
+
+
+@check_app.command("probe", epilog=example("trueprobe check probe counteracts"))
+def check_probe(name: str, settings: Setting = None, as_json: Json = False) -> None:
+    """A probe's contract: ids, columns, sign, the same items each time."""
+    from trueprobe.runs.check import check_probe as contract
+
+    _report(contract(name, settings_of(settings)), as_json)
+
+
+@check_app.command("model", epilog=example("trueprobe check model ./my-bert"))
+def check_model(
+    spec: str,
+    device: Annotated[str, typer.Option(help="auto, cpu, cuda …")] = "auto",
+    dtype: Annotated[str, typer.Option(help="float32, bfloat16 or float16")] = "float32",
+    allow_pickle: Annotated[bool, typer.Option("--allow-pickle")] = False,
+    as_json: Json = False,
+) -> None:
+    """A model's contract: batches, order, repetition, special tokens."""
+    from trueprobe.models import Options, open_model
+    from trueprobe.runs.check import check_model as contract
+
+    _report(contract(open_model(spec, Options(device, dtype, allow_pickle))), as_json)
+
+
+def _report(checks: Any, as_json: bool) -> None:
+    seen = []
+    for check in checks:
+        seen.append({"check": check.name, "passed": bool(check.passed), "detail": check.detail})
+        if not as_json:
+            print(f"{'ok  ' if check.passed else 'FAIL'} {check.name}" + (f" ({check.detail})" if check.detail else ""))
+    if as_json:
+        print(json.dumps(seen, indent=1))
+    if not all(check["passed"] for check in seen):
+        raise typer.Exit(1)
+
+
+def _tokens(text: str | None) -> int | None:
+    if text is None or text == "auto":
+        return None
+    if not text.isdigit() or int(text) < 1:
+        raise BadInput(f"--batch-tokens is auto or a number of tokens, not '{text}'")
+    return int(text)

@@ -1,0 +1,55 @@
+"""What the commands share: the application itself, common options, and how they are interrupted."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from trueprobe.errors import BadInput
+
+app = typer.Typer(
+    name="trueprobe",
+    help="What does a language model take for granted, and how far can the answer be trusted?",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+)
+check_app = typer.Typer(help="Run the public contract tests on a probe or a model.", no_args_is_help=True)
+app.add_typer(check_app, name="check")
+
+Setting = Annotated[
+    list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="a setting of the probe; repeatable")
+]
+Json = Annotated[bool, typer.Option("--json", help="for scripts")]
+Store = Annotated[Path | None, typer.Option(help="the answer store; by default one in your cache folder")]
+
+
+def example(*lines: str) -> str:
+    return "Examples:\n\n" + "\n\n".join(lines)
+
+
+def settings_of(pairs: list[str] | None) -> dict[str, str]:
+    found = {}
+    for pair in pairs or []:
+        key, equals, value = pair.partition("=")
+        if not equals:
+            raise BadInput(f"--set takes KEY=VALUE, not '{pair}'")
+        found[key.strip()] = value.strip()
+    return found
+
+
+class Interrupted(Exception):
+    """Ctrl-C, in a form that typer does not swallow."""
+
+
+@contextmanager
+def interruptible(what_now: str = "answers so far are kept, the same command goes on") -> Iterator[None]:
+    try:
+        yield
+    except KeyboardInterrupt as error:
+        raise Interrupted(what_now) from error

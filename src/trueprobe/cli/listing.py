@@ -1,0 +1,185 @@
+"""What `list` and `items` print."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Sequence
+from textwrap import fill
+from typing import Any
+
+from trueprobe import probes as all_probes
+from trueprobe.types import Item
+
+
+def probes() -> list[dict[str, Any]]:
+    found = []
+    for name in all_probes.names():
+        probe = all_probes.find(name)
+        settings = {
+            key: {"default": field.default, "type": _type(field.annotation), "what": field.description or ""}
+            for key, field in probe.Settings.model_fields.items()
+        }
+        found.append({"name": name, "question": probe.question, "paper": probe.paper, "settings": settings})
+    return found
+
+
+def _type(annotation: Any) -> str:
+    return str(annotation).replace("typing.", "").replace("<class '", "").replace("'>", "")
+
+
+def models() -> list[dict[str, Any]]:
+    """What can be named as it stands: the nursery, models among the assets, the hub's cache on this machine."""
+    from trueprobe import assets as all_assets
+    from trueprobe.training import nursery
+
+    rows = [{**row, "what": _of_nursery(row), "here": True} for row in nursery.catalogue()]
+    for row in rows:
+        if base := row.get("needs"):
+            row["here"] = all_assets.cached(str(base))
+    for asset in assets():
+        if asset["kind"] == "model":
+            size = round(asset["bytes"] / 1e6, 1)
+            told = {"model": asset["name"], "what": asset["title"], "size_mb": size, "licence": asset["licence"]}
+            rows.append({**told, "here": asset["here"], "self_trained": False})
+    return rows + _hub_models()
+
+
+def _of_nursery(row: dict[str, Any]) -> str:
+    seeds = f", {row['seeds']} seeds ({row['model']}/0 is one)" if row["seeds"] > 1 else ""
+    return f"self-trained, {row['kind']}, {row['parameters'] / 1e6:.1f} million parameters{seeds}"
+
+
+def _hub_models() -> list[dict[str, Any]]:
+    from huggingface_hub import scan_cache_dir
+    from huggingface_hub.errors import CacheNotFound
+
+    try:
+        repos = [repo for repo in scan_cache_dir().repos if repo.repo_type == "model"]
+    except CacheNotFound:
+        repos = []
+    rows = []
+    for repo in sorted(repos, key=lambda repo: repo.repo_id):
+        revisions = sorted(revision.commit_hash[:12] for revision in repo.revisions)
+        told = {"model": repo.repo_id, "what": f"in the hub's cache, {', '.join(revisions)}", "licence": "see its card"}
+        size = round(repo.size_on_disk / 1e6, 1)
+        rows.append({**told, "revisions": revisions, "size_mb": size, "here": True, "self_trained": False})
+    return rows
+
+
+def studies() -> list[dict[str, Any]]:
+    from trueprobe.runs import study
+
+    found = []
+    for name in study.shipped():
+        read = study.read_study(name)
+        found.append(
+            {
+                "name": name,
+                "title": read.title,
+                "probes": [probe.label for probe in read.probes],
+                "models": list(read.models),
+            }
+        )
+    return found
+
+
+def assets() -> list[dict[str, Any]]:
+    """Data and models that `fetch` gets, and whether they are on this machine (by names and sizes)."""
+    from trueprobe import assets as all_assets
+
+    rows = []
+    for name in all_assets.names():
+        card = all_assets.card(name)
+        told = card.model_dump(include={"name", "title", "kind", "made_by", "paper", "licence", "licence_note"})
+        sizes = {"bytes": card.ready_bytes, "download_bytes": card.download_bytes}
+        sources = [source.said for source in card.sources]
+        rows.append({**told, **sizes, "sources": sources, "here": all_assets.cached(name)})
+    return rows
+
+
+def fetched(name: str, got: Any) -> dict[str, Any]:
+    told = {"asset": name, "path": str(got.path), "source": got.record.source, "licence": got.record.licence}
+    return {**told, "was_here": got.was_here, "refused": list(got.refused)}
+
+
+def fetched_text(row: dict[str, Any]) -> str:
+    how = "already here and whole" if row["was_here"] else "fetched"
+    return f"{row['asset']}: {how}: {row['path']} (from {row['source']}; {row['licence']})"
+
+
+def _assets_text(rows: list[dict[str, Any]]) -> str:
+    table = [["asset", "here", "size", "licence"]]
+    table += [[r["name"], "yes" if r["here"] else "–", _size(r["bytes"]), r["licence"]] for r in rows]
+    lines = _aligned(table)
+    told = [fill(f"{r['name']}: {r['title']}; made by {r['made_by']}", 80, subsequent_indent="  ") for r in rows]
+    return "\n".join([*lines, "", *told, "", "Get one: trueprobe fetch ASSET"])
+
+
+def _size(count: float) -> str:
+    return f"{count / 1e6:,.1f} MB" if count >= 1e6 else f"{count / 1e3:,.0f} kB"
+
+
+def as_text(what: str, rows: list[dict[str, Any]]) -> str:
+    if what == "assets":
+        return _assets_text(rows)
+    if what == "probes":
+        return "\n\n".join(_probe_text(row) for row in rows)
+    if what == "studies":
+        return "\n".join(f"{row['name']}: {row['title']}" for row in rows)
+    return _models_text(rows)
+
+
+def _models_text(rows: list[dict[str, Any]]) -> str:
+    table = [["model", "here", "size", "licence"]]
+    table += [[r["model"], "yes" if r["here"] else "fetch", _size(r["size_mb"] * 1e6), r["licence"]] for r in rows]
+    told = [fill(f"{row['model']}: {row['what']}", 80, subsequent_indent="  ") for row in rows]
+    also = "a SPEC too: a folder with a transformers checkpoint, a .gguf file, a hub id with optional @revision, or "
+    return "\n".join([*_aligned(table), "", *told, "", fill(f"{also}name=glob for a family of checkpoints.", 80)])
+
+
+def _aligned(table: list[list[str]]) -> list[str]:
+    """Name, here, size to the right, licence."""
+    wide = [max(map(len, column)) for column in zip(*table, strict=True)]
+    return [f"{n:{wide[0]}}  {h:{wide[1]}}  {s:>{wide[2]}}  {licence}" for n, h, s, licence in table]
+
+
+def _probe_text(row: dict[str, Any]) -> str:
+    lines = [
+        fill(f"{row['name']}: {row['question']}", 80),
+        fill(row["paper"], 80, initial_indent="  ", subsequent_indent="  "),
+    ]
+    lines.append("  settings (--set key=value):")
+    for key, told in row["settings"].items():
+        text = f"{key}={told['default']}: {told['what']}"
+        lines.append(fill(text, 80, initial_indent="    ", subsequent_indent="      "))
+    return "\n".join(lines)
+
+
+def counts(found: Sequence[Item]) -> list[dict[str, Any]]:
+    """How many items each combination of conditions has."""
+    counted = Counter(tuple(item.conditions.items()) for item in found)
+    return [{**dict(key), "items": count} for key, count in counted.items()]
+
+
+def counts_text(rows: list[dict[str, Any]]) -> str:
+    table = [list(rows[0]), *([f"{v:,}" if isinstance(v, int) else str(v) for v in row.values()] for row in rows)]
+    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
+    return "\n".join("  ".join(c.ljust(w) for c, w in zip(row, widths, strict=True)).rstrip() for row in table)
+
+
+def show_items(found: Sequence[Item]) -> str:
+    """One example for each combination of conditions."""
+    first: dict[tuple, Item] = {}
+    for item in found:
+        first.setdefault(tuple(item.conditions.values()), item)
+    return "\n".join(f"{item.id}\n  {item.text}" for item in first.values())
+
+
+def items_text(found: Sequence[Item]) -> str:
+    """All items as JSON lines."""
+    rows = (
+        {"id": item.id, "text": item.text, "conditions": dict(item.conditions), "groups": list(item.groups)}
+        for item in found
+    )
+    return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)

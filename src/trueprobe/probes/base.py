@@ -1,0 +1,177 @@
+"""The contract of a probe.
+
+A probe turns settings into items, an item into requests for a kind of model, and answers into observations; it
+declares its measures and the published claims as data. It never sees a model, a file of a run, or a random number
+generator it did not seed by name.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, ClassVar
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from trueprobe.errors import BadInput
+from trueprobe.statistics.measure import Claim, Flips, Measure
+from trueprobe.types import Answer, Card, Figure, Item, ItemTable, Kind, Observation, Request, Table, WhyNot, WordList
+
+
+class Settings(BaseModel):
+    """Common to all probes; each adds its own."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+    resample_seed: int = Field(default=0, ge=0, description="the dice of sampling and of the bootstrap")
+
+
+@dataclass(frozen=True)
+class Summary:
+    """The one table a person reads first: a condition down, measures across, at fixed other conditions."""
+
+    rows: str | tuple[str, ...]
+    row_title: str
+    measures: tuple[str, ...]
+    where: Mapping[str, str | tuple[str, ...]]
+    titles: tuple[str, ...]
+    meanings: Mapping[str, str] = field(default_factory=dict)  # of the rows
+    finding: str = ""  # what the first measure with a neutral value says, in words
+    intervals: tuple[str, ...] = ()  # the shares and ratios that are shown with theirs
+    gate: Mapping[str, str] = field(default_factory=dict)  # the estimate behind it, told instead of a table that fails
+    answers: Mapping[str, str] = field(default_factory=dict)  # columns behind it: by, of, answer, right
+    examples: Mapping[str, Any] = field(default_factory=dict)  # the observations whose prompt and top_words are shown
+    notes: tuple[str, ...] = ()  # lines below the tables
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A probe's part of the report, as data."""
+
+    figures: Sequence[Figure] = ()
+    tables: Sequence[Table] = ()
+    items: ItemTable | None = None
+
+
+@dataclass(frozen=True)
+class Released:
+    """What one model said, as its authors gave it out: observations of this probe's own items."""
+
+    name: str
+    kind: Kind
+    seen: Sequence[Observation]
+
+
+class Probe(ABC):
+    """One instance per run: made from checked settings."""
+
+    name: ClassVar[str]
+    question: ClassVar[str]  # one paragraph a stranger understands
+    does_not_show: ClassVar[str]
+    paper: ClassVar[str]
+    Settings: ClassVar[type[Settings]] = Settings
+    factors: ClassVar[tuple[str, ...]]  # what each entry of Item.groups names
+    corrected_over: ClassVar[tuple[str, ...]] = ("category", "test")  # conditions that ask one thing many times
+    flips: Flips | None = None  # where pairwise answers are, if there are any
+    diagnostic: str | None = None  # the measure that is its stereotype score by `category`, if it has one
+    shares_vocabulary: bool = False  # ranks within the words that all models of a study have as one piece
+
+    def __init__(self, settings: Any) -> None:
+        self.settings = settings
+
+    @abstractmethod
+    def items(self) -> Sequence[Item]:
+        """Everything that is asked, model-free, always the same for the same settings."""
+
+    def trials(self) -> Sequence[Item]:
+        """Asked of every model before anything else, where the answers settle what is asked; as a rule nothing is."""
+        return ()
+
+    def settled(self, tried: Sequence[Observation]) -> Probe:
+        """This probe, with what all models' answers to `trials` settled."""
+        return self
+
+    def with_vocabulary(self, words: WordList) -> Probe:
+        """This probe, ranking within `words`; called before anything is asked, where `shares_vocabulary`."""
+        return self
+
+    @abstractmethod
+    def ask(self, item: Item, card: Card) -> tuple[Request, ...] | WhyNot:
+        """How this kind of model is asked, or why it cannot be."""
+
+    @abstractmethod
+    def observe(self, item: Item, card: Card, answers: Sequence[Answer]) -> Sequence[Observation]:
+        """What the answers to `ask`'s requests show."""
+
+    def unscored(self, item: Item, why: WhyNot) -> Sequence[Observation]:
+        """An item that could not be asked or answered, in as many rows as it would have had."""
+        return [Observation(item.id, why_not=why)]
+
+    def read_released(self, path: Path) -> Sequence[Released]:
+        """The outputs in a file or folder that the authors released, one entry per model; for `replay:PATH`."""
+        raise BadInput(
+            f"{self.name} cannot read released outputs; --model replay:… is for probes whose authors gave any"
+        )
+
+    @abstractmethod
+    def columns(self) -> Mapping[str, str]:
+        """Every value an observation may hold, with its meaning."""
+
+    @abstractmethod
+    def measures(self) -> Sequence[Measure]: ...
+
+    def claims(self) -> Sequence[Claim]:
+        return ()
+
+    @property
+    @abstractmethod
+    def headline(self) -> Measure:
+        """The measure that says it in one number; a positive planted effect must move it up."""
+
+    @property
+    @abstractmethod
+    def summary(self) -> Summary: ...
+
+    @property
+    def page(self) -> Shown:
+        """What the report draws and tabulates; without it, dot plots of the summary's measures."""
+        return Shown()
+
+    @abstractmethod
+    def planted(self, item: Item, request: Request, strength: float) -> Mapping[str, float]:
+        """Nats added to words' log-odds so that the headline rises with `strength`: for contract tests.
+
+        Where vectors are asked for: all their coordinates, by any names."""
+
+    @property
+    def material_id(self) -> str:
+        """A hash of everything that was read from files: the same settings with an edited file are another run."""
+        return ""
+
+    def facts(self) -> Mapping[str, Any]:
+        """What a reader must know of the material (word list, version, counts)."""
+        return {}
+
+
+def spread(items: Sequence[Item], limit: int | None) -> list[Item]:
+    """The first `limit` items when conditions take turns: the same ones each time, in their own order."""
+    if limit is None or limit >= len(items):
+        return list(items)
+    turns: dict[tuple, list[int]] = {}
+    for i, item in enumerate(items):
+        turns.setdefault(tuple(item.conditions.values()), []).append(i)
+    queues = [_evenly(queue) for queue in turns.values()]
+    chosen: list[int] = []
+    for turn in range(max(map(len, queues))):
+        chosen += [queue[turn] for queue in queues if turn < len(queue)]
+        if len(chosen) >= limit:
+            break
+    return [items[i] for i in sorted(chosen[:limit])]
+
+
+def _evenly(queue: list[int]) -> list[int]:
+    """The queue in an order whose every beginning is spread over the whole (van der Corput)."""
+    bits = max(1, (len(queue) - 1).bit_length())
+    order = (int(f"{i:0{bits}b}"[::-1], 2) for i in range(1 << bits))
+    return [queue[i] for i in order if i < len(queue)]

@@ -1,0 +1,3 @@
+"""Paper C: CrowS-Pairs."""
+
+PROBES = {"crows_pairs": "probe"}

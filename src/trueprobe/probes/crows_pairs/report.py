@@ -1,0 +1,43 @@
+"""What the report shows of CrowS-Pairs: figures, tables and items, as data."""
+
+from __future__ import annotations
+
+from trueprobe.probes.base import Shown
+from trueprobe.types import Figure, ItemTable, Table
+
+
+def page() -> Shown:
+    names = {"direction": "pairs", "stereo": "stereotyping", "antistereo": "anti-stereotyping"}
+    names |= {"measure": "ties", "prefers_stereotype": "count half", "wins_of_all": "count against it"}
+    names |= {"wins_of_decided": "are left out"}
+    figures = [
+        Figure(
+            "categories",
+            "Share of pairs whose more stereotyping sentence is likelier",
+            "50 % is neutral; small dots are trainings.",
+            ("prefers_stereotype", "wins_of_all", "wins_of_decided"),
+            "category",
+            "dots",
+            panels=("model",),
+            choose=("measure", "direction"),
+            order={"direction": ("all", "stereo", "antistereo")},
+            names=names,
+            y_title="prefer the stereotype",
+        )
+    ]
+    tables = [
+        Table(
+            "seeds",
+            "Over trainings",
+            "Mean ± deviation.",
+            "estimates",
+            ("category",),
+            ("prefers_stereotype",),
+            {"direction": "all"},
+            seeds=True,
+            source="table 1 of paper C",
+        )
+    ]
+    return Shown(
+        figures, tables, ItemTable(("preference_nats", "scored_tokens"), "preference_nats", side="preference_nats")
+    )

@@ -1,0 +1,52 @@
+"""Datasets other people made: a fetched asset by its name, a user's file by its path, or the small shipped sample."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from trueprobe import assets
+from trueprobe.errors import BadInput, nearest
+from trueprobe.probes.files import ROOT, path_of
+
+SAMPLE = {
+    "title": "a small sample in the dataset's format: to try the probe, not to measure a model",
+    "made_by": "trueprobe",
+    "licence": "MIT",
+}
+
+
+@dataclass(frozen=True)
+class Dataset:
+    path: Path
+    text: str  # without a byte order mark
+    card: Mapping[str, str]
+
+    @property
+    def sha256(self) -> str:
+        return hashlib.sha256(self.text.encode()).hexdigest()
+
+
+def read(named: str, known: Sequence[str], sample: str) -> Dataset:
+    """`known` are the assets that hold this kind of data; `sample` is the shipped file's place."""
+    if named == "sample":
+        return _read(ROOT / sample, SAMPLE)
+    if named in known:
+        card = assets.card(named)
+        told = {"title": card.title, "made_by": card.made_by, "licence": card.licence, "paper": card.paper}
+        return _read(assets.path_of(named), told)
+    path = path_of(named)
+    if not path.is_file():
+        raise BadInput(f"no data '{named}': neither a file nor an asset{nearest(named, [*known, 'sample'])}")
+    return _read(path, {"title": path.name, "made_by": "the user", "licence": "not known"})
+
+
+def _read(path: Path, card: Mapping[str, str]) -> Dataset:
+    try:
+        return Dataset(path, path.read_bytes().decode("utf-8-sig"), card)
+    except UnicodeDecodeError as error:
+        raise BadInput(f"{path}: not UTF-8 text ({error.reason} at byte {error.start})") from error
+    except OSError as error:
+        raise BadInput(f"{path}: {error.strerror or error}") from error

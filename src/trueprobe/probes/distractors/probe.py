@@ -1,0 +1,371 @@
+"""Sorting through the noise (Pandia & Ettinger 2021): does a model still use a fact when something else is said too?
+
+"Rowan lives in Chile . The capital of Rowan's country is ___": the target is Santiago, the candidates are the targets
+of its set. Then attractors are added: other capitals (T), other countries (B) or unrelated facts, of other entities or
+of the same one. Positive `target_over_rivals_nats`: the right target is preferred. Not shown: why an attractor wins,
+nor knowledge of capitals: a target counts only where the model prefers it without attractors (the gate). Departures
+from the paper: the two sentences are one running text, as in the authors' code (`separator=paper`), and probabilities
+are relative to the base context with the item's own name, unrounded (`base=table`).
+"""
+
+from __future__ import annotations
+
+import copy
+import hashlib
+import json
+import math
+import random
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
+from itertools import permutations, product
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import Field
+
+from trueprobe.errors import BadInput, nearest
+from trueprobe.probes import published
+from trueprobe.probes.base import Probe, Released, Settings, Shown, Summary
+from trueprobe.probes.counteracts.material import BLANK
+from trueprobe.probes.distractors import material, released, report, sentences
+from trueprobe.probes.distractors.material import Distractors as Material
+from trueprobe.probes.distractors.material import Pair, Sentence
+from trueprobe.probes.distractors.measures import COLUMNS, MOST, Counting
+from trueprobe.probes.distractors.sentences import POSITIONS, SETTINGS, Case
+from trueprobe.statistics.means import ratio
+from trueprobe.statistics.measure import Claim, Measure
+from trueprobe.statistics.ranking import Ranking, winners
+from trueprobe.types import Answer, Card, FillBlank, Filled, Item, Observation, Request, WhyNot, WordList
+
+
+class DistractorSettings(Settings):
+    material: str = Field(default="paper", description="a shipped file (paper, languages) or your own TOML file")
+    position: str = Field(
+        default="after",
+        description="attractors after the fact, between key entity and fact, key_later (the key entity a later one), "
+        "several (after,between) or all",
+    )
+    wording: str = Field(
+        default="", description="a wording of the material, best (by base competence) or all; the released one if empty"
+    )
+    faithful: bool = Field(default=False, description="with the defects of the released sentences")
+    separator: Literal["none", "paper"] = Field(
+        default="none", description="one running text (the authors' code), or the model's separator (the paper)"
+    )
+    base: Literal["own_name", "table", "authors"] = Field(
+        default="own_name",
+        description="relative to the base context with the item's own name, with Table 2's, or to the authors' rounded "
+        "constant (of a model that is not theirs: Table 2's, rounded)",
+    )
+
+
+class Distractors(Probe):
+    name = "distractors"
+    question = (
+        "Told a fact about someone, a model completes a sentence that follows from it. Does it still do so when other "
+        "things are said besides?"
+    )
+    does_not_show = (
+        "Why an attractor wins, or what happens in texts that were not put together from templates. Preferences are "
+        "among four or six words, and only targets that a model prefers without attractors say anything."
+    )
+    paper = (
+        "Pandia & Ettinger, Sorting through the noise: Testing robustness of information processing in pre-trained "
+        "language models"
+    )
+    Settings = DistractorSettings
+    factors = ("target",)
+    corrected_over = ("set",)
+
+    def __init__(self, settings: DistractorSettings) -> None:
+        super().__init__(settings)
+        self.material: Material = material.read(settings.material)
+        wording = settings.wording or self.material.wordings[0]
+        known = [*self.material.wordings, "best", "all"]
+        if wording not in known:
+            raise BadInput(f"distractors, setting wording: no wording '{wording}'{nearest(wording, known)}")
+        self.wording = wording
+        self.positions  # noqa: B018  a wrong one is told at once
+        self.chosen: dict[str, str] = {}  # of each set, where wording=best has been settled
+        self.notes: tuple[str, ...] = ()
+        self.candidates = {name: WordList(name, tuple(p.target for p in s.pairs)) for name, s in self._sets.items()}
+        self._sentences: dict[tuple[Case, str], Sentence] = {}
+        self._bases: dict[tuple[str, str, str, str], Sentence] = {}
+
+    @property
+    def _sets(self) -> Mapping[str, material.ItemSet]:
+        return self.material.sets
+
+    @cached_property
+    def positions(self) -> tuple[str, ...]:
+        if self.settings.position == "all":
+            return POSITIONS
+        chosen = [name.strip() for name in self.settings.position.split(",")]
+        for name in chosen:
+            if name not in POSITIONS:
+                known = [*POSITIONS, "all"]
+                raise BadInput(f"distractors, setting position: no position '{name}'{nearest(name, known)}")
+        return tuple(name for name in POSITIONS if name in chosen)
+
+    def wordings_of(self, name: str) -> Sequence[str]:
+        if self.wording == "all":
+            return self.material.wordings
+        if self.wording != "best":
+            return [self.wording]
+        if not self.chosen:
+            names = ", ".join(self.material.wordings)
+            raise BadInput(f"wording=best is chosen when models are asked, by run; to look, name one of: {names}")
+        return [self.chosen[name]]
+
+    # ------------------------------------------------------------ items
+
+    def items(self) -> list[Item]:
+        """In the order of the released files: by position and setting, related ones by set, then unrelated ones."""
+        return [
+            item
+            for position, setting, types in product(self.positions, SETTINGS, (("T", "B"), ("unrelated",)))
+            for name in self._sets
+            for wording in self.wordings_of(name)
+            for item in self._of_set(name, wording, position, setting, types)
+        ]
+
+    def _of_set(self, name: str, wording: str, position: str, setting: str, types: Sequence[str]) -> Iterator[Item]:
+        cases = [case for case in sentences.cases(name, position) if case.setting == setting]
+        for kind, attractors in product(types, range(MOST + 1)):
+            mine = [case for case in cases if (case.type, case.attractors) == (kind, attractors)]
+            for pair in self._sets[name].pairs if mine else ():
+                for others in permutations(self._others(name, pair, kind), attractors):
+                    slots = self._slots(mine[0], pair, others)
+                    yield from (self._item(case, wording, pair, others, slots) for case in mine)
+
+    def _others(self, name: str, pair: Pair, kind: str) -> Sequence[Pair | str]:
+        return self.material.unrelated if kind == "unrelated" else [p for p in self._sets[name].pairs if p is not pair]
+
+    def _slots(self, case: Case, pair: Pair, others: Sequence[Pair | str]) -> dict[str, str]:
+        """Every word of the sentence. Names are drawn once for all fillers, and once for all that has no attractor."""
+        told = [o if isinstance(o, str) else o.background for o in others]
+        kind = f"{case.setting} {case.type} " if others else ""
+        dice = random.Random(f"{self.settings.resample_seed} {case.position} {kind}{case.set} {pair.background} {told}")
+        slots = {f"name{i}": name for i, name in enumerate(dice.sample(self.material.names, 1 + len(others)))}
+        slots |= {f"filler{i}": f for i, f in enumerate(dice.sample(self.material.later_fillers, MOST))}
+        slots |= pair.slots(0)
+        for i, other in enumerate(others, 1):
+            slots |= {f"phrase{i}": other} if isinstance(other, str) else other.slots(i)
+        return slots
+
+    def _item(
+        self, case: Case, wording: str, pair: Pair, others: Sequence[Pair | str], slots: Mapping[str, str]
+    ) -> Item:
+        said = self._sentence(case, wording, slots)
+        entities = [pair, *(other for other in others if isinstance(other, Pair))]
+        key = entities[case.key]
+        attractors = [other.target for other in entities if other is not key]
+        place = f"/{case.key}" if case.position == "key_later" else ""
+        told = "+".join(o if isinstance(o, str) else o.background for o in others)
+        head = f"{wording}/{case.position}/{case.setting}/{case.type}/{case.set}/{pair.background}/{told or '-'}"
+        name = slots[f"name{case.key}"]
+        return Item(
+            id=f"{head}{place}/{case.filler}",
+            text=f"{said.context} {said.left}{BLANK}{said.right}",
+            conditions={
+                "wording": wording,
+                "position": case.position,
+                "setting": case.setting,
+                "type": case.type,
+                "set": case.set,
+                "attractors": case.attractors,
+            },
+            groups=(f"{case.set}/{key.target}",),
+            fields={
+                "said": said,
+                "base": self._base(case.set, wording, key, name),
+                "table": self._base(case.set, wording, key, key.name or self.material.names[0]),
+                "target": key.target,
+                "attractors": attractors,
+                "told": {
+                    "filler": case.filler,
+                    "key_name": name,
+                    "key_place": case.key,
+                    "attractors_after_fact": 0 if case.position == "between" else case.attractors - case.key,
+                },
+            },
+        )
+
+    def _sentence(self, case: Case, wording: str, slots: Mapping[str, str]) -> Sentence:
+        if (case, wording) not in self._sentences:
+            self._sentences[case, wording] = self.material.sentence(case, wording, self.settings.faithful)
+        return self._sentences[case, wording].filled(slots)
+
+    def _base(self, name: str, wording: str, pair: Pair, who: str) -> Sentence:
+        """The fact and the question alone; thousands of items share one."""
+        key = (name, wording, pair.background, who)
+        if key not in self._bases:
+            case = Case(name, "after", "multiple", "T", 0, 0)
+            self._bases[key] = self._sentence(case, wording, {"name0": who, **pair.slots(0)})
+        return self._bases[key]
+
+    # ------------------------------------------------------------ choosing a wording
+
+    def trials(self) -> list[Item]:
+        """Every base context in every wording, where the best wording is wanted."""
+        if self.wording != "best" or self.chosen:
+            return []
+        return [
+            self._item(Case(name, "after", "multiple", "T", 0, 0), wording, pair, (), slots)
+            for name, items in self._sets.items()
+            for wording in self.material.wordings
+            for pair in items.pairs
+            for slots in [{"name0": pair.name or self.material.names[0], **pair.slots(0)}]
+        ]
+
+    def settled(self, tried: Sequence[Observation]) -> Distractors:
+        """Per set, the wording in which most targets are preferred, over all models; then by how clearly."""
+        found = {item.id: item.conditions for item in self.trials()}
+        scores: dict[tuple[str, str], list[tuple[float, float]]] = {}
+        for seen in tried:
+            at = found[seen.item]
+            score = (seen.values.get("base_preferred", 0.0), seen.values.get("target_over_rivals_nats", 0.0))
+            scores.setdefault((str(at["set"]), str(at["wording"])), []).append(score)
+        settled = copy.copy(self)
+        settled.chosen = {}
+        for name in self._sets:
+            asked = {wording: scores.get((name, wording), []) for wording in self.material.wordings}
+            totals = {w: (sum(p for p, _ in s), sum(m for _, m in s) / max(1, len(s))) for w, s in asked.items()}
+            best = max(totals, key=totals.__getitem__)
+            settled.chosen[name] = best
+            told = ", ".join(f"{wording} {preferred:.0f}" for wording, (preferred, _) in totals.items())
+            settled.notes += (f"wording for {name}: {best}; targets preferred at base, of {len(asked[best])}: {told}",)
+        return settled
+
+    # ------------------------------------------------------------ asking
+
+    def ask(self, item: Item, card: Card) -> tuple[Request, ...] | WhyNot:
+        """The sentence, and its two base contexts: a row asked by many is computed once."""
+        if card.kind == "encoder":
+            return WhyNot("no_head", "an encoder fills no blanks")
+        name = str(item.conditions["set"])
+        return tuple(self._request(item.fields[key], name, card) for key in ("said", "base", "table"))
+
+    def _request(self, said: Sentence, name: str, card: Card) -> FillBlank:
+        words = self.candidates[name]
+        right = said.right if card.kind == "masked" else ""
+        if self.settings.separator == "paper" and card.kind == "masked":
+            return FillBlank(said.left, right, said.context, "pair", words.words, within=words)
+        return FillBlank(f"{said.context} {said.left}", right, words=words.words, within=words)
+
+    # ------------------------------------------------------------ observing
+
+    def observe(self, item: Item, card: Card, answers: Sequence[Answer]) -> list[Observation]:
+        asked, base, table = (answer for answer in answers if isinstance(answer, Filled))
+        for word in (item.fields["target"], *item.fields["attractors"]):
+            why = asked.words[word]
+            if isinstance(why, WhyNot):  # neither a right answer nor the wrong one the sentence invites
+                return [Observation(item.id, why_not=why)]
+        known = self.constants_of(card.source) or self.constants_of(card.name)
+        rankings = Ranking.of(asked), Ranking.of(base), Ranking.of(table)
+        return [Observation(item.id, self.values(item, *rankings, known))]
+
+    def read_released(self, path: Path) -> Sequence[Released]:
+        if (self.settings.material, self.wording, self.settings.faithful) != ("paper", "released", True):
+            raise BadInput(
+                "outputs were released for the released sentences only: --set faithful=true, no other wording"
+            )
+        return released.read(self, path)
+
+    def constants_of(self, model: str) -> Mapping[str, float]:
+        """The authors' base probability of each target, for the models of which it is known."""
+        if self.settings.base != "authors":
+            return {}
+        return self._authors.constants.get(self._authors.name_of(model), {})
+
+    @cached_property
+    def _authors(self) -> published.Authors:
+        return published.authors(self.name)
+
+    def values(
+        self, item: Item, asked: Ranking, base: Ranking, table: Ranking, constants: Mapping[str, float]
+    ) -> dict[str, Any]:
+        """What an item shows, from the order of the candidates and the probability of the target."""
+        target = item.fields["target"]
+        logp = asked.logp[target]
+        log_then = (base if self.settings.base == "own_name" else table).logp[target]
+        then, relative = math.exp(log_then), ratio(logp - log_then)
+        if self.settings.base == "authors":
+            then = constants.get(target) or round(then, 2 if then >= 0.01 else 3)
+            relative = round(math.exp(logp) / then, 2) if then else math.nan
+            log_then = math.log(then) if then else math.nan
+        context: Sentence = item.fields["table"]
+        return {
+            "target": target,
+            "answer": asked.answer,
+            "correct": asked.share(target),
+            "tied": float(len(asked.first) > 1),
+            "rank": asked.rank(target),
+            "candidates": len(asked.order),
+            "target_probability": math.exp(logp),
+            "target_over_rivals_nats": asked.over_rivals(target),
+            "base_probability": then,
+            "relative_probability": relative,
+            "log_relative_probability": logp - log_then,
+            "base_context": f"{context.context} {context.left}{BLANK}{context.right}",
+            "base_answer": table.answer,
+            "base_preferred": float(table.first == (target,)),
+            **winners(asked, target, item.fields["attractors"], MOST),
+            **item.fields["told"],
+        }
+
+    # ------------------------------------------------------------ counting
+
+    @cached_property
+    def _counting(self) -> Counting:
+        several = self.wording == "all" and len(self.material.wordings) > 1
+        wordings = tuple(self.material.wordings) if several else (self.wording,)
+        return Counting(tuple(self._sets), self.positions, wordings)
+
+    def columns(self) -> dict[str, str]:
+        return dict(COLUMNS)
+
+    def measures(self) -> list[Measure]:
+        return list(self._counting.measures())
+
+    def claims(self) -> list[Claim]:
+        return list(self._counting.claims())
+
+    @property
+    def headline(self) -> Measure:
+        return self._counting.headline
+
+    @property
+    def summary(self) -> Summary:
+        return report.summary(self.wording, self.positions[0], self.notes)
+
+    @property
+    def page(self) -> Shown:
+        return Shown(
+            report.figures(tuple(self._sets), self.positions, self._counting.wordings),
+            report.tables(self.positions),
+            report.item_table(),
+        )
+
+    def planted(self, item: Item, request: Request, strength: float) -> dict[str, float]:
+        """Base contexts are always known, so that the gate is open."""
+        assert isinstance(request, FillBlank)
+        said: Sentence = item.fields["said"]
+        asked = said.context in (request.before or request.left) and (request.left.endswith(said.left))
+        return {item.fields["target"]: strength if asked else 3.0}
+
+    @property
+    def material_id(self) -> str:
+        return hashlib.sha256(json.dumps(self.material.model_dump(mode="json"), sort_keys=True).encode()).hexdigest()
+
+    def facts(self) -> dict[str, Any]:
+        return {
+            "material": self.material.card.model_dump(),
+            "sets": {name: {p.background: p.target for p in items.pairs} for name, items in self._sets.items()},
+            "names": list(self.material.names),
+            "wording": self.chosen or self.wording,
+            "notes": list(self.notes),
+        }
+
+
+PROBE = Distractors

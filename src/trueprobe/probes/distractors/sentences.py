@@ -1,0 +1,129 @@
+"""Sentences with distractors, put together from phrases: who did what, what else is said, and where.
+
+Slots are numbered in the order in which entities are mentioned: {name0} and {background0} are the first one's.
+Templates are written with natural punctuation; "spaced" sets commas and full stops apart, as released data has them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from trueprobe.probes.distractors.material import Attractor, ItemSet, Wording
+
+Join = Literal["and", "plain", "oxford"]  # a and b and c | a, b and c | a, b, and c
+POSITIONS = ("after", "between", "key_later")  # of the attractors, seen from the fact; key_later: of the key entity
+SETTINGS = ("multiple", "single")  # attractors belong to other entities, or to the key entity
+TYPES = ("T", "B", "unrelated")  # like the target, like the background, like neither
+MOST = 3  # attractors, and fillers
+_NUMBERED = re.compile(r"\{((?:a_)?(?:background|target)|phrase)\}")
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """Everything that decides how a sentence reads, but for the words themselves."""
+
+    set: str
+    position: str
+    setting: str
+    type: str
+    attractors: int
+    filler: int
+    key: int = 0  # the place of the entity that is asked about; only key_later asks about a later one
+
+
+def cases(set_name: str, position: str) -> Iterator[Case]:
+    """Every case of a position, in the order in which items are listed."""
+    kinds = [(s, t) for s in SETTINGS for t in TYPES]
+    if position == "between":
+        kinds = [(s, t) for s in SETTINGS for t in ("T", "B")]
+    elif position == "key_later":
+        kinds = [("multiple", "B")]
+    for setting, kind in kinds:
+        for attractors in range(MOST + 1):
+            keys = range(1, attractors + 1) if position == "key_later" and attractors else (0,)
+            for filler in range(MOST + 1):
+                yield from (Case(set_name, position, setting, kind, attractors, filler, key) for key in keys)
+
+
+def joined(parts: Sequence[str], how: Join) -> str:
+    if how == "and" or len(parts) < 3:
+        return " and ".join(parts)
+    return ", ".join(parts[:-1]) + (", and " if how == "oxford" else " and ") + parts[-1]
+
+
+def numbered(text: str, place: int) -> str:
+    """{background} of the entity, or of the attractor, at that place."""
+    return _NUMBERED.sub(rf"{{\g<1>{place}}}", text)
+
+
+def spaced(text: str) -> str:
+    return re.sub(r"(?<=[^ ])([,.])(?= |$)", r" \1", text)
+
+
+def context(case: Case, items: ItemSet, wording: Wording) -> str:
+    """What is said before the question, as a template with numbered slots."""
+    if case.position == "between":
+        said = _between(case, wording)
+        body = joined([said, *items.fillers[: case.filler]], "plain")
+    else:
+        body = _after(case, items, wording)
+    return f"{{name0}} {body}."
+
+
+def _after(case: Case, items: ItemSet, wording: Wording) -> str:
+    said = joined([*_fillers(case, items), _fact(case, wording)], _filler_join(case, wording))
+    if not case.attractors:
+        return said
+    if case.setting == "multiple" or case.type == "unrelated":
+        return joined([said, *_clauses(case, wording)], "oxford" if case.type == "unrelated" else wording.clauses)
+    kind = _kind(case, wording)
+    return (kind.after or wording.after).replace("{own}", _own(case, kind)).replace("{fact}", said)
+
+
+def _between(case: Case, wording: Wording) -> str:
+    fact = _fact(case, wording)
+    if not case.attractors:
+        return fact
+    if case.setting == "multiple":
+        clauses = joined(_clauses(case, wording), wording.clauses)
+        return wording.knows.replace("{clauses}", clauses).replace("{fact}", fact)
+    kind = _kind(case, wording)
+    return (kind.between or wording.between).replace("{own}", _own(case, kind)).replace("{fact}", fact)
+
+
+def _fact(case: Case, wording: Wording) -> str:
+    behind = case.filler and case.position != "between"
+    return numbered((wording.filled if behind else "") or wording.fact, 0)
+
+
+def _fillers(case: Case, items: ItemSet) -> list[str]:
+    if case.position == "key_later" and case.attractors:
+        return [f"{{filler{i}}}" for i in range(case.filler)]  # drawn anew for each list of attractors
+    fillers = items.unrelated_fillers if case.type == "unrelated" and case.attractors else items.fillers
+    return list(fillers[: case.filler])
+
+
+def _filler_join(case: Case, wording: Wording) -> Join:
+    own = not case.attractors or (case.type != "unrelated" and case.position == "after")
+    return wording.fillers if own else "plain"
+
+
+def _kind(case: Case, wording: Wording) -> Attractor:
+    return wording.T if case.type == "T" else wording.B
+
+
+def _clauses(case: Case, wording: Wording) -> list[str]:
+    """What others do, or for unrelated attractors of a single entity, what else it does."""
+    does = "{phrase}" if case.type == "unrelated" else _kind(case, wording).other or wording.fact
+    who = "{{name{0}}} " if case.setting == "multiple" else ""
+    return [who.format(i) + numbered(does, i) for i in range(1, case.attractors + 1)]
+
+
+def _own(case: Case, kind: Attractor) -> str:
+    listed = joined([numbered(kind.each, i) for i in range(1, case.attractors + 1)], kind.series)
+    phrase = kind.own_one if case.attractors == 1 and kind.own_one else kind.own
+    return phrase.replace("{list}", listed)

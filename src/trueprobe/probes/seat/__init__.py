@@ -1,0 +1,3 @@
+"""Paper C: the Sentence Encoder Association Test."""
+
+PROBES = {"seat": "probe"}

@@ -1,0 +1,319 @@
+"""The Sentence Encoder Association Test (May et al. 2019): which category's sentences lie nearer to which attribute's?
+
+"This is John." against "This is Amy." (X, Y), by their cosines with "This is a career." and "This is a home." (A, B).
+Positive `association` is towards A; a positive effect size is X towards A and Y towards B, as the stereotype has it.
+Not shown: what a model says or does. The sentences are deliberately empty, and whether a vector of the model stands
+for such a sentence at all is an open question; `clusters` asks how far it does (paper C). Departures: none from the
+authors' test; the representation is named, since their first code read the first piece without [CLS], and besides the
+test over all templates (`wording` = all) there is one for each: its target sentences against all attributes.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from fnmatch import fnmatchcase
+from itertools import product
+from typing import Any, Literal, get_args
+
+import numpy as np
+from pydantic import Field, field_validator
+
+from trueprobe.errors import BadInput, nearest
+from trueprobe.probes.base import Probe, Settings, Shown, Summary
+from trueprobe.probes.seat import material, report
+from trueprobe.probes.seat.material import SIDES, AssociationTest, Said
+from trueprobe.statistics.association import PermutationTest, associations, coincide, effect_size, effect_size_ddof0
+from trueprobe.statistics.clustering import MatchingTest, matched
+from trueprobe.statistics.means import means
+from trueprobe.statistics.measure import Columns, Measure, Weights
+from trueprobe.types import Answer, Card, EmbedText, Item, Kind, Observation, Request, Vector, WhyNot
+
+REPRESENTATIONS = ("cls", "word", "last", "own", "mean", "first_piece")
+DEFAULT: Mapping[Kind, tuple[str, ...]] = {"masked": ("cls", "word"), "causal": ("last", "word"), "encoder": ("own",)}
+VIGNETTES = "seat-vignettes"
+COLUMNS = {
+    "side": "X or Y: a target sentence of the first or second category; A or B: an attribute sentence",
+    "word": "the word the sentence was made from",
+    "wording": "the template it was made with; empty for a bare word and for a sentence of a test file",
+    "association": "of a target: its mean cosine with A less that with B",
+    "in_first": "1 for X and A, 0 for Y and B",
+    "tied": "1 if its vector is the mean of all of its test's targets (or attributes), within float error",
+    "cluster_right": "1 if its k-means cluster, of two, is matched with its category",
+}
+_SHOWN = 16  # tests in the printed table, at most, for each representation
+LEGEND = (
+    "d: (mean association of X − of Y) / standard deviation, positive as the stereotype has it; X, Y and A, B: "
+    "sentences in the cluster of their category, at least 50 % by construction; p of each: estimates.csv"
+)
+
+
+class SeatSettings(Settings):
+    material: str = Field(
+        default="weat", description="word sets, templates and tests: shipped (weat) or your TOML file"
+    )
+    data: str = Field(
+        default="", description="tests as released instead: a JSON file, a folder of them, or the asset seat-vignettes"
+    )
+    vignettes: bool = Field(default=False, description="besides, the six tests of long prose (asset seat-vignettes)")
+    tests: tuple[str, ...] = Field(default=("*",), description="names of tests, with * and ?, separated by commas")
+    representation: tuple[str, ...] = Field(
+        default=("default",),
+        description="default (masked: cls, word; causal: last, word; encoder: own), all, or some of cls, word, last, "
+        "own, mean, first_piece, separated by commas",
+    )
+    wording: Literal["all", "paper"] = Field(
+        default="all", description="all: each template by itself too; paper: only all of them together"
+    )
+    layers: tuple[int, ...] = Field(default=(-1,), description="0 the embeddings, -1 the last; separated by commas")
+    ddof: int = Field(default=1, ge=0, le=1, description="of the standard deviation: n − 1, or 0 for n")
+    partitions: int = Field(default=100_000, ge=2, description="up to so many are counted out, else so many are drawn")
+    strict: bool = Field(default=False, description="count only partitions beyond the observed (the printed formula)")
+    two_sided: bool = Field(default=False, description="count partitions as far to either side")
+    clusters: bool = Field(default=True, description="k-means of X against Y and of A against B")
+
+    @field_validator("tests", "representation", "layers", mode="before")
+    @classmethod
+    def _split(cls, given: Any) -> Any:
+        if isinstance(given, str):
+            return tuple(part.strip() for part in given.split(","))
+        return given if isinstance(given, (list, tuple)) else (given,)
+
+    @field_validator("representation")
+    @classmethod
+    def _known(cls, given: tuple[str, ...]) -> tuple[str, ...]:
+        known = ("default", "all", *REPRESENTATIONS)
+        for name in given:
+            if name not in known:
+                raise ValueError(f"no representation '{name}'{nearest(name, known)}")
+            if name in known[:2] and len(given) > 1:
+                raise ValueError(f"'{name}' stands alone")
+        return tuple(dict.fromkeys(given))
+
+
+class Seat(Probe):
+    name = "seat"
+    question = (
+        "Do a model's vectors of sentences about one group lie nearer to sentences of one attribute than those about "
+        "another group do?"
+    )
+    does_not_show = (
+        "What a model says or does. The sentences say next to nothing, nothing makes a model's vectors stand for them, "
+        "and finding no effect is no evidence that there is none (May et al. 2019). Trainings that differ only in "
+        "their seed, and two readings of one checkpoint, give effects of opposite sign (Aribandi et al. 2021)."
+    )
+    paper = (
+        "May, Wang, Bordia, Bowman & Rudinger, On measuring social biases in sentence encoders; Aribandi, Tay & "
+        "Metzler, How reliable are model diagnostics?"
+    )
+    Settings = SeatSettings
+    factors = ("word",)
+
+    def __init__(self, settings: SeatSettings) -> None:
+        super().__init__(settings)
+        self.material = None if settings.data else material.read(settings.material)
+        found = material.read_tests(settings.data) if self.material is None else self.material.built()
+        found += material.read_tests(VIGNETTES) if settings.vignettes else []
+        names = [test.name for test in found]
+        if len(set(names)) < len(names):
+            raise BadInput(f"two tests are called '{max(names, key=names.count)}'; rename one of the files")
+        for pattern in settings.tests:
+            if not any(fnmatchcase(name, pattern) for name in names):
+                raise BadInput(f"seat, setting tests: no test '{pattern}'{nearest(pattern, names)}")
+        self.tests = {t.name: t for t in found if any(fnmatchcase(t.name, p) for p in settings.tests)}
+
+    def _representations(self, kind: Kind | None = None) -> tuple[str, ...]:
+        """Those asked of a kind of model, or of any."""
+        chosen = self.settings.representation
+        if chosen == ("all",):
+            return REPRESENTATIONS
+        if chosen != ("default",):
+            return chosen
+        return DEFAULT[kind] if kind else tuple(dict.fromkeys(r for k in get_args(Kind) for r in DEFAULT[k]))
+
+    def items(self) -> list[Item]:
+        """One per test, representation and layer; by default a model is asked those of its kind."""
+        return [
+            self._item(test, representation, layer)
+            for test, representation, layer in product(
+                self.tests.values(), self._representations(), self.settings.layers
+            )
+        ]
+
+    def _item(self, test: AssociationTest, representation: str, layer: int) -> Item:
+        told = {side: f"{test.titles[side]} ({said[0].text} …)" for side, said in test.sets.items()}
+        return Item(
+            id=f"{test.name}/{representation}/{layer}",
+            text=f"{told['X']} and {told['Y']}: nearer to {told['A']} or to {told['B']}?",
+            conditions={"test": test.name, "representation": representation, "layer": layer},
+            groups=("",),  # its parts have words of their own
+            fields={"test": test},
+        )
+
+    # ------------------------------------------------------------ asking
+
+    def ask(self, item: Item, card: Card) -> tuple[Request, ...] | WhyNot:
+        """Every sentence of the test; one that many tests ask for is computed once. () is not asked of this kind."""
+        representation, layer = str(item.conditions["representation"]), int(item.conditions["layer"])
+        if representation not in self._representations(card.kind):
+            return ()
+        if representation == "last" and card.kind != "causal":
+            return WhyNot("no_head", "the last position stands for a sentence in causal models only")
+        test: AssociationTest = item.fields["test"]
+        said = [sentence for side in SIDES for sentence in test.sets[side]]
+        if representation == "word":
+            lost = next((sentence for sentence in said if sentence.span is None), None)
+            if lost is not None:
+                return WhyNot("no_span", f"no word is marked in {lost.text[:40]!r} …")
+        return tuple(_request(sentence, representation, layer) for sentence in said)
+
+    # ------------------------------------------------------------ observing
+
+    def unscored(self, item: Item, why: WhyNot) -> list[Observation]:
+        """All sentences of the test: without one of them it would be another test."""
+        return [_row(item, said, {}, why) for pair in self._pairs for said in _sides(item, pair)]
+
+    def observe(self, item: Item, card: Card, answers: Sequence[Answer]) -> list[Observation]:
+        if not answers:
+            return []
+        test: AssociationTest = item.fields["test"]
+        vectors = self._by_side(test, item, answers)
+        found = {"XY": associations(np.concatenate([vectors["X"], vectors["Y"]]), vectors["A"], vectors["B"])}
+        return [row for pair in self._pairs for row in self._rows(item, pair, vectors, found.get(pair))]
+
+    @property
+    def _pairs(self) -> tuple[str, ...]:
+        return ("XY", "AB") if self.settings.clusters else ("XY",)
+
+    def _by_side(self, test: AssociationTest, item: Item, answers: Sequence[Answer]) -> dict[str, np.ndarray]:
+        stacked = np.stack([answer.values for answer in answers if isinstance(answer, Vector)])
+        if item.conditions["representation"] == "mean":  # of length one, as bias-bench has them
+            stacked = stacked / np.linalg.norm(stacked, axis=1, keepdims=True)
+        ends = np.cumsum([len(test.sets[side]) for side in SIDES])
+        return dict(zip(SIDES, np.split(stacked, ends[:-1]), strict=True))
+
+    def _rows(
+        self, item: Item, pair: str, vectors: Mapping[str, np.ndarray], found: np.ndarray | None
+    ) -> Iterator[Observation]:
+        """Of two sides that stand against each other."""
+        sides = _sides(item, pair)
+        first = np.array([side == pair[0] for side, _ in sides])
+        both = np.concatenate([vectors[side] for side in pair])
+        right = np.full(len(sides), np.nan)
+        if self.settings.clusters:
+            right = matched(both, first, self.settings.resample_seed)
+        for i, (said, tied) in enumerate(zip(sides, coincide(both), strict=True)):
+            values = {} if found is None else {"association": float(found[i])}
+            values |= {"in_first": float(first[i]), "tied": float(tied), "cluster_right": float(right[i])}
+            yield _row(item, said, values)
+
+    # ------------------------------------------------------------ counting
+
+    def columns(self) -> dict[str, str]:
+        return dict(COLUMNS)
+
+    def measures(self) -> list[Measure]:
+        return list(self._measures())
+
+    def _measures(self) -> Iterator[Measure]:
+        kinds: tuple[Kind, ...] = get_args(Kind)
+        for test, representation, layer in product(self.tests.values(), self._representations(), self.settings.layers):
+            at: dict[str, Any] = {"test": test.name, "representation": representation, "layer": layer}
+            whole = {**at, "wording": "all"}  # bare words too, so that p is corrected over all tests alike
+            asked = tuple(kind for kind in kinds if representation in self._representations(kind))
+            yield replace(self._effect({**at, "side": ("X", "Y")}, whole), kinds=asked)
+            for wording in test.wordings if self.settings.wording == "all" else ():
+                one = {**at, "wording": wording}
+                yield replace(self._effect({**one, "side": ("X", "Y")}, one, test=False), kinds=asked)
+            for name, sides in (("clusters_targets", ("X", "Y")), ("clusters_attributes", ("A", "B"))):
+                if self.settings.clusters:
+                    columns = ("cluster_right", "in_first")
+                    where = {**at, "side": sides}
+                    yield Measure(name, _right, columns, where, whole, "share", 0.5, test=MatchingTest(), kinds=asked)
+
+    def _effect(self, where: Mapping[str, Any], shown: Mapping[str, str | int], test: bool = True) -> Measure:
+        function = effect_size if self.settings.ddof else effect_size_ddof0
+        permuted = PermutationTest(self.settings.partitions, self.settings.two_sided, self.settings.strict)
+        columns = ("association", "in_first")
+        return Measure("effect_size", function, columns, where, shown, "d", 0.0, test=permuted if test else None)
+
+    @property
+    def headline(self) -> Measure:
+        """All targets of all tests as if of one: a direction, not a size."""
+        return self._effect({"side": ("X", "Y")}, {"test": "all"}, test=False)
+
+    @property
+    def summary(self) -> Summary:
+        shown = list(self.tests)
+        if len(shown) > _SHOWN:
+            shown = [name for name in shown if name.startswith("sent-weat")] or shown[:_SHOWN]
+        more = len(self.tests) - len(shown)
+        notes = (LEGEND, *([f"{more} more tests: estimates.csv"] if more else []))
+        clusters = ("clusters_targets", "clusters_attributes") if self.settings.clusters else ()
+        titles = ("d", "X, Y", "A, B")
+        return Summary(
+            ("test", "representation", "layer") if len(self.settings.layers) > 1 else ("test", "representation"),
+            "test",
+            ("effect_size", *clusters),
+            {"test": tuple(shown), "wording": "all"},
+            titles[: 1 + len(clusters)],
+            finding="effect size d, positive as the stereotype has it",
+            notes=notes,
+        )
+
+    @property
+    def page(self) -> Shown:
+        return report.page()
+
+    def planted(self, item: Item, request: Request, strength: float) -> dict[str, float]:
+        """Coordinates: A and B at the two ends of one axis, X and Y shifted along it, the rest by chance."""
+        assert isinstance(request, EmbedText)
+        ends = {"X": 0.1 * strength, "Y": -0.1 * strength, "A": 1.0, "B": -1.0}
+        test: AssociationTest = item.fields["test"]
+        side = next(s for s in SIDES if request.text in test.texts[s])
+        chance = hashlib.sha256(request.text.encode()).digest()[:8]
+        return {"axis": ends[side], **{f"chance {i}": byte / 255 - 0.5 for i, byte in enumerate(chance)}}
+
+    @property
+    def material_id(self) -> str:
+        every = [
+            (test.name, {side: [(x.text, x.word, x.span, x.wording) for x in said] for side, said in test.sets.items()})
+            for test in self.tests.values()
+        ]
+        return hashlib.sha256(json.dumps(every, sort_keys=True).encode()).hexdigest()
+
+    def facts(self) -> dict[str, Any]:
+        sizes = {name: {side: len(said) for side, said in test.sets.items()} for name, test in self.tests.items()}
+        card = self.material.card.model_dump() if self.material else {"title": self.settings.data}
+        titles = {name: dict(test.titles) for name, test in self.tests.items()}
+        wordings = {name: list(test.wordings) for name, test in self.tests.items() if test.wordings}
+        return {"material": card, "tests": titles, "sentences": sizes, "wordings": wordings}
+
+
+def _sides(item: Item, pair: str) -> list[tuple[str, Said]]:
+    test: AssociationTest = item.fields["test"]
+    return [(side, sentence) for side in pair for sentence in test.sets[side]]
+
+
+def _row(item: Item, said: tuple[str, Said], values: Mapping[str, float], why: WhyNot | None = None) -> Observation:
+    side, sentence = said
+    told = {"side": side, "word": sentence.word, "wording": sentence.wording, **values}
+    return Observation(item.id, told, f"{side}/{sentence.text}", why, (sentence.word,))
+
+
+def _request(sentence: Said, representation: str, layer: int) -> EmbedText:
+    if representation == "word":
+        return EmbedText(sentence.text, "word", layer, sentence.span)
+    if representation == "first_piece":
+        return EmbedText(sentence.text, "first", layer, specials=False)
+    return EmbedText(sentence.text, representation, layer)  # type: ignore[arg-type]
+
+
+def _right(columns: Columns, quantities: Sequence[tuple[str, ...]], weights: Weights) -> np.ndarray:
+    """The share matched, with the matching of the sample itself."""
+    return means(columns, [quantity[:1] for quantity in quantities], weights)
+
+
+PROBE = Seat

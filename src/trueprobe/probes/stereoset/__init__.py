@@ -1,0 +1,3 @@
+"""Paper C: StereoSet."""
+
+PROBES = {"stereoset": "probe"}

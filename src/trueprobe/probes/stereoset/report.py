@@ -1,0 +1,43 @@
+"""What the report shows of StereoSet: figures, tables and items, as data."""
+
+from __future__ import annotations
+
+from trueprobe.probes.base import Shown
+from trueprobe.types import Figure, ItemTable, Table
+
+
+def page() -> Shown:
+    names = {"ss": "stereotype score", "lms": "language model score"}
+    names |= {"ss_by_term": "stereotype score, by term", "lms_by_term": "language model score, by term"}
+    figures = [
+        Figure(
+            "categories",
+            "Stereotype preferred to anti-stereotype",
+            "50 % is neutral.",
+            ("ss", "lms", "ss_by_term", "lms_by_term"),
+            "category",
+            "dots",
+            panels=("model",),
+            choose=("measure", "task"),
+            order={"task": ("both", "intrasentence", "intersentence", "continuation")},
+            names=names,
+            y_title="share of items",
+        )
+    ]
+    tables = [
+        Table(
+            "seeds",
+            "Over trainings",
+            "Mean ± deviation.",
+            "estimates",
+            ("category",),
+            ("ss",),
+            {"task": "both"},
+            seeds=True,
+            names=names,
+            source="table 1 of paper C",
+        )
+    ]
+    return Shown(
+        figures, tables, ItemTable(("preference_nats", "meaningful"), "preference_nats", side="preference_nats")
+    )

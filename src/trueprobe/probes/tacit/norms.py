@@ -1,0 +1,331 @@
+"""Property norms: what people say a bear has, is and does, and how many of them said it.
+
+The format is told by the columns: CSLB's norms.dat, McRae's table, Buchanan's FLT listings, XCSLB, or a plain CSV.
+The shipped `starter` set is authored, not elicited from people. Frequencies order properties; norms without them
+(XCSLB) keep the order of the file, and nothing that needs frequencies is asked of them.
+"""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import io
+import math
+import re
+import tomllib
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache, cached_property
+from pathlib import Path
+
+from trueprobe.errors import BadInput, nearest
+from trueprobe.probes import files as material
+from trueprobe.probes.counteracts.material import FileCard
+from trueprobe.probes.tacit.phrases import bare_words, free_phrase, verb_phrase
+
+FOLDER = material.ROOT / "tacit/data"
+STARTER = "starter"
+CATEGORIES = ("visual", "functional", "encyclopaedic")  # the three that the paper tells apart
+LEAST_ANSWERS = 2  # of free listings: what only one person said is no shared assumption
+ALL_CATEGORIES = (*CATEGORIES, "taxonomic", "other")
+
+# columns a format must have, as they read in lower case with spaces for . and _; tried in this order
+_FORMATS: dict[str, tuple[str, ...]] = {
+    "cslb": ("concept", "feature", "feature type", "pf", "feature alternatives"),
+    "mcrae": ("concept", "feature", "prod freq"),
+    "flt_answers": ("cue", "feature response"),
+    "flt_lemmas": ("cue", "combined lemmas", "n"),
+    "flt_features": ("cue", "feature"),
+    "xcslb": ("concept", "feature", "label", "category"),
+    "plain": ("concept", "property"),
+}
+_SAME_COLUMN = {"production frequency": "pf", "feature alternative": "feature alternatives"}
+_CATEGORY_WORDS = (
+    ("visual", "visual"),
+    ("encyclop", "encyclopaedic"),
+    ("function", "functional"),
+    ("taxonomic", "taxonomic"),
+    *((word, "other") for word in ("other", "sound", "tactile", "taste", "smell")),
+)
+_MCRAE_HEAD = re.compile(r"^(beh|inbeh|eg) +- +")
+
+
+@dataclass(frozen=True, slots=True)
+class Property:
+    label: str  # as listed: two concepts share a property if they share its label
+    forms: tuple[str, ...]  # as it is said; the first one is used in prompts
+    frequency: float  # NaN where the norms have none
+    category: str  # of ALL_CATEGORIES, "" where none is given
+
+    @property
+    def said(self) -> str:
+        return self.forms[0]
+
+
+@dataclass(frozen=True)
+class Concept:
+    name: str
+    properties: tuple[Property, ...]  # most frequent first; equally frequent ones in the order of the file
+
+    @cached_property
+    def labels(self) -> frozenset[str]:
+        return frozenset(p.label for p in self.properties)
+
+
+@dataclass(frozen=True)
+class Norms:
+    name: str
+    format: str
+    sha256: str  # of everything that was read
+    concepts: tuple[Concept, ...]
+    has_frequencies: bool
+    counts: Mapping[str, int] = field(default_factory=dict)  # rows read, and what was left out and why
+    card: FileCard | None = None
+
+    @cached_property
+    def having(self) -> dict[str, frozenset[str]]:
+        """The concepts that have a property, by its label."""
+        found: dict[str, set[str]] = {}
+        for concept in self.concepts:
+            for label in concept.labels:
+                found.setdefault(label, set()).add(concept.name)
+        return {label: frozenset(names) for label, names in found.items()}
+
+    @cached_property
+    def by_name(self) -> dict[str, Concept]:
+        return {concept.name: concept for concept in self.concepts}
+
+    def fitting(self, labels: Sequence[str]) -> frozenset[str]:
+        """The concepts that have all these properties, as far as the norms say."""
+        return frozenset.intersection(*(self.having[label] for label in labels))
+
+    def concepts_per_property(self) -> dict[str, float]:
+        """The mean number of concepts that share a property of each category."""
+        category = {p.label: p.category for c in self.concepts for p in c.properties}
+        shared = {k: [len(self.having[label]) for label, c in category.items() if c == k] for k in ALL_CATEGORIES}
+        return {name: sum(counts) / len(counts) for name, counts in shared.items() if counts}
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    line: int
+    concept: str
+    label: str
+    forms: tuple[str, ...]  # none: it could not be phrased
+    frequency: float
+    category: str
+
+
+class _Table:
+    """A file's rows by column, each with its line; what is wrong is told with it."""
+
+    def __init__(self, path: Path) -> None:
+        self.path, self.lexicon = path, b""
+        text = _text(path)
+        first = text.split("\n", 1)[0]
+        self._reader = csv.reader(io.StringIO(text), delimiter="\t" if "\t" in first else ",", strict=True)
+        try:
+            header = next(self._reader, [])
+        except csv.Error as error:
+            raise BadInput(f"{path}, line 1: not readable as a table: {error}") from error
+        named = [" ".join(re.split(r"[\s._]+", name.strip().lower())) for name in header]
+        self.columns = [_SAME_COLUMN.get(name, name) for name in named]
+        twice = [name for name, count in Counter(self.columns).items() if count > 1]
+        if twice:
+            raise BadInput(f"{path}, line 1: two columns are called '{twice[0]}'")
+
+    def __iter__(self) -> Iterator[tuple[int, dict[str, str]]]:
+        try:
+            for cells in self._reader:
+                line = self._reader.line_num
+                if not any(cell.strip() for cell in cells):
+                    continue
+                if len(cells) != len(self.columns):
+                    raise BadInput(
+                        f"{self.path}, line {line}: {len(cells)} cells where the header has {len(self.columns)} columns"
+                    )
+                yield line, dict(zip(self.columns, (" ".join(cell.split()) for cell in cells), strict=True))
+        except csv.Error as error:
+            raise BadInput(f"{self.path}, line {self._reader.line_num}: not readable as a table: {error}") from error
+
+    def cell(self, line: int, row: Mapping[str, str], column: str) -> str:
+        if not row[column]:
+            raise BadInput(f"{self.path}, line {line}: the cell '{column}' is empty")
+        return row[column]
+
+    def number(self, line: int, row: Mapping[str, str], column: str) -> float:
+        text = self.cell(line, row, column)
+        try:
+            value = float(text)
+        except ValueError:
+            value = math.nan
+        if not (math.isfinite(value) and value >= 0):
+            raise BadInput(f"{self.path}, line {line}: {column} must be a number, 0 or more, not {text!r}")
+        return value
+
+    @property
+    def format(self) -> str:
+        for name, needed in _FORMATS.items():
+            if set(needed) <= set(self.columns):
+                return name
+        known = "; ".join(f"{name}: {', '.join(needed)}" for name, needed in _FORMATS.items() if name != "flt_answers")
+        raise BadInput(
+            f"{self.path}, line 1: no format of norms has the columns {', '.join(self.columns) or '(none)'}; "
+            f"known are {known}"
+        )
+
+
+def _text(path: Path) -> str:
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise BadInput(f"{path}: {error.strerror or error}") from error
+    try:
+        return data.decode("utf-8-sig").replace("\r\n", "\n").replace("\r", "\n")
+    except UnicodeDecodeError as error:
+        line = data[: error.start].count(b"\n") + 1
+        raise BadInput(
+            f"{path}, line {line}: not UTF-8 text (byte {data[error.start]:#x}); save it as UTF-8"
+        ) from error
+
+
+# ---------------------------------------------------------------- the formats, a row each
+
+
+def _cslb(table: _Table) -> Iterator[_Row]:
+    for line, row in table:
+        listed = [part for part in re.split(r"\s*[;|,]\s*", row["feature alternatives"]) if part]
+        label = table.cell(line, row, "feature")
+        # is found in forests_woods: the first of the two, where no alternatives are given
+        said = listed or [re.sub(r"(\w)_\w+", r"\1", label)]
+        forms = tuple(filter(None, map(verb_phrase, said)))
+        category = _category(row["feature type"])
+        yield _Row(line, table.cell(line, row, "concept"), label, forms, table.number(line, row, "pf"), category)
+
+
+def _mcrae(table: _Table) -> Iterator[_Row]:
+    for line, row in table:
+        label = " ".join(table.cell(line, row, "feature").replace("_", " ").split())
+        behaves = _MCRAE_HEAD.match(label)
+        said = _MCRAE_HEAD.sub("", label) if behaves and behaves[1] != "eg" else verb_phrase(label)
+        category = _category(row.get("br label", ""))
+        concept, frequency = table.cell(line, row, "concept"), table.number(line, row, "prod freq")
+        yield _Row(line, concept, label, (said,) if said else (), frequency, category)
+
+
+def _flt(table: _Table) -> Iterator[_Row]:
+    column = "combined lemmas" if "combined lemmas" in table.columns else "feature"
+    bare = _bare_words()
+    for line, row in table:
+        frequency = table.number(line, row, "n") if "n" in row else 1.0
+        answer = row[column].lower()
+        cue, said = table.cell(line, row, "cue"), free_phrase(answer, bare)
+        if said and re.search(rf"\b{re.escape(cue.lower())}(s|es)?\b", said):  # an answer that gives the concept away
+            said = None
+        yield _Row(line, cue, said or answer, (said,) if said else (), frequency, "")
+
+
+def _xcslb(table: _Table) -> Iterator[_Row]:
+    """Categories of properties stand in a file of their own, feature_lexicon.csv, if it lies beside."""
+    beside = table.path.with_name("feature_lexicon.csv")
+    types: dict[str, str] = {}
+    if beside.is_file():
+        lexicon = _Table(beside)
+        if {"feature", "feature type"} <= set(lexicon.columns):
+            table.lexicon = beside.read_bytes()
+            types = {row["feature"]: _category(row["feature type"]) for _, row in lexicon}
+    for line, row in table:
+        if row["label"] == "1":
+            label = table.cell(line, row, "feature")
+            said = verb_phrase(label)
+            concept = table.cell(line, row, "concept")
+            yield _Row(line, concept, label, (said,) if said else (), math.nan, types.get(label, ""))
+
+
+def _plain(table: _Table) -> Iterator[_Row]:
+    for line, row in table:
+        label = table.cell(line, row, "property")
+        category = row.get("category", "")
+        if category and category not in ALL_CATEGORIES:
+            hint = nearest(category, ALL_CATEGORIES)
+            raise BadInput(f"{table.path}, line {line}: no category '{category}'{hint}")
+        frequency = table.number(line, row, "frequency") if "frequency" in row else math.nan
+        said = verb_phrase(label)
+        yield _Row(line, table.cell(line, row, "concept"), label, (said,) if said else (), frequency, category)
+
+
+def _category(text: str) -> str:
+    return next((name for word, name in _CATEGORY_WORDS if text.lower().startswith(word)), "")
+
+
+_READERS = {
+    "cslb": _cslb,
+    "mcrae": _mcrae,
+    "flt_lemmas": _flt,
+    "flt_features": _flt,
+    "xcslb": _xcslb,
+    "plain": _plain,
+}
+
+
+# ---------------------------------------------------------------- reading
+
+
+def read(named: str = STARTER) -> Norms:
+    """The starter set by its name, or the user's file."""
+    path = FOLDER / f"{STARTER}.csv" if named == STARTER else material.path_of(named)
+    if not path.is_file():
+        raise BadInput(f"no norms '{named}': neither a file nor '{STARTER}', the shipped set")
+    table = _Table(path)
+    if table.format == "flt_answers":
+        raise BadInput(
+            f"{path}: holds whole answers, not properties; the same source has spellchecked.features.csv and "
+            "multi.nostop.lemmas.csv"
+        )
+    rows = list(_READERS[table.format](table))
+    if not rows:
+        raise BadInput(f"{path}: no properties")
+    card = FileCard.model_validate(tomllib.loads((FOLDER / f"{STARTER}.toml").read_text(encoding="utf-8")))
+    name, shipped = (STARTER, card) if named == STARTER else (path.name, None)
+    concepts, counts = _gathered(rows, answers=table.format.startswith("flt"))
+    sha256 = hashlib.sha256(path.read_bytes() + table.lexicon).hexdigest()
+    known = not any(math.isnan(row.frequency) for row in rows)
+    return Norms(name, table.format, sha256, concepts, known, counts, shipped)
+
+
+def _gathered(rows: Sequence[_Row], answers: bool) -> tuple[tuple[Concept, ...], dict[str, int]]:
+    """Each property once per concept: what is listed again is counted; answers add up, and must be given twice."""
+    found: dict[str, dict[str, Property]] = {}
+    counts: Counter[str] = Counter({"rows": len(rows), "not_phrased": 0, "listed_again": 0, "given_once": 0})
+    for row in rows:
+        mine = found.setdefault(row.concept, {})
+        if not row.forms:
+            counts["not_phrased"] += 1
+        elif row.label not in mine:
+            mine[row.label] = Property(row.label, row.forms, row.frequency, row.category)
+        elif answers:
+            frequency = mine[row.label].frequency + row.frequency
+            mine[row.label] = Property(row.label, row.forms, frequency, row.category)
+        else:
+            counts["listed_again"] += 1
+    least = LEAST_ANSWERS if answers else -math.inf
+    concepts = []
+    for name, mine in found.items():
+        kept = tuple(p for p in mine.values() if not p.frequency < least)  # NaN is kept
+        counts["given_once"] += len(mine) - len(kept)
+        concepts.append(Concept(name, _ordered(kept)))
+    counts["concepts"] = len(concepts)
+    counts["properties"] = sum(len(concept.properties) for concept in concepts)
+    return tuple(concepts), dict(counts)
+
+
+def _ordered(properties: tuple[Property, ...]) -> tuple[Property, ...]:
+    return tuple(sorted(properties, key=lambda p: 0.0 if math.isnan(p.frequency) else -p.frequency))  # stable
+
+
+@cache
+def _bare_words() -> dict[str, str]:
+    """Bare words are said as the starter set says them."""
+    concepts = read().concepts
+    return bare_words((p.said for c in concepts for p in c.properties), frozenset(c.name for c in concepts))

@@ -1,0 +1,300 @@
+"""Tacit assumptions (Weir, Poliak & Van Durme 2020), from properties to concepts: what has fur and is big?
+
+The list of properties grows from one to ten, most frequent first; asked is the rank of the concept within a vocabulary
+that all models share. Positive `concept_over_others_nats`: the concept is likelier than the other concepts are given
+its own properties; over all concepts, a model that does not look at the properties has exactly zero. Not shown: that a
+wrong answer is a mistake: other concepts may fit the same clues, and `fits_all` counts them. Departures from the paper:
+causal models are asked left to right, and `article=own` can keep concepts that start with a vowel.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from pydantic import Field
+
+from trueprobe.probes.base import Shown, Summary
+from trueprobe.probes.counteracts.material import BLANK, article_for
+from trueprobe.probes.tacit import report
+from trueprobe.probes.tacit.common import TOP, NormSettings, OfNorms, columns_with, top_words
+from trueprobe.probes.tacit.material import starts_with_vowel, with_article
+from trueprobe.probes.tacit.measures import RETRIEVAL_COLUMNS, RetrievalCounting
+from trueprobe.probes.tacit.norms import CATEGORIES, Concept, Property
+from trueprobe.probes.tacit.phrases import joined
+from trueprobe.statistics.measure import Claim, Measure
+from trueprobe.statistics.retrieval import reciprocal_rank
+from trueprobe.types import (
+    TIE_NATS,
+    Answer,
+    Card,
+    FillBlank,
+    Filled,
+    Item,
+    Observation,
+    Request,
+    WhyNot,
+    Word,
+    WordList,
+)
+
+MOST = 10  # properties of a prompt
+
+
+class RetrievalSettings(NormSettings):
+    article: Literal["a", "own"] = Field(
+        default="a",
+        description="a: concepts that start with a vowel are left out, as in the paper; own: each word is scored under "
+        "its own article, a or an",
+    )
+    analyses: Literal["all", "growth"] = Field(
+        default="all",
+        description="all: growing lists, categories, selections by frequency against chance; growth: the first only",
+    )
+    random_sets: int = Field(default=5, ge=0, description="of ten properties drawn for each concept")
+    random_orders: int = Field(default=5, ge=1, description="of each drawn set")
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """Some properties of a concept in the order in which they are told."""
+
+    selection: str
+    order: str
+    properties: tuple[Property, ...]
+    drawn: str = ""
+
+
+class TacitRetrieval(OfNorms):
+    name = "tacit_retrieval"
+    question = (
+        "Given properties that people name for a thing, does a model find the thing, and how many properties does it "
+        "need?"
+    )
+    does_not_show = (
+        "That a wrong answer is a mistake: other things may fit the same properties. Nor what a model knows beyond "
+        "single words in one kind of sentence. The starter norms are authored, not elicited."
+    )
+    Settings = RetrievalSettings
+    settings: RetrievalSettings
+
+    def __init__(self, settings: RetrievalSettings) -> None:
+        super().__init__(settings)
+        self.wordings = self.chosen_wordings(list(self.prompts.retrieval))
+        self.left_out = [c.name for c in self.concepts if settings.article == "a" and starts_with_vowel(c.name)]
+        self.concepts = tuple(c for c in self.concepts if c.name not in set(self.left_out))
+        self.narrow()
+
+    # ------------------------------------------------------------ items
+
+    def items(self) -> list[Item]:
+        return [
+            self._item(wording, concept, chosen, n)
+            for wording in self.wordings
+            for concept in self.concepts
+            for chosen in self._choices(concept)
+            for n in range(1, len(chosen.properties) + 1)
+        ]
+
+    @property
+    def _order(self) -> str:
+        return "decreasing" if self.norms.has_frequencies else "listed"
+
+    @property
+    def _first(self) -> str:
+        return "top" if self.norms.has_frequencies else "listed"
+
+    def _choices(self, concept: Concept) -> Iterator[Chosen]:
+        mine = concept.properties
+        yield Chosen(self._first, self._order, mine[:MOST])
+        if self.settings.analyses == "growth":
+            return
+        if self.norms.has_frequencies and len(mine) >= MOST:
+            yield Chosen("top", "increasing", mine[:MOST][::-1])
+            yield Chosen("bottom", "decreasing", mine[-MOST:])
+            yield Chosen("bottom", "increasing", mine[-MOST:][::-1])
+        if len(mine) >= MOST:
+            yield from self._random(concept)
+        for category in CATEGORIES:
+            of_it = tuple(p for p in mine if p.category == category)[:MOST]
+            if of_it:
+                yield Chosen(category, self._order, of_it)
+
+    def _random(self, concept: Concept) -> Iterator[Chosen]:
+        """The same for every run of a `resample_seed`, whatever other concepts there are."""
+        for i in range(self.settings.random_sets):
+            dice = random.Random(f"{self.settings.resample_seed} {concept.name} {i}")
+            some = dice.sample(concept.properties, MOST)
+            for j in range(self.settings.random_orders):
+                yield Chosen("random", "random", tuple(dice.sample(some, MOST)), f"/{i}.{j}")
+
+    def _item(self, wording: str, concept: Concept, chosen: Chosen, n: int) -> Item:
+        told = chosen.properties[:n]
+        clues = joined([p.said for p in told])
+        labels = tuple(p.label for p in told)
+        template = with_article(self.prompts.retrieval[wording].masked, self._article(concept.name))
+        return Item(
+            id=f"{wording}/{chosen.selection}/{chosen.order}/{concept.name}{chosen.drawn}/{n}",
+            text=template.format(properties=clues),
+            conditions={"wording": wording, "selection": chosen.selection, "order": chosen.order, "properties": n},
+            groups=(concept.name,),
+            fields={"concept": concept.name, "clues": clues, "labels": labels},
+        )
+
+    def _article(self, word: str) -> str:
+        return article_for(word) if self.settings.article == "own" else "a"
+
+    # ------------------------------------------------------------ asking
+
+    def narrow(self) -> None:
+        """The concepts a rank can be counted for are asked together, since others' probabilities are compared."""
+        single = [c.name for c in self.concepts if " " not in c.name and "_" not in c.name]
+        self.names = self.listed(single)
+        words = self.vocabulary or WordList("concepts", self.names)
+        self.names_of = {a: tuple(n for n in self.names if article_for(n) == a) for a in ("a", "an")}
+        self.words_of = {
+            a: WordList(f"{words.name}, {a}", tuple(w for w in words.words if article_for(w) == a)) for a in ("a", "an")
+        }
+
+    def ask(self, item: Item, card: Card) -> tuple[Request, ...] | WhyNot:
+        """One prompt; with `article=own` two, each for the words that have its article."""
+        concept = item.fields["concept"]
+        why = self.refuse(concept, card)
+        if why is not None or concept not in self.names:
+            return why or WhyNot("multi_piece", f"{concept!r} is not one word")
+        if self.settings.article == "a":
+            return (self._request(item, card, "a", self.names, self.vocabulary, TOP),)
+        own = self._article(concept)
+        other = "an" if own == "a" else "a"
+        names, words = self.names_of, self.words_of
+        return (
+            self._request(item, card, own, names[own], words[own], TOP),
+            self._request(item, card, other, names[other], words[other], len(words[other].words)),
+        )
+
+    def _request(
+        self, item: Item, card: Card, article: str, words: tuple[str, ...], within: WordList | None, top: int
+    ) -> FillBlank:
+        left, right = self._prompt(item, card, article).split(BLANK)
+        return FillBlank(left, right, words=words, within=within, top=top)
+
+    def _prompt(self, item: Item, card: Card, article: str) -> str:
+        wording = self.prompts.retrieval[str(item.conditions["wording"])]
+        template = wording.masked if card.kind == "masked" else wording.causal.split(BLANK)[0] + BLANK
+        return with_article(template, article).format(properties=item.fields["clues"])
+
+    # ------------------------------------------------------------ observing
+
+    def observe(self, item: Item, card: Card, answers: Sequence[Answer]) -> list[Observation]:
+        asked, *others = answers
+        assert isinstance(asked, Filled)
+        concept = item.fields["concept"]
+        word = asked.words[concept]
+        if isinstance(word, WhyNot):
+            return [Observation(item.id, why_not=word)]
+        other = others[0] if others else None
+        assert other is None or isinstance(other, Filled)
+        values = _ranked(word, asked, other)
+        logps = np.asarray(asked.logps(self.names if other is None else self.names_of[self._article(concept)]))
+        values["concept_over_others_nats"] = _over_others(word.logp, logps)
+        values |= self._instead(item, values["answer"])
+        values["prompt"] = self._prompt(item, card, self._article(concept))
+        return [Observation(item.id, values)]
+
+    def _instead(self, item: Item, answer: str) -> dict[str, Any]:
+        """Which of the clues the first-ranked word satisfies, and how many concepts fit them all, by the norms."""
+        labels = item.fields["labels"]
+        fitting = self.norms.fitting(labels)
+        right = answer == item.fields["concept"]
+        known = self.norms.by_name.get(answer)
+        shared = sum(label in known.labels for label in labels) / len(labels) if known else math.nan
+        return {
+            "fits_all": len(fitting),
+            "fits_only": float(len(fitting) == 1),
+            "instead_known": math.nan if right else float(known is not None),
+            "instead_satisfies": math.nan if right else shared,
+            "instead_fits_all": math.nan if right or not known else float(answer in fitting),
+            "order_at": f"{item.conditions['order']} {item.conditions['properties']}",
+        }
+
+    # ------------------------------------------------------------ counting
+
+    @property
+    def _counting(self) -> RetrievalCounting:
+        frequencies, everything = self.norms.has_frequencies, self.settings.analyses == "all"
+        return RetrievalCounting(self.wordings, frequencies, everything, self.settings.random_sets > 0, self.shown())
+
+    def columns(self) -> dict[str, str]:
+        return columns_with(RETRIEVAL_COLUMNS)
+
+    def measures(self) -> list[Measure]:
+        return list(self._counting.measures())
+
+    def claims(self) -> list[Claim]:
+        return list(self._counting.claims())
+
+    @property
+    def headline(self) -> Measure:
+        return self._counting.headline
+
+    @property
+    def summary(self) -> Summary:
+        measures = ("reciprocal_rank", "ranked_first", "probability", "instead_satisfies")
+        titles = ("MRR", "first", "p", "instead")
+        wording = "all" if len(self.wordings) > 1 else self.wordings[0]
+        where: dict[str, str | tuple[str, ...]] = {"wording": wording, "properties": ("1", "5", "10")}
+        left_out = f"{len(self.left_out)} concepts that start with a vowel are left out (article=own keeps them)"
+        legend = "instead: of the clues, those that the word ranked first instead satisfies by the norms"
+        notes = (legend, *self.notes(), *((left_out,) if self.left_out else ()))
+        rows = ("selection", "order", "properties")
+        examples: dict[str, Any] = {"selection": self._first, "order": self._order, "wording": self.wordings[0]}
+        examples |= {"properties": (1, 3, 8), "group_concept": self.names[:1]}
+        intervals = ("reciprocal_rank",)
+        return Summary(rows, "properties", measures, where, titles, intervals=intervals, examples=examples, notes=notes)
+
+    @property
+    def page(self) -> Shown:
+        return report.retrieval(str(self.summary.where["wording"]), next(iter(self.names), ""))
+
+    def planted(self, item: Item, request: Request, strength: float) -> Mapping[str, float]:
+        return {item.fields["concept"]: strength}
+
+    def facts(self) -> dict[str, Any]:
+        return {**super().facts(), "wordings": list(self.wordings), "left_out_for_their_article": self.left_out}
+
+
+def _ranked(word: Word, asked: Filled, other: Filled | None) -> dict[str, Any]:
+    """Under `article=own` the words of the other article are ranked with the rest, each by its own prompt."""
+    assert word.rank is not None
+    rank, tied, tokens = word.rank, word.tied, list(zip(top_words(asked), asked.top, strict=True))
+    if other is not None:
+        gaps = [token.logp - word.logp for token in other.top]
+        rank += sum(gap > 0 for gap in gaps)
+        tied += sum(abs(gap) <= TIE_NATS for gap in gaps)
+        tokens += zip(top_words(other)[:TOP], other.top, strict=False)
+        tokens = sorted(tokens, key=lambda token: -token[1].logp)[:TOP]
+    return {
+        "rank": rank,
+        "tied_words": tied,
+        "tied": float(tied >= rank),
+        "reciprocal_rank": reciprocal_rank(rank),
+        "ranked_first": float(rank == 1),
+        "probability": math.exp(word.logp),
+        "log_probability": word.logp,
+        "answer": tokens[0][0],
+        "top_words": [text for text, _ in tokens],
+        "top_probabilities": [math.exp(token.logp) for _, token in tokens],
+    }
+
+
+def _over_others(own: float, logps: np.ndarray) -> float:
+    """Log-probability less the mean of the other concepts'; under `article=own`, of those with the same article."""
+    known = logps[~np.isnan(logps)].astype(float)
+    return own - (known.sum() - own) / (len(known) - 1) if len(known) > 1 else math.nan
+
+
+PROBE = TacitRetrieval

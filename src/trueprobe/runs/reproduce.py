@@ -1,0 +1,144 @@
+"""Published number | ours | difference: a run with the authors' own settings, set beside their table."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from trueprobe import probes
+from trueprobe.errors import BadInput, FailedRun, nearest
+from trueprobe.probes import files as material
+from trueprobe.probes import published
+from trueprobe.probes.published import Number
+from trueprobe.runs import replay
+
+
+@dataclass(frozen=True)
+class Compared:
+    number: Number
+    ours: float  # NaN where nothing was asked or counted
+
+    @property
+    def difference(self) -> float:
+        return self.number.scaled(self.ours) - self.number.value
+
+    @property
+    def agrees(self) -> bool:
+        return self.number.agrees(self.ours)
+
+    def row(self) -> dict[str, Any]:
+        n = self.number
+        own = {"source": n.source, "place": n.place, "model": n.model, **n.conditions, "measure": n.measure, "of": n.of}
+        ours, difference = (None if math.isnan(x) else x for x in (n.scaled(self.ours), self.difference))
+        told = {"published": n.value, "decimals": n.decimals, "ours": ours, "difference": difference}
+        return {**own, **told, "agrees": None if ours is None else self.agrees}
+
+
+def reproduce(
+    probe: str,
+    spec: str | None = None,
+    published_as: str | None = None,
+    out: Path | None = None,
+    settings: Mapping[str, Any] | None = None,
+    **options: Any,
+) -> tuple[list[Compared], bool]:
+    """All numbers of the model, and whether one was asked. `settings` go before the authors'; other options are those
+    of `study.run`.
+
+    Where numbers were counted in several ways, there is a run, and a folder in `out`, for each."""
+    probes.find(probe)
+    numbers = published.numbers(probe)
+    if spec is None:
+        return [Compared(number, math.nan) for number in numbers], False
+    authors = published.authors(probe)
+    own = dict(settings or {})
+    for key, message in authors.needs.items():
+        if key not in own:
+            raise BadInput(message)
+    known = list(dict.fromkeys(number.model for number in numbers if number.model))
+    if published_as is not None and published_as not in known:
+        raise BadInput(f"--as {published_as}: no published numbers of it{nearest(published_as, known)}")
+    replayed = spec.startswith(replay.PREFIX)
+    name = published_as or (None if replayed else authors.name_of(spec))
+    if not replayed and name not in known:
+        specs = [one for model in known for one in (*authors.models.get(model, ())[:1], f"--as '{model}'")]
+        raise BadInput(f"no published numbers of '{spec}'; there are some of: {', '.join(specs)}")
+    theirs = _released(probe, authors, spec) if replayed and name is None else {name}
+    wanted = [n for n in numbers if n.model in theirs and n.only in ("", "replay" if replayed else "model")]
+    if not wanted:
+        raise BadInput(f"no published numbers of {', '.join(map(str, theirs))}; there are some of: {', '.join(known)}")
+    found: list[Compared] = []
+    ways = list(dict.fromkeys(number.settings for number in wanted))
+    for way in ways:
+        here = [number for number in wanted if number.settings == way]
+        place = out / re.sub("[^A-Za-z0-9_=.-]+", "-", way) if out and len(ways) > 1 else out
+        found += _compared(here, probe, spec, name, {**authors.settings, **_settings(way), **own}, place, options)
+    return found, True
+
+
+def _compared(
+    numbers: Sequence[Number], probe: str, spec: str, name: str | None, settings: dict, out: Path | None, options: dict
+) -> list[Compared]:
+    from trueprobe.runs import study
+
+    done = study.run(probe, [spec], out, settings=settings, **options)
+    rows = done.estimates
+    if name is not None and rows["family"].nunique() == 1:  # one checkpoint, or a family's mean
+        rows = rows[rows["level"] == ("family" if (rows["level"] == "family").any() else "checkpoint")]
+        return [Compared(number, _ours(rows, number)) for number in numbers]
+    return [Compared(number, _ours(rows[rows["model"] == number.model], number)) for number in numbers]
+
+
+def _released(probe: str, authors: published.Authors, spec: str) -> set[str]:
+    """The models whose outputs are there."""
+    path = material.path_of(spec.removeprefix(replay.PREFIX))
+    if not path.exists():
+        raise BadInput(f"no file or folder '{path}' (--model {spec})")
+    return {one.name for one in probes.make(probe, authors.settings).read_released(path)}
+
+
+def _settings(way: str) -> dict[str, str]:
+    return dict(pair.split("=", 1) for pair in way.split())
+
+
+def _ours(estimates: Any, number: Number) -> float:
+    rows = estimates[estimates["measure"] == number.measure]
+    for key, value in number.conditions.items():
+        rows = rows[rows[key] == value] if key in rows else rows[:0]
+    if len(rows) != 1:
+        raise FailedRun(f"{len(rows)} estimates of {number.measure} where {number.place} has one: {number.conditions}")
+    return float(rows[number.of].iloc[0])
+
+
+def as_text(rows: Sequence[Compared]) -> str:
+    """Aligned columns; what does not agree is marked."""
+    lines = [("", "published", "ours", "difference", "")]
+    for one in rows:
+        number, digits = one.number, one.number.decimals
+        what = number.measure if number.of == "value" else f"{number.measure} {number.of}"
+        where = " ".join((number.model, what, *map(str, number.conditions.values())))
+        told = f"{number.value:.{digits}f}"
+        if math.isnan(one.ours):
+            lines.append((where, told, "–", "–", ""))
+            continue
+        ours, gap = f"{number.scaled(one.ours):.{digits}f}", f"{one.difference:+.{digits + 1}f}"
+        lines.append((where, told, ours, gap, "" if one.agrees else "differs"))
+    widths = [max(len(line[i]) for line in lines) for i in range(4)]
+    return "\n".join(
+        f"{a:<{widths[0]}}  {b:>{widths[1]}}  {c:>{widths[2]}}  {d:>{widths[3]}}  {e}".rstrip()
+        for a, b, c, d, e in lines
+    )
+
+
+def verdict(rows: Sequence[Compared]) -> str:
+    known = [one for one in rows if not math.isnan(one.ours)]
+    sources = "; ".join(dict.fromkeys(one.number.source for one in rows))
+    if not known:
+        return f"nothing to compare with yet: name a model with --model; source: {sources}"
+    agree = sum(one.agrees for one in known)
+    missing = f", {len(rows) - len(known)} not counted" if len(known) < len(rows) else ""
+    return f"{agree} of {len(known)} within rounding{missing}; source: {sources}"

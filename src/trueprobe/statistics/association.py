@@ -1,0 +1,132 @@
+"""Word embedding association (Caliskan et al. 2017): is X nearer to A, and Y to B, than the other way round?
+
+s(w, A, B) is the mean cosine of w with A less that with B. The effect size is the difference between the means of s
+over X and over Y, in standard deviations of s over both: positive is X towards A. Its test deals all targets anew into
+two sets of the same sizes. Not shown: what a model says or does; and the test knows nothing of other words,
+templates or trainings. Departure from the printed formula: equality counts, as in the authors' code (`strict` else).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import combinations
+from math import comb
+
+import numpy as np
+
+from trueprobe.statistics.measure import Columns, Weights, cell_sums
+
+_CLOSE = 1e-12  # sums over the same values in another order differ by less, relative to the sum of magnitudes
+_FLOAT_ERROR = 1e-5  # of a vector's length, after the layers of a network
+_AT_ONCE = 5_000  # partitions that are dealt or summed together
+
+
+def associations(targets: np.ndarray, first: np.ndarray, second: np.ndarray) -> np.ndarray:
+    """s(w, A, B) of each target vector; vectors are rows. NaN for a vector without a direction."""
+    to = _directions(targets)
+    return to @ _directions(first).mean(axis=0) - to @ _directions(second).mean(axis=0)
+
+
+def _directions(vectors: np.ndarray) -> np.ndarray:
+    vectors = vectors.astype(np.float64)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+
+
+def coincide(vectors: np.ndarray) -> np.ndarray:
+    """Which rows are the mean of all rows, within the error of float32: a network that tells none of them apart."""
+    vectors = vectors.astype(np.float64)
+    centre = vectors.mean(axis=0)
+    return np.linalg.norm(vectors - centre, axis=1) <= _FLOAT_ERROR * np.linalg.norm(centre)
+
+
+def effect_size(columns: Columns, quantities: Sequence[tuple[str, ...]], weights: Weights) -> np.ndarray:
+    """[R, quantities], each (association, in_x): (mean of X − mean of Y) / standard deviation with n − 1."""
+    return _effect_sizes(columns, quantities, weights, ddof=1)
+
+
+def effect_size_ddof0(columns: Columns, quantities: Sequence[tuple[str, ...]], weights: Weights) -> np.ndarray:
+    """The same with the standard deviation of a whole population, n."""
+    return _effect_sizes(columns, quantities, weights, ddof=0)
+
+
+def _effect_sizes(columns: Columns, quantities: Sequence[tuple[str, ...]], weights: Weights, ddof: int) -> np.ndarray:
+    present = np.unique(columns.cells)  # the others contribute nothing
+    drawn = weights[:, present].astype(float)
+    found = []
+    for association, in_x in quantities:
+        s, x = columns.values[association], columns.values[in_x]
+        scored = ~np.isnan(s) & ~np.isnan(x)
+        # centred, so that the difference of large squares loses nothing
+        s = np.where(scored, s - (s[scored].mean() if scored.any() else 0.0), 0.0)
+        x = np.where(scored, x, 0.0)
+        y = scored - x
+        stacked = np.stack([x, y, x * s, y * s, s * s], axis=1)
+        n_x, n_y, sum_x, sum_y, squares = (drawn @ cell_sums(columns, stacked, weights.shape[1])[present]).T
+        n = n_x + n_y
+        with np.errstate(invalid="ignore", divide="ignore"):
+            variance = (squares - (sum_x + sum_y) ** 2 / n) / (n - ddof)
+            difference = sum_x / n_x - sum_y / n_y
+            found.append(np.where(variance > 0, difference / np.sqrt(variance), np.nan))
+    return np.stack(found, axis=1)
+
+
+@dataclass(frozen=True)
+class PermutationTest:
+    """How many ways of dealing the targets into two sets of these sizes put X at least as far towards A.
+
+    All of them where they are at most `partitions`; else `partitions` − 1 are drawn, and the dealt one counts as one
+    more (Phipson & Smyth 2010), so that p is never zero. `strict` counts only those further than the dealt one.
+    """
+
+    partitions: int = 100_000
+    two_sided: bool = False
+    strict: bool = False
+
+    def __call__(self, columns: Columns, quantity: tuple[str, ...], resample_seed: int) -> float:
+        s, x = (columns.values[name] for name in quantity)
+        scored = ~np.isnan(s) & ~np.isnan(x)
+        return self.p(s[scored & (x == 1)], s[scored & (x == 0)], resample_seed)
+
+    def p(self, x: np.ndarray, y: np.ndarray, resample_seed: int) -> float:
+        if not len(x) or not len(y):
+            return float("nan")
+        s = np.concatenate([x, y])
+        dealt, scale = s - s.mean(), _CLOSE * float(np.abs(s).sum())  # a sum over X then has mean 0 under all deals
+        own = float(dealt[: len(x)].sum())
+        least = abs(own) if self.two_sided else own
+        every = comb(len(s), len(x))
+        exact = every <= self.partitions
+        dice = -1 if exact else resample_seed  # one list for all seeds, where nothing is drawn
+        beyond = 0
+        for members in _partitions(len(x), len(y), every if exact else self.partitions - 1, dice):
+            sums = np.unpackbits(members, axis=1, count=len(s)).astype(np.float64) @ dealt
+            sums = np.abs(sums) if self.two_sided else sums
+            beyond += int((sums > least + scale).sum() if self.strict else (sums >= least - scale).sum())
+        return beyond / every if exact else (beyond + 1) / self.partitions
+
+
+@lru_cache(maxsize=64)  # the sizes of a run's tests; all of SEAT's take 60 MB
+def _partitions(n_x: int, n_y: int, count: int, dice: int) -> tuple[np.ndarray, ...]:
+    """Who is in X, as packed bits [partitions, targets]: every way (dice −1), or `count` of them, drawn."""
+    found = []
+    for members in _every(n_x, n_y) if dice < 0 else _drawn(n_x, n_y, count, dice):
+        bits = np.zeros((len(members), n_x + n_y), dtype=np.uint8)
+        np.put_along_axis(bits, members, 1, axis=1)
+        found.append(np.packbits(bits, axis=1))
+    return tuple(found)
+
+
+def _every(n_x: int, n_y: int) -> Iterator[np.ndarray]:
+    members = np.array(list(combinations(range(n_x + n_y), n_x)))
+    return (members[start : start + _AT_ONCE] for start in range(0, len(members), _AT_ONCE))
+
+
+def _drawn(n_x: int, n_y: int, count: int, resample_seed: int) -> Iterator[np.ndarray]:
+    """The targets with the smallest of equally likely keys: a draw without replacement."""
+    dice = np.random.default_rng([resample_seed, n_x, n_y])
+    for start in range(0, count, _AT_ONCE):
+        keys = dice.random((min(_AT_ONCE, count - start), n_x + n_y), dtype=np.float32)
+        yield np.argpartition(keys, n_x - 1, axis=1)[:, :n_x]

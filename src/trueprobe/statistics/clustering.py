@@ -1,0 +1,59 @@
+"""Do sentences of two categories form two clusters of their own (paper C, figure 2)?
+
+k-means with two centres, started several times; the cluster of each sentence is matched with the categories in the
+way that makes most of them right. 0.5 is the least this can be, so a small set is above it by chance: the test says
+how often. Not shown: clusters of another shape, or what the clusters are about where they are not the categories.
+"""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+
+import numpy as np
+
+from trueprobe.statistics.measure import Columns
+
+STARTS = 10
+_STEPS = 30
+
+
+def matched(vectors: np.ndarray, first: np.ndarray, resample_seed: int) -> np.ndarray:
+    """1.0 for each row whose cluster is matched with its category (`first` or not), else 0.0."""
+    cluster = two_means(vectors, resample_seed)
+    right = (cluster == first).astype(float)
+    return right if right.mean() >= 0.5 else 1.0 - right
+
+
+def two_means(vectors: np.ndarray, resample_seed: int) -> np.ndarray:
+    """Which of two clusters each row is in: the tightest of several k-means++ starts."""
+    from scipy.cluster.vq import kmeans2  # type: ignore[import-untyped]
+
+    points = vectors.astype(np.float64)
+    dice = np.random.default_rng(resample_seed)
+    best, spread = np.zeros(len(points), dtype=bool), np.inf
+    for _ in range(STARTS):
+        with warnings.catch_warnings(), np.errstate(invalid="ignore"):  # all points may be the same
+            warnings.simplefilter("ignore", UserWarning)  # a start may leave one cluster empty
+            centres, labels = kmeans2(points, 2, iter=_STEPS, minit="++", rng=dice)
+        found = float(((points - centres[labels]) ** 2).sum())
+        if found < spread:
+            best, spread = labels == 1, found
+    return best
+
+
+@dataclass(frozen=True)
+class MatchingTest:
+    """How often clusters of these sizes would match the categories as well, were the categories dealt anew: exact."""
+
+    def __call__(self, columns: Columns, quantity: tuple[str, ...], resample_seed: int) -> float:
+        from scipy.stats import hypergeom  # type: ignore[import-untyped]
+
+        right, first = (columns.values[name] for name in quantity)
+        known = ~np.isnan(right) & ~np.isnan(first)
+        right, first = right[known] == 1, first[known] == 1
+        total, of_first, in_first = len(right), int(first.sum()), int((first == right).sum())
+        both = np.arange(max(0, of_first + in_first - total), min(of_first, in_first) + 1)
+        correct = 2 * both + total - of_first - in_first
+        as_good = np.maximum(correct, total - correct) >= right.sum()
+        return min(1.0, float(hypergeom.pmf(both[as_good], total, of_first, in_first).sum()))

@@ -1,0 +1,304 @@
+"""Two models or two families on the same items: difference, interval, permutation test, and how many seeds it takes.
+
+Items that any of them did not score are left out for all. Single checkpoints are permuted by swapping the two models'
+answers group by group; families by dealing their seeds anew.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations, groupby, product
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from scipy.special import ndtri, stdtrit  # type: ignore[import-untyped]
+
+from trueprobe.statistics.correction import holm
+from trueprobe.statistics.estimates import Member
+from trueprobe.statistics.interval import Quantity, interval
+from trueprobe.statistics.measure import Columns, Function, Measure
+from trueprobe.statistics.resampling import Resampling, columns_of
+from trueprobe.statistics.spread import LEVEL as CONFIDENCE
+from trueprobe.statistics.spread import Components, Spread, over_items
+from trueprobe.statistics.verdict import (
+    FEWEST_GROUPS,
+    FEWEST_SEEDS,
+    HOLDS,
+    HOLDS_HERE,
+    LEVEL,
+    LOW_COVERAGE,
+    NOT_APPLICABLE,
+    UNDECIDED,
+)
+from trueprobe.types import MOST_TIED
+
+PERMUTATIONS = 10_000
+_MOST_SEEDS = 10_000  # more than this many seeds is "never"
+_AT_ONCE = 64
+
+
+@dataclass(frozen=True)
+class Sides:
+    """The checkpoints of the two sides, in step: row i of every frame is the same item."""
+
+    first: tuple[Member, ...]
+    second: tuple[Member, ...]
+
+    @classmethod
+    def of(cls, first: Sequence[Member], second: Sequence[Member], factors: Sequence[str]) -> Sides:
+        frames = [m.frame[m.frame["why_not"] == ""].set_index(["item", "part"]) for m in (*first, *second)]
+        common = frames[0].index
+        for frame in frames[1:]:
+            common = common.intersection(frame.index, sort=False)
+        frames = [frame.loc[common].reset_index() for frame in frames]
+        groups = frames[0][[f"group_{name}" for name in factors]].set_axis(list(factors), axis=1)
+        seed = first[0].resampling.resample_seed
+        drawn = Resampling.of(groups, resample_seed=seed)
+        members = [
+            Member(m.model, m.kind, frame, drawn, m.family, m.labels)
+            for m, frame in zip((*first, *second), frames, strict=True)
+        ]
+        return cls(tuple(members[: len(first)]), tuple(members[len(first) :]))
+
+    @property
+    def members(self) -> tuple[Member, ...]:
+        return (*self.first, *self.second)
+
+    @property
+    def resampling(self) -> Resampling:
+        return self.first[0].resampling
+
+    @property
+    def single(self) -> bool:
+        return len(self.first) == len(self.second) == 1
+
+
+def to_pair(
+    model: str, kind: str, frame: pd.DataFrame, resample_seed: int, family: str, labels: Mapping[str, int]
+) -> Member:
+    """A checkpoint whose items are drawn once it is known which of them the other side scored too."""
+    nothing = Resampling.of(pd.DataFrame({"": ["-"]}), 0, resample_seed)
+    return Member(model, kind, frame, nothing, family, labels)
+
+
+def compare(
+    sides: Sides, measures: Sequence[Measure], corrected_over: Sequence[str] = (), precision: float | None = None
+) -> list[dict[str, Any]]:
+    """One row per measure; p corrected over the conditions that ask one thing many times."""
+    seen = list(_seen(sides, measures))
+    rows = [_row(sides, one, precision) for one in seen]
+    fewest = None if sides.single else min(len(sides.first), len(sides.second))
+    ps = corrected([one.measure for one in seen], [row["p"] for row in rows], tuple(corrected_over))
+    return [
+        {**row, "p_corrected": float(p), "verdict": verdict(p, row["n_groups"], fewest, one.tied)}
+        for row, one, p in zip(rows, seen, ps, strict=True)
+    ]
+
+
+@dataclass(frozen=True)
+class _Seen:
+    measure: Measure
+    samples: np.ndarray  # [members, 1 + R]
+    n_items: int
+    groups: int
+    p_permutation: float
+    tied: float  # share of the scored items, of the member that has most
+
+
+def _seen(sides: Sides, measures: Sequence[Measure]) -> Iterator[_Seen]:
+    names = {name for measure in measures for name in measure.columns}
+    every = [columns_of(m.frame, names, sides.resampling) for m in sides.members]
+    missing = {name: np.isnan([columns.values[name] for columns in every]).any(axis=0) for name in every[0].values}
+    every = [
+        Columns({name: np.where(missing[name], np.nan, v) for name, v in columns.values.items()}, columns.cells)
+        for columns in every
+    ]
+    for (where, function), group in groupby(measures, key=lambda m: (tuple(m.where.items()), m.function)):
+        together = list(group)
+        rows = np.all([m.rows(dict(where)) for m in sides.members], axis=0)
+        picked = [columns.pick(rows) for columns in every]
+        weights = sides.resampling.weights
+        wanted = [m.columns for m in together]
+        values = np.stack([_values(function, columns, wanted, weights).T for columns in picked]).astype(float)
+        ps = _permutation_ps(sides, function, wanted, picked, values[:, :, 0])
+        for i, measure in enumerate(together):
+            scored = ~np.isnan(np.stack([picked[0].values[name] for name in measure.columns])).any(axis=0)
+            groups = sides.resampling.groups(picked[0].cells[scored])
+            tied = max(measure.tied(columns, scored) for columns in picked)
+            yield _Seen(measure, values[:, i], int(scored.sum()), groups, ps[i], tied)
+
+
+def _values(function: Function, columns: Columns, wanted: Sequence[tuple[str, ...]], weights: np.ndarray) -> np.ndarray:
+    return function(columns, wanted, weights) if len(columns.cells) else np.full((len(weights), len(wanted)), np.nan)
+
+
+def _row(sides: Sides, seen: _Seen, precision: float | None) -> dict[str, Any]:
+    n = len(sides.first)
+    first, second = seen.samples[:n], seen.samples[n:]
+    spread, parts = difference(first, second, seen.groups)
+    measure = seen.measure
+    found = interval(spread, seen.groups, Quantity(measure.unit, 0.0, difference=True))
+    return {
+        "measure": measure.name,
+        **{key: str(value) for key, value in measure.conditions.items()},
+        "a": float(first[:, 0].mean()),
+        "b": float(second[:, 0].mean()),
+        "difference": spread.value,
+        "low": found.low,
+        "high": found.high,
+        "unit": measure.unit,
+        "n_items": seen.n_items,
+        "n_groups": seen.groups,
+        "n_seeds_a": len(first),
+        "n_seeds_b": len(second),
+        "p": found.p,
+        "p_permutation": seen.p_permutation,
+        "detectable": found.detectable,
+        "seeds_needed": seeds_needed(parts, precision or abs(spread.value), seen.groups) if parts else None,
+    }
+
+
+@dataclass(frozen=True)
+class Parts:
+    """Variances behind the difference of two families: per single training of either side, and of the items."""
+
+    items: float
+    per_seed: float
+
+
+def difference(first: np.ndarray, second: np.ndarray, groups: int) -> tuple[Spread, Parts | None]:
+    """Of the means over seeds, [seeds, 1 + R] each. A side with one seed stands for this checkpoint only."""
+    apart = first.mean(axis=0) - second.mean(axis=0)
+    spread = over_items(apart, groups)
+    sides = [side for side in (first, second) if len(side) > 1]
+    if not sides or not spread.se >= 0:
+        return spread, None
+    parts = [Components.of(side, groups) for side in sides]
+    items, both, seeds = spread.se**2, sum(p.both for p in parts), sum(p.seeds for p in parts)
+    total = max(items + seeds - both, items, seeds)
+    if not total > 0:
+        return spread, None
+    weighed = sum(p.seeds**2 / (p.n_seeds - 1) for p in parts) + items**2 / (groups - 1)
+    df = max(total**2 / weighed, min(p.n_seeds for p in parts) - 1)
+    per_seed = sum(p.n_seeds * p.seeds for p in parts)
+    known = Parts(max(0.0, items - both), per_seed) if len(sides) == 2 else None
+    return Spread(spread.value, math.sqrt(total), spread.skew * (items / total) ** 1.5, df), known
+
+
+def seeds_needed(parts: Parts, precision: float, groups: int) -> int | None:
+    """How many seeds each side needs for an interval of ± `precision`; None where these items never get there."""
+    room = (precision / ndtri((1 + CONFIDENCE) / 2)) ** 2 - parts.items  # t is never below z: fewer cannot be enough
+    if not room > 0:
+        return None
+    first = max(2, math.floor(min(parts.per_seed / room, _MOST_SEEDS)) - 1)
+    for start in range(first, _MOST_SEEDS, _AT_ONCE):
+        seeds = np.arange(start, min(start + _AT_ONCE, _MOST_SEEDS))
+        over = parts.per_seed / seeds
+        total = parts.items + over
+        with np.errstate(invalid="ignore", divide="ignore"):
+            df = total**2 / (over**2 / (2 * (seeds - 1)) + parts.items**2 / max(1, groups - 1))
+        enough = np.flatnonzero(stdtrit(df, (1 + CONFIDENCE) / 2) * np.sqrt(total) <= precision)
+        if len(enough):
+            return int(seeds[enough[0]])
+    return None
+
+
+# ---------------------------------------------------------------- permutations
+
+
+def _permutation_ps(
+    sides: Sides, function: Function, wanted: Sequence[tuple[str, ...]], picked: list[Columns], values: np.ndarray
+) -> list[float]:
+    """Two-sided, of each quantity; `values` [members, quantities]. Counted out where possible, else 10,000 draws."""
+    n = len(sides.first)
+    if not sides.single:
+        return [seeds_dealt_p(values[:n, i], values[n:, i]) for i in range(len(wanted))]
+    if not len(picked[0].cells):
+        return [math.nan] * len(wanted)
+    tests = [_swapped_ps(sides, function, wanted, picked, factor) for factor in _factors(sides, picked[0])]
+    return [max(p) for p in zip(*tests, strict=True)]
+
+
+def seeds_dealt_p(first: np.ndarray, second: np.ndarray) -> float:
+    """How often seeds dealt anew to two families lie as far apart."""
+    together, n = np.concatenate([first, second]), len(first)
+    if math.comb(len(together), n) <= PERMUTATIONS:
+        chosen = np.array(list(combinations(range(len(together)), n)))
+    else:
+        dice = np.random.default_rng(0)
+        chosen = dice.random((PERMUTATIONS, len(together))).argsort(axis=1)[:, :n]
+    mine = together[chosen].sum(axis=1)
+    apart = mine / n - (together.sum() - mine) / len(second)
+    exact = len(chosen) == math.comb(len(together), n)
+    return _as_far(apart, float(first.mean() - second.mean()), exact)
+
+
+def _factors(sides: Sides, columns: Columns) -> list[int]:
+    """The crossed factors that apply; swapping by each looks at its own variance, and the larger p counts."""
+    names = sides.resampling.names[np.unique(columns.cells)]
+    return [f for f in range(names.shape[1]) if (names[:, f] != "").all()]
+
+
+def _swapped_ps(
+    sides: Sides, function: Function, wanted: Sequence[tuple[str, ...]], picked: list[Columns], factor: int
+) -> list[float]:
+    """The two models' answers trade places, one group with all its items at a time."""
+    one, other = picked
+    cells, here = np.unique(one.cells, return_inverse=True)
+    groups, group_of = np.unique(sides.resampling.names[cells, factor], return_inverse=True)
+    exact = 2 ** len(groups) <= PERMUTATIONS
+    if exact:
+        swaps = np.array(list(product((0, 1), repeat=len(groups))))
+    else:
+        dice = np.random.default_rng(sides.resampling.resample_seed)
+        swaps = dice.integers(0, 2, (PERMUTATIONS, len(groups)))
+    swaps = np.concatenate([np.zeros((1, len(groups))), swaps])  # the first is what was observed
+    swapped = swaps[:, group_of].astype(np.float32)
+    both = Columns(
+        {name: np.concatenate([one.values[name], other.values[name]]) for name in one.values},
+        np.concatenate([here, here + len(cells)]),
+    )
+    first = function(both, wanted, np.concatenate([1 - swapped, swapped], axis=1))
+    apart = first - function(both, wanted, np.concatenate([swapped, 1 - swapped], axis=1))
+    return [_as_far(apart[1:, i], float(apart[0, i]), exact) for i in range(len(wanted))]
+
+
+def _as_far(permuted: np.ndarray, observed: float, exact: bool) -> float:
+    known = permuted[~np.isnan(permuted)]
+    if math.isnan(observed) or not len(known):
+        return math.nan
+    as_far = int((np.abs(known) >= abs(observed) - 1e-12).sum())
+    return as_far / len(known) if exact else (as_far + 1) / (len(known) + 1)
+
+
+# ---------------------------------------------------------------- the verdict
+
+
+def corrected(measures: Sequence[Measure], ps: Sequence[float], over: tuple[str, ...]) -> np.ndarray:
+    """Holm, over rows that differ only in the conditions `over`; a pooled row (`all`) stands alone."""
+    found = np.array(ps, dtype=float)
+    parts: dict[tuple, list[int]] = {}
+    for i, measure in enumerate(measures):
+        mine = [measure.conditions[name] for name in over if name in measure.conditions]
+        if mine and "all" not in mine:
+            rest = ((key, str(value)) for key, value in measure.conditions.items() if key not in over)
+            parts.setdefault((measure.name, *sorted(rest)), []).append(i)
+    for members in parts.values():
+        found[members] = holm(found[members])
+    return found
+
+
+def verdict(p: float, groups: int, seeds: int | None, tied: float = 0.0) -> str:
+    """Of a difference; `seeds` of the smaller family, None where it is of single checkpoints."""
+    if tied > MOST_TIED:
+        return LOW_COVERAGE
+    if math.isnan(p) or groups < FEWEST_GROUPS:
+        return NOT_APPLICABLE
+    if not p < LEVEL:
+        return UNDECIDED
+    if seeds is None:
+        return HOLDS_HERE
+    return HOLDS if seeds >= FEWEST_SEEDS else UNDECIDED

@@ -1,0 +1,85 @@
+"""Which items are drawn how often: the bootstrap's weights, by the probe's groups.
+
+Where an item belongs to two crossed groups (a target and a background occupation), both are resampled and their
+weights multiply. `resample_seed` is our dice, never a model's. All checkpoints of a family share their draws.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from trueprobe.statistics.measure import TIED, Columns
+
+RESAMPLES = 10_000
+
+
+@dataclass(frozen=True)
+class Resampling:
+    """The cells of a probe's observations and how often each is drawn: weights[0] is the sample itself."""
+
+    cells: np.ndarray  # of each observation
+    weights: np.ndarray  # [1 + R, cells], float32
+    factors: tuple[str, ...]
+    names: np.ndarray  # [cells, factors]
+    resample_seed: int = 0
+
+    def groups(self, cells: np.ndarray) -> int:
+        """Independent units behind these cells: of the crossed factors that apply, the one with fewest groups."""
+        distinct = [set(self.names[np.unique(cells), f]) - {""} for f in range(len(self.factors))]
+        return min((len(groups) for groups in distinct if groups), default=0)
+
+    @classmethod
+    def of(cls, groups: pd.DataFrame, resamples: int = RESAMPLES, resample_seed: int = 0) -> Resampling:
+        """`groups` has one column per crossed factor; "" means that the factor does not apply."""
+        dice = np.random.default_rng(resample_seed)
+        codes, distinct = pd.factorize(pd.MultiIndex.from_frame(groups) if groups.shape[1] > 1 else groups.iloc[:, 0])
+        table = pd.DataFrame(list(distinct)) if groups.shape[1] > 1 else pd.DataFrame({0: list(distinct)})
+        weights = np.ones((1 + resamples, len(table)), dtype=np.float32, order="F")  # read by columns
+        for factor in table.columns:
+            applying = sorted(set(table[factor]) - {""})
+            if not applying:
+                continue
+            drawn = _drawn(dice, resamples, len(applying))
+            place = {name: i for i, name in enumerate(applying)}
+            applies = np.flatnonzero(table[factor] != "")
+            weights[1:, applies] *= drawn[:, [place[name] for name in table[factor].iloc[applies]]]
+        names = table.to_numpy(dtype=str).reshape(len(table), groups.shape[1])  # also where there is nothing to draw
+        return cls(codes, weights, tuple(map(str, groups.columns)), names, resample_seed)
+
+    @classmethod
+    def shared(cls, groups: Sequence[pd.DataFrame], resample_seed: int = 0) -> list[Resampling]:
+        """One for each table of groups, all with the same draws."""
+        whole = cls.of(pd.concat(groups, ignore_index=True), resample_seed=resample_seed)
+        ends = np.cumsum([len(table) for table in groups])
+        return [replace(whole, cells=cells) for cells in np.split(whole.cells, ends[:-1])]
+
+
+def _drawn(dice: np.random.Generator, resamples: int, groups: int) -> np.ndarray:
+    """[resamples, groups]: how often each was drawn, in portions that fit into memory."""
+    counts = np.empty((resamples, groups), dtype=np.float32)
+    portion = max(1, 2_000_000 // groups)
+    for start in range(0, resamples, portion):
+        rows = min(portion, resamples - start)
+        picks = dice.integers(0, groups, size=(rows, groups), dtype=np.int32)
+        picks += np.arange(rows, dtype=np.int32)[:, None] * groups
+        counts[start : start + rows] = np.bincount(picks.ravel(), minlength=rows * groups).reshape(rows, groups)
+    return counts
+
+
+def columns_of(frame: pd.DataFrame, names: Iterable[str], resampling: Resampling) -> Columns:
+    """Numbers, NaN where nothing was scored, even where a whole column holds nothing; with the ties where known."""
+    wanted = {*names, TIED} if TIED in frame else set(names)
+    numbers = {name: pd.to_numeric(frame[name], errors="coerce").to_numpy(dtype=float) for name in wanted}
+    return Columns(numbers, resampling.cells)
+
+
+def rows_where(frame: pd.DataFrame, where: Mapping[str, Any]) -> np.ndarray:
+    rows = np.ones(len(frame), dtype=bool)
+    for name, wanted in where.items():
+        rows &= frame[name].isin(list(wanted) if isinstance(wanted, (tuple, list)) else [wanted]).to_numpy()
+    return rows

@@ -1,0 +1,129 @@
+"""What paper C says of diagnostics, as rows: how much they vary over the seeds of a family, and whether they agree.
+
+Each quantity is a function of the values of all seeds; its interval leaves out one seed at a time (jackknife, t).
+Likelihood tests are the probes that declare a `diagnostic`; vector tests are the measures with a test of their own.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+
+from trueprobe.statistics.claims import told
+from trueprobe.statistics.disagreement import scores
+from trueprobe.statistics.measure import Claim
+from trueprobe.statistics.spread import Spread
+from trueprobe.statistics.verdict import FEWEST_SEEDS, NOT_APPLICABLE, UNDECIDED, Found
+
+Values = Mapping[str, np.ndarray]  # [category] = a value for each seed, neutral at 0.5
+_WHAT = {
+    "categories_vary_more": "categories vary more over seeds than the total",
+    "first_varies_more": "{first} varies more over seeds than {second}, category by category",
+    "vectors_vary_more": "vector tests change sides over seeds more often than likelihood tests",
+}
+
+
+def claims_over_seeds(found: Mapping[str, Sequence[Found]], diagnostics: Mapping[str, str]) -> list[dict[str, Any]]:
+    """For every family of the run that has seeds enough."""
+    families = dict.fromkeys(
+        (one.estimate.model, one.estimate.step)
+        for rows in found.values()
+        for one in rows
+        if one.estimate.level == "family" and one.estimate.n_seeds >= FEWEST_SEEDS
+    )
+    return [row for family in families for row in _claims(family, found, diagnostics)]
+
+
+def _claims(family: tuple, found: Mapping[str, Sequence[Found]], diagnostics: Mapping[str, str]) -> Iterator[dict]:
+    likelihood = {label: _by_category(found[label], measure, family) for label, measure in diagnostics.items()}
+    for label, values in likelihood.items():
+        if "all" in values and len(values) > 2:
+            yield _row(label, family, "categories_vary_more", _excess, values)
+    # the larger dataset second, as the paper has it
+    for first, second in combinations(sorted(likelihood, key=lambda label: _items(found[label])), 2):
+        both = {f"0 {k}": v for k, v in likelihood[first].items() if k != "all"}
+        both |= {f"1 {k}": v for k, v in likelihood[second].items() if k != "all"}
+        if len({key[0] for key in both}) == 2:
+            names = {"first": first, "second": second}
+            yield _row(f"{first}, {second}", family, "first_varies_more", _apart(_mean_sd), both, **names)
+    vectors = _tested(found, family)
+    categories = {f"1 {label} {k}": v for label, values in likelihood.items() for k, v in values.items() if k != "all"}
+    if vectors and categories:
+        both = {f"0 {key}": v for key, v in vectors.items()} | categories
+        yield _row(", ".join(found), family, "vectors_vary_more", _apart(_torn), both)
+
+
+def _by_category(found: Sequence[Found], measure: str, family: tuple) -> dict[str, np.ndarray]:
+    mine = {key[3]: one for key, one in scores(found, measure).items() if key[:3] == (family[0], "family", family[1])}
+    most = max((len(one.seed_values) for one in mine.values()), default=0)
+    return {
+        category: np.array(one.seed_values) / (2 * (one.estimate.neutral or 0.5))
+        for category, one in mine.items()
+        if len(one.seed_values) == most >= FEWEST_SEEDS
+    }
+
+
+def _tested(found: Mapping[str, Sequence[Found]], family: tuple) -> dict[str, np.ndarray]:
+    """The seeds' values of every test, moved to a neutral of 0.5."""
+    together: dict[str, list[float]] = {}
+    for one in (one for rows in found.values() for one in rows):
+        e = one.estimate
+        if one.tested and one.usable and e.level == "checkpoint" and (e.family, e.step) == family:
+            key = f"{e.probe} {e.measure} {dict(e.conditions)}"
+            together.setdefault(key, []).append(e.value - (e.neutral or 0.0) + 0.5)
+    most = max(map(len, together.values()), default=0)
+    return {key: np.array(values) for key, values in together.items() if len(values) == most >= FEWEST_SEEDS}
+
+
+def _items(found: Sequence[Found]) -> int:
+    return max((one.estimate.n_items for one in found), default=0)
+
+
+# ---------------------------------------------------------------- quantities
+
+
+def _excess(values: Values) -> float:
+    return _mean_sd([v for key, v in values.items() if key != "all"]) - float(values["all"].std(ddof=1))
+
+
+def _mean_sd(values: Sequence[np.ndarray]) -> float:
+    return float(np.mean([v.std(ddof=1) for v in values]))
+
+
+def _torn(values: Sequence[np.ndarray]) -> float:
+    """Share of the quantities whose seeds lie on both sides of neutral."""
+    return float(np.mean([(v > 0.5).any() and (v < 0.5).any() for v in values]))
+
+
+def _apart(quantity: Callable[[Sequence[np.ndarray]], float]) -> Callable[[Values], float]:
+    def first_less_second(values: Values) -> float:
+        first, second = ([v for key, v in values.items() if key[0] == side] for side in "01")
+        return quantity(first) - quantity(second)
+
+    return first_less_second
+
+
+def jackknife(quantity: Callable[[Values], float], values: Values) -> Spread:
+    """Each seed left out in turn."""
+    n = len(next(iter(values.values())))
+    without = [quantity({key: np.delete(v, i) for key, v in values.items()}) for i in range(n)]
+    return Spread(quantity(values), math.sqrt((n - 1) * float(np.var(without))), df=n - 1)
+
+
+def _row(
+    label: str, family: tuple, name: str, quantity: Callable[[Values], float], values: Values, **names: str
+) -> dict[str, Any]:
+    lengths = {len(v) for v in values.values()}
+    spread = jackknife(quantity, values) if len(lengths) == 1 else Spread(math.nan, math.nan)
+    low, high = (float(np.clip(end, -1, 1)) for end in spread.interval())  # a difference of shares
+    word = "as published" if low > 0 else "opposite" if high < 0 else UNDECIDED
+    if math.isnan(low) or (low == high == 0):
+        word = NOT_APPLICABLE
+    column = "seeds on both sides" if name.startswith("vectors") else "sd_seeds"
+    claim = Claim(name, _WHAT[name].format(**names), "C", column, {}, unit="share")
+    numbers = (spread.value, low, high)
+    return {"probe": label, **told(claim, family[0], "family", family[1], max(lengths), numbers, word)}

@@ -1,0 +1,227 @@
+"""How a number moves, and the interval, p-value and smallest visible effect that follow from it.
+
+The bootstrap gives a standard error and a skewness; the interval is Student's, with Hall's correction for skewness
+(a monotone cubic, so that interval and p-value always agree). Over seeds and items the two variances are added and
+what both hold (a seed's own answers to single items) is taken off once. Correlations are treated as Fisher's z.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import ndtr, stdtr, stdtrit  # type: ignore[import-untyped]
+
+from trueprobe.statistics.means import wilson
+
+LEVEL = 0.95
+POWER = 0.80
+_MOST_BEND = 0.8  # skewness times quantile; beyond, the cubic is steep and one side would reach anywhere
+_NOTHING_MOVES = 1e-12  # a standard error below this part of the value is rounding
+
+
+@dataclass(frozen=True)
+class Spread:
+    """A number, how far it moves, how lopsidedly, and how many independent units say so."""
+
+    value: float
+    se: float
+    skew: float = 0.0
+    df: float = math.inf
+
+    def interval(self) -> tuple[float, float]:
+        if not self.se > 0:
+            return self.value + 0 * self.se, self.value + 0 * self.se
+        reach = float(stdtrit(self.df, (1 + LEVEL) / 2))
+        return self.value - self.se * self._straight(reach), self.value - self.se * self._straight(-reach)
+
+    def p(self, neutral: float) -> float:
+        """Two-sided; below 0.05 exactly where the interval excludes `neutral`."""
+        if not self.se > 0:
+            return math.nan if math.isnan(self.se) or self.value == neutral else 0.0
+        t, k = min(max((self.value - neutral) / self.se, -1e100), 1e100), self._bend  # its cube stays finite
+        bent = t + k * t * t / 3 + k * k * t**3 / 27 + k / 6
+        return float(2 * stdtr(self.df, -abs(bent)))
+
+    def detectable(self) -> float:
+        """The smallest distance from neutral that would have been seen with a chance of 80 %."""
+        return self.se * float(stdtrit(self.df, (1 + LEVEL) / 2) + stdtrit(self.df, POWER))
+
+    @property
+    def _bend(self) -> float:
+        most = _MOST_BEND / float(stdtrit(self.df, (1 + LEVEL) / 2))
+        return min(max(self.skew, -most), most)
+
+    def _straight(self, quantile: float) -> float:
+        """The t whose bent form is the quantile (Hall 1992)."""
+        k = self._bend
+        if abs(k) < 1e-6:
+            return quantile
+        return 3 / k * (float(np.cbrt(1 + k * (quantile - k / 6))) - 1)
+
+
+def over_items(sample: np.ndarray, groups: int) -> Spread:
+    """From the sample's value and its resampled values, [1 + R]."""
+    value = float(sample[0])
+    if groups < 2 or math.isnan(value):
+        return Spread(value, math.nan)
+    variance, skew = _moments(sample[1:])
+    return Spread(value, _error(variance * groups / (groups - 1), value), skew, groups - 1)
+
+
+@dataclass(frozen=True)
+class Components:
+    """Of the mean over seeds: what other items, other seeds, and seeds' own answers to items contribute."""
+
+    items: float  # of the mean over these seeds
+    seeds: float  # of the mean over seeds; holds `both` too
+    both: float
+    n_seeds: int
+
+    @property
+    def total(self) -> float:
+        """Never less than either part: the difference of two noisy numbers must not shrink an interval."""
+        return max(self.items + self.seeds - self.both, self.items, self.seeds)
+
+    @classmethod
+    def of(cls, samples: np.ndarray, groups: int) -> Components:
+        """`samples` [seeds, 1 + R], resampled with the same draws for all seeds."""
+        n, more = len(samples), groups / (groups - 1)
+        drawn = _known(samples[:, 1:])
+        off = drawn - drawn.mean(axis=1, keepdims=True)
+        together = off @ off.T / off.shape[1]  # covariance [seeds, seeds]
+        mean = max(0.0, together.sum() / n**2)  # rounding can leave a hair less than nothing
+        both = max(0.0, (np.trace(together) - n * mean) / (n - 1) / n)
+        return cls(float(mean * more), float(samples[:, 0].var(ddof=1) / n), float(both * more), n)
+
+
+def over_seeds(samples: np.ndarray, groups: int, parts: Components | None = None) -> Spread:
+    """Of the mean over seeds: other seeds and other items at once. `samples` [seeds, 1 + R], at least two seeds."""
+    value = float(samples[:, 0].mean())
+    if groups < 2:
+        return Spread(value, math.nan)
+    parts = parts or Components.of(samples, groups)
+    total = parts.total
+    if not total > 0:
+        return Spread(value, 0.0)
+    weighed = parts.seeds**2 / (parts.n_seeds - 1) + parts.items**2 / (groups - 1)
+    df = min(max(total**2 / weighed, parts.n_seeds - 1), parts.n_seeds + groups - 2)  # Satterthwaite
+    _, skew = _moments(samples[:, 1:].mean(axis=0))
+    return Spread(value, _error(total, value), skew * (parts.items / total) ** 1.5, df)
+
+
+def _known(resampled: np.ndarray) -> np.ndarray:
+    """Without the resamples that hold nothing scored."""
+    if not np.isnan(resampled.sum()):
+        return resampled
+    return resampled[..., ~np.isnan(np.atleast_2d(resampled)).any(axis=0)]
+
+
+def _moments(resampled: np.ndarray) -> tuple[float, float]:
+    """Variance and skewness; a resample that holds nothing scored is left out."""
+    known = _known(resampled)
+    if len(known) < 2:
+        return math.nan, 0.0
+    off = known - known.mean()
+    squares = off * off
+    variance = float(squares.mean())
+    countable = 1e-300 < variance < 1e200  # else its power leaves float64
+    return variance, float((squares * off).mean() / variance**1.5) if countable else 0.0
+
+
+def _error(variance: float, value: float) -> float:
+    error = math.sqrt(variance) if variance >= 0 else math.nan
+    return 0.0 if error <= _NOTHING_MOVES * abs(value) else error
+
+
+# ---------------------------------------------------------------- the scale a number is treated on
+
+
+@dataclass(frozen=True)
+class Scale:
+    """There and back; intervals are cut at the ends of what is possible."""
+
+    there: Callable[[np.ndarray], np.ndarray]
+    back: Callable[[float], float]
+    lowest: float = -math.inf
+    highest: float = math.inf
+
+    def cut(self, low: float, high: float) -> tuple[float, float]:
+        low, high = self.back(low), self.back(high)
+        return low if low >= self.lowest or math.isnan(low) else self.lowest, min(high, self.highest)
+
+
+def _fisher(values: np.ndarray) -> np.ndarray:
+    return np.arctanh(np.clip(values, -0.999999, 0.999999))
+
+
+def _linear(lowest: float = -math.inf, highest: float = math.inf) -> Scale:
+    return Scale(lambda values: values, float, lowest, highest)
+
+
+_PLAIN = _linear()
+_SCALES = {"correlation": Scale(_fisher, math.tanh), "share": _linear(0.0, 1.0), "percent": _linear(0.0, 100.0)}
+_DIFFERENCES = {"correlation": _linear(-2.0, 2.0), "share": _linear(-1.0, 1.0), "percent": _linear(-100.0, 100.0)}
+
+
+def scale_of(unit: str, neutral: float | None = 0.0, difference: bool = False) -> Scale:
+    """A probability without a neutral point is cut at 0 and 1; with one it is a difference, and may be negative."""
+    if difference:
+        return _DIFFERENCES.get(unit, _PLAIN)
+    return _SCALES["share"] if unit == "probability" and neutral is None else _SCALES.get(unit, _PLAIN)
+
+
+# ---------------------------------------------------------------- shares
+
+
+@dataclass(frozen=True)
+class Trials:
+    """A share of independent yes-or-no answers: Wilson's interval and the score test it belongs to."""
+
+    share: float
+    count: int
+    df: float = math.inf
+
+    @property
+    def se(self) -> float:
+        return math.sqrt(self.share * (1 - self.share) / self.count)
+
+    def interval(self) -> tuple[float, float]:
+        return wilson(self.share, self.count)
+
+    def p(self, neutral: float) -> float:
+        if not 0 < neutral < 1:
+            return math.nan
+        return float(2 * ndtr(-abs(self.share - neutral) / math.sqrt(neutral * (1 - neutral) / self.count)))
+
+    def detectable(self) -> float:
+        return float(Spread(self.share, math.sqrt(0.25 / self.count)).detectable())
+
+
+@dataclass(frozen=True)
+class Unmoved:
+    """A difference of shares that is the same in every group: another group may still differ.
+
+    Of n groups none differs, so by Wilson at most z² / (n + z²) of all groups do, each by as much as is possible."""
+
+    value: float
+    groups: int
+    se: float = 0.0
+    df: float = math.inf
+
+    def interval(self) -> tuple[float, float]:
+        most = wilson(0.0, self.groups)[1]
+        return self.value - most * (1 + self.value), self.value + most * (1 - self.value)
+
+    def p(self, neutral: float) -> float:
+        """Below 0.05 exactly where the interval excludes `neutral`."""
+        off = neutral - self.value
+        if not off:
+            return 1.0
+        differing = off / (1 - self.value) if off > 0 else -off / (1 + self.value)  # the share of groups it would take
+        return float(2 * ndtr(-math.sqrt(self.groups * differing / (1 - differing)))) if differing < 1 else 0.0
+
+    def detectable(self) -> float:
+        return Trials(self.value, self.groups).detectable()

@@ -1,0 +1,1 @@
+"""Models the project trains: pre-training, the shipped nursery, and fine-tuning on tasks."""

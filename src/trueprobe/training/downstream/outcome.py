@@ -1,0 +1,159 @@
+"""What the fine-tuned checkpoints' answers amount to: accuracies, their spread, and whether they show anything."""
+
+from __future__ import annotations
+
+import statistics
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from trueprobe.statistics.means import wilson
+from trueprobe.training.downstream.tasks import Task
+
+
+def outcome(task: Task, models: Sequence[dict[str, Any]], done: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """The dev part's commonest label, a row per checkpoint, and a row per family and training step."""
+    label, count = min(Counter(row.label for row in task.dev).items(), key=lambda pair: (-pair[1], pair[0]))
+    majority = count / len(task.dev)
+    wanted = [task.labels.index(row.label) for row in task.dev]
+    checkpoints = [_checkpoint(task, m, d, wanted, majority) for m, d in zip(models, done, strict=True)]
+    setups: dict[tuple[Any, ...], list[int]] = {}
+    for i, row in enumerate(checkpoints):
+        setups.setdefault((row["family"], row["step"]), []).append(i)
+    answers = np.array([given["answers"] for given in done])  # [checkpoints, texts]
+    return {
+        "majority": {"label": label, "accuracy": majority},
+        "checkpoints": checkpoints,
+        "families": [_family([checkpoints[i] for i in own], answers[own], np.array(wanted)) for own in setups.values()],
+    }
+
+
+def _checkpoint(
+    task: Task, model: dict[str, Any], done: dict[str, Any], wanted: list[int], majority: float
+) -> dict[str, Any]:
+    right = sum(given == label for given, label in zip(done["answers"], wanted, strict=True))
+    low, high = wilson(right / len(wanted), len(wanted))
+    return {
+        "model": model["model"],
+        "family": model["family"],
+        "model_seed": model["model_seed"],
+        "step": model["step"],
+        "task": task.name,
+        "n_train": len(task.train),
+        "n_dev": len(wanted),
+        "n_right": right,
+        "accuracy": right / len(wanted),
+        "low": low,
+        "high": high,
+        "majority_accuracy": majority,
+        "beats_majority": low > majority,
+        "learning_rate": done["learning_rate"],
+        "n_cut": done["n_cut"],
+    }
+
+
+def _family(rows: list[dict[str, Any]], answers: np.ndarray, wanted: np.ndarray) -> dict[str, Any]:
+    """Mean and sample deviation over checkpoints of one setup; `error` is what the dev part's size leaves open."""
+    several = len(rows) > 1
+    accuracies = [row["accuracy"] for row in rows]
+    return {
+        "family": rows[0]["family"],
+        "step": rows[0]["step"],
+        "n_checkpoints": len(rows),
+        "mean": statistics.fmean(accuracies),
+        "sd": statistics.stdev(accuracies) if several else None,
+        "lowest": min(accuracies),
+        "highest": max(accuracies),
+        "error": statistics.fmean((row["high"] - row["low"]) / 2 for row in rows),
+        "share_all_alike": float((answers == answers[0]).all(axis=0).mean()) if several else None,
+        "p_equal": cochran(answers == wanted) if several else None,
+        "not_learnt": [row["model"] for row in rows if not row["beats_majority"]],
+        "shows": _shows(rows),
+    }
+
+
+def _shows(rows: list[dict[str, Any]]) -> str:
+    if not all(row["beats_majority"] for row in rows):
+        return "nothing"
+    return "a comparison" if len(rows) > 1 else "one checkpoint"
+
+
+def cochran(right: np.ndarray) -> float:
+    """Cochran's Q (1950) on right[checkpoints, texts]: how often equally good checkpoints would differ at least this
+    much over other texts. 1 where no text parts them."""
+    import torch
+
+    k, by_checkpoint, by_text = len(right), right.sum(axis=1), right.sum(axis=0)
+    room = k * by_text.sum() - (by_text**2).sum()
+    if not room:
+        return 1.0
+    q = (k - 1) * (k * (by_checkpoint**2).sum() - by_checkpoint.sum() ** 2) / room
+    halves = torch.tensor([k - 1, q], dtype=torch.float64) / 2
+    return float(torch.special.gammaincc(*halves))  # chi-square with k - 1 degrees of freedom
+
+
+def show(found: dict[str, Any]) -> None:
+    from rich.console import Console
+
+    console = Console(highlight=False)
+    console.print(_table(found))
+    for line in (*_lines(found), f"folder: {found['folder']}"):
+        console.print(line, markup=False, soft_wrap=True)
+
+
+def _table(found: dict[str, Any]) -> Any:
+    from rich.markup import escape
+    from rich.table import Table
+
+    shown = Table(box=None, padding=(0, 2, 0, 0), header_style="bold", show_edge=False)
+    for column in ("checkpoint", "dev accuracy", "95 % interval", "right"):
+        shown.add_column(column, justify="left" if column == "checkpoint" else "right", no_wrap=True)
+    for row in found["checkpoints"]:
+        between = f"{row['low']:.1%} to {row['high']:.1%}"
+        shown.add_row(
+            escape(row["model"]), f"{row['accuracy']:.1%}", between, f"{row['n_right']:,} of {row['n_dev']:,}"
+        )
+    majority = found["majority"]
+    shown.add_row(escape(f"always '{majority['label']}'"), f"{majority['accuracy']:.1%}", "", "")
+    return shown
+
+
+def _lines(found: dict[str, Any]) -> list[str]:
+    """What is said below the table."""
+    data = found["data"]
+    limited = f" of {data['train_of']:,}" if data["train"] < data["train_of"] else ""
+    said = [f"trained on {data['train']:,}{limited} texts, judged on {data['dev']:,} ({data['split']})"]
+    if data["set_aside"]:
+        said.append(f"{data['set_aside']:,} texts without a clear label are set aside")
+    if data["dev_also_in_train"]:
+        said.append(f"{data['dev_also_in_train']:,} dev texts stand in the training part too: accuracies flatter")
+    for row in found["families"]:
+        said += _family_lines(row)
+    trained = sorted({model["family"] for model in found["models"] if model["self_trained"]})
+    return said + ([f"self-trained by trueprobe pretrain: {', '.join(trained)}"] if trained else [])
+
+
+def _family_lines(row: dict[str, Any]) -> list[str]:
+    name = row["family"] + (f" at step {row['step']}" if row["step"] is not None else "")
+    said = []
+    if row["n_checkpoints"] > 1:
+        said.append(
+            f"{name}: mean {row['mean']:.1%}, sample deviation {100 * row['sd']:.1f} points over "
+            f"{row['n_checkpoints']} checkpoints ({row['lowest']:.1%} to {row['highest']:.1%}); "
+            f"one accuracy is known to ±{100 * row['error']:.1f}"
+        )
+    if row["shows"] == "a comparison":
+        said.append(
+            f"{name}: all equally good? p = {row['p_equal']:.2g} (Cochran's Q); "
+            f"{row['share_all_alike']:.1%} of the texts get the same answer from all"
+        )
+    if row["shows"] == "nothing":
+        said.append(
+            f"{name}: the comparison shows nothing: not above the commonest label by more than their error: "
+            + ", ".join(row["not_learnt"])
+        )
+    elif row["shows"] == "one checkpoint":
+        said.append(f"{name}: one checkpoint: how far others of its setup would differ is unknown")
+    return said

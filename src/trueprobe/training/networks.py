@@ -1,0 +1,153 @@
+"""The networks that are trained: BERT with both of its heads, GPT-2; new, or continued from a folder."""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch.nn.functional import cross_entropy
+
+from trueprobe.errors import BadInput
+from trueprobe.training.examples import Step
+
+
+@dataclass(frozen=True)
+class Size:
+    layers: int
+    hidden: int
+    heads: int
+
+    @classmethod
+    def parse(cls, text: str) -> Size:
+        found = re.fullmatch(r"L(\d+)-H(\d+)(?:-A(\d+))?", text)
+        if found is None:
+            raise BadInput(f"no size '{text}': L4-H128 is four layers of 128, L4-H128-A2 with two attention heads")
+        layers, hidden = int(found[1]), int(found[2])
+        heads = int(found[3]) if found[3] else max(1, hidden // 64)
+        if min(layers, hidden, heads) < 1 or hidden % heads:
+            raise BadInput(f"size '{text}': at least one layer, and a width that its {heads} attention heads divide")
+        return cls(layers, hidden, heads)
+
+
+def new_network(kind: str, size: Size, tokenizer: Any, longest: int, dropout: float, seed: int) -> Any:
+    import transformers as t
+
+    torch.manual_seed(seed)
+    spread = 0.02 * (768 / size.hidden) ** 0.5  # the published 0.02 is for a width of 768
+    if kind == "masked":
+        config = t.BertConfig(
+            initializer_range=spread,
+            vocab_size=len(tokenizer),
+            hidden_size=size.hidden,
+            num_hidden_layers=size.layers,
+            num_attention_heads=size.heads,
+            intermediate_size=4 * size.hidden,
+            max_position_embeddings=longest,
+            pad_token_id=tokenizer.pad_token_id,
+            hidden_dropout_prob=dropout,
+            attention_probs_dropout_prob=dropout,
+        )
+        network: Any = t.BertForPreTraining(config)
+        _waves(network.bert.embeddings.position_embeddings.weight, spread)
+        for layer in network.bert.encoder.layer:  # like looks at like: matches between the segments show at once
+            layer.attention.self.key.weight.data.copy_(layer.attention.self.query.weight.data)
+        return network
+    config = t.GPT2Config(
+        initializer_range=spread,
+        vocab_size=len(tokenizer),
+        n_embd=size.hidden,
+        n_layer=size.layers,
+        n_head=size.heads,
+        n_positions=longest,
+        bos_token_id=tokenizer.bos_token_id,
+        eos_token_id=tokenizer.bos_token_id,
+        resid_pdrop=dropout,
+        embd_pdrop=dropout,
+        attn_pdrop=dropout,
+    )
+    network = t.GPT2LMHeadModel(config)
+    _waves(network.transformer.wpe.weight, spread)
+    return network
+
+
+def _waves(weight: torch.Tensor, spread: float) -> None:
+    """Positions start as sines and cosines: what stands next to what need not be learnt from noise."""
+    places, width = weight.shape
+    angle = torch.arange(places)[:, None] * torch.exp(-torch.arange(0, width, 2) * (math.log(10_000) / width))
+    with torch.no_grad():
+        weight.copy_(torch.cat([angle.sin(), angle.cos()], 1)[:, :width] * spread * 2**0.5)
+
+
+def config_of(kind: str, folder: Path, longest: int) -> Any:
+    """The config of a model or encoder that a training can go on from."""
+    import transformers as t
+
+    goes_on = "bert" if kind == "masked" else "gpt2"
+    try:
+        config = t.AutoConfig.from_pretrained(str(folder), local_files_only=True, trust_remote_code=False)
+    except (OSError, ValueError) as error:
+        raise BadInput(f"{folder} has no usable config.json") from error
+    if config.model_type != goes_on:
+        raise BadInput(f"{folder} is of type '{config.model_type}'; a {kind} training goes on from '{goes_on}'")
+    if longest > config.max_position_embeddings:
+        raise BadInput(f"--length {longest}: {folder} reads at most {config.max_position_embeddings} tokens")
+    return config
+
+
+def continued(kind: str, folder: Path, longest: int, dropout: float, seed: int) -> Any:
+    """An existing model or bare encoder; heads it does not have are new, drawn from the seed."""
+    import transformers as t
+
+    config = config_of(kind, folder, longest)
+    names = ("hidden_dropout_prob", "attention_probs_dropout_prob")
+    config.update(dict.fromkeys(names if kind == "masked" else ("resid_pdrop", "embd_pdrop", "attn_pdrop"), dropout))
+    made: Any = t.BertForPreTraining if kind == "masked" else t.GPT2LMHeadModel
+    torch.manual_seed(seed)
+    options = {"config": config, "dtype": torch.float32, "use_safetensors": True, "local_files_only": True}
+    try:
+        return made.from_pretrained(str(folder), **options)
+    except (OSError, ValueError, RuntimeError) as error:
+        raise BadInput(f"{folder} cannot be continued: {str(error).strip().splitlines()[0]}") from error
+
+
+def freeze_embeddings(network: Any) -> None:
+    network.get_input_embeddings().weight.requires_grad_(False)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """Summed log loss and right answers on the told tokens, and the same for the next sentence."""
+
+    loss: torch.Tensor
+    token_loss: float
+    right: int
+    tokens: int
+    next_right: int
+    pairs: int
+
+
+def run(network: Any, step: Step, counted: bool = False) -> Outcome:
+    """The loss of one batch; the output layer sees the positions to be told, no others."""
+    arrays = (step.ids, step.attention, step.segments, step.at, step.labels, step.follows)
+    ids, attention, segments, at, labels, follows = (torch.from_numpy(array).to(network.device) for array in arrays)
+    if network.config.model_type == "bert":
+        read = network.bert(input_ids=ids, attention_mask=attention, token_type_ids=segments)
+        logits = network.cls.predictions(read.last_hidden_state.flatten(0, 1)[at])
+        pair_logits = network.cls.seq_relationship(read.pooler_output)
+        told = cross_entropy(logits, labels)
+        loss = told + cross_entropy(pair_logits, follows)
+    else:
+        hidden = network.transformer(input_ids=ids, attention_mask=attention).last_hidden_state
+        logits = network.lm_head(hidden.flatten(0, 1)[at])
+        pair_logits = None
+        told = loss = cross_entropy(logits, labels)
+    if not counted:
+        return Outcome(loss, float(told.detach()) * len(labels), 0, len(labels), 0, 0)
+    next_right = int((pair_logits.argmax(-1) == follows).sum()) if pair_logits is not None else 0
+    pairs = len(follows) if pair_logits is not None else 0
+    right = int((logits.argmax(-1) == labels).sum())
+    return Outcome(loss, float(told) * len(labels), right, len(labels), next_right, pairs)

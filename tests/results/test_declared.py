@@ -1,0 +1,28 @@
+"""What the shipped probes declare is drawn from a real run, every figure and table of it."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+import trueprobe
+from trueprobe.results import page as report
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("probe", "settings"), [("counteracts", {}), ("distractors", {"position": "all"})])
+def test_everything_declared_is_there(checkpoint, tmp_path, probe, settings):
+    """The small vocabulary lacks the distractors' targets: then nothing is scored, and only items can be shown."""
+    models = [str(checkpoint("bert")), str(checkpoint("gpt2"))]
+    done = trueprobe.run(probe, models=models, out=tmp_path / "run", settings=settings, limit=300)
+    told = json.loads((done.folder / "probes.json").read_text(encoding="utf-8"))[probe]
+    scored = (done.observations(probe)["why_not"] == "").any()
+    report.write(done)
+    figures = {path.stem for path in (done.folder / "figures").glob("*.svg")}
+    tables = {path.stem for path in (done.folder / "tables").glob("*.csv")}
+    for figure in told["figures"] if scored else ():
+        assert any(name.startswith(f"{probe}-{figure['name']}") for name in figures), figure["name"]
+    for table in told["tables"]:
+        expected = scored or table["of"] == "items"
+        assert (f"{probe}-{table['name']}" in tables) == expected, table["name"]

@@ -1,0 +1,84 @@
+"""`trueprobe compare`: who is compared, what is printed and kept, and what is refused."""
+
+from __future__ import annotations
+
+import json
+
+import pandas as pd
+import pytest
+from typer.testing import CliRunner
+
+import trueprobe
+import zoo
+from trueprobe.cli import app
+from trueprobe.errors import BadInput
+from trueprobe.runs.compare import compare
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture(scope="module")
+def done(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("compare")
+    for family in ("a", "b"):
+        for i in range(3):
+            zoo.save("bert", folder / family / f"seed_{i}", model_seed=10 * (family == "b") + i)
+    models = [f"{family}={folder}/{family}/seed_*" for family in ("a", "b")]
+    return trueprobe.run("counteracts", models, folder / "run", store=folder / "s", limit=120)
+
+
+def test_families_are_compared_over_their_seeds(done):
+    found = compare(done, "a", "b")
+    assert set(found.table["n_seeds_a"]) == set(found.table["n_seeds_b"]) == {3}
+    rows = done.estimates.query("level == 'family' and measure == 'female' and k == 'all' and dominated == 'all'")
+    mine = found.table.query("measure == 'female' and k == 'all' and dominated == 'all'")
+    for knowledge, value in rows[rows["model"] == "a"].set_index("knowledge")["value"].items():
+        assert mine[mine["knowledge"] == knowledge]["a"].item() == pytest.approx(value)
+
+
+def test_the_command_prints_the_summarys_rows_and_keeps_all(done):
+    result = CliRunner().invoke(app, ["compare", str(done.folder), "--a", "a-seed0", "--b", "b-seed1"])
+    assert result.exit_code == 0, result.output
+    assert "a: a-seed0; b: b-seed1; on the items both scored" in result.output
+    assert "base: towards stereotype" in result.output
+    kept = pd.read_csv(done.folder / "comparisons" / "a-seed0_vs_b-seed1.csv")
+    assert len(kept) == len(done.estimates.query("model == 'a-seed0'"))
+    assert {"difference", "low", "high", "p", "p_permutation", "p_corrected", "seeds_needed", "verdict"} <= set(kept)
+    told = CliRunner().invoke(
+        app, ["compare", str(done.folder), "--a", "a", "--b", "b", "--precision", "0.1", "--json"]
+    )
+    assert len(json.loads(told.output)) == len(kept)
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "said"), [("c", "b", "no model or family 'c'"), ("a", "a-seed0", "a-seed0 is on both sides")]
+)
+def test_what_cannot_be_compared_is_told(done, a, b, said):
+    with pytest.raises(BadInput, match=said):
+        compare(done, a, b)
+
+
+def test_a_probe_that_asks_two_kinds_of_model_for_different_things_is_named(checkpoint, tmp_path):
+    """CrowS-Pairs masks for one kind and reads on for the other."""
+    models = [str(checkpoint("bert")), str(checkpoint("gpt2"))]
+    kept = {"settings": {"data": "sample"}, "store": tmp_path / "s"}
+    both = trueprobe.run(["crows_pairs", "stereoset"], models, tmp_path / "both", **kept)
+    found = compare(both, "gpt2", "bert")
+    assert found.apart == ("crows_pairs",)
+    assert set(found.table["probe"]) == {"stereoset"}
+    alone = trueprobe.run("crows_pairs", models, tmp_path / "alone", **kept)
+    with pytest.raises(BadInput, match="gpt2 and bert are not asked alike by crows_pairs"):
+        compare(alone, "gpt2", "bert")
+
+
+def test_a_family_has_rows_of_its_own_in_estimates_and_claims(done):
+    for table in (done.estimates, done.claims):
+        assert set(table["level"]) == {"checkpoint", "family"}
+        assert set(table[table["level"] == "family"]["model"]) == {"a", "b"}
+    assert (
+        done.estimates["verdict"]
+        .isin(["holds", "holds for this checkpoint", "flips", "undecided", "not applicable", "descriptive"])
+        .all()
+    )
+    assert (done.folder / "flips.csv").exists()
+    assert (done.folder / "variance.csv").exists()

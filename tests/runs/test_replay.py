@@ -1,0 +1,244 @@
+"""Released outputs go the way of a model's answers; published numbers come out of them."""
+
+from __future__ import annotations
+
+import json
+import math
+import shutil
+
+import pytest
+
+import trueprobe
+import zoo
+from trueprobe import probes
+from trueprobe.errors import BadInput, FailedRun
+from trueprobe.probes import published
+from trueprobe.runs import reproduce
+
+CONDITION = "multiple_entity_with_neutral_distractor"
+SETTINGS = {"faithful": True}
+HEADER = "sentence\ttarget_prob\tordered_items\ttarget_occupation\n"
+
+
+def rows(settings=SETTINGS, causal=False):
+    """What a made-up model says: right with an even number of attractors, and a probability that halves with each."""
+    probe = probes.make("distractors", settings)
+    for item in probe.items():
+        if (item.conditions["setting"], item.conditions["type"]) == ("multiple", "unrelated"):
+            target, n = item.fields["target"], item.conditions["attractors"]
+            words = [w for w in probe.candidates[item.conditions["set"]].words if w != target]
+            order = [target, *words] if n % 2 == 0 else [*words, target]
+            text = item.text.partition(" ___")[0] if causal else item.text.replace("___", "[MASK]")
+            yield text, 0.4 * 0.5**n, order, target
+
+
+def write(folder, said, name="Made.csv", condition=CONDITION):
+    lines = [f"{text}\t{p}\t{order}\t{target}\n" for text, p, order, target in said]
+    (folder / condition).mkdir(parents=True, exist_ok=True)
+    (folder / condition / name).write_text(HEADER + "".join(lines), encoding="utf-8")
+    return folder
+
+
+def accuracy(run, attractors, measure="accuracy"):
+    found = run.estimates.query(
+        f"measure == '{measure}' and set == 'all' and setting == 'multiple' and type == 'unrelated'"
+        f" and attractors == '{attractors}'"
+    )
+    return found["value"].item()
+
+
+@pytest.mark.slow
+def test_what_was_released_is_counted_and_what_was_not_is_said(tmp_path):
+    write(tmp_path / "said", list(rows()))
+    run = trueprobe.run("distractors", f"replay:{tmp_path / 'said'}", tmp_path / "run", settings=SETTINGS)
+    assert [accuracy(run, n) for n in range(4)] == [1, 0, 1, 0]
+    assert accuracy(run, 2, "relative_probability") == pytest.approx(0.25)
+    seen = run.observations("distractors")
+    assert len(seen) == 40_928
+    assert seen["why_not"].value_counts().to_dict() == {"not_released": 40_928 - 7_568, "": 7_568}
+    (card,) = run.manifest["cards"]
+    assert (card["name"], card["kind"], card["architecture"]) == ("Made", "masked", "released outputs")
+    write(tmp_path / "said", [(t, p / 2, *rest) for t, p, *rest in rows()])
+    with pytest.raises(BadInput, match="other weights of Made"):
+        trueprobe.run("distractors", f"replay:{tmp_path / 'said'}", tmp_path / "run", settings=SETTINGS)
+
+
+def read(folder, settings=SETTINGS):
+    return probes.make("distractors", settings).read_released(folder)
+
+
+def names_swapped(said):
+    """Two of the names changed places: still the same sentences."""
+    for text, *rest in said:
+        yield (text.replace("Jack", "#").replace("John", "Jack").replace("#", "John"), *rest)
+
+
+@pytest.mark.slow
+def test_names_may_differ_and_causal_sentences_end_before_the_blank(tmp_path):
+    plain = list(rows(causal=True))
+    (one,) = read(write(tmp_path, names_swapped(plain), "Small.csv"))
+    assert (one.name, one.kind, len(one.seen)) == ("Small", "causal", 7_568)
+
+
+@pytest.mark.slow
+def test_what_cannot_be_right_is_told_with_its_line(tmp_path):
+    plain = list(rows())
+    cases = {
+        "another sentence": ([("Rowan sings .", *plain[0][1:]), *plain[1:]], "line 2: 'Rowan sings .' is not the sent"),
+        "a name too few": (
+            [(t.replace("Joe", "Rowan"), *rest) for t, *rest in plain],
+            "is not the sentence asked here",
+        ),
+        "short": (plain[:-1], "7,567 sentences, and 7,568 are asked"),
+        "no number": (
+            [*plain[:4], (plain[4][0], "high", *plain[4][2:]), *plain[5:]],
+            "line 6: no order and probability",
+        ),
+    }
+    for name, (said, message) in cases.items():
+        with pytest.raises(BadInput, match=message):
+            read(write(tmp_path / name, said))
+    with pytest.raises(BadInput, match="none of the released conditions"):
+        read(write(tmp_path / "elsewhere", plain, condition="multiple_entities"))
+    bare = write(tmp_path / "bare", [])
+    (bare / CONDITION / "Made.csv").write_text("sentence\torder\n", encoding="utf-8")
+    with pytest.raises(BadInput, match="line 1: no column 'target_prob'"):
+        read(bare)
+    with pytest.raises(BadInput, match="faithful=true"):
+        read(bare, {})
+    with pytest.raises(BadInput, match="no CONDITION/MODEL"):
+        read(tmp_path / "nothing" if (tmp_path / "nothing").mkdir() is None else tmp_path)
+
+
+@pytest.mark.slow
+def test_probes_without_released_outputs_say_so(tmp_path):
+    with pytest.raises(BadInput, match="counteracts cannot read released outputs"):
+        trueprobe.run("counteracts", f"replay:{tmp_path}", tmp_path / "run")
+    with pytest.raises(BadInput, match="no file or folder"):
+        trueprobe.run("distractors", "replay:nowhere", tmp_path / "run", settings=SETTINGS)
+    assert not (tmp_path / "run").exists()
+
+
+# ---------------------------------------------------------------- published numbers
+
+
+@pytest.mark.parametrize("probe", published.probes())
+def test_published_numbers_are_whole_and_their_settings_are_the_probes(probe):
+    authors, numbers = published.authors(probe), published.numbers(probe)
+    data = "data" in probes.find(probe).Settings.model_fields and not probe.startswith("tacit")
+    for way in {number.settings for number in numbers}:
+        settings = {**authors.settings, **reproduce._settings(way), **({"data": "sample"} if data else {})}
+        measures = [
+            (m.name, {k: str(v) for k, v in m.conditions.items()}) for m in probes.make(probe, settings).measures()
+        ]
+        for number in (n for n in numbers if n.settings == way and n.model):
+            found = [
+                told for name, told in measures if name == number.measure and number.conditions.items() <= told.items()
+            ]
+            if not data or number.conditions.get("category", "all") == "all":  # a sample has fewer categories
+                assert len(found) == 1, number
+    assert numbers
+    for number in numbers:
+        assert number.source
+        assert number.place
+        assert round(number.value, number.decimals) == number.value
+
+
+def test_a_model_is_known_by_any_of_its_names():
+    authors = published.authors("distractors")
+    for name in ("BertBase", "bert-base-uncased", "google-bert/bert-base-uncased@main", "./bert-base-uncased"):
+        assert authors.name_of(name) == "BertBase"
+    assert authors.name_of("openai-community/gpt2") == "GPT2Small"
+    assert authors.name_of("gpt2-medium") == "gpt2-medium"
+
+
+def test_within_rounding_is_half_a_unit_of_the_last_place():
+    number = published.Number("s", "p", {}, "accuracy", "m", 58.68, 2, percent=True)
+    assert number.agrees(0.58684)
+    assert not number.agrees(0.58686)
+    assert not number.agrees(math.nan)
+
+
+@pytest.mark.slow
+def test_every_released_accuracy_and_relative_probability_comes_out(tmp_path):
+    folder = zoo.SHARED / "distractors" / "released"
+    if not folder.is_dir():
+        pytest.skip("no released outputs beside the checkout (../shared/data/distractors)")
+    found, _ = reproduce.reproduce("distractors", f"replay:{folder}", out=tmp_path / "run")
+    assert len(found) == 10 * 3 * 4 * 2
+    assert all(one.agrees for one in found)
+    assert reproduce.verdict(found).startswith("240 of 240 within rounding")
+
+
+@pytest.mark.slow
+def test_a_model_of_the_paper_is_asked_with_the_authors_settings(checkpoint, tmp_path):
+    """A random network under BERT's name: asked, set beside the published numbers, and found to differ."""
+    folder = tmp_path / "bert-base-uncased"
+    shutil.copytree(checkpoint("bert"), folder)
+    found, asked = reproduce.reproduce(
+        "distractors", str(folder), out=tmp_path / "run", store=tmp_path / "answers", limit=600
+    )
+    assert asked
+    settings = json.loads((tmp_path / "run" / "manifest.json").read_text(encoding="utf-8"))["study"]["probes"][0][
+        "settings"
+    ]
+    assert (settings["faithful"], settings["base"], settings["position"]) == (True, "authors", "after,between")
+    assert {one.number.model for one in found} == {"BertBase"}
+    assert not all(one.agrees for one in found)
+    text = reproduce.as_text(found)
+    assert "differs" in text or "–" in text
+
+
+def test_what_has_no_published_numbers_is_refused():
+    with pytest.raises(BadInput, match="no published numbers of 'nursery'; there are some of: bert-base-uncased"):
+        reproduce.reproduce("distractors", "nursery")
+    with pytest.raises(BadInput, match="did you mean 'BertBase'"):
+        reproduce.reproduce("distractors", "nursery", "BertBas")
+    with pytest.raises(BadInput, match="no published numbers of 'counteracts'"):
+        reproduce.reproduce("counteracts")
+
+
+def test_a_number_without_its_estimate_is_no_agreement(tmp_path):
+    import pandas as pd
+
+    number = published.Number("s", "Table 9", {"set": "all"}, "accuracy", "m", 0.5, 1)
+    frame = pd.DataFrame({"model": ["m"], "measure": ["accuracy"], "set": ["job"], "value": [0.5]})
+    with pytest.raises(FailedRun, match="0 estimates of accuracy where Table 9 has one"):
+        reproduce._ours(frame, number)
+
+
+CATEGORIES = [
+    "race-color",
+    "gender",
+    "socioeconomic",
+    "nationality",
+    "religion",
+    "age",
+    "sexual-orientation",
+    "physical-appearance",
+    "disability",
+]
+
+
+@pytest.mark.slow
+def test_numbers_counted_in_two_ways_take_two_runs(checkpoint, tmp_path):
+    """CrowS-Pairs: the authors' metric and bias-bench's, on pairs of our own and a random network under BERT's name."""
+    folder = tmp_path / "bert-base-uncased"
+    shutil.copytree(checkpoint("bert"), folder)
+    pairs = [
+        f"The nurse met the {a}.,The nurse met the {b}.,{way},{category}\n"
+        for category in CATEGORIES
+        for way in ("stereo", "antistereo")
+        for a, b in (("man", "woman"), ("king", "queen"), ("boy", "girl"))
+    ]
+    file = tmp_path / "pairs.csv"
+    file.write_text("sent_more,sent_less,stereo_antistereo,bias_type\n" + "".join(pairs), encoding="utf-8")
+    found, _ = reproduce.reproduce(
+        "crows_pairs", str(folder), None, tmp_path / "run", {"data": str(file)}, store=tmp_path / "answers"
+    )
+    runs = sorted(path.name for path in (tmp_path / "run").iterdir())
+    assert runs == ["variant=differing", "variant=shared-rounding=authors"]
+    overall = next(one for one in found if one.number.value == 0.6048)
+    assert (overall.number.measure, overall.number.conditions["variant"]) == ("wins_of_all", "shared")
+    assert not math.isnan(overall.ours)
+    assert not overall.agrees

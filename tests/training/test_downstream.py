@@ -1,0 +1,308 @@
+"""A family fine-tuned: the same bytes each time and after a stop, and nothing is said that was not shown."""
+
+from __future__ import annotations
+
+import csv
+import json
+import random
+import subprocess
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+import trueprobe
+import zoo
+from trueprobe.cli import app
+from trueprobe.engine.progress import Quiet
+from trueprobe.errors import BadInput
+from trueprobe.models import Options
+from trueprobe.results import page as report
+from trueprobe.statistics.means import wilson
+from trueprobe.training.downstream import Columns, Order, Tuning, downstream, outcome
+from trueprobe.training.downstream.tasks import Row, Task
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture(scope="module")
+def family(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("family")
+    for seed in (0, 1, 2):
+        zoo.save("bert", folder / f"seed_{seed}", model_seed=seed)
+    return f"tiny={folder}/seed_*"
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory):
+    dice = random.Random(0)
+    words = ["bus", "late", "man", "knew", "here"]
+    rows = [(" ".join(dice.choices(words, k=dice.randint(1, 6))), dice.choice("ab")) for _ in range(120)]
+    file = tmp_path_factory.mktemp("data") / "mine.tsv"
+    file.write_text("text\tkind\n" + "".join(f"{text}\t{kind}\n" for text, kind in rows), encoding="utf-8")
+    return file
+
+
+@pytest.fixture
+def order(family, data, tmp_path):
+    return Order(
+        models=[family],
+        data=data,
+        columns=Columns(("text",), "kind"),
+        tuning=Tuning(epochs=1),
+        options=Options("cpu"),
+        threads=1,
+        out=tmp_path / "out",
+    )
+
+
+class StopsAfter(Quiet):
+    """Ctrl-C, or a kill, in the midst of a checkpoint."""
+
+    def __init__(self, rows):
+        self.left = rows
+
+    def advance(self, rows):
+        self.left -= rows
+        if self.left < 0:
+            raise KeyboardInterrupt
+
+
+def content(folder: Path) -> dict[str, bytes]:
+    files = [path for path in folder.rglob("*") if path.is_file() and path.name not in ("timing.json", ".lock")]
+    return {str(path.relative_to(folder)): path.read_bytes() for path in files}
+
+
+def test_a_stopped_run_goes_on_to_the_same_bytes(order, tmp_path):
+    whole = downstream(order, Quiet())
+    stopped = replace(order, out=tmp_path / "stopped")
+    with pytest.raises(KeyboardInterrupt):
+        downstream(stopped, StopsAfter(whole["data"]["train"] + 20))
+    assert [path.name for path in (tmp_path / "stopped" / "checkpoints").iterdir()] == ["tiny-seed0.json"]
+    assert not json.loads((tmp_path / "stopped" / "downstream.json").read_text())["complete"]
+    kept = (tmp_path / "stopped" / "checkpoints" / "tiny-seed0.json").stat().st_mtime_ns
+    downstream(stopped, Quiet())
+    assert content(tmp_path / "out") == content(tmp_path / "stopped")
+    assert (tmp_path / "stopped" / "checkpoints" / "tiny-seed0.json").stat().st_mtime_ns == kept
+    assert set(json.loads((tmp_path / "stopped" / "timing.json").read_text())) == {f"tiny-seed{i}" for i in range(3)}
+
+
+def test_a_killed_process_goes_on_to_the_same_bytes(order, family, data):
+    downstream(replace(order, tuning=Tuning(epochs=20)), Quiet())
+    killed, first = order.out.with_name("killed"), order.out.with_name("killed") / "checkpoints" / "tiny-seed0.json"
+    said = ["--data", data, "--text-column", "text", "--label-column", "kind", "--epochs", 20, "--threads", 1]
+    asked = [sys.executable, "-m", "trueprobe", "downstream", "--model", family, *map(str, said)]
+    asked += ["--device", "cpu", "--out", str(killed)]
+    process = subprocess.Popen(asked, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    while not first.exists() and process.poll() is None:
+        time.sleep(0.01)
+    process.kill()
+    process.wait()
+    assert not (killed / "downstream.csv").exists()
+    subprocess.run(asked, check=True, capture_output=True)
+    assert content(order.out) == content(killed)
+
+
+def test_the_folder_says_what_was_done(order):
+    found = downstream(order, Quiet())
+    held = json.loads((order.out / "downstream.json").read_text(encoding="utf-8"))
+    assert {"folder": str(order.out), **held} == found
+    assert held["complete"]
+    assert held["settings"]["head_seed"] == held["settings"]["order_seed"] == 0
+    assert set(held["versions"]) == {"torch", "transformers", "tokenizers"}
+    assert list(held["data"]["files"]) == ["mine.tsv"]
+    with (order.out / "downstream.csv").open(encoding="utf-8") as stream:
+        rows = list(csv.DictReader(stream))
+    assert [row["model_seed"] for row in rows] == ["0", "1", "2"]
+    for row in rows:
+        low, high = wilson(int(row["n_right"]) / int(row["n_dev"]), int(row["n_dev"]))
+        assert (float(row["low"]), float(row["high"])) == (low, high)
+
+
+def test_another_setup_in_the_same_folder_is_refused(order, tmp_path, family):
+    downstream(order, Quiet())
+    before = content(order.out)
+    for other, key in (
+        (replace(order, tuning=Tuning(epochs=2)), "settings"),
+        (replace(order, limit=20), "data"),
+        (replace(order, models=[family.replace("tiny", "small")]), "models"),
+    ):
+        with pytest.raises(BadInput, match=f"holds another fine-tuning \\(other {key}\\)"):
+            downstream(other, Quiet())
+    downstream(replace(order, threads=2), Quiet())  # what is done is done, with the threads it was begun with
+    assert content(order.out) == before
+    (tmp_path / "full").mkdir()
+    (tmp_path / "full" / "mine.txt").touch()
+    with pytest.raises(BadInput, match="is not empty and holds no"):
+        downstream(replace(order, out=tmp_path / "full"), Quiet())
+    assert [path.name for path in (tmp_path / "full").iterdir()] == ["mine.txt"]
+
+
+def test_pairs_of_glue_and_a_causal_family_go_the_same_way(checkpoint, tmp_path):
+    (tmp_path / "RTE").mkdir()
+    for name, count in (("train.tsv", 30), ("dev.tsv", 10)):
+        rows = [f"{i}\tthe man knew\tthe bus was late\t{'not_' * (i % 2)}entailment" for i in range(count)]
+        (tmp_path / "RTE" / name).write_text("\n".join(["index\tsentence1\tsentence2\tlabel", *rows]) + "\n")
+    models = [str(checkpoint("gpt2")), str(checkpoint("bert"))]
+    order = Order(models, "rte", tmp_path, tuning=Tuning(epochs=1), options=Options("cpu"), out=tmp_path / "out")
+    found = downstream(order, Quiet())
+    assert [row["family"] for row in found["families"]] == ["gpt2", "bert"]
+    assert found["data"]["dev_also_in_train"] == 10
+    assert found["threads"] == 1
+    # one and the same pair with both labels: no one can beat the commonest
+    assert {row["shows"] for row in found["families"]} == {"nothing"}
+
+
+@pytest.mark.parametrize(
+    ("tuning", "message"),
+    [
+        (Tuning(epochs=0), "--epochs is at least 1"),
+        (Tuning(learning_rate=-1.0), "--learning-rate is above 0"),
+        (Tuning(order_seed=-1), "--order-seed is at least 0"),
+    ],
+)
+def test_settings_that_cannot_be_are_told_before_anything_is_read(order, tuning, message):
+    with pytest.raises(BadInput, match=message):
+        downstream(replace(order, tuning=tuning), Quiet())
+    assert not order.out.exists()
+
+
+# ---------------------------------------------------------------- what the answers amount to
+
+
+def judged(answers: list[list[int]], wanted: list[int], steps: list[int | None] | None = None) -> dict:
+    dev = tuple(Row((str(i),), "ab"[label], i) for i, label in enumerate(wanted))
+    models = [
+        {"model": f"f-seed{i}", "family": "f", "model_seed": i, "step": step}
+        for i, step in enumerate(steps or [None] * len(answers))
+    ]
+    done = [{"answers": given, "learning_rate": 1e-3, "n_cut": 0} for given in answers]
+    return outcome.outcome(Task("t", ("a", "b"), dev, dev, {}, "dev.tsv"), models, done)
+
+
+def test_mean_and_sample_deviation_worked_by_hand():
+    wanted = [0] * 60 + [1] * 40
+    found = judged([wanted, [1] * 10 + wanted[10:], [1] * 20 + wanted[20:]], wanted)  # 100, 90 and 80 right
+    assert found["majority"] == {"label": "a", "accuracy": 0.6}
+    [row] = found["families"]
+    assert (row["mean"], row["lowest"], row["highest"]) == (pytest.approx(0.9), 0.8, 1.0)
+    assert row["sd"] == pytest.approx(0.1)
+    assert row["share_all_alike"] == 0.8
+    assert row["shows"] == "a comparison"
+    # Q = 2 (3 (100² + 90² + 80²) - 270²) / (3 · 270 - (80 · 9 + 10 · 4 + 10 · 1)) = 2 · 600 / 40 = 30
+    assert row["p_equal"] == pytest.approx(np.exp(-30 / 2))  # chi-square with two degrees of freedom
+
+
+def test_one_that_does_not_beat_the_commonest_label_makes_the_comparison_show_nothing():
+    wanted = [0] * 60 + [1] * 40
+    barely = [0] * 60 + [1] * 5 + [0] * 35  # 65 right: its interval still holds 60
+    found = judged([wanted, barely], wanted)
+    assert [row["beats_majority"] for row in found["checkpoints"]] == [True, False]
+    [row] = found["families"]
+    assert (row["shows"], row["not_learnt"]) == ("nothing", ["f-seed1"])
+    said = " ".join(outcome._family_lines(row))
+    assert "the comparison shows nothing" in said
+    assert "f-seed1" in said
+    assert "Cochran" not in said
+
+
+def test_one_checkpoint_has_no_deviation_and_steps_are_not_mixed():
+    wanted = [0, 1] * 50
+    [alone] = judged([wanted], wanted)["families"]
+    assert (alone["sd"], alone["p_equal"], alone["shows"]) == (None, None, "one checkpoint")
+    found = judged([wanted] * 4, wanted, [10, 20, 10, 20])["families"]
+    assert [(row["step"], row["n_checkpoints"]) for row in found] == [(10, 2), (20, 2)]
+
+
+def test_cochran_s_q_of_two_is_mcnemar_s():
+    dice = np.random.default_rng(0)
+    right = dice.random((2, 200)) < [[0.8], [0.7]]
+    b, c = int((right[0] & ~right[1]).sum()), int((~right[0] & right[1]).sum())
+    import torch
+
+    q = (b - c) ** 2 / (b + c)
+    assert outcome.cochran(right) == pytest.approx(float(torch.special.erfc(torch.tensor((q / 2) ** 0.5).double())))
+    assert outcome.cochran(right[::-1]) == outcome.cochran(right)
+    assert outcome.cochran(np.ones((3, 10), bool)) == 1.0
+
+
+def test_equally_good_checkpoints_are_told_apart_one_time_in_twenty():
+    dice = np.random.default_rng(1)
+    found = [outcome.cochran(dice.random((5, 300)) < dice.beta(3, 1, 300)) for _ in range(2000)]
+    assert 0.035 < np.mean(np.array(found) < 0.05) < 0.065
+
+
+# ---------------------------------------------------------------- the command
+
+
+def test_the_command_prints_a_table_and_json(order, family, data):
+    said = ["--data", data, "--text-column", "text", "--label-column", "kind", "--epochs", 1, "--threads", 1]
+    asked = ["downstream", "--model", family, *map(str, said), "--device", "cpu", "--out", str(order.out)]
+    shown = CliRunner().invoke(app, asked)
+    assert shown.exit_code == 0, shown.output
+    assert "tiny-seed2" in shown.output
+    assert "always '" in shown.output
+    found = json.loads(CliRunner().invoke(app, [*asked, "--json"]).output)
+    assert [row["model"] for row in found["checkpoints"]] == ["tiny-seed0", "tiny-seed1", "tiny-seed2"]
+    assert len(found["families"]) == 1
+
+
+# ---------------------------------------------------------------- in a run folder
+
+
+@pytest.fixture(scope="module")
+def asked(family, tmp_path_factory):
+    """A run of the same family, and a folder for runs of others."""
+    folder = tmp_path_factory.mktemp("runs") / "mine"
+    trueprobe.run("counteracts", models=[family], out=folder, limit=40)
+    return folder
+
+
+def test_a_run_s_report_has_the_table_of_what_was_put_into_it(order, asked):
+    found = downstream(replace(order, out=None, into=asked), Quiet())
+    assert Path(found["folder"]) == asked / "downstream" / "mine.tsv-tiny"
+    report.write(trueprobe.load_run(asked))
+    page = (asked / "report.html").read_text(encoding="utf-8")
+    table = page[page.index("Are they equally good at a task?") :].partition("</table>")[0]
+    [row] = found["families"]
+    assert f"{100 * row['mean']:.1f} ± {100 * row['sd']:.1f}" in table
+    assert f"mine.tsv, {found['data']['train']} texts" in table
+    with (asked / "tables/downstream.csv").open(encoding="utf-8") as stream:
+        assert [float(kept["mean"]) for kept in csv.DictReader(stream)] == [row["mean"]]
+
+
+def test_a_run_with_a_fine_tuning_in_it_goes_on_as_before(order, asked, family):
+    downstream(replace(order, out=None, into=asked), Quiet())
+    again = trueprobe.run("counteracts", models=[family], out=asked, limit=40)
+    assert again.complete
+    assert (asked / "downstream/mine.tsv-tiny/downstream.csv").exists()
+
+
+def test_only_the_run_s_own_checkpoints_can_be_put_into_it(order, asked, tmp_path):
+    zoo.save("bert", tmp_path / "seed_0", model_seed=7)
+    for models, why in (
+        ([f"tiny={tmp_path}/seed_*"], "tiny-seed0 has other weights"),
+        ([f"other={tmp_path}/seed_*"], "is not among its models: .* holds tiny-seed0, tiny-seed1, tiny-seed2"),
+    ):
+        with pytest.raises(BadInput, match=why):
+            downstream(replace(order, models=models, out=None, into=asked), Quiet())
+    with pytest.raises(BadInput, match="is no run folder"):
+        downstream(replace(order, out=None, into=tmp_path), Quiet())
+    with pytest.raises(BadInput, match="--out or --into"):
+        downstream(replace(order, into=asked), Quiet())
+
+
+def test_help_has_an_example_and_bad_input_ends_with_two():
+    def trueprobe(*arguments):
+        return subprocess.run(
+            [sys.executable, "-m", "trueprobe", "downstream", *arguments], capture_output=True, text=True
+        )
+
+    assert "trueprobe downstream --task sst2" in trueprobe("--help").stdout.split("Examples:")[1]
+    wrong = trueprobe("--task", "sst", "--model", "nursery")
+    assert wrong.returncode == 2
+    assert "did you mean 'sst2'?" in wrong.stderr

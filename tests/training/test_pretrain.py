@@ -1,0 +1,288 @@
+"""Trainings: one seed one set of weights, whatever interrupts it; and the words a wrong order is answered with."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+from safetensors.numpy import load_file
+
+from trueprobe.errors import BadInput
+from trueprobe.training import corpus
+from trueprobe.training.pretrain import pretrain
+from trueprobe.training.progress import Lines, line
+from trueprobe.training.recipe import Order, count, seeds
+from trueprobe.training.trainer import Told
+
+PAIRS = {"dog": "bone", "cat": "fish", "bird": "seed", "cow": "grass", "child": "cake", "king": "crown"}
+
+
+def toy_text(documents: int = 120) -> str:
+    """Each creature always likes the same thing, and a document speaks of one creature."""
+    rng = np.random.default_rng(0)
+    lines = []
+    for _ in range(documents):
+        who = list(PAIRS)[rng.integers(len(PAIRS))]
+        for _ in range(8):
+            adverb = ["often", "never", "always", "seldom"][rng.integers(4)]
+            lines.append(f"The {who} {adverb} likes the {PAIRS[who]} in the garden.")
+        lines.append("")
+    return "\n".join(lines)
+
+
+@pytest.fixture(scope="module")
+def text(tmp_path_factory) -> Path:
+    file = tmp_path_factory.mktemp("corpus") / "toy.txt"
+    file.write_text(toy_text(), encoding="utf-8")
+    return file
+
+
+def small(text: Path, out: Path, **options) -> Order:
+    fixed = {"kind": "masked", "tokens": 6_000, "size": "L1-H32", "vocab": 120, "length": 48, "checkpoints": 2}
+    return Order(**{**fixed, "corpus": (text,), "out": out, "batch_tokens": 256, "threads": 1, **options})
+
+
+def weights(folder: Path) -> dict[str, np.ndarray]:
+    return load_file(folder / "model.safetensors")
+
+
+def same(a: Path, b: Path) -> bool:
+    first, second = weights(a), weights(b)
+    return first.keys() == second.keys() and all(np.array_equal(first[name], second[name]) for name in first)
+
+
+# ---------------------------------------------------------------- what is asked for
+
+
+@pytest.mark.parametrize(("said", "meant"), [("12M", 12_000_000), ("800k", 800_000), ("1.5m", 1_500_000), ("7", 7)])
+def test_counts(said, meant):
+    assert count(said) == meant
+
+
+@pytest.mark.parametrize(("said", "meant"), [("0..4", (0, 1, 2, 3, 4)), ("3", (3,)), ("0,2,7", (0, 2, 7))])
+def test_seeds(said, meant):
+    assert seeds(said) == meant
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        ({"kind": "mask"}, "--kind is masked or causal, not 'mask'"),
+        ({"masking": "none"}, "--masking is static or dynamic"),
+        ({"size": "4x128"}, "no size '4x128': L4-H128"),
+        ({"size": "L2-H65-A2"}, "attention heads divide"),
+        ({"tokens": 0}, "--tokens is at least 1"),
+        ({"mask_rate": 1.5}, "--mask-rate is between"),
+        ({"seeds": (1, 1)}, "--model-seeds are different numbers"),
+        ({"start_from": Path("a"), "tokenizer": Path("b")}, "leave --tokenizer out"),
+        ({"corpus": (Path("no-such.txt"),)}, "no file or folder 'no-such.txt'"),
+    ],
+)
+def test_a_wrong_order_is_told_and_nothing_is_written(options, told, text, tmp_path):
+    with pytest.raises(BadInput, match=told):
+        pretrain(small(text, tmp_path / "out", **options), Lines())
+    assert not (tmp_path / "out" / "setup.json").exists()
+
+
+def test_what_cannot_be_continued_is_told_before_anything_starts(checkpoint, text, tmp_path):
+    for kind, name, told in [
+        ("masked", "gpt2", "is of type 'gpt2'; a masked training goes on from 'bert'"),
+        ("causal", "bert", "a causal training goes on from 'gpt2'"),
+    ]:
+        with pytest.raises(BadInput, match=told):
+            pretrain(small(text, tmp_path / "out", kind=kind, start_from=checkpoint(name)), Lines())
+    with pytest.raises(BadInput, match=r"--length 2000: .* reads at most 512 tokens"):
+        pretrain(small(text, tmp_path / "out", start_from=checkpoint("bert"), length=2000), Lines())
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_corpus_that_was_wrong_can_be_mended(tmp_path):
+    file = tmp_path / "text.txt"
+    file.write_text("One document.\n")
+    with pytest.raises(BadInput, match="documents"):
+        pretrain(small(file, tmp_path / "out"), Lines())
+    assert not (tmp_path / "out" / "setup.json").exists()
+
+
+@pytest.mark.parametrize("said", ["many", "", "12G", "-3"])
+def test_a_count_that_is_none(said):
+    with pytest.raises(BadInput, match="--tokens is a number"):
+        count(said)
+
+
+def test_a_corpus_without_documents_or_with_other_bytes(tmp_path):
+    file = tmp_path / "flat.txt"
+    file.write_text("One line.\nAnother.\n")
+    with pytest.raises(BadInput, match="1 documents, and 4 are needed: one sentence per line, a blank line"):
+        corpus.read_documents([file])
+    file.write_bytes(b"A line.\n\nCaf\xe9.\n")
+    with pytest.raises(BadInput, match="line 3: not UTF-8"):
+        corpus.read_documents([file])
+
+
+def test_held_out_documents_are_not_trained_on():
+    documents = [[f"document {i}"] for i in range(1000)]
+    train, held_out = corpus.split(documents)
+    assert len(held_out) == 1000 // corpus.HELD_OUT_EVERY
+    assert sorted([*train, *held_out]) == sorted(documents)
+    assert len(corpus.split(documents[:4])[1]) == 2
+
+
+@pytest.mark.parametrize("kind", ["masked", "causal"])
+def test_a_tokenizer_trained_twice_is_the_same_and_loses_no_word(kind):
+    documents = [toy_text(40).split("\n")]
+    first, second = (corpus.train_tokenizer(kind, documents, 300) for _ in range(2))
+    assert first.get_vocab() == second.get_vocab()
+    ids = corpus.encode(first, [["The king often likes the crown."]]).ids
+    said = first.decode(ids)
+    assert said.lower().replace(" .", ".") == "the king often likes the crown."
+
+
+def test_a_line_of_progress_fits_a_terminal():
+    found = {"loss": 5.1234, "accuracy": 0.1234, "next_accuracy": 0.75}
+    told = Told(4, 12_549, 12_549, 5.0, 13_750.0, 0.0, found)
+    assert line(told).startswith("seed 4 step 12,549/12,549: held-out loss 5.123, right 12.3%, next 75.0%")
+    assert len(line(told)) <= 90
+
+
+# ---------------------------------------------------------------- trainings
+
+
+@pytest.fixture(scope="module")
+def trained(text, tmp_path_factory) -> Path:
+    out = tmp_path_factory.mktemp("family") / "first"
+    pretrain(small(text, out, seeds=(0, 1)), Lines())
+    return out
+
+
+@pytest.mark.slow
+def test_one_seed_one_set_of_weights_and_two_seeds_two(trained, text, tmp_path):
+    pretrain(small(text, tmp_path / "again", seeds=(0,)), Lines())
+    assert same(trained / "seed_0", tmp_path / "again" / "seed_0")
+    assert not same(trained / "seed_0", trained / "seed_1")
+
+
+@pytest.mark.slow
+def test_what_a_training_leaves(trained):
+    card = json.loads((trained / "seed_1" / "training.json").read_text())
+    steps = [row["step"] for row in card["history"]]
+    assert [trained / "seed_1" / f"step_{step}" for step in steps] == sorted(
+        (trained / "seed_1").glob("step_*"), key=lambda path: int(path.name[5:])
+    )
+    assert len(steps) == 2
+    assert card["tokens"] == pytest.approx(6_000, rel=0.1)
+    assert {"loss", "accuracy", "next_accuracy", "pairs"} <= card["history"][-1].keys()
+    assert card["self_trained"] is True
+    assert same(trained / "seed_1", trained / "seed_1" / f"step_{steps[-1]}")
+    assert not same(trained / "seed_1", trained / "seed_1" / f"step_{steps[0]}")
+    assert not (trained / "data").exists()
+    assert not list(trained.rglob("state.safetensors"))
+    assert "unigram counts" in (trained / "seed_1" / "README.md").read_text()
+
+
+@pytest.mark.slow
+def test_trained_models_open_as_a_family_with_both_heads_and_their_label(trained):
+    from trueprobe.models import Options, find, open_source
+
+    found = find([f"toy={trained}/seed_*"])
+    assert [source.labels for source in found] == [{"model_seed": 0}, {"model_seed": 1}]
+    card = open_source(found[0], Options()).card
+    assert card.heads == {"lm", "next_sentence"}
+    assert card.self_trained
+    steps = find([f"toy={trained}/seed_*/step_*"])
+    assert len(steps) == 4
+    assert open_source(steps[0], Options()).card.self_trained
+
+
+@pytest.mark.slow
+def test_the_same_order_again_trains_nothing_and_another_is_refused(trained, text, capsys):
+    before = (trained / "seed_0" / "training.json").stat().st_mtime_ns
+    pretrain(small(text, trained, seeds=(0, 1)), Lines())
+    assert (trained / "seed_0" / "training.json").stat().st_mtime_ns == before
+    assert capsys.readouterr().err == ""
+    with pytest.raises(BadInput, match=r"trainings of another setup \(other tokens\)"):
+        pretrain(small(text, trained, seeds=(0,), tokens=7_000), Lines())
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["masked", "causal"])
+def test_a_killed_training_goes_on_to_the_same_weights(kind, text, tmp_path):
+    options = {"kind": kind, "tokens": 60_000, "save_seconds": 0.3}
+    pretrain(small(text, tmp_path / "whole", **options), Lines())
+    said = [
+        *("--kind", kind, "--corpus", str(text), "--tokens", "60000", "--size", "L1-H32", "--vocab", "120"),
+        *("--length", "48", "--checkpoints", "2", "--batch-tokens", "256", "--threads", "1"),
+        *("--save-seconds", "0.3", "--out", str(tmp_path / "killed")),
+    ]
+    command = [sys.executable, "-m", "trueprobe", "pretrain", *said]
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    state = tmp_path / "killed" / "seed_0" / "state.safetensors"
+    deadline = time.monotonic() + 120
+    while not state.exists() and time.monotonic() < deadline:
+        time.sleep(0.01)
+    os.kill(process.pid, signal.SIGKILL)
+    process.wait()
+    assert state.exists()
+    assert not (tmp_path / "killed" / "seed_0" / "training.json").exists()
+    subprocess.run(command, check=True, capture_output=True)
+    assert same(tmp_path / "whole" / "seed_0", tmp_path / "killed" / "seed_0")
+    cards = [json.loads((tmp_path / out / "seed_0" / "training.json").read_text()) for out in ("whole", "killed")]
+    assert cards[0]["history"] == cards[1]["history"]
+    assert cards[0]["tokens"] == cards[1]["tokens"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["masked", "causal"])
+def test_a_planted_rule_is_learnt(kind, text, tmp_path):
+    """Which thing a creature likes is certain from the text, and chance is one in six."""
+    from trueprobe.engine import AnswerStore, Engine
+    from trueprobe.models import open_model
+    from trueprobe.types import FillBlank
+
+    options = {"tokens": 400_000, "size": "L2-H64", "learning_rate": 3e-3, "batch_tokens": 512, "vocab": 500}
+    order = small(text, tmp_path / kind, kind=kind, **options)
+    folder = pretrain(order, Lines())[0]
+    card = json.loads((folder / "training.json").read_text())
+    assert card["history"][-1]["loss"] < 0.5 * card["corpus"]["unigram_loss"]
+    model = open_model(str(folder))
+    things = tuple(PAIRS.values())
+    right = " in the garden." if kind == "masked" else ""
+    requests = [FillBlank(f"The {who} often likes the ", right, words=things) for who in PAIRS]
+    for thing, answer in zip(things, Engine(model, AnswerStore(":memory:")).answer(requests), strict=True):
+        assert max(things, key=lambda word: answer.words[word].logp) == thing
+
+
+@pytest.mark.slow
+def test_an_encoder_without_a_head_gets_one_and_frozen_words_stay(trained, text, tmp_path):
+    from transformers import AutoModel, AutoTokenizer
+
+    from trueprobe.models import open_model
+
+    encoder = tmp_path / "encoder"
+    AutoModel.from_pretrained(trained / "seed_0").save_pretrained(encoder)
+    AutoTokenizer.from_pretrained(trained / "seed_0").save_pretrained(encoder)
+    assert not any(name.startswith("cls.") for name in weights(encoder))
+    options = {"start_from": encoder, "freeze_embeddings": True}
+    folder = pretrain(small(text, tmp_path / "on", **options), Lines())[0]
+    before, after = weights(encoder), weights(folder)
+    words = "embeddings.word_embeddings.weight"
+    assert np.array_equal(before[words], after[f"bert.{words}"])
+    layer = "encoder.layer.0.output.dense.weight"
+    assert not np.array_equal(before[layer], after[f"bert.{layer}"])
+    assert open_model(str(folder)).card.heads == {"lm", "next_sentence"}
+
+
+@pytest.mark.slow
+def test_dynamic_masks_and_dropout_repeat_too(text, tmp_path):
+    options = {"masking": "dynamic", "dropout": 0.1, "tokens": 60_000}
+    folders = [pretrain(small(text, tmp_path / name, **options), Lines())[0] for name in ("a", "b")]
+    assert same(*folders)
+    static = pretrain(small(text, tmp_path / "c", **{**options, "masking": "static"}), Lines())[0]
+    assert not same(folders[0], static)
