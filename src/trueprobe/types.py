@@ -10,9 +10,10 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Mapping
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Any, Literal, get_args
+from typing import Any, Literal, Protocol, get_args
 
 Join = Literal["pair", "space", "bos"]  # the model's own pair format | one running text | start token in between
 Span = tuple[int, int]  # characters of the request's own text
@@ -321,3 +322,30 @@ class ItemTable:
     side: str = ""  # the column whose side of its neutral point is compared over seeds
     neutral: float = 0.0
     names: Mapping[str, str] = field(default_factory=dict)
+
+
+# ---------------------------------------------------------------- what is reported while something takes seconds
+
+
+class Task(Protocol):
+    """Work in progress. `note` is a short text beside the bar."""
+
+    def advance(self, amount: int = 1, note: str = "") -> None: ...
+    def reach(self, amount: int, total: int | None = None, note: str = "") -> None: ...
+
+
+class Progress(Protocol):
+    """Shows tasks while they are open; `total` is None where the amount of work is not known, unit `bytes` is read as
+    a size. `with progress.task("counting", total=40, unit="probes") as task: task.advance()`"""
+
+    def task(self, title: str, total: int | None = None, unit: str = "") -> AbstractContextManager[Task]: ...
+
+
+class NoProgress:
+    """Shows nothing; its own task."""
+
+    def task(self, title: str, total: int | None = None, unit: str = "") -> AbstractContextManager[Task]:
+        return nullcontext(self)
+
+    def advance(self, amount: int = 1, note: str = "") -> None: ...
+    def reach(self, amount: int, total: int | None = None, note: str = "") -> None: ...

@@ -1,0 +1,77 @@
+"""The one progress display: bars and spinners on a terminal, nothing elsewhere."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from rich.console import Console
+from rich.progress import (
+    BarColumn,
+    DownloadColumn,
+    MofNCompleteColumn,
+    ProgressColumn,
+    SpinnerColumn,
+    TaskID,
+    TextColumn,
+    TimeRemainingColumn,
+)
+from rich.progress import Progress as Bars
+from rich.progress import Task as Bar
+from rich.text import Text
+
+from trueprobe.types import NoProgress, Progress, Task
+
+BYTES = "bytes"
+
+
+class _Amount(ProgressColumn):
+    """`12/40 rows`, `3.1/9.0 MB`, or nothing where the amount of work is not known."""
+
+    def render(self, task: Bar) -> Text:
+        if task.total is None:
+            return Text("")
+        unit = task.fields["unit"]
+        return DownloadColumn().render(task) if unit == BYTES else Text(f"{MofNCompleteColumn().render(task)} {unit}")
+
+
+@dataclass
+class _BarTask:
+    bars: Bars
+    id: TaskID
+
+    def advance(self, amount: int = 1, note: str = "") -> None:
+        self.bars.update(self.id, advance=amount, note=note)
+
+    def reach(self, amount: int, total: int | None = None, note: str = "") -> None:
+        self.bars.update(self.id, completed=amount, total=total, note=note)
+
+
+class TerminalProgress:
+    """Several tasks may be shown at once; the display disappears with the last of them."""
+
+    def __init__(self) -> None:
+        columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(bar_width=None), _Amount())
+        note = TextColumn("{task.fields[note]}")
+        self._bars = Bars(*columns, note, TimeRemainingColumn(), console=Console(stderr=True), transient=True)
+        self._open = 0
+
+    @contextmanager
+    def task(self, title: str, total: int | None = None, unit: str = "") -> Iterator[Task]:
+        if not self._open:
+            self._bars.start()
+        self._open += 1
+        bar = self._bars.add_task(title, total=total, unit=unit, note="")
+        try:
+            yield _BarTask(self._bars, bar)
+        finally:
+            self._bars.remove_task(bar)
+            self._open -= 1
+            if not self._open:
+                self._bars.stop()
+
+
+def terminal_progress() -> Progress:
+    return TerminalProgress() if sys.stderr.isatty() else NoProgress()
