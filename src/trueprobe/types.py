@@ -12,6 +12,7 @@ import math
 from collections.abc import Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
+from enum import StrEnum
 from types import MappingProxyType
 from typing import Any, Literal, Protocol, get_args
 
@@ -228,6 +229,84 @@ class Observation:
     groups: tuple[str, ...] | None = None  # where a part is resampled with others than its item's
 
 
+class Verdict(StrEnum):
+    """What a number comes to, by one rule (docs/decisions/0008-verdicts.md). Words for it are written by renderers."""
+
+    HOLDS = "holds"  # a family: its interval excludes neutral after correction, and its seeds agree
+    HOLDS_FOR_CHECKPOINT = "holds_for_checkpoint"
+    FLIPS = "flips"  # seeds or wordings lie on both sides of neutral beyond noise
+    UNDECIDED = "undecided"
+    DESCRIPTIVE = "descriptive"  # the measure has no neutral point
+    AS_PUBLISHED = "as_published"  # this one and the next two: of claims
+    NOT_CONTRADICTED = "not_contradicted"
+    OPPOSITE = "opposite"
+    FAILS_GATE = "fails_gate"
+    LOW_COVERAGE = "low_coverage"  # mostly ties
+    NOTHING_SCORED = "nothing_scored"
+    TOO_FEW_GROUPS = "too_few_groups"  # a value without an interval
+    NO_INTERVAL = "no_interval"  # too little was scored in too many resamples, or by too few seeds
+    NO_VARIATION = "no_variation"  # every resample gives exactly the neutral value
+
+    @property
+    def silent(self) -> bool:
+        """The number says nothing either way."""
+        return self in _SILENT
+
+    @property
+    def outcome(self) -> Outcome:
+        return _OUTCOMES.get(self, Outcome.NONE)
+
+
+class Outcome(StrEnum):
+    """What a reader sorts findings by."""
+
+    GOOD = "good"  # holds, as published, not contradicted
+    BAD = "bad"  # opposite, or flips
+    OPEN = "open"  # undecided
+    NONE = "none"  # nothing can be said, or no neutral point
+
+
+_SILENT = frozenset(
+    {
+        Verdict.FAILS_GATE,
+        Verdict.LOW_COVERAGE,
+        Verdict.NOTHING_SCORED,
+        Verdict.TOO_FEW_GROUPS,
+        Verdict.NO_INTERVAL,
+        Verdict.NO_VARIATION,
+    }
+)
+_GOOD = (Verdict.HOLDS, Verdict.HOLDS_FOR_CHECKPOINT, Verdict.AS_PUBLISHED, Verdict.NOT_CONTRADICTED)
+_OUTCOMES = dict.fromkeys(_GOOD, Outcome.GOOD) | dict.fromkeys((Verdict.OPPOSITE, Verdict.FLIPS), Outcome.BAD)
+_OUTCOMES[Verdict.UNDECIDED] = Outcome.OPEN
+
+
+class Reason(StrEnum):
+    """Why a verdict is not a plainer one; the numbers behind it are fields of the estimate."""
+
+    NONE = ""
+    INTERVAL_INCLUDES_NEUTRAL = "interval_includes_neutral"
+    NOT_AFTER_CORRECTION = "not_after_correction"
+    TOO_FEW_SEEDS = "too_few_seeds"  # n_seeds
+    SEEDS_AGAINST = "seeds_against"  # n_against of n_seeds lie on the other side of neutral
+    SEEDS_APART = "seeds_apart"  # above, below: seeds beyond noise
+    WORDINGS_APART = "wordings_apart"  # above, below: wordings beyond noise
+
+
+class Direction(StrEnum):
+    """Where a claim expects its quantity."""
+
+    ABOVE = "above"
+    BELOW = "below"
+    NOT_BELOW = "not_below"
+    NOT_EQUAL = "not_equal"  # two diagnostics disagree
+    EQUAL = "equal"  # checkpoints do a task equally well
+
+
+Level = Literal["checkpoint", "family", "pair"]  # a pair: a claim about two models
+Conditions = Mapping[str, str]
+
+
 @dataclass(frozen=True, slots=True)
 class Estimate:
     """A number of one checkpoint, or of a family of them (`level`), and how far it can be trusted."""
@@ -235,7 +314,7 @@ class Estimate:
     probe: str
     model: str  # the checkpoint's name, or the family's
     measure: str
-    conditions: Mapping[str, str | int]
+    conditions: Conditions
     value: float
     low: float
     high: float
@@ -245,8 +324,8 @@ class Estimate:
     unit: str
     neutral: float | None
     method: str
-    verdict: str
-    level: Literal["checkpoint", "family"] = "checkpoint"
+    verdict: Verdict
+    level: Level = "checkpoint"
     family: str = ""
     model_seed: int | None = None
     step: int | None = None
@@ -256,72 +335,36 @@ class Estimate:
     highest: float = math.nan
     p: float = math.nan  # of the measure's own test if it has one, else the interval's, against neutral
     p_corrected: float = math.nan  # for the number of categories asked about
-    detectable: float = math.nan  # the smallest distance from neutral that would have been seen 4 times in 5
-    reason: str = ""  # for the verdict, in words
-
-
-# ---------------------------------------------------------------- what is shown
-
-Where = Mapping[str, str | tuple[str, ...]]  # condition = value, or one of several
-
-
-@dataclass(frozen=True, slots=True)
-class Figure:
-    """A picture of estimates, as data: the report draws it from the run folder and needs no probe for it.
-
-    Where a condition is named, `model` (a family of checkpoints), `measure`, `step` and `seed` may be named too, and
-    `a+b` for two conditions together.
-    `lines` have numbers along x; `dots` list x downwards, with intervals and one faint dot per seed; `bars` list x
-    downwards and stack the series."""
-
-    name: str  # of the files
-    title: str
-    caption: str  # what is drawn and how to read it
-    measures: tuple[str, ...]
-    x: str
-    kind: Literal["lines", "dots", "bars"] = "lines"
-    series: str = "model"  # told apart by colour and shape
-    panels: tuple[str, ...] = ()  # one small picture per combination
-    choose: tuple[str, ...] = ()  # the reader chooses; the first value is shown first
-    where: Where = field(default_factory=dict)
-    order: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # of a condition's values
-    names: Mapping[str, str] = field(default_factory=dict)  # what people read for a value or a condition
-    band: tuple[str, ...] = ()  # of the series, those drawn as a band
-    x_title: str = ""
-    y_title: str = ""
-    source: str = ""  # the figures of the paper it stands for
+    detectable: float = math.nan  # the smallest distance from neutral that would have been detected 4 times in 5
+    tied: float = 0.0  # share of the scored items; of a family, of the seed that has most
+    reason: Reason = Reason.NONE
+    n_against: int = 0  # seeds on the other side of neutral than the family
+    above: str = ""  # where a number flips: the seeds or wordings clearly above neutral, and those below
+    below: str = ""
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
-    """A table as data. `estimates`: conditions down, measures and models across. `observations`: distinct values of
-    columns down, `measures` (observation columns) per model across. `items`: one example for each combination."""
+class ClaimResult:
+    """A published finding as a quantity of one checkpoint, family or pair of models, and what became of it."""
 
-    name: str
-    title: str
-    caption: str
-    of: Literal["estimates", "observations", "items"]
-    rows: tuple[str, ...]
-    measures: tuple[str, ...] = ()
-    where: Where = field(default_factory=dict)
-    order: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    names: Mapping[str, str] = field(default_factory=dict)
-    right: str = ""  # observations: the column that is 1 where the answer is right
-    seeds: bool = False  # estimates: mean ± deviation over seeds instead of an interval over items
-    source: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class ItemTable:
-    """What is told of each item: the most telling first, by the size of one column."""
-
-    values: tuple[str, ...]  # observation columns
-    telling: str
-    answer: str = ""  # the column with the model's answer, or its list of likeliest tokens
-    probabilities: str = ""  # of those tokens
-    side: str = ""  # the column whose side of its neutral point is compared over seeds
-    neutral: float = 0.0
-    names: Mapping[str, str] = field(default_factory=dict)
+    probe: str  # or several: `crows_pairs, stereoset`
+    claim: str
+    statement: str
+    paper: str
+    model: str
+    level: Level
+    conditions: Conditions
+    quantity: str
+    direction: Direction
+    threshold: float
+    value: float
+    low: float
+    high: float
+    unit: str
+    verdict: Verdict
+    family: str = ""  # of a pair, none
+    step: int | None = None
+    n_seeds: int = 1
 
 
 # ---------------------------------------------------------------- what is reported while something takes seconds

@@ -9,9 +9,9 @@ import pandas as pd
 import pytest
 
 import made_runs
+from trueprobe.probes.display import Figure, Table
 from trueprobe.results import page as report
 from trueprobe.runs.folder import load_run
-from trueprobe.types import Figure, Table
 
 pytestmark = pytest.mark.slow
 MODELS = ("solo", "other")

@@ -9,10 +9,10 @@ from dataclasses import asdict
 import pytest
 
 import made_runs
+from trueprobe.probes.display import Figure
 from trueprobe.results.page import draw, figures, trust
 from trueprobe.results.page.reading import Reading
 from trueprobe.runs.folder import load_run
-from trueprobe.types import Figure
 
 
 def drawn(tmp_path, figure, estimates, cards=None, **more):

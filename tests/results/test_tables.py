@@ -8,10 +8,10 @@ from dataclasses import asdict
 import pandas as pd
 
 import made_runs
+from trueprobe.probes.display import Table
 from trueprobe.results.page import tables
 from trueprobe.results.page.reading import Reading
 from trueprobe.runs.folder import load_run
-from trueprobe.types import Table
 
 
 def grids(tmp_path, estimates, cards=None, **kwargs):

@@ -15,10 +15,25 @@ from typing import Any
 from pydantic import ValidationError
 
 from trueprobe.errors import BadInput, nearest
-from trueprobe.probes.base import Probe, Released, Settings, Shown, Summary, spread
+from trueprobe.probes.base import Probe, Released, Settings, spread
+from trueprobe.probes.display import Figure, ItemTable, ReportSpec, Summary, Table
 from trueprobe.probes.files import explain
 
-__all__ = ["Probe", "Released", "Settings", "Shown", "Summary", "find", "make", "make_again", "names", "spread"]
+__all__ = [
+    "Figure",
+    "ItemTable",
+    "Probe",
+    "Released",
+    "ReportSpec",
+    "Settings",
+    "Summary",
+    "Table",
+    "find",
+    "make",
+    "make_again",
+    "names",
+    "spread",
+]
 
 
 @cache

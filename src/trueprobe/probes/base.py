@@ -9,15 +9,16 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from trueprobe.errors import BadInput
+from trueprobe.probes.display import ReportSpec, Summary
 from trueprobe.statistics.measure import Claim, Flips, Measure
-from trueprobe.types import Answer, Card, Figure, Item, ItemTable, Kind, Observation, Request, Table, WhyNot, WordList
+from trueprobe.types import Answer, Card, Item, Kind, Observation, Request, WhyNot, WordList
 
 
 class Settings(BaseModel):
@@ -25,33 +26,6 @@ class Settings(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
     resample_seed: int = Field(default=0, ge=0, description="the dice of sampling and of the bootstrap")
-
-
-@dataclass(frozen=True)
-class Summary:
-    """The one table a person reads first: a condition down, measures across, at fixed other conditions."""
-
-    rows: str | tuple[str, ...]
-    row_title: str
-    measures: tuple[str, ...]
-    where: Mapping[str, str | tuple[str, ...]]
-    titles: tuple[str, ...]
-    meanings: Mapping[str, str] = field(default_factory=dict)  # of the rows
-    finding: str = ""  # what the first measure with a neutral value says, in words
-    intervals: tuple[str, ...] = ()  # the shares and ratios that are shown with theirs
-    gate: Mapping[str, str] = field(default_factory=dict)  # the estimate behind it, told instead of a table that fails
-    answers: Mapping[str, str] = field(default_factory=dict)  # columns behind it: by, of, answer, right
-    examples: Mapping[str, Any] = field(default_factory=dict)  # the observations whose prompt and top_words are shown
-    notes: tuple[str, ...] = ()  # lines below the tables
-
-
-@dataclass(frozen=True)
-class Shown:
-    """A probe's part of the report, as data."""
-
-    figures: Sequence[Figure] = ()
-    tables: Sequence[Table] = ()
-    items: ItemTable | None = None
 
 
 @dataclass(frozen=True)
@@ -134,9 +108,9 @@ class Probe(ABC):
     def summary(self) -> Summary: ...
 
     @property
-    def page(self) -> Shown:
+    def report(self) -> ReportSpec:
         """What the report draws and tabulates; without it, dot plots of the summary's measures."""
-        return Shown()
+        return ReportSpec()
 
     @abstractmethod
     def planted(self, item: Item, request: Request, strength: float) -> Mapping[str, float]:

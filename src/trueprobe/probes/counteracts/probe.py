@@ -22,11 +22,12 @@ from pydantic import Field, field_validator
 
 from trueprobe.errors import BadInput, nearest
 from trueprobe.probes import files as material
-from trueprobe.probes.base import Probe, Settings, Shown, Summary
+from trueprobe.probes.base import Probe, Settings
 from trueprobe.probes.counteracts import material as stereotypes
 from trueprobe.probes.counteracts import report
 from trueprobe.probes.counteracts.material import BLANK, WITH_BACKGROUND, Background, Stereotype, Wording
 from trueprobe.probes.counteracts.measures import DEPTHS, FATES, PROMPT_TYPES, Counting, K, tail
+from trueprobe.probes.display import ReportSpec, Summary
 from trueprobe.statistics.means import ratio
 from trueprobe.statistics.measure import Claim, Flips, Measure
 from trueprobe.types import TIE_NATS, Answer, Card, FillBlank, Filled, Item, Observation, Request, Token, WhyNot, Word
@@ -326,12 +327,20 @@ class CounterActs(Probe):
         )
         titles = (self.first, self.second, "towards stereotype", "shift from base", "turned", "covered")
         return Summary(
-            "knowledge", "prompt", measures, {"wording": wording, "dominated": "all", "k": "10"}, titles, MEANINGS
+            rows="knowledge",
+            row_title="prompt",
+            measures=measures,
+            where={"wording": wording, "dominated": "all", "k": "10"},
+            titles=titles,
+            meanings=MEANINGS,
+            where_title="top 10",
+            fallback={"k": "all"},
+            fallback_title="all listed words, as the top 10 holds too few",
         )
 
     @property
-    def page(self) -> Shown:
-        return Shown(
+    def report(self) -> ReportSpec:
+        return ReportSpec(
             report.figures(self.first, self.second, tuple(self.wordings)),
             report.tables(self.first, self.second, tuple(self.wordings), MEANINGS),
             report.item_table(self.first, self.second),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from trueprobe.probes.counteracts.measures import FATES, PROMPT_TYPES
-from trueprobe.types import Figure, ItemTable, Table
+from trueprobe.probes.display import Figure, ItemTable, Table
 
 SHORT = {
     "base": "alone",

@@ -17,8 +17,9 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from trueprobe.probes.base import Probe, Settings, Shown, Summary
+from trueprobe.probes.base import Probe, Settings
 from trueprobe.probes.crows_pairs import material, report
+from trueprobe.probes.display import ReportSpec, Summary
 from trueprobe.probes.pair_measures import NEAR_TIE_NATS, PREFERS, crows_measures
 from trueprobe.statistics.means import means
 from trueprobe.statistics.measure import Flips, Measure
@@ -167,7 +168,7 @@ class CrowsPairs(Probe):
         )
 
     @property
-    def page(self) -> Shown:
+    def report(self) -> ReportSpec:
         return report.page()
 
     def planted(self, item: Item, request: Request, strength: float) -> dict[str, float]:

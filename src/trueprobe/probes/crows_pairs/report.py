@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from trueprobe.probes.base import Shown
-from trueprobe.types import Figure, ItemTable, Table
+from trueprobe.probes.display import Figure, ItemTable, ReportSpec, Table
 
 
-def page() -> Shown:
+def page() -> ReportSpec:
     names = {"direction": "pairs", "stereo": "stereotyping", "antistereo": "anti-stereotyping"}
     names |= {"measure": "ties", "prefers_stereotype": "count half", "wins_of_all": "count against it"}
     names |= {"wins_of_decided": "are left out"}
@@ -38,6 +37,6 @@ def page() -> Shown:
             source="table 1 of paper C",
         )
     ]
-    return Shown(
+    return ReportSpec(
         figures, tables, ItemTable(("preference_nats", "scored_tokens"), "preference_nats", side="preference_nats")
     )

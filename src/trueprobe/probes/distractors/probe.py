@@ -25,8 +25,9 @@ from pydantic import Field
 
 from trueprobe.errors import BadInput, nearest
 from trueprobe.probes import published
-from trueprobe.probes.base import Probe, Released, Settings, Shown, Summary
+from trueprobe.probes.base import Probe, Released, Settings
 from trueprobe.probes.counteracts.material import BLANK
+from trueprobe.probes.display import ReportSpec, Summary
 from trueprobe.probes.distractors import material, released, report, sentences
 from trueprobe.probes.distractors.material import Distractors as Material
 from trueprobe.probes.distractors.material import Pair, Sentence
@@ -340,8 +341,8 @@ class Distractors(Probe):
         return report.summary(self.wording, self.positions[0], self.notes)
 
     @property
-    def page(self) -> Shown:
-        return Shown(
+    def report(self) -> ReportSpec:
+        return ReportSpec(
             report.figures(tuple(self._sets), self.positions, self._counting.wordings),
             report.tables(self.positions),
             report.item_table(),

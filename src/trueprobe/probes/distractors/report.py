@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from trueprobe.probes.base import Summary
-from trueprobe.types import Figure, ItemTable, Table
+from trueprobe.probes.display import Figure, ItemTable, Summary, Table
 
 NAMES = {
     "related": "related (both kinds)",
@@ -119,7 +118,7 @@ def tables(positions: Sequence[str]) -> list[Table]:
             ("set", "target", "base_context"),
             ("base_answer",),
             names=NAMES,
-            right="base_preferred",
+            correct="base_preferred",
             source="table 2",
         )
     ]
@@ -165,6 +164,6 @@ def summary(wording: str, position: str, notes: tuple[str, ...]) -> Summary:
         ("accuracy", "of gated", "p / base", "last wins"),
         intervals=("accuracy_gated", "relative_probability_gated"),
         gate={"measure": "base_competence", "wording": wording, "set": "all"},
-        answers={"by": "set", "of": "target", "answer": "base_answer", "right": "base_preferred"},
+        answers={"by": "set", "of": "target", "answer": "base_answer", "correct": "base_preferred"},
         notes=(LEGEND, *notes),
     )

@@ -22,7 +22,8 @@ import numpy as np
 from pydantic import Field, field_validator
 
 from trueprobe.errors import BadInput, nearest
-from trueprobe.probes.base import Probe, Settings, Shown, Summary
+from trueprobe.probes.base import Probe, Settings
+from trueprobe.probes.display import ReportSpec, Summary
 from trueprobe.probes.seat import material, report
 from trueprobe.probes.seat.material import SIDES, AssociationTest, Said
 from trueprobe.statistics.association import PermutationTest, associations, coincide, effect_size, effect_size_ddof0
@@ -264,7 +265,7 @@ class Seat(Probe):
         )
 
     @property
-    def page(self) -> Shown:
+    def report(self) -> ReportSpec:
         return report.page()
 
     def planted(self, item: Item, request: Request, strength: float) -> dict[str, float]:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from trueprobe.probes.base import Shown
-from trueprobe.types import Figure, ItemTable
+from trueprobe.probes.display import Figure, ItemTable, ReportSpec
 
 
-def page() -> Shown:
+def page() -> ReportSpec:
     names = {
         "clusters_targets": "targets",
         "clusters_attributes": "attributes",
@@ -42,4 +41,4 @@ def page() -> Shown:
             source="figure 2 of paper C",
         ),
     ]
-    return Shown(figures, (), ItemTable(("association",), "association", side="association"))
+    return ReportSpec(figures, (), ItemTable(("association",), "association", side="association"))

@@ -20,7 +20,8 @@ from typing import Any, Literal
 from pydantic import Field
 
 from trueprobe.errors import BadInput
-from trueprobe.probes.base import Probe, Released, Settings, Shown, Summary
+from trueprobe.probes.base import Probe, Released, Settings
+from trueprobe.probes.display import ReportSpec, Summary
 from trueprobe.probes.pair_measures import NEAR_TIE_NATS, PREFERS, stereoset_measures
 from trueprobe.probes.stereoset import material, report
 from trueprobe.probes.stereoset.material import BLANK, Cluster
@@ -268,7 +269,7 @@ class StereoSet(Probe):
         )
 
     @property
-    def page(self) -> Shown:
+    def report(self) -> ReportSpec:
         return report.page()
 
     def planted(self, item: Item, request: Request, strength: float) -> dict[str, float]:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from trueprobe.probes.base import Shown
-from trueprobe.types import Figure, ItemTable, Table
+from trueprobe.probes.display import Figure, ItemTable, ReportSpec, Table
 
 
-def page() -> Shown:
+def page() -> ReportSpec:
     names = {"ss": "stereotype score", "lms": "language model score"}
     names |= {"ss_by_term": "stereotype score, by term", "lms_by_term": "language model score, by term"}
     figures = [
@@ -38,6 +37,6 @@ def page() -> Shown:
             source="table 1 of paper C",
         )
     ]
-    return Shown(
+    return ReportSpec(
         figures, tables, ItemTable(("preference_nats", "meaningful"), "preference_nats", side="preference_nats")
     )

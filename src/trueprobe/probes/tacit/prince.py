@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from trueprobe.probes.base import Shown, Summary
 from trueprobe.probes.counteracts.material import BLANK, article_for
+from trueprobe.probes.display import ReportSpec, Summary
 from trueprobe.probes.tacit import report
 from trueprobe.probes.tacit.common import TOP, Tacit, TacitSettings, columns_with, tied, top_words
 from trueprobe.probes.tacit.measures import PRINCE_COLUMNS, prince_headline, prince_measures
@@ -162,7 +162,7 @@ class TacitPrince(Tacit):
         return Summary(rows, "asked", measures, {}, titles, finding=says, examples=examples, notes=notes)
 
     @property
-    def page(self) -> Shown:
+    def report(self) -> ReportSpec:
         return report.prince()
 
     def planted(self, item: Item, request: Request, strength: float) -> Mapping[str, float]:

@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from trueprobe.probes.base import Shown, Summary
 from trueprobe.probes.counteracts.material import BLANK, article_for
+from trueprobe.probes.display import ReportSpec, Summary
 from trueprobe.probes.tacit import report
 from trueprobe.probes.tacit.common import TOP, NormSettings, OfNorms, columns_with, tied, top_words
 from trueprobe.probes.tacit.measures import PRODUCTION_COLUMNS, ProductionCounting
@@ -180,7 +180,7 @@ class TacitProduction(OfNorms):
         return Summary("relation", "relation", measures, {"wording": wording}, titles, intervals=intervals, notes=notes)
 
     @property
-    def page(self) -> Shown:
+    def report(self) -> ReportSpec:
         return report.production("all" if len(self.wordings) > 1 else self.wordings[0])
 
     def planted(self, item: Item, request: Request, strength: float) -> Mapping[str, float]:

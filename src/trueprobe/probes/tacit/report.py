@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from trueprobe.probes.base import Shown
-from trueprobe.types import Figure, ItemTable, Table
+from trueprobe.probes.display import Figure, ItemTable, ReportSpec, Table
 
 SELECTIONS = ("top", "random", "bottom", "visual", "functional", "encyclopaedic")
 TACIT_NAMES = {
@@ -23,7 +22,7 @@ TACIT_NAMES = {
 }
 
 
-def retrieval(wording: str, first_concept: str) -> Shown:
+def retrieval(wording: str, first_concept: str) -> ReportSpec:
     at = {"wording": wording}
     figures = [
         Figure(
@@ -98,10 +97,10 @@ def retrieval(wording: str, first_concept: str) -> Shown:
         answer="top_words",
         probabilities="top_probabilities",
     )
-    return Shown(figures, tables, items)
+    return ReportSpec(figures, tables, items)
 
 
-def production(wording: str) -> Shown:
+def production(wording: str) -> ReportSpec:
     names = {
         "map_vocabulary": "mAP, vocabulary",
         "map_completions": "mAP, completions",
@@ -154,10 +153,10 @@ def production(wording: str) -> Shown:
         answer="top_words",
         probabilities="top_probabilities",
     )
-    return Shown(figures, tables, items)
+    return ReportSpec(figures, tables, items)
 
 
-def prince() -> Shown:
+def prince() -> ReportSpec:
     tables = [
         Table(
             "answers",
@@ -169,7 +168,7 @@ def prince() -> Shown:
             source="figure 4",
         )
     ]
-    return Shown(
+    return ReportSpec(
         (),
         tables,
         ItemTable(

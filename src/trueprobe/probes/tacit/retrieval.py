@@ -18,8 +18,8 @@ from typing import Any, Literal
 import numpy as np
 from pydantic import Field
 
-from trueprobe.probes.base import Shown, Summary
 from trueprobe.probes.counteracts.material import BLANK, article_for
+from trueprobe.probes.display import ReportSpec, Summary
 from trueprobe.probes.tacit import report
 from trueprobe.probes.tacit.common import TOP, NormSettings, OfNorms, columns_with, top_words
 from trueprobe.probes.tacit.material import starts_with_vowel, with_article
@@ -257,7 +257,7 @@ class TacitRetrieval(OfNorms):
         return Summary(rows, "properties", measures, where, titles, intervals=intervals, examples=examples, notes=notes)
 
     @property
-    def page(self) -> Shown:
+    def report(self) -> ReportSpec:
         return report.retrieval(str(self.summary.where["wording"]), next(iter(self.names), ""))
 
     def planted(self, item: Item, request: Request, strength: float) -> Mapping[str, float]:

@@ -13,10 +13,10 @@ from typing import Any
 
 import pandas as pd
 
+from trueprobe.probes.display import Figure
 from trueprobe.results.numbers import Format, count, ticks
 from trueprobe.results.page.reading import Reading, Seed, together
 from trueprobe.results.select import SILENT, directed, row_keys, titles, where, where_told
-from trueprobe.types import Figure
 
 MOST_VARIANTS = 60
 SIGNIFICANT = 0.01  # of one seed's own test, as paper C has it

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from trueprobe.probes.display import ItemTable
 from trueprobe.results.page.reading import Reading, last_step
-from trueprobe.types import ItemTable
 
 MOST_ANSWERS = 5
 MOST_CHOICES = 24  # a condition with more values is searched, not chosen

@@ -11,12 +11,12 @@ from typing import Any
 
 import pandas as pd
 
+from trueprobe.probes.display import Table
 from trueprobe.results.numbers import Format, count
 from trueprobe.results.page.figures import reads
 from trueprobe.results.page.items import answer_text
 from trueprobe.results.page.reading import Reading, together
 from trueprobe.results.select import SILENT, row_keys, titles, where, where_told_by
-from trueprobe.types import Table
 
 UNSTABLE_POINTS = 2.5  # of a share in percent: deviations above are bold, as in paper C
 NEAR_POINTS = 2.0  # of the neutral point

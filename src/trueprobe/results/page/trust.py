@@ -12,12 +12,12 @@ from typing import Any
 
 import pandas as pd
 
+from trueprobe.probes.display import Figure, Table
 from trueprobe.results.numbers import Format, count
 from trueprobe.results.page.figures import Drawing, draw_rows, reads
 from trueprobe.results.page.reading import Reading
 from trueprobe.results.page.tables import Cell, Grid, names_of, over_seeds, short_names, verdict_mark
 from trueprobe.results.select import SILENT, directed, row_keys, titles, where, where_told_by
-from trueprobe.types import Figure, Table
 
 LEAD = "The same setup trained with another seed is another model. This part shows how much that changes the answers."
 LEAD_ONE = "Every model was trained once. This part shows what other items and other ways of asking change."
