@@ -10,6 +10,7 @@ import pytest
 from trueprobe import probes
 from trueprobe.probes.counteracts.probe import CounterActs
 from trueprobe.runs import check as contracts
+from trueprobe.runs.check import probe as probe_checks
 from trueprobe.types import Observation
 
 
@@ -80,6 +81,20 @@ class Wandering(Small):
         return super().items()[Wandering.made :]
 
 
+class ReservedCondition(Small):
+    def items(self):
+        return [replace(item, conditions={**item.conditions, "model": "x"}) for item in super().items()]
+
+
+class ReservedColumn(Small):
+    def columns(self):
+        return {**super().columns(), "p_corrected": "would overwrite the estimate's"}
+
+
+class ReservedFactor(Small):
+    factors = ("occupation", "step")
+
+
 class NoGroup(Small):
     def items(self):
         return [replace(item, groups=item.groups[:1]) for item in super().items()]
@@ -94,7 +109,7 @@ SIGNS = [
 
 def made_of(probe, monkeypatch):
     """check_probe sees `probe` under the name counteracts."""
-    monkeypatch.setattr(contracts, "make", lambda name, settings: probe(probe.Settings(backgrounds=1)))
+    monkeypatch.setattr(probe_checks, "make", lambda name, settings: probe(probe.Settings(backgrounds=1)))
     return contracts.check_probe("counteracts")
 
 
@@ -114,12 +129,15 @@ def test_a_flipped_sign_is_found(monkeypatch):
         (SameId, "item ids are distinct"),
         (Wandering, "the same items each time"),
         (NoGroup, "every item names its groups"),
+        (ReservedCondition, "no reserved names among conditions"),
+        (ReservedColumn, "no reserved names among columns"),
+        (ReservedFactor, "no reserved names among factors"),
         (Undocumented, "documented columns, masked"),
     ],
 )
 def test_what_is_broken_is_found(monkeypatch, broken, name):
-    found = next(check for check in made_of(broken, monkeypatch) if check.name == name)
-    assert not found.passed
+    check = next(check for check in made_of(broken, monkeypatch) if check.name == name)
+    assert not check.passed
 
 
 @pytest.mark.parametrize("strength", [-2.0, 0.0, 2.0])

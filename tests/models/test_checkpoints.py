@@ -316,7 +316,7 @@ def test_seeds_sort_as_numbers(members):
     ],
 )
 def test_seed_and_step_are_read_off_a_name(path, labels):
-    from trueprobe.models.checkpoint import _labels
+    from trueprobe.models.specs import _labels
 
     assert _labels(Path(path)) == labels
 
@@ -430,7 +430,7 @@ def test_revisions_of_one_hub_id_are_steps(tmp_path):
         shutil.copytree(repo / "snapshots" / REVISION, repo / "snapshots" / revision)
         change_one_weight(repo / "snapshots" / revision) if n == 100 else None
     found = find(["mine=org/tiny@step9000,org/tiny@step100"])
-    assert [(s.name, s.said, s.labels) for s in found] == [
+    assert [(s.name, s.title, s.labels) for s in found] == [
         ("mine-step100", f"org/tiny@{'b' * 40}", {"step": 100}),
         ("mine-step9000", f"org/tiny@{'a' * 40}", {"step": 9000}),
     ]

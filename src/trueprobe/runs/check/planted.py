@@ -1,0 +1,88 @@
+"""A made-up model with a known effect: what a probe must find in its answers."""
+
+from __future__ import annotations
+
+import math
+import zlib
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import pandas as pd
+
+from trueprobe.probes import Probe
+from trueprobe.statistics.estimates import estimates
+from trueprobe.statistics.resampling import Resampling
+from trueprobe.types import (
+    Answer,
+    Card,
+    EmbedText,
+    Filled,
+    Follows,
+    FollowsText,
+    Item,
+    Kind,
+    Request,
+    Scored,
+    ScoreText,
+    Token,
+    Vector,
+    WhyNot,
+    Word,
+)
+
+
+def stand_in(kind: Kind) -> Card:
+    return Card(
+        "stand-in", "stand-in", {}, kind, "none", frozenset({"lm"}), 512, 100, "[CLS]", "none", "float32", "0", "0"
+    )
+
+
+def planted_frame(probe: Probe, items: Sequence[Item], card: Card, strength: float) -> pd.DataFrame:
+    """The observations of a made-up model with a known effect of `strength` nats."""
+    rows = []
+    for item in items:
+        ask = probe.ask(item, card)
+        if isinstance(ask, WhyNot):
+            continue
+        answers = [planted_answer(request, probe.planted(item, request, strength)) for request in ask]
+        for observation in probe.observe(item, card, answers):
+            named = zip(probe.factors, observation.groups or item.groups, strict=True)
+            groups = {f"group_{name}": group for name, group in named}
+            rows.append({"item": item.id, "part": observation.part, **item.conditions, **groups, **observation.values})
+    return pd.DataFrame(rows)
+
+
+def planted_answer(request: Request, nats: Mapping[str, float], others: int = 40) -> Answer:
+    """All asked words and some others equally likely, but for the planted log-odds.
+
+    The words of a text to score have theirs each; whether a sentence follows is planted under the whole sentence."""
+    if isinstance(request, ScoreText):
+        return _planted_score(request.text.split(), nats, others)
+    if isinstance(request, FollowsText):
+        return Follows(-math.log1p(math.exp(-nats.get(request.second, 0.0))))
+    if isinstance(request, EmbedText):
+        return Vector(np.array(list(nats.values()), dtype=np.float32), (0,))
+    logits = {word.lower(): nats.get(word, 0.0) for word in request.words}
+    logits |= {f"other{i}": 0.0 for i in range(others)}
+    norm = math.log(sum(map(math.exp, logits.values())))
+    ids = {word: i for i, word in enumerate(logits)}
+    tokens = {word: Token(" " + word, ids[word], logit - norm) for word, logit in logits.items()}
+    ranked = sorted(tokens.values(), key=lambda token: (-token.logp, token.text))
+    rank = {token.id: i for i, token in enumerate(ranked, 1)}
+    words = {w: Word((tokens[w.lower()],), rank[ids[w.lower()]], 0) for w in request.words}
+    return Filled(words, tuple(ranked[: request.top]), len(logits))
+
+
+def _planted_score(words: Sequence[str], nats: Mapping[str, float], others: int) -> Scored:
+    """One token per word, each against `others`, between two special tokens."""
+    tokens = []
+    for word in words:
+        odds = nats.get(word, 0.0)
+        tokens.append(Token(" " + word, 2 + zlib.crc32(word.encode()), odds - math.log(math.exp(odds) + others)))
+    return Scored(tuple(tokens), (0, *(token.id for token in tokens), 1), tuple(range(1, len(tokens) + 1)))
+
+
+def headline_value(probe: Probe, frame: pd.DataFrame) -> float:
+    groups = frame[[f"group_{name}" for name in probe.factors]]
+    resampling = Resampling.of(groups, resamples=0)
+    return estimates(probe.name, "planted", frame, [probe.headline], resampling)[0].value
