@@ -294,10 +294,13 @@ def check_model(
     as_json: Json = False,
 ) -> None:
     """A model's contract: batches, order, repetition, special tokens."""
+    from trueprobe.cli.progress import terminal_progress
     from trueprobe.models import Options, open_model
     from trueprobe.runs.check import check_model as contract
 
-    _report(contract(open_model(spec, Options(device, dtype, allow_pickle))), as_json)
+    with terminal_progress().task(f"opening {spec}"):
+        model = open_model(spec, Options(device, dtype, allow_pickle))
+    _report(contract(model), as_json)
 
 
 def _report(checks: Any, as_json: bool) -> None:

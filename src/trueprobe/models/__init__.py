@@ -98,7 +98,7 @@ def preflight(source: Source, options: Options) -> tuple[Backend, Any]:
     )
 
 
-def open_model(spec: str, options: Options | None = None) -> Any:
+def open_model(spec: str, options: Options | None = None) -> Model:
     """One checkpoint, opened. A family has several: see `find`."""
     members = find([spec], options)
     if len(members) > 1:

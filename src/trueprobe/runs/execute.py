@@ -127,10 +127,11 @@ def _try(
     card = model.outline.card
     asked = [(each, _asks(each.probe, trials[each.label], card)) for each in probes]
     asked = [(each, asks) for each, asks in asked if _requests(asks)]
-    engine = session.engine_for_trials(model) if asked else None
+    if not asked:
+        return
+    engine = session.engine_for_trials(model)
     for each, asks in asked:
-        if engine is not None:
-            yield each.label, _observe(each.probe, asks, card, iter(engine.answer(_requests(asks))))
+        yield each.label, _observe(each.probe, asks, card, iter(engine.answer(_requests(asks))))
 
 
 def _share_vocabulary(probes: Sequence[AskedProbe], models: Sequence[Unopened]) -> list[AskedProbe]:
