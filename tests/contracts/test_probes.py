@@ -48,7 +48,7 @@ def test_a_file_that_is_not_about_gender_holds_it_too():
 
 
 class Small(CounterActs):
-    """Eight targets, so that a broken probe is found out quickly."""
+    """Eight targets, so that a broken probe is refused quickly."""
 
     @property
     def targets(self):
@@ -57,15 +57,15 @@ class Small(CounterActs):
 
 class SignFlipped(Small):
     def observe(self, item, card, answers):
-        (seen,) = super().observe(item, card, answers)
-        flipped = {k: -v if k.startswith("stereotype_margin") else v for k, v in seen.values.items()}
-        return [Observation(seen.item, flipped)]
+        (observation,) = super().observe(item, card, answers)
+        flipped = {k: -v if k.startswith("stereotype_margin") else v for k, v in observation.values.items()}
+        return [Observation(observation.item, flipped)]
 
 
 class Undocumented(Small):
     def observe(self, item, card, answers):
-        (seen,) = super().observe(item, card, answers)
-        return [Observation(seen.item, {**seen.values, "surprise": 1.0})]
+        (observation,) = super().observe(item, card, answers)
+        return [Observation(observation.item, {**observation.values, "surprise": 1.0})]
 
 
 class SameId(Small):
@@ -119,7 +119,7 @@ def test_a_sound_small_probe_holds_it(monkeypatch):
 
 
 @pytest.mark.slow
-def test_a_flipped_sign_is_found(monkeypatch):
+def test_a_flipped_sign_is_refused(monkeypatch):
     assert [check.name for check in made_of(SignFlipped, monkeypatch) if not check.passed] == SIGNS
 
 
@@ -135,7 +135,7 @@ def test_a_flipped_sign_is_found(monkeypatch):
         (Undocumented, "documented columns, masked"),
     ],
 )
-def test_what_is_broken_is_found(monkeypatch, broken, name):
+def test_what_is_broken_is_refused(monkeypatch, broken, name):
     check = next(check for check in made_of(broken, monkeypatch) if check.name == name)
     assert not check.passed
 

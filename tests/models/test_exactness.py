@@ -123,10 +123,10 @@ def test_equal_pieces_are_tied_and_share_the_better_rank(tmp_path, checkpoint):
     (filled,) = engine.answer([FillBlank("The ", " was late.", words=words)])
     logps = blank(Plain("tied", tmp_path), "The ", " was late.", None)
     for word in words:
-        own = logps[tokenizer.convert_tokens_to_ids(word)]
-        near = int(((logps - own).abs() <= TIE_NATS).sum()) - 1
+        logp = logps[tokenizer.convert_tokens_to_ids(word)]
+        near = int(((logps - logp).abs() <= TIE_NATS).sum()) - 1
         assert filled.words[word].tied == near
-        assert filled.words[word].rank == int((logps > own + 1e-6).sum()) + 1
+        assert filled.words[word].rank == int((logps > logp + 1e-6).sum()) + 1
     assert filled.words["man"].tied >= 1
     assert filled.words["man"].rank == filled.words["woman"].rank
 
