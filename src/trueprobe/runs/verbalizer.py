@@ -79,24 +79,23 @@ def groups_of(run: Run) -> tuple[str, str]:
 
 
 def _probe(run: Run) -> tuple[CounterActs, str]:
-    for entry in run.manifest["study"]["probes"]:
-        if entry["name"] == "counteracts":
-            probe = probes.make_again(entry)
+    for entry in run.study.probes:
+        if entry.name == "counteracts":
+            probe = probes.make_again(entry.model_dump())
             assert isinstance(probe, CounterActs)
-            return probe, entry["label"]
+            return probe, entry.label
     raise BadInput(f"{run.folder} has no counteracts run, and only that has a verbalizer")
 
 
 def _models(run: Run) -> Iterator[Model]:
     """The models of the run, opened one after the other where they were."""
-    study = run.manifest["study"]
-    options = Options(dtype=study["dtype"], allow_pickle=study["allow_pickle"])
-    for card in run.manifest["cards"]:
-        path = Path(run.manifest["where"][card["name"]])
-        if not path.exists():
-            raise BadInput(f"the model {card['name']} is no longer at {path}")
-        checkpoint = examine(Source(card["name"], card["source"], path), options)
-        if checkpoint.outline.card.compute_id != card["compute_id"]:
+    options = Options(dtype=run.study.dtype, allow_pickle=run.study.allow_pickle)
+    for card in run.cards:
+        path = Path(run.sources.get(card.name, ""))
+        if card.name not in run.sources or not path.exists():
+            raise BadInput(f"the model {card.name} is no longer where the run was made")
+        checkpoint = examine(Source(card.name, card.source, path), options)
+        if checkpoint.outline.card.compute_id != card.compute_id:
             raise BadInput(f"the weights at {path} are not those of the run")
         yield checkpoint.open()
 

@@ -32,12 +32,13 @@ def check_probe(name: str, settings: Mapping[str, Any] | None = None) -> Iterato
 
 
 def _free_names(probe: Probe, items: Sequence[Item]) -> Iterator[Check]:
-    """Conditions and groups have a namespace of their own; a column called like one that every table has would
-    overwrite it, and one called like a condition could not be told from it."""
-    columns, conditions = set(probe.columns()), {name for item in items for name in item.conditions}
-    reserved = [name for name in columns if name in RESERVED or name.startswith((CONDITION, GROUP))]
-    yield Check("no column has a reserved name", not reserved, ", ".join(sorted(reserved)))
-    both = sorted(columns & conditions)
+    """Names that tables and figures have for themselves, and a column that could not be told from a condition."""
+    conditions = {name for item in items for name in item.conditions}
+    names = {"conditions": conditions, "columns": set(probe.columns()), "factors": set(probe.factors)}
+    for what, used in names.items():
+        taken = sorted(name for name in used if name in RESERVED or name.startswith((CONDITION, GROUP)))
+        yield Check(f"no reserved names among {what}", not taken, ", ".join(taken))
+    both = sorted(conditions & set(probe.columns()))
     yield Check("no column is named like a condition", not both, ", ".join(both))
 
 
