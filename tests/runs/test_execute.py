@@ -89,7 +89,7 @@ def test_each_of_several_models_is_opened_once(run, openings):
 
 def test_trials_open_no_model_a_second_time(run, openings, places):
     done = run("distractors", "bert", "gpt2", settings=places)
-    assert set(done.items("distractors")["wording"]) <= {"plain", "late"}
+    assert set(done.items("distractors")["condition_wording"]) <= {"plain", "late"}
     assert openings == {"bert": 1, "gpt2": 1}
 
 
@@ -105,7 +105,7 @@ def test_models_too_large_to_stay_open_together_are_opened_again(run, openings, 
 def test_a_shared_vocabulary_opens_no_model_a_second_time(run, openings, tmp_path):
     (tmp_path / "norms.csv").write_text(NORMS, encoding="utf-8")
     done = run("tacit_retrieval", "bert", "gpt2", settings={"data": str(tmp_path / "norms.csv")})
-    assert set(done.estimates["vocabulary"]) == {"common"}
+    assert set(done.estimates["condition_vocabulary"]) == {"common"}
     assert openings == {"bert": 1, "gpt2": 1}
 
 
@@ -141,8 +141,8 @@ def test_a_plan_names_the_run_and_opens_nothing(checkpoint, openings):
     plan = make_plan(make_study("counteracts", spec, {"article": "a"}, limit=12))
     assert [(asked.label, len(asked.items)) for asked in plan.probes] == [("counteracts", 12)]
     assert [source.name for source in plan.sources] == ["bert"]
-    assert plan.description["probes"][0]["settings"]["article"] == "a"
-    assert plan.description["models"] == [spec]
+    assert plan.description.probes[0].settings["article"] == "a"
+    assert plan.description.models == (spec,)
     assert plan.default_name.startswith("counteracts-")
     again = make_plan(make_study("counteracts", spec, {"article": "a"}, limit=12))
     other = make_plan(make_study("counteracts", spec, limit=12))
@@ -174,9 +174,9 @@ def test_a_served_model_goes_through_a_whole_study(answered):
     assert set(observations["why_not"]) == {""}
     assert set(observations["model"]) == {"served"}
     assert done.estimates["value"].notna().any()
-    assert done.manifest["cards"][0]["compute_id"] == "made-up server 1.0"
-    assert done.manifest["where"] == {"served": "http://127.0.0.1:8000/v1"}
-    counts = done.manifest["counts"]["served"]
+    assert done.cards[0].compute_id == "made-up server 1.0"
+    assert done.sources == {"served": "http://127.0.0.1:8000/v1"}
+    counts = done.manifest.counts["served"]
     assert 0 < counts["distinct_requests"] < counts["requests"]
 
 
@@ -192,7 +192,7 @@ def test_a_second_run_asks_a_served_model_nothing(answered):
 
 def test_trials_are_asked_of_a_served_model_too(answered, places):
     done = answered("run", Answering(), "distractors", **places)
-    assert set(done.items("distractors")["wording"]) <= {"plain", "late"}
+    assert set(done.items("distractors")["condition_wording"]) <= {"plain", "late"}
 
 
 def test_a_model_whose_vocabulary_is_not_known_leaves_the_choice_to_the_others(answered, tmp_path):

@@ -70,7 +70,7 @@ def test_a_family_of_seeds_runs_as_its_members(tmp_path):
     done = trueprobe.run("counteracts", models=[spec], out=tmp_path / "run", store=tmp_path / "s", limit=40)
     observations = done.observations("counteracts")
     assert dict(observations.groupby("model")["model_seed"].first()) == {"mine-seed0": 0, "mine-seed1": 1}
-    assert {card["family"] for card in done.manifest["cards"]} == {"mine"}
+    assert {card.family for card in done.cards} == {"mine"}
 
 
 def test_a_wrong_setting_from_python_is_explained_too(checkpoint, tmp_path):
@@ -102,8 +102,8 @@ def test_a_model_that_can_answer_nothing_gives_a_whole_folder_that_says_why(tmp_
 @pytest.mark.slow
 def test_models_may_be_one_name_and_a_shipped_study_may_be_named(checkpoint, tmp_path):
     done = trueprobe.run("paper_a", str(checkpoint("bert")), tmp_path / "run", store=tmp_path / "s", limit=20)
-    assert done.manifest["study"]["title"].startswith("CounterActs: seven models")
-    assert done.manifest["study"]["limit"] == 20
+    assert done.manifest.study.title.startswith("CounterActs: seven models")
+    assert done.manifest.study.limit == 20
     with pytest.raises(BadInput, match="limit: Input should be greater than or equal to 1"):
         trueprobe.run("counteracts", str(checkpoint("bert")), limit=0)
 
