@@ -103,7 +103,11 @@ def test_a_shipped_tokenizer_comes_from_the_hub(home, tmp_path, monkeypatch):
 
 @pytest.mark.parametrize(
     ("text", "message"),
-    [("{", "no JSON"), ("[]", "no model"), ('{"model": {"type": "BPE", "vocab": {"a": 0}}}', "not that of")],
+    [
+        ("{", "no JSON"),
+        ("[]", "should be a valid dictionary"),
+        ('{"model": {"type": "BPE", "vocab": {"a": 0}}}', "not that of"),
+    ],
 )
 def test_a_tokenizer_that_is_another_is_refused(text, message, home, tmp_path):
     (tmp_path / "tokenizer.json").write_text(text)

@@ -15,6 +15,7 @@ import toys
 import zoo
 from trueprobe.assets import contents, unpack
 from trueprobe.errors import BadInput
+from trueprobe.types import NoProgress
 
 CLUSTER = {
     "id": "1",
@@ -37,9 +38,6 @@ def said(kind: str, folder: Path, name: str, text: str | bytes) -> contents.Cont
     folder.mkdir()
     (folder / name).write_bytes(text if isinstance(text, bytes) else text.encode())
     return read(kind, folder)
-
-
-def quiet(what: str, done: int, total: int) -> None: ...
 
 
 def test_line_ends_and_a_byte_order_mark_are_no_content_but_every_word_is(tmp_path):
@@ -82,9 +80,19 @@ def without(told: dict, *keys: str | int) -> str:
             without(STEREOSET, "data", "intrasentence", 0, "sentences", 1, "gold_label"),
             r"no data\.intrasentence\.0\.sentences\.1\.gold_label",
         ),
-        ("stereoset", "d.json", without(STEREOSET, "data", "intrasentence", 0, "sentences", 1), "2 sentences, not 3"),
+        (
+            "stereoset",
+            "d.json",
+            without(STEREOSET, "data", "intrasentence", 0, "sentences", 1),
+            r"0\.sentences: List should have at least 3 items after validation, not 2",
+        ),
         ("seat", "t.jsonl", without(SEAT, "attr2", "examples"), r"t\.jsonl: no attr2\.examples"),
-        ("seat", "t.jsonl", json.dumps({**SEAT, "targ1": {"category": "x", "examples": [1]}}), "is no str"),
+        (
+            "seat",
+            "t.jsonl",
+            json.dumps({**SEAT, "targ1": {"category": "x", "examples": [1]}}),
+            r"targ1\.examples\.0: Input should be a valid string",
+        ),
         ("crows_pairs", "t.csv", "a,b\n", "line 1: no column sent_more, sent_less, stereo_antistereo, bias_type"),
         ("scored_lines", "m.txt", "1\t0.5\tFine.\n2\tFine.\n", r"m\.txt, line 2: not an id, a score and a text"),
         ("scored_lines", "m.txt", "1\tgood\tFine.\n", "line 1: 'good' is no score"),
@@ -141,7 +149,7 @@ def test_a_gguf_file_becomes_a_float32_folder_with_the_same_answers(tmp_path):
     raw, ready = tmp_path / "raw", tmp_path / "ready"
     raw.mkdir()
     zoo.save_llama(tmp_path / "folder", raw / "model.gguf")
-    unpack.make_ready(SimpleNamespace(kind="model"), raw, ready, quiet)
+    unpack.make_ready(SimpleNamespace(kind="model"), raw, ready, NoProgress())
     made = transformers.AutoModelForCausalLM.from_pretrained(ready)
     direct = transformers.AutoModelForCausalLM.from_pretrained(raw, gguf_file="model.gguf", dtype=torch.float32)
     ids = transformers.AutoTokenizer.from_pretrained(ready)("The nurse said that", return_tensors="pt")["input_ids"]
@@ -158,7 +166,7 @@ def test_the_same_raw_file_gives_the_same_ready_bytes(tmp_path):
         raw = tmp_path / name
         raw.mkdir()
         zoo.save_llama(tmp_path / f"{name}-folder", raw / "model.gguf")
-        unpack.make_ready(SimpleNamespace(kind="model"), raw, tmp_path / f"{name}-ready", quiet)
+        unpack.make_ready(SimpleNamespace(kind="model"), raw, tmp_path / f"{name}-ready", NoProgress())
         made.append({path.name: path.read_bytes() for path in (tmp_path / f"{name}-ready").iterdir()})
     assert made[0] == made[1]
 
@@ -168,7 +176,7 @@ def test_what_is_no_gguf_file_is_told(content, tmp_path):
     (tmp_path / "raw").mkdir()
     (tmp_path / "raw" / "model.gguf").write_bytes(content)
     with pytest.raises(BadInput, match="GGUF"):
-        unpack.make_ready(SimpleNamespace(kind="model"), tmp_path / "raw", tmp_path / "ready", quiet)
+        unpack.make_ready(SimpleNamespace(kind="model"), tmp_path / "raw", tmp_path / "ready", NoProgress())
 
 
 # ---------------------------------------------------------------- tokenizers
@@ -178,7 +186,7 @@ def test_a_vocabulary_becomes_a_tokenizer_that_keeps_case(tmp_path):
     pieces = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "Nurse", "nurse", "##s"]
     (tmp_path / "raw").mkdir()
     (tmp_path / "raw" / "vocab.txt").write_text("\n".join(pieces) + "\n")
-    unpack.make_ready(SimpleNamespace(kind="tokenizer"), tmp_path / "raw", tmp_path / "ready", quiet)
+    unpack.make_ready(SimpleNamespace(kind="tokenizer"), tmp_path / "raw", tmp_path / "ready", NoProgress())
     made = transformers.AutoTokenizer.from_pretrained(tmp_path / "ready")
     assert made.convert_ids_to_tokens(made("Nurses nurses")["input_ids"]) == [
         *["[CLS]", "Nurse", "##s", "nurse", "##s", "[SEP]"]
@@ -191,7 +199,7 @@ def test_robertas_mask_takes_the_space_before_it(tmp_path):
     (tmp_path / "raw").mkdir()
     (tmp_path / "raw" / "vocab.json").write_text(json.dumps({piece: n for n, piece in enumerate(pieces)}))
     (tmp_path / "raw" / "merges.txt").write_text("#version: 0.2\n")
-    unpack.make_ready(SimpleNamespace(kind="tokenizer"), tmp_path / "raw", tmp_path / "ready", quiet)
+    unpack.make_ready(SimpleNamespace(kind="tokenizer"), tmp_path / "raw", tmp_path / "ready", NoProgress())
     made = transformers.AutoTokenizer.from_pretrained(tmp_path / "ready")
     assert made.convert_ids_to_tokens(made("a <mask> a")["input_ids"]) == ["<s>", "a", "<mask>", "\u0120", "a", "</s>"]
 

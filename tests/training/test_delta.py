@@ -10,8 +10,7 @@ import torch
 from safetensors.numpy import load_file, save_file
 from transformers import AutoModel, AutoTokenizer, BertForPreTraining
 
-from trueprobe import assets
-from trueprobe import paths as places
+from trueprobe import assets, paths
 from trueprobe.errors import BadInput
 from trueprobe.models import open_model
 from trueprobe.training.nursery import delta
@@ -93,7 +92,7 @@ def test_another_encoder_does_not_add_up_and_nothing_is_left(shipped, encoder):
     save_file(weights, encoder / "model.safetensors")
     with pytest.raises(BadInput, match="do not add up"):
         delta.ready(shipped)
-    assert not list((places.cache() / "models").glob("*/model.safetensors"))
+    assert not list((paths.cache() / "models").glob("*/model.safetensors"))
 
 
 def test_without_the_encoder_the_command_to_fetch_it_is_told(shipped, monkeypatch):

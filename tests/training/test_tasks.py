@@ -41,7 +41,7 @@ def test_pairs_are_read_in_their_order(tmp_path, name, folder, header):
     task = read_task(name, tmp_path, None, None)
     assert task.train[1].texts == ("Who left?", "Ann came.")
     assert task.labels == ("entailment", "not_entailment")
-    assert task.seen_before == 1
+    assert task.dev_in_train == 1
 
 
 def test_quotation_marks_are_text_and_line_ends_may_be_windows(tmp_path):

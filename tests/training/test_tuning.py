@@ -12,10 +12,10 @@ from transformers import AutoModel, AutoTokenizer
 import zoo
 from trueprobe.errors import BadInput
 from trueprobe.models import Options, find
+from trueprobe.training.downstream.recipe import DownstreamRecipe
 from trueprobe.training.downstream.tasks import Row, Task
 from trueprobe.training.downstream.tuning import (
     Tuner,
-    Tuning,
     _cut,
     _logits,
     answers,
@@ -29,6 +29,10 @@ CPU = Options("cpu")
 WORDS = ("the", "bus", "was", "late", "and", "man", "knew", "everyone", "here")
 
 
+def tuning(**settings):
+    return DownstreamRecipe(models=("nursery",), device="cpu", **settings)
+
+
 def source(path):
     return find([str(path)])[0]
 
@@ -37,21 +41,21 @@ def opened(path, head_seed=0):
     return open_classifier(source(path), CPU, 2, head_seed)
 
 
-def rows(count, dice, planted=True):
+def rows(count, rng, planted=True):
     """Texts of common words; "nurse" stands in those with the label "yes", unless nothing is planted."""
     found = []
     for i in range(count):
-        label = dice.choice(["yes", "no"])
-        words = dice.choices(WORDS, k=dice.randint(2, 9))
+        label = rng.choice(["yes", "no"])
+        words = rng.choices(WORDS, k=rng.randint(2, 9))
         if label == "yes" and planted:
-            words[dice.randrange(len(words))] = "nurse"
+            words[rng.randrange(len(words))] = "nurse"
         found.append(Row((" ".join(words),), label, i + 1))
     return tuple(found)
 
 
 def task(planted=True):
-    dice = random.Random(3)
-    train, dev = rows(300, dice, planted), rows(150, dice, planted)
+    rng = random.Random(3)
+    train, dev = rows(300, rng, planted), rows(150, rng, planted)
     return Task("planted", ("no", "yes"), train, dev, {}, "dev.tsv", train_of=300)
 
 
@@ -60,18 +64,18 @@ def accuracy(found, of):
 
 
 @pytest.mark.parametrize(
-    ("model", "tuning"),
-    [("nursery/0", Tuning(epochs=4, batch_tokens=256)), ("gpt2", Tuning(epochs=12, batch_tokens=128))],
+    ("model", "recipe"),
+    [("nursery/0", tuning(epochs=4, batch_tokens=256)), ("gpt2", tuning(epochs=12, batch_tokens=128))],
 )
-def test_a_planted_rule_is_learnt(checkpoint, model, tuning):
+def test_a_planted_rule_is_learnt(checkpoint, model, recipe):
     planted = task()
     [chosen] = find([model if "/" in model else str(checkpoint(model))])
-    assert accuracy(Tuner(planted, tuning, CPU, 1).run(chosen, lambda n: None), planted) > 0.9
+    assert accuracy(Tuner(planted, recipe, 1).run(chosen, lambda n: None), planted) > 0.9
 
 
 def test_what_is_not_there_is_not_learnt():
     random_labels = task(planted=False)
-    found = Tuner(random_labels, Tuning(epochs=4), CPU, 1).run(find(["nursery/0"])[0], lambda n: None)
+    found = Tuner(random_labels, tuning(epochs=4), 1).run(find(["nursery/0"])[0], lambda n: None)
     assert 0.35 < accuracy(found, random_labels) < 0.65
 
 
@@ -104,7 +108,7 @@ def test_a_checkpoint_that_lacks_a_layer_is_refused(checkpoint, tmp_path):
     weights = load_file(folder / "model.safetensors")
     torn = {name: weight for name, weight in weights.items() if "layer.1.output" not in name}
     save_file(torn, folder / "model.safetensors", {"format": "pt"})
-    with pytest.raises(BadInput, match=r"lacks weights of its own network: bert\.encoder\.layer\.1\.output"):
+    with pytest.raises(BadInput, match=r"lacks weights of its network: bert\.encoder\.layer\.1\.output"):
         opened(folder)
 
 
@@ -128,7 +132,7 @@ def test_a_text_is_judged_alike_alone_and_among_longer_ones(checkpoint, name):
 def test_every_kind_of_network_can_be_fine_tuned(checkpoint, name):
     small = task()
     small = Task("small", small.labels, small.train[:20], small.dev[:10], {}, "dev.tsv")
-    found = Tuner(small, Tuning(epochs=1), CPU, 1).run(source(checkpoint(name)), lambda n: None)
+    found = Tuner(small, tuning(epochs=1), 1).run(source(checkpoint(name)), lambda n: None)
     assert len(found["answers"]) == 10
     assert any("classifier" in new or "score" in new for new in found["new_weights"])
 
@@ -176,10 +180,10 @@ def test_texts_that_are_cut_are_counted_and_fit(checkpoint):
 
 
 def test_the_rate_goes_by_the_width_unless_it_is_given():
-    assert Tuning().rate(768) == 2e-5
-    assert Tuning().rate(128) == pytest.approx(7.2e-4)
-    assert Tuning().rate(32) == 1e-3
-    assert Tuning(learning_rate=5e-5).rate(128) == 5e-5
+    assert tuning().rate(768) == 2e-5
+    assert tuning().rate(128) == pytest.approx(7.2e-4)
+    assert tuning().rate(32) == 1e-3
+    assert tuning(learning_rate=5e-5).rate(128) == 5e-5
 
 
 def test_the_order_comes_from_its_seed_and_from_the_model_seed_only_if_asked(checkpoint, tmp_path):
@@ -187,8 +191,8 @@ def test_the_order_comes_from_its_seed_and_from_the_model_seed_only_if_asked(che
         (tmp_path / f"seed_{seed}").mkdir()
         zoo.save("bert", tmp_path / f"seed_{seed}", model_seed=seed)
     _, second = find([f"f={tmp_path}/seed_*"])
-    tunings = (Tuning(), Tuning(own_order=True), Tuning(order_seed=1))
-    assert [Tuner(task(), tuning, CPU, 1)._order(second) for tuning in tunings] == [(0,), (0, 7), (1,)]
+    recipes = (tuning(), tuning(seed_order=True), tuning(order_seed=1))
+    assert [Tuner(task(), recipe, 1)._order(second) for recipe in recipes] == [(0,), (0, 7), (1,)]
 
 
 def test_another_order_ends_in_other_weights_and_the_same_one_in_the_same(checkpoint):
@@ -196,7 +200,7 @@ def test_another_order_ends_in_other_weights_and_the_same_one_in_the_same(checkp
     for order in ((0,), (0,), (1,)):
         classifier = opened(checkpoint("bert"))
         examples, _ = encode(classifier, task().train[:60], 64)
-        fine_tune(classifier, examples, np.arange(60) % 2, Tuning(epochs=1, batch_tokens=128), order, lambda n: None)
+        fine_tune(classifier, examples, np.arange(60) % 2, tuning(epochs=1, batch_tokens=128), order, lambda n: None)
         ended.append(classifier.model.classifier.weight.detach())
     assert torch.equal(ended[0], ended[1])
     assert not torch.equal(ended[0], ended[2])

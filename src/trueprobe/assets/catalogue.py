@@ -1,7 +1,7 @@
 """The cards: what an asset is, who made it, under which licence, and where its bytes can be had, in order.
 
-One TOML file per asset in `cards/`. `content` is the sha256 of what the files say, not of their bytes, so that every
-source of an asset can be held against the same number; each source names the sha256 of its own bytes besides.
+One TOML file per asset in `cards/`. `content` is the sha256 of what the files hold, not of their bytes, so that every
+source of an asset can be compared with the same number; each source also names the sha256 of its own bytes.
 """
 
 from __future__ import annotations
@@ -55,11 +55,11 @@ class Source(_Frozen):
         if self.via == "index" and (self.archive is None or self.archive.sha256 is None):
             raise ValueError("a source on the package index names its archive and that archive's sha256")
         if not self.unverified and any(file.sha256 is None for file in self.files):
-            raise ValueError("a file without sha256 needs `unverified`, which says why it has none")
+            raise ValueError("a file without sha256 needs `unverified`, the reason why it has none")
         return self
 
     @property
-    def said(self) -> str:
+    def location(self) -> str:
         """For people: where this is."""
         if self.via == "hub":
             return f"{self.at}@{self.revision[:7]} on the Hugging Face hub"
@@ -76,7 +76,7 @@ class Card(_Frozen):
     kind: Kind
     licence: str
     licence_note: str = ""
-    fields: dict[str, str] = {}  # what stands in the ready file
+    fields: dict[str, str] = {}  # what the ready file holds
     ready: str = ""  # the ready file; "" where the folder itself is the asset
     ready_bytes: int
     content: Sha256

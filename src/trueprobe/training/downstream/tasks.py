@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from trueprobe import assets
-from trueprobe.assets.kept import sha256
+from trueprobe.assets.cache import sha256
 from trueprobe.errors import BadInput, nearest
 
 MOVIES = "movie-snippets"
@@ -57,14 +57,14 @@ class Task:
     train_of: int = 0  # before a limit
 
     @property
-    def seen_before(self) -> int:
-        """Dev texts that stand in the training part too."""
+    def dev_in_train(self) -> int:
+        """Dev texts that are in the training part, too."""
         known = {row.texts for row in self.train}
         return sum(row.texts in known for row in self.dev)
 
 
 def named_columns(texts: Sequence[str] | None, label: str | None) -> Columns | None:
-    """The user's own columns, if any are named."""
+    """The columns of the user's data, if any are named."""
     if not texts and label is None:
         return None
     if not texts or label is None or len(texts) > 2:
@@ -73,7 +73,7 @@ def named_columns(texts: Sequence[str] | None, label: str | None) -> Columns | N
 
 
 def read_task(name: str, data: Path | None, columns: Columns | None, limit: int | None) -> Task:
-    """`name` is one of NAMES, or empty: then `columns` say what is what in the user's own file or folder."""
+    """`name` is one of NAMES, or empty: then `columns` name what to read in the user's file or folder."""
     if name and name not in NAMES:
         raise BadInput(f"no task '{name}'{nearest(name, NAMES)}; your own data: --data, --text-column, --label-column")
     if name and columns is not None:
@@ -91,7 +91,7 @@ def read_task(name: str, data: Path | None, columns: Columns | None, limit: int 
     elif columns is None:
         raise BadInput(f"{data}: say which columns to read: --text-column (twice for two sentences), --label-column")
     else:
-        task = _own(data, columns)
+        task = _custom(data, columns)
     return _checked(_limited(replace(task, train_of=len(task.train)), limit))
 
 
@@ -100,7 +100,7 @@ def _glue_folder(data: Path, columns: Columns) -> Path:
     return inside if inside.is_dir() else data
 
 
-def _own(data: Path, columns: Columns) -> Task:
+def _custom(data: Path, columns: Columns) -> Task:
     name = data.resolve().name
     if data.is_dir():
         return _from_folder(name, data, columns)
@@ -141,8 +141,8 @@ def read_tsv(file: Path, columns: Columns) -> list[Row]:
         if name not in header:
             close = nearest(name, header) if len(header) > 1 else "; a TSV has tabs between its columns, this has none"
             raise BadInput(f"{file}:1: no column '{name}'{close}")
-    places, label_at = [header.index(name) for name in columns.texts], header.index(columns.label)
-    rows = [Row(tuple(cells[p] for p in places), cells[label_at], line) for line, cells in lines[1:]]
+    texts_at, label_at = [header.index(name) for name in columns.texts], header.index(columns.label)
+    rows = [Row(tuple(cells[i] for i in texts_at), cells[label_at], line) for line, cells in lines[1:]]
     for row in rows:
         if not all(text.strip() for text in row.texts):
             raise BadInput(f"{file}:{row.line}: a text is empty")
@@ -167,8 +167,8 @@ def _cells(file: Path, width: int | None, header: bool) -> list[tuple[int, list[
     width = width or len(lines[0])
     for number, cells in enumerate(lines, 1):
         if len(cells) != width:
-            said = "the header has" if header else "expected are"
-            raise BadInput(f"{file}:{number}: {len(cells)} columns parted by tabs, {said} {width}")
+            expected = "the header has" if header else "expected are"
+            raise BadInput(f"{file}:{number}: {len(cells)} columns parted by tabs, {expected} {width}")
     return list(enumerate(lines, 1))
 
 
@@ -188,7 +188,7 @@ def _checked(task: Task) -> Task:
         raise BadInput(f"{task.name}: {len(task.train)} texts to train on and {len(task.dev)} to judge by are too few")
     if len({row.label for row in task.train}) < 2:
         raise BadInput(f"{task.name}: all texts to train on have the label '{task.train[0].label}'; two are needed")
-    unknown: Sequence[Row] = [row for row in task.dev if row.label not in labels]
+    unknown = [row for row in task.dev if row.label not in labels]
     if unknown:
         raise BadInput(f"{task.name}: the label '{unknown[0].label}' (line {unknown[0].line}) is only in the dev part")
     return replace(task, labels=labels)

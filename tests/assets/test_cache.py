@@ -12,7 +12,7 @@ import pytest
 import toys
 from toys import at_address, left_in, table, wait_until
 from trueprobe import assets
-from trueprobe.assets import kept
+from trueprobe.assets import cache
 from trueprobe.errors import BadInput, FailedRun
 
 # more than is read at once, so that an interrupted fetch has written something
@@ -192,8 +192,8 @@ def test_a_cache_folder_that_cannot_be_made_is_told(write_card, site, tmp_path, 
 
 def test_a_lock_nobody_holds_is_no_hindrance_and_one_somebody_holds_is_seen(toy, home):
     (home / "toy.lock").touch()
-    with kept.locked("toy") as mine:
+    with cache.locked("toy") as mine:
         assert mine
-        with kept.locked("toy") as also_mine:
+        with cache.locked("toy") as also_mine:
             assert not also_mine
     assert left_in(home) == ["toy"]
