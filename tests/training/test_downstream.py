@@ -22,7 +22,7 @@ from trueprobe.results import page as report
 from trueprobe.statistics.means import wilson
 from trueprobe.training.downstream import Columns, DownstreamRecipe, downstream, outcome
 from trueprobe.training.downstream.recipe import SharedByCheckpoints
-from trueprobe.training.downstream.tasks import Row, Task
+from trueprobe.training.downstream.tasks import Row, TextTask
 from trueprobe.types import NoProgress
 
 pytestmark = pytest.mark.slow
@@ -193,7 +193,7 @@ def judged(answers: list[list[int]], wanted: list[int], steps: list[int | None] 
         for i, step in enumerate(steps or [None] * len(answers))
     ]
     done = [{"answers": row, "learning_rate": 1e-3, "n_cut": 0} for row in answers]
-    return outcome.outcome(Task("t", ("a", "b"), dev, dev, {}, "dev.tsv"), models, done)
+    return outcome.outcome(TextTask("t", ("a", "b"), dev, dev, {}, "dev.tsv"), models, done)
 
 
 def test_mean_and_sample_deviation_worked_by_hand():

@@ -13,7 +13,7 @@ import zoo
 from trueprobe.errors import BadInput
 from trueprobe.models import Options, find
 from trueprobe.training.downstream.recipe import DownstreamRecipe
-from trueprobe.training.downstream.tasks import Row, Task
+from trueprobe.training.downstream.tasks import Row, TextTask
 from trueprobe.training.downstream.tuning import (
     Tuner,
     _cut,
@@ -56,7 +56,7 @@ def rows(count, rng, planted=True):
 def task(planted=True):
     rng = random.Random(3)
     train, dev = rows(300, rng, planted), rows(150, rng, planted)
-    return Task("planted", ("no", "yes"), train, dev, {}, "dev.tsv", train_of=300)
+    return TextTask("planted", ("no", "yes"), train, dev, {}, "dev.tsv", train_of=300)
 
 
 def accuracy(found, of):
@@ -131,7 +131,7 @@ def test_a_text_is_judged_alike_alone_and_among_longer_ones(checkpoint, name):
 @pytest.mark.parametrize("name", [*zoo.MASKED, *zoo.CAUSAL])
 def test_every_kind_of_network_can_be_fine_tuned(checkpoint, name):
     small = task()
-    small = Task("small", small.labels, small.train[:20], small.dev[:10], {}, "dev.tsv")
+    small = TextTask("small", small.labels, small.train[:20], small.dev[:10], {}, "dev.tsv")
     found = Tuner(small, tuning(epochs=1), 1).run(source(checkpoint(name)), lambda n: None)
     assert len(found["answers"]) == 10
     assert any("classifier" in new or "score" in new for new in found["new_weights"])

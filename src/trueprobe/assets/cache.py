@@ -20,7 +20,7 @@ from typing import IO
 from pydantic import BaseModel, ValidationError
 
 from trueprobe import __version__, paths
-from trueprobe.assets.catalogue import Card, names
+from trueprobe.assets.catalogue import AssetCard, names
 from trueprobe.errors import BadInput, FailedRun
 from trueprobe.types import Progress
 
@@ -59,7 +59,7 @@ def home() -> Path:
     return paths.cache() / "assets"
 
 
-def ready_path(card: Card) -> Path:
+def ready_path(card: AssetCard) -> Path:
     return home() / card.name / card.ready
 
 
@@ -73,7 +73,7 @@ def read_record(name: str) -> Record | None:
         raise BadInput(f"{home() / name / RECORD} is damaged{_repair(name)}") from error
 
 
-def is_here(card: Card) -> bool:
+def is_here(card: AssetCard) -> bool:
     """Cheap: the record fits the card and every file has its size. The bytes are not read."""
     try:
         record = read_record(card.name)
@@ -82,7 +82,7 @@ def is_here(card: Card) -> bool:
         return False
 
 
-def check(card: Card) -> Record:
+def check(card: AssetCard) -> Record:
     """Every byte of every ready file is what it was when it was made, or BadInput."""
     record = read_record(card.name)
     if record is None:
@@ -103,7 +103,7 @@ def check(card: Card) -> Record:
     return record
 
 
-def _of_this_card(record: Record, card: Card) -> bool:
+def _of_this_card(record: Record, card: AssetCard) -> bool:
     return (record.content, record.recipe) == (card.content, card.recipe)
 
 
@@ -177,7 +177,7 @@ def work_folder(name: str) -> Iterator[Path]:
         _remove(part)
 
 
-def put_in_place(card: Card, ready: Path, source: str, counts: dict[str, int]) -> Record:
+def put_in_place(card: AssetCard, ready: Path, source: str, counts: dict[str, int]) -> Record:
     """Writes the record and renames the folder to its place; what lay there before goes last. Hold the lock."""
     record = Record(
         name=card.name,
@@ -205,7 +205,7 @@ def _write_record(folder: Path, record: Record) -> None:
     paths.write_text(folder / RECORD, json.dumps(record.model_dump(), indent=1) + "\n")
 
 
-def derived(card: Card, name: str, make: Callable[[Path, Path], object], progress: Progress) -> Path:
+def derived(card: AssetCard, name: str, make: Callable[[Path, Path], object], progress: Progress) -> Path:
     """The file `name` beside the asset, made out of it once by `make(ready path, new file)`; every byte is checked.
 
     A folder of an earlier version may hold the file without what it was made of; it is used as it is."""
@@ -221,7 +221,7 @@ def derived(card: Card, name: str, make: Callable[[Path, Path], object], progres
     return path
 
 
-def _is_derived(card: Card, name: str) -> bool:
+def _is_derived(card: AssetCard, name: str) -> bool:
     record = read_record(card.name)
     if record is None or record.content != card.content:
         return False

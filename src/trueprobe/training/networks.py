@@ -101,7 +101,7 @@ def freeze_embeddings(network: Any) -> None:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class BatchLoss:
     """Summed log loss and right answers on the predicted tokens, and the same for the next sentence."""
 
     loss: torch.Tensor
@@ -112,7 +112,7 @@ class Outcome:
     pairs: int
 
 
-def run(network: Any, step: Step, counted: bool = False) -> Outcome:
+def run(network: Any, step: Step, counted: bool = False) -> BatchLoss:
     """The loss of one batch; the output layer gets the positions to be predicted, no others."""
     arrays = (step.ids, step.attention, step.segments, step.at, step.labels, step.follows)
     ids, attention, segments, at, labels, follows = (torch.from_numpy(array).to(network.device) for array in arrays)
@@ -128,8 +128,8 @@ def run(network: Any, step: Step, counted: bool = False) -> Outcome:
         pair_logits = None
         token_loss = loss = cross_entropy(logits, labels)
     if not counted:
-        return Outcome(loss, float(token_loss.detach()) * len(labels), 0, len(labels), 0, 0)
+        return BatchLoss(loss, float(token_loss.detach()) * len(labels), 0, len(labels), 0, 0)
     next_right = int((pair_logits.argmax(-1) == follows).sum()) if pair_logits is not None else 0
     pairs = len(follows) if pair_logits is not None else 0
     right = int((logits.argmax(-1) == labels).sum())
-    return Outcome(loss, float(token_loss) * len(labels), right, len(labels), next_right, pairs)
+    return BatchLoss(loss, float(token_loss) * len(labels), right, len(labels), next_right, pairs)

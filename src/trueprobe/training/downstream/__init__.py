@@ -23,7 +23,7 @@ from trueprobe.paths import locked, write_text, write_whole
 from trueprobe.runs.folder import load_run
 from trueprobe.training.downstream import outcome
 from trueprobe.training.downstream.recipe import DownstreamRecipe, SharedByCheckpoints
-from trueprobe.training.downstream.tasks import Columns, Task, named_columns, read_task
+from trueprobe.training.downstream.tasks import Columns, TextTask, named_columns, read_task
 from trueprobe.training.downstream.tuning import Tuner
 from trueprobe.types import NoProgress, Progress
 
@@ -72,7 +72,7 @@ def _write_csv(path: Path, rows: list[dict[str, Any]]) -> None:
         writer.writerows(rows)
 
 
-def _setup(recipe: DownstreamRecipe, task: Task, sources: Sequence[Source]) -> dict[str, Any]:
+def _setup(recipe: DownstreamRecipe, task: TextTask, sources: Sequence[Source]) -> dict[str, Any]:
     """All that decides the numbers; as JSON has it, so that it can be compared with the one on disk."""
     import tokenizers
     import torch

@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 
 from trueprobe.statistics.means import wilson
-from trueprobe.training.downstream.tasks import Task
+from trueprobe.training.downstream.tasks import TextTask
 
 
-def outcome(task: Task, models: Sequence[dict[str, Any]], done: Sequence[dict[str, Any]]) -> dict[str, Any]:
+def outcome(task: TextTask, models: Sequence[dict[str, Any]], done: Sequence[dict[str, Any]]) -> dict[str, Any]:
     """The dev part's commonest label, a row per checkpoint, and a row per family and training step."""
     label, count = min(Counter(row.label for row in task.dev).items(), key=lambda pair: (-pair[1], pair[0]))
     majority = count / len(task.dev)
@@ -31,7 +31,7 @@ def outcome(task: Task, models: Sequence[dict[str, Any]], done: Sequence[dict[st
 
 
 def _checkpoint(
-    task: Task, model: dict[str, Any], done: dict[str, Any], wanted: list[int], majority: float
+    task: TextTask, model: dict[str, Any], done: dict[str, Any], wanted: list[int], majority: float
 ) -> dict[str, Any]:
     right = sum(answer == label for answer, label in zip(done["answers"], wanted, strict=True))
     low, high = wilson(right / len(wanted), len(wanted))

@@ -46,7 +46,7 @@ class Row:
 
 
 @dataclass(frozen=True)
-class Task:
+class TextTask:
     name: str
     labels: tuple[str, ...]
     train: tuple[Row, ...]
@@ -72,7 +72,7 @@ def named_columns(texts: Sequence[str] | None, label: str | None) -> Columns | N
     return Columns(tuple(texts), label)
 
 
-def read_task(name: str, data: Path | None, columns: Columns | None, limit: int | None) -> Task:
+def read_task(name: str, data: Path | None, columns: Columns | None, limit: int | None) -> TextTask:
     """`name` is one of NAMES, or empty: then `columns` name what to read in the user's file or folder."""
     if name and name not in NAMES:
         raise BadInput(f"no task '{name}'{nearest(name, NAMES)}; your own data: --data, --text-column, --label-column")
@@ -100,14 +100,14 @@ def _glue_folder(data: Path, columns: Columns) -> Path:
     return inside if inside.is_dir() else data
 
 
-def _custom(data: Path, columns: Columns) -> Task:
+def _custom(data: Path, columns: Columns) -> TextTask:
     name = data.resolve().name
     if data.is_dir():
         return _from_folder(name, data, columns)
-    return _split(Task(name, (), tuple(read_tsv(data, columns)), (), {data.name: sha256(data)}, BY_HASH))
+    return _split(TextTask(name, (), tuple(read_tsv(data, columns)), (), {data.name: sha256(data)}, BY_HASH))
 
 
-def _from_folder(name: str, folder: Path, columns: Columns) -> Task:
+def _from_folder(name: str, folder: Path, columns: Columns) -> TextTask:
     train, dev = folder / "train.tsv", folder / "dev.tsv"
     learnt, judged = (tuple(read_tsv(file, columns)) for file in (train, dev))
     known = {row.label for row in learnt}
@@ -116,10 +116,10 @@ def _from_folder(name: str, folder: Path, columns: Columns) -> Task:
             raise BadInput(
                 f"{dev}:{row.line}: the label '{row.label}' is not in train.tsv{nearest(row.label, sorted(known))}"
             )
-    return Task(name, columns.labels, learnt, judged, {file.name: sha256(file) for file in (train, dev)}, "dev.tsv")
+    return TextTask(name, columns.labels, learnt, judged, {file.name: sha256(file) for file in (train, dev)}, "dev.tsv")
 
 
-def _movies(file: Path) -> Task:
+def _movies(file: Path) -> TextTask:
     """Sentiment is the sign of the mean rating; sentences rated exactly 0 are set aside."""
     rows, even = [], 0
     for line, (_, rating, text) in _cells(file, 3, header=False):
@@ -130,7 +130,7 @@ def _movies(file: Path) -> Task:
         even += rated == 0
         if rated:
             rows.append(Row((text,), "positive" if rated > 0 else "negative", line))
-    return replace(_split(Task(MOVIES, (), tuple(rows), (), {file.name: sha256(file)}, BY_HASH)), set_aside=even)
+    return replace(_split(TextTask(MOVIES, (), tuple(rows), (), {file.name: sha256(file)}, BY_HASH)), set_aside=even)
 
 
 def read_tsv(file: Path, columns: Columns) -> list[Row]:
@@ -172,7 +172,7 @@ def _cells(file: Path, width: int | None, header: bool) -> list[tuple[int, list[
     return list(enumerate(lines, 1))
 
 
-def _split(task: Task) -> Task:
+def _split(task: TextTask) -> TextTask:
     dev = [_number("", row) % ONE_IN == 0 for row in task.train]
     sides = [tuple(row for row, held in zip(task.train, dev, strict=True) if held is side) for side in (False, True)]
     return replace(task, train=sides[0], dev=sides[1])
@@ -182,7 +182,7 @@ def _number(salt: str, row: Row) -> int:
     return int.from_bytes(hashlib.sha256((salt + "\t".join(row.texts)).encode()).digest()[:4], "big")
 
 
-def _checked(task: Task) -> Task:
+def _checked(task: TextTask) -> TextTask:
     labels = task.labels or tuple(sorted({row.label for row in task.train}))
     if not task.train or not task.dev:
         raise BadInput(f"{task.name}: {len(task.train)} texts to train on and {len(task.dev)} to judge by are too few")
@@ -194,7 +194,7 @@ def _checked(task: Task) -> Task:
     return replace(task, labels=labels)
 
 
-def _limited(task: Task, limit: int | None) -> Task:
+def _limited(task: TextTask, limit: int | None) -> TextTask:
     """The same texts each time, whatever their order in the file: those with the smallest hashes."""
     if limit is None or limit >= len(task.train):
         return task

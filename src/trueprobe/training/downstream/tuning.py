@@ -21,7 +21,7 @@ from trueprobe.models.hugging import start_ids
 from trueprobe.models.network import longest_row
 from trueprobe.models.text import Text
 from trueprobe.training.downstream.recipe import DownstreamRecipe
-from trueprobe.training.downstream.tasks import Row, Task
+from trueprobe.training.downstream.tasks import Row, TextTask
 from trueprobe.training.examples import Examples, batches, padded
 from trueprobe.training.trainer import optimizer, slope, update
 
@@ -158,7 +158,7 @@ def _logits(classifier: Classifier, examples: Examples, rows: np.ndarray) -> tor
 class Tuner:
     """Fine-tunes one checkpoint after the other; texts are encoded once per tokenizer and framing."""
 
-    def __init__(self, task: Task, recipe: DownstreamRecipe, threads: int) -> None:
+    def __init__(self, task: TextTask, recipe: DownstreamRecipe, threads: int) -> None:
         self.task, self.recipe, self.threads = task, recipe, threads
         self._encoded: dict[tuple[str, bool, int], tuple[Examples, Examples, int]] = {}
 
