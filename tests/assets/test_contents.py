@@ -32,7 +32,7 @@ def read(kind: str, folder: Path) -> contents.Content:
     return contents.read(SimpleNamespace(kind=kind), folder)
 
 
-def said(kind: str, folder: Path, name: str, text: str | bytes) -> contents.Content:
+def content_of(kind: str, folder: Path, name: str, text: str | bytes) -> contents.Content:
     """The content of a folder with this one file."""
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir()
@@ -43,25 +43,25 @@ def said(kind: str, folder: Path, name: str, text: str | bytes) -> contents.Cont
 def test_line_ends_and_a_byte_order_mark_are_no_content_but_every_word_is(tmp_path):
     folder = tmp_path / "x"
     same = [toys.table(), toys.table("\r\n"), b"\xef\xbb\xbf" + toys.table()]
-    assert {said("crows_pairs", folder, "t.csv", text).sha256 for text in same} == {toys.CONTENT}
-    assert said("crows_pairs", folder, "t.csv", toys.table().replace(b"left", b"Left")).sha256 != toys.CONTENT
-    assert said("crows_pairs", folder, "t.csv", toys.table(rows=toys.ROWS[::-1])).sha256 != toys.CONTENT
+    assert {content_of("crows_pairs", folder, "t.csv", text).sha256 for text in same} == {toys.CONTENT}
+    assert content_of("crows_pairs", folder, "t.csv", toys.table().replace(b"left", b"Left")).sha256 != toys.CONTENT
+    assert content_of("crows_pairs", folder, "t.csv", toys.table(rows=toys.ROWS[::-1])).sha256 != toys.CONTENT
 
 
 def test_white_space_and_key_order_of_json_are_no_content(tmp_path):
     folder = tmp_path / "x"
-    plain = said("stereoset", folder, "dev.json", json.dumps(STEREOSET))
-    turned = said("stereoset", folder, "dev.json", json.dumps(dict(reversed(STEREOSET.items())), indent=3))
+    plain = content_of("stereoset", folder, "dev.json", json.dumps(STEREOSET))
+    turned = content_of("stereoset", folder, "dev.json", json.dumps(dict(reversed(STEREOSET.items())), indent=3))
     assert plain == turned
     assert plain.counts == {"intrasentence": 1, "intersentence": 2}
     other = json.loads(json.dumps(STEREOSET))
     other["data"]["intersentence"].reverse()
     other["data"]["intersentence"][0]["id"] = "2"
-    assert said("stereoset", folder, "dev.json", json.dumps(other)).sha256 != plain.sha256
+    assert content_of("stereoset", folder, "dev.json", json.dumps(other)).sha256 != plain.sha256
 
 
-def without(told: dict, *keys: str | int) -> str:
-    changed = json.loads(json.dumps(told))
+def without(whole: dict, *keys: str | int) -> str:
+    changed = json.loads(json.dumps(whole))
     inner = changed
     for key in keys[:-1]:
         inner = inner[key]
@@ -102,14 +102,14 @@ def without(told: dict, *keys: str | int) -> str:
 )
 def test_what_is_malformed_is_named_with_its_place(kind, name, text, message, tmp_path):
     with pytest.raises(BadInput, match=message):
-        said(kind, tmp_path / "x", name, text)
+        content_of(kind, tmp_path / "x", name, text)
 
 
 def test_rows_end_at_line_ends_only_and_the_last_one_needs_none(tmp_path):
     lines = "1\t0.5\tA line\x85 or\u2028two.\r\n2\t-4\tNone."
-    content = said("scored_lines", tmp_path / "x", "m.txt", lines)
+    content = content_of("scored_lines", tmp_path / "x", "m.txt", lines)
     assert content.counts == {"rows": 2}
-    assert said("scored_lines", tmp_path / "x", "m.txt", lines.replace("\r\n", "\n") + "\n") == content
+    assert content_of("scored_lines", tmp_path / "x", "m.txt", lines.replace("\r\n", "\n") + "\n") == content
 
 
 # ---------------------------------------------------------------- models
@@ -133,14 +133,14 @@ def test_a_model_is_its_weights_and_not_how_they_lie_in_the_file(checkpoint, tmp
 def test_another_computation_or_another_spelling_with_the_same_weights_is_another_model(checkpoint, tmp_path):
     content = read("model", checkpoint("bert"))
     for file, change in (
-        ("config.json", lambda told: told.update(layer_norm_eps=1e-3)),
-        ("tokenizer.json", lambda told: told["normalizer"].update(lowercase=not told["normalizer"]["lowercase"])),
-        ("tokenizer.json", lambda told: told["model"]["vocab"].update({"nurse": 0})),
+        ("config.json", lambda whole: whole.update(layer_norm_eps=1e-3)),
+        ("tokenizer.json", lambda whole: whole["normalizer"].update(lowercase=not whole["normalizer"]["lowercase"])),
+        ("tokenizer.json", lambda whole: whole["model"]["vocab"].update({"nurse": 0})),
     ):
         folder = shutil.copytree(checkpoint("bert"), tmp_path / "copy")
-        told = json.loads((folder / file).read_text())
-        change(told)
-        (folder / file).write_text(json.dumps(told))
+        whole = json.loads((folder / file).read_text())
+        change(whole)
+        (folder / file).write_text(json.dumps(whole))
         assert read("model", folder).sha256 != content.sha256, file
         shutil.rmtree(folder)
 
@@ -205,8 +205,8 @@ def test_robertas_mask_takes_the_space_before_it(tmp_path):
 
 
 def test_how_a_version_writes_merges_is_no_content(tmp_path):
-    told = {"model": {"vocab": {"a": 0, "b": 1, "ab": 2}, "merges": ["a b"]}, "added_tokens": []}
-    old = said("tokenizer", tmp_path / "x", "tokenizer.json", json.dumps(told))
-    told["model"]["merges"] = [["a", "b"]]
-    told["truncation"] = {"max_length": 8}
-    assert said("tokenizer", tmp_path / "x", "tokenizer.json", json.dumps(told)) == old
+    whole = {"model": {"vocab": {"a": 0, "b": 1, "ab": 2}, "merges": ["a b"]}, "added_tokens": []}
+    old = content_of("tokenizer", tmp_path / "x", "tokenizer.json", json.dumps(whole))
+    whole["model"]["merges"] = [["a", "b"]]
+    whole["truncation"] = {"max_length": 8}
+    assert content_of("tokenizer", tmp_path / "x", "tokenizer.json", json.dumps(whole)) == old

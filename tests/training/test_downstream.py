@@ -1,4 +1,4 @@
-"""A family fine-tuned: the same bytes each time and after a stop, and nothing is arguments that was not shown."""
+"""A family fine-tuned: the same bytes each time and after a stop, and no report that the numbers do not bear out."""
 
 from __future__ import annotations
 
@@ -87,10 +87,10 @@ def test_a_stopped_run_goes_on_to_the_same_bytes(recipe, tmp_path):
         downstream(stopped, StopsAfter(whole["data"]["train"] + 20))
     assert [path.name for path in (tmp_path / "stopped" / "checkpoints").iterdir()] == ["tiny-seed0.json"]
     assert not json.loads((tmp_path / "stopped" / "downstream.json").read_text())["complete"]
-    kept = (tmp_path / "stopped" / "checkpoints" / "tiny-seed0.json").stat().st_mtime_ns
+    stamp = (tmp_path / "stopped" / "checkpoints" / "tiny-seed0.json").stat().st_mtime_ns
     downstream(stopped)
     assert content(tmp_path / "out") == content(tmp_path / "stopped")
-    assert (tmp_path / "stopped" / "checkpoints" / "tiny-seed0.json").stat().st_mtime_ns == kept
+    assert (tmp_path / "stopped" / "checkpoints" / "tiny-seed0.json").stat().st_mtime_ns == stamp
     assert set(json.loads((tmp_path / "stopped" / "timing.json").read_text())) == {f"tiny-seed{i}" for i in range(3)}
 
 
@@ -111,9 +111,9 @@ def test_a_killed_process_goes_on_to_the_same_bytes(recipe, family, data):
 
 
 def test_the_folder_says_what_was_done(recipe):
-    found = downstream(recipe)
+    result = downstream(recipe)
     held = json.loads((recipe.out / "downstream.json").read_text(encoding="utf-8"))
-    assert {"folder": str(recipe.out), **held} == found
+    assert {"folder": str(recipe.out), **held} == result
     assert held["complete"]
     assert held["settings"]["head_seed"] == held["settings"]["order_seed"] == 0
     assert set(held["versions"]) == {"torch", "transformers", "tokenizers"}
@@ -152,12 +152,12 @@ def test_pairs_of_glue_and_a_causal_family_go_the_same_way(checkpoint, tmp_path)
         (tmp_path / "RTE" / name).write_text("\n".join(["index\tsentence1\tsentence2\tlabel", *rows]) + "\n")
     models = (str(checkpoint("gpt2")), str(checkpoint("bert")))
     recipe = DownstreamRecipe(models=models, task="rte", data=tmp_path, epochs=1, device="cpu", out=tmp_path / "out")
-    found = downstream(recipe)
-    assert [row["family"] for row in found["families"]] == ["gpt2", "bert"]
-    assert found["data"]["dev_also_in_train"] == 10
-    assert found["threads"] == 1
+    result = downstream(recipe)
+    assert [row["family"] for row in result["families"]] == ["gpt2", "bert"]
+    assert result["data"]["dev_also_in_train"] == 10
+    assert result["threads"] == 1
     # one and the same pair with both labels: no one can beat the commonest
-    assert {row["shows"] for row in found["families"]} == {"nothing"}
+    assert {row["shows"] for row in result["families"]} == {"nothing"}
 
 
 @pytest.mark.parametrize(
@@ -198,9 +198,9 @@ def judged(answers: list[list[int]], wanted: list[int], steps: list[int | None] 
 
 def test_mean_and_sample_deviation_worked_by_hand():
     wanted = [0] * 60 + [1] * 40
-    found = judged([wanted, [1] * 10 + wanted[10:], [1] * 20 + wanted[20:]], wanted)  # 100, 90 and 80 right
-    assert found["majority"] == {"label": "a", "accuracy": 0.6}
-    [row] = found["families"]
+    result = judged([wanted, [1] * 10 + wanted[10:], [1] * 20 + wanted[20:]], wanted)  # 100, 90 and 80 right
+    assert result["majority"] == {"label": "a", "accuracy": 0.6}
+    [row] = result["families"]
     assert (row["mean"], row["lowest"], row["highest"]) == (pytest.approx(0.9), 0.8, 1.0)
     assert row["sd"] == pytest.approx(0.1)
     assert row["share_all_alike"] == 0.8
@@ -212,9 +212,9 @@ def test_mean_and_sample_deviation_worked_by_hand():
 def test_one_that_does_not_beat_the_commonest_label_makes_the_comparison_show_nothing():
     wanted = [0] * 60 + [1] * 40
     barely = [0] * 60 + [1] * 5 + [0] * 35  # 65 right: its interval still holds 60
-    found = judged([wanted, barely], wanted)
-    assert [row["beats_majority"] for row in found["checkpoints"]] == [True, False]
-    [row] = found["families"]
+    result = judged([wanted, barely], wanted)
+    assert [row["beats_majority"] for row in result["checkpoints"]] == [True, False]
+    [row] = result["families"]
     assert (row["shows"], row["not_learnt"]) == ("nothing", ["f-seed1"])
     arguments = " ".join(outcome._family_lines(row))
     assert "the comparison shows nothing" in arguments
@@ -226,8 +226,8 @@ def test_one_checkpoint_has_no_deviation_and_steps_are_not_mixed():
     wanted = [0, 1] * 50
     [alone] = judged([wanted], wanted)["families"]
     assert (alone["sd"], alone["p_equal"], alone["shows"]) == (None, None, "one checkpoint")
-    found = judged([wanted] * 4, wanted, [10, 20, 10, 20])["families"]
-    assert [(row["step"], row["n_checkpoints"]) for row in found] == [(10, 2), (20, 2)]
+    result = judged([wanted] * 4, wanted, [10, 20, 10, 20])["families"]
+    assert [(row["step"], row["n_checkpoints"]) for row in result] == [(10, 2), (20, 2)]
 
 
 def test_cochran_s_q_of_two_is_mcnemar_s():
@@ -257,8 +257,8 @@ def test_the_p_value_is_the_upper_tail_of_chi_square():
 
 def test_equally_good_checkpoints_are_told_apart_one_time_in_twenty():
     rng = np.random.default_rng(1)
-    found = [outcome.cochran(rng.random((5, 300)) < rng.beta(3, 1, 300)) for _ in range(2000)]
-    assert 0.035 < np.mean(np.array(found) < 0.05) < 0.065
+    result = [outcome.cochran(rng.random((5, 300)) < rng.beta(3, 1, 300)) for _ in range(2000)]
+    assert 0.035 < np.mean(np.array(result) < 0.05) < 0.065
 
 
 # ---------------------------------------------------------------- the command
@@ -267,13 +267,13 @@ def test_equally_good_checkpoints_are_told_apart_one_time_in_twenty():
 def test_the_command_prints_a_table_and_json(recipe, family, data):
     arguments = ["--data", data, "--text-column", "text", "--label-column", "kind", "--epochs", 1, "--threads", 1]
     asked = ["downstream", "--model", family, *map(str, arguments), "--device", "cpu", "--out", str(recipe.out)]
-    shown = CliRunner().invoke(app, asked)
-    assert shown.exit_code == 0, shown.output
-    assert "tiny-seed2" in shown.output
-    assert "always '" in shown.output
-    found = json.loads(CliRunner().invoke(app, [*asked, "--json"]).output)
-    assert [row["model"] for row in found["checkpoints"]] == ["tiny-seed0", "tiny-seed1", "tiny-seed2"]
-    assert len(found["families"]) == 1
+    printed = CliRunner().invoke(app, asked)
+    assert printed.exit_code == 0, printed.output
+    assert "tiny-seed2" in printed.output
+    assert "always '" in printed.output
+    result = json.loads(CliRunner().invoke(app, [*asked, "--json"]).output)
+    assert [row["model"] for row in result["checkpoints"]] == ["tiny-seed0", "tiny-seed1", "tiny-seed2"]
+    assert len(result["families"]) == 1
 
 
 # ---------------------------------------------------------------- in a run folder
@@ -288,16 +288,16 @@ def asked(family, tmp_path_factory):
 
 
 def test_a_run_s_report_has_the_table_of_what_was_put_into_it(recipe, asked):
-    found = downstream(replace(recipe, out=None, into=asked))
-    assert Path(found["folder"]) == asked / "downstream" / "mine.tsv-tiny"
+    result = downstream(replace(recipe, out=None, into=asked))
+    assert Path(result["folder"]) == asked / "downstream" / "mine.tsv-tiny"
     report.write(trueprobe.load_run(asked))
     page = (asked / "report.html").read_text(encoding="utf-8")
     table = page[page.index("Are they equally good at a task?") :].partition("</table>")[0]
-    [row] = found["families"]
+    [row] = result["families"]
     assert f"{100 * row['mean']:.1f} ± {100 * row['sd']:.1f}" in table
-    assert f"mine.tsv, {found['data']['train']} texts" in table
+    assert f"mine.tsv, {result['data']['train']} texts" in table
     with (asked / "tables/downstream.csv").open(encoding="utf-8") as stream:
-        assert [float(kept["mean"]) for kept in csv.DictReader(stream)] == [row["mean"]]
+        assert [float(stamp["mean"]) for stamp in csv.DictReader(stream)] == [row["mean"]]
 
 
 def test_a_run_with_a_fine_tuning_in_it_goes_on_as_before(recipe, asked, family):

@@ -1,4 +1,4 @@
-"""Examples: every text once, pairs that tell nothing by their length, masks drawn once for all seeds."""
+"""Examples: every text once, pairs whose length predicts nothing, masks drawn once for all seeds."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ SPECIAL = Special(CLS, SEP, MASK, PAD, np.arange(FIRST, FIRST + 50, dtype=np.int
 
 
 def text(documents: list[list[int]]) -> Tokens:
-    """Documents of sentences of these lengths; every token has an id of its own."""
+    """Documents of sentences of these lengths; every token has another id."""
     lengths = [length for document in documents for length in document]
     starts = np.concatenate([[0], np.cumsum(lengths)])
     owners = np.concatenate([[0], np.cumsum([len(document) for document in documents])])
@@ -161,9 +161,9 @@ def rows_of(ids: list[list[int]]) -> Examples:
 
 def test_unigram_loss_by_hand():
     train, held_out = rows_of([[1, 5, 5, 6]]), rows_of([[1, 5, 6]])
-    found = unigram_and_trigram(train, held_out, draw_targets(held_out, 1.0, 0), vocab_size=8)
+    losses = unigram_and_trigram(train, held_out, draw_targets(held_out, 1.0, 0), vocab_size=8)
     # counts 1:1, 5:2, 6:1, plus one each of eight: 5 has 3/12, 6 has 2/12
-    assert found["unigram_loss"] == pytest.approx(-(np.log(3 / 12) + np.log(2 / 12)) / 2)
+    assert losses["unigram_loss"] == pytest.approx(-(np.log(3 / 12) + np.log(2 / 12)) / 2)
 
 
 def test_the_trigram_model_knows_a_fixed_sequence_and_nothing_of_noise():

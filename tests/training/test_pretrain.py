@@ -1,4 +1,4 @@
-"""Trainings: one seed one set of weights, whatever interrupts it; and the words a wrong order is answered with."""
+"""Pre-training: one seed one set of weights, whatever interrupts it; and the messages for a wrong recipe."""
 
 from __future__ import annotations
 
@@ -61,14 +61,14 @@ def same(a: Path, b: Path) -> bool:
 # ---------------------------------------------------------------- what is asked for
 
 
-@pytest.mark.parametrize(("said", "meant"), [("12M", 12_000_000), ("800k", 800_000), ("1.5m", 1_500_000), ("7", 7)])
-def test_counts(said, meant):
-    assert count(said) == meant
+@pytest.mark.parametrize(("written", "meant"), [("12M", 12_000_000), ("800k", 800_000), ("1.5m", 1_500_000), ("7", 7)])
+def test_counts(written, meant):
+    assert count(written) == meant
 
 
-@pytest.mark.parametrize(("said", "meant"), [("0..4", (0, 1, 2, 3, 4)), ("3", (3,)), ("0,2,7", (0, 2, 7))])
-def test_seeds(said, meant):
-    assert seeds(said) == meant
+@pytest.mark.parametrize(("written", "meant"), [("0..4", (0, 1, 2, 3, 4)), ("3", (3,)), ("0,2,7", (0, 2, 7))])
+def test_seeds(written, meant):
+    assert seeds(written) == meant
 
 
 @pytest.mark.parametrize(
@@ -83,7 +83,7 @@ def test_seeds(said, meant):
         ({"dropout": float("nan")}, "--dropout: Input should be a finite number, not nan"),
         ({"data_seed": -1}, "--data-seed is at least 0, not -1"),
         ({"model_seeds": ()}, "--model-seeds are different numbers"),
-        ({"dice": 1}, "--dice: Extra inputs are not permitted"),
+        ({"speed": 1}, "--speed: Extra inputs are not permitted"),
         ({"mask_rate": 1.5}, "--mask-rate is at most 0.9, not 1.5"),
         ({"model_seeds": (1, 1)}, "--model-seeds are different numbers"),
         ({"start_from": Path("a"), "tokenizer": Path("b")}, "leave --tokenizer out"),
@@ -139,10 +139,10 @@ def test_a_corpus_that_was_wrong_can_be_mended(tmp_path):
     assert not (tmp_path / "out" / "setup.json").exists()
 
 
-@pytest.mark.parametrize("said", ["many", "", "12G", "-3"])
-def test_a_count_that_is_none(said):
+@pytest.mark.parametrize("written", ["many", "", "12G", "-3"])
+def test_a_count_that_is_none(written):
     with pytest.raises(BadInput, match="--tokens is a number"):
-        count(said)
+        count(written)
 
 
 def test_a_corpus_without_documents_or_with_other_bytes(tmp_path):
@@ -169,8 +169,8 @@ def test_a_tokenizer_trained_twice_is_the_same_and_loses_no_word(kind):
     first, second = (corpus.train_tokenizer(kind, documents, 300) for _ in range(2))
     assert first.get_vocab() == second.get_vocab()
     ids = corpus.encode(first, [["The king often likes the crown."]]).ids
-    said = first.decode(ids)
-    assert said.lower().replace(" .", ".") == "the king often likes the crown."
+    written = first.decode(ids)
+    assert written.lower().replace(" .", ".") == "the king often likes the crown."
 
 
 def test_a_measurement_fits_a_terminal():
@@ -242,9 +242,9 @@ def test_what_a_training_leaves(trained):
 def test_trained_models_open_as_a_family_with_both_heads_and_their_label(trained):
     from trueprobe.models import Options, find, open_source
 
-    found = find([f"toy={trained}/seed_*"])
-    assert [source.labels for source in found] == [{"model_seed": 0}, {"model_seed": 1}]
-    card = open_source(found[0], Options()).card
+    sources = find([f"toy={trained}/seed_*"])
+    assert [source.labels for source in sources] == [{"model_seed": 0}, {"model_seed": 1}]
+    card = open_source(sources[0], Options()).card
     assert card.heads == {"lm", "next_sentence"}
     assert card.self_trained
     steps = find([f"toy={trained}/seed_*/step_*"])

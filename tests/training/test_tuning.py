@@ -43,14 +43,14 @@ def opened(path, head_seed=0):
 
 def rows(count, rng, planted=True):
     """Texts of common words; "nurse" stands in those with the label "yes", unless nothing is planted."""
-    found = []
+    result = []
     for i in range(count):
         label = rng.choice(["yes", "no"])
         words = rng.choices(WORDS, k=rng.randint(2, 9))
         if label == "yes" and planted:
             words[rng.randrange(len(words))] = "nurse"
-        found.append(Row((" ".join(words),), label, i + 1))
-    return tuple(found)
+        result.append(Row((" ".join(words),), label, i + 1))
+    return tuple(result)
 
 
 def task(planted=True):
@@ -59,8 +59,8 @@ def task(planted=True):
     return TextTask("planted", ("no", "yes"), train, dev, {}, "dev.tsv", train_of=300)
 
 
-def accuracy(found, of):
-    return np.mean([of.labels[given] == row.label for given, row in zip(found["answers"], of.dev, strict=True)])
+def accuracy(result, of):
+    return np.mean([of.labels[answer] == row.label for answer, row in zip(result["answers"], of.dev, strict=True)])
 
 
 @pytest.mark.parametrize(
@@ -75,8 +75,8 @@ def test_a_planted_rule_is_learnt(checkpoint, model, recipe):
 
 def test_what_is_not_there_is_not_learnt():
     random_labels = task(planted=False)
-    found = Tuner(random_labels, tuning(epochs=4), 1).run(find(["nursery/0"])[0], lambda n: None)
-    assert 0.35 < accuracy(found, random_labels) < 0.65
+    result = Tuner(random_labels, tuning(epochs=4), 1).run(find(["nursery/0"])[0], lambda n: None)
+    assert 0.35 < accuracy(result, random_labels) < 0.65
 
 
 def test_the_head_is_the_same_for_all_checkpoints_and_another_with_another_seed(checkpoint, tmp_path):
@@ -132,9 +132,9 @@ def test_a_text_is_judged_alike_alone_and_among_longer_ones(checkpoint, name):
 def test_every_kind_of_network_can_be_fine_tuned(checkpoint, name):
     small = task()
     small = TextTask("small", small.labels, small.train[:20], small.dev[:10], {}, "dev.tsv")
-    found = Tuner(small, tuning(epochs=1), 1).run(source(checkpoint(name)), lambda n: None)
-    assert len(found["answers"]) == 10
-    assert any("classifier" in new or "score" in new for new in found["new_weights"])
+    result = Tuner(small, tuning(epochs=1), 1).run(source(checkpoint(name)), lambda n: None)
+    assert len(result["answers"]) == 10
+    assert any("classifier" in new or "score" in new for new in result["new_weights"])
 
 
 def framed(classifier, *texts):
@@ -162,13 +162,13 @@ def test_special_names_in_a_text_stay_text(checkpoint):
 
 
 @pytest.mark.parametrize(
-    ("lengths", "room", "kept"),
+    ("lengths", "room", "lengths_left"),
     [((10, 2), 8, (6, 2)), ((2, 10), 8, (2, 6)), ((10, 10), 9, (5, 4)), ((10, 0), 8, (8, 0)), ((3, 3), 8, (3, 3))],
 )
-def test_the_longer_sentence_gives_way_first(lengths, room, kept):
+def test_the_longer_sentence_gives_way_first(lengths, room, lengths_left):
     first, second = _cut(tuple(range(lengths[0])), tuple(range(lengths[1])), room)
-    assert (len(first), len(second)) == kept
-    assert first == tuple(range(kept[0]))
+    assert (len(first), len(second)) == lengths_left
+    assert first == tuple(range(lengths_left[0]))
 
 
 def test_texts_that_are_cut_are_counted_and_fit(checkpoint):

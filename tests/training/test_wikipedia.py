@@ -36,7 +36,7 @@ def run(folder: Path, dump: str | bytes) -> tuple[Counts, str]:
     return clean(raw, out), out.read_bytes().decode()
 
 
-def kept(wiki: str) -> list[str]:
+def added(wiki: str) -> list[str]:
     """The lines that a snippet adds to an article that is kept anyway."""
     lines = article("Mill", f"{wiki}\n\n{REST}")
     assert lines[-3:] == REST_LINES
@@ -90,7 +90,7 @@ def kept(wiki: str) -> list[str]:
     ],
 )
 def test_mark_up(wiki, expected):
-    assert kept(wiki) == expected
+    assert added(wiki) == expected
 
 
 @pytest.mark.parametrize(
