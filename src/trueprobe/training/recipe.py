@@ -4,18 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, Self
 
-from pydantic import (
-    AliasChoices,
-    BaseModel,
-    ConfigDict,
-    Field,
-    ModelWrapValidatorHandler,
-    ValidationError,
-    model_validator,
-)
+from pydantic import AliasChoices, BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from trueprobe.assets.cache import sha256
 from trueprobe.errors import BadInput
@@ -42,7 +35,7 @@ class Recipe(BaseModel):
 
     @model_validator(mode="wrap")
     @classmethod
-    def _in_plain_words(cls, options: Any, handler: ModelWrapValidatorHandler[Self]) -> Self:
+    def _in_plain_words(cls, options: Any, handler: Callable[[Any], Self]) -> Self:
         try:
             return handler(options)
         except ValidationError as error:
@@ -59,9 +52,8 @@ def _message(error: ValidationError) -> str:
         "greater_than": "is above {gt}",
         "less_than_equal": "is at most {le}",
     }
-    if first["type"] not in must:
-        return f"{option}: {first['msg']}, not {first['input']!r}"
-    return f"{option} {must[first['type']].format(**limits)}, not {first['input']!r}"
+    problem = f" {must[first['type']].format(**limits)}" if first["type"] in must else f": {first['msg']}"
+    return f"{option}{problem}, not {first['input']!r}"
 
 
 class Size(NamedTuple):
@@ -149,10 +141,6 @@ class PretrainRecipe(SharedBySeeds):
     def setup(self, cores: int) -> dict[str, Any]:
         """All that decides the weights apart from the seed, as setup.json and training.json hold it. Folders and
         files are known by their content."""
-        import tokenizers
-        import torch
-        import transformers
-
         return {
             "recipe": self.part(SharedBySeeds),
             "corpus": [_identity(file) for file in self.corpus],
@@ -164,8 +152,17 @@ class PretrainRecipe(SharedBySeeds):
             "short": self.short,
             "freeze_embeddings": self.freeze_embeddings,
             "threads": self.threads or max(1, cores // len(self.model_seeds)),
-            "versions": {library.__name__: library.__version__ for library in (torch, transformers, tokenizers)},
+            "versions": versions(),
         }
+
+
+def versions() -> dict[str, str]:
+    """Of the libraries that decide the bits of a result."""
+    import tokenizers
+    import torch
+    import transformers
+
+    return {library.__name__: str(library.__version__) for library in (torch, transformers, tokenizers)}
 
 
 def _identity(path: Path) -> dict[str, str]:

@@ -25,6 +25,7 @@ from trueprobe.training.downstream import outcome
 from trueprobe.training.downstream.recipe import DownstreamRecipe, SharedByCheckpoints
 from trueprobe.training.downstream.tasks import Columns, TextTask, named_columns, read_task
 from trueprobe.training.downstream.tuning import Tuner
+from trueprobe.training.recipe import versions
 from trueprobe.types import NoProgress, Progress
 
 __all__ = ["Columns", "DownstreamRecipe", "downstream", "named_columns", "outcome"]
@@ -74,10 +75,6 @@ def _write_csv(path: Path, rows: list[dict[str, Any]]) -> None:
 
 def _setup(recipe: DownstreamRecipe, task: TextTask, sources: Sequence[Source]) -> dict[str, Any]:
     """All that decides the numbers; as JSON has it, so that it can be compared with the one on disk."""
-    import tokenizers
-    import torch
-    import transformers
-
     setup = {
         "task": task.name,
         "columns": asdict(recipe.columns) if recipe.columns else None,
@@ -94,7 +91,7 @@ def _setup(recipe: DownstreamRecipe, task: TextTask, sources: Sequence[Source]) 
         "settings": recipe.part(SharedByCheckpoints),
         "threads": recipe.threads or _threads(sources),
         "device": device(recipe.options),
-        "versions": {library.__name__: library.__version__ for library in (torch, transformers, tokenizers)},
+        "versions": versions(),
         "models": [_identity(source, recipe.options) for source in sources],
     }
     values: dict[str, Any] = json.loads(json.dumps(setup))
