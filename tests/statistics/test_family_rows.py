@@ -11,8 +11,8 @@ from trueprobe.statistics.estimates import CheckpointData, count
 from trueprobe.statistics.means import means
 from trueprobe.statistics.measure import Claim, Gate, Measure
 from trueprobe.statistics.resampling import Resampling
-from trueprobe.statistics.verdict import Unjudged, judged
 from trueprobe.statistics.rows import Estimate
+from trueprobe.statistics.verdict import Unjudged, judged
 
 NAN = float("nan")
 

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from trueprobe.statistics.disagreement import between
+from trueprobe.statistics.rows import Estimate
 from trueprobe.statistics.signs import significant
 from trueprobe.statistics.spread import Components
 from trueprobe.statistics.verdict import Unjudged
 from trueprobe.statistics.wordings import variance
-from trueprobe.statistics.rows import Estimate
 
 
 def found(value=1.0, p=0.5, level="family", interval_p=None, model="m", tested=False, **more) -> Unjudged:

@@ -93,7 +93,7 @@ def assets() -> list[dict[str, Any]]:
         card = all_assets.card(name)
         told = card.model_dump(include={"name", "title", "kind", "made_by", "paper", "licence", "licence_note"})
         sizes = {"bytes": card.ready_bytes, "download_bytes": card.download_bytes}
-        sources = [source.said for source in card.sources]
+        sources = [source.location for source in card.sources]
         rows.append({**told, **sizes, "sources": sources, "here": all_assets.cached(name)})
     return rows
 
