@@ -29,7 +29,7 @@ class Replay:
     def seen(self, label: str, items: Sequence[Item]) -> list[Observation]:
         """In the order of the items; of parts, all of them."""
         found: dict[str, list[Observation]] = {}
-        for observation in self.said[label].seen:
+        for observation in self.said[label].observations:
             found.setdefault(observation.item, []).append(observation)
         missing = WhyNot("not_released")
         return [o for item in items for o in found.get(item.id) or [Observation(item.id, why_not=missing)]]

@@ -35,7 +35,7 @@ class ProbeRun(BaseModel):
 
     def model_post_init(self, context: Any) -> None:
         if not self.label:
-            object.__setattr__(self, "label", self.name)
+            object.__setattr__(self, "label", probes.label_of(self.name))
 
 
 class Study(BaseModel):
@@ -84,7 +84,7 @@ def make_study(
 ) -> Study:
     """Probes by their names, or a study by its file or shipped name, with what is changed about it."""
     named = [what] if isinstance(what, str) else [] if isinstance(what, Study) else list(what)
-    wrong = [name for name in named if name not in probes.names()]
+    wrong = [name for name in named if not probes.is_probe(name)]
     if len(named) > 1 and wrong:
         raise BadInput(f"no probe named '{wrong[0]}'{nearest(wrong[0], probes.names())}")
     data: dict[str, Any] = {"probes": [{"name": name, "settings": _own(name, named, settings or {})} for name in named]}
@@ -103,7 +103,7 @@ def make_study(
 
 def _own(name: str, named: Sequence[str], settings: Mapping[str, Any]) -> dict[str, Any]:
     """Of several probes each takes the settings it has; one that none of them has stays, and is told."""
-    fields = {other: probes.find(other).Settings.model_fields for other in named if other in probes.names()}
+    fields = {other: probes.find(other).Settings.model_fields for other in named if probes.is_probe(other)}
     taken = {key for key in settings if any(key in known for known in fields.values())}
     return {key: value for key, value in settings.items() if key in fields.get(name, {}) or key not in taken}
 
@@ -211,7 +211,7 @@ class _Runner:
     def _settled(self, asked: _Asked, tried: list[Observation]) -> _Asked:
         if not asked.probe.trials():
             return asked
-        probe = asked.probe.settled(tried)
+        probe = asked.probe.with_trials(tried)
         return _Asked(asked.label, probe, self._items(probe))
 
     def _describe(self) -> dict[str, Any]:
@@ -224,6 +224,7 @@ class _Runner:
                     "name": a.probe.name,
                     "settings": a.probe.settings.model_dump(mode="json"),
                     "material_id": a.probe.material_id,
+                    **({"file": a.probe.file} if a.probe.file else {}),
                 }
                 for a in self.asked
             ],
@@ -373,9 +374,9 @@ def _told(asked: _Asked) -> dict[str, Any]:
         "items": len(asked.items),
         "example": asked.items[0].text if asked.items else "",
         "summary": asdict(probe.summary),
-        "figures": [asdict(figure) for figure in probe.page.figures],
-        "tables": [asdict(table) for table in probe.page.tables],
-        "item_table": asdict(probe.page.items) if probe.page.items else None,
+        "figures": [asdict(figure) for figure in probe.report.figures],
+        "tables": [asdict(table) for table in probe.report.tables],
+        "item_table": asdict(probe.report.items) if probe.report.items else None,
         "published": [
             {"measure": n.measure, "conditions": n.conditions, "model": n.model, "value": n.value, "source": n.source}
             for n in (published.numbers(probe.name) if probe.name in published.probes() else ())

@@ -12,6 +12,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from trueprobe.types import Direction
+
 Weights = np.ndarray  # [R, cells]
 TIED = "tied"  # observation column: 1 where the answer is a tie, within TIE_NATS or float error
 
@@ -98,7 +100,7 @@ class Claim:
     column: str
     plus: Mapping[str, tuple[str | int | float, ...]]
     minus: Mapping[str, tuple[str | int | float, ...]] | None = None
-    expected: str = "above"  # above | below | not_below `threshold`
+    direction: Direction = Direction.ABOVE  # of the quantity, against `threshold`
     threshold: float = 0.0
     kinds: tuple[str, ...] = ("masked", "causal")
     conditions: Mapping[str, str | int] = field(default_factory=dict)
