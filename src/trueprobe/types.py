@@ -22,6 +22,7 @@ Kind = Literal["masked", "causal", "encoder"]
 Pool = Literal["cls", "last", "mean", "first", "word", "own"]
 
 TIE_NATS = 1e-4  # batching moves a log-probability by up to 2e-5, so closer than this is a tie
+CONDITION, GROUP = "condition_", "group_"  # what the columns of conditions and of groups start with
 MOST_TIED = 0.5  # of the scored items; with more ties a number says nothing about the model
 
 Code = Literal[
@@ -305,66 +306,6 @@ class Direction(StrEnum):
 
 Level = Literal["checkpoint", "family", "pair"]  # a pair: a claim about two models
 Conditions = Mapping[str, str]
-
-
-@dataclass(frozen=True, slots=True)
-class Estimate:
-    """A number of one checkpoint, or of a family of them (`level`), and how far it can be trusted."""
-
-    probe: str
-    model: str  # the checkpoint's name, or the family's
-    measure: str
-    conditions: Conditions
-    value: float
-    low: float
-    high: float
-    n_items: int
-    n_unscored: int
-    n_groups: int
-    unit: str
-    neutral: float | None
-    method: str
-    verdict: Verdict
-    level: Level = "checkpoint"
-    family: str = ""
-    model_seed: int | None = None
-    step: int | None = None
-    n_seeds: int = 1
-    sd_seeds: float = math.nan  # sample standard deviation over seeds
-    lowest: float = math.nan  # of the seeds
-    highest: float = math.nan
-    p: float = math.nan  # of the measure's own test if it has one, else the interval's, against neutral
-    p_corrected: float = math.nan  # for the number of categories asked about
-    detectable: float = math.nan  # the smallest distance from neutral that would have been detected 4 times in 5
-    tied: float = 0.0  # share of the scored items; of a family, of the seed that has most
-    reason: Reason = Reason.NONE
-    n_against: int = 0  # seeds on the other side of neutral than the family
-    above: str = ""  # where a number flips: the seeds or wordings clearly above neutral, and those below
-    below: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class ClaimResult:
-    """A published finding as a quantity of one checkpoint, family or pair of models, and what became of it."""
-
-    probe: str  # or several: `crows_pairs, stereoset`
-    claim: str
-    statement: str
-    paper: str
-    model: str
-    level: Level
-    conditions: Conditions
-    quantity: str
-    direction: Direction
-    threshold: float
-    value: float
-    low: float
-    high: float
-    unit: str
-    verdict: Verdict
-    family: str = ""  # of a pair, none
-    step: int | None = None
-    n_seeds: int = 1
 
 
 # ---------------------------------------------------------------- what is reported while something takes seconds

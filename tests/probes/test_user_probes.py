@@ -12,7 +12,6 @@ import trueprobe
 from trueprobe import probes
 from trueprobe.cli import app
 from trueprobe.errors import BadInput
-from trueprobe.probes.base import FIXED_COLUMNS, name_problems
 from trueprobe.runs.study import make_study, read_study
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "adding-a-probe.md"
@@ -133,30 +132,3 @@ def test_a_missing_file_and_a_folder_are_reported(tmp_path):
 def test_a_wrong_setting_is_reported_with_the_path(write):
     with pytest.raises(BadInput, match=r"colours\.py has no setting 'seed'"):
         probes.make(write(), {"seed": 1})
-
-
-# ---------------------------------------------------------------- names
-
-
-@pytest.mark.parametrize("name", probes.names())
-def test_shipped_probes_have_no_problem_with_names(name):
-    probe = probes.make(name, {"data": "sample"} if name in ("crows_pairs", "stereoset") else {})
-    assert name_problems(probe) == []
-
-
-@pytest.mark.parametrize(
-    ("condition", "column", "problems"),
-    [
-        ("kind", "right_minus_wrong_nats", []),
-        ("kind", "kind", ["'kind' is a condition and an observation column"]),
-        ("group_kind", "condition_x", ["'group_kind' starts with", "'condition_x' starts with"]),
-        *((fixed, "x", [f"'{fixed}' is a column of every run"]) for fixed in sorted(FIXED_COLUMNS)),
-        *(("kind", fixed, [f"'{fixed}' is a column of every run"]) for fixed in sorted(FIXED_COLUMNS)),
-    ],
-)
-def test_names_that_would_collide_are_reported(write, condition, column, problems):
-    text = SKELETON.replace('{"kind": "colour"}, (thing,)', f'{{"{condition}": "colour"}}, (thing,)')
-    probe = probes.make(write(text.replace('return {"right_minus_wrong_nats":', f'return {{"{column}":')))
-    reported = name_problems(probe)
-    assert len(reported) == len(problems)
-    assert all(line.startswith(problem) for line, problem in zip(reported, problems, strict=True))

@@ -12,7 +12,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from trueprobe.errors import BadInput, nearest
-from trueprobe.probes.base import Probe, Released, Settings, name_problems, spread
+from trueprobe.probes.base import Probe, Released, Settings, spread
 from trueprobe.probes.display import Figure, ItemTable, ReportSpec, Summary, Table
 from trueprobe.probes.files import explain
 from trueprobe.probes.loading import find, is_probe, label_of, names
@@ -31,7 +31,6 @@ __all__ = [
     "label_of",
     "make",
     "make_again",
-    "name_problems",
     "names",
     "spread",
 ]

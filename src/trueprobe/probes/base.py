@@ -149,29 +149,6 @@ class MeasureSetProbe(Probe):
         return self.measure_set.headline
 
 
-# ---------------------------------------------------------------- names
-
-
-FIXED_COLUMNS = frozenset({"item", "text", "part", "model", "model_seed", "step", "why_not", "why_not_detail"})
-RESERVED_PREFIXES = ("condition_", "group_")
-
-
-def name_problems(probe: Probe) -> list[str]:
-    """What is wrong with the names of conditions and observation columns; both become columns of one table."""
-    conditions = dict.fromkeys(name for item in probe.items() for name in item.conditions)
-    columns = list(probe.columns())
-    problems = [f"'{name}' is a condition and an observation column" for name in columns if name in conditions]
-    for name in dict.fromkeys((*conditions, *columns)):
-        if name in FIXED_COLUMNS:
-            problems.append(f"'{name}' is a column of every run")
-        if name.startswith(RESERVED_PREFIXES):
-            problems.append(f"'{name}' starts with a reserved prefix: {' or '.join(RESERVED_PREFIXES)}")
-    return problems
-
-
-# ---------------------------------------------------------------- a part of the items
-
-
 def spread(items: Sequence[Item], limit: int | None) -> list[Item]:
     """The first `limit` items when conditions take turns: the same ones each time, in their order."""
     if limit is None or limit >= len(items):

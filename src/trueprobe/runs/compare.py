@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,8 +14,9 @@ from trueprobe.probes import Probe
 from trueprobe.results.select import SILENT, row_names, titles, where_told
 from trueprobe.runs.folder import Run
 from trueprobe.statistics import paired
-from trueprobe.statistics.estimates import Member
+from trueprobe.statistics.estimates import CheckpointData
 from trueprobe.statistics.verdict import FEWEST_SEEDS
+from trueprobe.types import NoProgress, Progress
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ class Comparison:
         return f"comparisons/{self.a}_vs_{self.b}".replace(" ", "_")
 
 
-def compare(run: Run, a: str, b: str, precision: float | None = None, progress: Any = None) -> Comparison:
+def compare(run: Run, a: str, b: str, precision: float | None = None, progress: Progress | None = None) -> Comparison:
     """`a` less `b`. A family is all its seeds, at their last training step; `precision` is the half-width wanted."""
     cards = [_cards(run, name) for name in (a, b)]
     both = {card["name"] for card in cards[0]} & {card["name"] for card in cards[1]}
@@ -60,7 +60,7 @@ def compare(run: Run, a: str, b: str, precision: float | None = None, progress: 
         if not measures:
             apart.append(entry["label"])
             continue
-        with progress.waiting(f"comparing {entry['label']}") if progress else nullcontext():
+        with (progress or NoProgress()).task(f"comparing {entry['label']}"):
             first, second = (_members(run, entry["label"], probe, side) for side in cards)
             sides = paired.Sides.of(first, second, probe.factors)
             rows = paired.compare(sides, measures, probe.corrected_over, precision)
@@ -85,7 +85,7 @@ def _cards(run: Run, name: str) -> list[dict[str, Any]]:
     return [card for card in mine if card["labels"].get("step", -1) == last]
 
 
-def _members(run: Run, label: str, probe: Probe, cards: Sequence[dict[str, Any]]) -> list[Member]:
+def _members(run: Run, label: str, probe: Probe, cards: Sequence[dict[str, Any]]) -> list[CheckpointData]:
     seed = probe.settings.resample_seed
     return [
         paired.to_pair(c["name"], c["kind"], run.observed(label, c["name"]), seed, c["family"], c["labels"])

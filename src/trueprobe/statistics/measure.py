@@ -1,4 +1,4 @@
-"""What is counted: pure functions of observation columns and resampling weights. No files, no dice.
+"""What is counted: pure functions of observation columns and resampling weights. No files, no random numbers.
 
 A measure takes columns (one entry per observation) and `weights[R, cells]` and gives `[R, quantities]`. It works
 on sums per cell (the smallest unit that is resampled together), so a bootstrap is one matrix product.
@@ -40,7 +40,7 @@ class Function(Protocol):
 
 
 class Test(Protocol):
-    """The p-value of one quantity; `resample_seed` is the dice where not everything is counted out."""
+    """The p-value of one quantity; `resample_seed` is used where not everything is enumerated."""
 
     def __call__(self, columns: Columns, quantity: tuple[str, ...], resample_seed: int) -> float: ...
 
@@ -69,6 +69,11 @@ class Measure:
     test: Test | None = None
     kinds: tuple[str, ...] = ("masked", "causal", "encoder")  # of model it is counted for
     of_coverage: bool = False  # says how much could be counted, so it needs no coverage itself
+
+    @property
+    def reported(self) -> dict[str, str]:
+        """Its conditions as an estimate has them."""
+        return {key: str(value) for key, value in self.conditions.items()}
 
     def tied(self, columns: Columns, scored: np.ndarray) -> float:
         """The share of ties that its verdict depends on."""
@@ -107,6 +112,9 @@ class Claim:
     unit: str = "probability"
     gate: Gate | None = None
     between: tuple[str, str] | None = None  # LARGER of one architecture, or two architectures of one size
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "direction", Direction(self.direction))  # a probe may write "below"
 
 
 LARGER = ("larger", "smaller")

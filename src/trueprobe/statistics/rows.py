@@ -1,0 +1,294 @@
+"""What statistics produce, as rows: one frozen class for each table of a run folder, with the meaning of each column.
+
+`conditions` are the conditions a number was counted at (`knowledge=tcsyn`); in a table they are columns of their own,
+named `condition_…`, so that none of them can take the place of a field.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import MISSING, dataclass, field
+from enum import StrEnum
+from typing import Any
+
+from trueprobe.types import Conditions, Direction, Level, Reason, Verdict
+
+
+def column(meaning: str, default: Any = MISSING) -> Any:
+    """A field of a row, with what it means."""
+    return field(default=default, metadata={"meaning": meaning})
+
+
+_PROBE = "the probe's label in the study"
+_MODEL = "the checkpoint's name, or the family's"
+_FAMILY = "the family the checkpoint belongs to"
+_MEASURE = "the measure's name"
+_STEP = "training step, where checkpoints have one"
+_LEVEL = "what the row is about: a checkpoint, a family, or a pair of models"
+_UNIT = "share, probability, nats, rank, …"
+_P_CORRECTED = "p, corrected (Holm) for the number of categories asked about"
+_LOW, _HIGH = "lower end of the 95 % interval", "upper end of the 95 % interval"
+_SEEDS = "seeds behind the number"
+_VERDICT = "what the number comes to"
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """A number of one checkpoint, or of a family of them, and how far it can be trusted."""
+
+    probe: str = column(_PROBE)
+    model: str = column(_MODEL)
+    measure: str = column(_MEASURE)
+    conditions: Conditions = column("where it was counted")
+    value: float = column("the number")
+    low: float = column(_LOW)
+    high: float = column(_HIGH)
+    n_items: int = column("scored items behind it; of a family, of the seed that has fewest")
+    n_unscored: int = column("items that could not be scored; of a family, of the seed that has most")
+    n_groups: int = column("independent groups of items that are resampled")
+    unit: str = column(_UNIT)
+    neutral: float | None = column("the value at which the number shows nothing; absent where there is none")
+    method: str = column("how the interval was made")
+    verdict: Verdict = column(_VERDICT)
+    level: Level = column(_LEVEL, "checkpoint")
+    family: str = column(_FAMILY, "")
+    model_seed: int | None = column("seed of the checkpoint", None)
+    step: int | None = column(_STEP, None)
+    n_seeds: int = column(_SEEDS, 1)
+    sd_seeds: float = column("sample standard deviation over seeds", math.nan)
+    lowest: float = column("smallest value of a seed", math.nan)
+    highest: float = column("largest value of a seed", math.nan)
+    p: float = column("of the measure's own test if it has one, else of the interval, against neutral", math.nan)
+    p_corrected: float = column(_P_CORRECTED, math.nan)
+    detectable: float = column("smallest distance from neutral that is detected 4 times in 5", math.nan)
+    tied: float = column("share of ties among the scored items; of a family, of the seed that has most", 0.0)
+    reason: Reason = column("why the verdict is not a plainer one", Reason.NONE)
+    n_against: int = column("seeds on the other side of neutral than the family", 0)
+    above: str = column("where a number flips: how many seeds, or which wordings, are clearly above neutral", "")
+    below: str = column("the same below", "")
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimResult:
+    """A published finding as a quantity of one checkpoint, family or pair of models, and what became of it."""
+
+    probe: str = column("the probe's label; several, separated by commas, where a claim takes them together")
+    claim: str = column("the claim's name")
+    statement: str = column("what was published, in words")
+    paper: str = column("the paper it is from")
+    model: str = column("the checkpoint's name, the family's, or two separated by ` against `")
+    level: Level = column(_LEVEL)
+    conditions: Conditions = column("where it was counted")
+    quantity: str = column("the observation column, or what is counted instead")
+    direction: Direction = column("where the paper has the quantity, against the threshold")
+    threshold: float = column("the value the quantity is held against")
+    value: float = column("the number")
+    low: float = column(_LOW)
+    high: float = column(_HIGH)
+    unit: str = column(_UNIT)
+    verdict: Verdict = column(_VERDICT)
+    family: str = column("the family of the checkpoint or of the row; empty for a pair", "")
+    step: int | None = column(_STEP, None)
+    n_seeds: int = column(_SEEDS, 1)
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """A measure of two models or families on the items both scored: a less b."""
+
+    probe: str = column(_PROBE)
+    measure: str = column(_MEASURE)
+    conditions: Conditions = column("where it was counted")
+    a: float = column("the number of the first")
+    b: float = column("the number of the second")
+    difference: float = column("a less b")
+    low: float = column(_LOW)
+    high: float = column(_HIGH)
+    unit: str = column(_UNIT)
+    n_items: int = column("items that both scored")
+    n_groups: int = column("independent groups among them")
+    n_seeds_a: int = column("seeds of the first")
+    n_seeds_b: int = column("seeds of the second")
+    p: float = column("of the interval, against 0")
+    p_permutation: float = column("by exchanging answers, or seeds where there are several")
+    detectable: float = column("smallest difference that is detected 4 times in 5")
+    seeds_needed: int | None = column("seeds of each side for an interval that excludes 0, or of the precision asked")
+    tied: float = column("share of ties among the scored items, of the checkpoint that has most", 0.0)
+    p_corrected: float = column(_P_CORRECTED, math.nan)
+    verdict: Verdict = column(_VERDICT, Verdict.UNDECIDED)
+
+
+@dataclass(frozen=True, slots=True)
+class VariantDifference:
+    """One probe under two labels (other settings): what the choice moves, second less first."""
+
+    first_label: str = column("the label of the first")
+    second_label: str = column("the label of the second")
+    model: str = column(_MODEL)
+    level: Level = column(_LEVEL)
+    family: str = column(_FAMILY)
+    step: int | None = column(_STEP)
+    measure: str = column(_MEASURE)
+    conditions: Conditions = column("where it was counted")
+    first: float = column("the number under the first label")
+    second: float = column("the number under the second label")
+    difference: float = column("second less first")
+    low: float = column(_LOW)
+    high: float = column(_HIGH)
+    unit: str = column(_UNIT)
+    n_groups: int = column("independent groups of items")
+    n_seeds: int = column(_SEEDS)
+    p: float = column("of the interval, against 0")
+    tied: float = column("share of ties among the scored items, under the label that has more")
+    p_corrected: float = column(_P_CORRECTED, math.nan)
+    verdict: Verdict = column(_VERDICT, Verdict.UNDECIDED)
+
+
+class Agreement(StrEnum):
+    """Of two diagnostics."""
+
+    UNKNOWN = "unknown"
+    NOT_SHOWN = "no_disagreement_shown"
+    FIRST_ABOVE = "first_above"
+    FIRST_BELOW = "first_below"
+
+
+@dataclass(frozen=True, slots=True)
+class Disagreement:
+    """Two diagnostics that ask about the same category, on one scale (0.5 is neutral)."""
+
+    model: str = column(_MODEL)
+    level: Level = column(_LEVEL)
+    family: str = column(_FAMILY)
+    step: int | None = column(_STEP)
+    category: str = column("the category that both ask about")
+    first: str = column("label of the first")
+    second: str = column("label of the second")
+    first_value: float = column("score of the first")
+    second_value: float = column("score of the second")
+    difference: float = column("first less second")
+    low: float = column(_LOW)
+    high: float = column(_HIGH)
+    n_seeds: int = column(_SEEDS)
+    p: float = column("of the interval, against 0")
+    p_corrected: float = column(_P_CORRECTED, math.nan)
+    agreement: Agreement = column("whether the two disagree, and which is above", Agreement.UNKNOWN)
+
+
+class SignAgreement(StrEnum):
+    """Of the seeds of a family on one test, worst first."""
+
+    BOTH_DIRECTIONS = "both_directions"
+    SOME_ONLY = "some_only"
+    ALL = "all"
+
+
+@dataclass(frozen=True, slots=True)
+class SignCounts:
+    """A measure with a test of its own over the seeds of a family: how many are significant, and on which side."""
+
+    probe: str = column(_PROBE)
+    model: str = column("the family")
+    step: int | None = column(_STEP)
+    measure: str = column(_MEASURE)
+    conditions: Conditions = column("where it was counted")
+    n_seeds: int = column(_SEEDS)
+    significant: int = column("seeds significant at 0.01, either way")
+    significant_above: int = column("of these, above neutral")
+    significant_below: int = column("of these, below neutral")
+    above: int = column("seeds above neutral, significant or not")
+    below: int = column("seeds below neutral, significant or not")
+    lowest: float = column("smallest value of a seed")
+    highest: float = column("largest value of a seed")
+    agreement: SignAgreement = column("whether the seeds agree")
+
+
+@dataclass(frozen=True, slots=True)
+class VarianceShares:
+    """Where a number's variance comes from: of one checkpoint's number in one wording."""
+
+    probe: str = column(_PROBE)
+    model: str = column(_MODEL)
+    step: int | None = column(_STEP)
+    measure: str = column(_MEASURE)
+    conditions: Conditions = column("where it was counted")
+    value: float = column("the number")
+    unit: str = column(_UNIT)
+    n_seeds: int = column(_SEEDS)
+    n_groups: int = column("independent groups of items")
+    variance_items: float = column("variance that other items would make")
+    variance_seeds: float = column("variance that another seed would make")
+    variance_seeds_by_items: float = column("variance of what single seeds make of single items")
+    variance_wordings: float = column("variance over the wordings at hand")
+    share_items: float = column("share of items")
+    share_seeds: float = column("share of seeds")
+    share_seeds_by_items: float = column("share of seeds by items")
+    share_wordings: float = column("share of wordings")
+
+
+class NearTies(StrEnum):
+    INCLUDED = "included"
+    EXCLUDED = "excluded"
+
+
+@dataclass(frozen=True, slots=True)
+class FlipShares:
+    """Of the items of a category, the shares on which 0, 1, 2 … seeds do not give the majority's answer."""
+
+    probe: str = column(_PROBE)
+    family: str = column("the family")
+    step: int | None = column(_STEP)
+    category: str = column("the category, or `all`")
+    near_ties: NearTies = column("whether items whose two sides are about as likely are included")
+    n_items: int = column("items that all seeds scored")
+    n_seeds: int = column(_SEEDS)
+    against: int = column("how many seeds give another answer than the majority")
+    share: float = column("share of the items on which that many do")
+    no_majority: float = column("share of the items on which no answer has half of the seeds, as some tie")
+    flip_rate: float = column("share of the items on which not all seeds agree")
+    alpha: float = column("Krippendorff's alpha over all these items: 1 is full agreement, 0 that of chance")
+
+
+@dataclass(frozen=True, slots=True)
+class FlippingItem:
+    """An item on which seeds disagree; those on which most disagree first."""
+
+    probe: str = column(_PROBE)
+    family: str = column("the family")
+    step: int | None = column(_STEP)
+    category: str = column("the item's category")
+    item: str = column("the item's id")
+    part: str = column("the part of the item")
+    against: int = column("seeds that give another answer than the majority")
+    prefer: int = column("seeds that prefer the first side")
+    n_seeds: int = column(_SEEDS)
+    mean_margin: float = column("mean over seeds of the margin between the two sides")
+    sd_margin: float = column("its standard deviation over seeds")
+    size: float = column("how many tokens were scored, if known")
+
+
+class FlipStatistic(StrEnum):
+    FLIP_RATE_BY_SIZE = "flip_rate_by_size"  # rank correlation with the number of tokens
+    SD_MARGIN_BY_SIZE = "sd_margin_by_size"
+    FLIP_RATE_IN_QUARTER = "flip_rate_in_quarter"  # of the items by size, from smallest to largest
+    SD_SEEDS_OF_AS_MANY = "sd_seeds_of_as_many"  # as the smaller dataset has
+
+
+@dataclass(frozen=True, slots=True)
+class FlipCause:
+    """Are longer items, or smaller datasets, the cause of flips?"""
+
+    probe: str = column(_PROBE)
+    family: str = column("the family")
+    step: int | None = column(_STEP)
+    category: str = column("the category, or `all`")
+    statistic: FlipStatistic = column("what `value` is")
+    n_items: int = column("items behind it")
+    value: float = column("the number")
+    low: float = column(_LOW, math.nan)
+    high: float = column(_HIGH, math.nan)
+    smallest: float = column("smallest size in the quarter", math.nan)
+    largest: float = column("largest size in the quarter", math.nan)
+    other: str = column("label of the smaller dataset", "")
+    sd_seeds_whole: float = column("deviation over seeds on the whole dataset", math.nan)
+    sd_seeds_other: float = column("deviation over seeds on the smaller dataset", math.nan)
