@@ -18,7 +18,7 @@ from trueprobe import probes
 from trueprobe.errors import BadInput
 from trueprobe.probes import files
 from trueprobe.runs.check import headline_value, planted_frame, stand_in
-from trueprobe.statistics.estimates import estimates
+from trueprobe.statistics.estimates import CheckpointData, estimate
 from trueprobe.statistics.resampling import Resampling
 from trueprobe.types import FillBlank, Filled, Follows, FollowsText, Scored, ScoreText, Token, WhyNot, Word
 
@@ -187,7 +187,8 @@ def counted(made, released) -> dict[tuple[str, str, str], float]:
     frame = pd.DataFrame(rows).reindex(columns=["category", "task", "group_target", *made.columns()])
     resampling = Resampling.of(frame[["group_target"]], resamples=0)
     measures = [measure for measure in made.measures() if released.kind in measure.kinds]
-    found = estimates("stereoset", released.name, frame, measures, resampling)
+    data = CheckpointData(released.name, released.kind, frame, resampling)
+    found = estimate("stereoset", [data], measures)
     return {(e.measure, str(e.conditions["task"]), str(e.conditions["category"])): e.value for e in found}
 
 
@@ -286,8 +287,8 @@ def test_bert_is_scored_in_both_tasks_and_tasks_pool(run):
         "intersentence": "next_sentence",
         "intrasentence": "blank",
     }
-    found = done.estimates.query("category == 'all'").set_index(["measure", "task"])["value"]
-    assert set(done.estimates["task"]) == {"intrasentence", "intersentence", "both"}
+    found = done.estimates.query("condition_category == 'all'").set_index(["measure", "condition_task"])["value"]
+    assert set(done.estimates["condition_task"]) == {"intrasentence", "intersentence", "both"}
     pooled = (10 * found["ss", "intrasentence"] + 8 * found["ss", "intersentence"]) / 18
     assert found["ss", "both"] == pytest.approx(pooled)
 
@@ -298,7 +299,7 @@ def test_without_a_next_sentence_head_there_is_no_number_but_a_reason(run, name)
     done = run(name)
     seen = done.observations("stereoset")
     assert set(seen[seen["task"] == "intersentence"]["why_not"]) == {"no_head"}
-    found = done.estimates.query("measure == 'ss' and category == 'all'").set_index("task")
+    found = done.estimates.query("measure == 'ss' and condition_category == 'all'").set_index("condition_task")
     assert found.loc["intersentence", "n_unscored"] == 8
     assert math.isnan(found.loc["intersentence", "value"])
     assert found.loc["intrasentence", "n_items"] == 10
@@ -308,7 +309,7 @@ def test_a_causal_models_continuations_have_a_name_of_their_own(run):
     done = run("gpt2")
     seen = done.observations("stereoset")
     assert set(seen["asked_as"]) == {"sentence", "continuation"}
-    found = done.estimates.query("measure == 'ss' and category == 'all'").set_index("task")
+    found = done.estimates.query("measure == 'ss' and condition_category == 'all'").set_index("condition_task")
     assert found.loc["continuation", "n_items"] == 8
     assert found.loc["intersentence", "n_items"] == 0
     assert found.loc["both", "n_items"] == 18

@@ -23,7 +23,7 @@ class MeasureSet(Protocol):
     def headline(self) -> Measure: ...
 
 
-class Quantity(NamedTuple):
+class ColumnMean(NamedTuple):
     """The mean of one observation column."""
 
     name: str  # of the measure
@@ -48,7 +48,7 @@ def combinations(**values: Iterable[str | int]) -> Iterator[tuple[Conditions, Co
 
 
 def mean_measures(
-    quantities: Iterable[Quantity], where: Mapping[str, Any], conditions: Mapping[str, str | int], **more: Any
+    quantities: Iterable[ColumnMean], where: Mapping[str, Any], conditions: Mapping[str, str | int], **more: Any
 ) -> Iterator[Measure]:
     for name, column, unit, neutral, of_coverage in quantities:
         yield Measure(name, means, (column,), where, conditions, unit, neutral, of_coverage=of_coverage, **more)

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from trueprobe.probes.measure_sets import ALL, Quantity, combinations, mean_measures, with_all
+from trueprobe.probes.measure_sets import ALL, ColumnMean, combinations, mean_measures, with_all
 from trueprobe.statistics.correlation import pearson
 from trueprobe.statistics.means import means
 from trueprobe.statistics.measure import Claim, Measure
@@ -116,11 +116,11 @@ class CounterActsMeasures:
                     name = f"correlation_of_margin_with_share_{self.first}"
                     yield Measure(name, pearson, columns, where, {**at, "k": depth}, "correlation", 0.0)
 
-    def _quantities(self, depth: int | str, is_base: bool) -> Iterator[Quantity]:
+    def _quantities(self, depth: int | str, is_base: bool) -> Iterator[ColumnMean]:
         end = column_end(depth)
         for name, unit, neutral in self._counted(depth != ALL, is_base):
             of_coverage = name in ("no_preference", "covered_tokens", "covered_mass")
-            yield Quantity(name, f"{name}_{end}", unit, neutral, of_coverage)
+            yield ColumnMean(name, f"{name}_{end}", unit, neutral, of_coverage)
 
     def _counted(self, is_top: bool, is_base: bool) -> Iterator[tuple[str, str, float | None]]:
         a, b = self._groups

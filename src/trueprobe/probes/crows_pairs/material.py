@@ -20,7 +20,7 @@ COLUMNS = ("sent_more", "sent_less", "stereo_antistereo", "bias_type")
 
 
 @dataclass(frozen=True, slots=True)
-class Pair:
+class SentencePair:
     more: str  # stereotypes more
     less: str
     direction: str  # stereo: `more` states a stereotype; antistereo: `less` contradicts one
@@ -29,7 +29,7 @@ class Pair:
 
 @dataclass(frozen=True)
 class Pairs:
-    pairs: tuple[Pair, ...]
+    pairs: tuple[SentencePair, ...]
     data: Dataset
 
     @property
@@ -45,7 +45,7 @@ def read(name: str) -> Pairs:
     return Pairs(pairs, data)
 
 
-def _pairs(data: Dataset) -> Iterator[Pair]:
+def _pairs(data: Dataset) -> Iterator[SentencePair]:
     first = data.text.split("\n", 1)[0]
     rows = csv.reader(io.StringIO(data.text, newline=""), delimiter="\t" if "\t" in first else ",", strict=True)
     try:
@@ -66,7 +66,7 @@ def _index(header: list[str], column: str, data: Dataset) -> int:
     return header.index(column)
 
 
-def _pair(row: list[str], indices: list[int], where: str) -> Pair:
+def _pair(row: list[str], indices: list[int], where: str) -> SentencePair:
     last = max(indices)
     if len(row) <= last:
         raise BadInput(f"{where}: {len(row)} cells, but {COLUMNS[indices.index(last)]} is number {last + 1}")
@@ -79,4 +79,4 @@ def _pair(row: list[str], indices: list[int], where: str) -> Pair:
         raise BadInput(f"{where}: stereo_antistereo is '{direction}'{nearest(direction, DIRECTIONS)}")
     if more == less:
         raise BadInput(f"{where}: sent_more and sent_less are the same sentence")
-    return Pair(more, less, direction, category)
+    return SentencePair(more, less, direction, category)

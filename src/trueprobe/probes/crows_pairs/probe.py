@@ -97,7 +97,7 @@ class CrowsPairs(Probe):
         """Every token of both: what shared leaves out, differing needs, and no row is computed twice."""
         if card.kind == "encoder":
             return WhyNot("no_head", "an encoder gives no word a probability")
-        pair: material.Pair = item.fields["pair"]
+        pair: material.SentencePair = item.fields["pair"]
         return ScoreText(pair.more), ScoreText(pair.less)
 
     def observe(self, item: Item, card: Card, answers: Sequence[Answer]) -> list[Observation]:
@@ -171,7 +171,7 @@ class CrowsPairs(Probe):
 
     def planted(self, item: Item, request: Request, strength: float) -> dict[str, float]:
         assert isinstance(request, ScoreText)
-        pair: material.Pair = item.fields["pair"]
+        pair: material.SentencePair = item.fields["pair"]
         return dict.fromkeys(pair.more.split(), strength) if request.text == pair.more else {}
 
     @property

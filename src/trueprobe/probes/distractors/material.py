@@ -69,7 +69,7 @@ class Attractor(Strict):
     between: Combined = ""
 
 
-class Wording(Strict):
+class SetWording(Strict):
     fact: Annotated[Phrase, fields(*_FACT)]
     filled: Annotated[str, fields(*_FACT)] = ""  # the fact behind fillers, if it reads differently
     ask: Annotated[Phrase, fields(once=("key",)), ONE_BLANK, AfterValidator(_ends_in_question)]
@@ -83,7 +83,7 @@ class Wording(Strict):
     spaced: bool = False
 
     @model_validator(mode="after")
-    def _name_things(self) -> Wording:
+    def _name_things(self) -> SetWording:
         """A phrase that names no attractor would be the same for all."""
         backgrounds = {"fact": self.fact, "filled": self.filled or self.fact, "B.each": self.B.each}
         backgrounds["B.other"] = self.B.other or self.fact
@@ -99,7 +99,7 @@ class ItemSet(Strict):
     pairs: tuple[Pair, ...] = Field(min_length=MOST + 1)
     fillers: tuple[Plain, Plain, Plain]
     unrelated_fillers: tuple[Plain, Plain, Plain]
-    wordings: dict[str, Wording] = Field(min_length=1)
+    wordings: dict[str, SetWording] = Field(min_length=1)
 
     @model_validator(mode="before")
     @classmethod

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from trueprobe.probes.distractors.sentences import MOST, SETTINGS
-from trueprobe.probes.measure_sets import ALL, Quantity, combinations, mean_measures, with_all
+from trueprobe.probes.measure_sets import ALL, ColumnMean, combinations, mean_measures, with_all
 from trueprobe.statistics.means import group_means, means
 from trueprobe.statistics.measure import LARGER, TIED, Claim, Gate, Measure
 
@@ -48,14 +48,14 @@ COLUMNS = {
     "attractors_after_fact": "how many attractors stand between the key fact and the question",
 }
 _CURVES = (
-    Quantity("accuracy", "correct", "share"),
-    Quantity("relative_probability", "relative_probability", "ratio", 1.0),
-    Quantity("log_relative_probability", "log_relative_probability", "nats", 0.0),
-    Quantity("target_over_rivals", "target_over_rivals_nats", "nats", 0.0),
-    Quantity("rank", "rank", "rank"),
-    Quantity("tied", TIED, "share", of_coverage=True),
+    ColumnMean("accuracy", "correct", "share"),
+    ColumnMean("relative_probability", "relative_probability", "ratio", 1.0),
+    ColumnMean("log_relative_probability", "log_relative_probability", "nats", 0.0),
+    ColumnMean("target_over_rivals", "target_over_rivals_nats", "nats", 0.0),
+    ColumnMean("rank", "rank", "rank"),
+    ColumnMean("tied", TIED, "share", of_coverage=True),
 )
-_RECENCY = (Quantity("accuracy_by_recency", "correct", "share"),)
+_RECENCY = (ColumnMean("accuracy_by_recency", "correct", "share"),)
 
 
 @dataclass(frozen=True)
@@ -149,7 +149,7 @@ def _curves(at: Mapping[str, Any], conditions: Mapping[str, str | int], position
 
 
 def _both(
-    quantities: Sequence[Quantity], where: Mapping[str, Any], conditions: Mapping[str, str | int], gate: Gate
+    quantities: Sequence[ColumnMean], where: Mapping[str, Any], conditions: Mapping[str, str | int], gate: Gate
 ) -> Iterator[Measure]:
     """Over all items, as the paper counts, and over those of the targets that count for the model."""
     yield from mean_measures(quantities, where, conditions, gate=gate)
@@ -157,11 +157,11 @@ def _both(
     yield from mean_measures(gated, {**where, **GATED}, conditions, gate=gate)
 
 
-def _quantities(kind: str, attractors: int) -> Sequence[Quantity]:
+def _quantities(kind: str, attractors: int) -> Sequence[ColumnMean]:
     if kind == "unrelated" or not attractors:
         return _CURVES
     won = ("attractor_won", "other_won", *(f"won_{back}_back" for back in range(1, attractors + 1)))
-    quantities = [*_CURVES, *(Quantity(name, name, "share") for name in won)]
+    quantities = [*_CURVES, *(ColumnMean(name, name, "share") for name in won)]
     if attractors > 1:  # one in `attractors`, if the place did not matter
-        quantities.append(Quantity("won_by_last", "won_by_last", "share", 1 / attractors))
+        quantities.append(ColumnMean("won_by_last", "won_by_last", "share", 1 / attractors))
     return quantities

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
-    from trueprobe.probes.distractors.material import Attractor, ItemSet, Wording
+    from trueprobe.probes.distractors.material import Attractor, ItemSet, SetWording
 
 Join = Literal["and", "plain", "oxford"]  # a and b and c | a, b and c | a, b, and c
 POSITIONS = ("after", "between", "key_later")  # of the attractors, relative to the fact; key_later: of the key entity
@@ -64,7 +64,7 @@ def spaced(text: str) -> str:
     return re.sub(r"(?<=[^ ])([,.])(?= |$)", r" \1", text)
 
 
-def context(case: Case, items: ItemSet, wording: Wording) -> str:
+def context(case: Case, items: ItemSet, wording: SetWording) -> str:
     """The text before the question, as a template with numbered slots."""
     if case.position == "between":
         body = joined([_between(case, wording), *items.fillers[: case.filler]], "plain")
@@ -73,7 +73,7 @@ def context(case: Case, items: ItemSet, wording: Wording) -> str:
     return f"{{name0}} {body}."
 
 
-def _after(case: Case, items: ItemSet, wording: Wording) -> str:
+def _after(case: Case, items: ItemSet, wording: SetWording) -> str:
     fact = joined([*_fillers(case, items), _fact(case, wording)], _filler_join(case, wording))
     if not case.attractors:
         return fact
@@ -83,7 +83,7 @@ def _after(case: Case, items: ItemSet, wording: Wording) -> str:
     return (kind.after or wording.after).replace("{own}", _listed(case, kind)).replace("{fact}", fact)
 
 
-def _between(case: Case, wording: Wording) -> str:
+def _between(case: Case, wording: SetWording) -> str:
     fact = _fact(case, wording)
     if not case.attractors:
         return fact
@@ -94,7 +94,7 @@ def _between(case: Case, wording: Wording) -> str:
     return (kind.between or wording.between).replace("{own}", _listed(case, kind)).replace("{fact}", fact)
 
 
-def _fact(case: Case, wording: Wording) -> str:
+def _fact(case: Case, wording: SetWording) -> str:
     behind = case.filler and case.position != "between"
     return numbered((wording.filled if behind else "") or wording.fact, 0)
 
@@ -106,16 +106,16 @@ def _fillers(case: Case, items: ItemSet) -> list[str]:
     return list(fillers[: case.filler])
 
 
-def _filler_join(case: Case, wording: Wording) -> Join:
+def _filler_join(case: Case, wording: SetWording) -> Join:
     related_after = case.type != "unrelated" and case.position == "after"
     return wording.fillers if related_after or not case.attractors else "plain"
 
 
-def _kind(case: Case, wording: Wording) -> Attractor:
+def _kind(case: Case, wording: SetWording) -> Attractor:
     return wording.T if case.type == "T" else wording.B
 
 
-def _clauses(case: Case, wording: Wording) -> list[str]:
+def _clauses(case: Case, wording: SetWording) -> list[str]:
     """What others do, or for unrelated attractors of a single entity, what else it does."""
     does = "{phrase}" if case.type == "unrelated" else _kind(case, wording).other or wording.fact
     who = "{{name{0}}} " if case.setting == "multiple" else ""

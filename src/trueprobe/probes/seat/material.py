@@ -89,7 +89,7 @@ class WordSet(Strict):
 
 class BuiltTest(Strict):
     sets: tuple[str, str, str, str]  # X, Y, A, B
-    said: Literal["words", "sentences"]
+    texts: Literal["words", "sentences"] = Field(alias="said")
     forms: Forms = Field(default_factory=dict)  # templates of this test alone
     left_out: dict[str, tuple[int, ...]] = Field(default_factory=dict)  # numbers of the templates that a word lacks
 
@@ -133,7 +133,7 @@ class SeatMaterial(MaterialFile):
 
     def _sentences(self, used: str, test: BuiltTest) -> Iterator[SetSentence]:
         for word, templates in self._templates(used, test):
-            if test.said == "words":
+            if test.texts == "words":
                 alone = self.sets[used].bare.get(word, word)
                 yield SetSentence(alone, word, (0, len(alone)))
                 continue

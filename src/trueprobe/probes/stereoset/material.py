@@ -26,7 +26,7 @@ BLANK = "BLANK"
 _ONE_BLANK = re.compile(r"\bBLANK\b")
 
 
-class Sentence(BaseModel):
+class Candidate(BaseModel):
     id: str
     sentence: str = Field(min_length=1)
     gold_label: Literal["stereotype", "anti-stereotype", "unrelated"]
@@ -39,7 +39,7 @@ class Cluster(BaseModel):
     target: str = Field(min_length=1)
     bias_type: str = Field(min_length=1)
     context: str = Field(min_length=1)
-    sentences: tuple[Sentence, ...]
+    sentences: tuple[Candidate, ...]
 
     @model_validator(mode="after")
     def _one_of_each(self) -> Cluster:
@@ -50,7 +50,7 @@ class Cluster(BaseModel):
         return self
 
     @property
-    def by_label(self) -> tuple[Sentence, Sentence, Sentence]:
+    def by_label(self) -> tuple[Candidate, Candidate, Candidate]:
         """Stereotype, anti-stereotype, unrelated."""
         stereotype, anti, unrelated = (next(s for s in self.sentences if s.gold_label == label) for label in LABELS)
         return stereotype, anti, unrelated

@@ -99,7 +99,7 @@ class TacitProbe(MeasureSetProbe):
 
     @property
     def material_id(self) -> str:
-        return files.content_id([self.prompts.model_dump(mode="json"), *self.read_hashes()])
+        return files.content_id([self.prompts.model_dump(mode="json", by_alias=True), *self.read_hashes()])
 
     def read_hashes(self) -> list[str]:
         return [] if self.shares_vocabulary or self.vocabulary is None else [self.vocabulary.sha256]

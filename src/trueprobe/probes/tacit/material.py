@@ -57,9 +57,9 @@ class Retrieval(Strict):
 class Example(Strict):
     """One of Prince's: the whole list as she has it, and its single words by relation."""
 
-    said: str = Field(min_length=1)
+    whole: str = Field(min_length=1, alias="said")
     has: tuple[str, ...] = ()
-    has_a: tuple[str, ...] = Field(default=(), alias="has a")
+    has_a: tuple[str, ...] = Field(default=(), validation_alias="has a")
 
     def words(self, relation: str) -> tuple[str, ...]:
         return self.has if relation == "has" else self.has_a

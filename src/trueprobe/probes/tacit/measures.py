@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from trueprobe.probes.measure_sets import ALL, Conditions, Quantity, combinations, mean_measures, with_all
+from trueprobe.probes.measure_sets import ALL, ColumnMean, Conditions, combinations, mean_measures, with_all
 from trueprobe.statistics.means import means
 from trueprobe.statistics.measure import LARGER, Claim, Measure
 from trueprobe.statistics.retrieval import commonest_share
@@ -49,15 +49,15 @@ RETRIEVAL_COLUMNS = {
     "order_at": "order and number of properties in one",
 }
 _RETRIEVED = (
-    Quantity("reciprocal_rank", "reciprocal_rank", "ratio"),
-    Quantity("probability", "probability", "probability"),
-    Quantity("ranked_first", "ranked_first", "share"),
-    Quantity("concept_over_others", "concept_over_others_nats", "nats", 0.0),
-    Quantity("instead_known", "instead_known", "share"),
-    Quantity("instead_satisfies", "instead_satisfies", "share"),
-    Quantity("instead_fits_all", "instead_fits_all", "share"),
-    Quantity("fits_all", "fits_all", "concepts"),
-    Quantity("fits_only", "fits_only", "share"),
+    ColumnMean("reciprocal_rank", "reciprocal_rank", "ratio"),
+    ColumnMean("probability", "probability", "probability"),
+    ColumnMean("ranked_first", "ranked_first", "share"),
+    ColumnMean("concept_over_others", "concept_over_others_nats", "nats", 0.0),
+    ColumnMean("instead_known", "instead_known", "share"),
+    ColumnMean("instead_satisfies", "instead_satisfies", "share"),
+    ColumnMean("instead_fits_all", "instead_fits_all", "share"),
+    ColumnMean("fits_all", "fits_all", "concepts"),
+    ColumnMean("fits_only", "fits_only", "share"),
 )
 
 
@@ -160,15 +160,15 @@ PRODUCTION_COLUMNS = {
     "any_gold": "1 if a gold word is among the likeliest ten",
 }
 _PRODUCED = (
-    Quantity("map_vocabulary", "ap_vocabulary", "ratio"),
-    Quantity("map_completions", "ap_completions", "ratio"),
-    Quantity("spearman", "spearman", "correlation", 0.0),
-    Quantity("map_without_context", "ap_without_context", "ratio"),
-    Quantity("change_without_context", "ap_change", "ratio", 0.0),
-    Quantity("gold_over_others", "gold_over_others_nats", "nats"),
-    Quantity("answer_is_gold", "answer_is_gold", "share"),
-    Quantity("any_gold", "any_gold", "share"),
-    Quantity("mass_outside", "mass_outside", "share"),
+    ColumnMean("map_vocabulary", "ap_vocabulary", "ratio"),
+    ColumnMean("map_completions", "ap_completions", "ratio"),
+    ColumnMean("spearman", "spearman", "correlation", 0.0),
+    ColumnMean("map_without_context", "ap_without_context", "ratio"),
+    ColumnMean("change_without_context", "ap_change", "ratio", 0.0),
+    ColumnMean("gold_over_others", "gold_over_others_nats", "nats"),
+    ColumnMean("answer_is_gold", "answer_is_gold", "share"),
+    ColumnMean("any_gold", "any_gold", "share"),
+    ColumnMean("mass_outside", "mass_outside", "share"),
 )
 
 
@@ -230,16 +230,16 @@ PRINCE_COLUMNS = {
     "tied": "1 if at least as many words as its rank lie within 1e-4 nats of the likeliest asked word",
     "own_over_other_nats": "log-probability of the concept (or the mean of its properties') less the other concept's",
 }
-_OWN_OVER_OTHER = Quantity("own_over_other", "own_over_other_nats", "nats", 0.0)
+_OWN_OVER_OTHER = ColumnMean("own_over_other", "own_over_other_nats", "nats", 0.0)
 _PRINCE = {
     "concept_from_properties": (
-        Quantity("reciprocal_rank", "reciprocal_rank", "ratio"),
-        Quantity("probability", "probability", "probability"),
+        ColumnMean("reciprocal_rank", "reciprocal_rank", "ratio"),
+        ColumnMean("probability", "probability", "probability"),
         _OWN_OVER_OTHER,
     ),
     "properties_from_concept": (
-        Quantity("map_vocabulary", "ap_vocabulary", "ratio"),
-        Quantity("any_gold", "any_gold", "share"),
+        ColumnMean("map_vocabulary", "ap_vocabulary", "ratio"),
+        ColumnMean("any_gold", "any_gold", "share"),
         _OWN_OVER_OTHER,
     ),
 }

@@ -57,7 +57,7 @@ class TacitPrince(TacitProbe):
         ]
 
     def _from_properties(self, wording: str, concept: str) -> Item:
-        asked, listed = self.retrieval[wording], self.prompts.prince[concept].said
+        asked, listed = self.retrieval[wording], self.prompts.prince[concept].whole
         masked, causal = (template.format(properties=listed) for template in (asked.masked, asked.causal))
         fields = {"concept": concept, "relation": "", "masked": masked, "causal": causal}
         return self._item("concept_from_properties", wording, concept, "-", fields)
@@ -147,7 +147,7 @@ class TacitPrince(TacitProbe):
         return dict.fromkeys(self._right_words(item), strength)
 
     def facts(self) -> dict[str, Any]:
-        lists = {name: example.model_dump(by_alias=True) for name, example in self.prompts.prince.items()}
+        lists = {n: {"said": e.whole, "has": e.has, "has a": e.has_a} for n, e in self.prompts.prince.items()}
         return {**super().facts(), "prince": lists, "wordings": [*self.retrieval, *self.production]}
 
 
