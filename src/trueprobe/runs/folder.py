@@ -71,19 +71,20 @@ class Run:
         return [probe.label for probe in self.manifest.study.probes]
 
     @cached_property
-    def _local(self) -> LocalPaths:
+    def local(self) -> LocalPaths | None:
+        """Where things lay on the machine that ran it; None in a folder that was passed on without."""
         path = self.folder / LOCAL
-        return _parsed(path, LocalPaths) if path.exists() else LocalPaths(study=self.manifest.study)
+        return _parsed(path, LocalPaths) if path.exists() else None
 
     @property
     def study(self) -> StudyDescription:
         """With the paths of the machine that ran it, where they are known."""
-        return self._local.study
+        return self.local.study if self.local else self.manifest.study
 
     @property
     def sources(self) -> dict[str, str]:
         """Where each checkpoint was, on the machine that ran it."""
-        return self._local.sources
+        return self.local.sources if self.local else {}
 
     @cached_property
     def declarations(self) -> dict[str, ProbeDeclaration]:

@@ -54,7 +54,7 @@ def _folder(run: Path | None, name: str, models: Sequence[dict[str, Any]]) -> Pa
     """Where it is written without --out; in a run folder only beside the same checkpoints' answers."""
     if run is None:
         return Path("runs") / f"downstream-{name}"
-    asked = {card["name"]: card["compute_id"] for card in load_run(run).manifest.get("cards", ())}
+    asked = {card.name: card.compute_id for card in load_run(run).cards}
     for model in models:
         if asked.get(model["model"]) != model["compute_id"]:
             why = "has other weights, or another dtype, there" if model["model"] in asked else "is not among its models"
