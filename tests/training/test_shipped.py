@@ -27,9 +27,9 @@ def cards(family: str) -> list[dict]:
 
 @pytest.mark.parametrize("family", SEEDS)
 def test_a_family_has_its_seeds_and_one_setup(family):
-    found = find([family])
-    assert [source.labels["model_seed"] for source in found] == list(range(SEEDS[family]))
-    assert {source.family for source in found} == {family}
+    sources = find([family])
+    assert [source.labels["model_seed"] for source in sources] == list(range(SEEDS[family]))
+    assert {source.family for source in sources} == {family}
     assert len({json.dumps(card["setup"], sort_keys=True) for card in cards(family)}) == 1
 
 
@@ -39,7 +39,7 @@ def test_one_seed_is_one_model():
 
 
 @pytest.mark.parametrize(
-    ("spec", "told"),
+    ("spec", "message"),
     [
         ("nursery/9", "'nursery' has the seeds 0, 1, 2, 3, 4, not '9'"),
         ("nursery/x", "not 'x'"),
@@ -47,8 +47,8 @@ def test_one_seed_is_one_model():
         ("stereoset-dev", "the asset 'stereoset-dev' is no model"),
     ],
 )
-def test_wrong_names_are_told(spec, told):
-    with pytest.raises(BadInput, match=told):
+def test_wrong_names_are_told(spec, message):
+    with pytest.raises(BadInput, match=message):
         find([spec])
 
 
@@ -130,11 +130,11 @@ def test_the_card_names_every_model_that_ships():
 
 def test_the_clusters_along_training_ship_for_every_seed_and_step():
     run = load_run(nursery.WEIGHTS.parent / "clusters")
-    labels = [card["labels"] for card in run.manifest["cards"]]
+    labels = [card.labels for card in run.cards]
     assert {label["model_seed"] for label in labels} == set(range(5))
     assert len(labels) == 30
     clusters = run.estimates[run.estimates["measure"].str.startswith("clusters")]
     assert len(clusters) == (30 + 6) * 25 * 2 * 2  # checkpoints, families by step; tests, representations, two sides
     assert clusters["value"].between(0.5, 1).all()
-    assert set(run.estimates["model"]) == {"nursery", *(card["name"] for card in run.manifest["cards"])}
+    assert set(run.estimates["model"]) == {"nursery", *(card.name for card in run.cards)}
     assert sum(file.stat().st_size for file in run.folder.rglob("*") if file.is_file()) < 300_000

@@ -98,11 +98,12 @@ def run(
     as_json: Json = False,
 ) -> None:
     """Ask models, keep their answers, count, and write a run folder."""
-    from trueprobe.engine.progress import on_terminal
+    from trueprobe.cli.progress import terminal_progress
     from trueprobe.results import terminal as summary
-    from trueprobe.runs import study as studies
+    from trueprobe.runs import execute
+    from trueprobe.runs.study import make_study
 
-    study = studies.make_study(
+    study = make_study(
         what,
         model or (),
         settings_of(settings),
@@ -113,7 +114,7 @@ def run(
         allow_pickle=allow_pickle or None,
     )
     with interruptible():
-        done = studies.run(study, out=out, store=store, progress=on_terminal())
+        done = execute.run(study, out=out, store=store, progress=terminal_progress())
     if as_json:
         print(json.dumps({"folder": str(done.folder), "complete": done.complete, "estimates": len(done.estimates)}))
     else:
@@ -129,11 +130,11 @@ def report(
     """One page with the answer, figures and tables of a run, from its folder alone."""
     import webbrowser
 
-    from trueprobe.engine.progress import on_terminal
+    from trueprobe.cli.progress import terminal_progress
     from trueprobe.results import page as reports
     from trueprobe.runs.folder import load_run
 
-    with interruptible("the same command draws it anew"), on_terminal().waiting("drawing the report"):
+    with interruptible("the same command draws it anew"), terminal_progress().task("drawing the report"):
         page = reports.write(load_run(folder))
     figures = len(list((folder / "figures").glob("*.svg")))
     if as_json:
@@ -161,7 +162,7 @@ def compare(
     as_json: Json = False,
 ) -> None:
     """Two models or families on the items both scored: difference, interval, permutation test, seeds needed."""
-    from trueprobe.engine.progress import on_terminal
+    from trueprobe.cli.progress import terminal_progress
     from trueprobe.paths import write_whole
     from trueprobe.results import terminal as summary
     from trueprobe.runs.compare import compare as compared
@@ -169,7 +170,7 @@ def compare(
 
     done = load_run(folder)
     with interruptible("nothing was written"):
-        found = compared(done, a, b, precision, on_terminal())
+        found = compared(done, a, b, precision, terminal_progress())
     path = done.folder / f"{found.file}.csv"
     write_whole(path, lambda partial: found.table.to_csv(partial, index=False))
     if as_json:
@@ -199,12 +200,14 @@ def reproduce(
     as_json: Json = False,
 ) -> None:
     """Published number, ours, difference, with the authors' own options; exit code 1 where they do not agree."""
-    from trueprobe.engine.progress import on_terminal
+    from trueprobe.cli.progress import terminal_progress
     from trueprobe.runs import reproduce as reproducing
 
     with interruptible():
         own = settings_of(settings)
-        rows, asked = reproducing.reproduce(probe, model, published_as, out, own, store=store, progress=on_terminal())
+        rows, asked = reproducing.reproduce(
+            probe, model, published_as, out, own, store=store, progress=terminal_progress()
+        )
     if as_json:
         print(json.dumps([one.row() for one in rows], indent=1, ensure_ascii=False))
     else:
@@ -223,19 +226,19 @@ def fetch(
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Get data and models from their owners, check every byte, and keep them in your cache folder."""
+    """Get data and models from their owners, check every byte, and store them in your cache folder."""
     from trueprobe import assets
     from trueprobe.cli import listing
-    from trueprobe.engine.progress import Steps
+    from trueprobe.cli.progress import terminal_progress
 
     if from_file is not None and len(names) > 1:
         raise BadInput(f"--from {from_file} goes with one asset, not with {len(names)}")
     for name in names:
-        assets.card(name)  # a wrong name is told before anything is downloaded
+        assets.card(name)  # a wrong name is reported before anything is downloaded
     rows = []
     for name in names:
-        with interruptible("nothing half-fetched is left, the same command starts it anew"), Steps() as shown:
-            rows.append(listing.fetched(name, assets.obtain(name, from_file, shown)))
+        with interruptible("nothing half-fetched is left, the same command starts it anew"):
+            rows.append(listing.fetched(name, assets.obtain(name, from_file, terminal_progress())))
         for refused in rows[-1]["refused"]:
             print(f"trueprobe: passed over {refused}", file=sys.stderr)
         if not as_json:
@@ -259,7 +262,7 @@ def verbalizer(
     as_json: Json = False,
 ) -> None:
     """Words the models of a run said that the word list does not know, with the leaning the models give them."""
-    from trueprobe.engine.progress import on_terminal
+    from trueprobe.cli.progress import terminal_progress
     from trueprobe.paths import write_text
     from trueprobe.results import terminal as summary
     from trueprobe.runs import verbalizer as words
@@ -267,7 +270,7 @@ def verbalizer(
 
     done = load_run(folder)
     with interruptible():
-        table = words.candidates(done, top, store, on_terminal())
+        table = words.candidates(done, top, store, terminal_progress())
     print(table.to_json(orient="records", indent=1) if as_json else summary.words_text(table))
     if out is not None and not table.empty:
         write_text(out, words.to_toml(table, *words.groups_of(done), threshold))
@@ -291,18 +294,23 @@ def check_model(
     as_json: Json = False,
 ) -> None:
     """A model's contract: batches, order, repetition, special tokens."""
+    from trueprobe.cli.progress import terminal_progress
     from trueprobe.models import Options, open_model
     from trueprobe.runs.check import check_model as contract
 
-    _report(contract(open_model(spec, Options(device, dtype, allow_pickle))), as_json)
+    with terminal_progress().task(f"opening {spec}"):
+        model = open_model(spec, Options(device, dtype, allow_pickle))
+    _report(contract(model), as_json)
 
 
 def _report(checks: Any, as_json: bool) -> None:
     seen = []
     for check in checks:
-        seen.append({"check": check.name, "passed": bool(check.passed), "detail": check.detail})
+        seen.append(
+            {"check": check.name, "passed": bool(check.passed), "detail": check.detail, "skipped": check.skipped}
+        )
         if not as_json:
-            print(f"{'ok  ' if check.passed else 'FAIL'} {check.name}" + (f" ({check.detail})" if check.detail else ""))
+            print(f"{check.word:4} {check.name}" + (f" ({check.detail})" if check.detail else ""))
     if as_json:
         print(json.dumps(seen, indent=1))
     if not all(check["passed"] for check in seen):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,6 +16,7 @@ from trueprobe.runs.folder import Run
 from trueprobe.statistics import paired
 from trueprobe.statistics.estimates import CheckpointData
 from trueprobe.statistics.verdict import FEWEST_SEEDS
+from trueprobe.types import NoProgress, Progress
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ class Comparison:
         return f"comparisons/{self.a}_vs_{self.b}".replace(" ", "_")
 
 
-def compare(run: Run, a: str, b: str, precision: float | None = None, progress: Any = None) -> Comparison:
+def compare(run: Run, a: str, b: str, precision: float | None = None, progress: Progress | None = None) -> Comparison:
     """`a` less `b`. A family is all its seeds, at their last training step; `precision` is the half-width wanted."""
     cards = [_cards(run, name) for name in (a, b)]
     both = {card["name"] for card in cards[0]} & {card["name"] for card in cards[1]}
@@ -60,7 +60,7 @@ def compare(run: Run, a: str, b: str, precision: float | None = None, progress: 
         if not measures:
             apart.append(entry["label"])
             continue
-        with progress.waiting(f"comparing {entry['label']}") if progress else nullcontext():
+        with (progress or NoProgress()).task(f"comparing {entry['label']}"):
             first, second = (_members(run, entry["label"], probe, side) for side in cards)
             sides = paired.Sides.of(first, second, probe.factors)
             rows = paired.compare(sides, measures, probe.corrected_over, precision)

@@ -73,15 +73,20 @@ class Run:
         return [probe.label for probe in self.manifest.study.probes]
 
     @cached_property
-    def study(self) -> StudyDescription:
-        """With the paths of the machine that ran it, where the folder has them."""
-        return self.local.study if self.local else self.manifest.study
-
-    @cached_property
     def local(self) -> LocalPaths | None:
         """Where things lay on the machine that ran it; None in a folder that was passed on without."""
         path = self.folder / LOCAL
         return _parsed(path, LocalPaths) if path.exists() else None
+
+    @property
+    def study(self) -> StudyDescription:
+        """With the paths of the machine that ran it, where they are known."""
+        return self.local.study if self.local else self.manifest.study
+
+    @property
+    def sources(self) -> dict[str, str]:
+        """Where each checkpoint was, on the machine that ran it."""
+        return self.local.sources if self.local else {}
 
     @cached_property
     def declarations(self) -> dict[str, ProbeDeclaration]:
@@ -328,7 +333,10 @@ def _safe(name: str) -> str:
 
 def portable(study: StudyDescription) -> StudyDescription:
     """The study without the folders of the machine it ran on: of a path, its last part."""
-    probes = tuple(entry.model_copy(update={"settings": _portable(entry.settings)}) for entry in study.probes)
+    probes = tuple(
+        entry.model_copy(update={"settings": _portable(entry.settings), "file": _portable(entry.file)})
+        for entry in study.probes
+    )
     return study.model_copy(update={"probes": probes, "models": tuple(map(_portable, study.models))})
 
 
