@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
 import pandas as pd
 
@@ -52,11 +52,21 @@ class Section:
         failed = (n.model for f in self.findings for n in f.numbers if n.verdict is Verdict.FAILS_GATE)
         return tuple(dict.fromkeys(failed))
 
-    def ranked(self) -> tuple[list[int], list[int]]:
-        """Places of the findings with a mark (after the first, those that are not as published), and of the others."""
-        marked = [i for i, finding in enumerate(self.findings) if finding.marks]
-        later = sorted(marked[1:], key=lambda i: not self.findings[i].marks & {Mark.OPPOSITE, Mark.FLIPS})
-        return marked[:1] + later, [i for i, f in enumerate(self.findings) if f.speaks and not f.marks]
+
+class Weighed(Protocol):
+    """A finding, or a line about one."""
+
+    @property
+    def marks(self) -> set[Mark]: ...
+    @property
+    def speaks(self) -> bool: ...
+
+
+def ranked(lines: Sequence[Weighed]) -> tuple[list[int], list[int]]:
+    """Places of the lines with a mark (after the first, those that are not as published), and of the undecided."""
+    marked = [i for i, line in enumerate(lines) if line.marks]
+    later = sorted(marked[1:], key=lambda i: not lines[i].marks & {Mark.OPPOSITE, Mark.FLIPS})
+    return marked[:1] + later, [i for i, line in enumerate(lines) if line.speaks and not line.marks]
 
 
 def grouped(rows: Iterable[T], key: Callable[[T], K]) -> dict[K, list[T]]:
@@ -75,7 +85,7 @@ def sections(source: Source) -> Iterator[Section]:
     together = tuple(finding for label in others for finding in _claim_findings(source, label))
     if together:
         yield Section(SectionKind.TOGETHER, tuple(others), together)
-    moved = grouped(source.run.rows(VariantDifference), lambda row: (row.first_label, row.second_label))
+    moved = grouped(source.rows(VariantDifference), lambda row: (row.first_label, row.second_label))
     for pair, rows in moved.items():
         yield Section(SectionKind.CHOICE, pair, tuple(_choice_findings(source, rows)))
 
@@ -179,7 +189,8 @@ def _choice_findings(source: Source, rows: Sequence[VariantDifference]) -> Itera
         every: list[Row] = [row for _, row in group]
         form = format_of(every, ends=True)
         numbers = tuple(number(row, family.name, form) for family, row in group)
-        yield Finding(Kind.CHOICE, f"{first.first_label}, {first.second_label}", what, what, None, 0.0, paper, numbers)
+        head = (first.second_label, what, what, None, 0.0, paper)
+        yield Finding(Kind.CHOICE, *head, numbers, less=first.first_label)
 
 
 def by_outcome(findings: Iterable[Finding]) -> dict[Outcome, list[Finding]]:

@@ -1,4 +1,4 @@
-"""Single items: those that decide most first, an example prompt with its answers, and what stands behind the numbers."""
+"""Single items: those that decide most first, an example with its answers, and what stands behind the numbers."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from trueprobe.results import words
 from trueprobe.results.families import Family
 from trueprobe.results.source import Source, where_rows
 from trueprobe.results.view import DASH
+from trueprobe.types import GROUP
 
 MOST_ANSWERS = 5
 MOST_CHOICES = 24  # a condition with more values is searched, not chosen
@@ -67,7 +68,7 @@ def item_rows(source: Source, label: str) -> ItemRows | None:
         rows["_minority"] = groups["_side"].agg(_minority)
     rows = rows.reset_index().merge(items, on="item", how="left")
     rows = rows.iloc[np.argsort(-rows["_rank"].abs().fillna(-1).to_numpy(), kind="stable")]
-    conditions = [name for name in items if name not in ("item", "text") and not name.startswith("group_")]
+    conditions = [name for name in map(str, items) if name not in ("item", "text") and not name.startswith(GROUP)]
     return ItemRows(list(_columns(rows, table, conditions)), len(rows))
 
 

@@ -14,7 +14,8 @@ from trueprobe.results.findings import Section
 from trueprobe.results.numbers import count
 from trueprobe.results.source import Source
 from trueprobe.results.view import Cell, Display, Finding, Grid, Kind, Number
-from trueprobe.runs.schema import to_frame
+from trueprobe.runs.schema import frame_of
+from trueprobe.statistics.rows import ClaimResult
 from trueprobe.types import Card, Outcome
 
 _ENTRY = re.compile(r"^@.*?^\}", re.MULTILINE | re.DOTALL)
@@ -37,7 +38,7 @@ def claims_table(source: Source, sections: tuple[Section, ...]) -> Grid | None:
         return None
     header = words.claims_header(names, paired)
     return Grid(
-        "claims", words.CLAIMS.title, words.CLAIMS.caption, header, tuple(rows), to_frame(list(source.claims))
+        "claims", words.CLAIMS.title, words.CLAIMS.caption, header, tuple(rows), frame_of(source.claims, ClaimResult)
     )
 
 

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
 
 import pandas as pd
 
@@ -18,8 +18,9 @@ from trueprobe.results.select import Depth, Selected, at_depth
 from trueprobe.runs.folder import Run
 from trueprobe.runs.schema import ProbeDeclaration
 from trueprobe.statistics.rows import ClaimResult, Estimate
-from trueprobe.types import Direction, Verdict
+from trueprobe.types import CONDITION, Direction, Verdict
 
+T = TypeVar("T")
 DOWNSTREAM = "downstream"  # stands for a probe in the claims about fine-tuned checkpoints
 EQUAL = 0.05  # below this p, checkpoints are not equally good
 
@@ -28,7 +29,7 @@ EQUAL = 0.05  # below this p, checkpoints are not equally good
 class Source:
     run: Run
     _frames: dict[tuple[str, str], pd.DataFrame] = field(default_factory=dict, repr=False)
-    _estimates: dict[str, list[Estimate]] = field(default_factory=dict, repr=False)
+    _rows: dict[type[Any], list[Any]] = field(default_factory=dict, repr=False)
     _seeds: dict[str, dict[tuple[object, ...], list[Estimate]]] = field(default_factory=dict, repr=False)
 
     @cached_property
@@ -52,15 +53,19 @@ class Source:
         return any(self.estimates(label) for label in self.labels)
 
     def estimates(self, label: str) -> list[Estimate]:
-        if label not in self._estimates:
-            self._estimates[label] = self.run.estimates_of(label)
-        return self._estimates[label]
+        return self.run.estimates_of(label)
+
+    def rows(self, table: type[T]) -> list[T]:
+        """Of any other table."""
+        if table not in self._rows:
+            self._rows[table] = self.run.rows(table)
+        return self._rows[table]
 
     @cached_property
     def claims(self) -> list[ClaimResult]:
         """Those of the run, and that fine-tuned checkpoints are equally good."""
         tuned = [_equally_good(task, row) for task in self.run.downstream for row in task.get("families", ())]
-        return [*self.run.rows(ClaimResult), *tuned]
+        return [*self.rows(ClaimResult), *tuned]
 
     def observations(self, label: str) -> pd.DataFrame:
         """With the family of each model; empty where there are none yet. A condition is named without its prefix."""
@@ -121,7 +126,7 @@ def _key(row: Estimate) -> tuple[object, ...]:
 
 def _plain_names(frame: pd.DataFrame) -> pd.DataFrame:
     """`condition_k` becomes `k`, where no other column has that name."""
-    prefixed = {name: name.removeprefix("condition_") for name in frame if name.startswith("condition_")}
+    prefixed = {name: name.removeprefix(CONDITION) for name in frame if name.startswith(CONDITION)}
     return frame.rename(columns={name: plain for name, plain in prefixed.items() if plain not in frame})
 
 

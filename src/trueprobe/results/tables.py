@@ -17,16 +17,17 @@ from trueprobe.results.findings import grouped
 from trueprobe.results.items import answer_text
 from trueprobe.results.labels import label_of, names_of
 from trueprobe.results.numbers import Format, count
-from trueprobe.results.select import row_names, titles
+from trueprobe.results.select import row_names, titles, where
 from trueprobe.results.source import Source, where_rows
 from trueprobe.results.view import DASH, EMPTY, Cell, Display, Grid, Number, format_of, number, seeds_of
-from trueprobe.runs.schema import to_frame
+from trueprobe.runs.schema import frame_of
 from trueprobe.statistics.rows import Estimate
 from trueprobe.types import Outcome, Verdict
 
 UNSTABLE_POINTS = 2.5  # of a share in percent: deviations above are bold, as in paper C
 NEAR_POINTS = 2.0  # of the neutral point
 MOST_ROWS = 80  # examples of items
+_GATE = Format(100, " %", 1, False)
 
 
 class Placed(NamedTuple):
@@ -64,7 +65,9 @@ def _fixed(where: Where, fallback: Where, title: str) -> list[str]:
     """`top 10`, `direction all`: what a table is fixed at; pooled conditions need no mention."""
     named = [title] if title else []
     return named + [
-        f"{key} {value}" for key, value in where.items() if key not in fallback and value != "all" and type(value) is str
+        f"{key} {value}"
+        for key, value in where.items()
+        if key not in fallback and value != "all" and type(value) is str
     ]
 
 
@@ -129,7 +132,7 @@ def by_family(source: Source, label: str, table: Table) -> Grid | None:
             numbers = (cells.get((names, measure)) for measure in measures)
             rows.append((*_row_head(table, names), *(number_cell(n) if n else EMPTY for n in numbers)))
     header = _header(table, *(_measure_title(table, name, every) for name in measures))
-    return _grid(label, table, header, rows, to_frame([placed.row for placed in every]))
+    return _grid(label, table, header, rows, frame_of([placed.row for placed in every], Estimate))
 
 
 def _row_head(table: Table, names: tuple[str, ...]) -> list[Cell]:
@@ -151,6 +154,24 @@ def _grid(
     label: str, table: Table, header: tuple[str, ...], rows: Sequence[tuple[Cell, ...]], data: pd.DataFrame
 ) -> Grid:
     return Grid(f"{label}-{table.name}", table.title, table.caption, header, tuple(rows), data, table.source)
+
+
+class GateFailure(NamedTuple):
+    """A checkpoint that fails the summary's gate, and its number there."""
+
+    model: str
+    number: Number | None
+
+
+def gate_failures(source: Source, label: str) -> list[GateFailure]:
+    """Of the checkpoints that stand for families."""
+    summary, rows = source.declaration(label).summary, source.estimates(label)
+    names = [card.name for family in source.families for card in family.checkpoints]
+    failing = {row.model for row in where(rows, summary.where) if row.verdict is Verdict.FAILS_GATE}
+    gate = {key: value for key, value in summary.gate.items() if key != "measure"}
+    behind = [row for row in where(rows, gate) if row.measure == summary.gate.get("measure")] if failing else []
+    known = {row.model: number(row, row.model, _GATE) for row in behind}
+    return [GateFailure(name, known.get(name)) for name in names if name in failing]
 
 
 def number_cell(n: Number) -> Cell:
@@ -175,7 +196,7 @@ def over_seeds(source: Source, label: str, table: Table) -> Grid | None:
     several = len(table.measures) > 1
     titled = (f"{f}, {label_of(table.names, 'measure', m)}" if several else f for f, m in columns)
     header = _header(table, words.ITEMS, *titled)
-    return _grid(label, table, header, rows, to_frame([placed.row for placed in every]))
+    return _grid(label, table, header, rows, frame_of([placed.row for placed in every], Estimate))
 
 
 def seeds_cell(n: Number) -> Cell:
@@ -215,7 +236,12 @@ def _observed(source: Source, label: str, table: Table) -> Grid | None:
         head = [_value_cell(table, key, name, digits[key]) for key, name in zip(table.rows, names, strict=True)]
         found = (answers.get((model, *names)) for model in models)
         lines.append((*head, *(_answer_cell(row, table) if row else replace(EMPTY, numeric=False) for row in found)))
-    columns = [*(["model"] if models else []), *table.rows, *table.measures, *([table.correct] if table.correct else [])]
+    columns = [
+        *(["model"] if models else []),
+        *table.rows,
+        *table.measures,
+        *([table.correct] if table.correct else []),
+    ]
     return _grid(label, table, _header(table, *models), lines, each[columns])
 
 

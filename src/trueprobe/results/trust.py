@@ -19,7 +19,7 @@ from trueprobe.results.select import titles
 from trueprobe.results.source import Source
 from trueprobe.results.tables import over_seeds
 from trueprobe.results.view import DASH, EMPTY, Cell, Grid, Mark, format_of, mark_of, number
-from trueprobe.runs.schema import to_frame
+from trueprobe.runs.schema import frame_of
 from trueprobe.statistics.rows import Disagreement, FlipShares, NearTies, SignAgreement, SignCounts, VariantDifference
 from trueprobe.types import Outcome
 
@@ -73,7 +73,7 @@ def _seeds(source: Source) -> Iterator[Grid | None]:
 
 
 def _agreement(source: Source) -> Grid | None:
-    rows = _last_step(source, ((row.family, row) for row in source.run.rows(FlipShares)))
+    rows = _last_step(source, ((row.family, row) for row in source.rows(FlipShares)))
     ties = [kind for kind in NearTies if any(row.near_ties is kind for row in rows)]
     lines = []
     for (label, family, category), same in grouped(rows, lambda row: (row.probe, row.family, row.category)).items():
@@ -84,12 +84,14 @@ def _agreement(source: Source) -> Grid | None:
             text
             for kind in ties
             for text in (
-                (_SHARE.plain(known[kind].flip_rate), _RATIO.plain(known[kind].alpha)) if kind in known else (DASH, DASH)
+                (_SHARE.plain(known[kind].flip_rate), _RATIO.plain(known[kind].alpha))
+                if kind in known
+                else (DASH, DASH)
             )
         ]
         lines.append((asked, Cell(family), *_numbers(count(max(row.n_items for row in same)), *shares)))
     header = words.agreement_header(ties)
-    return _grid("agreement", words.AGREEMENT, header, lines, to_frame(source.run.rows(FlipShares)))
+    return _grid("agreement", words.AGREEMENT, header, lines, frame_of(source.rows(FlipShares), FlipShares))
 
 
 def _grid(
@@ -106,7 +108,7 @@ def _grid(
 
 def _signs(source: Source) -> Grid | None:
     """The tests on which seeds disagree first."""
-    rows = _last_step(source, ((row.model, row) for row in source.run.rows(SignCounts)))
+    rows = _last_step(source, ((row.model, row) for row in source.rows(SignCounts)))
     worst = list(SignAgreement)
     keys = [key for key in dict.fromkeys(k for row in rows for k in row.conditions) if _varies(rows, key)]
     signed = Format.of("d", 0.0)
@@ -124,7 +126,7 @@ def _signs(source: Source) -> Grid | None:
         )
         for row in sorted(rows, key=lambda row: worst.index(row.agreement))
     ]
-    return _grid("signs", words.SIGNS, words.SIGNS_HEADER, lines, to_frame(source.run.rows(SignCounts)))
+    return _grid("signs", words.SIGNS, words.SIGNS_HEADER, lines, frame_of(source.rows(SignCounts), SignCounts))
 
 
 def _varies(rows: Sequence[SignCounts], key: str) -> bool:
@@ -132,7 +134,7 @@ def _varies(rows: Sequence[SignCounts], key: str) -> bool:
 
 
 def _disagreements(source: Source) -> Grid | None:
-    rows = source.run.rows(Disagreement)
+    rows = source.rows(Disagreement)
     lines = [
         (
             Cell(row.category),
@@ -145,12 +147,12 @@ def _disagreements(source: Source) -> Grid | None:
         )
         for row in rows
     ]
-    return _grid("disagreements", words.DISAGREEMENTS, words.DISAGREEMENTS_HEADER, lines, to_frame(rows))
+    return _grid("disagreements", words.DISAGREEMENTS, words.DISAGREEMENTS_HEADER, lines, frame_of(rows, Disagreement))
 
 
 def _choices(source: Source) -> Iterator[Grid | None]:
     """One probe under two labels: what the choice moves; what holds first."""
-    moved = grouped(source.run.rows(VariantDifference), lambda row: (row.first_label, row.second_label))
+    moved = grouped(source.rows(VariantDifference), lambda row: (row.first_label, row.second_label))
     for (first, second), rows in moved.items():
         declaration = source.declaration(first)
         names, called = names_of(declaration), titles(declaration.summary)
@@ -166,7 +168,9 @@ def _choices(source: Source) -> Iterator[Grid | None]:
             verdict = Cell(words.verdict_text(row.verdict), outcome=row.verdict.outcome)
             lines.append((Cell(family.name), Cell(what), *sides, difference, verdict))
         header = words.choice_header(first, second)
-        yield _grid(f"variants_{first}_{second}", words.choice(first, second), header, lines, to_frame(rows))
+        yield _grid(
+            f"variants_{first}_{second}", words.choice(first, second), header, lines, frame_of(rows, VariantDifference)
+        )
 
 
 def _downstream(source: Source) -> Grid | None:
@@ -182,9 +186,9 @@ def _downstream(source: Source) -> Grid | None:
             lines.append((asked, Cell(who), *(EMPTY,) * 5, unfinished))
         for row in task.get("families", ()):
             lines.append((asked, *_tuned(row, task["majority"]["accuracy"])))
-            told = {"task": task["task"], "n_train": texts["train"], "n_dev": texts["dev"]}
-            told |= {"majority_accuracy": task["majority"]["accuracy"], **row}
-            data.append({**told, "not_learnt": " ".join(row["not_learnt"])})
+            asked_of = {"task": task["task"], "n_train": texts["train"], "n_dev": texts["dev"]}
+            asked_of |= {"majority_accuracy": task["majority"]["accuracy"], **row}
+            data.append({**asked_of, "not_learnt": " ".join(row["not_learnt"])})
     return _grid("downstream", words.DOWNSTREAM, words.DOWNSTREAM_HEADER, lines, pd.DataFrame(data))
 
 

@@ -170,6 +170,7 @@ class Finding:
     threshold: float | None
     paper: str
     numbers: tuple[Number, ...]
+    less: str = ""  # of a choice: the label that is subtracted
 
     @property
     def marks(self) -> set[Mark]:

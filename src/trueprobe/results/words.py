@@ -18,7 +18,7 @@ if TYPE_CHECKING:  # these modules use the words
     from trueprobe.results.families import Family
     from trueprobe.results.findings import Scoring, Section, Silence
     from trueprobe.results.items import BaseAnswers, Continuations, ListedWords
-    from trueprobe.results.report import Missing, Report
+    from trueprobe.results.report import Missing, ProbeReport, Report
     from trueprobe.results.view import Finding, Mark, Number
 
 
@@ -148,8 +148,14 @@ def _who(family: Family) -> str:
     return f"{family.name} ({', '.join(facts)})" if facts else family.name
 
 
-def probe_sentence(question: str, label: str, n_items: int, scoring: Scoring) -> str:
-    return f"{question} {count(n_items)} prompts of {label}. {scored_sentence(scoring)}"
+def opening(report: Report) -> list[str]:
+    """Which models were asked what, and how much of it could be scored."""
+    return [asked_sentence(report), *(probe_sentence(probe) for probe in report.probes)]
+
+
+def probe_sentence(probe: ProbeReport) -> str:
+    asked = f"{probe.declaration.question} {count(probe.declaration.n_items)} prompts of {probe.label}."
+    return f"{asked} {scored_sentence(probe.scoring)}"
 
 
 def scored_sentence(scoring: Scoring) -> str:
@@ -179,6 +185,11 @@ def section_title(section: Section) -> str:
     if section.kind is SectionKind.CHOICE:
         return f"{section.probes[1]} less {section.probes[0]}"
     return "several probes together" if section.kind is SectionKind.TOGETHER else section.probes[0]
+
+
+def source_of(finding: Finding) -> str:
+    """The probe a finding is from."""
+    return f"{finding.probe} less {finding.less}" if finding.less else finding.probe
 
 
 def section_heading(section: Section) -> str:
@@ -340,7 +351,8 @@ def claims_header(names: Sequence[str], paired: bool) -> tuple[str, ...]:
 
 
 def task(name: str, train: int, train_of: int) -> str:
-    return f"{name}, {count(train)}{f' of {count(train_of)}' if train < train_of else ''} texts"
+    limited_to = f" of {count(train_of)}" if train < train_of else ""
+    return f"{name}, {count(train)}{limited_to} texts"
 
 
 def not_learnt(names: Sequence[str]) -> str:
@@ -349,6 +361,12 @@ def not_learnt(names: Sequence[str]) -> str:
 
 def equally_good(task_name: str) -> str:
     return f"checkpoints of one family do {task_name} equally well: deviation of their accuracies"
+
+
+def trust_lead(report: Report) -> str:
+    if any(family.n_seeds > 1 for family in report.families):
+        return "The same model trained with another seed is another model. This part shows what that changes."
+    return "Every model has one seed. This part shows what other items and other ways of asking change."
 
 
 def items_caption(total: int) -> str:
@@ -362,7 +380,9 @@ _COUNTED_ALONE = "– nothing to count"
 
 
 def marks_legend(marks: Sequence[Mark]) -> str:
-    return "; ".join([*(f"{mark.symbol} {_MARKS[mark.symbol]}" for mark in marks), "no mark: undecided", _COUNTED_ALONE])
+    return "; ".join(
+        [*(f"{mark.symbol} {_MARKS[mark.symbol]}" for mark in marks), "no mark: undecided", _COUNTED_ALONE]
+    )
 
 
 def asked_short(families: Sequence[Family]) -> str:
@@ -378,7 +398,7 @@ def family_title(family: Family) -> str:
 
 def table_legend(intervals: bool, percent: bool, families: Sequence[Family]) -> list[str]:
     """What the marks mean here, and what two seeds or one leave unknown."""
-    ends = "95 % intervals (none with fewer than 5 groups)" if intervals else "intervals: estimates.csv"
+    ends = "95 % intervals (none with fewer than 5 groups)" if intervals else "intervals: estimates/*.csv"
     lines = [f"{'in percent, ' if percent else ''}{ends}; {_COUNTED_ALONE}; no mark: undecided"]
     if any(family.n_seeds > 1 for family in families):
         lines.append("several seeds: * holds (over seeds and items, and the seeds agree), ~ flips (they disagree)")
@@ -390,7 +410,7 @@ def table_legend(intervals: bool, percent: bool, families: Sequence[Family]) -> 
 
 
 def findings_head(intervals: bool) -> str:
-    return f"finding (shares in percent); {'95 % intervals' if intervals else 'intervals: claims.csv, estimates.csv'}"
+    return f"finding (shares in percent); {'95 % intervals' if intervals else 'intervals: claims.csv, estimates/*.csv'}"
 
 
 def gate_line(measure: str, failed: Sequence[tuple[str, str]]) -> str:
@@ -432,7 +452,7 @@ def more_lines(findings: int, silent: int) -> str:
 
 def more_rows(rows: int, models: int) -> str:
     parts = [f"{many} more {what}" for what, many in (("rows", rows), ("models", models)) if many]
-    return f"… and {', '.join(parts)}: estimates.csv"
+    return f"… and {', '.join(parts)}: estimates/*.csv"
 
 
 def more_models(many: int) -> str:
@@ -440,7 +460,7 @@ def more_models(many: int) -> str:
 
 
 def more_probes(many: int) -> str:
-    return f"… and {many} more probes: claims.csv, estimates.csv"
+    return f"… and {many} more probes: claims.csv, estimates/*.csv"
 
 
 def verdict_line(verdict: Verdict, names: Sequence[str], more: int = 0) -> str:
@@ -491,8 +511,23 @@ def compared_total(held: int, every: int, path: str) -> str:
     return f"{count(held)} of {count(every)} differences hold; all: {path}"
 
 
+REPRODUCED_HEADER = ("", "published", "ours", "difference", "")
+DIFFERS = "differs"
+NO_MORE_WORDS = "every token of every top ten is in the word list"
+
+
+def nothing_reproduced(sources: Sequence[str]) -> str:
+    return f"nothing to compare with yet: name a model with --model; source: {'; '.join(sources)}"
+
+
+def reproduced(agree: int, known: int, missing: int, sources: Sequence[str]) -> str:
+    left = f", {missing} not counted" if missing else ""
+    return f"{agree} of {known} within rounding{left}; source: {'; '.join(sources)}"
+
+
 # ---------------------------------------------------------------- the methods paragraph
 
+METHODS = "Methods"
 LEFT_OUT = (
     "Items that a model cannot be asked, or whose words it does not have, were left out and counted; log-probabilities "
     "are natural and nothing was rounded before comparing."
@@ -505,7 +540,8 @@ def made_with(version: str) -> str:
 
 
 def asked_items(label: str, n_items: int, paper: str, settings: Sequence[str]) -> str:
-    return f"{label}: {count(n_items)} items after {paper}{f' ({", ".join(settings)})' if settings else ''}."
+    chosen = f" ({', '.join(settings)})" if settings else ""
+    return f"{label}: {count(n_items)} items after {paper}{chosen}."
 
 
 def limited(limit: int) -> str:
