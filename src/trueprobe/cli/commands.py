@@ -142,7 +142,7 @@ def report(
     from trueprobe.runs.folder import load_run
 
     with interruptible("the same command writes it again"), terminal_progress().task("writing the report"):
-        path = files.write(load_run(folder), form)
+        path = files.write(load_run(folder), files.Format(form))
     figures = len(list((folder / "figures").glob("*.svg")))
     page = form is ReportFormat.HTML
     if as_json:

@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
+from enum import StrEnum
 from pathlib import Path
-from typing import Literal
 
 from trueprobe.paths import locked, write_text
 from trueprobe.results import json, markdown
 from trueprobe.results.report import Report
 from trueprobe.runs.folder import Run
 
-_TEXTS = {"markdown": ("report.md", markdown.render), "json": ("report.json", json.render)}
+
+class Format(StrEnum):
+    HTML = "html"
+    MARKDOWN = "markdown"
+    JSON = "json"
 
 
-def write(run: Run, form: Literal["html", "markdown", "json"]) -> Path:
-    if form == "html":
+_TEXTS = {Format.MARKDOWN: ("report.md", markdown.render), Format.JSON: ("report.json", json.render)}
+
+
+def write(run: Run, form: Format) -> Path:
+    if form is Format.HTML:
         from trueprobe.results import page
 
         return page.write(run)

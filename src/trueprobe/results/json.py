@@ -22,7 +22,7 @@ def render(report: Report) -> str:
 
 
 def content(report: Report) -> dict[str, Any]:
-    return _plain(
+    plain: dict[str, Any] = _plain(
         {
             "format": FORMAT,
             "title": words.title(report),
@@ -39,6 +39,7 @@ def content(report: Report) -> dict[str, Any]:
             "bibtex": report.bibtex,
         }
     )
+    return plain
 
 
 def _fields(value: Any, *without: str) -> dict[str, Any]:

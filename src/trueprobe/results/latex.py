@@ -17,11 +17,11 @@ _ESCAPED = str.maketrans(_SIGNS)
 def latex(grid: Grid) -> str:
     """As the page shows it; headings within the table are in italics."""
     texts = [[_tex(cell.text) for cell in row] + [""] * (len(grid.header) - len(row)) for row in grid.rows]
-    columns = list(range(len(grid.header)))  # two may have one name
-    styles = [["textit:--rwrap;" if len(row) == 1 else _style(row, i) for i in columns] for row in grid.rows]
+    columns = list(range(len(grid.header)))  # as two may have one name
+    styles = [[_style(row, i) for i in columns] for row in grid.rows]
     frame, looks = pd.DataFrame(texts, columns=columns), pd.DataFrame(styles, columns=columns)
     styler = frame.style.hide(axis="index").apply(lambda _: looks, axis=None)
-    styler = styler.format_index(lambda i: _tex(grid.header[i]), axis="columns")
+    styler = styler.relabel_index([_tex(name) for name in grid.header], axis="columns")
     title = grid.title if grid.title.endswith("?") else f"{grid.title}."
     return str(
         styler.to_latex(
@@ -35,6 +35,8 @@ def latex(grid: Grid) -> str:
 
 
 def _style(row: Sequence[Cell], i: int) -> str:
+    if len(row) == 1:
+        return "" if i else "textit:--rwrap;"
     return "textbf:--rwrap;" if row[i].bold and row[i].text else ""
 
 

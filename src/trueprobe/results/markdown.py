@@ -71,7 +71,7 @@ def _grid(grid: Grid, level: int) -> Iterator[str]:
 
 
 def _cell(cell: Cell) -> str:
-    mark = cell.number.mark.symbol if cell.number and cell.numeric else ""
+    mark = cell.number.mark.symbol if cell.number and cell.text == cell.number.text() else ""
     text = _text(cell.text + mark)
     return f"**{text}**" if cell.bold and text else text
 

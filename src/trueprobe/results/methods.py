@@ -20,6 +20,7 @@ from trueprobe.types import Card, Outcome
 
 _ENTRY = re.compile(r"^@.*?^\}", re.MULTILINE | re.DOTALL)
 _RELIABLE = "How Reliable are Model Diagnostics"
+_CARD_COLUMNS = ("model", "family", "kind", "architecture", "source", "dtype", "vocab_size")
 _PAPERS = Path(__file__).parent / "papers.bib"
 
 
@@ -63,7 +64,7 @@ def _claim_cell(n: Number | None, of: str = "") -> Cell:
 
 def models_table(source: Source) -> Grid:
     cards = [card for family in source.families for card in family.cards]
-    data = pd.DataFrame([dict(zip(words.MODELS_HEADER, _facts(card), strict=True)) for card in cards])
+    data = pd.DataFrame([dict(zip(_CARD_COLUMNS, _facts(card), strict=True)) for card in cards])
     rows = tuple((*map(Cell, _facts(card)[:-1]), Cell(_facts(card)[-1], True)) for card in cards)
     return Grid("models", words.MODELS.title, words.MODELS.caption, words.MODELS_HEADER, rows, data)
 

@@ -16,7 +16,8 @@ def html(run: Run) -> str:
     head = "".join(f"<th>{escape(name)}</th>" for name in names)
     rows = "".join(_row(finding, names) for finding in report.findings)
     lines = "".join(f"<p>{escape(line)}</p>" for line in (words.facts(report), *words.opening(report)))
-    return f"<div><h4>{escape(words.title(report))}</h4>{lines}<table><tr><th></th><th></th>{head}</tr>{rows}</table></div>"
+    table = f"<table><tr><th></th><th></th>{head}</tr>{rows}</table>"
+    return f"<div><h4>{escape(words.title(report))}</h4>{lines}{table}</div>"
 
 
 def _row(finding: Finding, names: list[str]) -> str:

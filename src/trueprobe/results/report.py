@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
 
-from trueprobe.results import items, methods, tables, trust
+from trueprobe.results import methods, tables, trust
 from trueprobe.results.families import Family
 from trueprobe.results.findings import Scoring, Section, sections
+from trueprobe.results.items import Example, ItemRows, example, item_rows
 from trueprobe.results.source import Source
 from trueprobe.results.view import Finding, Grid
 from trueprobe.runs.folder import Run
@@ -51,12 +52,12 @@ class ProbeReport:
         return tuple(tables.tables(self.source, self.label))
 
     @cached_property
-    def items(self) -> items.ItemRows | None:
-        return items.item_rows(self.source, self.label)
+    def items(self) -> ItemRows | None:
+        return item_rows(self.source, self.label)
 
     @cached_property
-    def example(self) -> items.Example:
-        return items.example(self.source, self.label)
+    def example(self) -> Example:
+        return example(self.source, self.label)
 
 
 @dataclass(frozen=True)

@@ -53,7 +53,7 @@ def words_text(table: pd.DataFrame) -> str:
     if table.empty:
         return words.NO_MORE_WORDS
     percent = Format(100, " %", 1, False)
-    shares = [name for name in table if name == "mass" or str(name).startswith("leans_")]
+    shares = [name for name in map(str, table) if name == "mass" or name.startswith("leans_")]
     shown = {name: ["" if math.isnan(v) else percent.sentence(v) for v in table[name]] for name in shares}
     prompts = ["" if math.isnan(n) else count(n) for n in table["prompts"]]
     return table.assign(**shown, prompts=prompts).to_string(index=False)

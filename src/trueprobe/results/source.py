@@ -126,7 +126,7 @@ def _key(row: Estimate) -> tuple[object, ...]:
 
 def _plain_names(frame: pd.DataFrame) -> pd.DataFrame:
     """`condition_k` becomes `k`, where no other column has that name."""
-    prefixed = {name: name.removeprefix(CONDITION) for name in frame if name.startswith(CONDITION)}
+    prefixed = {name: name.removeprefix(CONDITION) for name in map(str, frame) if name.startswith(CONDITION)}
     return frame.rename(columns={name: plain for name, plain in prefixed.items() if plain not in frame})
 
 

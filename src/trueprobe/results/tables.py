@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import product
 from typing import Any, NamedTuple
@@ -63,12 +63,9 @@ def summary_table(source: Source, label: str) -> Table:
 
 def _fixed(where: Where, fallback: Where, title: str) -> list[str]:
     """`top 10`, `direction all`: what a table is fixed at; pooled conditions need no mention."""
-    named = [title] if title else []
-    return named + [
-        f"{key} {value}"
-        for key, value in where.items()
-        if key not in fallback and value != "all" and type(value) is str
-    ]
+    fixed = {key: value for key, value in where.items() if key not in fallback and value != "all"}
+    named = [f"{key} {value}" for key, value in fixed.items() if isinstance(value, str)]
+    return [title, *named] if title else named
 
 
 def family_rows(source: Source, label: str, table: Table) -> list[FamilyRows]:
@@ -122,7 +119,8 @@ def by_family(source: Source, label: str, table: Table) -> Grid | None:
     if all(placed.number.display is Display.NOTHING for placed in every):
         return None
     measures = [name for name in table.measures if any(placed.measure == name for placed in every)]
-    summary, rows = source.declaration(label).summary, []
+    summary = source.declaration(label).summary
+    rows: list[tuple[Cell, ...]] = []
     for part in parts:
         heading = words.family_heading(part.family, summary.fallback_title if part.fell_back else "")
         if len(parts) > 1 or heading != part.family.name:
@@ -236,13 +234,8 @@ def _observed(source: Source, label: str, table: Table) -> Grid | None:
         head = [_value_cell(table, key, name, digits[key]) for key, name in zip(table.rows, names, strict=True)]
         found = (answers.get((model, *names)) for model in models)
         lines.append((*head, *(_answer_cell(row, table) if row else replace(EMPTY, numeric=False) for row in found)))
-    columns = [
-        *(["model"] if models else []),
-        *table.rows,
-        *table.measures,
-        *([table.correct] if table.correct else []),
-    ]
-    return _grid(label, table, _header(table, *models), lines, each[columns])
+    columns = ("model" if models else "", *table.rows, *table.measures, table.correct)
+    return _grid(label, table, _header(table, *models), lines, each[list(filter(None, columns))])
 
 
 def _digits(values: pd.Series[Any]) -> int:
@@ -258,7 +251,7 @@ def _value_cell(table: Table, column: str, value: Any, digits: int) -> Cell:
     return Cell(label_of(table.names, column, value), not isinstance(value, str))
 
 
-def _answer_cell(row: dict[str, Any], table: Table) -> Cell:
+def _answer_cell(row: Mapping[Any, Any], table: Table) -> Cell:
     text = ", ".join(answer_text(row[measure]) for measure in table.measures)
     if not table.correct:
         return Cell(text)

@@ -80,18 +80,14 @@ def _agreement(source: Source) -> Grid | None:
         known = {row.near_ties: row for row in same}
         names = names_of(source.declaration(label)) if label in source.labels else {}
         asked = Cell(f"{label}: {label_of(names, 'category', category)}")
-        shares = [
-            text
-            for kind in ties
-            for text in (
-                (_SHARE.plain(known[kind].flip_rate), _RATIO.plain(known[kind].alpha))
-                if kind in known
-                else (DASH, DASH)
-            )
-        ]
+        shares = [text for kind in ties for text in _alike(known.get(kind))]
         lines.append((asked, Cell(family), *_numbers(count(max(row.n_items for row in same)), *shares)))
     header = words.agreement_header(ties)
     return _grid("agreement", words.AGREEMENT, header, lines, frame_of(source.rows(FlipShares), FlipShares))
+
+
+def _alike(row: FlipShares | None) -> tuple[str, str]:
+    return (_SHARE.plain(row.flip_rate), _RATIO.plain(row.alpha)) if row else (DASH, DASH)
 
 
 def _grid(
@@ -167,10 +163,8 @@ def _choices(source: Source) -> Iterator[Grid | None]:
             difference = Cell(" ".join(filter(None, (n.text(), n.unit_text()))), True, number=n)
             verdict = Cell(words.verdict_text(row.verdict), outcome=row.verdict.outcome)
             lines.append((Cell(family.name), Cell(what), *sides, difference, verdict))
-        header = words.choice_header(first, second)
-        yield _grid(
-            f"variants_{first}_{second}", words.choice(first, second), header, lines, frame_of(rows, VariantDifference)
-        )
+        header, data = words.choice_header(first, second), frame_of(rows, VariantDifference)
+        yield _grid(f"variants_{first}_{second}", words.choice(first, second), header, lines, data)
 
 
 def _downstream(source: Source) -> Grid | None:
