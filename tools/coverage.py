@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 from scipy.special import ndtr
 
-from trueprobe.statistics.estimates import Member, count
+from trueprobe.statistics.estimates import CheckpointData, count
 from trueprobe.statistics.means import means
 from trueprobe.statistics.measure import Measure
 from trueprobe.statistics.multibootstrap import multibootstrap, percentile
@@ -150,7 +150,7 @@ def verdict_rates(world: str, seeds: int, groups: int, runs: int, categories: in
     values = values + dice.normal(0, 0.6, (groups, runs, seeds))
     drawn = Resampling.of(pd.DataFrame({"target": [f"{i:05d}" for i in range(groups)]}), RESAMPLES)
     members = [
-        Member(f"m{s}", "masked", pd.DataFrame(values[:, :, s]).add_prefix("v"), drawn, "m", {"model_seed": s})
+        CheckpointData(f"m{s}", "masked", pd.DataFrame(values[:, :, s]).add_prefix("v"), drawn, "m", {"model_seed": s})
         for s in range(seeds)
     ]
     over = ("category",) if categories > 1 else ()
@@ -176,7 +176,7 @@ def swapped_null(groups: int, runs: int) -> float:
         own = shared + np.repeat(dice.normal(size=(groups, runs)), 5, axis=0) + dice.normal(size=(len(names), runs))
         frames.append(pd.DataFrame(base).join(pd.DataFrame(own).add_prefix("v")))
     nothing = Resampling.of(pd.DataFrame({"": ["-"]}), 0)
-    one, other = (Member(name, "masked", frame, nothing) for name, frame in zip("ab", frames, strict=True))
+    one, other = (CheckpointData(name, "masked", frame, nothing) for name, frame in zip("ab", frames, strict=True))
     sides = Sides.of([one], [other], ["target"])
     rows = compare(sides, [Measure(f"v{i}", means, (f"v{i}",), neutral=0.0) for i in range(runs)])
     return float(np.mean([row["p_permutation"] <= 0.05 for row in rows]))

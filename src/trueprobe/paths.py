@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import shutil
+import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from trueprobe.errors import BadInput, FailedRun
+
+LOCK, PARTIAL = ".lock", ".part"
 
 
 def cache() -> Path:
@@ -19,54 +23,61 @@ def cache() -> Path:
 
 @contextmanager
 def locked(folder: Path, what: str) -> Iterator[None]:
-    """One process at a time writes a folder."""
-    import fcntl
-
-    with _told(folder):
+    """One process at a time writes a folder. What a killed one left half-written is removed."""
+    with _as_failed_run(folder):
         folder.mkdir(parents=True, exist_ok=True)
-        lock = (folder / ".lock").open("w")
+        lock = _take(folder / LOCK, what)
     try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError as error:
-        raise BadInput(f"another {what} is writing {folder}; wait for it or name another --out") from error
-    with lock:
+        for left in folder.rglob(f".*{PARTIAL}"):
+            shutil.rmtree(left, ignore_errors=True)
         yield
-        (folder / ".lock").unlink(missing_ok=True)
+        (folder / LOCK).unlink(missing_ok=True)
+    finally:
+        os.close(lock)
+
+
+def _take(path: Path, what: str) -> int:
+    """The lock's descriptor. A link at its place is never followed, and a lock removed meanwhile is taken anew."""
+    while True:
+        lock = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o666)
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            if path.exists() and os.fstat(lock).st_ino == path.stat().st_ino:
+                return lock
+        except BlockingIOError as error:
+            os.close(lock)
+            raise BadInput(f"another {what} is writing {path.parent}; wait for it or name another --out") from error
+        os.close(lock)
 
 
 def write_whole(path: Path, write: Callable[[Path], object]) -> None:
-    """All of the file or nothing; what stood there before stays until the new one is whole."""
-    partial = path.with_name(path.name + ".part")
-    with _told(path):
+    """All of the file or folder, or nothing; what stood there before stays until the new one is whole.
+
+    `write` gets a path of the same name in a new folder of random name, which no other process can have prepared."""
+    with _as_failed_run(path):
         path.parent.mkdir(parents=True, exist_ok=True)
+        beside = Path(tempfile.mkdtemp(prefix=f".{path.name[:40]}.", suffix=PARTIAL, dir=path.parent))
         try:
-            write(partial)
-            os.replace(partial, path)
+            write(beside / path.name)
+            if path.is_dir() and not path.is_symlink():
+                shutil.rmtree(path)
+            elif (beside / path.name).is_dir():
+                path.unlink(missing_ok=True)
+            os.replace(beside / path.name, path)
         finally:
-            partial.unlink(missing_ok=True)
+            shutil.rmtree(beside, ignore_errors=True)
 
 
 def write_text(path: Path, text: str) -> None:
     write_whole(path, lambda partial: partial.write_text(text, encoding="utf-8"))
 
 
-def write_folder(folder: Path, write: Callable[[Path], object]) -> None:
-    """All of the folder or nothing of it; `write` gets the path of a folder that does not exist yet."""
-    partial = folder.with_name(folder.name + ".part")
-    with _told(folder):
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        shutil.rmtree(partial, ignore_errors=True)
-        try:
-            write(partial)
-            shutil.rmtree(folder, ignore_errors=True)
-            os.replace(partial, folder)
-        finally:
-            shutil.rmtree(partial, ignore_errors=True)
-
-
 @contextmanager
-def _told(path: Path) -> Iterator[None]:
+def _as_failed_run(path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise FailedRun(f"cannot write {path}: {error.strerror or error}; what is kept stays kept") from error
+        raise FailedRun(f"cannot write {path}: {error.strerror or error}; what was written before stays") from error
+
+
+write_folder = write_whole

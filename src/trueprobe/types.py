@@ -22,6 +22,7 @@ Kind = Literal["masked", "causal", "encoder"]
 Pool = Literal["cls", "last", "mean", "first", "word", "own"]
 
 TIE_NATS = 1e-4  # batching moves a log-probability by up to 2e-5, so closer than this is a tie
+CONDITION, GROUP = "condition_", "group_"  # what the columns of conditions and of groups start with
 MOST_TIED = 0.5  # of the scored items; with more ties a number says nothing about the model
 
 Code = Literal[

@@ -10,7 +10,7 @@ import pytest
 
 from trueprobe.runs.check import stand_in
 from trueprobe.statistics.between import between, is_about
-from trueprobe.statistics.estimates import Member
+from trueprobe.statistics.estimates import CheckpointData
 from trueprobe.statistics.measure import LARGER, Claim, Gate
 from trueprobe.statistics.paired import Sides
 from trueprobe.statistics.resampling import Resampling
@@ -33,7 +33,7 @@ def sides(first, second, able=1.0, groups=30) -> Sides:
         frame = pd.DataFrame({"item": [f"i{i}" for i in range(3 * groups)], "part": "", "why_not": "", "n": n})
         frame["right"] = np.where(n < 3, np.repeat(values, 3), 1e6)
         frame["group_target"] = np.repeat([f"g{i:02d}" for i in range(groups)], 3)
-        return Member(name, "masked", frame.assign(able=able), NOTHING, name.split("-")[0])
+        return CheckpointData(name, "masked", frame.assign(able=able), NOTHING, name.split("-")[0])
 
     family = [[member(f"{name}-{i}", v) for i, v in enumerate(side)] for name, side in (("a", first), ("b", second))]
     return Sides.of(*family, ["target"])

@@ -7,25 +7,25 @@ import pandas as pd
 import pytest
 
 from trueprobe.statistics.claims import claimed
-from trueprobe.statistics.estimates import Member, count
+from trueprobe.statistics.estimates import CheckpointData, count
 from trueprobe.statistics.means import means
 from trueprobe.statistics.measure import Claim, Gate, Measure
 from trueprobe.statistics.resampling import Resampling
-from trueprobe.statistics.verdict import Found, judged
-from trueprobe.types import Estimate
+from trueprobe.statistics.verdict import Unjudged, judged
+from trueprobe.statistics.rows import Estimate
 
 NAN = float("nan")
 
 
-def members(frames: list[pd.DataFrame], **more) -> list[Member]:
+def members(frames: list[pd.DataFrame], **more) -> list[CheckpointData]:
     drawn = Resampling.shared([frame[["group"]] for frame in frames])
     return [
-        Member(f"m-seed{i}", "masked", frame, resampling, "m", {"model_seed": i, **more})
+        CheckpointData(f"m-seed{i}", "masked", frame, resampling, "m", {"model_seed": i, **more})
         for i, (frame, resampling) in enumerate(zip(frames, drawn, strict=True))
     ]
 
 
-def seeds(*levels: float, groups: int = 40, noise: float = 1.0, **columns) -> list[Member]:
+def seeds(*levels: float, groups: int = 40, noise: float = 1.0, **columns) -> list[CheckpointData]:
     """One checkpoint per level: that mean, and noise around it that sums to nothing."""
     frames = []
     for i, level in enumerate(levels):
@@ -140,11 +140,11 @@ def test_the_multi_bootstrap_is_an_option_by_name():
 # ---------------------------------------------------------------- corrections
 
 
-def found(p: float, value: float = 1.0, neutral=0.0, **conditions) -> Found:
+def found(p: float, value: float = 1.0, neutral=0.0, **conditions) -> Unjudged:
     estimate = Estimate(
         "p", "m", "v", conditions, value, value - 0.5, value + 0.5, 9, 0, 9, "nats", neutral, "", "", p=p
     )
-    return Found(estimate, p)
+    return Unjudged(estimate, p)
 
 
 def test_categories_of_one_diagnostic_are_corrected_together_and_the_total_stands_alone():

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from trueprobe.statistics.estimates import Member
+from trueprobe.statistics.estimates import CheckpointData
 from trueprobe.statistics.flips import Answers, krippendorff_alpha, subsampled
 from trueprobe.statistics.measure import Flips
 from trueprobe.statistics.resampling import Resampling
@@ -33,7 +33,7 @@ def answers(prefers: list[list[float]], nats=None, categories=None, tokens=None,
             }
         )
         drawn = Resampling.of(frame[["item"]], 0)
-        members.append(Member(f"m{seed}", "masked", frame, drawn, "m", {"model_seed": seed}))
+        members.append(CheckpointData(f"m{seed}", "masked", frame, drawn, "m", {"model_seed": seed}))
     return Answers.of(probe, members, FLIPS)
 
 

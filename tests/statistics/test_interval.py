@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from trueprobe.statistics.claims import claimed
-from trueprobe.statistics.estimates import Member, count
+from trueprobe.statistics.estimates import CheckpointData, count
 from trueprobe.statistics.interval import Quantity, interval, of_checkpoint
 from trueprobe.statistics.means import means
 from trueprobe.statistics.measure import Claim, Measure
@@ -20,13 +20,13 @@ Z2 = 1.959963984540054**2
 SHARE, APART = Quantity("share", 0.1), Quantity("share", 0.0, difference=True)
 
 
-def members(*seeds: dict[str, np.ndarray], groups: int, each: int = 1) -> list[Member]:
+def members(*seeds: dict[str, np.ndarray], groups: int, each: int = 1) -> list[CheckpointData]:
     """Checkpoints of one family, with `each` observations of every group."""
     named = [f"g{i:02d}" for i in range(groups) for _ in range(each)]
     frames = [pd.DataFrame({**columns, "group": named}) for columns in seeds]
     drawn = Resampling.shared([frame[["group"]] for frame in frames])
     return [
-        Member(f"m-seed{i}", "masked", frame, resampling, "m", {"model_seed": i})
+        CheckpointData(f"m-seed{i}", "masked", frame, resampling, "m", {"model_seed": i})
         for i, (frame, resampling) in enumerate(zip(frames, drawn, strict=True))
     ]
 
@@ -73,7 +73,7 @@ def test_accuracy_that_never_changes_does_not_show_that_nothing_hurts():
     frame = {"v": np.concatenate([ones, ones]), "at": np.repeat(["x", "y"], 20)}
     named = [f"g{i:02d}" for i in range(20)] * 2
     table = pd.DataFrame({**frame, "group": named})
-    seen = [Member("m", "masked", table, Resampling.of(table[["group"]]))]
+    seen = [CheckpointData("m", "masked", table, Resampling.of(table[["group"]]))]
     (row,) = claimed(seen, [claim(minus={"at": ("y",)})])
     assert (row["value"], row["low"], row["high"]) == pytest.approx((0.0, -0.1611, 0.1611), abs=1e-4)
     assert row["verdict"] == "undecided"

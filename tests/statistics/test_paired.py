@@ -11,7 +11,7 @@ import pytest
 from scipy.special import stdtrit
 
 from trueprobe.statistics.correlation import pearson
-from trueprobe.statistics.estimates import Member
+from trueprobe.statistics.estimates import CheckpointData
 from trueprobe.statistics.means import means
 from trueprobe.statistics.measure import Measure
 from trueprobe.statistics.paired import Parts, Sides, compare, seeds_dealt_p, seeds_needed
@@ -21,15 +21,15 @@ V = Measure("v", means, ("v",), unit="nats", neutral=0.0)
 NOTHING = Resampling.of(pd.DataFrame({"": ["-"]}), 0)
 
 
-def member(values, groups=None, name="m", why_not="", **columns) -> Member:
+def member(values, groups=None, name="m", why_not="", **columns) -> CheckpointData:
     n = len(values)
     frame = pd.DataFrame({"item": [f"i{i}" for i in range(n)], "part": "", "why_not": why_not, "v": values})
     frame["group_target"] = groups or [f"g{i:02d}" for i in range(n)]
-    return Member(name, "masked", frame.assign(**columns), NOTHING, name)
+    return CheckpointData(name, "masked", frame.assign(**columns), NOTHING, name)
 
 
 def one(first, second, measure=V, **more) -> dict:
-    first, second = ([side] if isinstance(side, Member) else side for side in (first, second))
+    first, second = ([side] if isinstance(side, CheckpointData) else side for side in (first, second))
     (row,) = compare(Sides.of(first, second, ["target"]), [measure], **more)
     return row
 
@@ -99,7 +99,7 @@ def test_a_clear_difference_is_found_and_its_like_is_not():
 # ---------------------------------------------------------------- families
 
 
-def family(name: str, *levels: float) -> list[Member]:
+def family(name: str, *levels: float) -> list[CheckpointData]:
     base = noisy(0)
     return [member(base + level + noisy(ord(name) + i, scale=0.2), name=name) for i, level in enumerate(levels)]
 

@@ -8,18 +8,18 @@ import pytest
 from trueprobe.statistics.disagreement import between
 from trueprobe.statistics.signs import significant
 from trueprobe.statistics.spread import Components
-from trueprobe.statistics.verdict import Found
+from trueprobe.statistics.verdict import Unjudged
 from trueprobe.statistics.wordings import variance
-from trueprobe.types import Estimate
+from trueprobe.statistics.rows import Estimate
 
 
-def found(value=1.0, p=0.5, level="family", interval_p=None, model="m", tested=False, **more) -> Found:
+def found(value=1.0, p=0.5, level="family", interval_p=None, model="m", tested=False, **more) -> Unjudged:
     told = {name: more.pop(name) for name in ("se", "df", "parts", "seed_values") if name in more}
     fixed = {"probe": "p", "measure": "v", "unit": "share", "neutral": 0.0, "method": "", "verdict": "", "n_items": 9}
     fixed |= {"n_unscored": 0, "n_groups": 9, "low": value - 1, "high": value + 1, "conditions": {}, "n_seeds": 5}
     fixed |= more
     estimate = Estimate(model=model, value=value, p=p, level=level, family="m", **fixed)
-    return Found(estimate, p if interval_p is None else interval_p, tested=tested, **told)
+    return Unjudged(estimate, p if interval_p is None else interval_p, tested=tested, **told)
 
 
 # ---------------------------------------------------------------- variance
@@ -56,7 +56,7 @@ def test_a_single_checkpoint_has_a_row_only_where_it_has_wordings():
 # ---------------------------------------------------------------- signs
 
 
-def runs(*value_p_clear: tuple[float, float, float]) -> list[Found]:
+def runs(*value_p_clear: tuple[float, float, float]) -> list[Unjudged]:
     return [found(v, p, "checkpoint", clear, f"m{i}", tested=True) for i, (v, p, clear) in enumerate(value_p_clear)]
 
 
@@ -85,7 +85,7 @@ def test_measures_without_a_test_and_single_runs_have_no_row():
 # ---------------------------------------------------------------- disagreement
 
 
-def score(value, category, neutral=0.5, seeds=(), se=0.02, direction="all", **more) -> Found:
+def score(value, category, neutral=0.5, seeds=(), se=0.02, direction="all", **more) -> Unjudged:
     conditions = {"category": category, "direction": direction}
     parts = (
         Components((se * 2 * neutral) ** 2, float(np.var(seeds, ddof=1)) / len(seeds), 0.0, len(seeds))

@@ -8,7 +8,7 @@ import pytest
 
 from trueprobe.statistics.claims import claimed
 from trueprobe.statistics.disagreement import scores
-from trueprobe.statistics.estimates import Member, count, find
+from trueprobe.statistics.estimates import CheckpointData, count, find
 from trueprobe.statistics.means import means
 from trueprobe.statistics.measure import TIED, Claim, Measure
 from trueprobe.statistics.paired import Sides, compare
@@ -21,7 +21,7 @@ V = Measure("v", means, ("v",), unit="nats", neutral=0.0)
 CLAIM = Claim("c", "says", "A", "v", {"at": ("x",)}, unit="nats")
 
 
-def members(*tied: float, level: float = 1.0, **columns) -> list[Member]:
+def members(*tied: float, level: float = 1.0, **columns) -> list[CheckpointData]:
     """One checkpoint per share of ties; every number is clearly above neutral."""
     named = [f"g{i:02d}" for i in range(GROUPS)]
     frames = [
@@ -42,7 +42,7 @@ def members(*tied: float, level: float = 1.0, **columns) -> list[Member]:
     ]
     drawn = Resampling.shared([frame[["group"]] for frame in frames])
     return [
-        Member(f"m-seed{i}", "masked", frame, resampling, "m", {"model_seed": i})
+        CheckpointData(f"m-seed{i}", "masked", frame, resampling, "m", {"model_seed": i})
         for i, (frame, resampling) in enumerate(zip(frames, drawn, strict=True))
     ]
 

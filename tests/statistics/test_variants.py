@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from trueprobe.statistics.estimates import Member
+from trueprobe.statistics.estimates import CheckpointData
 from trueprobe.statistics.means import means
 from trueprobe.statistics.measure import Measure
 from trueprobe.statistics.resampling import Resampling
@@ -25,7 +25,7 @@ def asked(*ways, measures=(V,)):
     drawn = Resampling.shared([frame[["group_job"]].set_axis(["job"], axis=1) for frame in frames], 0)
     seeds = len(ways[0])
     members = [
-        Member(f"m-seed{i % seeds}", "masked", frame, resampling, "m", {"model_seed": i % seeds})
+        CheckpointData(f"m-seed{i % seeds}", "masked", frame, resampling, "m", {"model_seed": i % seeds})
         for i, (frame, resampling) in enumerate(zip(frames, drawn, strict=True))
     ]
     return [(members[i : i + seeds], list(measures)) for i in range(0, len(members), seeds)]

@@ -7,16 +7,7 @@ import pytest
 
 from trueprobe.training.baselines import unigram_and_trigram
 from trueprobe.training.corpus import Tokens
-from trueprobe.training.examples import (
-    Examples,
-    Special,
-    batches,
-    collate,
-    draw_masks,
-    draw_told,
-    make_pairs,
-    make_runs,
-)
+from trueprobe.training.examples import Examples, Special, batches, collate, draw_masks, draw_told, make_pairs, make_runs
 
 CLS, SEP, MASK, PAD = 1, 2, 3, 0
 FIRST = 10

@@ -13,16 +13,7 @@ import zoo
 from trueprobe.errors import BadInput
 from trueprobe.models import Options, find
 from trueprobe.training.downstream.tasks import Row, Task
-from trueprobe.training.downstream.tuning import (
-    Tuner,
-    Tuning,
-    _cut,
-    _logits,
-    answers,
-    encode,
-    fine_tune,
-    open_classifier,
-)
+from trueprobe.training.downstream.tuning import Tuner, Tuning, _cut, _logits, answers, encode, fine_tune, open_classifier
 
 pytestmark = pytest.mark.slow
 CPU = Options("cpu")

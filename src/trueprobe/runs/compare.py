@@ -15,7 +15,7 @@ from trueprobe.probes import Probe
 from trueprobe.results.select import SILENT, row_names, titles, where_told
 from trueprobe.runs.folder import Run
 from trueprobe.statistics import paired
-from trueprobe.statistics.estimates import Member
+from trueprobe.statistics.estimates import CheckpointData
 from trueprobe.statistics.verdict import FEWEST_SEEDS
 
 
@@ -85,7 +85,7 @@ def _cards(run: Run, name: str) -> list[dict[str, Any]]:
     return [card for card in mine if card["labels"].get("step", -1) == last]
 
 
-def _members(run: Run, label: str, probe: Probe, cards: Sequence[dict[str, Any]]) -> list[Member]:
+def _members(run: Run, label: str, probe: Probe, cards: Sequence[dict[str, Any]]) -> list[CheckpointData]:
     seed = probe.settings.resample_seed
     return [
         paired.to_pair(c["name"], c["kind"], run.observed(label, c["name"]), seed, c["family"], c["labels"])

@@ -1,153 +1,313 @@
-"""The run folder: everything a run found, as plain tables, written whole or not at all.
+"""The run folder: everything a run produced, as plain tables, written whole or not at all.
 
-`manifest.json` says what was asked of whom; `timing.json` alone depends on the clock and on what was kept before.
+`manifest.json` has what was asked of which models and the checksum of every table; `local.json` has the paths of the
+machine that ran it; `timing.json` alone depends on the clock and on what was cached before. Columns: `runs.schema`.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
-from collections.abc import Callable
-from contextlib import AbstractContextManager
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from trueprobe.errors import BadInput, nearest
-from trueprobe.paths import locked, write_text, write_whole
+from trueprobe.paths import LOCK, locked, write_text, write_whole
+from trueprobe.runs.schema import (
+    FORMAT,
+    ITEM_COLUMNS,
+    OBSERVATION_COLUMNS,
+    TABLES,
+    LocalPaths,
+    Manifest,
+    ProbeDeclaration,
+    StudyDescription,
+    StudyEntry,
+    frame_of,
+    refuse_other_columns,
+    rows_of,
+)
+from trueprobe.statistics.rows import Estimate
 from trueprobe.types import Card
 
 if TYPE_CHECKING:
     import pandas as pd
 
-FORMAT = 1
+MANIFEST, LOCAL, PROBES, TIMING = "manifest.json", "local.json", "probes.json", "timing.json"
+DECLARATIONS = TypeAdapter(dict[str, ProbeDeclaration])
+Row = TypeVar("Row")
+Schema = TypeVar("Schema", bound=BaseModel)
 
 
 @dataclass(frozen=True)
 class Run:
-    """A finished (or interrupted) run, read from its folder."""
+    """A finished (or interrupted) run, read from its folder. Every file is read once and held against its checksum."""
 
     folder: Path
 
     @cached_property
-    def manifest(self) -> dict[str, Any]:
-        return json.loads((self.folder / "manifest.json").read_text(encoding="utf-8"))
+    def manifest(self) -> Manifest:
+        return _parsed(self.folder / MANIFEST, Manifest)
 
     @property
     def complete(self) -> bool:
-        return bool(self.manifest["complete"])
+        return self.manifest.complete
+
+    @property
+    def cards(self) -> tuple[Card, ...]:
+        return self.manifest.cards
 
     @property
     def probes(self) -> list[str]:
-        return [probe["label"] for probe in self.manifest["study"]["probes"]]
+        return [probe.label for probe in self.manifest.study.probes]
 
     @cached_property
-    def told(self) -> dict[str, dict[str, Any]]:
-        """What is known of each probe that was begun, as probes.json has it; in the order of the study."""
-        path = self.folder / "probes.json"
+    def study(self) -> StudyDescription:
+        """With the paths of the machine that ran it, where they are known."""
+        local = self.folder / LOCAL
+        return _parsed(local, LocalPaths).study if local.exists() else self.manifest.study
+
+    @cached_property
+    def declarations(self) -> dict[str, ProbeDeclaration]:
+        """What is known of each probe that was begun, in the order of the study."""
+        path = self.folder / PROBES
         if not path.exists():
-            raise BadInput(f"{self.folder} has no probes.json; the run was interrupted: run it again into it")
-        told = json.loads(path.read_text(encoding="utf-8"))
-        return {label: told[label] for label in self.probes if label in told}
+            raise BadInput(f"{self.folder} has no {PROBES}; the run was interrupted: run it again into it")
+        with _damage(path):
+            declared = DECLARATIONS.validate_json(self._bytes(PROBES))
+        return {label: declared[label] for label in self.probes if label in declared}
 
-    def items(self, probe: str) -> pd.DataFrame:
-        return self._table(f"items/{probe}.parquet")
+    @cached_property
+    def began(self) -> float | None:
+        path = self.folder / TIMING
+        return json.loads(path.read_text(encoding="utf-8")).get("began") if path.exists() else None
 
-    def observations(self, probe: str) -> pd.DataFrame:
+    @cached_property
+    def downstream(self) -> list[dict[str, Any]]:
+        """What `downstream --into` left in the folder, finished or not, by task."""
+        files = sorted((self.folder / "downstream").glob("*/downstream.json"))
+        results = [json.loads(file.read_text(encoding="utf-8")) for file in files]
+        return sorted(results, key=lambda result: str(result["task"]))
+
+    # ------------------------------------------------------------ tables
+
+    def items(self, label: str) -> pd.DataFrame:
+        self._refuse_unknown(label)
+        return self._table(f"items/{label}.parquet")
+
+    def observations(self, label: str) -> pd.DataFrame:
         """All models' observations of a probe, one below the other."""
         import pandas as pd
 
-        asked = [card["name"] for card in self.manifest.get("cards", [])]  # in this order; not known before the end
-        place = {name: i for i, name in enumerate(asked)}
-        found = (self.folder / "observations" / probe).glob("*.parquet")
-        files = sorted(found, key=lambda file: (place.get(file.stem, len(place)), file.name))
-        if not files:
-            raise BadInput(f"{self.folder} holds no observations of '{probe}'; it has: {', '.join(self.probes)}")
-        table = pd.concat([pd.read_parquet(file) for file in files], ignore_index=True)
-        whole = [name for name in ("model_seed", "step") if name in table]  # absent for single checkpoints
-        return table.astype(dict.fromkeys(whole, "Int64"))
+        self._refuse_unknown(label)
+        names = [f"observations/{label}/{card.name}.parquet" for card in self.cards]
+        tables = [self._table(name) for name in names if (self.folder / name).exists()]
+        if not tables:
+            raise BadInput(f"{self.folder} holds no observations of '{label}' yet")
+        return pd.concat(tables, ignore_index=True).astype({"model_seed": "Int64", "step": "Int64"})
 
-    def observed(self, probe: str, model: str) -> pd.DataFrame:
+    def observed(self, label: str, model: str) -> pd.DataFrame:
         """One model's observations of a probe."""
-        return self._table(f"observations/{probe}/{model}.parquet")
+        return self._table(f"observations/{label}/{model}.parquet")
+
+    def rows(self, row: type[Row]) -> list[Row]:
+        """The typed rows of a table; none where the run has no such table."""
+        name = next(name for name, known in TABLES.items() if known is row)
+        return [one for file in self._files(name) for one in rows_of(self._table(file), row, f"{self.folder}/{file}")]
+
+    def estimates_of(self, label: str) -> list[Estimate]:
+        return self._estimates.get(label, [])
+
+    @cached_property
+    def _estimates(self) -> dict[str, list[Estimate]]:
+        by_label: dict[str, list[Estimate]] = {}
+        for estimate in self.rows(Estimate):
+            by_label.setdefault(estimate.probe, []).append(estimate)
+        return by_label
 
     @cached_property
     def estimates(self) -> pd.DataFrame:
-        return self._table("estimates.parquet")
+        """Of all probes; `condition_…` columns that a probe does not have are null."""
+        return self.table("estimates")
 
     @cached_property
     def claims(self) -> pd.DataFrame:
-        return self._table("claims.parquet")
+        return self.table("claims")
 
     def table(self, name: str) -> pd.DataFrame:
-        """Any other table of the run by its name: variance, flips, flipping_items, signs, disagreements …"""
-        if not (self.folder / f"{name}.parquet").exists():
-            here = sorted(path.stem for path in self.folder.glob("*.parquet"))
+        """Any table of the run by its name: estimates, claims, variance, flips, signs, disagreements …"""
+        import pandas as pd
+
+        if not self._files(name):
+            here = sorted(name for name in TABLES if self._files(name))
             raise BadInput(f"{self.folder} has no table '{name}'{nearest(name, here)}")
-        return self._table(f"{name}.parquet")
+        return pd.concat([self._table(file) for file in self._files(name)], ignore_index=True)
+
+    def _files(self, name: str) -> list[str]:
+        names = [f"{name}/{label}.parquet" for label in self.probes] if name == "estimates" else [f"{name}.parquet"]
+        return [file for file in names if (self.folder / file).exists()]
 
     def _table(self, name: str) -> pd.DataFrame:
+        import io
+
         import pandas as pd
 
         if not (self.folder / name).exists():
             raise BadInput(f"{self.folder} has no {name}; the run was interrupted: run it again into the same folder")
-        return pd.read_parquet(self.folder / name)
+        with _damage(self.folder / name):
+            return pd.read_parquet(io.BytesIO(self._bytes(name)))
+
+    def _bytes(self, name: str) -> bytes:
+        content = (self.folder / name).read_bytes()
+        expected = self.manifest.checksums.get(name)
+        if expected is not None and hashlib.sha256(content).hexdigest() != expected:
+            raise BadInput(f"{self.folder / name} is not what the run wrote: its checksum differs")
+        return content
+
+    def _refuse_unknown(self, label: str) -> None:
+        if label not in self.probes:
+            raise BadInput(f"{self.folder} has no probe '{label}'{nearest(label, self.probes)}")
 
 
 def load_run(folder: str | Path) -> Run:
     path = Path(folder)
-    if not (path / "manifest.json").is_file():
-        raise BadInput(f"{folder} is no run folder: it has no manifest.json")
+    if not (path / MANIFEST).is_file():
+        raise BadInput(f"{folder} is no run folder: it has no {MANIFEST}")
+    with _damage(path / MANIFEST):
+        written = json.loads((path / MANIFEST).read_text(encoding="utf-8"))["format"]
+    if written != FORMAT:
+        by = "a newer" if written > FORMAT else "an earlier"
+        raise BadInput(
+            f"{folder} was written by {by} trueprobe (format {written}, this one reads {FORMAT}); run it again"
+        )
     run = Run(path)
-    try:
-        if run.manifest["format"] > FORMAT:
-            raise BadInput(f"{folder} was written by a newer trueprobe (format {run.manifest['format']})")
-    except (json.JSONDecodeError, KeyError) as error:
-        raise BadInput(f"{folder}/manifest.json is damaged ({error})") from error
+    _ = run.manifest  # validated before anything is made of it
     return run
+
+
+@contextmanager
+def _damage(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(map(str, first["loc"]))
+        raise BadInput(f"{path} is damaged: {where}: {first['msg']}") from error
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise BadInput(f"{path} is damaged ({error})") from error
+
+
+def _parsed(path: Path, schema: type[Schema]) -> Schema:
+    with _damage(path):
+        return schema.model_validate_json(path.read_bytes())
+
+
+# ---------------------------------------------------------------- writing
 
 
 class RunFolder:
     """Writes a run folder. One process at a time; a folder that holds another study is never touched."""
 
-    def __init__(self, folder: Path, study: dict[str, Any]) -> None:
-        self.folder = folder
+    def __init__(self, folder: Path, study: StudyDescription) -> None:
+        self.folder, self.study = folder, study
+        self._checksums: dict[str, str] = {}
+
+    def refuse_other_runs(self) -> None:
+        folder = self.folder
         if folder.exists() and not folder.is_dir():
             raise BadInput(f"{folder} is a file; name a folder")
-        if (folder / "manifest.json").exists():
-            held = load_run(folder).manifest["study"]
-            if held != study:
-                changed = [key for key in study if held.get(key) != study[key]]
+        if (folder / MANIFEST).exists():
+            held = load_run(folder).study
+            changed = [key for key in StudyDescription.model_fields if getattr(held, key) != getattr(self.study, key)]
+            if changed:
                 raise BadInput(f"{folder} holds another run (other {', '.join(changed)}); name another --out")
-        elif folder.exists() and any(folder.iterdir()) and not (folder / ".lock").exists():
+        elif folder.exists() and any(folder.iterdir()) and not (folder / LOCK).exists():
             raise BadInput(f"{folder} is not empty and no run folder; name another --out")
 
     def refuse_other_weights(self, card: Card) -> None:
         """A model trained on since, at the same place, is another run too."""
-        if not (self.folder / "manifest.json").exists():
+        if not (self.folder / MANIFEST).exists():
             return
-        for held in load_run(self.folder).manifest.get("cards", []):
-            if held["name"] == card.name and held["compute_id"] != card.compute_id:
+        for held in load_run(self.folder).cards:
+            if held.name == card.name and held.compute_id != card.compute_id:
                 raise BadInput(f"{self.folder} holds a run of other weights of {card.name}; name another --out")
 
     def writing(self) -> AbstractContextManager[None]:
         return locked(self.folder, "run")
 
-    def json(self, name: str, content: Any) -> None:
-        text = json.dumps(content, indent=1, ensure_ascii=False, sort_keys=True, default=str)
-        write_text(self.folder / name, text + "\n")
+    def manifest(self, **fields: Any) -> None:
+        """What is known so far; `complete` at the end, with the checksums of all that was written."""
+        checksums = self._checksums if fields.get("complete") else {}
+        content = {"format": FORMAT, "complete": False, "study": portable(self.study), "checksums": checksums, **fields}
+        self._json(MANIFEST, Manifest(**content))
 
-    def table(self, name: str, frame: pd.DataFrame) -> None:
-        self._write(name, lambda path: frame.to_parquet(path, index=False))
+    def local(self, sources: dict[str, str]) -> None:
+        self._json(LOCAL, LocalPaths(study=self.study, sources=sources))
 
-    def read(self, name: str) -> pd.DataFrame:
-        """A table that this run wrote before."""
+    def declarations(self, declared: dict[str, ProbeDeclaration]) -> None:
+        shown = {label: d.model_copy(update={"settings": _portable(d.settings)}) for label, d in declared.items()}
+        self._text(PROBES, DECLARATIONS.dump_json(shown, indent=1).decode())
+
+    def timing(self, content: dict[str, Any]) -> None:
+        write_text(self.folder / TIMING, json.dumps(content, indent=1, sort_keys=True) + "\n")
+
+    def items(self, label: str, frame: pd.DataFrame) -> None:
+        refuse_other_columns(frame, ITEM_COLUMNS, (), f"the items of {label}")
+        self._parquet(f"items/{label}.parquet", frame)
+
+    def observations(self, label: str, model: str, frame: pd.DataFrame, declared: Sequence[str]) -> None:
+        refuse_other_columns(frame, OBSERVATION_COLUMNS, declared, f"the observations of {label}")
+        self._parquet(f"observations/{label}/{model}.parquet", frame)
+
+    def observed(self, label: str, model: str) -> pd.DataFrame:
+        """What this run wrote before."""
         import pandas as pd
 
-        return pd.read_parquet(self.folder / name)
+        return pd.read_parquet(self.folder / f"observations/{label}/{model}.parquet")
 
-    def csv(self, name: str, frame: pd.DataFrame) -> None:
-        self._write(name, lambda path: frame.to_csv(path, index=False))
+    def rows(self, name: str, rows: Sequence[Any], file: str = "") -> None:
+        """A table as parquet and CSV."""
+        frame = frame_of(rows, TABLES[name])
+        self._parquet(f"{file or name}.parquet", frame)
+        write_whole(self.folder / f"{file or name}.csv", lambda path: frame.to_csv(path, index=False))
 
-    def _write(self, name: str, write: Callable[[Path], object]) -> None:
-        write_whole(self.folder / name, write)
+    def _json(self, name: str, content: BaseModel) -> None:
+        write_text(self.folder / name, content.model_dump_json(indent=1) + "\n")
+
+    def _text(self, name: str, text: str) -> None:
+        write_text(self.folder / name, text)
+        self._checksums[name] = hashlib.sha256(text.encode()).hexdigest()
+
+    def _parquet(self, name: str, frame: pd.DataFrame) -> None:
+        write_whole(self.folder / name, lambda path: frame.to_parquet(path, index=False))
+        self._checksums[name] = hashlib.sha256((self.folder / name).read_bytes()).hexdigest()
+
+
+def portable(study: StudyDescription) -> StudyDescription:
+    """The study without the folders of the machine it ran on: of a path, its last part."""
+    probes = tuple(entry.model_copy(update={"settings": _portable(entry.settings)}) for entry in study.probes)
+    return study.model_copy(update={"probes": probes, "models": tuple(map(_portable_spec, study.models))})
+
+
+def _portable(settings: dict[str, Any]) -> dict[str, Any]:
+    return {key: _last_part(value) if isinstance(value, str) else value for key, value in settings.items()}
+
+
+def _portable_spec(spec: str) -> str:
+    name, equals, paths = spec.rpartition("=")
+    return name + equals + ",".join(map(_last_part, paths.split(",")))
+
+
+def _last_part(text: str) -> str:
+    """`/home/me/norms.csv` -> `norms.csv`; a name, a hub id or a relative path stays."""
+    path = text.removeprefix("replay:")
+    return text if not path.startswith(("/", "~")) else f"{text[: len(text) - len(path)]}{Path(path).name}"
+
+
+__all__ = ["Run", "RunFolder", "StudyEntry", "load_run"]

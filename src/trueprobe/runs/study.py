@@ -8,7 +8,7 @@ import platform
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, TypedDict, Unpack
 
@@ -17,9 +17,10 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from trueprobe import __version__, probes
 from trueprobe.errors import BadInput, nearest
 from trueprobe.probes import files as material
-from trueprobe.probes import published
 from trueprobe.runs import replay
-from trueprobe.runs.folder import FORMAT, Run, RunFolder, load_run
+from trueprobe.runs.folder import Run, RunFolder, load_run
+from trueprobe.runs.records import declaration, items_frame, observations_frame
+from trueprobe.runs.schema import StudyDescription, StudyEntry
 from trueprobe.types import Card, Item, Observation, WhyNot, WordList
 
 STUDIES = Path(__file__).parent.parent / "studies"
@@ -158,6 +159,7 @@ class _Runner:
                 preflight(source, self.options)
         self.described = self._describe()
         self.folder = RunFolder(Path(out) if out else Path("runs") / self._default_name(), self.described)
+        self.folder.refuse_other_runs()
         # all are opened once before anything is written, so that a bad one leaves no half a run behind;
         # the first one last, since it is asked first
         self.opened: dict[str, Any] = {}
@@ -214,50 +216,49 @@ class _Runner:
         probe = asked.probe.settled(tried)
         return _Asked(asked.label, probe, self._items(probe))
 
-    def _describe(self) -> dict[str, Any]:
+    def _describe(self) -> StudyDescription:
         """What makes this run this run: settings with their defaults filled in, models as they were named."""
-        return {
-            "title": self.study.title,
-            "probes": [
-                {
-                    "label": a.label,
-                    "name": a.probe.name,
-                    "settings": a.probe.settings.model_dump(mode="json"),
-                    "material_id": a.probe.material_id,
-                }
+        return StudyDescription(
+            title=self.study.title,
+            probes=tuple(
+                StudyEntry(
+                    label=a.label,
+                    name=a.probe.name,
+                    settings=a.probe.settings.model_dump(mode="json"),
+                    material_id=a.probe.material_id,
+                )
                 for a in self.asked
-            ],
-            "models": list(self.study.models),
-            "limit": self.study.limit,
-            "dtype": self.study.dtype,
-            "allow_pickle": self.study.allow_pickle,
-            "intervals": self.study.intervals,
-        }
+            ),
+            models=self.study.models,
+            limit=self.study.limit,
+            dtype=self.study.dtype,
+            allow_pickle=self.study.allow_pickle,
+            intervals=self.study.intervals,
+        )
 
     def _default_name(self) -> str:
-        digest = hashlib.sha256(json.dumps(self.described, sort_keys=True).encode()).hexdigest()
+        digest = hashlib.sha256(json.dumps(self.described.model_dump(mode="json"), sort_keys=True).encode()).hexdigest()
         return f"{'-'.join(a.label for a in self.asked)}-{digest[:8]}"
 
     def run(self) -> Run:
         with self.folder.writing():
             began = time.time()
-            manifest: dict[str, Any] = {"format": FORMAT, "complete": False, "study": self.described}
-            self.folder.json("manifest.json", manifest)
+            self.folder.local({source.name: str(source.path.resolve()) for source in self.sources})
+            self.folder.manifest()
             for asked in self.asked:
-                self.folder.table(f"items/{asked.label}.parquet", _items_frame(asked))
-            self.folder.json("probes.json", {a.label: _told(a) for a in self.asked})
+                self.folder.items(asked.label, items_frame(asked.probe, asked.items))
+            self.folder.declarations({a.label: declaration(a.probe, a.items) for a in self.asked})
             cards: list[Card] = []
+            counts: dict[str, Any] = {}
             timing: dict[str, Any] = {}
-            where = {source.name: str(source.path.resolve()) for source in self.sources}
-            manifest |= {"versions": _versions(), "where": where, "cards": [], "counts": {}}
             for one in (*self.sources, *self.replays):
-                card, counts = self._replayed(one) if isinstance(one, replay.Replay) else self._one_model(one)
+                card, (counted, timed) = self._replayed(one) if isinstance(one, replay.Replay) else self._one_model(one)
                 cards.append(card)
-                manifest["cards"].append(_card(card))
-                manifest["counts"][card.name], timing[card.name] = counts
+                counts[card.name], timing[card.name] = counted, timed
+                self.folder.manifest(versions=_versions(), cards=tuple(cards), counts=counts)
             self._count(cards)
-            self.folder.json("timing.json", {"began": began, "seconds": time.time() - began, "models": timing})
-            self.folder.json("manifest.json", {**manifest, "complete": True})
+            self.folder.timing({"began": began, "seconds": time.time() - began, "models": timing})
+            self.folder.manifest(versions=_versions(), cards=tuple(cards), counts=counts, complete=True)
         self.store.close()
         return load_run(self.folder.folder)
 
@@ -290,16 +291,17 @@ class _Runner:
         return sum(len(asked.items) for asked in self.asked)
 
     def _keep(self, asked: _Asked, seen: Sequence[Observation], card: Card) -> None:
-        self.folder.table(f"observations/{asked.label}/{card.name}.parquet", _observations_frame(asked, seen, card))
+        frame = observations_frame(asked.probe, asked.items, seen, card)
+        self.folder.observations(asked.label, card.name, frame, list(asked.probe.columns()))
 
     def _count(self, cards: list[Card]) -> None:
-        from trueprobe.runs.tables import Counting
+        from trueprobe.runs.tables import RunTables
 
-        counting = Counting(self.folder, cards, self.study.intervals)
+        tables = RunTables(self.folder, cards, self.study.intervals)
         for asked in self.asked:
             with self.progress.waiting(f"counting {asked.label}"):
-                counting.add(asked.label, asked.probe)
-        counting.write()
+                tables.add(asked.label, asked.probe)
+        tables.write()
 
 
 def _sharing(asked: _Asked, vocabularies: Sequence[frozenset[str]]) -> _Asked:
@@ -318,74 +320,6 @@ def _observe(asked: _Asked, item: Item, ask: Any, card: Card, answers: Any) -> S
     if missing is not None:
         return asked.probe.unscored(item, missing)
     return asked.probe.observe(item, card, mine)
-
-
-def _items_frame(asked: _Asked) -> Any:
-    import pandas as pd
-
-    return pd.DataFrame([{"item": i.id, "text": i.text, **i.conditions, **_groups(asked, i)} for i in asked.items])
-
-
-def _groups(asked: _Asked, item: Item, own: tuple[str, ...] | None = None) -> dict[str, str]:
-    return {f"group_{name}": group for name, group in zip(asked.probe.factors, own or item.groups, strict=True)}
-
-
-def _observations_frame(asked: _Asked, seen: Sequence[Observation], card: Card) -> Any:
-    """One row per observation; columns in the documented order, absent values as nulls."""
-    import pandas as pd
-
-    items = {item.id: item for item in asked.items}
-    rows = []
-    for observation in seen or [Observation(asked.items[0].id)]:  # where nothing was asked, the columns stay
-        item = items[observation.item]
-        why = observation.why_not
-        rows.append(
-            {
-                "item": item.id,
-                "part": observation.part,
-                "model": card.name,
-                **card.labels,
-                **item.conditions,
-                **_groups(asked, item, observation.groups),
-                "why_not": why.code if why else "",
-                "why_not_detail": why.detail if why else "",
-                **observation.values,
-            }
-        )
-    frame = pd.DataFrame(rows)[: len(seen)]
-    documented = list(asked.probe.columns())
-    first = [name for name in frame.columns if name not in documented]
-    return frame.reindex(columns=first + documented)
-
-
-def _told(asked: _Asked) -> dict[str, Any]:
-    """What a report needs to know of a probe."""
-    probe = asked.probe
-    return {
-        "name": probe.name,
-        "question": probe.question,
-        "does_not_show": probe.does_not_show,
-        "paper": probe.paper,
-        "settings": probe.settings.model_dump(mode="json"),
-        "factors": list(probe.factors),
-        "columns": dict(probe.columns()),
-        "facts": dict(probe.facts()),
-        "items": len(asked.items),
-        "example": asked.items[0].text if asked.items else "",
-        "summary": asdict(probe.summary),
-        "figures": [asdict(figure) for figure in probe.page.figures],
-        "tables": [asdict(table) for table in probe.page.tables],
-        "item_table": asdict(probe.page.items) if probe.page.items else None,
-        "published": [
-            {"measure": n.measure, "conditions": n.conditions, "model": n.model, "value": n.value, "source": n.source}
-            for n in (published.numbers(probe.name) if probe.name in published.probes() else ())
-            if n.of == "value" and n.model
-        ],
-    }
-
-
-def _card(card: Card) -> dict[str, Any]:
-    return {**asdict(card), "heads": sorted(card.heads)}
 
 
 def _versions() -> dict[str, str]:

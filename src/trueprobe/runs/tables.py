@@ -1,36 +1,40 @@
-"""What a run's observations come to: estimates, claims, and the tables about seeds and wordings, as files.
+"""From a run's observations to its tables: estimates, claims, and the tables about seeds and wordings.
 
-Everything is read from the run folder, so counting anew needs no model. Checkpoints of one family at one training
+Everything is read from the run folder, so counting again needs no model. Checkpoints of one family at one training
 step are counted together; steps are never mixed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
-from itertools import chain, permutations
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import permutations
 from typing import Any
 
 import pandas as pd
 
 from trueprobe.probes import Probe
 from trueprobe.runs.folder import RunFolder
-from trueprobe.statistics import disagreement, flips, signs, wordings
+from trueprobe.statistics import disagreement
 from trueprobe.statistics.between import between, is_about
-from trueprobe.statistics.claims import claimed
-from trueprobe.statistics.estimates import Member, find
+from trueprobe.statistics.claims import claim_results
+from trueprobe.statistics.estimates import CheckpointData, unjudged
+from trueprobe.statistics.flips import Answers, subsampled
 from trueprobe.statistics.interval import Method
-from trueprobe.statistics.measure import Measure
+from trueprobe.statistics.measure import Claim, Measure
 from trueprobe.statistics.paired import Sides, to_pair
 from trueprobe.statistics.resampling import Resampling
+from trueprobe.statistics.rows import ClaimResult
 from trueprobe.statistics.seed_claims import claims_over_seeds
+from trueprobe.statistics.signs import sign_counts
 from trueprobe.statistics.variants import variants
-from trueprobe.statistics.verdict import Found, judged
-from trueprobe.types import Card, Estimate
+from trueprobe.statistics.verdict import Unjudged, judge
+from trueprobe.statistics.wordings import variance
+from trueprobe.types import GROUP, Card
 
 
 @dataclass(frozen=True)
-class Setup:
+class FamilyStep:
     """Checkpoints that differ in their seed only."""
 
     family: str
@@ -38,119 +42,111 @@ class Setup:
     cards: tuple[Card, ...]
 
 
-def setups(cards: Sequence[Card]) -> list[Setup]:
+def family_steps(cards: Sequence[Card]) -> list[FamilyStep]:
     """The families of a run, each training step by itself, in the order in which they were asked."""
     together: dict[tuple[str, int | None], list[Card]] = {}
     for card in cards:
         together.setdefault((card.family, card.labels.get("step")), []).append(card)
-    return [Setup(family, step, tuple(members)) for (family, step), members in together.items()]
+    return [FamilyStep(family, step, tuple(members)) for (family, step), members in together.items()]
 
 
-class Counting:
-    """One run's tables. `method`: how intervals over seeds are made."""
+@dataclass
+class RunTables:
+    """Collects one run's rows, probe by probe. `method`: how intervals over seeds are made."""
 
-    def __init__(self, folder: RunFolder, cards: Sequence[Card], method: Method = "crossed") -> None:
-        self.folder, self.setups, self.method = folder, setups(cards), method
-        self.found: dict[str, list[Found]] = {}
-        self.probes: dict[str, Probe] = {}
-        self.diagnostics: dict[str, str] = {}
-        self.tables: dict[str, list[dict[str, Any]]] = {}
-        self.answers: list[flips.Answers] = []
+    folder: RunFolder
+    cards: Sequence[Card]
+    method: Method = "crossed"
+    rows: dict[str, list[Any]] = field(default_factory=lambda: {"claims": []})
+    _unjudged: dict[str, list[Unjudged]] = field(default_factory=dict)
+    _probes: dict[str, Probe] = field(default_factory=dict)
+    _answers: list[Answers] = field(default_factory=list)
+
+    @property
+    def steps(self) -> list[FamilyStep]:
+        return family_steps(self.cards)
 
     def add(self, label: str, probe: Probe) -> None:
         """Count one probe for all models."""
-        self.found[label], self.probes[label] = [], probe
-        for setup in self.setups:
-            members = self._members([label], setup)[0]
-            measures = _measures(probe, setup)
-            found = find(label, members, measures, self.method)
-            self.found[label] += found
-            rows = [_flat(row) for row in judged(found, probe.corrected_over)]
-            self._more("estimates", rows)
-            claims = claimed(members, probe.claims(), self.method)
-            self._more("claims", [{"probe": label, **row} for row in claims])
-            self._more("variance", wordings.variance(found))
-            self._more("signs", signs.significant(found))
-            answers = flips.Answers.of(label, members, probe.flips) if probe.flips is not None else None
-            if answers is not None:
-                self.answers.append(answers)
-                self._more("flips", answers.distribution())
-                self._more("flipping_items", answers.most_flipping())
-                self._more("flip_reasons", answers.by_size())
-        if probe.diagnostic:
-            self.diagnostics[label] = probe.diagnostic
-        self._between(label, probe)
-        for other in (name for name, earlier in self.probes.items() if earlier.name == probe.name and name != label):
+        earlier = [name for name, other in self._probes.items() if other.name == probe.name]
+        self._probes[label], self._unjudged[label] = probe, []
+        estimates = []
+        for step in self.steps:
+            members = self._members([label], step)[0]
+            counted = unjudged(label, members, _measures(probe, step), self.method)
+            self._unjudged[label] += counted
+            estimates += judge(counted, probe.corrected_over)
+            self._more("claims", claim_results(label, members, probe.claims(), self.method))
+            self._more("variance", variance(counted))
+            self._more("signs", sign_counts(counted))
+            self._flips(label, probe, members)
+        self.folder.rows("estimates", estimates, f"estimates/{label}")
+        self._more("claims", [row for claim in probe.claims() if claim.between for row in self._between(label, claim)])
+        for other in earlier:
             self._variants(other, label)
 
-    def _between(self, label: str, probe: Probe) -> None:
-        """Claims about two models, for all pairs of the run that they speak of; of a family its last step."""
-        last = list({setup.family: setup for setup in sorted(self.setups, key=lambda s: s.step or 0)}.values())
-        seed = probe.settings.resample_seed
-        for claim in (claim for claim in probe.claims() if claim.between):
-            for first, second in permutations(last, 2):
-                if is_about(claim, first.cards[0], second.cards[0]):
-                    one, other = (
-                        [to_pair(c.name, c.kind, self._seen(label, c), seed, c.family, c.labels) for c in setup.cards]
-                        for setup in (first, second)
-                    )
-                    row = between(Sides.of(one, other, probe.factors), claim)
-                    self._more("claims", [{"probe": label, **row}])
-
-    def _variants(self, one: str, other: str) -> None:
-        """One probe under two labels: what their settings move, of the numbers that the summary shows."""
-        told = self.probes[one].summary.measures
-        for setup in self.setups:
-            first, second = self._members([one, other], setup)
-            counted = [
-                [measure for measure in _measures(self.probes[label], setup) if measure.name in told]
-                for label in (one, other)
-            ]
-            rows = variants((first, counted[0]), (second, counted[1]), self.probes[one].corrected_over)
-            self._more("variants", [{"first_label": one, "second_label": other, **row} for row in rows])
-
     def write(self) -> None:
-        """Every table as parquet and CSV; tables that this run has nothing for are not written."""
-        self._more("flip_reasons", list(chain.from_iterable(flips.subsampled(self.answers))))
-        self._more("claims", claims_over_seeds(self.found, self.diagnostics))
-        apart = disagreement.between(self.found, self.diagnostics)
+        """The tables over all probes; those that this run has nothing for are not written."""
+        diagnostics = {label: probe.diagnostic for label, probe in self._probes.items() if probe.diagnostic}
+        self._more("flip_causes", subsampled(self._answers))
+        self._more("claims", claims_over_seeds(self._unjudged, diagnostics))
+        apart = disagreement.between(self._unjudged, diagnostics)
         self._more("disagreements", apart)
         self._more("claims", disagreement.claims(apart))
-        for name, rows in self.tables.items():
-            if rows or name in ("estimates", "claims"):
-                frame = pd.DataFrame(rows)
-                whole = [column for column in ("model_seed", "step") if column in frame]
-                frame = frame.astype(dict.fromkeys(whole, "Int64"))
-                self.folder.table(f"{name}.parquet", frame)
-                self.folder.csv(f"{name}.csv", frame)
+        for name, rows in self.rows.items():
+            if rows or name == "claims":
+                self.folder.rows(name, rows)
 
-    def _members(self, labels: Sequence[str], setup: Setup) -> list[list[Member]]:
+    def _flips(self, label: str, probe: Probe, members: list[CheckpointData]) -> None:
+        answers = Answers.of(label, members, probe.flips) if probe.flips is not None else None
+        if answers is not None:
+            self._answers.append(answers)
+            self._more("flips", answers.distribution())
+            self._more("flipping_items", answers.most_flipping())
+            self._more("flip_causes", answers.by_size())
+
+    def _between(self, label: str, claim: Claim) -> Iterator[ClaimResult]:
+        """A claim about two models, for all pairs of the run that it speaks of; of a family its last step."""
+        probe = self._probes[label]
+        last = {step.family: step for step in sorted(self.steps, key=lambda s: s.step or 0)}.values()
+        for first, second in permutations(last, 2):
+            if is_about(claim, first.cards[0], second.cards[0]):
+                one, other = ([self._to_pair(label, card) for card in side.cards] for side in (first, second))
+                yield between(label, Sides.of(one, other, probe.factors), claim)
+
+    def _to_pair(self, label: str, card: Card) -> CheckpointData:
+        seed = self._probes[label].settings.resample_seed
+        return to_pair(card.name, card.kind, self.folder.observed(label, card.name), seed, card.family, card.labels)
+
+    def _variants(self, one: str, other: str) -> None:
+        """One probe under two labels: what their settings move, of the measures in the summary."""
+        names = self._probes[one].summary.measures
+        for step in self.steps:
+            first, second = (
+                (members, [m for m in _measures(self._probes[label], step) if m.name in names])
+                for label, members in zip((one, other), self._members([one, other], step), strict=True)
+            )
+            self._more("variants", variants((one, other), first, second, self._probes[one].corrected_over))
+
+    def _members(self, labels: Sequence[str], step: FamilyStep) -> list[list[CheckpointData]]:
         """The checkpoints' observations under each label, all with the same draws."""
-        probe = self.probes[labels[0]]
-        asked = [(card, label) for label in labels for card in setup.cards]
-        frames = [self._seen(label, card) for card, label in asked]
-        columns = [f"group_{factor}" for factor in probe.factors]
-        groups = [frame[columns].set_axis(list(probe.factors), axis=1) for frame in frames]
+        probe = self._probes[labels[0]]
+        asked = [(card, self.folder.observed(label, card.name)) for label in labels for card in step.cards]
+        groups = [_groups(frame, probe.factors) for _, frame in asked]
         drawn = Resampling.shared(groups, probe.settings.resample_seed)
         members = [
-            Member(card.name, card.kind, frame, resampling, card.family, card.labels)
-            for (card, _), frame, resampling in zip(asked, frames, drawn, strict=True)
+            CheckpointData(card.name, card.kind, frame, resampling, card.family, card.labels)
+            for (card, frame), resampling in zip(asked, drawn, strict=True)
         ]
-        return [members[i : i + len(setup.cards)] for i in range(0, len(members), len(setup.cards))]
+        return [members[i : i + len(step.cards)] for i in range(0, len(members), len(step.cards))]
 
-    def _seen(self, label: str, card: Card) -> pd.DataFrame:
-        return self.folder.read(f"observations/{label}/{card.name}.parquet")
-
-    def _more(self, name: str, rows: list[dict[str, Any]]) -> None:
-        self.tables.setdefault(name, []).extend(rows)
+    def _more(self, name: str, rows: Sequence[Any]) -> None:
+        self.rows.setdefault(name, []).extend(rows)
 
 
-def _measures(probe: Probe, setup: Setup) -> list[Measure]:
-    return [measure for measure in probe.measures() if setup.cards[0].kind in measure.kinds]
+def _groups(frame: pd.DataFrame, factors: Sequence[str]) -> pd.DataFrame:
+    return frame[[GROUP + factor for factor in factors]].set_axis(list(factors), axis=1)
 
 
-def _flat(row: Estimate) -> dict[str, Any]:
-    fields = asdict(row)
-    conditions = {key: str(value) for key, value in fields.pop("conditions").items()}
-    first = {key: fields.pop(key) for key in ("probe", "model", "measure")}
-    return {**first, **conditions, **fields}
+def _measures(probe: Probe, step: FamilyStep) -> list[Measure]:
+    return [measure for measure in probe.measures() if step.cards[0].kind in measure.kinds]

@@ -99,9 +99,9 @@ class PermutationTest:
         least = abs(own) if self.two_sided else own
         every = comb(len(s), len(x))
         exact = every <= self.partitions
-        dice = -1 if exact else resample_seed  # one list for all seeds, where nothing is drawn
+        rng = -1 if exact else resample_seed  # one list for all seeds, where nothing is drawn
         beyond = 0
-        for members in _partitions(len(x), len(y), every if exact else self.partitions - 1, dice):
+        for members in _partitions(len(x), len(y), every if exact else self.partitions - 1, rng):
             sums = np.unpackbits(members, axis=1, count=len(s)).astype(np.float64) @ dealt
             sums = np.abs(sums) if self.two_sided else sums
             beyond += int((sums > least + scale).sum() if self.strict else (sums >= least - scale).sum())
@@ -109,10 +109,10 @@ class PermutationTest:
 
 
 @lru_cache(maxsize=64)  # the sizes of a run's tests; all of SEAT's take 60 MB
-def _partitions(n_x: int, n_y: int, count: int, dice: int) -> tuple[np.ndarray, ...]:
-    """Who is in X, as packed bits [partitions, targets]: every way (dice −1), or `count` of them, drawn."""
+def _partitions(n_x: int, n_y: int, count: int, rng: int) -> tuple[np.ndarray, ...]:
+    """Who is in X, as packed bits [partitions, targets]: every way (rng −1), or `count` of them, drawn."""
     found = []
-    for members in _every(n_x, n_y) if dice < 0 else _drawn(n_x, n_y, count, dice):
+    for members in _every(n_x, n_y) if rng < 0 else _drawn(n_x, n_y, count, rng):
         bits = np.zeros((len(members), n_x + n_y), dtype=np.uint8)
         np.put_along_axis(bits, members, 1, axis=1)
         found.append(np.packbits(bits, axis=1))
@@ -126,7 +126,7 @@ def _every(n_x: int, n_y: int) -> Iterator[np.ndarray]:
 
 def _drawn(n_x: int, n_y: int, count: int, resample_seed: int) -> Iterator[np.ndarray]:
     """The targets with the smallest of equally likely keys: a draw without replacement."""
-    dice = np.random.default_rng([resample_seed, n_x, n_y])
+    rng = np.random.default_rng([resample_seed, n_x, n_y])
     for start in range(0, count, _AT_ONCE):
-        keys = dice.random((min(_AT_ONCE, count - start), n_x + n_y), dtype=np.float32)
+        keys = rng.random((min(_AT_ONCE, count - start), n_x + n_y), dtype=np.float32)
         yield np.argpartition(keys, n_x - 1, axis=1)[:, :n_x]

@@ -5,16 +5,13 @@ The quantity of the first less that of the second, paired by item on what both s
 
 from __future__ import annotations
 
-from typing import Any
-
-from trueprobe.statistics.claims import held, told
+from trueprobe.statistics.claims import About, Numbers, judge_claim, result
 from trueprobe.statistics.means import means
 from trueprobe.statistics.measure import LARGER, Claim, Measure
 from trueprobe.statistics.paired import Sides, compare
-from trueprobe.statistics.verdict import FAILS, FEWEST_SEEDS, LOW_COVERAGE, NOT_APPLICABLE, UNDECIDED
-from trueprobe.types import Card
-
-LEVEL = "pair"  # of a row about two models
+from trueprobe.statistics.rows import ClaimResult, Difference
+from trueprobe.statistics.verdict import FEWEST_SEEDS
+from trueprobe.types import Card, Verdict
 
 
 def is_about(claim: Claim, first: Card, second: Card) -> bool:
@@ -28,18 +25,20 @@ def is_about(claim: Claim, first: Card, second: Card) -> bool:
     return (first.architecture, second.architecture) == claim.between and one == other
 
 
-def between(sides: Sides, claim: Claim) -> dict[str, Any]:
+def between(label: str, sides: Sides, claim: Claim) -> ClaimResult:
     """The row of `claims` for these two."""
     measure = Measure(claim.name, means, (claim.column,), claim.plus, claim.conditions, claim.unit)
-    found = compare(sides, [measure])[0]
-    fewest = min(len(sides.first), len(sides.second))
-    word = held(claim, found["low"], found["high"], found["n_groups"])
-    if word != NOT_APPLICABLE and not sides.single and fewest < FEWEST_SEEDS:
-        word = UNDECIDED
-    if found["verdict"] == LOW_COVERAGE:
-        word = LOW_COVERAGE
-    if any(member.gates.fails(claim.gate) for member in sides.members):
-        word = FAILS
+    (row,) = compare(label, sides, [measure])
     first, second = (side[0].family if len(side) > 1 else side[0].model for side in (sides.first, sides.second))
-    numbers = (found["difference"], found["low"], found["high"])
-    return told(claim, f"{first} against {second}", LEVEL, None, fewest, numbers, word)
+    about = About(f"{first} against {second}", "pair", n_seeds=sides.fewest_seeds)
+    return result(label, claim, about, Numbers(row.difference, row.low, row.high), _verdict(sides, claim, row))
+
+
+def _verdict(sides: Sides, claim: Claim, row: Difference) -> Verdict:
+    if any(member.gates.fails(claim.gate) for member in sides.members):
+        return Verdict.FAILS_GATE
+    if row.verdict is Verdict.LOW_COVERAGE:
+        return Verdict.LOW_COVERAGE
+    verdict = judge_claim(claim, Numbers(row.difference, row.low, row.high), row.n_groups)
+    few = not sides.single and sides.fewest_seeds < FEWEST_SEEDS
+    return Verdict.UNDECIDED if few and not verdict.silent else verdict

@@ -9,53 +9,40 @@ from itertools import product
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
 from trueprobe.statistics.correction import holm
-from trueprobe.statistics.estimates import Member
+from trueprobe.statistics.estimates import CheckpointData
 from trueprobe.statistics.interval import Interval, Method, Quantity, of_checkpoint, of_family, trials_of
 from trueprobe.statistics.means import means
 from trueprobe.statistics.measure import Claim, Columns
-from trueprobe.statistics.resampling import Resampling, columns_of
-from trueprobe.statistics.verdict import (
-    FAILS,
-    FEWEST_GROUPS,
-    FEWEST_SEEDS,
-    FLIPS,
-    LEVEL,
-    LOW_COVERAGE,
-    NOT_APPLICABLE,
-    UNDECIDED,
-    usable,
-)
+from trueprobe.statistics.resampling import columns_of
+from trueprobe.statistics.rows import ClaimResult
+from trueprobe.statistics.verdict import ALPHA, FEWEST_SEEDS, usable, without_interval
+from trueprobe.types import Direction, Level, Verdict
 
 
-def claims(
-    model: str, kind: str, frame: pd.DataFrame, published: Sequence[Claim], resampling: Resampling
-) -> list[dict[str, Any]]:
-    """Each published finding with one checkpoint's number for it."""
-    return claimed([Member(model, kind, frame, resampling)], published)
-
-
-def claimed(members: Sequence[Member], published: Sequence[Claim], method: Method = "crossed") -> list[dict[str, Any]]:
+def claim_results(
+    label: str, members: Sequence[CheckpointData], published: Sequence[Claim], method: Method = "crossed"
+) -> list[ClaimResult]:
     """The rows of each checkpoint, then those of the family, for the claims about their kind of model."""
     mine = [claim for claim in published if members[0].kind in claim.kinds and not claim.between]
-    seen = [[_seen(member, columns, claim) for claim in mine] for member, columns in _columns(members, mine)]
+    samples = [[_sample(member, columns, claim) for claim in mine] for member, columns in _columns(members, mine)]
     rows = [
-        _checkpoint(claim, member, one)
-        for member, found in zip(members, seen, strict=True)
-        for claim, one in zip(mine, found, strict=True)
+        _checkpoint(label, claim, member, sample)
+        for member, by_claim in zip(members, samples, strict=True)
+        for claim, sample in zip(mine, by_claim, strict=True)
     ]
     if len(members) > 1:
-        rows += [_family(members, claim, [found[i] for found in seen], method) for i, claim in enumerate(mine)]
+        over_members = zip(mine, zip(*samples, strict=True), strict=True)
+        rows += [_family(label, members, claim, list(seeds), method) for claim, seeds in over_members]
     return rows
 
 
 @dataclass(frozen=True)
-class _Seen:
+class _Sample:
     """One checkpoint's number for a claim."""
 
-    sample: np.ndarray  # [1 + R]
+    values: np.ndarray  # [1 + R]
     groups: int
     interval: Interval
     passes: bool  # the gate
@@ -63,14 +50,14 @@ class _Seen:
 
     @property
     def value(self) -> float:
-        return float(self.sample[0])
+        return float(self.values[0])
 
     @property
     def usable(self) -> bool:
         return usable(self.passes, self.tied)
 
 
-def _columns(members: Sequence[Member], mine: Sequence[Claim]) -> list[tuple[Member, Columns]]:
+def _columns(members: Sequence[CheckpointData], mine: Sequence[Claim]) -> list[tuple[CheckpointData, Columns]]:
     return [(m, columns_of(m.frame, (claim.column for claim in mine), m.resampling)) for m in members]
 
 
@@ -78,86 +65,108 @@ def _quantity(claim: Claim) -> Quantity:
     return Quantity(claim.unit, claim.threshold, difference=claim.minus is not None)
 
 
-def _seen(member: Member, columns: Columns, claim: Claim) -> _Seen:
-    sample = _mean_where(columns, member, claim.column, claim.plus)
+def _sample(member: CheckpointData, columns: Columns, claim: Claim) -> _Sample:
+    values = _mean_where(columns, member, claim.column, claim.plus)
     if claim.minus is not None:
-        sample = sample - _mean_where(columns, member, claim.column, claim.minus)
+        values = values - _mean_where(columns, member, claim.column, claim.minus)
     parts = [member.rows(part) & ~np.isnan(columns.values[claim.column]) for part in _parts(claim)]
     groups = min(member.resampling.groups(columns.cells[part]) for part in parts)
     trials = None
     if claim.unit == "share" and len(parts) == 1:
         trials = trials_of(columns.values[claim.column][parts[0]], groups, member.resampling.factors)
-    found = of_checkpoint(sample, groups, _quantity(claim), trials)
+    interval = of_checkpoint(values, groups, _quantity(claim), trials)
     passes, tied = not member.gates.fails(claim.gate), columns.tied(np.logical_or.reduce(parts))
-    return _Seen(sample, groups, found, passes, tied)
+    return _Sample(values, groups, interval, passes, tied)
 
 
-def _checkpoint(claim: Claim, member: Member, one: _Seen) -> dict[str, Any]:
-    numbers = (one.value, one.interval.low, one.interval.high)
-    word = held(claim, one.interval.low, one.interval.high, one.groups)
-    return told(claim, member.model, "checkpoint", member.labels.get("step"), 1, numbers, _said_of([one]) or word)
+def _checkpoint(label: str, claim: Claim, member: CheckpointData, sample: _Sample) -> ClaimResult:
+    numbers = Numbers(sample.value, sample.interval.low, sample.interval.high)
+    verdict = _unusable([sample]) or judge_claim(claim, numbers, sample.groups)
+    about = About(member.model, "checkpoint", member.family, member.labels.get("step"))
+    return result(label, claim, about, numbers, verdict)
 
 
-def _family(members: Sequence[Member], claim: Claim, seen: list[_Seen], method: Method) -> dict[str, Any]:
+def _family(
+    label: str, members: Sequence[CheckpointData], claim: Claim, seeds: list[_Sample], method: Method
+) -> ClaimResult:
     """Over the seeds that pass the gate, have a number and are not mostly ties."""
-    able = [one for one in seen if one.usable and not math.isnan(one.value)]
-    groups = min((one.groups for one in able), default=0)
+    able = [seed for seed in seeds if seed.usable and not math.isnan(seed.value)]
+    groups = min((seed.groups for seed in able), default=0)
     first = members[0]
-    found = of_family([one.sample for one in able], groups, _quantity(claim), method, first.resampling.resample_seed)
-    value = float(np.mean([one.value for one in able])) if able else math.nan
-    word = _said_of(seen) or _over_seeds(claim, able, found, groups)
-    numbers = (value, found.low, found.high)
-    return told(claim, first.family, "family", first.labels.get("step"), len(able), numbers, word)
+    over = of_family([s.values for s in able], groups, _quantity(claim), method, first.resampling.resample_seed)
+    numbers = Numbers(float(np.mean([seed.value for seed in able])) if able else math.nan, over.low, over.high)
+    verdict = _unusable(seeds) or _over_seeds(claim, able, numbers, groups)
+    about = About(first.family, "family", first.family, first.labels.get("step"), len(able))
+    return result(label, claim, about, numbers, verdict)
 
 
-def _said_of(seen: Sequence[_Seen]) -> str:
+def _unusable(samples: Sequence[_Sample]) -> Verdict | None:
     """What stands in the way of any verdict on these checkpoints, if something does."""
-    if any(one.usable for one in seen):
-        return ""
-    return LOW_COVERAGE if any(one.passes for one in seen) else FAILS
+    if any(sample.usable for sample in samples):
+        return None
+    return Verdict.LOW_COVERAGE if any(sample.passes for sample in samples) else Verdict.FAILS_GATE
 
 
-def _over_seeds(claim: Claim, able: list[_Seen], found: Interval, groups: int) -> str:
+def _over_seeds(claim: Claim, able: list[_Sample], numbers: Numbers, groups: int) -> Verdict:
     """Seeds that lie clearly on both sides of the threshold make it flip; fewer than three decide nothing."""
-    ps = holm(np.array([one.interval.p for one in able]))
-    sides = {one.value > claim.threshold for one, p in zip(able, ps, strict=True) if p < LEVEL}
+    ps = holm(np.array([seed.interval.p for seed in able]))
+    sides = {seed.value > claim.threshold for seed, p in zip(able, ps, strict=True) if p < ALPHA}
     if len(sides) > 1:
-        return FLIPS
-    word = held(claim, found.low, found.high, groups)
-    return UNDECIDED if len(able) < FEWEST_SEEDS and word != NOT_APPLICABLE else word
+        return Verdict.FLIPS
+    verdict = judge_claim(claim, numbers, groups)
+    return Verdict.UNDECIDED if len(able) < FEWEST_SEEDS and not verdict.silent else verdict
 
 
-def told(
-    claim: Claim,
-    model: str,
-    level: str,
-    step: int | None,
-    n_seeds: int,
-    numbers: tuple[float, float, float],
-    word: str,
-) -> dict[str, Any]:
-    """A row of the table of claims; `numbers` are the value and the ends of its interval."""
-    value, low, high = numbers
-    return {
-        "claim": claim.name,
-        "statement": claim.statement,
-        "paper": claim.paper,
-        "model": model,
-        "level": level,
-        "step": step,
-        "n_seeds": n_seeds,
-        **{key: str(value) for key, value in claim.conditions.items()},
-        "quantity": claim.column,
-        "expected": f"{claim.expected.replace('_', ' ')} {claim.threshold:g}",
-        "value": value,
-        "low": low,
-        "high": high,
-        "unit": claim.unit,
-        "verdict": word,
-    }
+@dataclass(frozen=True)
+class Numbers:
+    value: float
+    low: float
+    high: float
 
 
-def _mean_where(columns: Columns, member: Member, column: str, where: Mapping[str, Any]) -> np.ndarray:
+@dataclass(frozen=True)
+class About:
+    """What a row of claims is about: a checkpoint, a family, or a pair."""
+
+    model: str
+    level: Level
+    family: str = ""
+    step: int | None = None
+    n_seeds: int = 1
+
+
+def result(label: str, claim: Claim, about: About, numbers: Numbers, verdict: Verdict) -> ClaimResult:
+    return ClaimResult(
+        probe=label,
+        claim=claim.name,
+        statement=claim.statement,
+        paper=claim.paper,
+        conditions={key: str(value) for key, value in claim.conditions.items()},
+        quantity=claim.column,
+        direction=claim.direction,
+        threshold=claim.threshold,
+        unit=claim.unit,
+        verdict=verdict,
+        **vars(about),
+        **vars(numbers),
+    )
+
+
+def judge_claim(claim: Claim, numbers: Numbers, groups: int) -> Verdict:
+    if math.isnan(numbers.value):
+        return Verdict.NOTHING_SCORED
+    unknown = without_interval(groups, numbers.low, numbers.high, claim.threshold)
+    if unknown is not None:
+        return unknown
+    above, below = numbers.low > claim.threshold, numbers.high < claim.threshold
+    if claim.direction is Direction.NOT_BELOW:
+        return Verdict.OPPOSITE if below else Verdict.NOT_CONTRADICTED
+    if claim.direction is Direction.BELOW:
+        above, below = below, above
+    return Verdict.AS_PUBLISHED if above else Verdict.OPPOSITE if below else Verdict.UNDECIDED
+
+
+def _mean_where(columns: Columns, member: CheckpointData, column: str, where: Mapping[str, Any]) -> np.ndarray:
     """Every listed value counts the same, however many items it has."""
     samples = []
     for values in product(*where.values()):
@@ -172,14 +181,3 @@ def _parts(claim: Claim) -> list[dict[str, Any]]:
     """The conditions of each of the means a claim compares."""
     sides = [claim.plus] if claim.minus is None else [claim.plus, claim.minus]
     return [dict(zip(side, values, strict=True)) for side in sides for values in product(*side.values())]
-
-
-def held(claim: Claim, low: float, high: float, groups: int) -> str:
-    if np.isnan(low) or groups < FEWEST_GROUPS or low == high == claim.threshold:
-        return NOT_APPLICABLE
-    above, below = low > claim.threshold, high < claim.threshold
-    if claim.expected == "not_below":
-        return "opposite" if below else "not contradicted"
-    if claim.expected == "below":
-        above, below = below, above
-    return "as published" if above else "opposite" if below else UNDECIDED

@@ -30,12 +30,12 @@ def two_means(vectors: np.ndarray, resample_seed: int) -> np.ndarray:
     from scipy.cluster.vq import kmeans2  # type: ignore[import-untyped]
 
     points = vectors.astype(np.float64)
-    dice = np.random.default_rng(resample_seed)
+    rng = np.random.default_rng(resample_seed)
     best, spread = np.zeros(len(points), dtype=bool), np.inf
     for _ in range(STARTS):
         with warnings.catch_warnings(), np.errstate(invalid="ignore"):  # all points may be the same
             warnings.simplefilter("ignore", UserWarning)  # a start may leave one cluster empty
-            centres, labels = kmeans2(points, 2, iter=_STEPS, minit="++", rng=dice)
+            centres, labels = kmeans2(points, 2, iter=_STEPS, minit="++", rng=rng)
         found = float(((points - centres[labels]) ** 2).sum())
         if found < spread:
             best, spread = labels == 1, found

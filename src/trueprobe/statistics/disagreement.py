@@ -8,97 +8,109 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import combinations
-from typing import Any
 
 import numpy as np
 
-from trueprobe.statistics.claims import told
+from trueprobe.statistics.claims import About, Numbers, result
 from trueprobe.statistics.correction import holm
 from trueprobe.statistics.interval import Quantity, interval
 from trueprobe.statistics.measure import Claim
+from trueprobe.statistics.rows import Agreement, ClaimResult, Disagreement, Estimate
 from trueprobe.statistics.spread import Components, Spread
-from trueprobe.statistics.verdict import FEWEST_GROUPS, FEWEST_SEEDS, LEVEL, NOT_APPLICABLE, UNDECIDED, Found
-from trueprobe.types import Estimate
+from trueprobe.statistics.verdict import ALPHA, FEWEST_GROUPS, FEWEST_SEEDS, Unjudged
+from trueprobe.types import Direction, Verdict
 
 POOLED = ("all", "both")  # the rows over all values of a condition
 PUBLISHED = "religion"  # where paper C found it
-NOT_SHOWN = "no disagreement shown"
 SHARED = {"race-color": "race", "socioeconomic": "occupation", "profession": "occupation"}  # as paper C pairs them
+Key = tuple[str, str, int | None, str]  # model, level, step, shared category
 
 
-def between(found: Mapping[str, Sequence[Found]], diagnostics: Mapping[str, str]) -> list[dict[str, Any]]:
+def between(estimates: Mapping[str, Sequence[Unjudged]], diagnostics: Mapping[str, str]) -> list[Disagreement]:
     """One row per pair of probes, model or family, and category; p corrected over the categories."""
-    table = []
+    table: list[Disagreement] = []
     for one, other in combinations(diagnostics, 2):
-        sides = [scores(found[label], diagnostics[label]) for label in (one, other)]
+        sides = [scores(estimates[label], diagnostics[label]) for label in (one, other)]
         for who in dict.fromkeys(key[:3] for key in sides[0]):
-            table += _corrected(list(_differences(one, other, sides, who)))
+            table += _corrected([row for key, row in _differences(one, other, sides) if key[:3] == who])
     return table
 
 
-def claims(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+def claims(rows: Sequence[Disagreement]) -> list[ClaimResult]:
     """Paper C's: the two do not agree on religion."""
-    found = []
-    for row in (row for row in rows if row["category"] == PUBLISHED):
-        says = f"{row['first']} and {row['second']} disagree on {PUBLISHED}"
-        claim = Claim(f"disagree_on_{PUBLISHED}", says, "C", "difference of scores", {}, expected="not", unit="share")
-        who = (row["model"], row["level"], row["step"], row["n_seeds"])
-        numbers = (row["difference"], row["low"], row["high"])
-        found.append({"probe": f"{row['first']}, {row['second']}", **told(claim, *who, numbers, _verdict(row))})
-    return found
+    return [_claim(row) for row in rows if row.category == PUBLISHED]
 
 
-def _verdict(row: Mapping[str, Any]) -> str:
-    if row["says"] == NOT_APPLICABLE:
-        return NOT_APPLICABLE
-    few = row["level"] == "family" and row["n_seeds"] < FEWEST_SEEDS
-    return UNDECIDED if few or row["says"] == NOT_SHOWN else "as published"
+def _claim(row: Disagreement) -> ClaimResult:
+    claim = Claim(
+        f"disagree_on_{PUBLISHED}",
+        f"{row.first} and {row.second} disagree on {PUBLISHED}",
+        "C",
+        "difference of scores",
+        {},
+        direction=Direction.NOT_EQUAL,
+        unit="share",
+    )
+    about = About(row.model, row.level, row.family, row.step, row.n_seeds)
+    return result(f"{row.first}, {row.second}", claim, about, Numbers(row.difference, row.low, row.high), _verdict(row))
 
 
-def scores(found: Sequence[Found], measure: str) -> dict[tuple, Found]:
+def _verdict(row: Disagreement) -> Verdict:
+    if row.agreement is Agreement.UNKNOWN:
+        return Verdict.NOTHING_SCORED if math.isnan(row.difference) else Verdict.TOO_FEW_GROUPS
+    few = row.level == "family" and row.n_seeds < FEWEST_SEEDS
+    return Verdict.UNDECIDED if few or row.agreement is Agreement.NOT_SHOWN else Verdict.AS_PUBLISHED
+
+
+def scores(rows: Sequence[Unjudged], measure: str) -> dict[Key, Unjudged]:
     """By model, level, step and shared category; other conditions pooled where there is a pooled row.
 
     A number that says nothing (a failed gate, mostly ties) is no score."""
     mine = [
-        one for one in found if one.estimate.measure == measure and "category" in one.estimate.conditions and one.usable
+        one for one in rows if one.estimate.measure == measure and "category" in one.estimate.conditions and one.usable
     ]
     others = {key for one in mine for key in one.estimate.conditions} - {"category"}
     pooled = {key for key in others if any(one.estimate.conditions.get(key) in POOLED for one in mine)}
-    scores: dict[tuple, Found] = {}
+    scores: dict[Key, Unjudged] = {}
     for one in mine:
         e = one.estimate
         if all(e.conditions.get(key) in POOLED for key in pooled):
-            category = str(e.conditions["category"])
+            category = e.conditions["category"]
             scores.setdefault((e.model, e.level, e.step, SHARED.get(category, category)), one)
     return scores
 
 
-def _differences(one: str, other: str, sides: list[dict[tuple, Found]], who: tuple) -> Iterator[dict[str, Any]]:
+def _differences(one: str, other: str, sides: list[dict[Key, Unjudged]]) -> Iterator[tuple[Key, Disagreement]]:
     for key, a in sides[0].items():
         b = sides[1].get(key)
-        if key[:3] != who or b is None:
-            continue
-        spread, groups = _difference(a, b), min(a.estimate.n_groups, b.estimate.n_groups)
-        apart = interval(spread, groups, Quantity("share", 0.0, difference=True))
-        yield {
-            "model": who[0],
-            "level": who[1],
-            "step": who[2],
-            "category": key[3],
-            "first": one,
-            "second": other,
-            "first_value": _share(a.estimate, a.estimate.value),
-            "second_value": _share(b.estimate, b.estimate.value),
-            "difference": spread.value,
-            "low": apart.low,
-            "high": apart.high,
-            "n_seeds": a.estimate.n_seeds,
-            "p": math.nan if groups < FEWEST_GROUPS else apart.p,
-        }
+        if b is not None:
+            yield key, _disagreement(one, other, key[3], a, b)
 
 
-def _difference(a: Found, b: Found) -> Spread:
+def _disagreement(one: str, other: str, category: str, a: Unjudged, b: Unjudged) -> Disagreement:
+    spread, groups = _difference(a, b), min(a.estimate.n_groups, b.estimate.n_groups)
+    apart = interval(spread, groups, Quantity("share", 0.0, difference=True))
+    return Disagreement(
+        model=a.estimate.model,
+        level=a.estimate.level,
+        family=a.estimate.family,
+        step=a.estimate.step,
+        category=category,
+        first=one,
+        second=other,
+        first_value=_share(a.estimate, a.estimate.value),
+        second_value=_share(b.estimate, b.estimate.value),
+        difference=spread.value,
+        low=apart.low,
+        high=apart.high,
+        n_seeds=a.estimate.n_seeds,
+        p=math.nan if groups < FEWEST_GROUPS else apart.p,
+    )
+
+
+def _difference(a: Unjudged, b: Unjudged) -> Spread:
     value = _share(a.estimate, a.estimate.value) - _share(b.estimate, b.estimate.value)
     by_a, by_b = (1 / (2 * (one.estimate.neutral or 0.5)) for one in (a, b))
     if a.parts is None or b.parts is None or len(a.seed_values) != len(b.seed_values):
@@ -123,15 +135,17 @@ def _share(e: Estimate, value: float) -> float:
     return value / (2 * (e.neutral or 0.5))
 
 
-def _corrected(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    corrected = holm(np.array([row["p"] for row in rows]))
-    return [{**row, "p_corrected": float(p), "says": _says(row, p)} for row, p in zip(rows, corrected, strict=True)]
+def _corrected(rows: list[Disagreement]) -> list[Disagreement]:
+    corrected = holm(np.array([row.p for row in rows]))
+    return [
+        replace(row, p_corrected=float(p), agreement=_agreement(row.difference, float(p)))
+        for row, p in zip(rows, corrected, strict=True)
+    ]
 
 
-def _says(row: dict[str, Any], p: float) -> str:
+def _agreement(difference: float, p: float) -> Agreement:
     if math.isnan(p):
-        return NOT_APPLICABLE
-    if not p < LEVEL:
-        return NOT_SHOWN
-    above = row["difference"] > 0
-    return f"disagree: {row['first']} is {'above' if above else 'below'} {row['second']}"
+        return Agreement.UNKNOWN
+    if not p < ALPHA:
+        return Agreement.NOT_SHOWN
+    return Agreement.FIRST_ABOVE if difference > 0 else Agreement.FIRST_BELOW

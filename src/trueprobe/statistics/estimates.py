@@ -17,9 +17,10 @@ from trueprobe.statistics.means import group_means, means
 from trueprobe.statistics.measure import Columns, Gate, Measure
 from trueprobe.statistics.multibootstrap import METHOD as MULTIBOOTSTRAP
 from trueprobe.statistics.resampling import Resampling, columns_of, rows_where
+from trueprobe.statistics.rows import Estimate
 from trueprobe.statistics.spread import Trials
-from trueprobe.statistics.verdict import Found, judged
-from trueprobe.types import Estimate
+from trueprobe.statistics.verdict import Unjudged, judge
+from trueprobe.types import Verdict
 
 OVER_ITEMS = "bootstrap over {groups}, t with skewness, 95 %"
 OVER_SEEDS = "seeds and {groups} crossed, t with skewness, 95 %"
@@ -27,7 +28,7 @@ WILSON = "Wilson, 95 %"
 
 
 @dataclass(frozen=True)
-class Member:
+class CheckpointData:
     """One checkpoint's observations of a probe. The members of a family share the draws of their resampling."""
 
     model: str
@@ -57,54 +58,44 @@ class Member:
         return {}
 
 
-def estimates(
+def estimate(
     probe: str,
-    model: str,
-    frame: pd.DataFrame,
-    measures: Iterable[Measure],
-    resampling: Resampling,
-    corrected_over: Iterable[str] = (),
-) -> list[Estimate]:
-    """One checkpoint's rows, one per measure."""
-    return count(probe, [Member(model, "", frame, resampling)], measures, corrected_over)
-
-
-def count(
-    probe: str,
-    members: Sequence[Member],
+    members: Sequence[CheckpointData],
     measures: Iterable[Measure],
     corrected_over: Iterable[str] = (),
     method: Method = "crossed",
 ) -> list[Estimate]:
     """The rows of each checkpoint, then, where there are several, those of the family."""
-    return judged(find(probe, members, measures, method), corrected_over)
+    return judge(unjudged(probe, members, measures, method), corrected_over)
 
 
-def find(probe: str, members: Sequence[Member], measures: Iterable[Measure], method: Method = "crossed") -> list[Found]:
+def unjudged(
+    probe: str, members: Sequence[CheckpointData], measures: Iterable[Measure], method: Method = "crossed"
+) -> list[Unjudged]:
     """The same before p-values are corrected and verdicts given."""
-    found: list[list[Found]] = [[] for _ in members]
-    family: list[Found] = []
-    for measure, seen in sampled(members, list(measures)):
-        mine = [_checkpoint(probe, member, measure, one) for member, one in zip(members, seen, strict=True)]
-        for rows, row in zip(found, mine, strict=True):
+    by_checkpoint: list[list[Unjudged]] = [[] for _ in members]
+    family: list[Unjudged] = []
+    for measure, samples in resampled(members, list(measures)):
+        mine = [_checkpoint(probe, member, measure, one) for member, one in zip(members, samples, strict=True)]
+        for rows, row in zip(by_checkpoint, mine, strict=True):
             rows.append(row)
         if len(members) > 1:
-            family.append(_family(probe, members, measure, seen, mine, method))
-    return [row for rows in [*found, family] for row in rows]
+            family.append(_family(probe, members, measure, samples, mine, method))
+    return [row for rows in [*by_checkpoint, family] for row in rows]
 
 
 @dataclass(frozen=True)
-class Seen:
+class Resampled:
     """One measure of one checkpoint: its value under every draw, and the observations behind it."""
 
-    sample: np.ndarray  # [1 + R]
+    values: np.ndarray  # [1 + R]
     columns: Columns
     scored: np.ndarray
     groups: int
     tied: float  # share of the scored observations; 0 for a measure of coverage
 
 
-def sampled(members: Sequence[Member], measures: list[Measure]) -> Iterator[tuple[Measure, list[Seen]]]:
+def resampled(members: Sequence[CheckpointData], measures: list[Measure]) -> Iterator[tuple[Measure, list[Resampled]]]:
     """Measures over the same rows share their matrix products."""
     names = [name for measure in measures for name in measure.columns]
     columns = [columns_of(member.frame, names, member.resampling) for member in members]
@@ -115,88 +106,96 @@ def sampled(members: Sequence[Member], measures: list[Measure]) -> Iterator[tupl
         for member, mine in zip(members, columns, strict=True):
             rows = member.rows(dict(where))
             picked.append(mine.pick(rows))
-            found = function(picked[-1], wanted, member.resampling.weights) if rows.any() else None
-            values.append(None if found is None else np.ascontiguousarray(found.T, dtype=float))
+            counted = function(picked[-1], wanted, member.resampling.weights) if rows.any() else None
+            values.append(None if counted is None else np.ascontiguousarray(counted.T, dtype=float))
         for i, measure in enumerate(together):
             yield (
                 measure,
                 [
-                    _seen(measure, p, v[i] if v is not None else None, member.resampling)
+                    _resampled(measure, p, v[i] if v is not None else None, member.resampling)
                     for member, p, v in zip(members, picked, values, strict=True)
                 ],
             )
 
 
-def _seen(measure: Measure, columns: Columns, sample: np.ndarray | None, resampling: Resampling) -> Seen:
+def _resampled(measure: Measure, columns: Columns, sample: np.ndarray | None, resampling: Resampling) -> Resampled:
     scored = ~np.isnan(np.stack([columns.values[name] for name in measure.columns])).any(axis=0)
     nothing = np.full(len(resampling.weights), np.nan)
     groups = resampling.groups(columns.cells[scored])
-    return Seen(nothing if sample is None else sample, columns, scored, groups, measure.tied(columns, scored))
+    return Resampled(nothing if sample is None else sample, columns, scored, groups, measure.tied(columns, scored))
 
 
-def _checkpoint(probe: str, member: Member, measure: Measure, seen: Seen) -> Found:
+def _checkpoint(probe: str, member: CheckpointData, measure: Measure, sample: Resampled) -> Unjudged:
     quantity = Quantity(measure.unit, measure.neutral)
-    found = of_checkpoint(seen.sample, seen.groups, quantity, _trials(measure, seen, member.resampling))
-    own = (
-        measure.test(seen.columns, measure.columns, member.resampling.resample_seed)
-        if measure.test and seen.groups
-        else found.p
-    )
+    interval = of_checkpoint(sample.values, sample.groups, quantity, _trials(measure, sample, member.resampling))
     estimate = Estimate(
         probe=probe,
         model=member.model,
         measure=measure.name,
-        conditions=measure.conditions,
-        value=float(seen.sample[0]),
-        low=found.low,
-        high=found.high,
-        n_items=int(seen.scored.sum()),
-        n_unscored=int((~seen.scored).sum()),
-        n_groups=seen.groups,
+        conditions=measure.reported,
+        value=float(sample.values[0]),
+        low=interval.low,
+        high=interval.high,
+        n_items=int(sample.scored.sum()),
+        n_unscored=int((~sample.scored).sum()),
+        n_groups=sample.groups,
         unit=measure.unit,
         neutral=measure.neutral,
-        method=_method(found, OVER_ITEMS, member.resampling),
-        verdict="",
+        method=_method(interval, OVER_ITEMS, member.resampling),
+        verdict=Verdict.UNDECIDED,
         family=member.family,
         model_seed=member.labels.get("model_seed"),
         step=member.labels.get("step"),
-        p=own,
-        detectable=found.detectable,
+        p=_tested(measure, sample, member.resampling.resample_seed, interval.p),
+        detectable=interval.detectable,
+        tied=sample.tied,
     )
-    passes, tested = not member.gates.fails(measure.gate), measure.test is not None
-    return Found(estimate, found.p, found.se, found.df, tested=tested, passes=passes, tied=seen.tied)
+    passes = not member.gates.fails(measure.gate)
+    return Unjudged(estimate, interval.p, interval.se, interval.df, tested=measure.test is not None, passes=passes)
 
 
-def _method(found: Interval, how: str, resampling: Resampling) -> str:
-    text = {"student": how, "wilson": WILSON, "multibootstrap": MULTIBOOTSTRAP}[found.made_by]
+def _tested(measure: Measure, sample: Resampled, resample_seed: int, otherwise: float) -> float:
+    """The p of the measure's own test, where it has one."""
+    if measure.test is None or not sample.groups:
+        return otherwise
+    return measure.test(sample.columns, measure.columns, resample_seed)
+
+
+def _method(interval: Interval, how: str, resampling: Resampling) -> str:
+    text = {"student": how, "wilson": WILSON, "multibootstrap": MULTIBOOTSTRAP}[interval.made_by]
     return text.format(groups=" × ".join(resampling.factors))
 
 
 def _family(
-    probe: str, members: Sequence[Member], measure: Measure, seen: list[Seen], mine: list[Found], method: Method
-) -> Found:
+    probe: str,
+    members: Sequence[CheckpointData],
+    measure: Measure,
+    samples: list[Resampled],
+    mine: list[Unjudged],
+    method: Method,
+) -> Unjudged:
     """Over the seeds that pass the gate, have a number and are not mostly ties; over all of them where none does."""
-    usable = any(one.usable for one in mine)
-    able = [i for i, one in enumerate(mine) if one.usable == usable and not math.isnan(one.estimate.value)]
+    any_usable = any(row.usable for row in mine)
+    able = [i for i, row in enumerate(mine) if row.usable == any_usable and not math.isnan(row.estimate.value)]
     first, values = members[0], np.array([mine[i].estimate.value for i in able])
-    groups = min((seen[i].groups for i in able), default=0)
+    groups = min((samples[i].groups for i in able), default=0)
     quantity, seed = Quantity(measure.unit, measure.neutral), first.resampling.resample_seed
-    over = of_family([seen[i].sample for i in able], groups, quantity, method, seed)
+    over = of_family([samples[i].values for i in able], groups, quantity, method, seed)
     estimate = Estimate(
         probe=probe,
         model=first.family,
         measure=measure.name,
-        conditions=measure.conditions,
+        conditions=measure.reported,
         value=float(values.mean()) if able else math.nan,
         low=over.low,
         high=over.high,
         n_items=min((mine[i].estimate.n_items for i in able), default=0),
-        n_unscored=max(one.estimate.n_unscored for one in mine),
+        n_unscored=max(row.estimate.n_unscored for row in mine),
         n_groups=groups,
         unit=measure.unit,
         neutral=measure.neutral,
         method=_method(over, OVER_SEEDS, first.resampling),
-        verdict="",
+        verdict=Verdict.UNDECIDED,
         level="family",
         family=first.family,
         step=first.labels.get("step"),
@@ -206,16 +205,17 @@ def _family(
         highest=float(values.max()) if able else math.nan,
         p=over.p,
         detectable=over.detectable,
+        tied=max((mine[i].estimate.tied for i in able), default=0.0),
     )
     seeds = tuple(mine[i].p for i in able)
-    passes, tied = any(one.passes for one in mine), max((mine[i].tied for i in able), default=0.0)
-    return Found(estimate, over.p, over.se, over.df, tuple(values), seeds, over.parts, passes=passes, tied=tied)
+    passes = any(row.passes for row in mine)
+    return Unjudged(estimate, over.p, over.se, over.df, tuple(values), seeds, over.parts, passes=passes)
 
 
-def _trials(measure: Measure, seen: Seen, resampling: Resampling) -> Trials | None:
+def _trials(measure: Measure, sample: Resampled, resampling: Resampling) -> Trials | None:
     if measure.unit != "share" or measure.function not in (means, group_means):
         return None
-    return trials_of(seen.columns.values[measure.columns[0]][seen.scored], seen.groups, resampling.factors)
+    return trials_of(sample.columns.values[measure.columns[0]][sample.scored], sample.groups, resampling.factors)
 
 
 class Gates:

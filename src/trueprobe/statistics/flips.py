@@ -7,17 +7,18 @@ at: the number of scored tokens, and the size of the dataset.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
 from scipy.stats import norm, spearmanr  # type: ignore[import-untyped]
 
-from trueprobe.statistics.estimates import Member
+from trueprobe.statistics.estimates import CheckpointData
 from trueprobe.statistics.measure import Flips
-from trueprobe.statistics.resampling import columns_of, rows_where
+from trueprobe.statistics.resampling import column_of, columns_of, rows_where
+from trueprobe.statistics.rows import FlipCause, FlippingItem, FlipShares, FlipStatistic, NearTies
 from trueprobe.types import MOST_TIED
 
 MOST_LISTED = 50
@@ -38,9 +39,9 @@ class Answers:
     near_tie: float
 
     @classmethod
-    def of(cls, probe: str, members: Sequence[Member], declared: Flips) -> Answers | None:
+    def of(cls, probe: str, members: Sequence[CheckpointData], declared: Flips) -> Answers | None:
         """Of the seeds that answered, and not mostly with ties; nothing where these are fewer than two."""
-        tables = [_answers(member, declared) for member in members if _says_something(member, declared)]
+        tables = [_answers(member, declared) for member in members if _usable(member, declared)]
         if len(tables) < 2:
             return None
         both = pd.concat([table[["prefers", "margin"]] for table in tables], axis=1, keys=range(len(tables)))
@@ -59,7 +60,7 @@ class Answers:
 
     @property
     def against_majority(self) -> np.ndarray:
-        """[items]: how many runs do not give the majority's answer."""
+        """[items]: how many seeds do not give the majority's answer."""
         votes = np.stack([(self.prefers == answer).sum(axis=1) for answer in (0.0, 1.0, 0.5)])
         return self.seeds - votes.max(axis=0)
 
@@ -69,94 +70,108 @@ class Answers:
 
     # ------------------------------------------------------------ tables
 
-    def distribution(self) -> list[dict[str, Any]]:
-        """Shares of the items with d = 0, 1, 2 …, per category and over all, with near-ties and without."""
+    def distribution(self) -> list[FlipShares]:
+        """Shares of the items on which 0, 1, 2 … seeds are against the majority, per category and over all, with
+        near-ties and without."""
         clear = np.abs(self.margins).mean(axis=1) >= self.near_tie
+        every = np.ones(len(self.items), bool)
         rows = []
         for category in ["all", *sorted(set(self.items["category"]))]:
-            here = np.ones(len(self.items), bool) if category == "all" else (self.items["category"] == category)
-            for told, kept in (("kept", np.ones(len(self.items), bool)), ("set aside", clear)):
-                rows.append({**self._who(category), "near_ties": told, **self.pick(np.asarray(here & kept))._shares()})
+            here = every if category == "all" else np.asarray(self.items["category"] == category)
+            for near_ties, chosen in ((NearTies.INCLUDED, every), (NearTies.EXCLUDED, clear)):
+                rows += self.pick(here & chosen)._shares(category, near_ties)
         return rows
 
-    def most_flipping(self) -> list[dict[str, Any]]:
-        """The items on which most runs disagree; among those, the ones with the widest margins first."""
-        sure = np.abs(self.margins).mean(axis=1)
-        order = np.lexsort((-sure, -self.against_majority))[:MOST_LISTED]
-        d = self.against_majority
-        return [
-            {
-                **self._who(str(self.items["category"].iloc[i])),
-                "item": self.items["item"].iloc[i],
-                "part": self.items["part"].iloc[i],
-                "d": int(d[i]),
-                "prefer": int((self.prefers[i] == 1).sum()),
-                "n_seeds": self.seeds,
-                "mean_margin": float(self.margins[i].mean()),
-                "sd_margin": float(self.margins[i].std(ddof=1)),
-                "size": float(self.items["size"].iloc[i]),
-            }
-            for i in order
-            if d[i] > 0
-        ]
+    def most_flipping(self) -> list[FlippingItem]:
+        """The items on which most seeds disagree; among those, the ones with the widest margins first."""
+        sure, against = np.abs(self.margins).mean(axis=1), self.against_majority
+        order = np.lexsort((-sure, -against))[:MOST_LISTED]
+        return [self._flipping(int(i)) for i in order if against[i] > 0]
 
-    def by_size(self) -> list[dict[str, Any]]:
+    def _flipping(self, i: int) -> FlippingItem:
+        item = self.items.iloc[i]
+        return FlippingItem(
+            probe=self.probe,
+            family=self.family,
+            step=self.step,
+            category=str(item["category"]),
+            item=str(item["item"]),
+            part=str(item["part"]),
+            against=int(self.against_majority[i]),
+            prefer=int((self.prefers[i] == 1).sum()),
+            n_seeds=self.seeds,
+            mean_margin=float(self.margins[i].mean()),
+            sd_margin=float(self.margins[i].std(ddof=1)),
+            size=float(item["size"]),
+        )
+
+    def by_size(self) -> list[FlipCause]:
         """Do longer items flip more, and do their margins vary more? Rank correlations, and rates by quarter."""
         size = self.items["size"].to_numpy(dtype=float)
         if np.isnan(size).any() or len(set(size)) < _SIZES:
             return []
         flipped, deviation = (self.against_majority > 0).astype(float), self.margins.std(axis=1, ddof=1)
-        rows = []
-        for what, values in (("flip_rate", flipped), ("sd_margin", deviation)):
-            value, low, high = _rank_correlation(size, values)
-            told = {"reason": "tokens", "what": f"rank correlation of {what} with size", "n_items": len(size)}
-            rows.append({**self._who("all"), **told, "value": value, "low": low, "high": high})
+        by_size = ((FlipStatistic.FLIP_RATE_BY_SIZE, flipped), (FlipStatistic.SD_MARGIN_BY_SIZE, deviation))
+        rows = [self._cause(name, len(size), *_rank_correlation(size, values)) for name, values in by_size]
         quarter = pd.qcut(size, _SIZES, labels=False, duplicates="drop")
-        for q in sorted(set(quarter)):
-            here = quarter == q
-            span = f"{size[here].min():.0f} to {size[here].max():.0f}"
-            told = {"reason": "tokens", "what": f"flip_rate at size {span}", "n_items": int(here.sum())}
-            rows.append({**self._who("all"), **told, "value": float(flipped[here].mean())})
+        for here in (quarter == q for q in sorted(set(quarter))):
+            row = self._cause(FlipStatistic.FLIP_RATE_IN_QUARTER, int(here.sum()), float(flipped[here].mean()))
+            rows.append(replace(row, smallest=float(size[here].min()), largest=float(size[here].max())))
         return rows
 
-    def _shares(self) -> dict[str, Any]:
+    def _cause(
+        self, statistic: FlipStatistic, n_items: int, value: float, low: float = math.nan, high: float = math.nan
+    ) -> FlipCause:
+        return FlipCause(self.probe, self.family, self.step, "all", statistic, n_items, value, low, high)
+
+    def _shares(self, category: str, near_ties: NearTies) -> list[FlipShares]:
         d, most = self.against_majority, self.seeds - int(np.ceil(self.seeds / 2))
-        told: dict[str, Any] = {"n_items": len(d), "n_seeds": self.seeds}
-        told |= {f"d{k}": float((d == k).mean()) if len(d) else np.nan for k in range(most + 1)}
-        told["no_majority"] = float((d > most).mean()) if len(d) else np.nan  # 2 yes, 2 no, 1 tie
-        told["flip_rate"] = float((d > 0).mean()) if len(d) else np.nan
-        return {**told, "alpha": krippendorff_alpha(self.prefers)}
 
-    def _who(self, category: str) -> dict[str, Any]:
-        return {"probe": self.probe, "family": self.family, "step": self.step, "category": category}
+        def share(which: np.ndarray) -> float:
+            return float(which.mean()) if len(d) else math.nan
+
+        return [
+            FlipShares(
+                probe=self.probe,
+                family=self.family,
+                step=self.step,
+                category=category,
+                near_ties=near_ties,
+                n_items=len(d),
+                n_seeds=self.seeds,
+                against=against,
+                share=share(d == against),
+                no_majority=share(d > most),  # 2 yes, 2 no, 1 tie
+                flip_rate=share(d > 0),
+                alpha=krippendorff_alpha(self.prefers),
+            )
+            for against in range(most + 1)
+        ]
 
 
-def subsampled(answers: Sequence[Answers], resample_seed: int = 0) -> Iterator[list[dict[str, Any]]]:
-    """Is a smaller dataset the reason for more seed variance? The larger one cut to the smaller one's size."""
-    for large in answers:
-        for small in answers:
-            same = (large.family, large.step) == (small.family, small.step)
-            if same and len(large.prefers) > len(small.prefers) > 1:
-                yield [_subsampled(large, small, resample_seed)]
+def subsampled(answers: Sequence[Answers], resample_seed: int = 0) -> list[FlipCause]:
+    """Is a smaller dataset the cause of more seed variance? The larger one cut to the smaller one's size."""
+    pairs = [(large, small) for large in answers for small in answers if _comparable(large, small)]
+    return [_subsampled(large, small, resample_seed) for large, small in pairs]
 
 
-def _subsampled(large: Answers, small: Answers, resample_seed: int) -> dict[str, Any]:
-    dice, n = np.random.default_rng(resample_seed), len(small.prefers)
+def _comparable(large: Answers, small: Answers) -> bool:
+    same = (large.family, large.step) == (small.family, small.step)
+    return same and len(large.prefers) > len(small.prefers) > 1
+
+
+def _subsampled(large: Answers, small: Answers, resample_seed: int) -> FlipCause:
+    rng, n = np.random.default_rng(resample_seed), len(small.prefers)
     sds = [
-        large.prefers[dice.choice(len(large.prefers), n, replace=False)].mean(axis=0).std(ddof=1) for _ in range(DRAWS)
+        large.prefers[rng.choice(len(large.prefers), n, replace=False)].mean(axis=0).std(ddof=1) for _ in range(DRAWS)
     ]
     low, high = np.quantile(sds, [0.025, 0.975])
-    told = {
-        "reason": "size",
-        "what": f"sd_seeds of {n} items, as many as {small.probe} has",
-        "n_items": n,
-        "value": float(np.mean(sds)),
-        "low": float(low),
-        "high": float(high),
-        "sd_seeds_whole": float(large.prefers.mean(axis=0).std(ddof=1)),
-        "sd_seeds_other": float(small.prefers.mean(axis=0).std(ddof=1)),
-    }
-    return {**large._who("all"), **told}
+    return replace(
+        large._cause(FlipStatistic.SD_SEEDS_OF_AS_MANY, n, float(np.mean(sds)), float(low), float(high)),
+        other=small.probe,
+        sd_seeds_whole=float(large.prefers.mean(axis=0).std(ddof=1)),
+        sd_seeds_other=float(small.prefers.mean(axis=0).std(ddof=1)),
+    )
 
 
 def krippendorff_alpha(answers: np.ndarray) -> float:
@@ -173,23 +188,23 @@ def krippendorff_alpha(answers: np.ndarray) -> float:
     return float(1 - (totals.sum() - 1) * apart / (raters - 1) / expected)
 
 
-def _answers(member: Member, declared: Flips) -> pd.DataFrame:
+def _answers(member: CheckpointData, declared: Flips) -> pd.DataFrame:
     frame = member.frame[rows_where(member.frame, declared.where)]
-    size = pd.to_numeric(frame[declared.size], errors="coerce") if declared.size else np.nan
+    size = pd.to_numeric(column_of(frame, declared.size), errors="coerce") if declared.size else np.nan
     table = pd.DataFrame(
         {
             "item": frame["item"],
             "part": frame["part"],
             "prefers": pd.to_numeric(frame[declared.prefers], errors="coerce"),
             "margin": pd.to_numeric(frame[declared.margin], errors="coerce"),
-            "category": frame[declared.category].astype(str),
+            "category": column_of(frame, declared.category).astype(str),
             "size": size,
         }
     )
     return table.set_index(["item", "part"])
 
 
-def _says_something(member: Member, declared: Flips) -> bool:
+def _usable(member: CheckpointData, declared: Flips) -> bool:
     columns = columns_of(member.frame, [declared.prefers], member.resampling)
     known = rows_where(member.frame, declared.where) & ~np.isnan(columns.values[declared.prefers])
     return bool(known.any()) and columns.tied(known) <= MOST_TIED

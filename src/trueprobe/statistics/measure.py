@@ -1,4 +1,4 @@
-"""What is counted: pure functions of observation columns and resampling weights. No files, no dice.
+"""What is counted: pure functions of observation columns and resampling weights. No files, no random numbers.
 
 A measure takes columns (one entry per observation) and `weights[R, cells]` and gives `[R, quantities]`. It works
 on sums per cell (the smallest unit that is resampled together), so a bootstrap is one matrix product.
@@ -11,6 +11,8 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import numpy as np
+
+from trueprobe.types import Direction
 
 Weights = np.ndarray  # [R, cells]
 TIED = "tied"  # observation column: 1 where the answer is a tie, within TIE_NATS or float error
@@ -38,7 +40,7 @@ class Function(Protocol):
 
 
 class Test(Protocol):
-    """The p-value of one quantity; `resample_seed` is the dice where not everything is counted out."""
+    """The p-value of one quantity; `resample_seed` is used where not everything is enumerated."""
 
     def __call__(self, columns: Columns, quantity: tuple[str, ...], resample_seed: int) -> float: ...
 
@@ -67,6 +69,11 @@ class Measure:
     test: Test | None = None
     kinds: tuple[str, ...] = ("masked", "causal", "encoder")  # of model it is counted for
     of_coverage: bool = False  # says how much could be counted, so it needs no coverage itself
+
+    @property
+    def reported(self) -> dict[str, str]:
+        """Its conditions as an estimate has them."""
+        return {key: str(value) for key, value in self.conditions.items()}
 
     def tied(self, columns: Columns, scored: np.ndarray) -> float:
         """The share of ties that its verdict depends on."""
@@ -98,7 +105,7 @@ class Claim:
     column: str
     plus: Mapping[str, tuple[str | int | float, ...]]
     minus: Mapping[str, tuple[str | int | float, ...]] | None = None
-    expected: str = "above"  # above | below | not_below `threshold`
+    direction: Direction = Direction.ABOVE  # of the quantity, against `threshold`
     threshold: float = 0.0
     kinds: tuple[str, ...] = ("masked", "causal")
     conditions: Mapping[str, str | int] = field(default_factory=dict)

@@ -48,8 +48,8 @@ def p_value(resampled: np.ndarray, neutral: float) -> float:
 
 def _seeds_drawn(samples: np.ndarray, resample_seed: int) -> np.ndarray:
     seeds = len(samples)
-    dice = np.random.default_rng([resample_seed, seeds])
-    return dice.multinomial(seeds, np.full(seeds, 1 / seeds), size=samples.shape[1] - 1)
+    rng = np.random.default_rng([resample_seed, seeds])
+    return rng.multinomial(seeds, np.full(seeds, 1 / seeds), size=samples.shape[1] - 1)
 
 
 def _mean_of_drawn(drawn_items: np.ndarray, drawn_seeds: np.ndarray) -> np.ndarray:

@@ -8,32 +8,22 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations, groupby, product
-from typing import Any
 
 import numpy as np
 import pandas as pd
 from scipy.special import ndtri, stdtrit  # type: ignore[import-untyped]
 
 from trueprobe.statistics.correction import holm
-from trueprobe.statistics.estimates import Member
+from trueprobe.statistics.estimates import CheckpointData
 from trueprobe.statistics.interval import Quantity, interval
 from trueprobe.statistics.measure import Columns, Function, Measure
 from trueprobe.statistics.resampling import Resampling, columns_of
-from trueprobe.statistics.spread import LEVEL as CONFIDENCE
-from trueprobe.statistics.spread import Components, Spread, over_items
-from trueprobe.statistics.verdict import (
-    FEWEST_GROUPS,
-    FEWEST_SEEDS,
-    HOLDS,
-    HOLDS_HERE,
-    LEVEL,
-    LOW_COVERAGE,
-    NOT_APPLICABLE,
-    UNDECIDED,
-)
-from trueprobe.types import MOST_TIED
+from trueprobe.statistics.rows import Difference
+from trueprobe.statistics.spread import CONFIDENCE, Components, Spread, over_items
+from trueprobe.statistics.verdict import ALPHA, FEWEST_SEEDS, without_interval
+from trueprobe.types import MOST_TIED, Verdict
 
 PERMUTATIONS = 10_000
 _MOST_SEEDS = 10_000  # more than this many seeds is "never"
@@ -44,11 +34,11 @@ _AT_ONCE = 64
 class Sides:
     """The checkpoints of the two sides, in step: row i of every frame is the same item."""
 
-    first: tuple[Member, ...]
-    second: tuple[Member, ...]
+    first: tuple[CheckpointData, ...]
+    second: tuple[CheckpointData, ...]
 
     @classmethod
-    def of(cls, first: Sequence[Member], second: Sequence[Member], factors: Sequence[str]) -> Sides:
+    def of(cls, first: Sequence[CheckpointData], second: Sequence[CheckpointData], factors: Sequence[str]) -> Sides:
         frames = [m.frame[m.frame["why_not"] == ""].set_index(["item", "part"]) for m in (*first, *second)]
         common = frames[0].index
         for frame in frames[1:]:
@@ -58,18 +48,22 @@ class Sides:
         seed = first[0].resampling.resample_seed
         drawn = Resampling.of(groups, resample_seed=seed)
         members = [
-            Member(m.model, m.kind, frame, drawn, m.family, m.labels)
+            CheckpointData(m.model, m.kind, frame, drawn, m.family, m.labels)
             for m, frame in zip((*first, *second), frames, strict=True)
         ]
         return cls(tuple(members[: len(first)]), tuple(members[len(first) :]))
 
     @property
-    def members(self) -> tuple[Member, ...]:
+    def members(self) -> tuple[CheckpointData, ...]:
         return (*self.first, *self.second)
 
     @property
     def resampling(self) -> Resampling:
         return self.first[0].resampling
+
+    @property
+    def fewest_seeds(self) -> int:
+        return min(len(self.first), len(self.second))
 
     @property
     def single(self) -> bool:
@@ -78,37 +72,42 @@ class Sides:
 
 def to_pair(
     model: str, kind: str, frame: pd.DataFrame, resample_seed: int, family: str, labels: Mapping[str, int]
-) -> Member:
+) -> CheckpointData:
     """A checkpoint whose items are drawn once it is known which of them the other side scored too."""
     nothing = Resampling.of(pd.DataFrame({"": ["-"]}), 0, resample_seed)
-    return Member(model, kind, frame, nothing, family, labels)
+    return CheckpointData(model, kind, frame, nothing, family, labels)
 
 
 def compare(
-    sides: Sides, measures: Sequence[Measure], corrected_over: Sequence[str] = (), precision: float | None = None
-) -> list[dict[str, Any]]:
+    label: str,
+    sides: Sides,
+    measures: Sequence[Measure],
+    corrected_over: Sequence[str] = (),
+    precision: float | None = None,
+) -> list[Difference]:
     """One row per measure; p corrected over the conditions that ask one thing many times."""
-    seen = list(_seen(sides, measures))
-    rows = [_row(sides, one, precision) for one in seen]
-    fewest = None if sides.single else min(len(sides.first), len(sides.second))
-    ps = corrected([one.measure for one in seen], [row["p"] for row in rows], tuple(corrected_over))
-    return [
-        {**row, "p_corrected": float(p), "verdict": verdict(p, row["n_groups"], fewest, one.tied)}
-        for row, one, p in zip(rows, seen, ps, strict=True)
-    ]
+    samples = list(_samples(sides, measures))
+    rows = [_row(label, sides, sample, precision) for sample in samples]
+    ps = corrected([sample.measure for sample in samples], [row.p for row in rows], tuple(corrected_over))
+    seeds = None if sides.single else sides.fewest_seeds
+    judged = []
+    for row, p in zip(rows, ps.tolist(), strict=True):
+        verdict = judge_difference(row.difference, p, row.n_groups, seeds, row.tied)
+        judged.append(replace(row, p_corrected=p, verdict=verdict))
+    return judged
 
 
 @dataclass(frozen=True)
-class _Seen:
+class _Sample:
     measure: Measure
-    samples: np.ndarray  # [members, 1 + R]
+    values: np.ndarray  # [members, 1 + R]
     n_items: int
     groups: int
     p_permutation: float
     tied: float  # share of the scored items, of the member that has most
 
 
-def _seen(sides: Sides, measures: Sequence[Measure]) -> Iterator[_Seen]:
+def _samples(sides: Sides, measures: Sequence[Measure]) -> Iterator[_Sample]:
     names = {name for measure in measures for name in measure.columns}
     every = [columns_of(m.frame, names, sides.resampling) for m in sides.members]
     missing = {name: np.isnan([columns.values[name] for columns in every]).any(axis=0) for name in every[0].values}
@@ -128,37 +127,38 @@ def _seen(sides: Sides, measures: Sequence[Measure]) -> Iterator[_Seen]:
             scored = ~np.isnan(np.stack([picked[0].values[name] for name in measure.columns])).any(axis=0)
             groups = sides.resampling.groups(picked[0].cells[scored])
             tied = max(measure.tied(columns, scored) for columns in picked)
-            yield _Seen(measure, values[:, i], int(scored.sum()), groups, ps[i], tied)
+            yield _Sample(measure, values[:, i], int(scored.sum()), groups, ps[i], tied)
 
 
 def _values(function: Function, columns: Columns, wanted: Sequence[tuple[str, ...]], weights: np.ndarray) -> np.ndarray:
     return function(columns, wanted, weights) if len(columns.cells) else np.full((len(weights), len(wanted)), np.nan)
 
 
-def _row(sides: Sides, seen: _Seen, precision: float | None) -> dict[str, Any]:
-    n = len(sides.first)
-    first, second = seen.samples[:n], seen.samples[n:]
-    spread, parts = difference(first, second, seen.groups)
-    measure = seen.measure
-    found = interval(spread, seen.groups, Quantity(measure.unit, 0.0, difference=True))
-    return {
-        "measure": measure.name,
-        **{key: str(value) for key, value in measure.conditions.items()},
-        "a": float(first[:, 0].mean()),
-        "b": float(second[:, 0].mean()),
-        "difference": spread.value,
-        "low": found.low,
-        "high": found.high,
-        "unit": measure.unit,
-        "n_items": seen.n_items,
-        "n_groups": seen.groups,
-        "n_seeds_a": len(first),
-        "n_seeds_b": len(second),
-        "p": found.p,
-        "p_permutation": seen.p_permutation,
-        "detectable": found.detectable,
-        "seeds_needed": seeds_needed(parts, precision or abs(spread.value), seen.groups) if parts else None,
-    }
+def _row(label: str, sides: Sides, sample: _Sample, precision: float | None) -> Difference:
+    n, measure = len(sides.first), sample.measure
+    first, second = sample.values[:n], sample.values[n:]
+    spread, parts = difference(first, second, sample.groups)
+    apart = interval(spread, sample.groups, Quantity(measure.unit, 0.0, difference=True))
+    return Difference(
+        probe=label,
+        measure=measure.name,
+        conditions=measure.reported,
+        a=float(first[:, 0].mean()),
+        b=float(second[:, 0].mean()),
+        difference=spread.value,
+        low=apart.low,
+        high=apart.high,
+        unit=measure.unit,
+        n_items=sample.n_items,
+        n_groups=sample.groups,
+        n_seeds_a=len(first),
+        n_seeds_b=len(second),
+        p=apart.p,
+        p_permutation=sample.p_permutation,
+        detectable=apart.detectable,
+        seeds_needed=seeds_needed(parts, precision or abs(spread.value), sample.groups) if parts else None,
+        tied=sample.tied,
+    )
 
 
 @dataclass(frozen=True)
@@ -228,8 +228,8 @@ def seeds_dealt_p(first: np.ndarray, second: np.ndarray) -> float:
     if math.comb(len(together), n) <= PERMUTATIONS:
         chosen = np.array(list(combinations(range(len(together)), n)))
     else:
-        dice = np.random.default_rng(0)
-        chosen = dice.random((PERMUTATIONS, len(together))).argsort(axis=1)[:, :n]
+        rng = np.random.default_rng(0)
+        chosen = rng.random((PERMUTATIONS, len(together))).argsort(axis=1)[:, :n]
     mine = together[chosen].sum(axis=1)
     apart = mine / n - (together.sum() - mine) / len(second)
     exact = len(chosen) == math.comb(len(together), n)
@@ -253,8 +253,8 @@ def _swapped_ps(
     if exact:
         swaps = np.array(list(product((0, 1), repeat=len(groups))))
     else:
-        dice = np.random.default_rng(sides.resampling.resample_seed)
-        swaps = dice.integers(0, 2, (PERMUTATIONS, len(groups)))
+        rng = np.random.default_rng(sides.resampling.resample_seed)
+        swaps = rng.integers(0, 2, (PERMUTATIONS, len(groups)))
     swaps = np.concatenate([np.zeros((1, len(groups))), swaps])  # the first is what was observed
     swapped = swaps[:, group_of].astype(np.float32)
     both = Columns(
@@ -279,26 +279,29 @@ def _as_far(permuted: np.ndarray, observed: float, exact: bool) -> float:
 
 def corrected(measures: Sequence[Measure], ps: Sequence[float], over: tuple[str, ...]) -> np.ndarray:
     """Holm, over rows that differ only in the conditions `over`; a pooled row (`all`) stands alone."""
-    found = np.array(ps, dtype=float)
-    parts: dict[tuple, list[int]] = {}
+    values = np.array(ps, dtype=float)
+    parts: dict[tuple[str | tuple[str, str], ...], list[int]] = {}
     for i, measure in enumerate(measures):
         mine = [measure.conditions[name] for name in over if name in measure.conditions]
         if mine and "all" not in mine:
             rest = ((key, str(value)) for key, value in measure.conditions.items() if key not in over)
             parts.setdefault((measure.name, *sorted(rest)), []).append(i)
     for members in parts.values():
-        found[members] = holm(found[members])
-    return found
+        values[members] = holm(values[members])
+    return values
 
 
-def verdict(p: float, groups: int, seeds: int | None, tied: float = 0.0) -> str:
+def judge_difference(value: float, p: float, groups: int, seeds: int | None, tied: float = 0.0) -> Verdict:
     """Of a difference; `seeds` of the smaller family, None where it is of single checkpoints."""
+    if math.isnan(value):
+        return Verdict.NOTHING_SCORED
     if tied > MOST_TIED:
-        return LOW_COVERAGE
-    if math.isnan(p) or groups < FEWEST_GROUPS:
-        return NOT_APPLICABLE
-    if not p < LEVEL:
-        return UNDECIDED
+        return Verdict.LOW_COVERAGE
+    unknown = without_interval(groups, p, math.nan, None)  # without an interval there is no p either
+    if unknown is not None:
+        return unknown
+    if not p < ALPHA:
+        return Verdict.UNDECIDED
     if seeds is None:
-        return HOLDS_HERE
-    return HOLDS if seeds >= FEWEST_SEEDS else UNDECIDED
+        return Verdict.HOLDS_FOR_CHECKPOINT
+    return Verdict.HOLDS if seeds >= FEWEST_SEEDS else Verdict.UNDECIDED

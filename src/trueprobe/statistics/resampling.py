@@ -1,7 +1,7 @@
 """Which items are drawn how often: the bootstrap's weights, by the probe's groups.
 
 Where an item belongs to two crossed groups (a target and a background occupation), both are resampled and their
-weights multiply. `resample_seed` is our dice, never a model's. All checkpoints of a family share their draws.
+weights multiply. `resample_seed` is our random seed, never a model's. All checkpoints of a family share their draws.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import numpy as np
 import pandas as pd
 
 from trueprobe.statistics.measure import TIED, Columns
+from trueprobe.types import CONDITION
 
 RESAMPLES = 10_000
 
@@ -36,7 +37,7 @@ class Resampling:
     @classmethod
     def of(cls, groups: pd.DataFrame, resamples: int = RESAMPLES, resample_seed: int = 0) -> Resampling:
         """`groups` has one column per crossed factor; "" means that the factor does not apply."""
-        dice = np.random.default_rng(resample_seed)
+        rng = np.random.default_rng(resample_seed)
         codes, distinct = pd.factorize(pd.MultiIndex.from_frame(groups) if groups.shape[1] > 1 else groups.iloc[:, 0])
         table = pd.DataFrame(list(distinct)) if groups.shape[1] > 1 else pd.DataFrame({0: list(distinct)})
         weights = np.ones((1 + resamples, len(table)), dtype=np.float32, order="F")  # read by columns
@@ -44,7 +45,7 @@ class Resampling:
             applying = sorted(set(table[factor]) - {""})
             if not applying:
                 continue
-            drawn = _drawn(dice, resamples, len(applying))
+            drawn = _drawn(rng, resamples, len(applying))
             place = {name: i for i, name in enumerate(applying)}
             applies = np.flatnonzero(table[factor] != "")
             weights[1:, applies] *= drawn[:, [place[name] for name in table[factor].iloc[applies]]]
@@ -59,13 +60,13 @@ class Resampling:
         return [replace(whole, cells=cells) for cells in np.split(whole.cells, ends[:-1])]
 
 
-def _drawn(dice: np.random.Generator, resamples: int, groups: int) -> np.ndarray:
+def _drawn(rng: np.random.Generator, resamples: int, groups: int) -> np.ndarray:
     """[resamples, groups]: how often each was drawn, in portions that fit into memory."""
     counts = np.empty((resamples, groups), dtype=np.float32)
     portion = max(1, 2_000_000 // groups)
     for start in range(0, resamples, portion):
         rows = min(portion, resamples - start)
-        picks = dice.integers(0, groups, size=(rows, groups), dtype=np.int32)
+        picks = rng.integers(0, groups, size=(rows, groups), dtype=np.int32)
         picks += np.arange(rows, dtype=np.int32)[:, None] * groups
         counts[start : start + rows] = np.bincount(picks.ravel(), minlength=rows * groups).reshape(rows, groups)
     return counts
@@ -74,12 +75,18 @@ def _drawn(dice: np.random.Generator, resamples: int, groups: int) -> np.ndarray
 def columns_of(frame: pd.DataFrame, names: Iterable[str], resampling: Resampling) -> Columns:
     """Numbers, NaN where nothing was scored, even where a whole column holds nothing; with the ties where known."""
     wanted = {*names, TIED} if TIED in frame else set(names)
-    numbers = {name: pd.to_numeric(frame[name], errors="coerce").to_numpy(dtype=float) for name in wanted}
+    numbers = {name: pd.to_numeric(column_of(frame, name), errors="coerce").to_numpy(dtype=float) for name in wanted}
     return Columns(numbers, resampling.cells)
+
+
+def column_of(frame: pd.DataFrame, name: str) -> pd.Series:
+    """A condition of the items, or a value that was observed."""
+    condition = CONDITION + name
+    return frame[condition if condition in frame else name]
 
 
 def rows_where(frame: pd.DataFrame, where: Mapping[str, Any]) -> np.ndarray:
     rows = np.ones(len(frame), dtype=bool)
     for name, wanted in where.items():
-        rows &= frame[name].isin(list(wanted) if isinstance(wanted, (tuple, list)) else [wanted]).to_numpy()
+        rows &= column_of(frame, name).isin(list(wanted) if isinstance(wanted, (tuple, list)) else [wanted]).to_numpy()
     return rows

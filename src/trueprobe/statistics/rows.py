@@ -21,6 +21,7 @@ def column(meaning: str, default: Any = MISSING) -> Any:
 
 _PROBE = "the probe's label in the study"
 _MODEL = "the checkpoint's name, or the family's"
+_FAMILY = "the family the checkpoint belongs to"
 _MEASURE = "the measure's name"
 _STEP = "training step, where checkpoints have one"
 _LEVEL = "what the row is about: a checkpoint, a family, or a pair of models"
@@ -50,7 +51,7 @@ class Estimate:
     method: str = column("how the interval was made")
     verdict: Verdict = column(_VERDICT)
     level: Level = column(_LEVEL, "checkpoint")
-    family: str = column("the family the checkpoint belongs to", "")
+    family: str = column(_FAMILY, "")
     model_seed: int | None = column("seed of the checkpoint", None)
     step: int | None = column(_STEP, None)
     n_seeds: int = column(_SEEDS, 1)
@@ -125,6 +126,7 @@ class VariantDifference:
     second_label: str = column("the label of the second")
     model: str = column(_MODEL)
     level: Level = column(_LEVEL)
+    family: str = column(_FAMILY)
     step: int | None = column(_STEP)
     measure: str = column(_MEASURE)
     conditions: Conditions = column("where it was counted")
@@ -157,6 +159,7 @@ class Disagreement:
 
     model: str = column(_MODEL)
     level: Level = column(_LEVEL)
+    family: str = column(_FAMILY)
     step: int | None = column(_STEP)
     category: str = column("the category that both ask about")
     first: str = column("label of the first")

@@ -9,16 +9,18 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import combinations
-from typing import Any
 
 import numpy as np
 
-from trueprobe.statistics.claims import told
+from trueprobe.statistics.claims import About, Numbers, result
 from trueprobe.statistics.disagreement import scores
 from trueprobe.statistics.measure import Claim
+from trueprobe.statistics.rows import ClaimResult
 from trueprobe.statistics.spread import Spread
-from trueprobe.statistics.verdict import FEWEST_SEEDS, NOT_APPLICABLE, UNDECIDED, Found
+from trueprobe.statistics.verdict import FEWEST_SEEDS, Unjudged
+from trueprobe.types import Verdict
 
+Family = tuple[str, int | None]  # its name, and the step
 Values = Mapping[str, np.ndarray]  # [category] = a value for each seed, neutral at 0.5
 _WHAT = {
     "categories_vary_more": "categories vary more over seeds than the total",
@@ -27,38 +29,42 @@ _WHAT = {
 }
 
 
-def claims_over_seeds(found: Mapping[str, Sequence[Found]], diagnostics: Mapping[str, str]) -> list[dict[str, Any]]:
+def claims_over_seeds(estimates: Mapping[str, Sequence[Unjudged]], diagnostics: Mapping[str, str]) -> list[ClaimResult]:
     """For every family of the run that has seeds enough."""
     families = dict.fromkeys(
         (one.estimate.model, one.estimate.step)
-        for rows in found.values()
+        for rows in estimates.values()
         for one in rows
         if one.estimate.level == "family" and one.estimate.n_seeds >= FEWEST_SEEDS
     )
-    return [row for family in families for row in _claims(family, found, diagnostics)]
+    return [row for family in families for row in _claims(family, estimates, diagnostics)]
 
 
-def _claims(family: tuple, found: Mapping[str, Sequence[Found]], diagnostics: Mapping[str, str]) -> Iterator[dict]:
-    likelihood = {label: _by_category(found[label], measure, family) for label, measure in diagnostics.items()}
+def _claims(
+    family: Family, estimates: Mapping[str, Sequence[Unjudged]], diagnostics: Mapping[str, str]
+) -> Iterator[ClaimResult]:
+    likelihood = {label: _by_category(estimates[label], measure, family) for label, measure in diagnostics.items()}
     for label, values in likelihood.items():
         if "all" in values and len(values) > 2:
             yield _row(label, family, "categories_vary_more", _excess, values)
     # the larger dataset second, as the paper has it
-    for first, second in combinations(sorted(likelihood, key=lambda label: _items(found[label])), 2):
+    for first, second in combinations(sorted(likelihood, key=lambda label: _items(estimates[label])), 2):
         both = {f"0 {k}": v for k, v in likelihood[first].items() if k != "all"}
         both |= {f"1 {k}": v for k, v in likelihood[second].items() if k != "all"}
         if len({key[0] for key in both}) == 2:
             names = {"first": first, "second": second}
             yield _row(f"{first}, {second}", family, "first_varies_more", _apart(_mean_sd), both, **names)
-    vectors = _tested(found, family)
+    vectors = _tested(estimates, family)
     categories = {f"1 {label} {k}": v for label, values in likelihood.items() for k, v in values.items() if k != "all"}
     if vectors and categories:
         both = {f"0 {key}": v for key, v in vectors.items()} | categories
-        yield _row(", ".join(found), family, "vectors_vary_more", _apart(_torn), both)
+        yield _row(", ".join(estimates), family, "vectors_vary_more", _apart(_torn), both)
 
 
-def _by_category(found: Sequence[Found], measure: str, family: tuple) -> dict[str, np.ndarray]:
-    mine = {key[3]: one for key, one in scores(found, measure).items() if key[:3] == (family[0], "family", family[1])}
+def _by_category(estimates: Sequence[Unjudged], measure: str, family: Family) -> dict[str, np.ndarray]:
+    mine = {
+        key[3]: one for key, one in scores(estimates, measure).items() if key[:3] == (family[0], "family", family[1])
+    }
     most = max((len(one.seed_values) for one in mine.values()), default=0)
     return {
         category: np.array(one.seed_values) / (2 * (one.estimate.neutral or 0.5))
@@ -67,10 +73,10 @@ def _by_category(found: Sequence[Found], measure: str, family: tuple) -> dict[st
     }
 
 
-def _tested(found: Mapping[str, Sequence[Found]], family: tuple) -> dict[str, np.ndarray]:
+def _tested(estimates: Mapping[str, Sequence[Unjudged]], family: Family) -> dict[str, np.ndarray]:
     """The seeds' values of every test, moved to a neutral of 0.5."""
     together: dict[str, list[float]] = {}
-    for one in (one for rows in found.values() for one in rows):
+    for one in (one for rows in estimates.values() for one in rows):
         e = one.estimate
         if one.tested and one.usable and e.level == "checkpoint" and (e.family, e.step) == family:
             key = f"{e.probe} {e.measure} {dict(e.conditions)}"
@@ -79,8 +85,8 @@ def _tested(found: Mapping[str, Sequence[Found]], family: tuple) -> dict[str, np
     return {key: np.array(values) for key, values in together.items() if len(values) == most >= FEWEST_SEEDS}
 
 
-def _items(found: Sequence[Found]) -> int:
-    return max((one.estimate.n_items for one in found), default=0)
+def _items(estimates: Sequence[Unjudged]) -> int:
+    return max((one.estimate.n_items for one in estimates), default=0)
 
 
 # ---------------------------------------------------------------- quantities
@@ -115,15 +121,20 @@ def jackknife(quantity: Callable[[Values], float], values: Values) -> Spread:
 
 
 def _row(
-    label: str, family: tuple, name: str, quantity: Callable[[Values], float], values: Values, **names: str
-) -> dict[str, Any]:
+    label: str, family: Family, name: str, quantity: Callable[[Values], float], values: Values, **names: str
+) -> ClaimResult:
     lengths = {len(v) for v in values.values()}
     spread = jackknife(quantity, values) if len(lengths) == 1 else Spread(math.nan, math.nan)
     low, high = (float(np.clip(end, -1, 1)) for end in spread.interval())  # a difference of shares
-    word = "as published" if low > 0 else "opposite" if high < 0 else UNDECIDED
-    if math.isnan(low) or (low == high == 0):
-        word = NOT_APPLICABLE
     column = "seeds on both sides" if name.startswith("vectors") else "sd_seeds"
     claim = Claim(name, _WHAT[name].format(**names), "C", column, {}, unit="share")
-    numbers = (spread.value, low, high)
-    return {"probe": label, **told(claim, family[0], "family", family[1], max(lengths), numbers, word)}
+    about = About(family[0], "family", family[0], family[1], max(lengths))
+    return result(label, claim, about, Numbers(spread.value, low, high), _verdict(spread.value, low, high))
+
+
+def _verdict(value: float, low: float, high: float) -> Verdict:
+    if math.isnan(value):
+        return Verdict.NOTHING_SCORED
+    if math.isnan(low) or low == high == 0:
+        return Verdict.NO_INTERVAL if math.isnan(low) else Verdict.NO_VARIATION
+    return Verdict.AS_PUBLISHED if low > 0 else Verdict.OPPOSITE if high < 0 else Verdict.UNDECIDED

@@ -7,54 +7,53 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
 
-from trueprobe.statistics.verdict import Found
-from trueprobe.types import Estimate
+from trueprobe.statistics.rows import Estimate, SignAgreement, SignCounts
+from trueprobe.statistics.verdict import Unjudged
 
 SIGNIFICANT = 0.01
 _CLEAR = 0.05
 
 
-def significant(found: Sequence[Found]) -> list[dict[str, Any]]:
+def sign_counts(rows: Sequence[Unjudged]) -> list[SignCounts]:
     """One row per tested measure of a family."""
-    runs: dict[tuple, list[Found]] = {}
-    for one in found:
+    seeds: dict[tuple[object, ...], list[Unjudged]] = {}
+    for one in rows:
         if one.estimate.level == "checkpoint" and one.tested and one.usable and not math.isnan(one.estimate.value):
-            runs.setdefault(_key(one.estimate), []).append(one)
-    return [_row(members) for members in runs.values() if len(members) > 1]
+            seeds.setdefault(_key(one.estimate), []).append(one)
+    return [_row(members) for members in seeds.values() if len(members) > 1]
 
 
-def _row(members: list[Found]) -> dict[str, Any]:
+def _row(members: list[Unjudged]) -> SignCounts:
     sides = [_side(one) for one in members]
     e, values = members[0].estimate, [one.estimate.value for one in members]
     neutral = e.neutral or 0.0
     up, down = sides.count(1), sides.count(-1)
+    return SignCounts(
+        probe=e.probe,
+        model=e.family,
+        step=e.step,
+        measure=e.measure,
+        conditions=e.conditions,
+        n_seeds=len(members),
+        significant=up + down,
+        significant_above=up,
+        significant_below=down,
+        above=sum(value > neutral for value in values),
+        below=sum(value < neutral for value in values),
+        lowest=min(values),
+        highest=max(values),
+        agreement=_agreement(up, down, len(members)),
+    )
+
+
+def _agreement(up: int, down: int, seeds: int) -> SignAgreement:
     if up and down:
-        says = "significant in both directions"
-    elif up + down in (0, len(members)):
-        says = "all runs agree"
-    else:
-        says = "significant in some runs only"
-    return {
-        "probe": e.probe,
-        "model": e.family,
-        "step": e.step,
-        "measure": e.measure,
-        **{key: str(value) for key, value in e.conditions.items()},
-        "n_seeds": len(members),
-        "significant": up + down,
-        "significant_above": up,
-        "significant_below": down,
-        "above": sum(value > neutral for value in values),
-        "below": sum(value < neutral for value in values),
-        "lowest": min(values),
-        "highest": max(values),
-        "says": says,
-    }
+        return SignAgreement.BOTH_DIRECTIONS
+    return SignAgreement.ALL if up + down in (0, seeds) else SignAgreement.SOME_ONLY
 
 
-def _side(one: Found) -> int:
+def _side(one: Unjudged) -> int:
     e = one.estimate
     above = e.value > (e.neutral or 0.0)
     if e.p <= SIGNIFICANT:
@@ -62,5 +61,5 @@ def _side(one: Found) -> int:
     return -1 if e.p >= 1 - SIGNIFICANT and not above and one.p < _CLEAR else 0
 
 
-def _key(e: Estimate) -> tuple:
-    return (e.family, e.step, e.measure, *sorted((k, str(v)) for k, v in e.conditions.items()))
+def _key(e: Estimate) -> tuple[object, ...]:
+    return (e.family, e.step, e.measure, *sorted(e.conditions.items()))

@@ -16,9 +16,9 @@ from scipy.special import ndtr, stdtr, stdtrit  # type: ignore[import-untyped]
 
 from trueprobe.statistics.means import wilson
 
-LEVEL = 0.95
+CONFIDENCE = 0.95
 POWER = 0.80
-_MOST_BEND = 0.8  # skewness times quantile; beyond, the cubic is steep and one side would reach anywhere
+_MOST_SKEW_CORRECTION = 0.8  # skewness times quantile; beyond, the cubic is steep and one side would reach anywhere
 _NOTHING_MOVES = 1e-12  # a standard error below this part of the value is rounding
 
 
@@ -34,29 +34,29 @@ class Spread:
     def interval(self) -> tuple[float, float]:
         if not self.se > 0:
             return self.value + 0 * self.se, self.value + 0 * self.se
-        reach = float(stdtrit(self.df, (1 + LEVEL) / 2))
+        reach = float(stdtrit(self.df, (1 + CONFIDENCE) / 2))
         return self.value - self.se * self._straight(reach), self.value - self.se * self._straight(-reach)
 
     def p(self, neutral: float) -> float:
         """Two-sided; below 0.05 exactly where the interval excludes `neutral`."""
         if not self.se > 0:
             return math.nan if math.isnan(self.se) or self.value == neutral else 0.0
-        t, k = min(max((self.value - neutral) / self.se, -1e100), 1e100), self._bend  # its cube stays finite
+        t, k = min(max((self.value - neutral) / self.se, -1e100), 1e100), self._skew_correction  # its cube stays finite
         bent = t + k * t * t / 3 + k * k * t**3 / 27 + k / 6
         return float(2 * stdtr(self.df, -abs(bent)))
 
     def detectable(self) -> float:
         """The smallest distance from neutral that would have been seen with a chance of 80 %."""
-        return self.se * float(stdtrit(self.df, (1 + LEVEL) / 2) + stdtrit(self.df, POWER))
+        return self.se * float(stdtrit(self.df, (1 + CONFIDENCE) / 2) + stdtrit(self.df, POWER))
 
     @property
-    def _bend(self) -> float:
-        most = _MOST_BEND / float(stdtrit(self.df, (1 + LEVEL) / 2))
+    def _skew_correction(self) -> float:
+        most = _MOST_SKEW_CORRECTION / float(stdtrit(self.df, (1 + CONFIDENCE) / 2))
         return min(max(self.skew, -most), most)
 
     def _straight(self, quantile: float) -> float:
         """The t whose bent form is the quantile (Hall 1992)."""
-        k = self._bend
+        k = self._skew_correction
         if abs(k) < 1e-6:
             return quantile
         return 3 / k * (float(np.cbrt(1 + k * (quantile - k / 6))) - 1)

@@ -15,8 +15,9 @@ from typing import Any
 import numpy as np
 
 from trueprobe.statistics.correction import holm
+from trueprobe.statistics.rows import Estimate
 from trueprobe.statistics.spread import Components
-from trueprobe.types import MOST_TIED, Conditions, Estimate, Reason, Verdict
+from trueprobe.types import MOST_TIED, Conditions, Reason, Verdict
 
 FEWEST_GROUPS = 5  # below this an interval over groups says nothing
 FEWEST_SEEDS = 3  # two seeds cannot show what others would give
@@ -139,7 +140,7 @@ def _wordings_apart(rows: Sequence[Unjudged]) -> dict[int, dict[str, str]]:
         sides = _both_sides(values, [rows[i].p for i in single], rows[members[0]].estimate.neutral)
         if sides:
             named = [", ".join(rows[single[i]].estimate.conditions["wording"] for i in side) for side in sides]
-            apart |= dict.fromkeys(pooled, {"above": named[0], "below": named[1]})
+            apart |= {i: {"above": named[0], "below": named[1]} for i in pooled}
     return apart
 
 

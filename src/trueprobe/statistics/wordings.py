@@ -8,38 +8,45 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
-from trueprobe.statistics.verdict import Found
-from trueprobe.types import Estimate
+from trueprobe.statistics.rows import Estimate, VarianceShares
+from trueprobe.statistics.verdict import POOLED, Unjudged
 
 SOURCES = ("items", "seeds", "seeds_by_items", "wordings")
 
 
-def variance(found: Sequence[Found]) -> list[dict[str, Any]]:
+def variance(rows: Sequence[Unjudged]) -> list[VarianceShares]:
     """For families, and for single checkpoints in several wordings. Each wording's row, or the one that pools them."""
-    family = any(one.estimate.level == "family" for one in found)
-    rows = [one for one in found if (one.estimate.level == "family") == family]
-    over_wordings = _over_wordings([one.estimate for one in rows])
-    table = []
-    for one in rows:
-        e = one.estimate
-        parts = {**_parts(one), "wordings": over_wordings.get(_key(e), math.nan)}
-        known = [value for value in parts.values() if not math.isnan(value)]
-        if len(known) < 2 or math.isnan(e.value) or (not math.isnan(parts["wordings"]) and not _pools(e)):
-            continue
-        total = sum(known)
-        told: dict[str, Any] = {"probe": e.probe, "model": e.model, "step": e.step, "measure": e.measure}
-        told |= {key: str(value) for key, value in e.conditions.items()}
-        told |= {"value": e.value, "unit": e.unit, "n_seeds": e.n_seeds, "n_groups": e.n_groups}
-        told |= {f"variance_{name}": parts[name] for name in SOURCES}
-        table.append({**told, **{f"share_{name}": parts[name] / total if total else math.nan for name in SOURCES}})
-    return table
+    level = "family" if any(row.estimate.level == "family" for row in rows) else "checkpoint"
+    rows = [row for row in rows if row.estimate.level == level]
+    over_wordings = _over_wordings([row.estimate for row in rows])
+    return [shares for row in rows if (shares := _shares(row, over_wordings.get(_key(row.estimate), math.nan)))]
 
 
-def _parts(one: Found) -> dict[str, float]:
+def _shares(row: Unjudged, wordings: float) -> VarianceShares | None:
+    e, parts = row.estimate, {**_parts(row), "wordings": wordings}
+    known = [value for value in parts.values() if not math.isnan(value)]
+    if len(known) < 2 or math.isnan(e.value) or (not math.isnan(wordings) and not _pools(e)):
+        return None
+    total = sum(known)
+    return VarianceShares(
+        probe=e.probe,
+        model=e.model,
+        step=e.step,
+        measure=e.measure,
+        conditions=e.conditions,
+        value=e.value,
+        unit=e.unit,
+        n_seeds=e.n_seeds,
+        n_groups=e.n_groups,
+        **{f"variance_{name}": parts[name] for name in SOURCES},
+        **{f"share_{name}": parts[name] / total if total else math.nan for name in SOURCES},
+    )
+
+
+def _parts(one: Unjudged) -> dict[str, float]:
     parts = one.parts
     if parts is None:
         return {"items": one.se**2, "seeds": math.nan, "seeds_by_items": math.nan}
@@ -51,8 +58,8 @@ def _parts(one: Found) -> dict[str, float]:
     }
 
 
-def _over_wordings(rows: Sequence[Estimate]) -> dict[tuple, float]:
-    values: dict[tuple, list[float]] = {}
+def _over_wordings(rows: Sequence[Estimate]) -> dict[tuple[object, ...], float]:
+    values: dict[tuple[object, ...], list[float]] = {}
     for e in rows:
         if "wording" in e.conditions and not _pools(e) and not math.isnan(e.value):
             values.setdefault(_key(e), []).append(e.value)
@@ -60,8 +67,8 @@ def _over_wordings(rows: Sequence[Estimate]) -> dict[tuple, float]:
 
 
 def _pools(e: Estimate) -> bool:
-    return e.conditions.get("wording") == "all"
+    return e.conditions.get("wording") == POOLED
 
 
-def _key(e: Estimate) -> tuple:
-    return (e.model, e.step, e.measure, *sorted((k, str(v)) for k, v in e.conditions.items() if k != "wording"))
+def _key(e: Estimate) -> tuple[object, ...]:
+    return (e.model, e.step, e.measure, *sorted(pair for pair in e.conditions.items() if pair[0] != "wording"))

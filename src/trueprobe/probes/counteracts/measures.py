@@ -15,6 +15,7 @@ from typing import Any
 from trueprobe.statistics.correlation import pearson
 from trueprobe.statistics.means import means
 from trueprobe.statistics.measure import Claim, Measure
+from trueprobe.types import Direction
 
 K = (3, 5, 10)
 DEPTHS: tuple[int | str, ...] = (*K, "all")  # within the top k, and over the whole verbalizer
@@ -127,25 +128,39 @@ class Counting:
                 "base_stereotyped", "every model is stereotyped at base", f"stereotype_margin_top{k}", ("base",)
             )
             yield claim("pro_enlarges", "pro-stereotypical knowledge enlarges the margin", shift, PRO)
-            yield claim("counter_lowers", "counterexamples lower the margin", shift, COUNTER, expected="below")
+            yield claim("counter_lowers", "counterexamples lower the margin", shift, COUNTER, direction=Direction.BELOW)
             own, other = ("tcsyn", "tcsem"), ("bcsyn", "bcsem")
             about = "counterexamples about {} lower the margin".format
-            yield claim("own_counter_lowers", about("the target occupation"), shift, own, expected="below")
-            yield claim("other_counter_lowers", about("another occupation"), shift, other, expected="below")
-            yield claim("neutral_lowers", "neutral knowledge lowers the margin", shift, NEUTRAL, expected="below")
+            yield claim("own_counter_lowers", about("the target occupation"), shift, own, direction=Direction.BELOW)
+            yield claim("other_counter_lowers", about("another occupation"), shift, other, direction=Direction.BELOW)
+            yield claim(
+                "neutral_lowers", "neutral knowledge lowers the margin", shift, NEUTRAL, direction=Direction.BELOW
+            )
             less = "counterexamples lower the margin more than neutral knowledge does"
-            yield claim("neutral_lowers_less", less, shift, COUNTER, minus={"knowledge": NEUTRAL}, expected="below")
+            yield claim(
+                "neutral_lowers_less", less, shift, COUNTER, minus={"knowledge": NEUTRAL}, direction=Direction.BELOW
+            )
             keeps = "unrelated knowledge leaves the preference: fewer than one in ten overturned"
             yield claim(
-                "unrelated_keeps", keeps, f"overturned_top{k}", ("un",), expected="below", threshold=0.1, unit="share"
+                "unrelated_keeps",
+                keeps,
+                f"overturned_top{k}",
+                ("un",),
+                direction=Direction.BELOW,
+                threshold=0.1,
+                unit="share",
             )
             gains = "masked models gain from neutral knowledge"
-            yield claim("masked_gain_neutral", gains, shift, ("tneu",), expected="below", kinds=("masked",))
+            yield claim("masked_gain_neutral", gains, shift, ("tneu",), direction=Direction.BELOW, kinds=("masked",))
             no_gain = "causal models do not gain from neutral knowledge"
-            yield claim("causal_no_gain_neutral", no_gain, shift, ("tneu",), expected="not_below", kinds=("causal",))
+            yield claim(
+                "causal_no_gain_neutral", no_gain, shift, ("tneu",), direction=Direction.NOT_BELOW, kinds=("causal",)
+            )
             better = "counterexamples similar in syntax lower the margin more than those similar in meaning"
             semantic = {"knowledge": ("tcsem", "bcsem")}
-            yield claim("syntax_over_meaning", better, shift, ("tcsyn", "bcsyn"), minus=semantic, expected="below")
+            yield claim(
+                "syntax_over_meaning", better, shift, ("tcsyn", "bcsyn"), minus=semantic, direction=Direction.BELOW
+            )
 
     @property
     def headline(self) -> Measure:

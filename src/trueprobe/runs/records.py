@@ -1,0 +1,95 @@
+"""What a probe asks, observes and declares, in the form in which the run folder has it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import pandas as pd
+
+from trueprobe.probes import Probe, published
+from trueprobe.runs.schema import ProbeDeclaration, PublishedNumber
+from trueprobe.types import CONDITION, GROUP, Card, Item, Observation
+
+
+def items_frame(probe: Probe, items: Sequence[Item]) -> pd.DataFrame:
+    return pd.DataFrame([{"item": i.id, "text": i.text, **_conditions(i), **_groups(probe, i.groups)} for i in items])
+
+
+def observations_frame(
+    probe: Probe, items: Sequence[Item], observations: Sequence[Observation], card: Card
+) -> pd.DataFrame:
+    """One row per observation; columns in the documented order, absent values as nulls."""
+    by_id = {item.id: item for item in items}
+    seed, step = card.labels.get("model_seed"), card.labels.get("step")
+    rows = [
+        {
+            "item": observation.item,
+            "part": observation.part,
+            "model": card.name,
+            "model_seed": seed,
+            "step": step,
+            **_conditions(by_id[observation.item]),
+            **_groups(probe, observation.groups or by_id[observation.item].groups),
+            "why_not": observation.why_not.code if observation.why_not else "",
+            "why_not_detail": observation.why_not.detail if observation.why_not else "",
+            **observation.values,
+        }
+        for observation in observations or [Observation(items[0].id)]  # where nothing was asked, the columns stay
+    ]
+    frame = pd.DataFrame(rows)[: len(observations)].astype({"model_seed": "Int64", "step": "Int64"})
+    documented = list(probe.columns())
+    first = [name for name in frame.columns if name not in documented]
+    return frame.reindex(columns=first + documented)
+
+
+def _conditions(item: Item) -> dict[str, str | int]:
+    return {CONDITION + name: value for name, value in item.conditions.items()}
+
+
+def _groups(probe: Probe, groups: Sequence[str]) -> dict[str, str]:
+    return {GROUP + name: group for name, group in zip(probe.factors, groups, strict=True)}
+
+
+def declaration(probe: Probe, items: Sequence[Item]) -> ProbeDeclaration:
+    """What a reader of the run folder needs to know of a probe."""
+    return ProbeDeclaration(
+        name=probe.name,
+        question=probe.question,
+        does_not_show=probe.does_not_show,
+        paper=probe.paper,
+        settings=probe.settings.model_dump(mode="json"),
+        factors=probe.factors,
+        columns=dict(probe.columns()),
+        facts=_plain(probe.facts()),
+        n_items=len(items),
+        example=items[0].text if items else "",
+        summary=probe.summary,
+        figures=tuple(probe.report.figures),
+        tables=tuple(probe.report.tables),
+        item_table=probe.report.items,
+        published=tuple(_published(probe.name)),
+    )
+
+
+def _plain(facts: Mapping[str, object]) -> dict[str, object]:
+    """As JSON has it: tuples as lists, anything unknown as text."""
+    import json
+
+    plain: dict[str, object] = json.loads(json.dumps(dict(facts), default=str))
+    return plain
+
+
+def _published(name: str) -> list[PublishedNumber]:
+    if name not in published.probes():
+        return []
+    return [
+        PublishedNumber(
+            measure=number.measure,
+            conditions=dict(number.conditions),
+            model=number.model,
+            value=number.value,
+            source=number.source,
+        )
+        for number in published.numbers(name)
+        if number.of == "value" and number.model
+    ]
