@@ -11,6 +11,7 @@ import base64
 import json
 import math
 import re
+import textwrap
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -25,7 +26,6 @@ from markupsafe import Markup
 
 from trueprobe.results import words
 from trueprobe.results.figures import FigureView, Panel, Picture, Point, Row, Series, Style
-from trueprobe.results.numbers import Format
 
 PAGE = Path(__file__).parent / "page"
 PIXELS = 2  # of a PNG per unit of its SVG
@@ -162,20 +162,17 @@ class Drawing:
         return words.figure_description(self.view.kind, self.view.title, [p.title for p in self.picture.panels])
 
     @property
+    def axis_title(self) -> str:
+        axis = self.picture.axis
+        return words.axis_title(axis.title, axis.format.factor == 100, axis.format.signed)
+
+    @property
     def row_height(self) -> int:
         return max(20, 9 * (len(self.legend) if self.beside and self.view.kind == "dots" else 1) + 10)
 
     @property
     def height(self) -> int:
         return 170 if self.view.kind == "lines" else self.row_height * len(self.picture.places)
-
-    @property
-    def left(self) -> int:
-        """Room for the labels left of the first panel."""
-        if self.view.kind == "lines":
-            return 56
-        longest = max(len(title) for _, title in self.picture.places)
-        return round(min(_LONGEST_LABEL, _CHARACTER * longest)) + 14
 
 
 # ---------------------------------------------------------------- data
@@ -192,8 +189,15 @@ def _data(drawing: Drawing) -> Iterator[Datum]:
 
 def _point(drawing: Drawing, panel: int, series: Series, point: Point) -> Iterator[Datum]:
     row, factor, look = point.row, drawing.picture.axis.format.factor, drawing.look(series)
-    at: Datum = {"panel": panel, "series": look.position, "look": drawing.looks.index(look), "x": _x(drawing, look, point)}
-    value: Datum = {"role": "value", **at, "value": factor * row.value, "tip": _tip(drawing, series, point)}
+    at: Datum = {
+        "panel": panel,
+        "series": look.position,
+        "look": drawing.looks.index(look),
+        "x": _x(drawing, look, point),
+    }
+    title, number = _title(drawing, series, point), drawing.picture.axis.format.told(row.value, row.low, row.high)
+    tip = {"title": title, words.TIP_VALUE: number, **_behind(row)}
+    value: Datum = {"role": "value", **at, "value": factor * row.value, "tip": tip, "text": f"{title}: {number}"}
     if not math.isnan(row.low):
         value |= {"low": factor * row.low, "high": factor * row.high}
     if drawing.view.kind != "bars" or row.value:
@@ -216,21 +220,24 @@ def _x(drawing: Drawing, look: Look, point: Point) -> float:
     return float(point.x) + (look.position - (series - 1) / 2) * step
 
 
-def _tip(drawing: Drawing, series: Series, point: Point) -> dict[str, str]:
-    """What is behind a mark: number with interval, items, seeds and verdict."""
-    row, places = point.row, dict(drawing.picture.places)
-    place = f"{point.x} {drawing.view.x_unit}" if drawing.view.x_unit else places[point.x]
-    number = drawing.picture.axis.format.told(row.value, row.low, row.high)
-    tip = {"title": " · ".join(filter(None, (place, series.title))), words.TIP_VALUE: number}
+def _title(drawing: Drawing, series: Series, point: Point) -> str:
+    """`2 attractors · mini`"""
+    unit = drawing.view.x_unit
+    place = f"{point.x} {unit}" if unit else dict(drawing.picture.places)[point.x]
+    return " · ".join(filter(None, (place, series.title)))
+
+
+def _behind(row: Row) -> dict[str, str]:
+    """What is behind a mark: items, seeds and verdict, or the source of a published number."""
     if row.published:
-        return {**tip, words.TIP_SOURCE: row.source}
-    tip |= words.scored(row.n_items or 0, row.n_unscored or 0)
+        return {words.TIP_SOURCE: row.source}
+    behind = words.scored(row.n_items or 0, row.n_unscored or 0)
     if row.seeds:
         tested = [seed for seed in row.seeds if seed.tested]
         significant = sum(seed.significant for seed in tested) if tested else None
-        tip[words.TIP_SEEDS] = words.seeds_behind(len(row.seeds), significant)
+        behind[words.TIP_SEEDS] = words.seeds_behind(len(row.seeds), significant)
     verdict = words.verdict_with_reason(row.verdict, row.estimate)
-    return {**tip, words.TIP_VERDICT: verdict} if verdict else tip
+    return {**behind, words.TIP_VERDICT: verdict} if verdict else behind
 
 
 # ---------------------------------------------------------------- chart
@@ -238,20 +245,39 @@ def _tip(drawing: Drawing, series: Series, point: Point) -> dict[str, str]:
 
 def chart(drawing: Drawing) -> Spec:
     """The Vega-Lite specification of a picture. Panels are facets; `hidden` has the series a reader has hidden."""
-    layers = {"lines": _lines, "dots": _dots, "bars": _bars}[drawing.view.kind](drawing)
-    panels = drawing.picture.panels
+    kind, panels = drawing.view.kind, drawing.picture.panels
+    layers = {"lines": _lines, "dots": _dots, "bars": _bars}[kind](drawing)
+    # put together here, as altair copies all layers several times when it does
+    inside = {"top_level": False, "data": alt.NamedData("rows")}
+    written = [layer.to_dict(validate=False, context=dict(inside)) for layer in layers]
+    return {
+        "$schema": alt.SCHEMA_URL,
+        "description": drawing.description,
+        "config": _CONFIG,
+        "usermeta": _for_script(drawing),
+        "params": [{"name": "hidden", "value": []}],
+        "data": {"name": "rows"},
+        "datasets": {"rows": list(_data(drawing))},
+        "facet": _facets(panels).to_dict(validate=False),
+        "columns": min(len(panels), _FILE_COLUMNS[kind]),
+        "spacing": 22,
+        "resolve": {"axis": {"x": "independent"}},
+        "spec": {"width": _FILE_WIDTH[kind], "height": drawing.height, "layer": written},
+    }
+
+
+def _for_script(drawing: Drawing) -> Spec:
+    """What the page's script lays panels out by."""
+    values = "y" if drawing.view.kind == "lines" else "x"
+    models = [panel.model for panel in drawing.picture.panels]
+    labels = [] if values == "y" else [title for _, title in drawing.picture.places]
+    return {"values": values, "title": drawing.axis_title, "labels": labels, "models": models}
+
+
+def _facets(panels: Sequence[Panel]) -> alt.Facet:
     titles = [panel.title for panel in panels]
     header = alt.Header(title=None, labelExpr=_lookup(titles), labels=any(titles))
-    facets = alt.Facet("panel:O", header=header, sort=list(range(len(panels))))
-    values = "x" if drawing.view.kind != "lines" else "y"
-    across = alt.layer(*layers).properties(width=_FILE_WIDTH[drawing.view.kind], height=drawing.height)
-    faceted = across.facet(
-        facets, columns=min(len(panels), _FILE_COLUMNS[drawing.view.kind]), data=alt.InlineData(values=list(_data(drawing)))
-    )
-    spec: Spec = faceted.resolve_axis(x="independent").to_dict(validate=False)
-    spec["params"] = [{"name": "hidden", "value": []}]
-    spec["usermeta"] = {"values": values, "left": drawing.left, "models": [panel.model for panel in panels]}
-    return spec | {"description": drawing.description, "config": _CONFIG, "spacing": 22}
+    return alt.Facet(field="panel", type="ordinal", header=header, sort=list(range(len(panels))))
 
 
 def _lookup(titles: Sequence[str]) -> str:
@@ -269,12 +295,14 @@ def _of(role: str, *more: str) -> alt.Chart:
 def _value_axis(drawing: Drawing) -> alt.Axis:
     axis = drawing.picture.axis
     step = axis.format.factor * (axis.ticks[1] - axis.ticks[0])
-    percent, signed = axis.format.factor == 100, axis.format.signed
+    length = drawing.height if drawing.view.kind == "lines" else _FILE_WIDTH[drawing.view.kind]
     return alt.Axis(
         values=[round(axis.format.factor * tick, 9) for tick in axis.ticks],
         format=f".{_digits(step)}f",
-        title=words.axis_title(axis.title, percent, signed),
-        labelOverlap=True,
+        title=textwrap.wrap(drawing.axis_title, int(length / _CHARACTER)),
+        labelOverlap=drawing.view.kind != "lines",
+        labelFlush=False,
+        grid=True,
     )
 
 
@@ -289,7 +317,7 @@ def _values(drawing: Drawing) -> dict[str, Any]:
     return {"axis": _value_axis(drawing), "scale": alt.Scale(domain=ends, zero=False)}
 
 
-def _scale(drawing: Drawing, values: Sequence[object]) -> alt.Scale:
+def _scale(values: Sequence[str] | Sequence[Sequence[float]]) -> alt.Scale:
     return alt.Scale(domain=list(range(len(values))), range=list(values))
 
 
@@ -297,8 +325,8 @@ def _colours(drawing: Drawing) -> dict[str, Any]:
     fills, strokes = ([getattr(look, name) for look in drawing.looks] for name in ("fill", "stroke"))
     legend = _legend(drawing)
     return {
-        "fill": alt.Fill("look:O", scale=_scale(drawing, fills), legend=legend),
-        "stroke": alt.Stroke("look:O", scale=_scale(drawing, strokes), legend=legend),
+        "fill": alt.Fill("look:N", scale=_scale(fills), legend=legend),
+        "stroke": alt.Stroke("look:N", scale=_scale(strokes), legend=legend),
     }
 
 
@@ -306,23 +334,32 @@ def _legend(drawing: Drawing) -> alt.Legend | None:
     titles = [entry.title for entry in drawing.legend]
     if not titles:
         return None
-    return alt.Legend(title=None, orient="top", columns=4, values=list(range(len(titles))), labelExpr=_lookup(titles))
+    return alt.Legend(
+        title=None,
+        orient="top",
+        columns=4,
+        values=list(range(len(titles))),
+        labelExpr=_lookup(titles),
+        symbolOpacity=1,
+        symbolDash=[1, 0],
+        symbolStrokeWidth=1.2,
+    )
 
 
 def _shape(drawing: Drawing) -> alt.Shape:
-    return alt.Shape("look:O", scale=_scale(drawing, [look.shape for look in drawing.looks]), legend=_legend(drawing))
+    return alt.Shape("look:N", scale=_scale([look.shape for look in drawing.looks]), legend=_legend(drawing))
 
 
 _BEHIND = {
     "tooltip": alt.Tooltip("tip:N"),
-    "description": alt.Description("tip:N"),
+    "description": alt.Description("text:N"),
 }
 
 
 def _places(drawing: Drawing) -> dict[str, Any]:
     """Listed downwards, series beside each other."""
     titles = [title for _, title in drawing.picture.places]
-    axis = alt.Axis(title=None, labelExpr=_lookup(titles), labelLimit=_LONGEST_LABEL, grid=drawing.view.kind == "dots")
+    axis = alt.Axis(title=None, labelExpr=_lookup(titles), grid=drawing.view.kind == "dots")
     y = alt.Y("x:O", scale=alt.Scale(domain=list(range(len(titles)))), axis=axis)
     beside = drawing.beside and drawing.view.kind == "dots"
     scale = alt.Scale(domain=list(range(len(drawing.legend))), paddingOuter=0.4)
@@ -335,7 +372,9 @@ def _numbers(drawing: Drawing) -> alt.X:
     titles = [title for _, title in drawing.picture.places]
     label = f"{json.dumps(titles, ensure_ascii=True)}[indexof({json.dumps(at)}, datum.value)]"
     ends = [at[0], at[-1]] if len(at) > 1 else [at[0] - 1, at[0] + 1]
-    axis = alt.Axis(title=drawing.view.x_title, values=at, labelExpr=label, labelOverlap="greedy", grid=False)
+    axis = alt.Axis(
+        title=drawing.view.x_title, values=at, labelExpr=label, labelOverlap="greedy", grid=False, labelFlush=False
+    )
     return alt.X("x:Q", scale=alt.Scale(domain=ends, padding=14, nice=False, zero=False), axis=axis)
 
 
@@ -344,8 +383,9 @@ def _frame(drawing: Drawing, channel: str) -> list[alt.Chart]:
     neutral, factor = drawing.picture.axis.neutral, drawing.picture.axis.format.factor
     lines = []
     if neutral is not None:
-        datum = {channel: alt.XDatum(factor * neutral) if channel == "x" else alt.YDatum(factor * neutral)}
-        lines.append(_of("panel").mark_rule(color="var(--ink)", strokeDash=[3, 3], aria=False).encode(**datum))
+        datum = {"x": alt.XDatum, "y": alt.YDatum}[channel](factor * neutral, **_values(drawing))
+        rule = _of("panel").mark_rule(color="var(--ink)", strokeDash=[3, 3], aria=False)
+        lines.append(rule.encode(**{channel: datum}))
     note = _of("panel", "datum.note").mark_text(color="var(--soft)", fontSize=11).encode(text="note:N")
     return [*lines, note] if any(panel.why_empty for panel in drawing.picture.panels) else lines
 
@@ -353,12 +393,11 @@ def _frame(drawing: Drawing, channel: str) -> list[alt.Chart]:
 def _seeds(across: Mapping[str, Any], drawing: Drawing) -> list[alt.Chart]:
     if not any(point.row.seeds for point in drawing.picture.points):
         return []
-    colours = _colours(drawing)
-    hollow = "datum.hollow"
-    fill = {"condition": {"test": hollow, "value": "var(--paper)"}, **colours["fill"].to_dict()}
-    opacity = alt.condition(hollow, alt.value(1), alt.value(0.5))
+    colours, hollow = _colours(drawing), "datum.hollow"
+    fill, opacity = colours["fill"].copy(), alt.OpacityValue(0.5, condition=alt.value(1, test=hollow))
+    fill.condition = {"test": hollow, "value": "var(--paper)"}
     dots = _of("seed").mark_point(shape="circle", size=18, strokeWidth=1, aria=False)
-    return [dots.encode(**across, stroke=colours["stroke"], fill=alt.Fill.from_dict(fill), opacity=opacity)]
+    return [dots.encode(**across, stroke=colours["stroke"], fill=fill, opacity=opacity)]
 
 
 def _dots(drawing: Drawing) -> list[alt.Chart]:
@@ -379,8 +418,8 @@ def _lines(drawing: Drawing) -> list[alt.Chart]:
     y, low, stroke = alt.Y("value:Q", **values), alt.Y("low:Q", **values), colours["stroke"]
     bands = [number for number, look in enumerate(drawing.looks) if look.style is Style.BAND]
     in_band = f"indexof({bands}, datum.look) >= 0"
-    dashes = _scale(drawing, [look.dash for look in drawing.looks])
-    dash = alt.StrokeDash("look:O", scale=dashes, legend=None)
+    dashes = _scale([look.dash for look in drawing.looks])
+    dash = alt.StrokeDash("look:N", scale=dashes, legend=None)
     faint = 0.4 if len(drawing.legend) > _FEW else 1
     interval = _of("value", "isValid(datum.low)", f"!({in_band})").mark_rule(strokeWidth=1.6, opacity=faint, aria=False)
     area = _of("value", "isValid(datum.low)", in_band).mark_area(opacity=0.16, aria=False)
@@ -421,7 +460,7 @@ _CONFIG: Spec = {
         "aria": False,
     },
     "axisY": {"titlePadding": 10},
-    "axisYBand": {"labelColor": "var(--ink)"},
+    "axisYDiscrete": {"labelColor": "var(--ink)", "labelLimit": _LONGEST_LABEL},
     "header": {
         "labelColor": "var(--ink)",
         "labelFontSize": 12,
@@ -429,7 +468,13 @@ _CONFIG: Spec = {
         "labelAnchor": "start",
         "labelPadding": 6,
     },
-    "legend": {"labelColor": "var(--ink)", "labelFontSize": 11, "labelLimit": 300, "columnPadding": 16, "symbolSize": 60},
+    "legend": {
+        "labelColor": "var(--ink)",
+        "labelFontSize": 11,
+        "labelLimit": 300,
+        "columnPadding": 16,
+        "symbolSize": 60,
+    },
     "title": {
         "color": "var(--ink)",
         "subtitleColor": "var(--soft)",
@@ -460,8 +505,10 @@ class PagePart:
 
 def page_parts(view: FigureView) -> PagePart:
     pictures = [Drawing(view, picture) for picture in view.pictures]
-    packed = {_key(one.picture): {"spec": _page_spec(one), "around": _around(one)} for one in pictures}
-    html = _macros().body(view, Markup(_around(pictures[0])), words)
+    packed = {
+        _key(one.picture): {"spec": _page_spec(one), "above": _above(one), "below": _below(one)} for one in pictures
+    }
+    html = _macros().body(view, _above(pictures[0]), _below(pictures[0]), words)
     return PagePart(view, Markup(html), f"p-{view.name}", _pack(packed))
 
 
@@ -482,17 +529,26 @@ def _version() -> str:
 
 
 def _page_spec(drawing: Drawing) -> Spec:
+    """Without Vega's legend: the page has one that keys can reach."""
     spec = chart(drawing)
-    return spec | {"config": spec["config"] | {"legend": {"disable": True}}}  # the page has one that keys can reach
+    for layer in spec["spec"]["layer"]:
+        for channel in {"fill", "stroke", "shape"} & layer["encoding"].keys():
+            layer["encoding"][channel]["legend"] = None
+    return spec
 
 
 def _key(picture: Picture) -> str:
     return "|".join(picture.chosen.values())
 
 
-def _around(drawing: Drawing) -> str:
-    """Legend, note and numbers."""
-    return str(_macros().around(drawing, _table(drawing), words))
+def _above(drawing: Drawing) -> Markup:
+    """Legend and note."""
+    return Markup(_macros().legend(drawing, words))
+
+
+def _below(drawing: Drawing) -> Markup:
+    """The numbers as a table."""
+    return Markup(_macros().numbers(drawing.view, _table(drawing), words))
 
 
 def _macros() -> Any:

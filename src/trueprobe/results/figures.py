@@ -12,15 +12,15 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from itertools import product
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import pandas as pd
 
 from trueprobe.probes.display import Figure, Summary
 from trueprobe.results import words
 from trueprobe.results.numbers import Format, ticks
-if TYPE_CHECKING:
-    from trueprobe.runs.folder import ProbeDeclaration, PublishedNumber, Run
+from trueprobe.runs.folder import Run
+from trueprobe.runs.schema import ProbeDeclaration, PublishedNumber
 from trueprobe.statistics.rows import Estimate, FlipShares, NearTies, VarianceShares
 from trueprobe.types import Verdict
 
@@ -255,7 +255,7 @@ def condition(row: Estimate, key: str) -> str | None:
         case "measure":
             return row.measure
         case "model":
-            return row.family
+            return row.family or row.model
         case "step":
             return None if row.step is None else str(row.step)
         case "seed":  # steps of a checkpoint without a seed are of one seed
@@ -298,7 +298,7 @@ def _by_place(rows: Iterable[Estimate], keys: Sequence[str]) -> list[tuple[dict[
     groups: dict[tuple[str, ...], list[Estimate]] = {}
     for row in rows:
         place = tuple(str(condition(row, key)) for key in keys)
-        groups.setdefault((row.family, *place), []).append(row)
+        groups.setdefault((row.family or row.model, *place), []).append(row)
     return [(dict(zip(("model", *keys), place, strict=True)), group) for place, group in groups.items()]
 
 
