@@ -10,9 +10,9 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from trueprobe.results import words
 from trueprobe.results.numbers import Format, count
 from trueprobe.results.view import DASH
+from trueprobe.results.words import terminal as words
 from trueprobe.runs.reproduce import Compared
 
 

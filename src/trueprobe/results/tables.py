@@ -11,7 +11,6 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from trueprobe.probes.display import Table, Where
-from trueprobe.results import words
 from trueprobe.results.families import Family
 from trueprobe.results.findings import grouped
 from trueprobe.results.items import answer_text
@@ -20,6 +19,8 @@ from trueprobe.results.numbers import Format, count
 from trueprobe.results.select import row_names, titles, where
 from trueprobe.results.source import Source, where_rows
 from trueprobe.results.view import DASH, EMPTY, Cell, Display, Grid, Number, format_of, number, seeds_of
+from trueprobe.results.words import tables as words
+from trueprobe.results.words import verdicts
 from trueprobe.runs.schema import frame_of
 from trueprobe.statistics.rows import Estimate
 from trueprobe.types import Outcome, Verdict
@@ -175,7 +176,7 @@ def gate_failures(source: Source, label: str) -> list[GateFailure]:
 def number_cell(n: Number) -> Cell:
     """Value and interval, with what is behind them; bold where the interval excludes the neutral value."""
     outcome = None if n.verdict is Verdict.DESCRIPTIVE else n.verdict.outcome
-    return Cell(n.text(), True, outcome is Outcome.GOOD, outcome, hint=words.behind(n), number=n)
+    return Cell(n.text(), True, outcome is Outcome.GOOD, outcome, hint=verdicts.behind(n), number=n)
 
 
 def over_seeds(source: Source, label: str, table: Table) -> Grid | None:
@@ -211,7 +212,7 @@ def seeds_cell(n: Number) -> Cell:
         numeric=True,
         bold=percent and scale * n.sd_seeds > UNSTABLE_POINTS,
         shaded=percent and near and beyond,
-        hint=words.seed_range(n, form),
+        hint=verdicts.seed_range(n, form),
         number=n,
     )
 

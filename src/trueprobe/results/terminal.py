@@ -10,13 +10,15 @@ from rich.console import Console, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from trueprobe.results import items, words
+from trueprobe.results import items
 from trueprobe.results.families import Family
 from trueprobe.results.findings import Section, grouped, ranked
 from trueprobe.results.report import Report
 from trueprobe.results.select import titles
 from trueprobe.results.tables import cells_of, family_rows, gate_failures, summary_table
 from trueprobe.results.view import DASH, Display, Finding, Kind, Mark, Number
+from trueprobe.results.words import findings as sentences
+from trueprobe.results.words import terminal as words
 from trueprobe.runs.folder import Run
 from trueprobe.types import Verdict
 
@@ -172,7 +174,7 @@ def _several_probes(report: Report, width: int, height: Callable[[RenderableType
 
 
 def _lines(section: Section) -> Lines:
-    return Lines(words.section_heading(section), [line for finding in section.findings for line in _of(finding)])
+    return Lines(sentences.section_heading(section), [line for finding in section.findings for line in _of(finding)])
 
 
 def _of(finding: Finding) -> Iterator[Line]:
@@ -259,7 +261,7 @@ def _one_probe(report: Report, width: int, height: Callable[[RenderableType], in
         silent.append(Text(words.tied_line(probe.scoring.mostly_tied)))
     percent = any(row.unit == "probability" for row in source.estimates(label) if row.measure in summary.measures)
     verdicts = _verdict_lines(report, height)
-    scored = Text(f"{label}: {words.scored_short(probe.scoring)}")
+    scored = Text(f"{label}: {sentences.scored_short(probe.scoring)}")
     below = [*silent, *map(Text, summary.notes), *verdicts, scored, *_self_trained(report)]
     head = Text.assemble((label, "bold"), "  ", probe.declaration.question)
     legend = [Text(line) for line in words.table_legend(True, percent, report.families)]
@@ -295,7 +297,10 @@ def _grids(report: Report, label: str, passed: Sequence[Family], width: int) -> 
         first = [" ".join(name) for name in names]
         room = width - max(map(len, (summary.row_title, *first))) - 1
         columns, intervals = _fit_measures(shown, {titles(summary)[m] for m in summary.intervals}, room)
-        title = [words.family_title(part.family), summary.fallback_title if part.fell_back else summary.where_title]
+        title = [
+            words.family_title(part.family),
+            summary.fallback_title if part.fell_back else summary.where_title,
+        ]
         marked = [any(n.mark is not Mark.NONE for n in row if n) for row in zip(*shown.values(), strict=True)]
         grids.append(_Grid(", ".join(filter(None, title)), {summary.row_title: first, **columns}, marked, intervals))
     return grids
