@@ -38,7 +38,7 @@ def published_model(model: str) -> str:
 
 
 def pictures_cut(choices: int, most: int) -> str:
-    return f" Of {choices} choices the first {most} are drawn; estimates.csv has the numbers of all."
+    return f" Of {choices} choices the first {most} are drawn; estimates/ has the numbers of all."
 
 
 def no_published_number(changes: Sequence[tuple[str, str]]) -> str:
@@ -88,11 +88,11 @@ def axis_title(title: str, percent: bool, signed: bool) -> str:
     return f"{title} ({'points' if signed else '%'})".strip() if percent else title
 
 
-def scored(items: int, unscored: int) -> dict[str, str]:
+def items_behind(items: int, unscored: int) -> dict[str, str]:
     return {"items": count(items)} | ({"not scored": count(unscored)} if unscored else {})
 
 
-def seeds_behind(seeds: int, significant: int | None) -> str:
+def seeds_drawn(seeds: int, significant: int | None) -> str:
     mean = f"mean of {seeds} checkpoints"
     return mean if significant is None else f"{mean}, {significant} significant at 0.01"
 
