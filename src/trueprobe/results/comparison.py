@@ -28,7 +28,7 @@ def show(comparison: Comparison, path: Path, console: Console | None = None) -> 
         console.print(part, soft_wrap=isinstance(part, Text))
 
 
-def shown_rows(rows: list[Difference], summary: Summary) -> list[Difference]:
+def selected_rows(rows: list[Difference], summary: Summary) -> list[Difference]:
     """Those of the summary's measures that say something, at its depth."""
     mine = [row for row in rows if row.measure in summary.measures]
     selected = at_depth(mine, Depth.of(summary.where, summary), ()).rows
@@ -60,11 +60,11 @@ def _render(comparison: Comparison, path: Path, width: int) -> Iterator[Renderab
 
 
 def _section(label: str, rows: list[Difference], summary: Summary, header: tuple[str, ...]) -> Lines:
-    shown = shown_rows(rows, summary)
-    if not shown:
+    selected = selected_rows(rows, summary)
+    if not selected:
         return Lines(words.compared_nothing(label, any(row.verdict is Verdict.LOW_COVERAGE for row in rows)), [])
-    heading = words.compared_section(label, max(r.n_items for r in shown), max(r.n_groups for r in shown))
-    return Lines(heading, [_line(row, summary, header) for row in shown])
+    heading = words.compared_section(label, max(r.n_items for r in selected), max(r.n_groups for r in selected))
+    return Lines(heading, [_line(row, summary, header) for row in selected])
 
 
 def _line(row: Difference, summary: Summary, header: tuple[str, ...]) -> Line:
