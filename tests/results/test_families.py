@@ -6,10 +6,10 @@ import math
 
 import pandas as pd
 import pytest
+from trueprobe.results.page.reading import Reading, together
 
 import made_runs
 from trueprobe.errors import BadInput
-from trueprobe.results.page.reading import Reading, together
 from trueprobe.runs.folder import load_run
 
 

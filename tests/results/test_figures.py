@@ -7,11 +7,11 @@ import re
 from dataclasses import asdict
 
 import pytest
+from trueprobe.results.page.reading import Reading
 
 import made_runs
 from trueprobe.probes.display import Figure
 from trueprobe.results.page import draw, figures, trust
-from trueprobe.results.page.reading import Reading
 from trueprobe.runs.folder import load_run
 
 

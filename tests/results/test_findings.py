@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pandas as pd
+from trueprobe.results.page.reading import Reading
 
 import made_runs
 from trueprobe.results.page import findings, methods
-from trueprobe.results.page.reading import Reading
 from trueprobe.runs.folder import load_run
 
 
