@@ -126,6 +126,7 @@ def _legend(drawing: Drawing) -> alt.Legend | None:
         symbolOpacity=1,
         symbolDash=[1, 0],
         symbolStrokeWidth=1.2,
+        aria=False,
     )
 
 
@@ -169,7 +170,8 @@ def _frame(drawing: Drawing, channel: str) -> list[alt.Chart]:
         datum = {"x": alt.XDatum, "y": alt.YDatum}[channel](factor * neutral, **_values(drawing))
         rule = _of("panel").mark_rule(color="var(--ink)", strokeDash=[3, 3], aria=False)
         lines.append(rule.encode(**{channel: datum}))
-    note = _of("panel", "datum.note").mark_text(color="var(--soft)", fontSize=11).encode(text=alt.Text("note:N"))
+    note = _of("panel", "datum.note").mark_text(color="var(--soft)", fontSize=11)
+    note = note.encode(text=alt.Text("note:N"), description=alt.Description("note:N"))
     return [*lines, note] if any(panel.why_empty for panel in drawing.picture.panels) else lines
 
 
