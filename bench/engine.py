@@ -1,7 +1,7 @@
 """How close the engine comes to the bare network: tokens per second, as a ratio within one run.
 
 The bare pass is the encoder alone over the same rows, grouped by exact length, unpadded, without a head, without
-keeping anything. A bert-base-shaped random network and a probe's own rows; timings alternate, the median counts.
+a cache. A bert-base-shaped random network and a probe's rows; timings alternate, the median counts.
 
     python bench/engine.py [--probe counteracts] [--items 2680] [--rounds 3] [--causal]
 """
@@ -85,18 +85,18 @@ def main() -> None:
     rows = {read.row for request in requests for read in model.reads(request)}
     tokens = sum(len(row.ids) for row in rows)
     assert model.network.readout.linear
-    bare, own = [], []
+    bare, ours = [], []
     for _ in range(options.rounds):
         bare.append(bare_seconds(model, rows))
         seconds, engine = engine_seconds(model, requests)
-        own.append(seconds)
+        ours.append(seconds)
     planned = engine.counts.planned["tokens_planned"]
     print(
         f"{len(requests):,} requests, {len(rows):,} distinct rows, {tokens:,} tokens, {planned:,} with shared prefixes"
     )
     print(f"bare encoder  {tokens / statistics.median(bare):8,.0f} tokens/s")
-    print(f"engine        {tokens / statistics.median(own):8,.0f} tokens/s, answers included")
-    print(f"ratio         {statistics.median(b / e for b, e in zip(bare, own, strict=True)):8.2f}")
+    print(f"engine        {tokens / statistics.median(ours):8,.0f} tokens/s, answers included")
+    print(f"ratio         {statistics.median(b / e for b, e in zip(bare, ours, strict=True)):8.2f}")
 
 
 if __name__ == "__main__":

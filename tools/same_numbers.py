@@ -22,7 +22,7 @@ VERDICTS = {
     "low coverage": {"low_coverage"},
     "not applicable": {"nothing_scored", "too_few_groups", "no_interval", "no_variation"},
 }
-WORDS = {"reason", "expected", "direction", "threshold"}  # sentences before, codes after
+WORDS = {"reason", "expected"}  # sentences before; codes and numbers after
 
 
 def plain(frame: pd.DataFrame) -> pd.DataFrame:

@@ -9,10 +9,10 @@ __all__ = ["Run", "__version__", "load_run", "open_model", "run"]
 
 if TYPE_CHECKING:
     from trueprobe.models import open_model
+    from trueprobe.runs.execute import run
     from trueprobe.runs.folder import Run, load_run
-    from trueprobe.runs.study import run
 
-_HOMES = {"run": "trueprobe.runs.study", "load_run": "trueprobe.runs.folder", "Run": "trueprobe.runs.folder"}
+_HOMES = {"run": "trueprobe.runs.execute", "load_run": "trueprobe.runs.folder", "Run": "trueprobe.runs.folder"}
 _HOMES["open_model"] = "trueprobe.models"
 
 

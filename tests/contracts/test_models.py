@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 import zoo
+from answering import Answering
 from trueprobe.runs.check import check_model
+from trueprobe.types import Filled
 
 FAST = ("bert", "roberta", "gpt2", "llama")
 ALL = [name if name in FAST else pytest.param(name, marks=pytest.mark.slow) for name in (*zoo.MASKED, *zoo.CAUSAL)]
@@ -24,3 +28,34 @@ def test_every_architecture_holds_the_contract(name, opened):
 def test_any_batch_plan_holds_it_too(name, batch_tokens, opened):
     failed = [check for check in check_model(opened(name), batch_tokens) if not check.passed]
     assert not failed
+
+
+def test_a_model_that_answers_whole_requests_holds_it_where_it_applies():
+    checks = list(check_model(Answering()))
+    assert [check.name for check in checks if not check.passed] == []
+    skipped = {check.name: check.detail for check in checks if check.skipped}
+    assert set(skipped) == {"special tokens in a text stay text"}
+    assert all(skipped.values())
+    assert {"any order", "a batch of one agrees", "a token sees nothing behind it"} <= {check.name for check in checks}
+
+
+def test_a_model_whose_answers_depend_on_the_request_before_is_refused():
+    class Wandering(Answering):
+        def _scored(self, request):
+            scored = super()._scored(request)
+            moved = replace(scored.tokens[0], logp=scored.tokens[0].logp - len(self.asked))
+            return replace(scored, tokens=(moved, *scored.tokens[1:]))
+
+    failed = {check.name for check in check_model(Wandering()) if not check.passed}
+    assert {"any subset", "a batch of one agrees"} <= failed
+
+
+def test_a_short_list_of_likely_tokens_cannot_be_summed_and_is_no_failure():
+    class Short(Answering):
+        def _filled(self, request):
+            filled = super()._filled(request)
+            return replace(filled, top=filled.top[:5]) if isinstance(filled, Filled) else filled
+
+    (check,) = [check for check in check_model(Short()) if check.name == "probabilities sum to one"]
+    assert check.skipped
+    assert check.detail == "the model lists 5 of 50 tokens"

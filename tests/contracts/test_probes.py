@@ -10,6 +10,7 @@ import pytest
 from trueprobe import probes
 from trueprobe.probes.counteracts.probe import CounterActs
 from trueprobe.runs import check as contracts
+from trueprobe.runs.check import probe as probe_checks
 from trueprobe.types import Observation
 
 
@@ -47,7 +48,7 @@ def test_a_file_that_is_not_about_gender_holds_it_too():
 
 
 class Small(CounterActs):
-    """Eight targets, so that a broken probe is found out quickly."""
+    """Eight targets, so that a broken probe is refused quickly."""
 
     @property
     def targets(self):
@@ -56,15 +57,15 @@ class Small(CounterActs):
 
 class SignFlipped(Small):
     def observe(self, item, card, answers):
-        (seen,) = super().observe(item, card, answers)
-        flipped = {k: -v if k.startswith("stereotype_margin") else v for k, v in seen.values.items()}
-        return [Observation(seen.item, flipped)]
+        (observation,) = super().observe(item, card, answers)
+        flipped = {k: -v if k.startswith("stereotype_margin") else v for k, v in observation.values.items()}
+        return [Observation(observation.item, flipped)]
 
 
 class Undocumented(Small):
     def observe(self, item, card, answers):
-        (seen,) = super().observe(item, card, answers)
-        return [Observation(seen.item, {**seen.values, "surprise": 1.0})]
+        (observation,) = super().observe(item, card, answers)
+        return [Observation(observation.item, {**observation.values, "surprise": 1.0})]
 
 
 class SameId(Small):
@@ -78,6 +79,20 @@ class Wandering(Small):
     def items(self):
         Wandering.made += 1
         return super().items()[Wandering.made :]
+
+
+class ReservedCondition(Small):
+    def items(self):
+        return [replace(item, conditions={**item.conditions, "model": "x"}) for item in super().items()]
+
+
+class ReservedColumn(Small):
+    def columns(self):
+        return {**super().columns(), "p_corrected": "would overwrite the estimate's"}
+
+
+class ReservedFactor(Small):
+    factors = ("occupation", "step")
 
 
 class NoGroup(Small):
@@ -94,7 +109,7 @@ SIGNS = [
 
 def made_of(probe, monkeypatch):
     """check_probe sees `probe` under the name counteracts."""
-    monkeypatch.setattr(contracts, "make", lambda name, settings: probe(probe.Settings(backgrounds=1)))
+    monkeypatch.setattr(probe_checks, "make", lambda name, settings: probe(probe.Settings(backgrounds=1)))
     return contracts.check_probe("counteracts")
 
 
@@ -104,7 +119,7 @@ def test_a_sound_small_probe_holds_it(monkeypatch):
 
 
 @pytest.mark.slow
-def test_a_flipped_sign_is_found(monkeypatch):
+def test_a_flipped_sign_is_refused(monkeypatch):
     assert [check.name for check in made_of(SignFlipped, monkeypatch) if not check.passed] == SIGNS
 
 
@@ -114,12 +129,15 @@ def test_a_flipped_sign_is_found(monkeypatch):
         (SameId, "item ids are distinct"),
         (Wandering, "the same items each time"),
         (NoGroup, "every item names its groups"),
+        (ReservedCondition, "no reserved names among conditions"),
+        (ReservedColumn, "no reserved names among columns"),
+        (ReservedFactor, "no reserved names among factors"),
         (Undocumented, "documented columns, masked"),
     ],
 )
-def test_what_is_broken_is_found(monkeypatch, broken, name):
-    found = next(check for check in made_of(broken, monkeypatch) if check.name == name)
-    assert not found.passed
+def test_what_is_broken_is_refused(monkeypatch, broken, name):
+    check = next(check for check in made_of(broken, monkeypatch) if check.name == name)
+    assert not check.passed
 
 
 @pytest.mark.parametrize("strength", [-2.0, 0.0, 2.0])

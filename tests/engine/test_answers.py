@@ -1,4 +1,4 @@
-"""The answer store: what is kept is found, by several processes at once, and damage is told."""
+"""The answer store: what is stored is read again, by several processes at once, and damage is reported."""
 
 from __future__ import annotations
 
@@ -29,26 +29,26 @@ def key(i: int) -> bytes:
 def test_what_is_put_is_found_to_the_bit(tmp_path):
     values = np.random.default_rng(0).normal(size=(50, 9)).astype(np.float32)
     AnswerStore(tmp_path / "s", "v").put(((key(i), "blank 3"), value) for i, value in enumerate(values))
-    found = AnswerStore(tmp_path / "s", "v").get([(key(i), "blank 3") for i in range(60)])
-    assert len(found) == 50
-    assert all(np.array_equal(found[key(i), "blank 3"], values[i]) for i in range(50))
+    cached = AnswerStore(tmp_path / "s", "v").get([(key(i), "blank 3") for i in range(60)])
+    assert len(cached) == 50
+    assert all(np.array_equal(cached[key(i), "blank 3"], values[i]) for i in range(50))
 
 
-def test_what_is_not_finite_is_not_kept():
+def test_what_is_not_finite_is_not_cached():
     store = AnswerStore(":memory:")
     wrong = [np.float32([1.0, value]) for value in (np.nan, np.inf, -np.inf)]
     store.put([((key(i), "blank 1"), value) for i, value in enumerate([*wrong, np.float32([1.0, 2.0])])])
     assert list(store.has([(key(i), "blank 1") for i in range(4)])) == [(key(3), "blank 1")]
 
 
-def test_the_first_answer_kept_stays():
+def test_the_first_answer_stored_stays():
     store = AnswerStore(":memory:")
     store.put([((key(1), "next"), np.float32([1.0]))])
     store.put([((key(1), "next"), np.float32([2.0]))])
     assert store.get([(key(1), "next")])[key(1), "next"] == 1.0
 
 
-def test_a_failed_put_keeps_nothing_of_its_batch():
+def test_a_failed_put_stores_nothing_of_its_batch():
     store = AnswerStore(":memory:")
 
     def half():
@@ -69,11 +69,11 @@ def test_two_processes_write_one_store_at_once(tmp_path):
     assert len(store.has(addresses)) == 600
 
 
-def test_a_full_disk_is_told_and_what_was_kept_stays(tmp_path):
+def test_a_full_disk_is_reported_and_what_was_cached_stays(tmp_path):
     store = AnswerStore(tmp_path / "s.sqlite", "v")
     store.put([((key(0), "next"), np.float32([0.5]))])
     store._db.execute("PRAGMA max_page_count = 8")
-    with pytest.raises(FailedRun, match=r"full.*stays kept"):
+    with pytest.raises(FailedRun, match=r"full.*stays"):
         store.put(((key(i), "blank 0"), np.ones(5000, np.float32)) for i in range(1, 50))
     assert store.get([(key(0), "next")])[key(0), "next"] == 0.5
 
@@ -87,7 +87,7 @@ def test_a_file_that_is_no_store_is_refused_and_left_alone(tmp_path):
     assert path.read_bytes() == before
 
 
-def test_a_place_that_cannot_be_written_is_told(tmp_path):
+def test_a_path_that_cannot_be_written_is_reported(tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(FailedRun, match="answer store"):
         AnswerStore(tmp_path / "file" / "s.sqlite", "v")

@@ -49,10 +49,10 @@ print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024)
 @pytest.mark.parametrize("kind", ["masked", "causal"])
 def test_two_thousand_rows_of_a_large_vocabulary_never_make_full_logits(kind, tmp_path):
     """2,000 rows × 28 tokens × 50,000 words of float32 would be 11 GB, and one batch of 146 rows 820 MB."""
-    found = subprocess.run(
+    finished = subprocess.run(
         [sys.executable, "-c", PEAK, str(tmp_path), kind], capture_output=True, text=True, timeout=500, check=True
     )
-    assert float(found.stdout.split()[-1]) < 500  # MB
+    assert float(finished.stdout.split()[-1]) < 500  # MB
 
 
 def test_one_long_text_among_ten_thousand_changes_neither_speed_nor_shapes(opened):

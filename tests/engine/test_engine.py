@@ -150,7 +150,7 @@ def test_a_request_that_cannot_be_asked_does_not_stop_the_others(opened, store):
     assert answers[2].code == "empty_text"
 
 
-def test_kept_answers_of_other_library_versions_are_checked_and_used(opened, tmp_path):
+def test_cached_answers_of_other_library_versions_are_checked_and_used(opened, tmp_path):
     path = tmp_path / "s.sqlite"
     requests = asked(make("counteracts"), opened("bert").card, 60)
     before = Engine(opened("bert"), AnswerStore(path, "older")).answer(requests)
@@ -162,7 +162,7 @@ def test_kept_answers_of_other_library_versions_are_checked_and_used(opened, tmp
     assert model.rows <= 10  # checked once, not every time
 
 
-def test_kept_answers_that_no_longer_agree_are_computed_anew(opened, tmp_path):
+def test_cached_answers_that_no_longer_agree_are_computed_anew(opened, tmp_path):
     path = tmp_path / "s.sqlite"
     requests = asked(make("counteracts"), opened("bert").card, 60)
     older = AnswerStore(path, "older")

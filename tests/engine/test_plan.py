@@ -20,74 +20,74 @@ def row(ids):
 
 def model(tree=False, **more):
     card = SimpleNamespace(max_tokens=512)
-    fields = {"exact_lengths": False, "max_lanes": 100, "batch_tokens": 512, "tree_limit": 512, "card": card}
+    fields = {"exact_lengths": False, "max_rows": 100, "batch_tokens": 512, "tree_limit": 512, "card": card}
     return SimpleNamespace(shares_prefixes=tree, **{**fields, **more})
 
 
 @given(ids)
-def test_every_row_is_in_exactly_one_crate(found):
-    rows = [row(i) for i in found]
+def test_every_row_is_in_exactly_one_batch(lists):
+    rows = [row(i) for i in lists]
     for tree in (False, True):
-        planned = [r for crate in plan(rows, model(tree)) for r in crate.rows]
+        planned = [r for batch in plan(rows, model(tree)) for r in batch.rows]
         assert sorted(planned, key=lambda r: r.ids) == sorted(rows, key=lambda r: r.ids)
 
 
 @given(ids)
-def test_the_plan_does_not_depend_on_the_order_of_asking(found):
-    rows = [row(i) for i in found]
+def test_the_plan_does_not_depend_on_the_order_of_asking(lists):
+    rows = [row(i) for i in lists]
     for tree in (False, True):
         assert plan(rows, model(tree)) == plan(rows[::-1], model(tree))
 
 
 @given(ids, st.integers(1, 700))
-def test_a_rows_shape_does_not_depend_on_the_other_rows(found, tokens):
-    rows = [row(i) for i in found]
-    together = {r: crate.shape for crate in plan(rows, model(), tokens) for r in crate.rows}
+def test_a_rows_shape_does_not_depend_on_the_other_rows(lists, tokens):
+    rows = [row(i) for i in lists]
+    together = {r: batch.shape for batch in plan(rows, model(), tokens) for r in batch.rows}
     for r in rows:
         assert plan([r], model(), tokens)[0].shape == together[r]
 
 
 @given(ids)
-def test_a_packed_tree_spells_every_row_along_its_parents(found):
-    rows = [row(i) for i in found]
+def test_a_packed_tree_spells_every_row_along_its_parents(lists):
+    rows = [row(i) for i in lists]
     wanted = {r: (Read(r, "blank", (len(r.ids) - 1,)),) for r in rows}
-    for crate in plan(rows, model(tree=True)):
-        batch = pack(crate, wanted)
-        if batch.parents is None:
+    for batch in plan(rows, model(tree=True)):
+        packed = pack(batch, wanted)
+        if packed.parents is None:
             continue
-        for read, lane, (place,) in zip(batch.reads, batch.lanes, batch.places, strict=True):
-            spelled, at = [], place
+        for read, slot, (column,) in zip(packed.reads, packed.slots, packed.columns, strict=True):
+            spelled, at = [], column
             while at >= 0:
-                spelled.append(int(batch.ids[lane, at]))
-                at = int(batch.parents[lane, at])
+                spelled.append(int(packed.ids[slot, at]))
+                at = int(packed.parents[slot, at])
             assert tuple(reversed(spelled)) == read.row.ids
-        assert batch.tokens == computed_tokens(crate)
+        assert packed.tokens == computed_tokens(batch)
 
 
 def test_rows_with_one_beginning_are_computed_as_one_tree():
     rows = [row((1, 2, 3, 4, 5, 6, 7, last)) for last in range(20)]
-    crates = plan(rows, model(tree=True))
-    assert sum(map(computed_tokens, crates)) == 7 + 20
+    batches = plan(rows, model(tree=True))
+    assert sum(map(computed_tokens, batches)) == 7 + 20
 
 
 def test_texts_longer_than_a_sliding_window_stay_alone():
     rows = [row((1, 2, 3, last)) for last in range(9)] + [row((1,) * 40)]
-    long = [crate for crate in plan(rows, model(tree=True, tree_limit=16)) if not crate.tree]
-    assert [r.ids for crate in long for r in crate.rows] == [(1,) * 40]
+    long = [batch for batch in plan(rows, model(tree=True, tree_limit=16)) if not batch.tree]
+    assert [r.ids for batch in long for r in batch.rows] == [(1,) * 40]
 
 
 def test_one_long_text_leaves_the_shapes_of_the_short_ones_alone():
     short = [row((1, 2, i % 7, i)) for i in range(1000)]
     alone = plan(short, model())
     with_long = plan([*short, row(range(512))], model())
-    assert [crate for crate in with_long if crate.shape[1] < 512] == alone
-    assert max(crate.shape[0] * crate.shape[1] for crate in with_long) <= 512
+    assert [batch for batch in with_long if batch.shape[1] < 512] == alone
+    assert max(batch.shape[0] * batch.shape[1] for batch in with_long) <= 512
 
 
-def test_exact_lengths_are_never_filled_up():
-    crates = plan([row(range(n)) for n in (3, 5, 5, 7)], model(exact_lengths=True))
-    assert sorted(crate.shape[1] for crate in crates) == [3, 5, 7] or all(
-        crate.shape[1] == len(r.ids) for crate in crates for r in crate.rows
+def test_exact_lengths_are_never_padded():
+    batches = plan([row(range(n)) for n in (3, 5, 5, 7)], model(exact_lengths=True))
+    assert sorted(batch.shape[1] for batch in batches) == [3, 5, 7] or all(
+        batch.shape[1] == len(r.ids) for batch in batches for r in batch.rows
     )
 
 
@@ -97,7 +97,7 @@ def test_a_bucket_holds_its_row_and_wastes_little():
     assert bucket(TREE_WIDTH) == TREE_WIDTH
 
 
-def test_filling_lanes_are_real_so_that_no_row_is_all_masked():
+def test_padding_rows_are_real_so_that_no_row_is_all_masked():
     r = row((5, 6, 7))
     batch = pack(plan([r], model())[0], {r: (Read(r, "blank", (1,)),)})
     assert batch.real.any(axis=1).all()

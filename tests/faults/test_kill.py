@@ -26,7 +26,7 @@ def run(folder: Path, out: str, store: str, *models: Path) -> None:
     subprocess.run([*command(folder, models, out), "--store", str(folder / store)], check=True, capture_output=True)
 
 
-def kept(store: Path) -> int:
+def cached(store: Path) -> int:
     try:
         with sqlite3.connect(f"file:{store}?mode=ro", uri=True) as db:
             return db.execute("SELECT count(*) FROM answers").fetchone()[0]
@@ -59,9 +59,9 @@ def test_a_killed_run_resumes_to_the_same_bytes(name, checkpoint, tmp_path):
     run(tmp_path, "undisturbed", "undisturbed.sqlite", model)
     store = tmp_path / "killed.sqlite"
     kill_when(lambda: (tmp_path / "killed" / "manifest.json").exists(), tmp_path, model)
-    kill_when(lambda: kept(store) > 3, tmp_path, model)
-    before = kept(store)
-    kill_when(lambda: kept(store) > before + 150, tmp_path, model)
+    kill_when(lambda: cached(store) > 3, tmp_path, model)
+    before = cached(store)
+    kill_when(lambda: cached(store) > before + 150, tmp_path, model)
     run(tmp_path, "killed", "killed.sqlite", model)
     assert contents(tmp_path / "killed") == contents(tmp_path / "undisturbed")
 

@@ -1,4 +1,4 @@
-"""Checkpoints as they lie on disk: what is opened, what is refused and how that is said."""
+"""Checkpoints as they lie on disk: what is opened, what is refused and with which message."""
 
 from __future__ import annotations
 
@@ -234,17 +234,17 @@ def seeds(copied, tmp_path):
 
 
 def test_a_family_is_labelled_by_its_folders(seeds):
-    found = find([f"mine={seeds}/seed_*"])
-    assert [(s.name, s.family, s.labels) for s in found] == [
+    sources = find([f"mine={seeds}/seed_*"])
+    assert [(s.name, s.family, s.labels) for s in sources] == [
         ("mine-seed1", "mine", {"model_seed": 1}),
         ("mine-seed2", "mine", {"model_seed": 2}),
     ]
 
 
 def test_members_may_be_named_one_by_one(seeds):
-    found = find([f"mine={seeds}/seed_2, {seeds}/seed_1"])
-    told = [("mine-seed1", "mine", {"model_seed": 1}), ("mine-seed2", "mine", {"model_seed": 2})]
-    assert [(s.name, s.family, s.labels) for s in found] == told
+    sources = find([f"mine={seeds}/seed_2, {seeds}/seed_1"])
+    expected = [("mine-seed1", "mine", {"model_seed": 1}), ("mine-seed2", "mine", {"model_seed": 2})]
+    assert [(s.name, s.family, s.labels) for s in sources] == expected
     with pytest.raises(BadInput, match="same seed and step"):
         find([f"mine={seeds}/seed_1,{seeds}/seed_1"])
 
@@ -254,8 +254,8 @@ def test_a_family_of_seeds_and_steps_is_labelled_by_both(copied, tmp_path):
         folder = copied("bert", f"runs/{where}")
         for _ in range(n):
             change_one_weight(folder)
-    found = find([f"mine={tmp_path}/runs/seed_*/step_*"])
-    assert {s.name: s.labels for s in found} == {
+    sources = find([f"mine={tmp_path}/runs/seed_*/step_*"])
+    assert {s.name: s.labels for s in sources} == {
         "mine-seed3-step2000": {"model_seed": 3, "step": 2000},
         "mine-seed3-step10": {"model_seed": 3, "step": 10},
         "mine-seed4-step10": {"model_seed": 4, "step": 10},
@@ -280,16 +280,16 @@ def members(copied, tmp_path):
 def test_checkpoints_of_one_training_are_steps_and_no_seeds(name, members):
     """As transformers' Trainer names them; in the order of their numbers, not of their letters."""
     root = members(*(f"run/{name.format(n)}" for n in (500, 10000, 2000)))
-    found = find([f"mine={root}/run/*"])
-    assert [(s.name, s.family, s.labels) for s in found] == [
+    sources = find([f"mine={root}/run/*"])
+    assert [(s.name, s.family, s.labels) for s in sources] == [
         (f"mine-step{n}", "mine", {"step": n}) for n in (500, 2000, 10000)
     ]
 
 
 def test_a_listed_family_has_steps_too(members):
     root = members("checkpoint-2000", "checkpoint-500")
-    found = find([f"mine={root}/checkpoint-2000,{root}/checkpoint-500"])
-    assert [(s.name, s.labels) for s in found] == [("mine-step500", {"step": 500}), ("mine-step2000", {"step": 2000})]
+    sources = find([f"mine={root}/checkpoint-2000,{root}/checkpoint-500"])
+    assert [(s.name, s.labels) for s in sources] == [("mine-step500", {"step": 500}), ("mine-step2000", {"step": 2000})]
 
 
 def test_seeds_sort_as_numbers(members):
@@ -316,7 +316,7 @@ def test_seeds_sort_as_numbers(members):
     ],
 )
 def test_seed_and_step_are_read_off_a_name(path, labels):
-    from trueprobe.models.checkpoint import _labels
+    from trueprobe.models.specs import _labels
 
     assert _labels(Path(path)) == labels
 
@@ -328,7 +328,7 @@ def test_members_with_neither_seed_nor_step_are_refused_with_how_to_name_them(li
         find([f"mine={root}/out/a,{root}/out/b" if listed else f"mine={root}/out/*"])
 
 
-def test_several_checkpoints_without_a_name_are_told_to_take_one(members):
+def test_several_checkpoints_without_a_name_are_asked_to_take_one(members):
     root = members("out/step_1", "out/step_2")
     with pytest.raises(BadInput, match="several checkpoints need a name: --model 'name="):
         find([f"{root}/out/step_*"])
@@ -429,8 +429,8 @@ def test_revisions_of_one_hub_id_are_steps(tmp_path):
         (repo / "refs" / f"step{n}").write_text(revision)
         shutil.copytree(repo / "snapshots" / REVISION, repo / "snapshots" / revision)
         change_one_weight(repo / "snapshots" / revision) if n == 100 else None
-    found = find(["mine=org/tiny@step9000,org/tiny@step100"])
-    assert [(s.name, s.said, s.labels) for s in found] == [
+    sources = find(["mine=org/tiny@step9000,org/tiny@step100"])
+    assert [(s.name, s.title, s.labels) for s in sources] == [
         ("mine-step100", f"org/tiny@{'b' * 40}", {"step": 100}),
         ("mine-step9000", f"org/tiny@{'a' * 40}", {"step": 9000}),
     ]
@@ -475,7 +475,7 @@ def test_a_network_that_sees_ahead_is_no_causal_model(tmp_path):
         open_model(str(save_with_tokenizer(network, tmp_path / "both-ways")))
 
 
-def test_pieces_beyond_the_networks_vocabulary_are_told(copied):
+def test_pieces_beyond_the_networks_vocabulary_are_reported(copied):
     folder = copied("bert")
     tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
     tokenizer.add_tokens(["zyxomma"])

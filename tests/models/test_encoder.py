@@ -60,34 +60,34 @@ def states(folder, text):
 
 def test_its_own_vector_is_the_mean_of_all_positions_at_length_one(encoder, folder):
     mean = states(folder, TEXT).mean(axis=0)
-    (own,) = ask(encoder, EmbedText(TEXT, "own"))
-    assert own.values == pytest.approx(mean / np.linalg.norm(mean), abs=1e-5)
+    (pooled,) = ask(encoder, EmbedText(TEXT, "own"))
+    assert pooled.values == pytest.approx(mean / np.linalg.norm(mean), abs=1e-5)
 
 
 def test_without_normalising_it_keeps_its_length(tmp_path):
     folder = save(tmp_path / "encoder", modules=MODULES[:2])
-    own, mean = ask(open_model(str(folder)), EmbedText(TEXT, "own"), EmbedText(TEXT, "mean"))
-    assert (own.values == mean.values).all()
+    pooled, mean = ask(open_model(str(folder)), EmbedText(TEXT, "own"), EmbedText(TEXT, "mean"))
+    assert (pooled.values == mean.values).all()
 
 
 def test_an_encoder_that_pools_by_its_first_position(tmp_path):
     folder = save(tmp_path / "encoder", {"pooling_mode_cls_token": True}, MODULES[:2])
-    own, cls = ask(open_model(str(folder)), EmbedText(TEXT, "own"), EmbedText(TEXT, "cls"))
-    assert (own.values == cls.values).all()
+    pooled, cls = ask(open_model(str(folder)), EmbedText(TEXT, "own"), EmbedText(TEXT, "cls"))
+    assert (pooled.values == cls.values).all()
 
 
 @pytest.mark.parametrize(
-    ("pooling", "modules", "said"),
+    ("pooling", "modules", "named"),
     [
         ({"pooling_mode_max_tokens": True}, MODULES, "pooling_mode_max_tokens"),
         (MEAN | {"pooling_mode_cls_token": True}, MODULES, "pooling_mode_cls_token, pooling_mode_mean_tokens"),
         (MEAN, (*MODULES, "Dense"), "Dense"),
     ],
 )
-def test_a_pooling_we_cannot_follow_is_said_and_others_work(tmp_path, pooling, modules, said):
+def test_a_pooling_we_cannot_follow_is_named_and_others_work(tmp_path, pooling, modules, named):
     model = open_model(str(save(tmp_path / "encoder", pooling, modules)))
-    own, mean = ask(model, EmbedText(TEXT, "own"), EmbedText(TEXT, "mean"))
-    assert (own.code, said in own.detail) == ("no_head", True)
+    pooled, mean = ask(model, EmbedText(TEXT, "own"), EmbedText(TEXT, "mean"))
+    assert (pooled.code, named in pooled.detail) == ("no_head", True)
     assert mean.values.shape == (32,)
 
 
@@ -121,14 +121,14 @@ def test_it_holds_the_contract(encoder):
 
 
 @pytest.mark.parametrize("name", ["modules.json", "1_Pooling/config.json"])
-def test_a_damaged_description_is_told(tmp_path, name):
+def test_a_damaged_description_is_reported(tmp_path, name):
     folder = save(tmp_path / "encoder")
     (folder / name).write_text("{")
     with pytest.raises(BadInput, match=f"no usable {name}"):
         open_model(str(folder))
 
 
-def test_modules_of_another_shape_are_told(tmp_path):
+def test_modules_of_another_shape_are_reported(tmp_path):
     folder = save(tmp_path / "encoder")
     (folder / "modules.json").write_text('{"a": 1}')
     with pytest.raises(BadInput, match="must be a list of modules"):

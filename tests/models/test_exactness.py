@@ -10,7 +10,7 @@ import torch
 import transformers
 
 from trueprobe.engine import AnswerStore, Engine
-from trueprobe.engine.plan import Crate, pack
+from trueprobe.engine.plan import BatchPlan, pack
 from trueprobe.models import open_model
 from trueprobe.types import TIE_NATS, EmbedText, FillBlank, FollowsText, ScoreText
 
@@ -123,10 +123,10 @@ def test_equal_pieces_are_tied_and_share_the_better_rank(tmp_path, checkpoint):
     (filled,) = engine.answer([FillBlank("The ", " was late.", words=words)])
     logps = blank(Plain("tied", tmp_path), "The ", " was late.", None)
     for word in words:
-        own = logps[tokenizer.convert_tokens_to_ids(word)]
-        near = int(((logps - own).abs() <= TIE_NATS).sum()) - 1
+        logp = logps[tokenizer.convert_tokens_to_ids(word)]
+        near = int(((logps - logp).abs() <= TIE_NATS).sum()) - 1
         assert filled.words[word].tied == near
-        assert filled.words[word].rank == int((logps > own + 1e-6).sum()) + 1
+        assert filled.words[word].rank == int((logps > logp + 1e-6).sum()) + 1
     assert filled.words["man"].tied >= 1
     assert filled.words["man"].rank == filled.words["woman"].rank
 
@@ -232,6 +232,6 @@ def test_a_model_shares_beginnings_whatever_is_asked_first(name, checkpoint):
 def test_the_first_batch_of_a_fresh_model_is_right(name, checkpoint, plain):
     model, exact = open_model(str(checkpoint(name))), plain(name)
     (read,) = model.reads(EmbedText(TEXTS[0], "first"))
-    batch = pack(Crate(((read.row,),), (1, len(read.row.ids))), {read.row: (read,)})
+    batch = pack(BatchPlan(((read.row,),), (1, len(read.row.ids))), {read.row: (read,)})
     hidden = exact.run(exact.ids(TEXTS[0]), output_hidden_states=True)["hidden_states"][-1][0, 1].numpy()
     assert np.allclose(model.forward(batch)[0], hidden, atol=NEAR)

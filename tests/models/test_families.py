@@ -134,7 +134,7 @@ def test_a_causal_model_cannot_see_text_behind_the_blank(family):
     assert family("gpt2").reads(FillBlank("The ", " was late.")).code == "right_context"
 
 
-def said(model, request, word) -> str:
+def piece_of(model, request, word) -> str:
     """The piece a word of the request is read at."""
     return tokens(model, [piece.id for piece in ask(model, request).words[word].pieces])
 
@@ -154,19 +154,21 @@ def said(model, request, word) -> str:
     ],
 )
 def test_a_word_is_word_initial_after_a_space_only(name, left, word, piece, family):
-    assert said(family(name), FillBlank(left, words=(word,)), word) == piece
+    assert piece_of(family(name), FillBlank(left, words=(word,)), word) == piece
 
 
 @pytest.mark.parametrize("name", ["roberta-base", "gpt2"])
 def test_word_start_never_leaves_the_space_out_of_the_word(name, family):
     model = family(name)
-    assert said(model, FillBlank("So ", words=("She",), word_start="never"), "She") == "She"
+    assert piece_of(model, FillBlank("So ", words=("She",), word_start="never"), "She") == "She"
     assert rows(model, FillBlank("So ", word_start="never")) == rows(model, FillBlank("So "))
 
 
 def test_a_sentence_in_front_makes_the_first_word_follow_a_space_only_when_running(family):
     model = family("roberta-base")
-    heard = {j: said(model, FillBlank("", " is here.", "Look.", j, ("She",)), "She") for j in ("pair", "space", "bos")}
+    heard = {
+        j: piece_of(model, FillBlank("", " is here.", "Look.", j, ("She",)), "She") for j in ("pair", "space", "bos")
+    }
     assert heard == {"pair": "She", "space": "ĠShe", "bos": "She"}
 
 
@@ -216,10 +218,10 @@ def test_a_scored_text_is_framed_as_the_tokenizer_itself_frames_it(name, family)
     model, native = family(name), zoo.real_tokenizer(name)
     for text in ("The nurse, who's 30, said: 'No!'", "Unbelievably late.", "naïve café — 3.14% (ok)"):
         read = model.reads(ScoreText(text))[-1]  # the last token: masked, or still to come
-        seen = read.row.ids if name == "gpt2" else read.row.ids[: read.positions[0]]
-        own = native(text)["input_ids"]
-        expected = [native.bos_token_id, *own] if name == "gpt2" else own[:-1]
-        assert [*seen, read.targets[-1]] == expected
+        before = read.row.ids if name == "gpt2" else read.row.ids[: read.positions[0]]
+        ids = native(text)["input_ids"]
+        expected = [native.bos_token_id, *ids] if name == "gpt2" else ids[:-1]
+        assert [*before, read.targets[-1]] == expected
 
 
 # ---------------------------------------------------------------- scored texts
@@ -259,9 +261,9 @@ REST_OF_WORD = {
 def test_each_token_is_masked_alone_and_asked_for(name, family):
     model = family(name)
     reads = model.reads(ScoreText("Unbelievably"))
-    own = model.text.pieces("Unbelievably").ids
+    ids = model.text.pieces("Unbelievably").ids
     assert rows(model, ScoreText("Unbelievably"))[:2] == EACH[name]
-    assert [(read.positions, read.targets) for read in reads] == [((1 + i,), (own[i],)) for i in range(len(own))]
+    assert [(read.positions, read.targets) for read in reads] == [((1 + i,), (ids[i],)) for i in range(len(ids))]
 
 
 @pytest.mark.parametrize("name", REST_OF_WORD)
@@ -302,10 +304,10 @@ GIVEN = {
 def test_only_the_text_is_scored_not_what_is_given(name, family):
     model = family(name)
     scored = ask(model, ScoreText("So was I.", given="The bus."))
-    row, own = GIVEN[name]
+    row, ids = GIVEN[name]
     assert tokens(model, scored.row_ids) == row
-    assert tokens(model, [token.id for token in scored.tokens]) == own
-    assert tokens(model, [scored.row_ids[p] for p in scored.positions]) == own
+    assert tokens(model, [token.id for token in scored.tokens]) == ids
+    assert tokens(model, [scored.row_ids[p] for p in scored.positions]) == ids
     assert [token.span for token in scored.tokens] == [(0, 2), (3, 6), (7, 8), (8, 9)]
 
 

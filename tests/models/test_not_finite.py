@@ -1,4 +1,4 @@
-"""A network that computes NaN, infinity or the same for everything: what is refused, and that nothing of it is kept."""
+"""A network that computes NaN, infinity or the same for everything: what is refused, and never cached."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def test_a_weight_that_overflows_in_half_precision_is_refused_there_only(changed
 
 
 @pytest.mark.parametrize("name", ["bert", "roberta", "gpt2"])
-def test_an_answer_that_overflows_is_none_and_is_not_kept(name, changed, tmp_path):
+def test_an_answer_that_overflows_is_none_and_is_not_cached(name, changed, tmp_path):
     model = open_model(changed(name, lambda _, weights: weights * 1e30))
     store = AnswerStore(tmp_path / "answers.sqlite")
     engine = Engine(model, store)

@@ -105,8 +105,8 @@ def test_the_best_wording_is_chosen_over_all_models_and_told(run):
     assert chosen in ("plain", "late")
     assert told["facts"]["notes"][0].startswith(f"wording for place: {chosen}; targets preferred at base, of 8: plain ")
     assert told["facts"]["notes"][0] in printed(done)
-    assert set(done.items("distractors")["wording"]) == {chosen}
-    assert set(done.estimates["wording"]) == {"best"}
+    assert set(done.items("distractors")["condition_wording"]) == {chosen}
+    assert set(done.estimates["condition_wording"]) == {"best"}
     by_wording = {}
     for wording in ("plain", "late"):
         seen = run("bert", "gpt2", wording=wording, out=wording).observations("distractors")

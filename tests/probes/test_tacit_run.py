@@ -55,7 +55,7 @@ def test_the_vocabulary_is_what_all_models_have_as_one_piece(run, opened):
     alone = run(["tacit_retrieval"], "bert", out="alone").estimates
     assert set(alone["vocabulary_size"]) == {str(len(mine))}
     assert set(alone["vocabulary_sha256"]) != set(both["vocabulary_sha256"])
-    assert set(both["vocabulary"]) == {"common"}
+    assert set(both["condition_vocabulary"]) == {"common"}
 
 
 def test_whole_words_are_one_piece_after_a_space(opened):
@@ -78,7 +78,7 @@ def test_one_row_per_prompt_and_unscored_ones_are_counted(run):
     made = found.observations("tacit_production")
     made = made[made["why_not"] == ""]
     alone = {p.removeprefix("Everyone knows that ").capitalize() for p in made["prompt"]}
-    planned = found.manifest["counts"][found.manifest["cards"][0]["name"]]["rows"]
+    planned = found.manifest.counts[found.cards[0].name]["rows"]
     assert planned <= len(prompts | {*made["prompt"]} | alone)
     assert (seen["probability"].dropna() <= 1).all()
     ranks = found.estimates.query("measure == 'reciprocal_rank' and order == 'decreasing' and properties == '1'")
@@ -116,6 +116,6 @@ def test_a_users_vocabulary_stands_whatever_the_models(checkpoint, data, tmp_pat
         "tacit_retrieval", models=[str(checkpoint("bert"))], out=tmp_path / "run", settings=settings, store=store
     )
     seen = found.observations("tacit_retrieval")
-    assert set(found.estimates["vocabulary"]) == {"words.txt"}
+    assert set(found.estimates["condition_vocabulary"]) == {"words.txt"}
     assert seen["rank"].max() <= 4
     assert set(seen.loc[seen["why_not"] != "", "group_concept"]) == {"girl", "hairdresser"}

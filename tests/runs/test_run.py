@@ -20,30 +20,30 @@ def done(checkpoint, tmp_path_factory):
 
 @pytest.mark.slow
 def test_observations_are_one_row_per_item_and_model(done):
-    seen = done.observations("counteracts")
-    assert len(seen) == 800
-    assert set(seen["model"]) == {"bert", "gpt2"}
-    assert set(seen["why_not"]) == {""}
-    assert len(seen["top_tokens"].iloc[0]) == 10
+    observations = done.observations("counteracts")
+    assert len(observations) == 800
+    assert set(observations["model"]) == {"bert", "gpt2"}
+    assert set(observations["why_not"]) == {""}
+    assert len(observations["top_tokens"].iloc[0]) == 10
 
 
 def test_every_measure_comes_for_every_model_type_split_and_k(done):
-    found = done.estimates
+    estimates = done.estimates
     wanted = {"female", "male", "female_minus_male", "stereotype_margin", "prefers_female", "pro_stereotypical"}
     wanted |= {"covered_tokens", "covered_mass", "implicit_female", "implicit_male", "no_preference"}
     shifts = {"shift_female_minus_male", "shift_towards_stereotype", "overturned", "strengthened", "weakened"}
-    for (_, knowledge, _, k), group in found.groupby(["model", "knowledge", "dominated", "k"]):
+    for (_, knowledge, _, k), group in estimates.groupby(["model", "knowledge", "dominated", "k"]):
         needed = wanted | (shifts if knowledge != "base" else set())
         needed = needed if k != "all" else {n for n in needed if not n.startswith(("covered", "implicit"))}
         assert needed <= set(group["measure"])
-    assert set(found["k"]) == {"3", "5", "10", "all"}
-    assert set(found["dominated"]) == {"all", "female", "male"}
-    assert "correlation_of_margin_with_share_female" in set(found["measure"])
+    assert set(estimates["k"]) == {"3", "5", "10", "all"}
+    assert set(estimates["dominated"]) == {"all", "female", "male"}
+    assert "correlation_of_margin_with_share_female" in set(estimates["measure"])
 
 
 def test_the_two_halves_average_to_the_whole(done):
-    found = done.estimates.query("measure == 'female_minus_male' and k == 'all' and knowledge == 'base'")
-    for _, group in found.groupby("model"):
+    estimates = done.estimates.query("measure == 'female_minus_male' and k == 'all' and knowledge == 'base'")
+    for _, group in estimates.groupby("model"):
         by = group.set_index("dominated")
         halves = sum(by.loc[half, "value"] * by.loc[half, "n_items"] for half in ("female", "male"))
         assert math.isclose(by.loc["all", "value"], halves / by.loc["all", "n_items"], abs_tol=1e-6)
@@ -68,9 +68,9 @@ def test_a_family_of_seeds_runs_as_its_members(tmp_path):
         zoo.save("bert", tmp_path / f"seed_{i}", model_seed=i)
     spec = f"mine={tmp_path}/seed_*"
     done = trueprobe.run("counteracts", models=[spec], out=tmp_path / "run", store=tmp_path / "s", limit=40)
-    seen = done.observations("counteracts")
-    assert dict(seen.groupby("model")["model_seed"].first()) == {"mine-seed0": 0, "mine-seed1": 1}
-    assert {card["family"] for card in done.manifest["cards"]} == {"mine"}
+    observations = done.observations("counteracts")
+    assert dict(observations.groupby("model")["model_seed"].first()) == {"mine-seed0": 0, "mine-seed1": 1}
+    assert {card.family for card in done.cards} == {"mine"}
 
 
 def test_a_wrong_setting_from_python_is_explained_too(checkpoint, tmp_path):
@@ -102,15 +102,15 @@ def test_a_model_that_can_answer_nothing_gives_a_whole_folder_that_says_why(tmp_
 @pytest.mark.slow
 def test_models_may_be_one_name_and_a_shipped_study_may_be_named(checkpoint, tmp_path):
     done = trueprobe.run("paper_a", str(checkpoint("bert")), tmp_path / "run", store=tmp_path / "s", limit=20)
-    assert done.manifest["study"]["title"].startswith("CounterActs: seven models")
-    assert done.manifest["study"]["limit"] == 20
+    assert done.manifest.study.title.startswith("CounterActs: seven models")
+    assert done.manifest.study.limit == 20
     with pytest.raises(BadInput, match="limit: Input should be greater than or equal to 1"):
         trueprobe.run("counteracts", str(checkpoint("bert")), limit=0)
 
 
 def test_words_a_model_cannot_say_are_counted(done):
-    seen = done.observations("counteracts")
-    for _, group in seen.groupby("model"):
+    observations = done.observations("counteracts")
+    for _, group in observations.groupby("model"):
         assert set(group["female_words"]) == {group["female_words"].iloc[0]}
         assert 0 < group["female_words"].iloc[0] <= 63
 
@@ -136,7 +136,7 @@ def test_of_several_probes_each_takes_the_settings_it_has():
     study = make_study(["tacit_prince", "tacit_retrieval"], "m", {"analyses": "growth"})
     assert [probe.settings for probe in study.probes] == [{}, {"analyses": "growth"}]
     wrong = make_study(["tacit_prince", "tacit_retrieval"], "m", {"analysis": "growth"})
-    assert all(probe.settings == {"analysis": "growth"} for probe in wrong.probes)  # told when they are made
+    assert all(probe.settings == {"analysis": "growth"} for probe in wrong.probes)  # refused when they are made
 
 
 @pytest.mark.slow
@@ -156,6 +156,6 @@ def test_checkpoints_of_one_training_are_no_seeds(checkpoint, tmp_path):
     assert run.estimates["step"].drop_duplicates().tolist() == [500, 2000, 10000]
     assert (run.estimates["n_seeds"] == 1).all()
     assert not (run.folder / "flips.parquet").exists()
-    seen = run.observations("crows_pairs")
-    assert "model_seed" not in seen
-    assert seen["step"].drop_duplicates().tolist() == [500, 2000, 10000]
+    observations = run.observations("crows_pairs")
+    assert "model_seed" not in observations
+    assert observations["step"].drop_duplicates().tolist() == [500, 2000, 10000]

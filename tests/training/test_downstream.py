@@ -18,13 +18,13 @@ from typer.testing import CliRunner
 import trueprobe
 import zoo
 from trueprobe.cli import app
-from trueprobe.engine.progress import Quiet
 from trueprobe.errors import BadInput
 from trueprobe.models import Options
 from trueprobe.results import page as report
 from trueprobe.statistics.means import wilson
 from trueprobe.training.downstream import Columns, Order, Tuning, downstream, outcome
 from trueprobe.training.downstream.tasks import Row, Task
+from trueprobe.types import NoProgress
 
 pytestmark = pytest.mark.slow
 
@@ -60,13 +60,13 @@ def order(family, data, tmp_path):
     )
 
 
-class StopsAfter(Quiet):
+class StopsAfter(NoProgress):
     """Ctrl-C, or a kill, in the midst of a checkpoint."""
 
     def __init__(self, rows):
         self.left = rows
 
-    def advance(self, rows):
+    def advance(self, rows, note=""):
         self.left -= rows
         if self.left < 0:
             raise KeyboardInterrupt
@@ -78,21 +78,21 @@ def content(folder: Path) -> dict[str, bytes]:
 
 
 def test_a_stopped_run_goes_on_to_the_same_bytes(order, tmp_path):
-    whole = downstream(order, Quiet())
+    whole = downstream(order, NoProgress())
     stopped = replace(order, out=tmp_path / "stopped")
     with pytest.raises(KeyboardInterrupt):
         downstream(stopped, StopsAfter(whole["data"]["train"] + 20))
     assert [path.name for path in (tmp_path / "stopped" / "checkpoints").iterdir()] == ["tiny-seed0.json"]
     assert not json.loads((tmp_path / "stopped" / "downstream.json").read_text())["complete"]
     kept = (tmp_path / "stopped" / "checkpoints" / "tiny-seed0.json").stat().st_mtime_ns
-    downstream(stopped, Quiet())
+    downstream(stopped, NoProgress())
     assert content(tmp_path / "out") == content(tmp_path / "stopped")
     assert (tmp_path / "stopped" / "checkpoints" / "tiny-seed0.json").stat().st_mtime_ns == kept
     assert set(json.loads((tmp_path / "stopped" / "timing.json").read_text())) == {f"tiny-seed{i}" for i in range(3)}
 
 
 def test_a_killed_process_goes_on_to_the_same_bytes(order, family, data):
-    downstream(replace(order, tuning=Tuning(epochs=20)), Quiet())
+    downstream(replace(order, tuning=Tuning(epochs=20)), NoProgress())
     killed, first = order.out.with_name("killed"), order.out.with_name("killed") / "checkpoints" / "tiny-seed0.json"
     said = ["--data", data, "--text-column", "text", "--label-column", "kind", "--epochs", 20, "--threads", 1]
     asked = [sys.executable, "-m", "trueprobe", "downstream", "--model", family, *map(str, said)]
@@ -108,7 +108,7 @@ def test_a_killed_process_goes_on_to_the_same_bytes(order, family, data):
 
 
 def test_the_folder_says_what_was_done(order):
-    found = downstream(order, Quiet())
+    found = downstream(order, NoProgress())
     held = json.loads((order.out / "downstream.json").read_text(encoding="utf-8"))
     assert {"folder": str(order.out), **held} == found
     assert held["complete"]
@@ -124,7 +124,7 @@ def test_the_folder_says_what_was_done(order):
 
 
 def test_another_setup_in_the_same_folder_is_refused(order, tmp_path, family):
-    downstream(order, Quiet())
+    downstream(order, NoProgress())
     before = content(order.out)
     for other, key in (
         (replace(order, tuning=Tuning(epochs=2)), "settings"),
@@ -132,13 +132,13 @@ def test_another_setup_in_the_same_folder_is_refused(order, tmp_path, family):
         (replace(order, models=[family.replace("tiny", "small")]), "models"),
     ):
         with pytest.raises(BadInput, match=f"holds another fine-tuning \\(other {key}\\)"):
-            downstream(other, Quiet())
-    downstream(replace(order, threads=2), Quiet())  # what is done is done, with the threads it was begun with
+            downstream(other, NoProgress())
+    downstream(replace(order, threads=2), NoProgress())  # what is done is done, with the threads it was begun with
     assert content(order.out) == before
     (tmp_path / "full").mkdir()
     (tmp_path / "full" / "mine.txt").touch()
     with pytest.raises(BadInput, match="is not empty and holds no"):
-        downstream(replace(order, out=tmp_path / "full"), Quiet())
+        downstream(replace(order, out=tmp_path / "full"), NoProgress())
     assert [path.name for path in (tmp_path / "full").iterdir()] == ["mine.txt"]
 
 
@@ -149,7 +149,7 @@ def test_pairs_of_glue_and_a_causal_family_go_the_same_way(checkpoint, tmp_path)
         (tmp_path / "RTE" / name).write_text("\n".join(["index\tsentence1\tsentence2\tlabel", *rows]) + "\n")
     models = [str(checkpoint("gpt2")), str(checkpoint("bert"))]
     order = Order(models, "rte", tmp_path, tuning=Tuning(epochs=1), options=Options("cpu"), out=tmp_path / "out")
-    found = downstream(order, Quiet())
+    found = downstream(order, NoProgress())
     assert [row["family"] for row in found["families"]] == ["gpt2", "bert"]
     assert found["data"]["dev_also_in_train"] == 10
     assert found["threads"] == 1
@@ -167,7 +167,7 @@ def test_pairs_of_glue_and_a_causal_family_go_the_same_way(checkpoint, tmp_path)
 )
 def test_settings_that_cannot_be_are_told_before_anything_is_read(order, tuning, message):
     with pytest.raises(BadInput, match=message):
-        downstream(replace(order, tuning=tuning), Quiet())
+        downstream(replace(order, tuning=tuning), NoProgress())
     assert not order.out.exists()
 
 
@@ -263,7 +263,7 @@ def asked(family, tmp_path_factory):
 
 
 def test_a_run_s_report_has_the_table_of_what_was_put_into_it(order, asked):
-    found = downstream(replace(order, out=None, into=asked), Quiet())
+    found = downstream(replace(order, out=None, into=asked), NoProgress())
     assert Path(found["folder"]) == asked / "downstream" / "mine.tsv-tiny"
     report.write(trueprobe.load_run(asked))
     page = (asked / "report.html").read_text(encoding="utf-8")
@@ -276,7 +276,7 @@ def test_a_run_s_report_has_the_table_of_what_was_put_into_it(order, asked):
 
 
 def test_a_run_with_a_fine_tuning_in_it_goes_on_as_before(order, asked, family):
-    downstream(replace(order, out=None, into=asked), Quiet())
+    downstream(replace(order, out=None, into=asked), NoProgress())
     again = trueprobe.run("counteracts", models=[family], out=asked, limit=40)
     assert again.complete
     assert (asked / "downstream/mine.tsv-tiny/downstream.csv").exists()
@@ -289,11 +289,11 @@ def test_only_the_run_s_own_checkpoints_can_be_put_into_it(order, asked, tmp_pat
         ([f"other={tmp_path}/seed_*"], "is not among its models: .* holds tiny-seed0, tiny-seed1, tiny-seed2"),
     ):
         with pytest.raises(BadInput, match=why):
-            downstream(replace(order, models=models, out=None, into=asked), Quiet())
+            downstream(replace(order, models=models, out=None, into=asked), NoProgress())
     with pytest.raises(BadInput, match="is no run folder"):
-        downstream(replace(order, out=None, into=tmp_path), Quiet())
+        downstream(replace(order, out=None, into=tmp_path), NoProgress())
     with pytest.raises(BadInput, match="--out or --into"):
-        downstream(replace(order, into=asked), Quiet())
+        downstream(replace(order, into=asked), NoProgress())
 
 
 def test_help_has_an_example_and_bad_input_ends_with_two():

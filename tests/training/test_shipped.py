@@ -130,11 +130,11 @@ def test_the_card_names_every_model_that_ships():
 
 def test_the_clusters_along_training_ship_for_every_seed_and_step():
     run = load_run(nursery.WEIGHTS.parent / "clusters")
-    labels = [card["labels"] for card in run.manifest["cards"]]
+    labels = [card.labels for card in run.cards]
     assert {label["model_seed"] for label in labels} == set(range(5))
     assert len(labels) == 30
     clusters = run.estimates[run.estimates["measure"].str.startswith("clusters")]
     assert len(clusters) == (30 + 6) * 25 * 2 * 2  # checkpoints, families by step; tests, representations, two sides
     assert clusters["value"].between(0.5, 1).all()
-    assert set(run.estimates["model"]) == {"nursery", *(card["name"] for card in run.manifest["cards"])}
+    assert set(run.estimates["model"]) == {"nursery", *(card.name for card in run.cards)}
     assert sum(file.stat().st_size for file in run.folder.rglob("*") if file.is_file()) < 300_000

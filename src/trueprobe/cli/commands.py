@@ -105,11 +105,12 @@ def run(
     as_json: Json = False,
 ) -> None:
     """Ask models, keep their answers, count, and write a run folder."""
-    from trueprobe.engine.progress import on_terminal
+    from trueprobe.cli.progress import terminal_progress
     from trueprobe.results import terminal
-    from trueprobe.runs import study as studies
+    from trueprobe.runs import execute
+    from trueprobe.runs.study import make_study
 
-    study = studies.make_study(
+    study = make_study(
         what,
         model or (),
         settings_of(settings),
@@ -120,7 +121,7 @@ def run(
         allow_pickle=allow_pickle or None,
     )
     with interruptible():
-        done = studies.run(study, out=out, store=store, progress=on_terminal())
+        done = execute.run(study, out=out, store=store, progress=terminal_progress())
     if as_json:
         print(json.dumps({"folder": str(done.folder), "complete": done.complete, "estimates": len(done.estimates)}))
     else:
@@ -212,14 +213,14 @@ def reproduce(
     as_json: Json = False,
 ) -> None:
     """Published number, ours, difference, with the authors' own options; exit code 1 where they do not agree."""
-    from trueprobe.engine.progress import on_terminal
+    from trueprobe.cli.progress import terminal_progress
     from trueprobe.results import reproduction
     from trueprobe.runs import reproduce as reproducing
 
     with interruptible():
         chosen = settings_of(settings)
         rows, asked = reproducing.reproduce(
-            probe, model, published_as, out, chosen, store=store, progress=on_terminal()
+            probe, model, published_as, out, chosen, store=store, progress=terminal_progress()
         )
     if as_json:
         print(json.dumps([one.row() for one in rows], indent=1, ensure_ascii=False))
@@ -242,7 +243,7 @@ def fetch(
     """Get data and models from their owners, check every byte, and keep them in your cache folder."""
     from trueprobe import assets
     from trueprobe.cli import listing
-    from trueprobe.engine.progress import Steps
+    from trueprobe.cli.progress import Steps
 
     if from_file is not None and len(names) > 1:
         raise BadInput(f"--from {from_file} goes with one asset, not with {len(names)}")
@@ -275,7 +276,7 @@ def verbalizer(
     as_json: Json = False,
 ) -> None:
     """Words the models of a run said that the word list does not know, with the leaning the models give them."""
-    from trueprobe.engine.progress import on_terminal
+    from trueprobe.cli.progress import terminal_progress
     from trueprobe.paths import write_text
     from trueprobe.results import reproduction
     from trueprobe.runs import verbalizer as words
@@ -283,7 +284,7 @@ def verbalizer(
 
     done = load_run(folder)
     with interruptible():
-        table = words.candidates(done, top, store, on_terminal())
+        table = words.candidates(done, top, store, terminal_progress())
     print(table.to_json(orient="records", indent=1) if as_json else reproduction.words_text(table))
     if out is not None and not table.empty:
         write_text(out, words.to_toml(table, *words.groups_of(done), threshold))
@@ -307,18 +308,23 @@ def check_model(
     as_json: Json = False,
 ) -> None:
     """A model's contract: batches, order, repetition, special tokens."""
+    from trueprobe.cli.progress import terminal_progress
     from trueprobe.models import Options, open_model
     from trueprobe.runs.check import check_model as contract
 
-    _report(contract(open_model(spec, Options(device, dtype, allow_pickle))), as_json)
+    with terminal_progress().task(f"opening {spec}"):
+        model = open_model(spec, Options(device, dtype, allow_pickle))
+    _report(contract(model), as_json)
 
 
 def _report(checks: Any, as_json: bool) -> None:
     seen = []
     for check in checks:
-        seen.append({"check": check.name, "passed": bool(check.passed), "detail": check.detail})
+        seen.append(
+            {"check": check.name, "passed": bool(check.passed), "detail": check.detail, "skipped": check.skipped}
+        )
         if not as_json:
-            print(f"{'ok  ' if check.passed else 'FAIL'} {check.name}" + (f" ({check.detail})" if check.detail else ""))
+            print(f"{check.word:4} {check.name}" + (f" ({check.detail})" if check.detail else ""))
     if as_json:
         print(json.dumps(seen, indent=1))
     if not all(check["passed"] for check in seen):

@@ -105,11 +105,11 @@ def downstream(
 ) -> None:
     """Fine-tune every checkpoint of a family alike on a classification task and compare their accuracies."""
     order = {**locals()}
-    from trueprobe.engine.progress import on_terminal
+    from trueprobe.cli.progress import terminal_progress
     from trueprobe.training import downstream as room
 
     with interruptible("finished checkpoints are kept, the same command goes on"):
-        found = room.downstream(room.Order.of(order), on_terminal())
+        found = room.downstream(room.Order.of(order), terminal_progress())
     if as_json:
         print(json.dumps(found, indent=1, ensure_ascii=False))
     else:

@@ -1,7 +1,8 @@
-"""The answer store: one SQLite file where what a model said is kept and found again.
+"""The answer store: one SQLite file that caches what models answered.
 
 The key names the computation (weights, dtype, ids, segments), never the question: a changed verbalizer, list or k
-finds everything it needs. Several processes may use one file; the first answer kept stays.
+needs nothing new. Of a model that answers whole requests, the key names the request. Several processes may use one
+file; the first answer stored stays.
 """
 
 from __future__ import annotations
@@ -10,13 +11,14 @@ import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
-from trueprobe import paths as places
+from trueprobe import paths
 from trueprobe.errors import BadInput, FailedRun
 
-Address = tuple[bytes, str]  # a row's key, and what was read of it
+Address = tuple[bytes, str]  # the key of a row (or request), and what was read of it
 _AT_ONCE = 400
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS answers (
@@ -31,7 +33,7 @@ def is_finite(value: np.ndarray) -> bool:
 
 
 def default_path() -> Path:
-    return places.cache() / "answers.sqlite"
+    return paths.cache() / "answers.sqlite"
 
 
 class AnswerStore:
@@ -52,24 +54,28 @@ class AnswerStore:
         self._db.close()
 
     def has(self, addresses: Sequence[Address]) -> dict[Address, int]:
-        """The addresses that are kept, each with the version that made it."""
+        """The addresses that are cached, each with the version that made it."""
         wanted = set(addresses)
         rows = self._select("key, what, made_with", {key for key, _ in addresses})
         return {(key, what): version for key, what, version in rows if (key, what) in wanted}
 
     def get(self, addresses: Sequence[Address]) -> dict[Address, np.ndarray]:
+        return {address: np.frombuffer(value, np.float32) for address, value in self.get_bytes(addresses).items()}
+
+    def get_bytes(self, addresses: Sequence[Address]) -> dict[Address, bytes]:
         wanted = set(addresses)
         rows = self._select("key, what, value", {key for key, _ in addresses})
-        return {(key, what): np.frombuffer(value, np.float32) for key, what, value in rows if (key, what) in wanted}
+        return {(key, what): value for key, what, value in rows if (key, what) in wanted}
 
     def put(self, answers: Iterable[tuple[Address, np.ndarray]], replace: bool = False) -> None:
-        """All or nothing; what is already kept stays unless it is to be replaced. What is not finite is left out."""
+        """Float32 arrays; what is not finite is left out."""
+        arrays = ((address, value) for address, value in answers if is_finite(value))
+        self.put_bytes(((a, np.ascontiguousarray(v, dtype=np.float32).tobytes()) for a, v in arrays), replace)
+
+    def put_bytes(self, answers: Iterable[tuple[Address, bytes]], replace: bool = False) -> None:
+        """All or nothing; what is already cached stays unless it is to be replaced."""
         verb = "REPLACE" if replace else "IGNORE"
-        rows = [
-            (key, what, np.ascontiguousarray(value, dtype=np.float32).tobytes(), self.made_with)
-            for (key, what), value in answers
-            if is_finite(value)
-        ]
+        rows = [(key, what, value, self.made_with) for (key, what), value in answers]
         with self._errors(), self._transaction():
             self._db.executemany(f"INSERT OR {verb} INTO answers VALUES (?, ?, ?, ?)", rows)
 
@@ -79,7 +85,7 @@ class AnswerStore:
         with self._errors(), self._transaction():
             self._db.executemany("UPDATE answers SET made_with = ? WHERE key = ? AND what = ?", rows)
 
-    def _select(self, columns: str, keys: set[bytes]) -> Iterator[tuple]:
+    def _select(self, columns: str, keys: set[bytes]) -> Iterator[tuple[Any, ...]]:
         ordered = sorted(keys)
         with self._errors():
             for start in range(0, len(ordered), _AT_ONCE):
@@ -103,7 +109,7 @@ class AnswerStore:
         try:
             yield
         except sqlite3.OperationalError as error:
-            raise FailedRun(f"answer store {self.path}: {error}; what was kept before stays kept") from error
+            raise FailedRun(f"answer store {self.path}: {error}; what was cached before stays") from error
         except sqlite3.DatabaseError as error:
             raise BadInput(
                 f"{self.path} is not a usable answer store ({error}); move it away or name another with --store"

@@ -1,7 +1,7 @@
 """Which rows are computed together: fixed shapes for single rows, trees for rows that share their beginning.
 
-The plan is made from all rows before anything kept is looked at, so an interrupted run goes on with the very
-same batches. A shape depends on a row's length alone, never on how many rows there are: dummy rows fill it up.
+The plan is made from all rows before the cache is looked at, so an interrupted run goes on with the very
+same batches. A shape depends on a row's length alone, never on how many rows there are: dummy rows pad it.
 """
 
 from __future__ import annotations
@@ -11,85 +11,85 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from trueprobe.models import Model
+from trueprobe.models import RowModel
 from trueprobe.models.rows import Batch, Read, Row
 
-TREE_WIDTH = 256  # tokens of a tree in one lane; attention over it costs little next to the layers
+TREE_WIDTH = 256  # tokens of the tree in one slot; attention over it costs little next to the layers
 _WORTH_SHARING = 0.85  # of the tokens, or less, must remain for a tree to pay
 
 
 @dataclass(frozen=True, slots=True)
-class Crate:
-    """Rows that are computed together: one per lane, or a tree of them per lane."""
+class BatchPlan:
+    """Rows that are computed together: one per slot of the batch, or a tree of them per slot."""
 
-    lanes: tuple[tuple[Row, ...], ...]
-    shape: tuple[int, int]  # lanes (dummies included) × width
+    slots: tuple[tuple[Row, ...], ...]
+    shape: tuple[int, int]  # slots (dummies included) × width
     tree: bool = False
 
     @property
     def rows(self) -> list[Row]:
-        return [row for lane in self.lanes for row in lane]
+        return [row for slot in self.slots for row in slot]
 
 
-def plan(rows: Iterable[Row], model: Model, batch_tokens: int | None = None) -> list[Crate]:
-    """Crates for all rows, in an order that depends on the rows alone."""
+def plan(rows: Iterable[Row], model: RowModel, batch_tokens: int | None = None) -> list[BatchPlan]:
+    """Batches of all rows, in an order that depends on the rows alone."""
     tokens = batch_tokens or model.batch_tokens
     ordered = sorted(rows, key=lambda row: (row.ids, row.segments))
     if not model.shares_prefixes:
         return _singles(ordered, model, tokens)
     limit = min(TREE_WIDTH, model.tree_limit)
     short = [row for row in ordered if len(row.ids) <= limit]
-    lanes = list(_tree_lanes(short))
-    if not short or sum(map(tree_tokens, lanes)) > _WORTH_SHARING * sum(len(row.ids) for row in short):
+    slots = list(_trees(short))
+    if not short or sum(map(tree_tokens, slots)) > _WORTH_SHARING * sum(len(row.ids) for row in short):
         return _singles(ordered, model, tokens)
     count = max(1, tokens // TREE_WIDTH)
-    trees = [Crate(tuple(lanes[i : i + count]), (count, TREE_WIDTH), True) for i in range(0, len(lanes), count)]
+    trees = [BatchPlan(tuple(slots[i : i + count]), (count, TREE_WIDTH), True) for i in range(0, len(slots), count)]
     return trees + _singles([row for row in ordered if len(row.ids) > limit], model, tokens)
 
 
 def bucket(length: int) -> int:
-    """The width a row of this length is filled up to: finer where rows are short."""
+    """The width a row of this length is padded to: finer where rows are short."""
     for top, step in ((32, 2), (64, 4), (128, 8), (256, 16), (512, 32)):
         if length <= top:
             return -(-length // step) * step
     return -(-length // 64) * 64
 
 
-def _singles(ordered: Sequence[Row], model: Model, tokens: int) -> list[Crate]:
+def _singles(ordered: Sequence[Row], model: RowModel, tokens: int) -> list[BatchPlan]:
     by_width: dict[int, list[Row]] = {}
     for row in ordered:
         width = len(row.ids) if model.exact_lengths else min(bucket(len(row.ids)), model.card.max_tokens)
         by_width.setdefault(width, []).append(row)
-    crates = []
+    batches = []
     for width, members in sorted(by_width.items()):
-        count = max(1, min(tokens // width, model.max_lanes))
+        count = max(1, min(tokens // width, model.max_rows))
         for start in range(0, len(members), count):
-            crates.append(Crate(tuple((row,) for row in members[start : start + count]), (count, width)))
-    return crates
+            batches.append(BatchPlan(tuple((row,) for row in members[start : start + count]), (count, width)))
+    return batches
 
 
-def _tree_lanes(ordered: Sequence[Row]) -> Iterable[tuple[Row, ...]]:
-    """Neighbours in the sorted order share most; a lane takes rows until its new tokens no longer fit."""
-    lane: list[Row] = []
+def _trees(ordered: Sequence[Row]) -> Iterable[tuple[Row, ...]]:
+    """Neighbours in the sorted order share most; a tree takes rows until its new tokens no longer fit."""
+    tree: list[Row] = []
     used = 0
     for row in ordered:
-        new = len(row.ids) - (_shared(lane[-1], row) if lane else 0)
+        new = len(row.ids) - (_shared(tree[-1], row) if tree else 0)
         if used + new > TREE_WIDTH:
-            yield tuple(lane)
-            lane, used, new = [], 0, len(row.ids)
-        lane.append(row)
+            yield tuple(tree)
+            tree, used, new = [], 0, len(row.ids)
+        tree.append(row)
         used += new
-    if lane:
-        yield tuple(lane)
+    if tree:
+        yield tuple(tree)
 
 
-def tree_tokens(lane: tuple[Row, ...]) -> int:
-    return sum(len(row.ids) - (_shared(lane[i - 1], row) if i else 0) for i, row in enumerate(lane))
+def tree_tokens(tree: tuple[Row, ...]) -> int:
+    return sum(len(row.ids) - (_shared(tree[i - 1], row) if i else 0) for i, row in enumerate(tree))
 
 
-def computed_tokens(crate: Crate) -> int:
-    """Tokens a crate computes, filling left out."""
-    return sum(map(tree_tokens, crate.lanes))
+def computed_tokens(batch: BatchPlan) -> int:
+    """Tokens a batch computes, padding left out."""
+    return sum(map(tree_tokens, batch.slots))
 
 
 def _shared(a: Row, b: Row) -> int:
@@ -99,33 +99,33 @@ def _shared(a: Row, b: Row) -> int:
     return min(len(a.ids), len(b.ids))
 
 
-def pack(crate: Crate, wanted: Mapping[Row, Sequence[Read]]) -> Batch:
-    """The crate as arrays, with every read wanted of its rows."""
-    count, width = crate.shape
+def pack(planned: BatchPlan, wanted: Mapping[Row, Sequence[Read]]) -> Batch:
+    """The planned batch as arrays, with every read wanted of its rows."""
+    count, width = planned.shape
     ids = np.zeros((count, width), dtype=np.int64)
     segments, parents = np.zeros_like(ids), np.full_like(ids, -1)
     real = np.zeros((count, width), dtype=bool)
     reads: list[Read] = []
-    lanes: list[int] = []
-    places: list[tuple[int, ...]] = []
-    for lane, rows in enumerate(crate.lanes):
+    slots: list[int] = []
+    columns: list[tuple[int, ...]] = []
+    for slot, rows in enumerate(planned.slots):
         path: list[int] = []  # the columns of the row before
         before: Row | None = None
         end = 0
         for row in rows:
             shared = _shared(before, row) if before else 0
             new = len(row.ids) - shared
-            columns = path[:shared] + list(range(end, end + new))
-            ids[lane, end : end + new] = row.ids[shared:]
-            segments[lane, end : end + new] = row.segments[shared:]
-            parents[lane, end : end + new] = [-1, *columns][shared : shared + new]
-            end, path, before = end + new, columns, row
+            path = path[:shared] + list(range(end, end + new))
+            ids[slot, end : end + new] = row.ids[shared:]
+            segments[slot, end : end + new] = row.segments[shared:]
+            parents[slot, end : end + new] = [-1, *path][shared : shared + new]
+            end, before = end + new, row
             for read in wanted[row]:
                 reads.append(read)
-                lanes.append(lane)
-                places.append(tuple(columns[p] for p in read.positions))
-        real[lane, :end] = True
-    if not crate.tree:  # dummies repeat the first row: an all-masked lane would be divided by nothing
-        for lane in range(len(crate.lanes), count):
-            ids[lane], segments[lane], real[lane] = ids[0], segments[0], real[0]
-    return Batch(ids, segments, real, tuple(reads), tuple(lanes), tuple(places), parents if crate.tree else None)
+                slots.append(slot)
+                columns.append(tuple(path[p] for p in read.positions))
+        real[slot, :end] = True
+    if not planned.tree:  # dummies repeat the first row: an all-masked slot would be divided by nothing
+        for slot in range(len(planned.slots), count):
+            ids[slot], segments[slot], real[slot] = ids[0], segments[0], real[0]
+    return Batch(ids, segments, real, tuple(reads), tuple(slots), tuple(columns), parents if planned.tree else None)

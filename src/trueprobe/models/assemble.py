@@ -61,7 +61,7 @@ class Job:
 
 
 class Words(Mapping[str, "Word | WhyNot"]):
-    """A request's words with their numbers, kept as arrays; a `Word` is made when one is looked at."""
+    """A request's words with their numbers, in arrays; a `Word` is made when one is looked at."""
 
     __slots__ = ("_logps", "_ranks", "_text", "_tied", "asked")
 
@@ -86,7 +86,7 @@ class Words(Mapping[str, "Word | WhyNot"]):
     def __len__(self) -> int:
         return len(self.asked.columns)
 
-    def __reduce__(self) -> tuple[type[dict], tuple[dict[str, Word | WhyNot]]]:
+    def __reduce__(self) -> tuple[type[dict[str, Word | WhyNot]], tuple[dict[str, Word | WhyNot]]]:
         """Travels as a plain mapping."""
         return dict, (dict(self),)
 
@@ -100,7 +100,7 @@ class Words(Mapping[str, "Word | WhyNot"]):
 
 
 class Blanks:
-    """Turns kept blank answers of one model into `Filled`."""
+    """Turns `blank` readings of one model into `Filled`."""
 
     def __init__(self, text: Text, readout: Readout) -> None:
         self.text, self.readout = text, readout
@@ -123,8 +123,8 @@ class Blanks:
         asked = self._asked(words.words, seam, left, several=False)
         return tuple(dict.fromkeys(p[0] for p in asked.pieces if not isinstance(p, WhyNot)))
 
-    def fill(self, jobs: Sequence[Job], kept: np.ndarray) -> list[Filled]:
-        """One answer per job from its row of `kept` [jobs, hidden + 1]; words of several pieces get no number here."""
+    def fill(self, jobs: Sequence[Job], readings: np.ndarray) -> list[Filled]:
+        """One answer per job from its row of `readings` [jobs, hidden + 1]; a word of several pieces gets none here."""
         answers: dict[int, Filled] = {}
         by_list: dict[tuple[WordList | None, Seam, str], list[int]] = {}
         for i, job in enumerate(jobs):
@@ -134,25 +134,29 @@ class Blanks:
             listed = None if within is None else self._list(within, seam, left)
             for start in range(0, len(members), ROWS_AT_ONCE):
                 chunk = members[start : start + ROWS_AT_ONCE]
-                answers.update(zip(chunk, self._fill([jobs[i] for i in chunk], kept[chunk], listed), strict=True))
+                answers.update(zip(chunk, self._fill([jobs[i] for i in chunk], readings[chunk], listed), strict=True))
         return [answers[i] for i in range(len(jobs))]
 
-    def _fill(self, jobs: list[Job], kept: np.ndarray, listed: tuple[int, ...] | None) -> Iterator[Filled]:
+    def _fill(self, jobs: list[Job], readings: np.ndarray, listed: tuple[int, ...] | None) -> Iterator[Filled]:
         ids = None if listed is None else torch.tensor(listed, dtype=torch.long)
-        logps = self.readout.log_probabilities(kept, ids).numpy()  # [jobs, list]
-        place = None if listed is None else {piece: column for column, piece in enumerate(listed)}
+        logps = self.readout.log_probabilities(readings, ids).numpy()  # [jobs, list]
+        column_of = None if listed is None else {piece: column for column, piece in enumerate(listed)}
         ordered = np.sort(logps, axis=1) if any(job.request.words for job in jobs) else logps
         for job, row, ascending in zip(jobs, logps, ordered, strict=True):
-            words = self._words(job, row, ascending, place)
+            words = self._words(job, row, ascending, column_of)
             best = torch.topk(torch.from_numpy(row), min(job.request.top, len(row)))
             pieces = best.indices.tolist() if listed is None else [listed[column] for column in best.indices.tolist()]
-            found = zip(pieces, best.values.tolist(), strict=True)
-            top = tuple(Token(self.text.piece_text(p), p, v) for p, v in found if math.isfinite(v))
+            best_first = zip(pieces, best.values.tolist(), strict=True)
+            top = tuple(Token(self.text.piece_text(p), p, v) for p, v in best_first if math.isfinite(v))
             yield Filled(words, top, len(row))
 
-    def _words(self, job: Job, row: np.ndarray, ascending: np.ndarray, place: dict[int, int] | None) -> Words:
-        asked = job.asked if place is None else _only_members(job, place)
-        at = asked.firsts if place is None else np.array([place.get(p, -1) for p in asked.firsts.tolist()], np.int64)
+    def _words(self, job: Job, row: np.ndarray, ascending: np.ndarray, column_of: dict[int, int] | None) -> Words:
+        asked = job.asked if column_of is None else _only_members(job, column_of)
+        at = (
+            asked.firsts
+            if column_of is None
+            else np.array([column_of.get(p, -1) for p in asked.firsts.tolist()], np.int64)
+        )
         padded = np.append(row, np.float32(np.nan))  # where -1 points: a list may have no member of one piece at all
         logps = padded[at]
         ranks = len(row) - np.searchsorted(ascending, logps, side="right") + 1
@@ -161,12 +165,12 @@ class Blanks:
         return Words(asked, self.text, np.where(np.isfinite(logps), logps, np.float32(np.nan)), ranks, tied)
 
 
-def _only_members(job: Job, place: dict[int, int]) -> Asked:
+def _only_members(job: Job, column_of: dict[int, int]) -> Asked:
     """Words outside the list get no number; a longer member (left to right) gets one, but no rank."""
     asked, listed = job.asked, job.request.within.words if job.request.within else ()
     pieces = tuple(
         p
-        if isinstance(p, WhyNot) or (p[0] in place if len(p) == 1 else w in listed)
+        if isinstance(p, WhyNot) or (p[0] in column_of if len(p) == 1 else w in listed)
         else WhyNot("not_in_list", repr(w))
         for w, p in zip(asked.words, asked.pieces, strict=True)
     )

@@ -10,13 +10,14 @@ from functools import cached_property
 from typing import Any
 
 from trueprobe.errors import BadInput
-from trueprobe.models.checkpoint import Options, Source, load
-from trueprobe.models.hugging import HuggingFaceModel, Ids, Refused, opened
+from trueprobe.models import checkpoint
+from trueprobe.models.checkpoint import Options, Source, load, read_tokenizer
+from trueprobe.models.contract import Outline
+from trueprobe.models.hugging import Described, HuggingFaceModel, Ids, Refused, describe
+from trueprobe.models.network import Network
 from trueprobe.models.rows import Read, Row
-from trueprobe.models.text import without_final_space
+from trueprobe.models.text import Text, without_final_space
 from trueprobe.types import EmbedText, FillBlank, FollowsText, ScoreText
-
-TRIED = 2
 
 
 def accepts(source: Source, config: Any) -> bool:
@@ -25,24 +26,35 @@ def accepts(source: Source, config: Any) -> bool:
     return type(config) in MODEL_FOR_CAUSAL_LM_MAPPING
 
 
+def outline(source: Source, config: Any, options: Options) -> Outline:
+    from transformers import AutoModelForCausalLM
+
+    return _described(source, options, *checkpoint.outline(source, AutoModelForCausalLM, options)).outline
+
+
 def open_model(source: Source, config: Any, options: Options) -> Causal:
     from transformers import AutoModelForCausalLM
 
-    model, missing = load(source, AutoModelForCausalLM, options)
+    described = _described(source, options, *load(source, AutoModelForCausalLM, options))
+    causal = Causal(described.card, described.text, Network.watching(described.model))
+    if causal.network.sees_ahead:
+        raise BadInput(f"{source.title}: a {config.model_type} whose tokens see later ones is no causal language model")
+    return causal
+
+
+def _described(source: Source, options: Options, model: Any, missing: frozenset[str]) -> Described:
     if missing:
         lacks = ", ".join(sorted(missing)[:2])
-        raise BadInput(f"{source.said} has no trained language-model head (missing: {lacks} …); it cannot go on a text")
-    causal = opened(Causal, source, config, options, model, {"lm"})
-    if causal.network.sees_ahead:
-        raise BadInput(f"{source.said}: a {config.model_type} whose tokens see later ones is no causal language model")
-    return causal
+        raise BadInput(
+            f"{source.title} has no trained language-model head (missing: {lacks} …); it cannot go on a text"
+        )
+    return describe("causal", source, options, Text(read_tokenizer(source)), model, {"lm"})
 
 
 class Causal(HuggingFaceModel):
     kind = "causal"
     row_exact = False  # a tree's shape depends on which texts are in it; numbers agree to 1e-4
-
-    exact_lengths = False  # what fills a row up stands behind it, unseen
+    exact_lengths = False  # padding stands behind a row, unseen
 
     @cached_property
     def batch_tokens(self) -> int:
@@ -82,12 +94,13 @@ class Causal(HuggingFaceModel):
         pieces = self.text.pieces(whole)
         front = self._front(request.given, request.join)
         ids = (*front, *pieces.ids)
-        places = tuple(len(front) + i for i in chosen)
-        if 0 in places:
+        positions = tuple(len(front) + i for i in chosen)
+        if 0 in positions:
             raise Refused("no_start", "the tokenizer has no start token, so the first token has no probability")
         # the last token is only predicted, never read from
-        row = self._row(ids[: max(places)])
-        return [Read(row, "token", tuple(p - 1 for p in places), tuple(ids[p] for p in places))], ids, places
+        row = self._row(ids[: max(positions)])
+        read = Read(row, "token", tuple(p - 1 for p in positions), tuple(ids[p] for p in positions))
+        return [read], ids, positions
 
     def _follows_read(self, request: FollowsText) -> Read:
         raise Refused("no_head", "a causal model has no next-sentence head; ScoreText(given=) asks the same of it")

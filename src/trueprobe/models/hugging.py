@@ -1,18 +1,19 @@
-"""What masked and causal transformers have in common: requests to reads, kept readings to answers."""
+"""What masked and causal transformers have in common: requests to reads, readings to answers."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 import torch
 
 from trueprobe.models.assemble import Blanks, Job, joined_pieces
-from trueprobe.models.checkpoint import Options, Source, fingerprint, read_tokenizer
-from trueprobe.models.network import Network
+from trueprobe.models.checkpoint import Options, Source, fingerprint, read_config
+from trueprobe.models.contract import Outline
+from trueprobe.models.network import Network, longest_row
 from trueprobe.models.rows import Batch, Read, Row
 from trueprobe.models.text import Pieces, Seam, Text, seam_after
 from trueprobe.types import (
@@ -46,9 +47,10 @@ class Refused(Exception):
 
 
 class HuggingFaceModel:
-    """Shared by `Masked` and `Causal`, which say how rows are framed."""
+    """Shared by `Masked`, `Causal` and `Encoder`, which decide how rows are framed."""
 
     kind: ClassVar[Kind]
+    contract: ClassVar[Literal["rows"]] = "rows"
 
     def __init__(self, card: Card, text: Text, network: Network) -> None:
         self.card, self.text, self.network = card, text, network
@@ -102,17 +104,15 @@ class HuggingFaceModel:
     def _scored(self, request: ScoreText) -> tuple[list[Read], Ids, tuple[int, ...], list[int], Pieces, int]:
         running = self._running(request.given, request.join)
         whole = f"{request.given} {request.text}" if running else request.text
-        own_from = len(whole) - len(request.text)
+        start = len(whole) - len(request.text)
         if running:
             request = replace(request, given=None)
         pieces = self.text.pieces(whole)
-        chosen = [
-            i for i, span in enumerate(pieces.spans) if span[1] > own_from and _touches(span, request.spans, own_from)
-        ]
+        chosen = [i for i, span in enumerate(pieces.spans) if span[1] > start and _touches(span, request.spans, start)]
         if not chosen:
             raise Refused("no_span" if request.spans else "empty_text", repr(request.text))
         reads, row_ids, positions = self._score_reads(request, whole, chosen)
-        return reads, row_ids, positions, chosen, pieces, own_from
+        return reads, row_ids, positions, chosen, pieces, start
 
     def _vector_read(self, request: EmbedText) -> Read:
         if request.pool == "own":
@@ -122,17 +122,17 @@ class HuggingFaceModel:
             raise Refused("no_layer", f"layer {request.layer}; the model has 0 (embeddings) to {deepest}")
         pieces = self.text.pieces(request.text)
         row, start = self._embed_row(request, pieces.ids)
-        own = range(start, start + len(pieces.ids))
+        of_text = range(start, start + len(pieces.ids))
         if request.pool == "word":
             if request.span is None:
                 raise Refused("no_span", "pool='word' needs a span")
             positions = tuple(
-                p for p, span in zip(own, pieces.spans, strict=True) if _touches(span, (request.span,), 0)
+                p for p, span in zip(of_text, pieces.spans, strict=True) if _touches(span, (request.span,), 0)
             )
         else:
             all_of_row = range(len(row.ids))
             positions = tuple(
-                {"cls": all_of_row[:1], "mean": all_of_row, "first": own[:1], "last": own[-1:]}[request.pool]
+                {"cls": all_of_row[:1], "mean": all_of_row, "first": of_text[:1], "last": of_text[-1:]}[request.pool]
             )
         if not positions:
             raise Refused("no_span", f"no piece of {request.text!r} to read")
@@ -169,12 +169,20 @@ class HuggingFaceModel:
         return int(min(max(round(tokens / 256) * 256, 256), most))
 
     @cached_property
-    def max_lanes(self) -> int:
-        """So that the logits of one position per lane stay within 64 MB."""
+    def max_rows(self) -> int:
+        """So that the logits of one position per row stay within 64 MB."""
         return max(8, 16_000_000 // self.card.vocab_size)
 
     def forward(self, batch: Batch) -> list[np.ndarray]:
         return self.network.read(batch)
+
+    # ------------------------------------------------------------ what others need to know of the tokenizer
+
+    def special_tokens(self) -> Mapping[str, int]:
+        return self.text.specials
+
+    def token_ids(self, text: str) -> Ids:
+        return self.text.pieces(text).ids
 
     # ------------------------------------------------------------ readings to answers
 
@@ -217,38 +225,49 @@ class HuggingFaceModel:
             if isinstance(pieces, WhyNot) or len(pieces) == 1 or isinstance(answer.words[word], WhyNot):
                 words[word] = answer.words[word]
                 continue
-            kept = np.stack([values[fills[pieces[:n]]] for n in range(len(pieces))])
-            table = self._blanks.readout.log_probabilities(kept, torch.tensor(pieces))  # [rows, pieces]
+            rows = np.stack([values[fills[pieces[:n]]] for n in range(len(pieces))])
+            table = self._blanks.readout.log_probabilities(rows, torch.tensor(pieces))  # [rows, pieces]
             words[word] = joined_pieces(self.text, word, pieces, table.diagonal().tolist())
         return Filled(words, answer.top, answer.list_size)
 
     def _score(self, request: ScoreText, readings: Sequence[np.ndarray]) -> Scored:
-        _, row_ids, positions, chosen, pieces, own_from = self._scored(request)
+        _, row_ids, positions, chosen, pieces, start = self._scored(request)
         logps = np.concatenate(readings)
         tokens = []
         for i, logp in zip(chosen, logps, strict=True):
-            span = (max(pieces.spans[i][0] - own_from, 0), pieces.spans[i][1] - own_from)
+            span = (max(pieces.spans[i][0] - start, 0), pieces.spans[i][1] - start)
             tokens.append(Token(self.text.piece_text(pieces.ids[i]), pieces.ids[i], float(logp), True, span))
         return Scored(tuple(tokens), row_ids, positions)
 
 
-Model = TypeVar("Model", bound=HuggingFaceModel)
+@dataclass(frozen=True)
+class Described:
+    """A checkpoint's card and tokenizer."""
+
+    card: Card
+    text: Text
+    model: Any  # transformers' network; without weights where only the card is wanted
+
+    @property
+    def outline(self) -> Outline:
+        weights = sum(weight.numel() * weight.element_size() for weight in self.model.parameters())
+        return Outline(self.card, lambda: self.text.whole_words, weights)
 
 
-def opened(kind: type[Model], source: Source, config: Any, options: Options, model: Any, heads: set[str]) -> Model:
-    text, network = Text(read_tokenizer(source)), Network(model)
-    start = start_ids(text)
+def describe(kind: Kind, source: Source, options: Options, text: Text, model: Any, heads: set[str]) -> Described:
+    """The same whether `model` has its weights or is an outline of them."""
+    start, config = start_ids(text), read_config(source)
     card = Card(
         name=source.name,
         family=source.family or source.name,
         labels=dict(source.labels),
-        kind=kind.kind,
+        kind=kind,
         architecture=config.model_type,
         heads=frozenset(heads),
-        max_tokens=network.max_tokens,
+        max_tokens=longest_row(model),
         vocab_size=int(getattr(config, "vocab_size", 0)) or len(text.tokenizer),
         start_text=text.tokenizer.convert_ids_to_tokens(start[0]) if start else "",
-        source=source.said,
+        source=source.title,
         dtype=options.dtype,
         compute_id=fingerprint(source, config, options),
         tokenizer_id=text.tokenizer_id,
@@ -256,7 +275,7 @@ def opened(kind: type[Model], source: Source, config: Any, options: Options, mod
         layers=int(getattr(config, "num_hidden_layers", 0)),
         width=int(getattr(config, "hidden_size", 0)),
     )
-    return kind(card, text, network)
+    return Described(card, text, model)
 
 
 def start_ids(text: Text) -> Ids:

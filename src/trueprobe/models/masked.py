@@ -9,13 +9,14 @@ from __future__ import annotations
 from typing import Any
 
 from trueprobe.errors import BadInput
-from trueprobe.models.checkpoint import Options, Source, load
-from trueprobe.models.hugging import HuggingFaceModel, Ids, Refused, opened
+from trueprobe.models import checkpoint
+from trueprobe.models.checkpoint import Options, Source, load, read_tokenizer
+from trueprobe.models.contract import Outline
+from trueprobe.models.hugging import Described, HuggingFaceModel, Ids, Refused, describe
+from trueprobe.models.network import Network
 from trueprobe.models.rows import Read, Row
-from trueprobe.models.text import Pieces, without_final_space
+from trueprobe.models.text import Pieces, Text, without_final_space
 from trueprobe.types import EmbedText, FillBlank, FollowsText, ScoreText
-
-TRIED = 1  # before causal: many masked architectures have a causal head class too
 
 
 def accepts(source: Source, config: Any) -> bool:
@@ -24,36 +25,47 @@ def accepts(source: Source, config: Any) -> bool:
     if type(config) not in MODEL_FOR_MASKED_LM_MAPPING or getattr(config, "is_decoder", False):
         return False
     written = " ".join(getattr(config, "architectures", None) or [])
-    says_causal = "LMHead" in written or "CausalLM" in written
-    return not (says_causal and type(config) in MODEL_FOR_CAUSAL_LM_MAPPING)
+    is_causal = "LMHead" in written or "CausalLM" in written
+    return not (is_causal and type(config) in MODEL_FOR_CAUSAL_LM_MAPPING)
+
+
+def outline(source: Source, config: Any, options: Options) -> Outline:
+    return _described(source, config, options, *checkpoint.outline(source, _auto_class(config), options)).outline
 
 
 def open_model(source: Source, config: Any, options: Options) -> Masked:
-    from transformers import (
-        MODEL_FOR_NEXT_SENTENCE_PREDICTION_MAPPING,
-        AutoModelForMaskedLM,
-        AutoModelForPreTraining,
-    )
+    described = _described(source, config, options, *load(source, _auto_class(config), options))
+    return Masked(described.card, described.text, Network.watching(described.model))
 
-    has_next = type(config) in MODEL_FOR_NEXT_SENTENCE_PREDICTION_MAPPING
-    model, missing = load(source, AutoModelForPreTraining if has_next else AutoModelForMaskedLM, options)
+
+def _has_next(config: Any) -> bool:
+    from transformers import MODEL_FOR_NEXT_SENTENCE_PREDICTION_MAPPING
+
+    return type(config) in MODEL_FOR_NEXT_SENTENCE_PREDICTION_MAPPING
+
+
+def _auto_class(config: Any) -> Any:
+    from transformers import AutoModelForMaskedLM, AutoModelForPreTraining
+
+    return AutoModelForPreTraining if _has_next(config) else AutoModelForMaskedLM
+
+
+def _described(source: Source, config: Any, options: Options, model: Any, missing: frozenset[str]) -> Described:
     # of BERT's own two heads one may be absent; a random one is never read
     next_only = {key for key in missing if "seq_relationship" in key or "pooler" in key}
     if missing - next_only:
         lacks = ", ".join(sorted(missing - next_only)[:2])
         raise BadInput(
-            f"{source.said} has no trained masked-language-model head (missing: {lacks} …); it cannot fill blanks"
+            f"{source.title} has no trained masked-language-model head (missing: {lacks} …); it cannot fill blanks"
         )
-    heads = {"lm", "next_sentence"} if has_next and not next_only else {"lm"}
-    masked = opened(Masked, source, config, options, model, heads)
-    if masked.text.tokenizer.mask_token_id is None:
-        raise BadInput(f"{source.said}: the tokenizer has no mask token, so no blank can be asked")
-    return masked
+    heads = {"lm", "next_sentence"} if _has_next(config) and not next_only else {"lm"}
+    text = Text(read_tokenizer(source))
+    if text.tokenizer.mask_token_id is None:
+        raise BadInput(f"{source.title}: the tokenizer has no mask token, so no blank can be asked")
+    return describe("masked", source, options, text, model, heads)
 
 
 class Masked(HuggingFaceModel):
-    """`reads` is the one place where requests become ids."""
-
     kind = "masked"
     shares_prefixes = False
     tree_limit = 0
@@ -61,11 +73,11 @@ class Masked(HuggingFaceModel):
     @property
     def row_exact(self) -> bool:
         """On a CPU a row in a fixed shape has the same bits whatever stands beside it."""
-        return self.network.model.device.type == "cpu"
+        return bool(self.network.model.device.type == "cpu")
 
     @property
     def _mask(self) -> int:
-        return self.text.tokenizer.mask_token_id
+        return int(self.text.tokenizer.mask_token_id)
 
     def _frame(self, before: str | None, join: str, ids: Ids) -> tuple[Row, int]:
         """Special tokens and segments around `ids`, and where `ids` begins in the row."""

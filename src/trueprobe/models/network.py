@@ -34,20 +34,26 @@ class Network:
         self._hidden: Any = None
         self._entering: torch.Tensor | None = None
         self._asks_next = False
-        self._keep_pairs_apart()
-        self._watch_body()
+
+    @classmethod
+    def watching(cls, model: Any) -> Network:
+        """With its hooks in place; tried on one short row."""
+        network = cls(model)
+        network._keep_pairs_apart()
+        network._watch_body()
         if model.get_output_embeddings() is not None:
-            model.get_output_embeddings().register_forward_pre_hook(self._keep_entering)
+            model.get_output_embeddings().register_forward_pre_hook(network._keep_entering)
+        return network
 
     def _keep_pairs_apart(self) -> None:
-        """The next-sentence head sees one vector per lane: so few rows that a product's last bit depends on the lane.
-        Where it is asked, each lane goes through alone."""
+        """The next-sentence head sees one vector per row: so few that a product's last bit depends on their number.
+        Where it is asked, each row goes through alone."""
         for name, module in self.model.named_modules():
             if isinstance(module, torch.nn.Linear) and name.endswith(("pooler.dense", "seq_relationship")):
-                module.forward = partial(self._lane_by_lane, module.forward)  # type: ignore[method-assign]
+                module.forward = partial(self._row_by_row, module.forward)  # type: ignore[method-assign]
 
-    def _lane_by_lane(self, product: Callable[[torch.Tensor], torch.Tensor], lanes: torch.Tensor) -> torch.Tensor:
-        return torch.cat([product(lane[None].clone()) for lane in lanes]) if self._asks_next else product(lanes)
+    def _row_by_row(self, product: Callable[[torch.Tensor], torch.Tensor], rows: torch.Tensor) -> torch.Tensor:
+        return torch.cat([product(row[None].clone()) for row in rows]) if self._asks_next else product(rows)
 
     def _watch_body(self) -> None:
         """Hooks the part whose output the head reads; OPT's head reads past its body from an inner decoder."""
@@ -88,55 +94,55 @@ class Network:
         """Blanks and tokens, from logits [spots, vocabulary]."""
         norms = torch.logsumexp(logits, dim=-1)
         norms = torch.where(norms.abs() < LARGEST_NORM, norms, torch.nan)
-        kept = torch.cat([self._entering_vectors(logits), norms[:, None]], dim=1)
+        readings = torch.cat([self._entering_vectors(logits), norms[:, None]], dim=1)
         blanks: dict[int, int] = {}
         ends: dict[int, int] = {}
         spots: list[int] = []
         targets: list[int] = []
-        for i, (read, lane, places) in enumerate(zip(batch.reads, batch.lanes, batch.places, strict=True)):
+        for i, (read, slot, columns) in enumerate(zip(batch.reads, batch.slots, batch.columns, strict=True)):
             if read.kind == "blank":
-                blanks[i] = spot_of[lane, places[0]]
+                blanks[i] = spot_of[slot, columns[0]]
             elif read.kind == "token":
-                spots += [spot_of[lane, place] for place in places]
+                spots += [spot_of[slot, column] for column in columns]
                 targets += read.targets
                 ends[i] = len(spots)
         values = (logits[spots, targets] - norms[spots]).cpu().numpy()
-        vectors = kept[list(blanks.values())].cpu().numpy()
-        found = dict(zip(blanks, vectors, strict=True))
-        return found | {i: values[end - len(batch.reads[i].targets) : end] for i, end in ends.items()}
+        vectors = readings[list(blanks.values())].cpu().numpy()
+        tokens = {i: values[end - len(batch.reads[i].targets) : end] for i, end in ends.items()}
+        return dict(zip(blanks, vectors, strict=True)) | tokens
 
     def _of_rows(self, batch: Batch, out: Any) -> dict[int, np.ndarray]:
         """Next-sentence answers and hidden states."""
-        found = {}
-        for i, (read, lane, places) in enumerate(zip(batch.reads, batch.lanes, batch.places, strict=True)):
+        readings: dict[int, np.ndarray] = {}
+        for i, (read, slot, columns) in enumerate(zip(batch.reads, batch.slots, batch.columns, strict=True)):
             if read.kind == "next":
                 # in double: the logarithm of a probability near one keeps its digits, and so do its log-odds
-                logits = out["seq_relationship_logits"][lane].double()
-                found[i] = torch.log_softmax(logits, -1)[:1].float().cpu().numpy()
+                logits = out["seq_relationship_logits"][slot].double()
+                readings[i] = torch.log_softmax(logits, -1)[:1].float().cpu().numpy()
             elif read.kind == "vector":
                 hidden, layers = self._hidden
                 states = hidden if read.layer == -1 else layers[read.layer]
-                found[i] = states[lane, list(places)].float().mean(0).cpu().numpy()
-        return found
+                readings[i] = states[slot, list(columns)].float().mean(0).cpu().numpy()
+        return readings
 
     def _spots(self, batch: Batch) -> tuple[list[tuple[int, int]], dict[tuple[int, int], int]]:
-        """The distinct (lane, column) pairs the head must see."""
+        """The distinct (slot, column) pairs the head must see."""
         wanted = {
-            (lane, place)
-            for read, lane, places in zip(batch.reads, batch.lanes, batch.places, strict=True)
+            (slot, column)
+            for read, slot, columns in zip(batch.reads, batch.slots, batch.columns, strict=True)
             if read.kind in ("blank", "token")
-            for place in places
+            for column in columns
         }
         if not wanted:
             return [(0, 0)], {}
         if batch.parents is not None:
             spots = sorted(wanted)
-        else:  # every lane sends equally many, so that the head's shape, and so its bits, stay the same
-            by_lane: dict[int, list[int]] = {lane: [] for lane in range(len(batch.ids))}
-            for lane, place in sorted(wanted):
-                by_lane[lane].append(place)
-            depth = max(map(len, by_lane.values()))
-            spots = [(lane, (by_lane[lane] + [0] * depth)[d]) for d in range(depth) for lane in by_lane]
+        else:  # every slot sends equally many, so that the head's shape, and so its bits, stay the same
+            by_slot: dict[int, list[int]] = {slot: [] for slot in range(len(batch.ids))}
+            for slot, column in sorted(wanted):
+                by_slot[slot].append(column)
+            depth = max(map(len, by_slot.values()))
+            spots = [(slot, (by_slot[slot] + [0] * depth)[d]) for d in range(depth) for slot in by_slot]
         return spots, {spot: i for i, spot in enumerate(spots)}
 
     def _run(self, batch: Batch, spots: list[tuple[int, int]], needs_layers: bool) -> Any:
@@ -170,15 +176,15 @@ class Network:
 
     def _entering_vectors(self, logits: torch.Tensor) -> torch.Tensor:
         if not self.readout.linear or self._entering is None:
-            return logits  # the distribution itself: larger to keep, never wrong
+            return logits  # the distribution itself: larger to cache, never wrong
         return self._entering.reshape(-1, self._entering.shape[-1]).float()
 
     def _keep_wanted(self, module: Any, args: Any, output: Any) -> Any:
-        """Hands the head [1, spots, hidden] instead of [lanes, width, hidden]."""
+        """Hands the head [1, spots, hidden] instead of [slots, width, hidden]."""
         if self._wanted is None:
             return output
         hidden = output[0]
-        layers = output.get("hidden_states") if hasattr(output, "get") else None
+        layers = None if isinstance(output, tuple) else output.get("hidden_states")
         self._hidden = (hidden, layers)
         chosen = hidden[self._wanted].unsqueeze(0)
         if isinstance(output, tuple):
@@ -193,7 +199,7 @@ class Network:
 
     @cached_property
     def readout(self) -> Readout:
-        """Is a logit one product with the entering vector? Checked on one row; otherwise distributions are kept."""
+        """Is a logit one product with the entering vector? Checked on one row; otherwise distributions are cached."""
         readout = Readout(self.model)
         with torch.inference_mode():
             out = self._run(_plain_batch([(1, 2, 3)]), [(0, 1)], needs_layers=False)
@@ -241,7 +247,7 @@ class Network:
 
     @cached_property
     def padding_matters(self) -> bool:
-        """Does filling up a row change its answer (Fourier mixing does)? Then rows are grouped by exact length."""
+        """Does padding change a row's answer (Fourier mixing does)? Then rows are grouped by exact length."""
         row = (1, 2, 3)
         read = Read(Row(row, (0, 0, 0)), "blank", (1,))
         padded = _plain_batch([row, (1, 2, 3, 4, 5, 6, 7, 8)], [read])
@@ -262,10 +268,6 @@ class Network:
         embeddings = {id(m.weight) for m in self.model.modules() if isinstance(m, torch.nn.Embedding)}
         return sum(p.numel() for p in self.model.base_model.parameters() if p.dim() > 1 and id(p) not in embeddings)
 
-    @cached_property
-    def max_tokens(self) -> int:
-        return longest_row(self.model)
-
 
 def longest_row(model: Any) -> int:
     """From the config, less the positions that padding-aware embeddings (RoBERTa) keep for themselves."""
@@ -275,7 +277,7 @@ def longest_row(model: Any) -> int:
         return 1_000_000
     for name, module in model.named_modules():
         if name.endswith("position_embeddings") and getattr(module, "padding_idx", None) is not None:
-            return limit - module.padding_idx - 1
+            return limit - int(module.padding_idx) - 1
     return limit
 
 
@@ -303,23 +305,24 @@ class Readout:
         logits = torch.addmm(bias, vectors, weight.T) * self.scale
         return torch.tanh(logits / self.cap) * self.cap if self.cap else logits
 
-    def log_probabilities(self, kept: np.ndarray, ids: torch.Tensor | None = None) -> torch.Tensor:
-        """From kept `blank` answers [n <= ROWS_AT_ONCE, hidden + 1] to natural log-probabilities."""
-        full = torch.zeros(ROWS_AT_ONCE, kept.shape[1])
-        full[: len(kept)] = torch.from_numpy(kept)
+    def log_probabilities(self, readings: np.ndarray, ids: torch.Tensor | None = None) -> torch.Tensor:
+        """From `blank` readings [n <= ROWS_AT_ONCE, hidden + 1] to natural log-probabilities."""
+        full = torch.zeros(ROWS_AT_ONCE, readings.shape[1])
+        full[: len(readings)] = torch.from_numpy(readings)
         full = full.to(self.weight.device)
         with torch.inference_mode():
-            return (self.logits(full[:, :-1], ids) - full[:, -1:])[: len(kept)].cpu()
+            return (self.logits(full[:, :-1], ids) - full[:, -1:])[: len(readings)].cpu()
 
 
 def same(one: np.ndarray, other: np.ndarray) -> bool:
-    """NaN equals NaN: a network that overflows is refused answer by answer, not for what it never showed."""
+    """NaN equals NaN: a network that overflows is refused answer by answer."""
     return np.allclose(one, other, atol=_FAR, equal_nan=True)
 
 
 def _head_output(out: Any) -> torch.Tensor:
     """[1, spots, vocabulary]; BERT with both its heads calls it by another name."""
-    return out["prediction_logits"] if "prediction_logits" in out else out["logits"]
+    logits: torch.Tensor = out["prediction_logits"] if "prediction_logits" in out else out["logits"]
+    return logits
 
 
 def _far(logits: torch.Tensor) -> float:
@@ -329,18 +332,18 @@ def _far(logits: torch.Tensor) -> float:
 def _plain_batch(rows: list[tuple[int, ...]], reads: list[Read] | None = None) -> Batch:
     width = max(map(len, rows))
     ids, real = np.zeros((len(rows), width), dtype=np.int64), np.zeros((len(rows), width), dtype=bool)
-    for lane, row in enumerate(rows):
-        ids[lane, : len(row)], real[lane, : len(row)] = row, True
+    for slot, row in enumerate(rows):
+        ids[slot, : len(row)], real[slot, : len(row)] = row, True
     reads = reads or []
     return Batch(ids, np.zeros_like(ids), real, tuple(reads), (0,) * len(reads), tuple(r.positions for r in reads))
 
 
 def _tree(parents: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """A token sees itself and its ancestors and stands one behind its parent: mask [lanes, 1, width, width]."""
-    lanes, width = parents.shape
-    sees = np.zeros((lanes, width, width), dtype=bool)
-    positions = np.zeros((lanes, width), dtype=np.int64)
-    every = np.arange(lanes)
+    """A token sees itself and its ancestors and stands one behind its parent: mask [slots, 1, width, width]."""
+    slots, width = parents.shape
+    sees = np.zeros((slots, width, width), dtype=bool)
+    positions = np.zeros((slots, width), dtype=np.int64)
+    every = np.arange(slots)
     for column in range(width):
         parent = parents[:, column]
         inherits = parent >= 0

@@ -1,7 +1,7 @@
 """What a model computes on: rows of ids, what is read from them, and the fixed shapes they are run in.
 
-A `Row` is the unit that is computed once and kept. A `Read` is one thing wanted of it. A `Batch` is a rectangle
-of rows (or, for causal models, of whole trees of rows that share their beginnings) and is picklable both ways.
+A `Row` is the unit that is computed once and cached. A `Read` is one value wanted of it. A `Batch` is a rectangle:
+each of its slots holds one row, or for causal models a tree of rows that share their beginnings. All are picklable.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Literal
 
 import numpy as np
 
-ROWS_VERSION = 1  # part of every key: raise it when the meaning of a kept answer changes
+ROWS_VERSION = 1  # part of every key: raise it when the meaning of a cached reading changes
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,17 +51,17 @@ class Read:
 
 @dataclass(frozen=True)
 class Batch:
-    """[lanes, width] ids; `places[i]` are the columns in lane `lanes[i]` where read i's positions lie.
+    """[slots, width] ids; read i lies in slot `slots[i]`, its positions in the columns `columns[i]`.
 
     `parents` (causal trees only) gives each column the column of the token before it, -1 for a start.
     """
 
     ids: np.ndarray
     segments: np.ndarray
-    real: np.ndarray  # bool: not filled up
+    real: np.ndarray  # bool: no padding
     reads: tuple[Read, ...]
-    lanes: tuple[int, ...]
-    places: tuple[tuple[int, ...], ...]
+    slots: tuple[int, ...]
+    columns: tuple[tuple[int, ...], ...]
     parents: np.ndarray | None = None
 
     @property
@@ -69,18 +69,18 @@ class Batch:
         return int(self.real.sum())
 
     def halves(self) -> tuple[Batch, Batch]:
-        """The same reads in two batches of half the lanes, for when memory runs out."""
+        """The same reads in two batches of half the slots, for when memory runs out."""
         middle = len(self.ids) // 2
-        return self._lanes(0, middle), self._lanes(middle, len(self.ids))
+        return self._between(0, middle), self._between(middle, len(self.ids))
 
-    def _lanes(self, start: int, stop: int) -> Batch:
-        kept = [i for i, lane in enumerate(self.lanes) if start <= lane < stop]
+    def _between(self, start: int, stop: int) -> Batch:
+        inside = [i for i, slot in enumerate(self.slots) if start <= slot < stop]
         return Batch(
             self.ids[start:stop],
             self.segments[start:stop],
             self.real[start:stop],
-            tuple(self.reads[i] for i in kept),
-            tuple(self.lanes[i] - start for i in kept),
-            tuple(self.places[i] for i in kept),
+            tuple(self.reads[i] for i in inside),
+            tuple(self.slots[i] - start for i in inside),
+            tuple(self.columns[i] for i in inside),
             None if self.parents is None else self.parents[start:stop],
         )

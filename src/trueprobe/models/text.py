@@ -78,11 +78,15 @@ class Text:
         return Pieces(tuple(encoding.ids), spans, _words_of(text, spans))
 
     @cached_property
-    def _never(self) -> frozenset[int]:
+    def specials(self) -> dict[str, int]:
         """Special tokens that text must not turn into; some vocabularies list plain characters as special."""
         tokens = zip(self.tokenizer.all_special_tokens, self.tokenizer.all_special_ids, strict=True)
         unknown = self.tokenizer.unk_token_id
-        return frozenset(piece for token, piece in tokens if len(token) > 1 and piece != unknown)
+        return {token: piece for token, piece in tokens if len(token) > 1 and piece != unknown}
+
+    @cached_property
+    def _never(self) -> frozenset[int]:
+        return frozenset(self.specials.values())
 
     def _word(self, word: str, seam: Seam, left: str = "") -> tuple[int, ...] | WhyNot:
         """The pieces of a word where it stands: word-initial after a space, as a beginning, or glued to `left`."""
@@ -110,14 +114,12 @@ class Text:
         return not isinstance(ids, WhyNot) and len(ids) == 1
 
     def _piece_text(self, piece: int) -> str:
-        token = self.tokenizer.convert_ids_to_tokens(piece)
+        token: str | None = self.tokenizer.convert_ids_to_tokens(piece)
         if token is None:
             return ""
         if token.startswith("▁"):
             return " " + token[1:]
-        if self._byte_level:
-            return self.fast.decode([piece], skip_special_tokens=False)
-        return token
+        return str(self.fast.decode([piece], skip_special_tokens=False)) if self._byte_level else token
 
     @cached_property
     def _byte_level(self) -> bool:

@@ -19,12 +19,13 @@ import jinja2
 import vl_convert
 from markupsafe import Markup
 
-from trueprobe.results import words
 from trueprobe.results.drawing import DARK, LIGHT, Drawing
 from trueprobe.results.figure_rows import FigureRow
 from trueprobe.results.pictures import FigureView, Picture
 from trueprobe.results.vega import Spec, chart, version
 from trueprobe.results.view import DASH
+from trueprobe.results.words import figures as words
+from trueprobe.results.words import verdicts
 
 __all__ = ["DARK", "LIGHT", "PagePart", "bundle", "file_svg", "page_parts", "write_files"]
 
@@ -133,7 +134,7 @@ def _counts(row: FigureRow) -> dict[str, str]:
         return {words.TIP_VERDICT: row.source}
     return {
         **words.items_behind(row.n_items or 0, row.n_unscored or 0),
-        words.TIP_VERDICT: words.verdict_text(row.verdict),
+        words.TIP_VERDICT: verdicts.verdict_text(row.verdict),
     }
 
 

@@ -9,13 +9,14 @@ from rich.console import Console, RenderableType
 from rich.text import Text
 
 from trueprobe.probes.display import Summary
-from trueprobe.results import words
 from trueprobe.results.findings import grouped
 from trueprobe.results.numbers import Format
 from trueprobe.results.select import Depth, at_depth, row_names, titles
 from trueprobe.results.terminal import MOST_LINES, WIDEST, Fit, Fitted, Line, Lines, fit_columns, fitted, one_line
 from trueprobe.results.trust import p_text
 from trueprobe.results.view import DASH, Mark, format_of, mark_of, number
+from trueprobe.results.words import tables as table_words
+from trueprobe.results.words import terminal as words
 from trueprobe.runs.compare import Comparison
 from trueprobe.statistics.rows import Difference
 from trueprobe.types import Verdict
@@ -27,7 +28,7 @@ def show(comparison: Comparison, path: Path, console: Console | None = None) -> 
         console.print(part, soft_wrap=isinstance(part, Text))
 
 
-def shown_rows(rows: list[Difference], summary: Summary) -> list[Difference]:
+def selected_rows(rows: list[Difference], summary: Summary) -> list[Difference]:
     """Those of the summary's measures that say something, at its depth."""
     mine = [row for row in rows if row.measure in summary.measures]
     selected = at_depth(mine, Depth.of(summary.where, summary), ()).rows
@@ -45,7 +46,7 @@ def _render(comparison: Comparison, path: Path, width: int) -> Iterator[Renderab
     fit = Fit.of(sections, MOST_LINES - 4 - several - few - bool(comparison.apart))
     columns, _ = fit_columns(fit.columns(header), width)
     sides = zip((comparison.a, comparison.b), comparison.steps, strict=True)
-    yield one_line(words.compared_head(*(words.at_step(name, step) for name, step in sides)), width)
+    yield one_line(words.compared_head(*(table_words.at_step(name, step) for name, step in sides)), width)
     yield from fit.render("", columns, width)
     if comparison.apart:
         yield one_line(words.not_asked_alike(comparison.apart), width)
@@ -59,11 +60,11 @@ def _render(comparison: Comparison, path: Path, width: int) -> Iterator[Renderab
 
 
 def _section(label: str, rows: list[Difference], summary: Summary, header: tuple[str, ...]) -> Lines:
-    shown = shown_rows(rows, summary)
-    if not shown:
+    selected = selected_rows(rows, summary)
+    if not selected:
         return Lines(words.compared_nothing(label, any(row.verdict is Verdict.LOW_COVERAGE for row in rows)), [])
-    heading = words.compared_section(label, max(r.n_items for r in shown), max(r.n_groups for r in shown))
-    return Lines(heading, [_line(row, summary, header) for row in shown])
+    heading = words.compared_section(label, max(r.n_items for r in selected), max(r.n_groups for r in selected))
+    return Lines(heading, [_line(row, summary, header) for row in selected])
 
 
 def _line(row: Difference, summary: Summary, header: tuple[str, ...]) -> Line:

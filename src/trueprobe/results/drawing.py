@@ -11,9 +11,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
-from trueprobe.results import words
 from trueprobe.results.figure_rows import FigureRow
 from trueprobe.results.pictures import FigureView, Picture, Point, Series, Style, significant, tested
+from trueprobe.results.words import figures as words
+from trueprobe.results.words import verdicts
 
 COLOURS = 7  # Okabe and Ito's, without black
 LIGHT = {
@@ -213,5 +214,5 @@ def _behind(row: FigureRow) -> dict[str, str]:
     if row.seeds:
         clear = sum(map(significant, row.seeds)) if any(map(tested, row.seeds)) else None
         behind[words.TIP_SEEDS] = words.seeds_drawn(len(row.seeds), clear)
-    verdict = words.verdict_with_reason(row.verdict, row.estimate)
+    verdict = verdicts.verdict_with_reason(row.verdict, row.estimate)
     return {**behind, words.TIP_VERDICT: verdict} if verdict else behind

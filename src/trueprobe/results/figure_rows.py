@@ -9,9 +9,9 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from trueprobe.probes.display import Figure, Where
-from trueprobe.results import words
 from trueprobe.results.families import Family
 from trueprobe.results.view import Display, Seed, display_of, seeds_of
+from trueprobe.results.words import figures as words
 from trueprobe.runs.schema import PublishedNumber
 from trueprobe.statistics.rows import Estimate
 from trueprobe.types import Verdict

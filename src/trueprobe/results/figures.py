@@ -6,12 +6,12 @@ import math
 from collections.abc import Iterator, Sequence
 
 from trueprobe.probes.display import Figure, Summary, Where
-from trueprobe.results import words
 from trueprobe.results.families import families
 from trueprobe.results.figure_rows import FigureRow, matches, rows_of
 from trueprobe.results.labels import short_names
 from trueprobe.results.pictures import FigureView, figure_view
 from trueprobe.results.select import Depth, at_depth, titles
+from trueprobe.results.words import figures as words
 from trueprobe.runs.folder import Run
 from trueprobe.statistics.rows import Estimate, FlipShares, NearTies, VarianceShares
 

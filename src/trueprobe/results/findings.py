@@ -114,8 +114,8 @@ def claim_rows(source: Source, label: str) -> list[tuple[Family | None, ClaimRes
         (family, row) for family in source.families for row in family.rows(rows)
     ]
     mine += [(None, row) for row in rows if row.level == "pair"]
-    kept = {id(row) for row in where_known([row for _, row in mine], fixed)}
-    return [(family, row) for family, row in mine if id(row) in kept]
+    chosen = {id(row) for row in where_known([row for _, row in mine], fixed)}
+    return [(family, row) for family, row in mine if id(row) in chosen]
 
 
 def _claim_findings(source: Source, label: str) -> Iterator[Finding]:
@@ -150,12 +150,12 @@ def _measure_findings(source: Source, label: str) -> Iterator[Finding]:
     ]
     directed = {row.measure for _, row in rows if row.neutral is not None}
     measure = next((name for name in summary.measures if name in directed), "")
-    says = summary.finding or titles(summary).get(measure, "")
+    statement = summary.finding or titles(summary).get(measure, "")
     mine = [(family, row) for family, row in rows if row.measure == measure]
     for names, group in grouped(mine, lambda pair: row_names(pair[1].conditions, summary.row_conditions)).items():
         if names is not None:
             called = " ".join(label_of(summary.meanings, "", name) for name in names)
-            head = (" ".join(names), f"{called}: {says}", None, group[0][1].neutral, declaration.paper)
+            head = (" ".join(names), f"{called}: {statement}", None, group[0][1].neutral, declaration.paper)
             yield Finding(Kind.MEASURE, label, *head, _estimate_numbers(source, group))
 
 

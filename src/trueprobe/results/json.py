@@ -8,11 +8,12 @@ from collections.abc import Mapping
 from dataclasses import fields
 from typing import Any
 
-from trueprobe.results import words
 from trueprobe.results.families import Family
 from trueprobe.results.findings import Section, tally
 from trueprobe.results.report import ProbeReport, Report
 from trueprobe.results.view import Cell, Finding, Grid, Number
+from trueprobe.results.words import findings as words
+from trueprobe.results.words import verdicts
 
 FORMAT = 1
 
@@ -81,7 +82,7 @@ def _finding(finding: Finding) -> dict[str, Any]:
 def _number(n: Number) -> dict[str, Any]:
     seeds = [_fields(seed) for seed in n.seeds]
     reason = {"reason": n.estimate.reason} if n.estimate else {}
-    texts = {"text": n.text(), "unit_text": n.unit_text(), "verdict_text": words.verdict_text(n.verdict)}
+    texts = {"text": n.text(), "unit_text": n.unit_text(), "verdict_text": verdicts.verdict_text(n.verdict)}
     return {
         **_fields(n, "format", "estimate", "seeds"),
         "outcome": n.verdict.outcome,

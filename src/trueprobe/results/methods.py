@@ -8,12 +8,14 @@ from pathlib import Path
 
 import pandas as pd
 
-from trueprobe.results import words
 from trueprobe.results.families import Family
 from trueprobe.results.findings import Section
 from trueprobe.results.numbers import count
 from trueprobe.results.source import Source
 from trueprobe.results.view import Cell, Display, Finding, Grid, Kind, Number
+from trueprobe.results.words import methods as words
+from trueprobe.results.words import tables as table_words
+from trueprobe.results.words import verdicts
 from trueprobe.runs.schema import frame_of
 from trueprobe.statistics.rows import ClaimResult
 from trueprobe.types import Card, Outcome
@@ -37,27 +39,32 @@ def claims_table(source: Source, sections: tuple[Section, ...]) -> Grid | None:
         rows += [row for finding in mine for row in _claim_rows(finding, names, paired)]
     if not rows:
         return None
-    header = words.claims_header(names, paired)
+    header = table_words.claims_header(names, paired)
     return Grid(
-        "claims", words.CLAIMS.title, words.CLAIMS.caption, header, tuple(rows), frame_of(source.claims, ClaimResult)
+        "claims",
+        table_words.CLAIMS.title,
+        table_words.CLAIMS.caption,
+        header,
+        tuple(rows),
+        frame_of(source.claims, ClaimResult),
     )
 
 
 def _claim_rows(finding: Finding, names: list[str], paired: bool) -> Iterator[tuple[Cell, ...]]:
-    head = (Cell(finding.statement), Cell(words.expected(finding)))
+    head = (Cell(finding.statement), Cell(verdicts.expected(finding)))
     if finding.of_pairs:
-        each = [Cell("–", outcome=Outcome.NONE, hint=words.ABOUT_TWO)] * len(names)
+        each = [Cell("–", outcome=Outcome.NONE, hint=table_words.ABOUT_TWO)] * len(names)
         yield from ((*head, *each, _claim_cell(n, f"{n.model}: ")) for n in finding.numbers)
         return
     known = {number.model: number for number in finding.numbers}
-    of_two = [Cell("–", outcome=Outcome.NONE, hint=words.ABOUT_EACH)] if paired else []
+    of_two = [Cell("–", outcome=Outcome.NONE, hint=table_words.ABOUT_EACH)] if paired else []
     yield (*head, *(_claim_cell(known.get(name)) for name in names), *of_two)
 
 
 def _claim_cell(n: Number | None, of: str = "") -> Cell:
     if n is None:
-        return Cell("–", outcome=Outcome.NONE, hint=words.NOT_CLAIMED)
-    verdict = words.verdict_text(n.verdict)
+        return Cell("–", outcome=Outcome.NONE, hint=table_words.NOT_CLAIMED)
+    verdict = verdicts.verdict_text(n.verdict)
     text = f"{of}{verdict}" if n.display is Display.NOTHING else f"{of}{n.text()}; {verdict}"
     return Cell(text, outcome=n.verdict.outcome, number=n)
 
@@ -66,7 +73,7 @@ def models_table(source: Source) -> Grid:
     cards = [card for family in source.families for card in family.cards]
     data = pd.DataFrame([dict(zip(_CARD_COLUMNS, _facts(card), strict=True)) for card in cards])
     rows = tuple((*map(Cell, _facts(card)[:-1]), Cell(_facts(card)[-1], True)) for card in cards)
-    return Grid("models", words.MODELS.title, words.MODELS.caption, words.MODELS_HEADER, rows, data)
+    return Grid("models", table_words.MODELS.title, table_words.MODELS.caption, table_words.MODELS_HEADER, rows, data)
 
 
 def _facts(card: Card) -> tuple[str, ...]:

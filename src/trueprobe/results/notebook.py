@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from html import escape
 
-from trueprobe.results import words
 from trueprobe.results.report import Report
 from trueprobe.results.view import Finding
+from trueprobe.results.words import findings as words
 from trueprobe.runs.folder import Run
 
 

@@ -16,11 +16,11 @@ from typing import Literal
 import pandas as pd
 
 from trueprobe.probes.display import Figure
-from trueprobe.results import words
 from trueprobe.results.figure_rows import NAMED_WHEN_EMPTY, FigureRow
 from trueprobe.results.labels import label_of
 from trueprobe.results.numbers import Format, ticks
 from trueprobe.results.view import Seed
+from trueprobe.results.words import figures as words
 from trueprobe.types import Verdict
 
 MOST_PICTURES = 60

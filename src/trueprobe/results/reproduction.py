@@ -10,9 +10,9 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from trueprobe.results import words
 from trueprobe.results.numbers import Format, count
 from trueprobe.results.view import DASH
+from trueprobe.results.words import terminal as words
 from trueprobe.runs.reproduce import Compared
 
 
@@ -54,6 +54,6 @@ def words_text(table: pd.DataFrame) -> str:
         return words.NO_MORE_WORDS
     percent = Format(100, " %", 1, False)
     shares = [name for name in map(str, table) if name == "mass" or name.startswith("leans_")]
-    shown = {name: ["" if math.isnan(v) else percent.sentence(v) for v in table[name]] for name in shares}
+    shares_text = {name: ["" if math.isnan(v) else percent.sentence(v) for v in table[name]] for name in shares}
     prompts = ["" if math.isnan(n) else count(n) for n in table["prompts"]]
-    return table.assign(**shown, prompts=prompts).to_string(index=False)
+    return table.assign(**shares_text, prompts=prompts).to_string(index=False)

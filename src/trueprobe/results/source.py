@@ -12,9 +12,9 @@ import pandas as pd
 
 from trueprobe.errors import BadInput
 from trueprobe.probes.display import Where
-from trueprobe.results import words
 from trueprobe.results.families import Family, families
 from trueprobe.results.select import Depth, Selected, at_depth
+from trueprobe.results.words import tables as words
 from trueprobe.runs.folder import Run
 from trueprobe.runs.schema import ProbeDeclaration
 from trueprobe.statistics.rows import ClaimResult, Estimate

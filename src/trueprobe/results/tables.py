@@ -11,7 +11,6 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from trueprobe.probes.display import Table, Where
-from trueprobe.results import words
 from trueprobe.results.families import Family
 from trueprobe.results.findings import grouped
 from trueprobe.results.items import answer_text
@@ -20,6 +19,8 @@ from trueprobe.results.numbers import Format, count
 from trueprobe.results.select import row_names, titles, where
 from trueprobe.results.source import Source, where_rows
 from trueprobe.results.view import DASH, EMPTY, Cell, Display, Grid, Number, format_of, number, seeds_of
+from trueprobe.results.words import tables as words
+from trueprobe.results.words import verdicts
 from trueprobe.runs.schema import frame_of
 from trueprobe.statistics.rows import Estimate
 from trueprobe.types import Outcome, Verdict
@@ -175,7 +176,7 @@ def gate_failures(source: Source, label: str) -> list[GateFailure]:
 def number_cell(n: Number) -> Cell:
     """Value and interval, with what is behind them; bold where the interval excludes the neutral value."""
     outcome = None if n.verdict is Verdict.DESCRIPTIVE else n.verdict.outcome
-    return Cell(n.text(), True, outcome is Outcome.GOOD, outcome, hint=words.behind(n), number=n)
+    return Cell(n.text(), True, outcome is Outcome.GOOD, outcome, hint=verdicts.behind(n), number=n)
 
 
 def over_seeds(source: Source, label: str, table: Table) -> Grid | None:
@@ -189,8 +190,8 @@ def over_seeds(source: Source, label: str, table: Table) -> Grid | None:
     for names in ordered([placed.names for placed in every], table):
         n_items = max(placed.row.n_items for placed in every if placed.names == names)
         numbers = (cells[family].get((names, measure)) for family, measure in columns)
-        found = [seeds_cell(n) if n else EMPTY for n in numbers]
-        rows.append((*_row_head(table, names), Cell(count(n_items), True), *found))
+        across = (seeds_cell(n) if n else EMPTY for n in numbers)
+        rows.append((*_row_head(table, names), Cell(count(n_items), True), *across))
     several = len(table.measures) > 1
     titled = (f"{f}, {label_of(table.names, 'measure', m)}" if several else f for f, m in columns)
     header = _header(table, words.ITEMS, *titled)
@@ -211,7 +212,7 @@ def seeds_cell(n: Number) -> Cell:
         numeric=True,
         bold=percent and scale * n.sd_seeds > UNSTABLE_POINTS,
         shaded=percent and near and beyond,
-        hint=words.seed_range(n, form),
+        hint=verdicts.seed_range(n, form),
         number=n,
     )
 
@@ -232,8 +233,8 @@ def _observed(source: Source, label: str, table: Table) -> Grid | None:
     lines = []
     for names in distinct.itertuples(index=False, name=None):
         head = [_value_cell(table, key, name, digits[key]) for key, name in zip(table.rows, names, strict=True)]
-        found = (answers.get((model, *names)) for model in models)
-        lines.append((*head, *(_answer_cell(row, table) if row else replace(EMPTY, numeric=False) for row in found)))
+        across = (_answer_cell(answers.get((model, *names)), table) for model in models)
+        lines.append((*head, *across))
     columns = ("model" if models else "", *table.rows, *table.measures, table.correct)
     return _grid(label, table, _header(table, *models), lines, each[list(filter(None, columns))])
 
@@ -251,7 +252,9 @@ def _value_cell(table: Table, column: str, value: Any, digits: int) -> Cell:
     return Cell(label_of(table.names, column, value), not isinstance(value, str))
 
 
-def _answer_cell(row: Mapping[Any, Any], table: Table) -> Cell:
+def _answer_cell(row: Mapping[Any, Any] | None, table: Table) -> Cell:
+    if row is None:
+        return Cell(DASH, outcome=Outcome.NONE)
     text = ", ".join(answer_text(row[measure]) for measure in table.measures)
     if not table.correct:
         return Cell(text)

@@ -10,13 +10,15 @@ from rich.console import Console, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from trueprobe.results import items, words
+from trueprobe.results import items
 from trueprobe.results.families import Family
 from trueprobe.results.findings import Section, grouped, ranked
 from trueprobe.results.report import Report
 from trueprobe.results.select import titles
 from trueprobe.results.tables import cells_of, family_rows, gate_failures, summary_table
 from trueprobe.results.view import DASH, Display, Finding, Kind, Mark, Number
+from trueprobe.results.words import findings as sentences
+from trueprobe.results.words import terminal as words
 from trueprobe.runs.folder import Run
 from trueprobe.types import Verdict
 
@@ -95,8 +97,8 @@ class Fit:
     @classmethod
     def of(cls, sections: Sequence[Lines], room: int) -> Fit:
         left_out = len(sections) - (room - 1) if len(sections) > room else 0
-        kept = sections[: len(sections) - left_out]
-        return cls(kept, _choose(kept, room - len(kept) - bool(left_out)), left_out)
+        first = sections[: len(sections) - left_out]
+        return cls(first, _choose(first, room - len(first) - bool(left_out)), left_out)
 
     @property
     def lines(self) -> list[Line]:
@@ -131,14 +133,14 @@ class Fit:
 
 def _choose(sections: Sequence[Lines], room: int) -> list[list[Line]]:
     """So many lines in all, from every section in turn: those with a mark, then those that are undecided."""
-    places: list[set[int]] = [set() for _ in sections]
+    chosen: list[set[int]] = [set() for _ in sections]
     for waiting in zip(*(ranked(section.lines) for section in sections), strict=True):
         while room and any(waiting):
-            for queue, mine in zip(waiting, places, strict=True):
+            for queue, mine in zip(waiting, chosen, strict=True):
                 if queue and room:
                     mine.add(queue.pop(0))
                     room -= 1
-    return [[s.lines[i] for i in sorted(mine)] for s, mine in zip(sections, places, strict=True)]
+    return [[s.lines[i] for i in sorted(mine)] for s, mine in zip(sections, chosen, strict=True)]
 
 
 def _aligned(sizes: Sequence[int], rows: Sequence[Sequence[str]], style: str = "") -> Table:
@@ -172,7 +174,7 @@ def _several_probes(report: Report, width: int, height: Callable[[RenderableType
 
 
 def _lines(section: Section) -> Lines:
-    return Lines(words.section_heading(section), [line for finding in section.findings for line in _of(finding)])
+    return Lines(sentences.section_heading(section), [line for finding in section.findings for line in _of(finding)])
 
 
 def _of(finding: Finding) -> Iterator[Line]:
@@ -219,7 +221,7 @@ class _Grid:
     columns: Mapping[str, Sequence[str]]
     marked: Sequence[bool]  # rows in which something holds or flips
     intervals: bool = True
-    left_out: int = 0  # models that found no room
+    left_out: int = 0  # models without room
 
     def render(self, lines: int) -> Iterator[RenderableType]:
         """Title and table; where these lines do not hold all rows, marked ones stay first, and the rest is counted."""
@@ -259,7 +261,7 @@ def _one_probe(report: Report, width: int, height: Callable[[RenderableType], in
         silent.append(Text(words.tied_line(probe.scoring.mostly_tied)))
     percent = any(row.unit == "probability" for row in source.estimates(label) if row.measure in summary.measures)
     verdicts = _verdict_lines(report, height)
-    scored = Text(f"{label}: {words.scored_short(probe.scoring)}")
+    scored = Text(f"{label}: {sentences.scored_short(probe.scoring)}")
     below = [*silent, *map(Text, summary.notes), *verdicts, scored, *_self_trained(report)]
     head = Text.assemble((label, "bold"), "  ", probe.declaration.question)
     legend = [Text(line) for line in words.table_legend(True, percent, report.families)]
@@ -285,34 +287,37 @@ def _grids(report: Report, label: str, passed: Sequence[Family], width: int) -> 
     grids = []
     for part in family_rows(report.source, label, table):
         cells, names = cells_of(part.rows), list(dict.fromkeys(placed.names for placed in part.rows))
-        shown = {
+        numbers = {
             title: [cells.get((name, measure)) for name in names]
             for measure, title in titles(summary).items()
             if any(n and n.display is not Display.NOTHING for n in (cells.get((name, measure)) for name in names))
         }
-        if part.family not in passed or not shown:
+        if part.family not in passed or not numbers:
             continue
         first = [" ".join(name) for name in names]
         room = width - max(map(len, (summary.row_title, *first))) - 1
-        columns, intervals = _fit_measures(shown, {titles(summary)[m] for m in summary.intervals}, room)
-        title = [words.family_title(part.family), summary.fallback_title if part.fell_back else summary.where_title]
-        marked = [any(n.mark is not Mark.NONE for n in row if n) for row in zip(*shown.values(), strict=True)]
+        columns, intervals = _fit_measures(numbers, {titles(summary)[m] for m in summary.intervals}, room)
+        title = [
+            words.family_title(part.family),
+            summary.fallback_title if part.fell_back else summary.where_title,
+        ]
+        marked = [any(n.mark is not Mark.NONE for n in row if n) for row in zip(*numbers.values(), strict=True)]
         grids.append(_Grid(", ".join(filter(None, title)), {summary.row_title: first, **columns}, marked, intervals))
     return grids
 
 
 def _fit_measures(
-    shown: Mapping[str, Sequence[Number | None]], first: set[str], room: int
+    numbers: Mapping[str, Sequence[Number | None]], first: set[str], room: int
 ) -> tuple[dict[str, list[str]], bool]:
     """All intervals; else those of directed numbers that are no shares or ratios, and of `first`; else none."""
     directed = {
         title
-        for title, numbers in shown.items()
-        if any(n and n.neutral is not None and n.unit not in ("share", "ratio", "correlation") for n in numbers)
+        for title, column in numbers.items()
+        if any(n and n.neutral is not None and n.unit not in ("share", "ratio", "correlation") for n in column)
     }
     columns: dict[str, list[str]] = {}
-    for whole in (set(shown), first | directed, set[str]()):
-        columns = {title: [_cell(n, title in whole) for n in numbers] for title, numbers in shown.items()}
+    for whole in (set(numbers), first | directed, set[str]()):
+        columns = {title: [_cell(n, title in whole) for n in column] for title, column in numbers.items()}
         if sum(max(map(len, [title, *cells])) + 1 for title, cells in columns.items()) <= room:
             return columns, bool(whole)
     return columns, False
@@ -371,11 +376,11 @@ def _verdict_lines(report: Report, height: Callable[[RenderableType], int]) -> l
 def _by_verdict(findings: Sequence[Finding]) -> dict[Verdict, dict[str, list[str]]]:
     """Verdict -> finding -> models."""
     pairs = [(n.verdict, finding.name, n.model) for finding in findings for n in finding.numbers]
-    found = {verdict: grouped(mine, lambda pair: pair[1]) for verdict, mine in grouped(pairs, lambda p: p[0]).items()}
+    by_code = {verdict: grouped(mine, lambda pair: pair[1]) for verdict, mine in grouped(pairs, lambda p: p[0]).items()}
     order = [*_NAMED, *(verdict for verdict in Verdict if verdict not in _NAMED)]
     return {
-        verdict: {name: list(dict.fromkeys(pair[2] for pair in same)) for name, same in found[verdict].items()}
-        for verdict in sorted(found, key=order.index)
+        verdict: {name: list(dict.fromkeys(pair[2] for pair in same)) for name, same in by_code[verdict].items()}
+        for verdict in sorted(by_code, key=order.index)
     }
 
 

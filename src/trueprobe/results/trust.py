@@ -11,7 +11,6 @@ from typing import Any, Protocol, TypeVar
 import pandas as pd
 
 from trueprobe.probes.display import Table
-from trueprobe.results import words
 from trueprobe.results.findings import choice_rows, grouped
 from trueprobe.results.labels import label_of, names_of
 from trueprobe.results.numbers import Format, count
@@ -19,6 +18,8 @@ from trueprobe.results.select import titles
 from trueprobe.results.source import Source
 from trueprobe.results.tables import over_seeds
 from trueprobe.results.view import DASH, EMPTY, Cell, Grid, Mark, format_of, mark_of, number
+from trueprobe.results.words import tables as words
+from trueprobe.results.words import verdicts
 from trueprobe.runs.schema import frame_of
 from trueprobe.statistics.rows import Disagreement, FlipShares, NearTies, SignAgreement, SignCounts, VariantDifference
 from trueprobe.types import Outcome
@@ -143,7 +144,13 @@ def _disagreements(source: Source) -> Grid | None:
         )
         for row in rows
     ]
-    return _grid("disagreements", words.DISAGREEMENTS, words.DISAGREEMENTS_HEADER, lines, frame_of(rows, Disagreement))
+    return _grid(
+        "disagreements",
+        words.DISAGREEMENTS,
+        words.DISAGREEMENTS_HEADER,
+        lines,
+        frame_of(rows, Disagreement),
+    )
 
 
 def _choices(source: Source) -> Iterator[Grid | None]:
@@ -161,7 +168,7 @@ def _choices(source: Source) -> Iterator[Grid | None]:
             plain = Format.of(row.unit, None, [row.first, row.second])
             sides = _numbers(plain.sentence(row.first), plain.sentence(row.second))
             difference = Cell(" ".join(filter(None, (n.text(), n.unit_text()))), True, number=n)
-            verdict = Cell(words.verdict_text(row.verdict), outcome=row.verdict.outcome)
+            verdict = Cell(verdicts.verdict_text(row.verdict), outcome=row.verdict.outcome)
             lines.append((Cell(family.name), Cell(what), *sides, difference, verdict))
         header, data = words.choice_header(first, second), frame_of(rows, VariantDifference)
         yield _grid(f"variants_{first}_{second}", words.choice(first, second), header, lines, data)

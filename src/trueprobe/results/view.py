@@ -101,7 +101,7 @@ class Number:
         return value + self._suffix, interval
 
     def text(self) -> str:
-        """`+3.1 [+1.0, +5.2]`, `70 % [60, 80]`, or a dash: the same wherever it is shown."""
+        """`+3.1 [+1.0, +5.2]`, `70 % [60, 80]`, or a dash: the same in every renderer."""
         return " ".join(filter(None, self.parts()))
 
     def unit_text(self) -> str:
@@ -128,8 +128,8 @@ def format_of(rows: Sequence[Row], ends: bool = False) -> Format:
 
 def number(row: Row, model: str, form: Format, seeds: tuple[Seed, ...] = ()) -> Number:
     value, neutral = quantity(row)
-    shown = display_of(value, row.low, row.verdict)
-    common = (model, value, row.low, row.high, row.unit, neutral, row.verdict, shown, mark_of(row.verdict), form)
+    display = display_of(value, row.low, row.verdict)
+    common = (model, value, row.low, row.high, row.unit, neutral, row.verdict, display, mark_of(row.verdict), form)
     if isinstance(row, Estimate):
         counts = (row.level, row.n_items, row.n_unscored, row.n_seeds, row.sd_seeds)
         return Number(*common, *counts, seeds=seeds, estimate=row)

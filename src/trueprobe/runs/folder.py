@@ -68,10 +68,19 @@ class Run:
         return [probe.label for probe in self.manifest.study.probes]
 
     @cached_property
+    def _local(self) -> LocalPaths:
+        path = self.folder / LOCAL
+        return _parsed(path, LocalPaths) if path.exists() else LocalPaths(study=self.manifest.study)
+
+    @property
     def study(self) -> StudyDescription:
         """With the paths of the machine that ran it, where they are known."""
-        local = self.folder / LOCAL
-        return _parsed(local, LocalPaths).study if local.exists() else self.manifest.study
+        return self._local.study
+
+    @property
+    def sources(self) -> dict[str, str]:
+        """Where each checkpoint was, on the machine that ran it."""
+        return self._local.sources
 
     @cached_property
     def declarations(self) -> dict[str, ProbeDeclaration]:
@@ -291,7 +300,10 @@ class RunFolder:
 
 def portable(study: StudyDescription) -> StudyDescription:
     """The study without the folders of the machine it ran on: of a path, its last part."""
-    probes = tuple(entry.model_copy(update={"settings": _portable(entry.settings)}) for entry in study.probes)
+    probes = tuple(
+        entry.model_copy(update={"settings": _portable(entry.settings), "file": _last_part(entry.file)})
+        for entry in study.probes
+    )
     return study.model_copy(update={"probes": probes, "models": tuple(map(_portable_spec, study.models))})
 
 

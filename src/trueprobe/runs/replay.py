@@ -14,7 +14,7 @@ from pathlib import Path
 from trueprobe.errors import BadInput
 from trueprobe.probes import Probe, Released
 from trueprobe.probes import files as material
-from trueprobe.types import Card, Item, Observation, WhyNot
+from trueprobe.types import Card, Item, Kind, Observation, WhyNot
 
 PREFIX = "replay:"
 
@@ -24,41 +24,41 @@ class Replay:
     """One model's released outputs, of every probe of a run."""
 
     card: Card
-    said: dict[str, Released]  # by the probe's label
+    released: dict[str, Released]  # by the probe's label
 
-    def seen(self, label: str, items: Sequence[Item]) -> list[Observation]:
+    def observations(self, label: str, items: Sequence[Item]) -> list[Observation]:
         """In the order of the items; of parts, all of them."""
-        found: dict[str, list[Observation]] = {}
-        for observation in self.said[label].seen:
-            found.setdefault(observation.item, []).append(observation)
+        by_item: dict[str, list[Observation]] = {}
+        for observation in self.released[label].seen:
+            by_item.setdefault(observation.item, []).append(observation)
         missing = WhyNot("not_released")
-        return [o for item in items for o in found.get(item.id) or [Observation(item.id, why_not=missing)]]
+        return [o for item in items for o in by_item.get(item.id) or [Observation(item.id, why_not=missing)]]
 
 
-def replays(specs: Iterable[str], probes: Sequence[tuple[str, Probe]]) -> list[Replay]:
+def read_replays(specs: Iterable[str], probes: Sequence[tuple[str, Probe]]) -> list[Replay]:
     """What the `replay:` SPECs hold, one entry per model."""
-    found = []
+    replays = []
     for spec in specs:
         path = material.path_of(spec.removeprefix(PREFIX))
         if not path.exists():
             raise BadInput(f"no file or folder '{path}' (--model {spec})")
         by_label = {label: {one.name: one for one in probe.read_released(path)} for label, probe in probes}
         content = _sha256(path)
-        for name in dict.fromkeys(name for released in by_label.values() for name in released):
-            said = {label: released[name] for label, released in by_label.items() if name in released}
-            if len(said) < len(by_label):
-                raise BadInput(f"{path}: outputs of {name} for {', '.join(said)} only; replay probes one by one")
-            kind = next(iter(said.values())).kind
-            found.append(Replay(_card(name, kind, path, content), said))
-    return found
+        for name in dict.fromkeys(name for outputs in by_label.values() for name in outputs):
+            released = {label: outputs[name] for label, outputs in by_label.items() if name in outputs}
+            if len(released) < len(by_label):
+                raise BadInput(f"{path}: outputs of {name} for {', '.join(released)} only; replay probes one by one")
+            kind = next(iter(released.values())).kind
+            replays.append(Replay(_card(name, kind, path, content), released))
+    return replays
 
 
-def _card(name: str, kind: str, path: Path, content: str) -> Card:
+def _card(name: str, kind: Kind, path: Path, content: str) -> Card:
     return Card(
         name=name,
         family=name,
         labels={},
-        kind=kind,  # type: ignore[arg-type]
+        kind=kind,
         architecture="released outputs",
         heads=frozenset(),
         max_tokens=0,
@@ -72,7 +72,7 @@ def _card(name: str, kind: str, path: Path, content: str) -> Card:
 
 
 def _sha256(path: Path) -> str:
-    """Of all that lies there."""
+    """Of a file, or of all files in a folder."""
     files = [path] if path.is_file() else sorted(file for file in path.rglob("*") if file.is_file())
     digest = hashlib.sha256()
     for file in files:

@@ -47,7 +47,7 @@ def reproduce(
     **options: Any,
 ) -> tuple[list[Compared], bool]:
     """All numbers of the model, and whether one was asked. `settings` go before the authors'; other options are those
-    of `study.run`.
+    of `execute.run`.
 
     Where numbers were counted in several ways, there is a run, and a folder in `out`, for each."""
     probes.find(probe)
@@ -83,9 +83,9 @@ def reproduce(
 def _compared(
     numbers: Sequence[Number], probe: str, spec: str, name: str | None, settings: dict, out: Path | None, options: dict
 ) -> list[Compared]:
-    from trueprobe.runs import study
+    from trueprobe.runs import execute
 
-    done = study.run(probe, [spec], out, settings=settings, **options)
+    done = execute.run(probe, [spec], out, settings=settings, **options)
     rows = done.estimates
     if name is not None and rows["family"].nunique() == 1:  # one checkpoint, or a family's mean
         rows = rows[rows["level"] == ("family" if (rows["level"] == "family").any() else "checkpoint")]

@@ -56,7 +56,8 @@ OBSERVATION_COLUMNS: Mapping[str, str] = types.MappingProxyType(
         "why_not_detail": "more about it",
     }
 )
-RESERVED = frozenset({*ITEM_COLUMNS, *OBSERVATION_COLUMNS})
+_FIELDS = (field.name for field in dataclasses.fields(rows.Estimate))
+RESERVED = frozenset({*ITEM_COLUMNS, *OBSERVATION_COLUMNS, *_FIELDS, "seed"})  # no probe may name anything so
 
 
 # ---------------------------------------------------------------- JSON files
@@ -115,6 +116,7 @@ class StudyEntry(_Declared):
     name: str
     settings: dict[str, Any]
     material_id: str
+    file: str = ""  # of a user's probe
 
 
 class StudyDescription(_Declared):

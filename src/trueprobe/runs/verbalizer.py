@@ -1,4 +1,4 @@
-"""The verbalizer's second step: what models really said and the word list does not know, with each word's leaning.
+"""The verbalizer's second step: likely words that the word list does not know, with each word's leaning.
 
 A word's leaning is measured by asking the models themselves ("The nurse said that ___ was late."): the share of
 the first group's words among both groups' words. It is a model's association, not a fact about people.
@@ -7,44 +7,36 @@ the first group's words among both groups' words. It is a model's association, n
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+import math
+from collections.abc import Iterator, Sequence
+from contextlib import closing
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 
 from trueprobe import probes
 from trueprobe.engine import AnswerStore, Engine, library_versions
 from trueprobe.errors import BadInput
-from trueprobe.models import Options, Source, open_source
+from trueprobe.models import Model, Options, Source, examine
 from trueprobe.probes.counteracts.probe import CounterActs
 from trueprobe.runs.folder import Run
-from trueprobe.types import FillBlank, Filled, Request
+from trueprobe.types import FillBlank, Filled, Progress, Request
 
-_NEUTRAL_WORD = "person"  # its leaning is the models' own tendency, to compare with
+_NEUTRAL_WORD = "person"  # its leaning is the models' general tendency, to compare with
 
 
-def candidates(run: Run, top: int = 40, store: str | Path | None = None, progress: Any = None) -> pd.DataFrame:
+def candidates(
+    run: Run, top: int = 40, store: str | Path | None = None, progress: Progress | None = None
+) -> pd.DataFrame:
     """Uncovered top-ten tokens by probability mass, with their leaning; the neutral word comes last."""
     probe, label = _probe(run)
     words = uncovered(run, label).head(top)
     if words.empty:
         return words
     asked = [*words["word"], _NEUTRAL_WORD]
-    study = run.manifest["study"]
-    options = Options(dtype=study["dtype"], allow_pickle=study["allow_pickle"])
-    answers = AnswerStore(store, library_versions())
-    leanings = []
-    for card in run.manifest["cards"]:
-        path = Path(run.manifest["where"][card["name"]])
-        if not path.exists():
-            raise BadInput(f"the model {card['name']} is no longer at {path}")
-        model = open_source(Source(card["name"], card["source"], path), options)
-        if model.card.compute_id != card["compute_id"]:
-            raise BadInput(f"the weights at {path} are not those of the run")
-        engine = Engine(model, answers, progress)
-        leanings.append(_leaning(probe, asked, engine.answer(_requests(probe, asked, model.card.kind))))
-    answers.close()
+    with closing(AnswerStore(store, library_versions())) as answers:
+        engines = (Engine(model, answers, progress) for model in _models(run))
+        leanings = [_leaning(probe, asked, engine) for engine in engines]
     leaning = pd.DataFrame(leanings).mean()
     words = words.assign(**{f"leans_{probe.first}": leaning[words["word"]].to_numpy()})
     last = {"word": _NEUTRAL_WORD, f"leans_{probe.first}": leaning[_NEUTRAL_WORD]}
@@ -53,15 +45,15 @@ def candidates(run: Run, top: int = 40, store: str | Path | None = None, progres
 
 def uncovered(run: Run, label: str) -> pd.DataFrame:
     """Tokens of top tens that belong to no list: how often, and their mean probability over prompts and models."""
-    seen = run.observations(label)
-    seen = seen[seen["why_not"] == ""]
+    scored = run.observations(label)
+    scored = scored[scored["why_not"] == ""]
     columns = ["top_tokens", "top_probabilities", "top_groups"]
-    tokens = seen[columns].reset_index(names="prompt").explode(columns, ignore_index=True)
+    tokens = scored[columns].reset_index(names="prompt").explode(columns, ignore_index=True)
     tokens = tokens[tokens["top_groups"] == ""]
     tokens = tokens.assign(word=tokens["top_tokens"].astype(str).str.strip().str.lower())
     tokens = tokens[tokens["word"] != ""]
     table = tokens.groupby("word", as_index=False).agg(mass=("top_probabilities", "sum"), prompts=("prompt", "nunique"))
-    table["mass"] = table["mass"].astype(float) / max(len(seen), 1)
+    table["mass"] = table["mass"].astype(float) / max(len(scored), 1)
     return table.sort_values(["mass", "word"], ascending=[False, True], ignore_index=True)
 
 
@@ -87,12 +79,25 @@ def groups_of(run: Run) -> tuple[str, str]:
 
 
 def _probe(run: Run) -> tuple[CounterActs, str]:
-    for entry in run.manifest["study"]["probes"]:
-        if entry["name"] == "counteracts":
-            probe = probes.make_again(entry)
+    for entry in run.study.probes:
+        if entry.name == "counteracts":
+            probe = probes.make_again(entry.model_dump())
             assert isinstance(probe, CounterActs)
-            return probe, entry["label"]
+            return probe, entry.label
     raise BadInput(f"{run.folder} has no counteracts run, and only that has a verbalizer")
+
+
+def _models(run: Run) -> Iterator[Model]:
+    """The models of the run, opened one after the other where they were."""
+    options = Options(dtype=run.study.dtype, allow_pickle=run.study.allow_pickle)
+    for card in run.cards:
+        path = Path(run.sources.get(card.name, ""))
+        if card.name not in run.sources or not path.exists():
+            raise BadInput(f"the model {card.name} is no longer where the run was made")
+        checkpoint = examine(Source(card.name, card.source, path), options)
+        if checkpoint.outline.card.compute_id != card.compute_id:
+            raise BadInput(f"the weights at {path} are not those of the run")
+        yield checkpoint.open()
 
 
 def _requests(probe: CounterActs, words: Sequence[str], kind: str) -> list[Request]:
@@ -102,10 +107,11 @@ def _requests(probe: CounterActs, words: Sequence[str], kind: str) -> list[Reque
     return [FillBlank(str(ask["left"]).replace("{word}", word), right, words=both) for word in words]
 
 
-def _leaning(probe: CounterActs, words: Sequence[str], answers: Sequence[Any]) -> dict[str, float]:
-    found = {}
+def _leaning(probe: CounterActs, words: Sequence[str], engine: Engine) -> dict[str, float]:
+    answers = engine.answer(_requests(probe, words, engine.model.card.kind))
+    leaning = {}
     for word, answer in zip(words, answers, strict=True):
         if isinstance(answer, Filled):
             masses = [answer.mass(tuple(probe.material.prevalence[group])) for group in (probe.first, probe.second)]
-            found[word] = masses[0] / sum(masses) if sum(masses) else float("nan")
-    return found
+            leaning[word] = masses[0] / sum(masses) if sum(masses) else math.nan
+    return leaning

@@ -113,6 +113,9 @@ class Claim:
     gate: Gate | None = None
     between: tuple[str, str] | None = None  # LARGER of one architecture, or two architectures of one size
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "direction", Direction(self.direction))  # a probe may write "below"
+
 
 LARGER = ("larger", "smaller")
 

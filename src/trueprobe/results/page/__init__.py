@@ -48,7 +48,7 @@ class Group:
     def folded(self) -> dict[str, list[Finding]]:
         if self.outcome is not Outcome.OPEN or len(self.findings) <= MOST_UNDECIDED:
             return {}
-        return grouped(self.findings, words.source_of)
+        return grouped(self.findings, words.findings.source_of)
 
 
 def write(run: Run) -> Path:

@@ -152,7 +152,7 @@ def _known(source: Source, options: Options) -> dict[str, Any]:
         "family": source.family or source.name,
         "model_seed": source.labels.get("model_seed"),
         "step": source.labels.get("step"),
-        "source": source.said,
+        "source": source.title,
         "compute_id": fingerprint(source, config, options),
         "self_trained": getattr(config, "trained_by", "") == "trueprobe pretrain",
     }
@@ -184,16 +184,13 @@ def _fine_tune_all(
     rows = order.tuning.epochs * len(task.train)  # of one checkpoint
     missing = [pair for pair in zip(sources, files, strict=True) if not pair[1].exists()]
     if missing:
-        progress.start(f"fine-tuning on {task.name}", rows * len(missing), rows * (len(files) - len(missing)))
-        try:
+        with progress.task(f"fine-tuning on {task.name}", rows * len(missing), "texts") as bar:
             tuner = Tuner(task, order.tuning, order.options, setup["threads"])
             for source, file in missing:
                 began = time.monotonic()
-                found = tuner.run(source, progress.advance)
+                found = tuner.run(source, bar.advance)
                 write_text(file, json.dumps(found) + "\n")
                 _keep_time(out / "timing.json", source.name, time.monotonic() - began)
-        finally:
-            progress.stop()
     return [json.loads(file.read_text(encoding="utf-8")) for file in files]
 
 

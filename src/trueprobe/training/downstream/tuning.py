@@ -70,11 +70,11 @@ def open_classifier(source: Source, options: Options, labels: int, head_seed: in
     new = _draw_head(model, source, missing, head_seed)
     pieces = int(model.get_input_embeddings().weight.shape[0])
     if len(text.tokenizer) > pieces:
-        raise BadInput(f"{source.said}: the tokenizer knows {len(text.tokenizer)} pieces, the network {pieces}")
+        raise BadInput(f"{source.title}: the tokenizer knows {len(text.tokenizer)} pieces, the network {pieces}")
     t = text.tokenizer
     pads = [i for i in (t.pad_token_id, t.eos_token_id, t.bos_token_id, t.unk_token_id) if i is not None]
     if not pads:
-        raise BadInput(f"{source.said}: the tokenizer has no token to fill rows up with")
+        raise BadInput(f"{source.title}: the tokenizer has no token to fill rows up with")
     model.config.pad_token_id, model.config.use_cache = pads[0], False  # causal heads read before the padding
     takes_segments = "token_type_ids" in inspect.signature(model.forward).parameters
     segments = takes_segments and getattr(config, "type_vocab_size", 0) > 1
@@ -86,7 +86,7 @@ def _draw_head(model: Any, source: Source, missing: frozenset[str], head_seed: i
     body = f"{model.base_model_prefix}."
     lost = sorted(name for name in missing if name.startswith(body) and "pooler" not in name)
     if lost:
-        raise BadInput(f"{source.said} lacks weights of its own network: {', '.join(lost[:2])} …")
+        raise BadInput(f"{source.title} lacks weights of its own network: {', '.join(lost[:2])} …")
     new = [name for name, _ in model.named_parameters() if name in missing or not name.startswith(body)]
     dice = torch.Generator().manual_seed(head_seed)
     spread = getattr(model.config, "initializer_range", None) or 0.02

@@ -1,0 +1,45 @@
+"""Models that answer whole requests: each distinct request is asked once, and its answer cached."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+
+from trueprobe.engine.answers import Address, AnswerStore
+from trueprobe.engine.codec import decode, encode, request_key
+from trueprobe.engine.counts import NOT_FINITE, Counts, Speed
+from trueprobe.models import AnswerModel
+from trueprobe.types import Answer, Progress, Request, WhyNot
+
+_REQUESTS_AT_ONCE = 256  # asked and committed together: what a killed run loses at most
+_WHAT = "answer"
+
+Answers = dict[Request, Answer | WhyNot]
+
+
+def ask_requests(
+    model: AnswerModel, store: AnswerStore, progress: Progress, requests: Sequence[Request]
+) -> tuple[Answers, Counts]:
+    began = time.monotonic()
+    addresses: dict[Request, Address] = {
+        request: (request_key(request, model.card.compute_id), _WHAT) for request in dict.fromkeys(requests)
+    }
+    cached = store.has(list(addresses.values()))
+    missing = [request for request, address in addresses.items() if address not in cached]
+    _ask(model, store, progress, {request: addresses[request] for request in missing})
+    contents = store.get_bytes(list(addresses.values()))
+    answers = {r: decode(contents[a]) if a in contents else NOT_FINITE for r, a in addresses.items()}
+    happened = {"requests_asked": len(missing), "requests_cached_before": len(addresses) - len(missing)}
+    planned = {"requests": len(requests), "distinct_requests": len(addresses)}
+    return answers, Counts(planned, {**happened, "seconds": time.monotonic() - began})
+
+
+def _ask(model: AnswerModel, store: AnswerStore, progress: Progress, missing: dict[Request, Address]) -> None:
+    """What is not finite is left out of the store."""
+    requests, speed = list(missing), Speed(0)
+    with progress.task(model.card.name, len(requests), "requests") as task:
+        for start in range(0, len(requests), _REQUESTS_AT_ONCE):
+            chunk = requests[start : start + _REQUESTS_AT_ONCE]
+            encoded = [(missing[r], encode(a)) for r, a in zip(chunk, model.answer(chunk), strict=True)]
+            store.put_bytes((address, content) for address, content in encoded if content is not None)
+            task.advance(len(chunk), speed.after(len(chunk)))

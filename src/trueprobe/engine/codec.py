@@ -1,0 +1,70 @@
+"""Requests and whole answers as JSON: what is cached of a model that answers requests itself.
+
+The text of a request is canonical: equal requests have equal texts. An answer comes back exactly as it was: numbers
+are written with as many digits as they have.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import fields, is_dataclass
+from functools import cache, lru_cache
+from typing import Any
+
+import numpy as np
+from pydantic import TypeAdapter
+
+from trueprobe.types import Answer, Filled, Follows, Request, Scored, Vector, WhyNot, WordList
+
+ANSWERS_VERSION = 1  # part of every key: raise it when the meaning of a cached answer changes
+_TYPES: dict[str, type[Answer | WhyNot]] = {t.__name__: t for t in (Filled, Scored, Follows, Vector, WhyNot)}
+
+
+def request_key(request: Request, compute_id: str) -> bytes:
+    return hashlib.sha256(f"{ANSWERS_VERSION} {compute_id} {canonical(request)}".encode()).digest()
+
+
+def canonical(request: Request) -> str:
+    """`["FollowsText", {"first": "It rained.", "second": "She left."}]`; a word list stands as its hash."""
+    return json.dumps([type(request).__name__, _fields(request)], sort_keys=True, default=_plain)
+
+
+def encode(answer: Answer | WhyNot) -> bytes | None:
+    """None for an answer with a number that is not finite."""
+    if isinstance(answer, WhyNot) and answer.code == "not_finite":
+        return None
+    try:
+        return json.dumps([type(answer).__name__, _fields(answer)], allow_nan=False, default=_plain).encode()
+    except ValueError:
+        return None
+
+
+def decode(content: bytes) -> Answer | WhyNot:
+    name, values = json.loads(content)
+    answer: Answer | WhyNot = _adapter(name).validate_python(values)
+    return Vector(np.array(answer.values, np.float32), answer.positions) if isinstance(answer, Vector) else answer
+
+
+@cache
+def _adapter(name: str) -> TypeAdapter[Any]:
+    return TypeAdapter(_TYPES[name])
+
+
+def _fields(value: Any) -> dict[str, Any]:
+    return {field.name: getattr(value, field.name) for field in fields(value)}
+
+
+def _plain(value: Any) -> Any:
+    """Of what json does not know: words and tokens, mappings that are views of arrays, arrays and their numbers."""
+    if isinstance(value, WordList):
+        return _sha256(value)
+    if is_dataclass(value):
+        return _fields(value)
+    return dict(value) if isinstance(value, Mapping) else value.tolist()
+
+
+@lru_cache(maxsize=64)  # thousands of requests share one long list
+def _sha256(words: WordList) -> str:
+    return words.sha256

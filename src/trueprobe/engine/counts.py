@@ -1,0 +1,36 @@
+"""How much was planned and done for one call of the engine."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+
+from trueprobe.types import WhyNot
+
+NOT_FINITE = WhyNot("not_finite", "the network's answer is NaN, infinite, or too large for float32 to normalise")
+
+
+@dataclass(frozen=True)
+class Counts:
+    """`planned` is the same for every run of the same questions; `happened` depends on what was cached before."""
+
+    planned: dict[str, int] = field(default_factory=dict)
+    happened: dict[str, float] = field(default_factory=dict)
+
+    @property
+    def computed(self) -> float:
+        """Rows, or whole requests, that the model was asked for now."""
+        return self.happened.get("rows_computed", self.happened.get("requests_asked", 0))
+
+
+@dataclass
+class Speed:
+    """The note beside a bar: `1,204 saved, 88/s`."""
+
+    saved: int
+    began: float = field(default_factory=time.monotonic)
+    done: int = 0
+
+    def after(self, more: int) -> str:
+        self.done += more
+        return f"{self.saved:,} saved, {self.done / max(time.monotonic() - self.began, 1e-6):,.0f}/s"

@@ -1,0 +1,101 @@
+"""What the engine and a run need of a model: one of two contracts, and what is known before it is opened.
+
+A `RowModel` turns requests into rows of ids, computes batches of them and puts answers together from the readings; the
+engine decides what is computed together and caches readings. An `AnswerModel` answers whole requests, as a served
+model does; the engine asks each distinct request once and caches its answer. Everything that crosses is picklable.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal, Protocol
+
+import numpy as np
+
+from trueprobe.models.rows import Batch, Read
+from trueprobe.types import Answer, Card, Request, WhyNot
+
+
+class RowModel(Protocol):
+    """Attributes may be properties: some are tried on the network when first asked for."""
+
+    @property
+    def contract(self) -> Literal["rows"]: ...
+    @property
+    def card(self) -> Card: ...
+    @property
+    def row_exact(self) -> bool:
+        """Do a row's bits not depend on what is computed beside it?"""
+        ...
+
+    @property
+    def shares_prefixes(self) -> bool:
+        """May rows be computed as trees?"""
+        ...
+
+    @property
+    def tree_limit(self) -> int:
+        """The longest row in a tree; asked only where prefixes are shared."""
+        ...
+
+    @property
+    def exact_lengths(self) -> bool:
+        """Must rows not be padded?"""
+        ...
+
+    @property
+    def batch_tokens(self) -> int: ...
+    @property
+    def max_rows(self) -> int:
+        """The most rows in one batch."""
+        ...
+
+    def reads(self, request: Request) -> tuple[Read, ...] | WhyNot: ...
+    def forward(self, batch: Batch) -> list[np.ndarray]: ...
+    def assemble(self, requests: Sequence[Request], readings: Sequence[Sequence[np.ndarray]]) -> list[Answer]: ...
+
+    def special_tokens(self) -> Mapping[str, int]:
+        """Special tokens and their ids; no text may turn into one of them."""
+        ...
+
+    def token_ids(self, text: str) -> tuple[int, ...]:
+        """The text's own tokens, without special tokens around them."""
+        ...
+
+
+class AnswerModel(Protocol):
+    """`card.compute_id` must name everything an answer depends on: weights, server, version, options."""
+
+    @property
+    def contract(self) -> Literal["answers"]: ...
+    @property
+    def card(self) -> Card: ...
+    def answer(self, requests: Sequence[Request]) -> Sequence[Answer | WhyNot]:
+        """One answer per request, in order."""
+        ...
+
+
+Model = RowModel | AnswerModel
+
+
+@dataclass(frozen=True)
+class Outline:
+    """What config, tokenizer and weight names say of a model; no weight was read for it."""
+
+    card: Card
+    whole_words: Callable[[], frozenset[str] | None]  # that are one token after a space; None where nobody knows
+    weight_bytes: int  # in memory, once opened
+
+
+class Unopened(Protocol):
+    """A model of a run before its network is built."""
+
+    @property
+    def outline(self) -> Outline: ...
+    @property
+    def location(self) -> str:
+        """Where it lies, for the manifest."""
+        ...
+
+    def open(self) -> Model: ...

@@ -1,0 +1,150 @@
+"""A SPEC of the command line to its checkpoints: shipped, fetched, folders, files, hub ids, and families of them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+from trueprobe import assets
+from trueprobe.errors import BadInput
+from trueprobe.models.checkpoint import Source
+from trueprobe.training import nursery
+
+_HUB_FILES = ["*.json", "*.txt", "*.model", "*.safetensors", "*.gguf", "*.jinja"]
+_LABELS = {  # checkpoint-500 is what transformers' Trainer calls step 500
+    "model_seed": re.compile(r"(?<![a-z])seed[_-]?(\d+)()", re.IGNORECASE),
+    "step": re.compile(r"(?<![a-z])(?:step|checkpoint)[_-]?(\d+)([km]?)(?![a-z0-9])", re.IGNORECASE),
+}
+_TIMES = {"": 1, "k": 1_000, "m": 1_000_000}
+_HOW_TO_NAME = "name members seed_N, step_N or checkpoint-N, or seed_N/step_N (symbolic links will do)"
+
+
+def sources(spec: str, allow_pickle: bool = False) -> list[Source]:
+    """A SPEC of the command line to its checkpoints: one, or the members of a family (`name=glob`, `nursery`)."""
+    if nursery.names(spec):
+        return [_from_nursery(shipped, alone="/" in spec) for shipped in nursery.shipped(spec)]
+    name, equals, pattern = spec.partition("=")
+    if equals and name and not Path(spec).exists():
+        return _listed(name, pattern.split(","), allow_pickle) if "," in pattern else _family(name, pattern)
+    path = Path(spec).expanduser()
+    if path.is_dir() or path.suffix == ".gguf":
+        if not path.exists():
+            raise BadInput(f"no file '{spec}'")
+        return [Source(_plain_name(path.stem if path.is_file() else path.resolve().name), path.name or spec, path)]
+    if spec in assets.names():
+        if assets.card(spec).kind != "model":
+            raise BadInput(f"the asset '{spec}' is no model: {assets.card(spec).title}")
+        return [Source(spec, spec, assets.path_of(spec))]
+    if "/" in spec.rstrip("/") and (spec.startswith((".", "/", "~")) or spec.count("/") > 1):
+        several = f"; several checkpoints need a name: --model 'name={spec}'" if set(spec) & set("*?[{,") else ""
+        raise BadInput(f"no folder '{spec}'{several}")
+    return [_from_hub(spec, allow_pickle)]
+
+
+def _from_nursery(shipped: nursery.Shipped, alone: bool) -> Source:
+    title = f"trueprobe's {shipped.family}"
+    if shipped.seed is None:
+        return Source(shipped.family, title, shipped.folder)
+    name = f"{shipped.family}-seed{shipped.seed}"
+    family = "" if alone else shipped.family
+    return Source(name, f"{title}/{shipped.seed}", shipped.folder, family, {"model_seed": shipped.seed})
+
+
+def _family(name: str, pattern: str) -> list[Source]:
+    folder = Path(pattern).expanduser()
+    root = Path(folder.anchor or ".")
+    exact = [folder] if folder.exists() else []  # a path may hold brackets of its own
+    paths = exact or sorted(
+        p for p in root.glob(str(folder.relative_to(folder.anchor))) if p.is_dir() or p.suffix == ".gguf"
+    )
+    if not paths:
+        raise BadInput(f"family '{name}': nothing matches '{pattern}'")
+    members = [Source(str(path), path.name, path, labels=_labels(path)) for path in paths]
+    if len(members) == 1 and not members[0].labels:
+        return [replace(members[0], name=_plain_name(name))]
+    return _family_of(name, members)
+
+
+def _listed(name: str, specs: list[str], allow_pickle: bool) -> list[Source]:
+    """A family whose members are listed one by one: hub ids with or without a revision, folders, files."""
+    members = [
+        replace(source, name=spec, labels=source.labels or _labels(Path(spec)))
+        for spec in map(str.strip, specs)
+        for source in sources(spec, allow_pickle)
+    ]
+    return _family_of(name, members)
+
+
+def _family_of(name: str, members: list[Source]) -> list[Source]:
+    """Members ordered by seed and step. Each must name what the others name: an order of folders is no seed."""
+    name = _plain_name(name)
+    for source in members:
+        if not source.labels:
+            raise BadInput(
+                f"family '{name}': '{source.name}' names neither a seed nor a step; {_HOW_TO_NAME}; a model that "
+                "belongs to no family is asked alone: --model PATH"
+            )
+    for key in ("model_seed", "step"):
+        having = [source for source in members if key in source.labels]
+        if 0 < len(having) < len(members):
+            lacking = next(source for source in members if key not in source.labels)
+            raise BadInput(
+                f"family '{name}': '{having[0].name}' names a {key.removeprefix('model_')}, '{lacking.name}' does not; "
+                f"{_HOW_TO_NAME}"
+            )
+    members = sorted(members, key=lambda source: (source.labels.get("model_seed", 0), source.labels.get("step", 0)))
+    for one, other in pairwise(members):
+        if one.labels == other.labels:
+            raise BadInput(
+                f"family '{name}': '{one.name}' and '{other.name}' have the same seed and step; {_HOW_TO_NAME}"
+            )
+    return [replace(source, name=name + _tail(source.labels), family=name) for source in members]
+
+
+def _tail(labels: Mapping[str, int]) -> str:
+    return "".join(f"-{key.removeprefix('model_')}{value}" for key, value in labels.items())
+
+
+def _labels(path: Path) -> dict[str, int]:
+    """Seed and step, as the last two parts of a path or hub id name them.
+
+    `bert/seed_3/checkpoint-500` -> {"model_seed": 3, "step": 500}; `org/name@step20k` -> {"step": 20000}
+    """
+    text = "/".join(path.parts[-2:])
+    matches = {key: pattern.findall(text)[-1:] for key, pattern in _LABELS.items()}
+    return {key: int(number) * _TIMES[times.lower()] for key, last in matches.items() for number, times in last}
+
+
+def _plain_name(text: str) -> str:
+    return re.sub(r"[^A-Za-z0-9._-]+", "--", text).strip(".-") or "model"
+
+
+def _from_hub(spec: str, allow_pickle: bool) -> Source:
+    from huggingface_hub import snapshot_download
+    from huggingface_hub.errors import HfHubHTTPError, HFValidationError, LocalEntryNotFoundError
+
+    repo, _, revision = spec.partition("@")
+    patterns = _HUB_FILES + (["*.bin"] if allow_pickle else [])
+    options: dict[str, Any] = {"repo_id": repo, "revision": revision or None, "allow_patterns": patterns}
+    try:
+        folder = snapshot_download(**options)
+    except HFValidationError as error:
+        raise BadInput(f"no model '{spec}': not a folder, not a .gguf file, not a hub id") from error
+    except (HfHubHTTPError, LocalEntryNotFoundError, OSError) as error:
+        try:
+            folder = snapshot_download(**options, local_files_only=True)
+        except (LocalEntryNotFoundError, OSError):
+            reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
+            raise BadInput(
+                f"no model '{spec}': no such folder, not in the hub's cache here, and the hub gave nothing ({reason}); "
+                "give a folder, or run once with a connection"
+            ) from error
+    path = Path(folder)
+    ggufs = sorted(path.glob("*.gguf"))
+    if ggufs and not (path / "config.json").exists():
+        path = ggufs[0]
+    return Source(_plain_name(repo), f"{repo}@{Path(folder).name}", path)

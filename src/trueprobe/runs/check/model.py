@@ -1,0 +1,165 @@
+"""What every backend must hold: the same answers in any batch, order and subset, and text that stays text."""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from trueprobe.engine import AnswerStore, Engine
+from trueprobe.models import Model
+from trueprobe.runs.check.outcome import Check, skipped
+from trueprobe.types import (
+    Answer,
+    EmbedText,
+    FillBlank,
+    Filled,
+    Follows,
+    FollowsText,
+    Request,
+    Scored,
+    ScoreText,
+    Vector,
+    WhyNot,
+    Word,
+)
+
+NEAR = 1e-4
+_NEEDS_ROWS = "the model answers whole requests; its batches and tokens are not seen"
+
+
+def check_model(model: Model, batch_tokens: int | None = None) -> Iterator[Check]:
+    requests = sample_requests(model.card.kind)
+    engine = _fresh(model, batch_tokens)
+    answers = engine.answer(requests)
+    yield from _answered(answers)
+    yield from _repeated(engine, requests, answers)
+    yield from _rearranged(model, requests, answers, batch_tokens)
+    if "lm" in model.card.heads:
+        yield _sums_to_one(model, batch_tokens)
+    yield _specials_are_text(model)
+    if model.card.kind == "causal":
+        yield _sees_nothing_behind(model)
+
+
+def _answered(answers: Sequence[Answer | WhyNot]) -> Iterator[Check]:
+    refused = [answer for answer in answers if isinstance(answer, WhyNot)]
+    yield Check("asks and answers", len(refused) < len(answers), f"{len(answers) - len(refused)} of {len(answers)}")
+    lost = sum(why.code == "not_finite" for why in refused)
+    yield Check("answers are finite", not lost, f"{lost} of {len(answers)} are not" if lost else "")
+
+
+def _repeated(engine: Engine, requests: Sequence[Request], answers: Sequence[Answer | WhyNot]) -> Iterator[Check]:
+    again = engine.answer(requests)
+    computed, unit = engine.counts.computed, "rows" if engine.model.contract == "rows" else "requests"
+    yield Check("cached answers need no forward pass", computed == 0, f"{computed:.0f} {unit} computed again")
+    yield Check("repeatable to the bit", worst(answers, again) == 0)
+
+
+def _rearranged(
+    model: Model, requests: Sequence[Request], answers: Sequence[Answer | WhyNot], batch_tokens: int | None
+) -> Iterator[Check]:
+    """Other orders, subsets and batches; asked of a fresh store each time."""
+
+    def change(chosen: Sequence[int], one_by_one: bool = False) -> float:
+        asked = [requests[i] for i in chosen]
+        again = (
+            [_fresh(model, 1).answer([r])[0] for r in asked]
+            if one_by_one
+            else _fresh(model, batch_tokens).answer(asked)
+        )
+        return worst([answers[i] for i in chosen], again)
+
+    exact = model.contract == "rows" and model.row_exact
+    most, to_the_bit = (0.0, " to the bit") if exact else (NEAR, "")
+    order = random.Random(0).sample(range(len(requests)), len(requests))
+    yield _close("any order" + to_the_bit, change(order), most)
+    yield _close("any subset" + to_the_bit, change(order[: len(order) // 2]), most)
+    yield _close("a batch of one agrees", change(order[:12], one_by_one=True), NEAR)
+
+
+def _close(name: str, change: float, most: float) -> Check:
+    return Check(name, change <= most, f"largest change {change:.1e} nats")
+
+
+def _sums_to_one(model: Model, batch_tokens: int | None) -> Check:
+    name = "probabilities sum to one"
+    (filled,) = _fresh(model, batch_tokens).answer([FillBlank("The ", top=model.card.vocab_size)])
+    if isinstance(filled, Filled) and len(filled.top) < filled.list_size and model.contract == "answers":
+        return skipped(name, f"the model lists {len(filled.top)} of {filled.list_size} tokens")
+    total = sum(math.exp(token.logp) for token in filled.top) if isinstance(filled, Filled) else math.nan
+    return Check(name, abs(total - 1) < 1e-3, f"{total:.6f}")
+
+
+def _specials_are_text(model: Model) -> Check:
+    name = "special tokens in a text stay text"
+    if model.contract == "answers":
+        return skipped(name, _NEEDS_ROWS)
+    text = "Say " + " ".join([*model.special_tokens()][:6]) + " aloud"
+    reads = model.reads(ScoreText(text) if "lm" in model.card.heads else EmbedText(text, "mean"))
+    if isinstance(reads, WhyNot):
+        return Check(name, False, reads.detail)
+    ids = model.token_ids(text)
+    turned = set(ids) & set(model.special_tokens().values())
+    return Check(name, not turned and len(reads[0].row.ids) > 0, f"{len(ids)} pieces")
+
+
+def _sees_nothing_behind(model: Model) -> Check:
+    texts = [ScoreText(f"The man met the {who}.") for who in ("bus", "nurse")]
+    early, late = (_fresh(model, None).answer([text])[0] for text in texts)
+    both = isinstance(early, Scored) and isinstance(late, Scored)
+    return _close(
+        "a token sees nothing behind it", float(abs(_numbers(early)[0] - _numbers(late)[0])) if both else math.nan, NEAR
+    )
+
+
+def sample_requests(kind: str) -> list[Request]:
+    """All four kinds, short and long, with shared beginnings."""
+    jobs = ("nurse", "driver", "engineer", "school bus driver", "hairdresser")
+    right = " works here, and nobody minds." if kind == "masked" else ""
+    words = ("woman", "man", "hairdresser", "She")
+    requests: list[Request] = []
+    for job in jobs:
+        for who in ("man", "woman", "person"):
+            requests.append(FillBlank("The ", right, f"The {who} worked as a {job}.", "pair", words, top=5))
+            requests.append(FillBlank("The ", right, f"The {who} met a {job}.", "space", words, pieces="left_to_right"))
+        requests.append(ScoreText(f"The {job} was unbelievably late."))
+        requests.append(ScoreText(f"So was the {job}.", given="The bus was late.", masking="rest_of_word"))
+        requests.append(FollowsText("The bus was late.", f"So was the {job}."))
+        requests += [EmbedText(f"The {job} is here.", "mean", layer) for layer in (-1, 1)]
+        requests.append(EmbedText(f"The {job} is here.", "word", span=(4, 4 + len(job))))
+    requests.append(ScoreText(" ".join(f"The {job} met the {other}." for job in jobs for other in jobs)))
+    return requests
+
+
+def _fresh(model: Model, batch_tokens: int | None) -> Engine:
+    return Engine(model, AnswerStore(":memory:"), batch_tokens=batch_tokens)
+
+
+def worst(a: Sequence[Answer | WhyNot], b: Sequence[Answer | WhyNot]) -> float:
+    """The largest difference between two lists of answers; infinite where they differ in kind."""
+    return max((_apart(x, y) for x, y in zip(a, b, strict=True)), default=0.0)
+
+
+def _apart(a: Answer | WhyNot, b: Answer | WhyNot) -> float:
+    if type(a) is not type(b):
+        return math.inf
+    if isinstance(a, WhyNot):
+        return 0.0 if a == b else math.inf
+    x, y = _numbers(a), _numbers(b)
+    return float(np.max(np.abs(x - y), initial=0.0)) if x.shape == y.shape else math.inf
+
+
+def _numbers(answer: Answer | WhyNot) -> np.ndarray:
+    if isinstance(answer, Follows):
+        return np.array([answer.log_is_next])
+    if isinstance(answer, Vector):
+        return np.asarray(answer.values)
+    if isinstance(answer, Scored):
+        return np.array([token.logp for token in answer.tokens])
+    assert isinstance(answer, Filled)
+    words = [word for word in answer.words.values() if isinstance(word, Word)]
+    # near ties may swap ranks in a top list, so only its probabilities are compared
+    return np.array([word.logp for word in words] + [token.logp for token in answer.top])

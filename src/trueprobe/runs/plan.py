@@ -1,0 +1,87 @@
+"""A study made ready to run: probes with checked settings and their items, checkpoints, and what identifies the run.
+
+Files are read; no network is built and nothing is written."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+
+from trueprobe import probes
+from trueprobe.errors import BadInput
+from trueprobe.models import Options, Source, find
+from trueprobe.probes import Probe
+from trueprobe.runs import replay
+from trueprobe.runs.schema import StudyDescription, StudyEntry
+from trueprobe.runs.study import ProbeRun, Study
+from trueprobe.types import Item
+
+
+@dataclass(frozen=True)
+class AskedProbe:
+    """One probe with its items, ready for any model; without items as long as trials have to settle them."""
+
+    label: str
+    probe: Probe
+    items: list[Item]
+
+
+@dataclass(frozen=True)
+class RunPlan:
+    study: Study
+    probes: tuple[AskedProbe, ...]
+    sources: tuple[Source, ...]
+    replays: tuple[str, ...]  # SPECs of released outputs
+    options: Options
+    description: StudyDescription  # what makes this run this run: a folder holds one of them
+
+    @property
+    def default_name(self) -> str:
+        digest = hashlib.sha256(self.description.model_dump_json().encode()).hexdigest()
+        return f"{'-'.join(asked.label for asked in self.probes)}-{digest[:8]}"
+
+
+def make_plan(study: Study) -> RunPlan:
+    _refuse_incomplete(study)
+    asked = tuple(_asked(entry, study.limit) for entry in study.probes)
+    options = Options(study.device, study.dtype, study.allow_pickle)
+    replays = tuple(spec for spec in study.models if spec.startswith(replay.PREFIX))
+    sources = tuple(find([spec for spec in study.models if spec not in replays], options))
+    return RunPlan(study, asked, sources, replays, options, _describe(study, asked))
+
+
+def with_items(label: str, probe: Probe, limit: int | None) -> AskedProbe:
+    return AskedProbe(label, probe, probes.spread(probe.items(), limit))
+
+
+def _refuse_incomplete(study: Study) -> None:
+    if not study.models:
+        raise BadInput(
+            "no model given: --model nursery, a folder, a .gguf file or a hub id; see: trueprobe list models"
+        )
+    labels = [probe.label for probe in study.probes]
+    if len(set(labels)) < len(labels):
+        raise BadInput(f"two probes are labelled '{max(labels, key=labels.count)}'; give each its own label")
+
+
+def _asked(entry: ProbeRun, limit: int | None) -> AskedProbe:
+    probe = probes.make(entry.name, entry.settings)
+    return AskedProbe(entry.label, probe, []) if probe.trials() else with_items(entry.label, probe, limit)
+
+
+def _describe(study: Study, asked: tuple[AskedProbe, ...]) -> StudyDescription:
+    """Settings with their defaults filled in, models as they were named."""
+    return StudyDescription(
+        title=study.title,
+        probes=tuple(map(_entry, asked)),
+        models=study.models,
+        limit=study.limit,
+        dtype=study.dtype,
+        allow_pickle=study.allow_pickle,
+        intervals=study.intervals,
+    )
+
+
+def _entry(asked: AskedProbe) -> StudyEntry:
+    settings = asked.probe.settings.model_dump(mode="json")
+    return StudyEntry(label=asked.label, name=asked.probe.name, settings=settings, material_id=asked.probe.material_id)

@@ -1,0 +1,83 @@
+"""What a person sees while something takes seconds; nothing off a terminal."""
+
+from __future__ import annotations
+
+import os
+import pty
+import re
+import subprocess
+import sys
+
+import pytest
+
+from trueprobe.cli.progress import Steps, terminal_progress
+from trueprobe.types import NoProgress
+
+
+def on_a_terminal(*command: str) -> str:
+    """What a Python command writes to stderr, there being a terminal 100 columns wide."""
+    main, terminal = pty.openpty()
+    environment = {**os.environ, "TERM": "xterm", "COLUMNS": "100"}
+    process = subprocess.Popen([sys.executable, *command], stdout=subprocess.DEVNULL, stderr=terminal, env=environment)
+    os.close(terminal)
+    written = b""
+    while True:
+        try:
+            more = os.read(main, 4096)
+        except OSError:  # the other end has closed
+            break
+        if not more:
+            break
+        written += more
+    assert process.wait() == 0
+    return re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", written.decode(errors="replace"))
+
+
+def test_off_a_terminal_nothing_is_shown(capfd):
+    progress = terminal_progress()
+    assert type(progress) is NoProgress
+    with progress.task("bert", 10, "rows") as task, progress.task("opening"):
+        task.advance(10, "5 saved")
+        task.reach(10, 10)
+    assert capfd.readouterr() == ("", "")
+
+
+def test_steps_are_silent_off_a_terminal(capfd):
+    with Steps() as steps:
+        steps("downloading", 1, 2)
+    assert capfd.readouterr() == ("", "")
+
+
+@pytest.mark.slow
+def test_steps_show_what_is_done_and_how_much_of_it_on_a_terminal():
+    text = on_a_terminal(
+        "-c",
+        "import time\nfrom trueprobe.cli.progress import Steps\nwith Steps() as steps:\n"
+        "    steps('toy.whl', 3_000_000, 12_000_000); time.sleep(0.3)\n"
+        "    steps('cleaning', 0, 0); time.sleep(0.3)\n",
+    )
+    assert re.search(r"toy\.whl .* 3\.0/12\.0 MB", text)
+    assert "cleaning" in text
+
+
+@pytest.mark.slow
+def test_two_tasks_are_shown_at_once_and_a_failed_one_leaves_the_terminal_clean():
+    text = on_a_terminal(
+        "-c",
+        "import time\nfrom trueprobe.cli.progress import terminal_progress\nprogress = terminal_progress()\n"
+        "try:\n    with progress.task('outer', 2, 'models'), progress.task('inner', 5, 'rows') as inner:\n"
+        "        inner.advance(2, 'noted'); time.sleep(0.3); raise KeyError\n"
+        "except KeyError:\n    pass\n"
+        "with progress.task('afterwards'):\n    time.sleep(0.3)\n",
+    )
+    assert re.search(r"outer .* 0/2 models", text)
+    assert re.search(r"inner .* 2/5 rows noted", text)
+    assert "afterwards" in text
+
+
+@pytest.mark.slow
+def test_on_a_terminal_rows_saved_speed_and_time_left_are_shown(checkpoint, tmp_path):
+    options = ["--limit", "200", "--batch-tokens", "64", "--out", str(tmp_path / "r"), "--store", str(tmp_path / "s")]
+    text = on_a_terminal("-m", "trueprobe", "run", "counteracts", "--model", str(checkpoint("bert")), *options)
+    assert "opening bert" in text
+    assert re.search(r"(\d+)/\1 rows \d+ saved, [\d,]+/s \d:\d\d:\d\d", text)
