@@ -156,10 +156,17 @@ def file_svg(view: FigureView, picture: Picture) -> str:
     """All panels with title and legend, in light colours."""
     drawing = Drawing(view, picture)
     title = {"text": view.title, **({"subtitle": drawing.note} if drawing.note else {})}
-    spec = chart(drawing) | {"title": title, "background": "var(--paper)", "padding": 12}
+    spec = _without_tips(chart(drawing)) | {"title": title, "background": "var(--paper)", "padding": 12}
     text = re.sub(r"var\(--(\w+)\)", lambda match: LIGHT[match[1]], json.dumps(spec))
     svg: str = vl_convert.vegalite_to_svg(text, vl_version=version())
     return svg
+
+
+def _without_tips(spec: Spec) -> Spec:
+    for layer in spec["spec"]["layer"]:
+        layer["encoding"].pop("tooltip", None)
+    rows = [{key: value for key, value in row.items() if key != "tip"} for row in spec["datasets"]["rows"]]
+    return spec | {"datasets": {"rows": rows}}
 
 
 def _file_names(view: FigureView) -> list[str]:

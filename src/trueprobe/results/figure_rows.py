@@ -6,6 +6,7 @@ import math
 import statistics
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 from trueprobe.probes.display import Figure, Where
 from trueprobe.results.families import Family
@@ -59,7 +60,7 @@ def rows_of(
     """The figure's numbers, one per family and place, then the published ones."""
     wanted: Where = {"measure": figure.measures, **figure.where}
     keys = _keys(figure)
-    rows = [row for row in estimates if matches(wanted, lambda key, row=row: condition(row, key))]  # type: ignore[misc]
+    rows = [row for row in estimates if matches(wanted, partial(condition, row))]
     placed = [row for row in rows if all(condition(row, key) is not None for key in keys)]
     if "seed" in keys:
         placed = [row for row in placed if row.level != "family"]

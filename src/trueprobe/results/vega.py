@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import altair as alt
+from altair.utils.schemapi import debug_mode
 
 from trueprobe.results.drawing import Drawing, data
 from trueprobe.results.pictures import Panel, Style
@@ -26,10 +27,12 @@ Spec = dict[str, Any]  # a Vega-Lite specification, as JSON
 def chart(drawing: Drawing) -> Spec:
     """The Vega-Lite specification of a picture. Panels are facets; `hidden` has the series a reader has hidden."""
     kind, panels = drawing.view.kind, drawing.picture.panels
-    layers = {"lines": _lines, "dots": _dots, "bars": _bars}[kind](drawing)
-    # put together here, as altair copies all layers several times when it does
-    inside = {"top_level": False, "data": alt.NamedData("rows")}
-    written = [layer.to_dict(validate=False, context=dict(inside)) for layer in layers]
+    with debug_mode(False):  # no validation against the schema, which takes longer than all the rest
+        layers = {"lines": _lines, "dots": _dots, "bars": _bars}[kind](drawing)
+        facets = _facets(panels).to_dict(validate=False)
+        # put together below, as altair copies all layers several times when it does
+        inside = {"top_level": False, "data": alt.NamedData("rows")}
+        written = [layer.to_dict(validate=False, context=dict(inside)) for layer in layers]
     return {
         "$schema": alt.SCHEMA_URL,
         "description": drawing.description,
@@ -38,7 +41,7 @@ def chart(drawing: Drawing) -> Spec:
         "params": [{"name": "hidden", "value": []}],
         "data": {"name": "rows"},
         "datasets": {"rows": list(data(drawing))},
-        "facet": _facets(panels).to_dict(validate=False),
+        "facet": facets,
         "columns": min(len(panels), _FILE_COLUMNS[kind]),
         "spacing": 22,
         "resolve": {"axis": {"x": "independent"}},
@@ -123,6 +126,7 @@ def _legend(drawing: Drawing) -> alt.Legend | None:
         symbolOpacity=1,
         symbolDash=[1, 0],
         symbolStrokeWidth=1.2,
+        aria=False,
     )
 
 
@@ -166,7 +170,8 @@ def _frame(drawing: Drawing, channel: str) -> list[alt.Chart]:
         datum = {"x": alt.XDatum, "y": alt.YDatum}[channel](factor * neutral, **_values(drawing))
         rule = _of("panel").mark_rule(color="var(--ink)", strokeDash=[3, 3], aria=False)
         lines.append(rule.encode(**{channel: datum}))
-    note = _of("panel", "datum.note").mark_text(color="var(--soft)", fontSize=11).encode(text="note:N")
+    note = _of("panel", "datum.note").mark_text(color="var(--soft)", fontSize=11)
+    note = note.encode(text=alt.Text("note:N"), description=alt.Description("note:N"))
     return [*lines, note] if any(panel.why_empty for panel in drawing.picture.panels) else lines
 
 
@@ -188,7 +193,7 @@ def _dots(drawing: Drawing) -> list[alt.Chart]:
     return [
         *_frame(drawing, "x"),
         *_seeds({"x": x, **places}, drawing),
-        interval.encode(x=alt.X("low:Q", **values), x2="high:Q", stroke=stroke, **places),
+        interval.encode(x=alt.X("low:Q", **values), x2=alt.X2("high:Q"), stroke=stroke, **places),
         points.encode(x=x, **places, **colours, shape=_shape(drawing), **_BEHIND),
     ]
 
@@ -207,10 +212,10 @@ def _lines(drawing: Drawing) -> list[alt.Chart]:
     points = _of("value").mark_point(size=40, strokeWidth=1.2, opacity=1)
     return [
         *_frame(drawing, "y"),
-        *([area.encode(x=x, y=low, y2="high:Q", fill=colours["fill"])] if bands else []),
+        *([area.encode(x=x, y=low, y2=alt.Y2("high:Q"), fill=colours["fill"])] if bands else []),
         line.encode(x=x, y=y, stroke=stroke, strokeDash=dash),
         *_seeds({"x": x, "y": y}, drawing),
-        interval.encode(x=x, y=low, y2="high:Q", stroke=stroke),
+        interval.encode(x=x, y=low, y2=alt.Y2("high:Q"), stroke=stroke),
         points.encode(x=x, y=y, **colours, shape=_shape(drawing), **_BEHIND),
     ]
 
