@@ -326,5 +326,5 @@ def test_more_choices_than_are_drawn_are_counted(many, tmp_path):
     rows = [row for n in range(many) for row in curve(selection=f"s{n}")[:2]]
     view = drawn(tmp_path, Figure("curves", "MRR", "As it grows.", ("mrr",), "properties", choose=("selection",)), rows)
     assert len(view.pictures) == 60
-    cut = "As it grows. Of 61 choices the first 60 are drawn; estimates.csv has the numbers of all."
+    cut = "As it grows. Of 61 choices the first 60 are drawn; estimates/ has the numbers of all."
     assert view.caption == (cut if many == 61 else "As it grows.")
