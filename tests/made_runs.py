@@ -12,7 +12,7 @@ import pandas as pd
 from trueprobe.probes.display import Summary
 from trueprobe.runs.folder import RunFolder
 from trueprobe.runs.schema import OBSERVATION_COLUMNS, TABLES, ProbeDeclaration, StudyDescription, StudyEntry
-from trueprobe.statistics.rows import ClaimResult, Estimate
+from trueprobe.statistics.rows import ClaimResult, Estimate, VariantDifference
 from trueprobe.types import CONDITION, GROUP, Card, Direction, Verdict
 
 SUMMARY = Summary("category", "category", ("preference", "ties"), {}, ("prefers stereotype", "ties"))
@@ -79,6 +79,15 @@ def claim(model: str, name: str, value: float, verdict: Verdict, **more: Any) ->
     plain |= {"level": "checkpoint", "quantity": "preference_nats", "direction": Direction.ABOVE, "threshold": 0.0}
     plain |= {"value": value, "low": value - 0.1, "high": value + 0.1, "unit": "probability", "verdict": verdict}
     return row(ClaimResult, plain, more)
+
+
+def choice(model: str, level: str, category: str, difference: float, verdict: Verdict) -> VariantDifference:
+    """What the choice between the labels `pairs` and `others` moves."""
+    plain = {"first_label": "pairs", "second_label": "others", "model": model, "level": level, "step": None}
+    plain |= {"measure": "preference", "first": 0.5, "second": 0.5 + difference, "difference": difference}
+    plain |= {"low": difference - 0.02, "high": difference + 0.02, "unit": "share", "n_groups": 40, "n_seeds": 1}
+    plain |= {"family": model.partition("-")[0], "p": 0.5, "tied": 0.0, "verdict": verdict}
+    return row(VariantDifference, plain, {"category": category})
 
 
 def observation(item: str, value: float | None, **more: Any) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from trueprobe.cli import app
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
-BLOCK = re.compile(r"^```(console|python|toml my\.toml)\n(.*?)^```", re.MULTILINE | re.DOTALL)
+BLOCK = re.compile(r"^```(console|python|(?:toml|python) \S+)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 OUTSIDE = ("make", "pip", "git", "python", "cd")  # set-up and long measurements, tried by hand and by CI
 HUB = ("gpt2@main", "bert-base-uncased", "org/")  # what only the hub has
 
@@ -48,8 +48,8 @@ def test_what_a_page_tells_to_type_works(page, desk):
     if "runs/mine" in told and "out runs/mine" not in told and 'out="runs/mine"' not in told:
         trueprobe.run("counteracts", models=["./my-bert"], out="runs/mine")
     for language, block in blocks(page):
-        if language == "toml my.toml":
-            (desk / "my.toml").write_text(block, encoding="utf-8")
+        if " " in language:  # a file: its name
+            (desk / language.split()[1]).write_text(block, encoding="utf-8")
         elif language == "python":
             exec(compile(block, page.name, "exec"), {"__name__": "__docs__"})
         else:

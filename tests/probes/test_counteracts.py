@@ -14,14 +14,13 @@ import pytest
 import zoo
 from trueprobe import probes
 from trueprobe.errors import BadInput
-from trueprobe.probes.counteracts.measures import DEPTHS, FATES, PROMPT_TYPES, tail
-from trueprobe.probes.counteracts.probe import MEANINGS
+from trueprobe.probes.counteracts.measures import DEPTHS, FATES, KNOWLEDGE, column_end
 from trueprobe.runs.check import stand_in
 from trueprobe.types import FillBlank, Filled, Token, WhyNot, Word
 
 SINGLE = ("base", "tsyn", "tsem", "tneu", "tcsyn", "tcsem", "un")
 CROSSED = ("bcsyn", "bcsem", "tnbc")
-ENDS = tuple(map(tail, DEPTHS))
+ENDS = tuple(map(column_end, DEPTHS))
 GENDER, AGE = ({"material": name, "wording": "all"} for name in ("gender", "age"))
 
 
@@ -198,8 +197,7 @@ def test_a_vowel_takes_an_in_both_materials():
 def test_every_wording_asks_all_ten_types_of_every_target(settings):
     probe, every = made(**settings)
     asked = {(i.conditions["wording"], i.conditions["knowledge"], i.groups[0]) for i in every}
-    assert len(asked) == len(probe.material.wordings) * len(PROMPT_TYPES) * len(probe.targets)
-    assert set(PROMPT_TYPES) == set(MEANINGS)
+    assert len(asked) == len(probe.material.wordings) * len(KNOWLEDGE) * len(probe.targets)
 
 
 @pytest.mark.parametrize("settings", [GENDER, AGE], ids=["gender", "age"])
@@ -213,7 +211,7 @@ def test_every_text_is_finished(settings):
 
 
 @pytest.mark.parametrize("material", ["gender", "age"])
-@pytest.mark.parametrize("kind", [*PROMPT_TYPES, "causal_target", "causal_person"])
+@pytest.mark.parametrize("kind", [*KNOWLEDGE, "causal_target", "causal_person"])
 def test_no_two_wordings_are_the_same_sentence(material, kind):
     wordings = made(material=material)[0].material.wordings.values()
     bare = [re.sub(r"[^a-z_{}]+", " ", getattr(wording, kind).lower()).strip() for wording in wordings]
@@ -236,7 +234,7 @@ def test_a_background_is_dominated_by_the_other_group(probe):
         assert not background or dominant[background] != dominant[target]
 
 
-NOUNS = {  # of the sentence in front: (female-dominated target, male-dominated target)
+NOUNS = {  # of the knowledge: (female-dominated target, male-dominated target)
     "tsyn": ("woman", "man"),
     "tsem": ("female", "male"),
     "tcsyn": ("man", "woman"),

@@ -16,7 +16,7 @@ import zoo
 from trueprobe import probes
 from trueprobe.engine import AnswerStore, Engine
 from trueprobe.runs.check import headline_value, planted_frame, stand_in
-from trueprobe.statistics.estimates import estimates
+from trueprobe.statistics.estimates import CheckpointData, estimate
 from trueprobe.statistics.resampling import Resampling
 from trueprobe.types import Scored, ScoreText, Token, WhyNot
 
@@ -194,8 +194,8 @@ def test_the_second_variant_needs_no_forward_pass(run):
     shared, differing = run("bert"), run("bert", variant="differing")
     timing = json.loads((differing.folder / "timing.json").read_text(encoding="utf-8"))
     assert timing["models"]["bert"]["rows_computed"] == 0
-    assert set(shared.estimates["variant"]) == {"shared"}
-    assert set(differing.estimates["variant"]) == {"differing"}
+    assert set(shared.estimates["condition_variant"]) == {"shared"}
+    assert set(differing.estimates["condition_variant"]) == {"differing"}
     one, other = (done.observations("crows_pairs")["preference_nats"] for done in (shared, differing))
     assert not one.equals(other)
 
@@ -213,12 +213,12 @@ def test_every_token_costs_one_row_and_the_same_row_is_computed_once(opened):
 
 def test_estimates_come_for_every_category_and_direction(run):
     found = run("bert").estimates
-    cells = {(row.category, row.direction) for row in found.itertuples()}
+    cells = set(zip(found["condition_category"], found["condition_direction"], strict=True))
     categories, directions = ("all", "age", "gender", "socioeconomic"), ("all", "stereo", "antistereo")
     assert cells == {(c, d) for c in categories for d in directions}
     wanted = {"prefers_stereotype", "wins_of_all", "wins_of_decided", "neutral", "preference", "preference_median"}
     assert wanted <= set(found["measure"])
-    whole = found.query("category == 'all' and direction == 'all'").set_index("measure")
+    whole = found.query("condition_category == 'all' and condition_direction == 'all'").set_index("measure")
     assert whole.loc["wins_of_all", "value"] + whole.loc["neutral", "value"] / 2 == pytest.approx(
         whole.loc["prefers_stereotype", "value"]
     )
@@ -227,19 +227,19 @@ def test_estimates_come_for_every_category_and_direction(run):
 
 def test_a_causal_model_has_its_own_variants_name_in_the_estimates(run):
     done = run("gpt2")
-    assert set(done.estimates["variant"]) == {"sentence"}
+    assert set(done.estimates["condition_variant"]) == {"sentence"}
     assert (done.observations("crows_pairs")["why_not"] == "").all()
 
 
 @pytest.mark.slow
 def test_without_any_preference_few_intervals_say_there_is_one():
     """40 pairs preferred by a coin: about one interval in twenty excludes one half."""
-    dice = np.random.default_rng(0)
+    rng = np.random.default_rng(0)
     measure = probe().headline
-    found = 0
+    decided = 0
     for _ in range(200):
-        frame = pd.DataFrame({"prefers_stereotype": dice.integers(0, 2, 40).astype(float), "pair": range(40)})
+        frame = pd.DataFrame({"prefers_stereotype": rng.integers(0, 2, 40).astype(float), "pair": range(40)})
         resampling = Resampling.of(frame[["pair"]].astype(str), resamples=300)
-        (estimate,) = estimates("crows_pairs", "coin", frame, [measure], resampling)
-        found += estimate.verdict.startswith("holds")
-    assert 2 <= found <= 22
+        (row,) = estimate("crows_pairs", [CheckpointData("coin", "masked", frame, resampling)], [measure])
+        decided += row.verdict.startswith("holds")
+    assert 2 <= decided <= 22

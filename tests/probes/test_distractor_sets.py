@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 
 from trueprobe import probes
 from trueprobe.errors import BadInput
-from trueprobe.probes import files as material
-from trueprobe.probes.distractors import material as distractors
+from trueprobe.probes import files
+from trueprobe.probes.distractors.material import DistractorMaterial
 from trueprobe.probes.distractors.sentences import POSITIONS, cases, joined, spaced
 
-ROOT = material.ROOT / "distractors/data"
+ROOT = files.ROOT / "distractors/data"
 LANGUAGES, PAPER = ((ROOT / f"{name}.toml").read_text(encoding="utf-8") for name in ("languages", "paper"))
 FACT = 'fact = "was born in {background}"'
 ASK = 'ask = "The first language of {key} is ___."'
@@ -85,14 +85,14 @@ def test_an_article_can_be_told(write):
 
 
 def test_a_wording_takes_from_another_what_it_does_not_say():
-    items = distractors.read("languages").sets["language"]
+    items = DistractorMaterial.read("languages").sets["language"]
     born, home = items.wordings["born"], items.wordings["home"]
     assert home.T == born.T
     assert (home.B.each, home.B.own) == (born.B.each, "has friends in {list}")
 
 
 def test_fillers_may_differ_by_set():
-    sets = distractors.read("paper").sets
+    sets = DistractorMaterial.read("paper").sets
     assert sets["sport"].fillers[1] == "went to school in France"
     assert sets["job"].fillers[1] == "played basketball"
 
@@ -103,7 +103,7 @@ def test_another_edition_of_a_file_is_another_material(write):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", material.shipped(ROOT))
+@pytest.mark.parametrize("name", files.shipped(ROOT))
 def test_every_shipped_file_has_a_card_and_distinct_items(name):
     probe, items = use(name)
     card = probe.material.card

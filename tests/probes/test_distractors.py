@@ -354,7 +354,7 @@ def test_a_masked_model_reads_one_running_text():
     asked, base, table = probe.ask(item, stand_in("masked"))
     assert (asked.before, asked.right) == (None, " .")
     assert asked.left + "___" + asked.right == item.text
-    name = item.fields["told"]["key_name"]
+    name = item.fields["values"]["key_name"]
     assert base.left == f"{name} lives in France . The capital of {name}'s country is "
     assert table.left == "Sebastian lives in France . The capital of Sebastian's country is "
     assert (
@@ -500,14 +500,14 @@ def best(preferred: dict[tuple[str, str], int], margin: float = 1.0, models: int
             left[key] -= yes
             values = {"base_preferred": float(yes), "target_over_rivals_nats": margin if yes else -margin}
             tried.append(Observation(item.id, values))
-    return probe.settled(tried)
+    return probe.with_trials(tried)
 
 
 def test_the_wording_that_most_base_contexts_prefer_is_chosen_for_each_set():
     probe = best({("job", "home"): 6, ("job", "released"): 5, ("capital", "past"): 2, ("sport", "is"): 4}, models=3)
-    assert probe.chosen == {"job": "home", "capital": "past", "monument": "released", "sport": "is"}
+    assert probe.best == {"job": "home", "capital": "past", "monument": "released", "sport": "is"}
     assert "wording for job: home; targets preferred at base, of 18: released 15" in probe.notes[0]
-    assert probe.facts()["wording"] == probe.chosen
+    assert probe.facts()["wording"] == probe.best
     assert len(probe.items()) == 40_928
     assert {i.conditions["wording"] for i in probe.items() if i.conditions["set"] == "sport"} == {"is"}
     assert not probe.trials()
@@ -516,14 +516,14 @@ def test_the_wording_that_most_base_contexts_prefer_is_chosen_for_each_set():
 def test_trials_are_the_base_contexts_of_every_wording():
     probe = probes.make("distractors", {"wording": "best"})
     assert len(probe.trials()) == 22 * len(probe.material.wordings)
-    assert all(item.fields["said"] == item.fields["table"] for item in probe.trials())
+    assert all(item.fields["sentence"] == item.fields["table"] for item in probe.trials())
     assert made()[0].trials() == []
 
 
 def test_what_cannot_be_scored_is_not_preferred():
     probe = probes.make("distractors", {"wording": "best"})
     tried = [Observation(item.id, why_not=WhyNot("multi_piece")) for item in probe.trials()]
-    assert set(probe.settled(tried).chosen.values()) == {"released"}
+    assert set(probe.with_trials(tried).best.values()) == {"released"}
 
 
 def test_best_has_no_items_before_a_model_was_asked():

@@ -52,7 +52,7 @@ def file(tmp_path):
 
 
 def said(found, concept: str) -> list[str]:
-    return [p.said for p in found.by_name[concept].properties]
+    return [p.phrase for p in found.by_name[concept].properties]
 
 
 # ---------------------------------------------------------------- phrases
@@ -164,7 +164,7 @@ def test_free_answers_add_up_and_must_be_given_twice(file):
     rows = "cue,feature\nfox,it has a tail\nfox,has a tail\nfox,is red\nfox,it is a fox\nfox,you hunt it\n"
     found = norms.read(file(rows))
     assert found.format == "flt_features"
-    assert [(p.said, p.frequency) for p in found.by_name["fox"].properties] == [("has a tail", 2)]
+    assert [(p.phrase, p.frequency) for p in found.by_name["fox"].properties] == [("has a tail", 2)]
     assert (found.counts["not_phrased"], found.counts["given_once"]) == (2, 1)  # one names the fox itself
 
 
@@ -260,7 +260,7 @@ def test_the_starter_set_is_large_enough_and_says_that_it_is_authored():
 def test_the_starter_set_completes_all_five_relations():
     completed = Counter()
     for concept in norms.read().concepts:
-        completed.update({c[0] for p in concept.properties if (c := phrases.completion(p.said))})
+        completed.update({c[0] for p in concept.properties if (c := phrases.completion(p.phrase))})
     assert set(completed) == set(phrases.RELATIONS)
     assert min(completed.values()) >= 90  # of 137 concepts
 
@@ -330,5 +330,5 @@ def test_published_norms_are_read(path, format, concepts, properties):
     assert found.counts["properties"] >= properties
     for concept in found.concepts:
         for listed in concept.properties:
-            assert re.match(r"(is|has|can|was|cannot|may|must|will|would|does|[a-z]+s)\b", listed.said), listed
+            assert re.match(r"(is|has|can|was|cannot|may|must|will|would|does|[a-z]+s)\b", listed.phrase), listed
             assert math.isnan(listed.frequency) or listed.frequency >= 2

@@ -12,9 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from trueprobe.errors import BadInput
-from trueprobe.probes import files as material
+from trueprobe.probes import files
 from trueprobe.probes.crows_pairs import material as crows_pairs
 from trueprobe.probes.stereoset import material as stereoset
+from trueprobe.probes.stereoset import released
 
 HEADER = "sent_more,sent_less,stereo_antistereo,bias_type\n"
 TEXT = st.text(st.characters(blacklist_categories=("Cs", "Cc")), min_size=1, max_size=30).filter(str.strip)
@@ -150,7 +151,7 @@ def test_a_wrong_triple_is_told_with_its_place(tmp_path, changes, told):
 def test_files_that_are_no_stereoset_are_told(tmp_path):
     path = tmp_path / "mine.json"
     for text, told in (
-        ('{"data": {\n', "mine.json, line 2, column 1: no JSON"),
+        ('{"data": {\n', "mine.json, line 2, column 1: not valid JSON"),
         ("[]", "mine.json"),
         ('{"data": {}}', "neither intrasentence nor intersentence items"),
     ):
@@ -174,7 +175,7 @@ def test_files_that_are_no_stereoset_are_told(tmp_path):
     ],
 )
 def test_a_released_file_names_its_model(tmp_path, name, model):
-    assert stereoset.released_name(tmp_path / name) == model
+    assert released.model_name(tmp_path / name) == model
 
 
 @pytest.mark.parametrize(
@@ -184,30 +185,30 @@ def test_a_released_file_names_its_model(tmp_path, name, model):
         ('{"intrasentence": {}}', "intrasentence is no list"),
         ('{"intrasentence": [{"id": "a"}]}', "intrasentence.0 is no {id, score}"),
         ('{"intrasentence": [{"id": "a", "score": 1.5}]}', "intrasentence.0.score is 1.5, no probability"),
-        ("{", "line 1, column 2: no JSON"),
+        ("{", "line 1, column 2: not valid JSON"),
     ],
 )
 def test_wrong_released_scores_are_told(tmp_path, text, told):
     path = tmp_path / "predictions_x.json.gz"
     path.write_bytes(gzip.compress(text.encode()))
     with pytest.raises(BadInput) as error:
-        stereoset.released_scores(path)
+        released.scores(path)
     assert told in str(error.value)
 
 
 def test_a_folder_without_scores_and_a_broken_archive_are_told(tmp_path):
     with pytest.raises(BadInput, match="predictions_MODEL"):
-        stereoset.released_files(tmp_path)
+        released.score_files(tmp_path)
     (tmp_path / "predictions_x.json.gz").write_bytes(b"no gzip")
     with pytest.raises(BadInput, match="cannot be read"):
-        stereoset.released_scores(tmp_path / "predictions_x.json.gz")
+        released.scores(tmp_path / "predictions_x.json.gz")
 
 
 @pytest.mark.parametrize("name", ["crows_pairs", "stereoset"])
 def test_published_numbers_have_a_source_and_settings_the_probe_knows(name):
     from trueprobe import probes
 
-    with (material.ROOT / name / "published" / f"{name}.csv").open(encoding="utf-8", newline="") as file:
+    with (files.ROOT / name / "published" / f"{name}.csv").open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
     assert len(rows) > 100
     for row in rows:

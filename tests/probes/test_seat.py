@@ -11,7 +11,7 @@ import trueprobe
 from trueprobe import probes
 from trueprobe.errors import BadInput
 from trueprobe.runs import check as contracts
-from trueprobe.statistics.estimates import estimates
+from trueprobe.statistics.estimates import CheckpointData, estimate
 from trueprobe.statistics.resampling import Resampling
 from trueprobe.types import EmbedText, Vector, WhyNot
 
@@ -200,7 +200,7 @@ def estimated(strength=1.0, **settings):
     probe = made(**{**SMALL, "representation": "cls", **settings})
     frame = contracts.planted_frame(probe, probe.items(), contracts.stand_in("masked"), strength)
     groups = Resampling.of(frame[["group_word"]].set_axis(["word"], axis=1), resamples=200)
-    found = estimates("seat", "planted", frame, probe.measures(), groups)
+    found = estimate("seat", [CheckpointData("planted", "masked", frame, groups)], probe.measures())
     return {(e.measure, e.conditions["test"]): e for e in found}
 
 
@@ -263,7 +263,7 @@ def run(checkpoint, tmp_path_factory):
 
 
 def test_a_run_has_every_test_for_each_kind_of_model(run):
-    found = run.estimates.groupby("model")["representation"].unique()
+    found = run.estimates.groupby("model")["condition_representation"].unique()
     assert set(found["bert"]) == {"cls", "word"}
     assert set(found["gpt2"]) == {"last", "word"}
     assert len(run.estimates) == 2 * 2 * 2 * 3
@@ -313,7 +313,7 @@ def test_sentences_that_were_not_scored_are_counted_with_each_number(checkpoint,
     """A vector of the word cannot be had where no word is marked; that of the sentence can."""
     settings = {"data": write_test(tmp_path)}
     run = trueprobe.run("seat", str(checkpoint("bert")), tmp_path / "run", settings=settings, store=":memory:")
-    counts = run.estimates.set_index(["representation", "measure"])[["n_items", "n_unscored"]]
+    counts = run.estimates.set_index(["condition_representation", "measure"])[["n_items", "n_unscored"]]
     assert counts.loc["cls"].eq([4, 0]).all().all()
     assert counts.loc["word"].eq([0, 4]).all().all()
     assert len(counts) == 6

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import zoo
 from trueprobe.errors import BadInput
-from trueprobe.probes import files as material
+from trueprobe.probes import files
 from trueprobe.probes.seat import material as seat
 
 FILES = zoo.SHARED / "seat"
@@ -40,7 +40,7 @@ SIZES = {
 
 @pytest.fixture(scope="module")
 def built():
-    return {test.name: test for test in seat.read("weat").built()}
+    return {test.name: test for test in seat.SeatMaterial.read("weat").built()}
 
 
 def test_there_are_44_tests_of_the_published_sizes(built):
@@ -78,7 +78,7 @@ def test_every_word_stands_where_its_span_says(built):
 
 
 def test_how_a_word_is_said():
-    weat = seat.read("weat")
+    weat = seat.SeatMaterial.read("weat")
     said = weat._fill("{A_word} is a thing.", "honor")
     assert (said.text, said.text[slice(*said.span)]) == ("An honor is a thing.", "honor")
     said = weat._fill("{Words} are people.", "woman of color")
@@ -133,7 +133,7 @@ left_out = { mocha = [2] }
 
 def test_a_user_s_sets_and_templates_make_a_test(tmp_path):
     (tmp_path / "own.toml").write_text(OWN)
-    (test,) = seat.read(str(tmp_path / "own.toml")).built()
+    (test,) = seat.SeatMaterial.read(str(tmp_path / "own.toml")).built()
     assert test.texts["X"] == {"I drink assam.", "Assam is here.", "I drink mate.", "Mate is here."}
     assert test.texts["Y"] == {"I drink mocha.", "I drink latte.", "Latte is here."}
 
@@ -157,13 +157,13 @@ def test_what_is_wrong_in_a_material_file_is_told_with_its_key(tmp_path, old, ne
     assert old in OWN
     (tmp_path / "own.toml").write_text(OWN.replace(old, new))
     with pytest.raises(BadInput) as error:
-        seat.read(str(tmp_path / "own.toml"))
+        seat.SeatMaterial.read(str(tmp_path / "own.toml"))
     assert told in str(error.value)
     assert "own.toml" in str(error.value)
 
 
 def test_the_shipped_file_has_a_card_with_its_sources():
-    card = tomllib.loads((material.ROOT / "seat/data" / "weat.toml").read_text(encoding="utf-8"))["card"]
+    card = tomllib.loads((files.ROOT / "seat/data" / "weat.toml").read_text(encoding="utf-8"))["card"]
     assert all(name in card["source"] for name in ("Caliskan", "May", "Meade", "Manzini"))
 
 
@@ -193,7 +193,7 @@ def test_words_named_in_a_file_are_found(tmp_path):
 @pytest.mark.parametrize(
     ("data", "told"),
     [
-        ("{\n]", "mine.json, line 2: not valid JSON"),
+        ("{\n]", "mine.json, line 2, column 1: not valid JSON"),
         ("[]", "mine.json: "),
         (released(targ1={"category": "c", "examples": []}), "targ1.examples"),
         (released(targ1={"category": "c", "examples": ["one"]}), "X: 1 sentences; at least 2 are needed"),

@@ -11,7 +11,7 @@ import pytest
 import trueprobe
 from trueprobe import probes
 from trueprobe.runs import check as contracts
-from trueprobe.statistics.estimates import estimates
+from trueprobe.statistics.estimates import CheckpointData, estimate
 from trueprobe.statistics.resampling import Resampling
 from trueprobe.types import Vector
 
@@ -80,7 +80,8 @@ def effects(vector_of, **settings):
     probe = probes.make("seat", {"representation": "cls", "clusters": False, **settings})
     frame = observed(probe, vector_of)
     drawn = Resampling.of(frame[["group_word"]].set_axis(["word"], axis=1), resamples=2_000)
-    return {e.conditions["wording"]: e for e in estimates("seat", "made up", frame, probe.measures(), drawn)}
+    rows = estimate("seat", [CheckpointData("made up", "masked", frame, drawn)], probe.measures())
+    return {row.conditions["wording"]: row for row in rows}
 
 
 # ---------------------------------------------------------------- which templates count
@@ -198,18 +199,19 @@ def test_templates_with_opposite_effects_make_the_pooled_row_flip():
     signs = {"Here is ….": 1, "This is ….": -1}
     found = effects(planted(lambda wording: 0.3 * signs.get(wording, 0)), tests="sent-weat6")
     assert found["all"].verdict == "flips"
-    assert found["all"].reason == "wordings disagree beyond noise: Here is …. above neutral; This is …. below"
+    assert found["all"].reason == "wordings_apart"
+    assert (found["all"].above, found["all"].below) == ("Here is ….", "This is ….")
     assert found["That is …."].verdict == "undecided"
 
 
 def test_without_an_effect_templates_seldom_show_one():
     """Vectors by chance, 22 tests with 233 templates: about one in twenty is beyond its interval."""
-    dice = np.random.default_rng(0)
+    rng = np.random.default_rng(0)
     probe = probes.make("seat", {"representation": "cls", "clusters": False, "tests": "sent-*", "partitions": 2})
-    frame = observed(probe, lambda side, said: dice.normal(size=16))
+    frame = observed(probe, lambda side, said: rng.normal(size=16))
     drawn = Resampling.of(frame[["group_word"]].set_axis(["word"], axis=1), resamples=500)
     single = [m for m in probe.measures() if m.conditions["wording"] != "all"]
-    found = estimates("seat", "chance", frame, single, drawn)
+    found = estimate("seat", [CheckpointData("chance", "masked", frame, drawn)], single)
     beyond = np.mean([e.p < 0.05 for e in found])
     assert len(found) == 233
     assert 0.01 < beyond < 0.10
@@ -227,10 +229,12 @@ def run(checkpoint, tmp_path_factory):
 
 def test_the_variance_table_tells_what_comes_from_wordings(run):
     told = run.table("variance").query("measure == 'effect_size'")
-    assert list(zip(told["test"], told["wording"], strict=True)) == [("sent-weat6", "all")] * 2  # bare words have none
-    single = run.estimates.query("test == 'sent-weat6' and wording != 'all'")
-    for name, values in single.groupby("representation")["value"]:
-        row = told[told["representation"] == name].iloc[0]
+    assert (
+        list(zip(told["condition_test"], told["condition_wording"], strict=True)) == [("sent-weat6", "all")] * 2
+    )  # bare words have none
+    single = run.estimates.query("condition_test == 'sent-weat6' and condition_wording != 'all'")
+    for name, values in single.groupby("condition_representation")["value"]:
+        row = told[told["condition_representation"] == name].iloc[0]
         assert row["variance_wordings"] == pytest.approx(np.var(values, ddof=1))
         assert row["share_items"] + row["share_wordings"] == pytest.approx(1)
 
@@ -238,15 +242,16 @@ def test_the_variance_table_tells_what_comes_from_wordings(run):
 def test_every_row_has_a_wording_and_only_effects_have_single_ones(run):
     rows = run.estimates
     assert len(rows) == 2 * (2 * 3 + 8)
-    assert rows.groupby("measure")["wording"].nunique().to_dict() == {
+    assert rows.groupby("measure")["condition_wording"].nunique().to_dict() == {
         "clusters_attributes": 1,
         "clusters_targets": 1,
         "effect_size": 9,
     }
     seen = run.observations("seat")
-    assert set(seen.loc[seen["test"] == "weat6", "wording"]) == {""}
-    targets = seen[(seen["test"] == "sent-weat6") & seen["side"].isin(["X", "Y"]) & (seen["representation"] == "cls")]
-    assert targets["wording"].value_counts().to_dict() == dict.fromkeys(set(rows["wording"]) - {"all"}, 16)
+    assert set(seen.loc[seen["condition_test"] == "weat6", "wording"]) == {""}
+    cls = (seen["condition_test"] == "sent-weat6") & (seen["condition_representation"] == "cls")
+    targets = seen[cls & seen["side"].isin(["X", "Y"])]
+    assert targets["wording"].value_counts().to_dict() == dict.fromkeys(set(rows["condition_wording"]) - {"all"}, 16)
 
 
 def test_two_checkpoints_are_compared_by_template_too(checkpoint, tmp_path):
@@ -263,6 +268,6 @@ def test_two_checkpoints_are_compared_by_template_too(checkpoint, tmp_path):
 def test_what_was_not_scored_is_counted_by_template(checkpoint, tmp_path):
     settings = {"tests": "sent-weat6", "representation": "own", "partitions": 100}
     run = trueprobe.run("seat", str(checkpoint("bert")), tmp_path / "run", settings=settings, store=":memory:")
-    missing = run.estimates.query("measure == 'effect_size'").set_index("wording")["n_unscored"]
+    missing = run.estimates.query("measure == 'effect_size'").set_index("condition_wording")["n_unscored"]
     assert missing.pop("all") == 128
     assert missing.to_list() == [16] * 8

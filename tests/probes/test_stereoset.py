@@ -16,9 +16,9 @@ import trueprobe
 import zoo
 from trueprobe import probes
 from trueprobe.errors import BadInput
-from trueprobe.probes import files as material
+from trueprobe.probes import files
 from trueprobe.runs.check import headline_value, planted_frame, stand_in
-from trueprobe.statistics.estimates import estimates
+from trueprobe.statistics.estimates import CheckpointData, estimate
 from trueprobe.statistics.resampling import Resampling
 from trueprobe.types import FillBlank, Filled, Follows, FollowsText, Scored, ScoreText, Token, WhyNot, Word
 
@@ -75,7 +75,7 @@ def test_the_old_slip_is_asked_only_by_its_name():
 
 
 def test_two_blanks_cannot_be_asked_of_a_masked_model(tmp_path):
-    told = json.loads((material.ROOT / "stereoset/data/sample.json").read_text(encoding="utf-8"))
+    told = json.loads((files.ROOT / "stereoset/data/sample.json").read_text(encoding="utf-8"))
     cluster = told["data"]["intrasentence"][0]
     cluster["context"] = "The BLANK was BLANK."
     (tmp_path / "mine.json").write_text(json.dumps(told), encoding="utf-8")
@@ -182,12 +182,13 @@ def counted(made, released) -> dict[tuple[str, str, str], float]:
     items = {item.id: item for item in made.items()}
     rows = [
         {**items[seen.item].conditions, "group_target": items[seen.item].groups[0], **seen.values}
-        for seen in released.seen
+        for seen in released.observations
     ]
     frame = pd.DataFrame(rows).reindex(columns=["category", "task", "group_target", *made.columns()])
     resampling = Resampling.of(frame[["group_target"]], resamples=0)
     measures = [measure for measure in made.measures() if released.kind in measure.kinds]
-    found = estimates("stereoset", released.name, frame, measures, resampling)
+    data = CheckpointData(released.name, released.kind, frame, resampling)
+    found = estimate("stereoset", [data], measures)
     return {(e.measure, str(e.conditions["task"]), str(e.conditions["category"])): e.value for e in found}
 
 
@@ -196,7 +197,7 @@ def test_the_authors_table_comes_out_of_their_item_scores():
     data = dev()
     if not RELEASED.is_dir():
         pytest.skip("no released scores beside the checkout (../shared/data)")
-    with (material.ROOT / "stereoset/published/stereoset.csv").open(encoding="utf-8", newline="") as file:
+    with (files.ROOT / "stereoset/published/stereoset.csv").open(encoding="utf-8", newline="") as file:
         table = [row for row in csv.DictReader(file) if row["source"].startswith("moinnadeem")]
     made = probe(data=data, one_blank=False, ties="authors")
     released = made.read_released(RELEASED)
@@ -220,7 +221,7 @@ def test_the_authors_table_comes_out_of_their_item_scores():
 
 def released_sample(folder: Path, name: str, score) -> Path:
     """Scores for every sentence of the sample, in the authors' form."""
-    told = json.loads((material.ROOT / "stereoset/data/sample.json").read_text(encoding="utf-8"))["data"]
+    told = json.loads((files.ROOT / "stereoset/data/sample.json").read_text(encoding="utf-8"))["data"]
     scores = {
         task: [{"id": s["id"], "score": score(task, s["gold_label"])} for c in clusters for s in c["sentences"]]
         for task, clusters in told.items()
@@ -261,7 +262,7 @@ def test_released_scores_of_other_data_are_refused_and_missing_ones_counted(tmp_
         made.read_released(path)
     path.write_text('{"intrasentence": []}', encoding="utf-8")
     (released,) = made.read_released(path)
-    assert {seen.why_not for seen in released.seen} == {WhyNot("not_released")}
+    assert {seen.why_not for seen in released.observations} == {WhyNot("not_released")}
 
 
 # ---------------------------------------------------------------- whole runs
@@ -286,8 +287,8 @@ def test_bert_is_scored_in_both_tasks_and_tasks_pool(run):
         "intersentence": "next_sentence",
         "intrasentence": "blank",
     }
-    found = done.estimates.query("category == 'all'").set_index(["measure", "task"])["value"]
-    assert set(done.estimates["task"]) == {"intrasentence", "intersentence", "both"}
+    found = done.estimates.query("condition_category == 'all'").set_index(["measure", "condition_task"])["value"]
+    assert set(done.estimates["condition_task"]) == {"intrasentence", "intersentence", "both"}
     pooled = (10 * found["ss", "intrasentence"] + 8 * found["ss", "intersentence"]) / 18
     assert found["ss", "both"] == pytest.approx(pooled)
 
@@ -298,7 +299,7 @@ def test_without_a_next_sentence_head_there_is_no_number_but_a_reason(run, name)
     done = run(name)
     seen = done.observations("stereoset")
     assert set(seen[seen["task"] == "intersentence"]["why_not"]) == {"no_head"}
-    found = done.estimates.query("measure == 'ss' and category == 'all'").set_index("task")
+    found = done.estimates.query("measure == 'ss' and condition_category == 'all'").set_index("condition_task")
     assert found.loc["intersentence", "n_unscored"] == 8
     assert math.isnan(found.loc["intersentence", "value"])
     assert found.loc["intrasentence", "n_items"] == 10
@@ -308,7 +309,7 @@ def test_a_causal_models_continuations_have_a_name_of_their_own(run):
     done = run("gpt2")
     seen = done.observations("stereoset")
     assert set(seen["asked_as"]) == {"sentence", "continuation"}
-    found = done.estimates.query("measure == 'ss' and category == 'all'").set_index("task")
+    found = done.estimates.query("measure == 'ss' and condition_category == 'all'").set_index("condition_task")
     assert found.loc["continuation", "n_items"] == 8
     assert found.loc["intersentence", "n_items"] == 0
     assert found.loc["both", "n_items"] == 18

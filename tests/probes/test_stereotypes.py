@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from trueprobe import probes
 from trueprobe.errors import BadInput
-from trueprobe.probes import files as material
+from trueprobe.probes import files
 
-SHIPPED = (material.ROOT / "counteracts/data" / "gender.toml").read_text(encoding="utf-8")
+SHIPPED = (files.ROOT / "counteracts/data" / "gender.toml").read_text(encoding="utf-8")
 PAPER = SHIPPED.index("[wordings.paper]")
 BASE = 'base = "The ___ works as {a_target}."'
 
@@ -160,7 +160,7 @@ def test_a_key_twice_is_told(write):
 
 
 def test_other_encodings_are_told(write):
-    with pytest.raises(BadInput, match=r"mine\.toml: not UTF-8"):
+    with pytest.raises(BadInput, match=r"mine\.toml, line \d+: not UTF-8"):
         use(write(edited("woman", "señora").encode("latin-1")))
 
 

@@ -13,7 +13,7 @@ import pytest
 import zoo
 from trueprobe import probes
 from trueprobe.errors import BadInput
-from trueprobe.probes import files as material
+from trueprobe.probes import files
 from trueprobe.probes.tacit import norms
 from trueprobe.probes.tacit.measures import PRINCE_COLUMNS, PRODUCTION_COLUMNS, RETRIEVAL_COLUMNS
 from trueprobe.runs.check import check_probe, planted_answer, stand_in
@@ -356,7 +356,7 @@ def test_wrong_settings_are_told(name, settings, message):
 
 def test_prompts_of_ones_own_are_checked(tmp_path):
     path = tmp_path / "mine.toml"
-    shipped = (material.ROOT / "tacit/data" / "prompts.toml").read_text(encoding="utf-8")
+    shipped = (files.ROOT / "tacit/data" / "prompts.toml").read_text(encoding="utf-8")
     for wrong, right, message in (
         ("is called a ___ today", 'is called a ___"', "retrieval.called.causal: no word may follow ___"),
         ("one ___ {properties}", "A ___ {properties}", "must have the article before the blank"),
@@ -395,7 +395,7 @@ def test_cslb_asks_the_papers_concepts_or_says_what_it_needs(tmp_path):
 
 def test_published_numbers_name_measures_there_are():
     for name in ("tacit_retrieval", "tacit_production"):
-        with (material.ROOT / "tacit/published" / f"{name}.csv").open(encoding="utf-8", newline="") as file:
+        with (files.ROOT / "tacit/published" / f"{name}.csv").open(encoding="utf-8", newline="") as file:
             rows = list(csv.DictReader(file))
         known = {measure.name for measure in probes.make(name).measures()}
         assert rows

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 
+from trueprobe.results.page.reading import Reading
+
 import made_runs
 from trueprobe.results.page import findings, trust
-from trueprobe.results.page.reading import Reading
 from trueprobe.runs.folder import load_run
 
 

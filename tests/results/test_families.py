@@ -1,104 +1,94 @@
-"""Checkpoints of a family are put together without inventing an interval or a verdict."""
+"""A family is shown at its last step, by its own rows, with the checkpoints that it was counted from."""
 
 from __future__ import annotations
 
-import math
-
-import pandas as pd
 import pytest
 
 import made_runs
 from trueprobe.errors import BadInput
-from trueprobe.results.page.reading import Reading, together
+from trueprobe.results.families import at_last_step, families
+from trueprobe.results.report import Report
+from trueprobe.results.source import Source
 from trueprobe.runs.folder import load_run
+from trueprobe.types import Verdict
 
 
-def reading(tmp_path, *args, **kwargs) -> Reading:
-    return Reading(load_run(made_runs.write(tmp_path / "run", *args, **kwargs)))
+def load(tmp_path, *args, **kwargs):
+    return load_run(made_runs.write(tmp_path / "run", *args, **kwargs))
 
 
-def rows(tmp_path, estimates, cards):
-    return reading(tmp_path, cards, estimates).estimates
+def numbers(tmp_path, estimates, cards):
+    findings = Report.of(load(tmp_path, cards, estimates)).findings
+    return [number for finding in findings for number in finding.numbers]
 
 
-def test_a_family_without_a_row_of_its_own_is_the_mean_of_its_checkpoints(tmp_path):
-    cards = made_runs.family("toy", 3)
-    made = [made_runs.estimate(c["name"], "preference", v) for c, v in zip(cards, (0.4, 0.5, 0.9), strict=True)]
-    (one,) = together(rows(tmp_path, made, cards), ["measure"]).to_dict("records")
-    assert one["value"] == pytest.approx(0.6)
-    assert one["sd_seeds"] == pytest.approx(math.sqrt(0.07))  # 0.04 + 0.01 + 0.09, halved
-    assert math.isnan(one["low"])
-    assert one["n_seeds"] == 3
-    assert [seed.value for seed in one["seeds"]] == [0.4, 0.5, 0.9]
-
-
-def test_a_family_with_a_row_of_its_own_keeps_it(tmp_path):
+def test_a_family_has_its_own_row_with_the_values_of_its_checkpoints_behind_it(tmp_path):
     cards = made_runs.family("toy", 2)
-    made = [{**made_runs.estimate(c["name"], "preference", 0.4), "level": "checkpoint"} for c in cards]
-    made.append({**made_runs.estimate("toy", "preference", 0.45, verdict="holds"), "level": "family", "sd_seeds": 0.2})
-    (one,) = together(rows(tmp_path, made, cards), ["measure"]).to_dict("records")
-    assert (one["value"], one["low"], one["high"]) == pytest.approx((0.45, 0.35, 0.55))
-    assert (one["verdict"], one["sd_seeds"], len(one["seeds"])) == ("holds", 0.2, 2)
-
-
-@pytest.mark.parametrize(
-    ("values", "verdicts", "expected"),
-    [
-        ((0.9, 0.8), ("holds for this checkpoint",) * 2, "holds for this checkpoint"),
-        ((0.9, 0.1), ("holds for this checkpoint",) * 2, "flips"),
-        ((0.9, 0.1), ("holds for this checkpoint", "undecided"), "undecided"),
-        ((0.9, 0.5), ("not applicable", "undecided"), "undecided"),
-        ((0.9, 0.5), ("not applicable", "not applicable"), "not applicable"),
-        ((0.1, 0.5), ("as published", "opposite"), "flips"),
-    ],
-)
-def test_checkpoints_that_contradict_each_other_flip(tmp_path, values, verdicts, expected):
-    cards = made_runs.family("toy", 2)
-    made = [
-        made_runs.estimate(c["name"], "preference", value, verdict=verdict)
-        for c, value, verdict in zip(cards, values, verdicts, strict=True)
-    ]
-    (one,) = together(rows(tmp_path, made, cards), ["measure"]).to_dict("records")
-    assert one["verdict"] == expected
-
-
-@pytest.mark.parametrize("verdict", ["low coverage", "fails the gate"])
-def test_checkpoints_that_a_family_is_counted_without_are_none_of_its_trainings(verdict, tmp_path):
-    cards = made_runs.family("toy", 4)
-    made = [made_runs.estimate(c["name"], "preference", 0.6 + i / 100) for i, c in enumerate(cards)]
-    made[3]["verdict"] = verdict
-    own = made_runs.estimate("toy", "preference", 0.61, n_seeds=3, sd_seeds=0.01)
-    folder = made_runs.write(
-        tmp_path / "run", cards, [*({**m, "level": "checkpoint"} for m in made), {**own, "level": "family"}]
+    rows = [made_runs.estimate(card.name, "preference", 0.4, category="age") for card in cards]
+    rows.append(
+        made_runs.estimate(
+            "toy", "preference", 0.45, category="age", verdict=Verdict.HOLDS, level="family", sd_seeds=0.2, n_seeds=2
+        )
     )
-    (row,) = together(Reading(load_run(folder)).estimates, ["measure"]).to_dict("records")
-    assert (row["n_seeds"], [seed.value for seed in row["seeds"]]) == (3, [0.6, 0.61, 0.62])
+    (number,) = numbers(tmp_path, rows, cards)
+    assert (number.model, number.value, number.low, number.high) == ("toy", 0.45, 0.35, 0.55)
+    assert (number.verdict, number.sd_seeds, number.n_seeds) == (Verdict.HOLDS, 0.2, 2)
+    assert [seed.value for seed in number.seeds] == [0.4, 0.4]
+
+
+@pytest.mark.parametrize("verdict", [Verdict.LOW_COVERAGE, Verdict.FAILS_GATE])
+def test_checkpoints_that_a_family_is_counted_without_are_none_of_its_seeds(verdict, tmp_path):
+    cards = made_runs.family("toy", 4)
+    verdicts = [Verdict.UNDECIDED] * 3 + [verdict]
+    rows = [
+        made_runs.estimate(card.name, "preference", 0.6 + i / 100, category="age", verdict=one)
+        for i, (card, one) in enumerate(zip(cards, verdicts, strict=True))
+    ]
+    rows.append(made_runs.estimate("toy", "preference", 0.61, category="age", level="family", n_seeds=3))
+    (number,) = numbers(tmp_path, rows, cards)
+    assert (number.n_seeds, [seed.value for seed in number.seeds]) == (3, [0.6, 0.61, 0.62])
 
 
 def test_of_several_steps_the_last_counts(tmp_path):
     cards = [made_runs.card(f"toy-step{s}", "toy", model_seed=0, step=s) for s in (100, 200)]
-    made = [made_runs.estimate(c["name"], "preference", c["labels"]["step"] / 1000) for c in cards]
-    found = rows(tmp_path, made, cards)
-    assert together(found, ["measure"])["value"].tolist() == [0.2]
-    assert together(found, ["measure", "step"])["value"].tolist() == [0.1, 0.2]
+    rows = [made_runs.estimate(c.name, "preference", c.labels["step"] / 1000, category="age") for c in cards]
+    run = load(tmp_path, cards, rows)
+    (family,) = families(run)
+    assert (family.steps, family.last_step, family.n_seeds) == ([100, 200], 200, 1)
+    assert [row.value for row in at_last_step(run.estimates_of("pairs"), [family])] == [0.2]
+    assert [n.value for f in Report.of(run).findings for n in f.numbers] == [0.2]
 
 
-def test_an_interrupted_run_still_knows_families_by_name(tmp_path):
-    held = reading(tmp_path, made_runs.family("toy", 2), complete=False)
-    assert held.estimates.empty
-    assert not held.complete
-    assert {name: one.seeds for name, one in held.families.items()} == {"toy": 2}
+def test_a_family_of_seeds_and_steps_has_the_row_of_its_last_step(tmp_path):
+    cards = [
+        made_runs.card(f"toy-seed{seed}-step{step}", "toy", model_seed=seed, step=step)
+        for seed in range(2)
+        for step in (100, 200)
+    ]
+    rows = [made_runs.estimate(card.name, "preference", 0.5, category="age") for card in cards]
+    rows += [
+        made_runs.estimate("toy", "preference", s / 1000, category="age", level="family", step=s) for s in (100, 200)
+    ]
+    (number,) = numbers(tmp_path, rows, cards)
+    assert (number.value, len(number.seeds)) == (0.2, 2)
 
 
-def test_extra_tables_are_read_where_they_are(tmp_path):
-    held = reading(tmp_path, [made_runs.card("toy")], [])
-    assert held.extra("flips").empty
-    pd.DataFrame({"d0": [1.0]}).to_csv(held.run.folder / "flips.csv", index=False)
-    assert held.extra("flips")["d0"].tolist() == [1.0]
+def test_an_interrupted_run_knows_the_families_that_answered(tmp_path):
+    run = load(tmp_path, made_runs.family("toy", 2), complete=False)
+    source = Source(run)
+    assert not source.counted
+    assert not source.complete
+    assert {family.name: family.n_seeds for family in source.families} == {"toy": 2}
 
 
-def test_a_folder_without_probes_is_told(tmp_path):
+def test_a_table_that_the_run_does_not_have_is_empty(tmp_path):
+    report = Report.of(load(tmp_path, [made_runs.card("toy")], []))
+    assert report.trust == ()
+    assert report.claims is None
+
+
+def test_a_folder_without_probes_is_refused(tmp_path):
     folder = made_runs.write(tmp_path / "run", [made_runs.card("toy")])
     (folder / "probes.json").unlink()
     with pytest.raises(BadInput, match=r"no probes\.json"):
-        _ = Reading(load_run(folder)).told
+        _ = Report.of(load_run(folder)).sections

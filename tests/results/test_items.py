@@ -8,10 +8,10 @@ import zlib
 
 import numpy as np
 import pandas as pd
-
-import made_runs
 from trueprobe.results.page.items import answer_text, item_rows
 from trueprobe.results.page.reading import Reading
+
+import made_runs
 from trueprobe.runs.folder import load_run
 
 TOLD = made_runs.told(

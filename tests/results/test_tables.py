@@ -6,11 +6,11 @@ import io
 from dataclasses import asdict
 
 import pandas as pd
+from trueprobe.results.page.reading import Reading
 
 import made_runs
 from trueprobe.probes.display import Table
 from trueprobe.results.page import tables
-from trueprobe.results.page.reading import Reading
 from trueprobe.runs.folder import load_run
 
 

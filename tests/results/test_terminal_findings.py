@@ -120,7 +120,9 @@ def test_however_many_probes_models_and_claims_it_is_thirty_lines_of_a_hundred_c
     assert max(map(len, lines)) <= 100
     assert folder.startswith("run folder: ")
     heads = [line for line in lines if "scored" in line]
-    assert (len(heads) == probes) is not any(line.endswith("more probes: claims.csv, estimates/*.csv") for line in lines)
+    assert (len(heads) == probes) is not any(
+        line.endswith("more probes: claims.csv, estimates/*.csv") for line in lines
+    )
     shown = [line for line in lines if line.startswith("  ")]
     assert len(lines) + 1 == MOST_LINES
     assert lines[1].startswith("finding")

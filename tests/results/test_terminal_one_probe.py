@@ -1,4 +1,4 @@
-"""What a run of one probe prints: one table per family, what its seeds agree on, and no number with nothing behind it."""
+"""What a run of one probe prints: a table per family, what its seeds agree on, no number with nothing behind it."""
 
 from __future__ import annotations
 
@@ -58,9 +58,7 @@ def line(text: str, start: str) -> list[str]:
 SEEDS = {"a-seed0": 0.02, "a-seed1": 0.06, "a-seed2": 0.10}
 
 
-@pytest.mark.parametrize(
-    ("verdict", "mark"), [(Verdict.HOLDS, "*"), (Verdict.FLIPS, "~"), (Verdict.UNDECIDED, "")]
-)
+@pytest.mark.parametrize(("verdict", "mark"), [(Verdict.HOLDS, "*"), (Verdict.FLIPS, "~"), (Verdict.UNDECIDED, "")])
 def test_a_family_has_one_table_of_its_own_rows(verdict, mark, tmp_path):
     rows = [row(model, "margin", value) for model, value in SEEDS.items()]
     rows.append(row("a", "margin", 0.06, verdict=verdict, level="family"))
@@ -105,9 +103,7 @@ def test_a_model_that_answers_with_ties_is_named_and_has_no_number(tmp_path):
 
 
 def test_one_checkpoint_has_its_own_interval_and_what_it_leaves_open_is_named(tmp_path):
-    text = printed(
-        tmp_path, [row("m", "margin", 0.3, verdict=Verdict.HOLDS_FOR_CHECKPOINT)], [made_runs.card("m")]
-    )
+    text = printed(tmp_path, [row("m", "margin", 0.3, verdict=Verdict.HOLDS_FOR_CHECKPOINT)], [made_runs.card("m")])
     assert line(text, "base") == ["base", "+30.0", "[+20.0,", "+40.0]*"]
     assert "several seeds" not in text
     assert "whether it does for another seed is not known" in " ".join(text.split())

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pandas as pd
 import pytest
 from rich.console import Console
+from trueprobe.results.page.reading import Reading
 
 import made_runs
 from trueprobe.results.page import trust
-from trueprobe.results.page.reading import Reading
 from trueprobe.results.terminal import show
 from trueprobe.runs.folder import load_run
 

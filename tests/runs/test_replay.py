@@ -77,7 +77,7 @@ def names_swapped(said):
 def test_names_may_differ_and_causal_sentences_end_before_the_blank(tmp_path):
     plain = list(rows(causal=True))
     (one,) = read(write(tmp_path, names_swapped(plain), "Small.csv"))
-    assert (one.name, one.kind, len(one.seen)) == ("Small", "causal", 7_568)
+    assert (one.name, one.kind, len(one.observations)) == ("Small", "causal", 7_568)
 
 
 @pytest.mark.slow

@@ -1,15 +1,12 @@
-"""Probes: one package each (or one file of the user's), found by name.
+"""Probes: one package each, found by name, or one file of the user's, found by its path.
 
-The contract is in `base`; `files` reads word lists and templates, `datasets` other people's data, `published` the
-papers' numbers.
+The contract is in `base`, what a probe displays in `display`; `loading` finds probes, `files`, `templates` and
+`datasets` read what they are made of, `published` the papers' numbers.
 """
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Mapping
-from functools import cache
-from pathlib import Path
 from typing import Any
 
 from pydantic import ValidationError
@@ -18,6 +15,7 @@ from trueprobe.errors import BadInput, nearest
 from trueprobe.probes.base import Probe, Released, Settings, spread
 from trueprobe.probes.display import Figure, ItemTable, ReportSpec, Summary, Table
 from trueprobe.probes.files import explain
+from trueprobe.probes.loading import find, is_probe, label_of, names
 
 __all__ = [
     "Figure",
@@ -29,6 +27,8 @@ __all__ = [
     "Summary",
     "Table",
     "find",
+    "is_probe",
+    "label_of",
     "make",
     "make_again",
     "names",
@@ -36,44 +36,23 @@ __all__ = [
 ]
 
 
-@cache
-def _modules() -> dict[str, str]:
-    """Probe name -> module, as each package declares in `PROBES`."""
-    packages = sorted(path.parent.name for path in Path(__file__).parent.glob("*/__init__.py"))
-    modules: dict[str, str] = {}
-    for package in packages:
-        declared = importlib.import_module(f"trueprobe.probes.{package}").PROBES
-        modules |= {name: f"trueprobe.probes.{package}.{module}" for name, module in declared.items()}
-    return modules
-
-
-def names() -> list[str]:
-    return sorted(_modules())
-
-
-def find(name: str) -> type[Probe]:
-    if name not in names():
-        raise BadInput(f"no probe named '{name}'{nearest(name, names())}")
-    return importlib.import_module(_modules()[name]).PROBE
-
-
 def make(name: str, settings: Mapping[str, Any] | None = None) -> Probe:
-    """A probe from raw settings; an unknown key or value is told with the nearest right one."""
+    """A probe from raw settings; an unknown key or value is refused with the nearest right one."""
     probe = find(name)
-    given = dict(settings or {})
+    values = dict(settings or {})
     known = list(probe.Settings.model_fields)
-    for key in given:
+    for key in values:
         if key not in known:
             raise BadInput(f"{name} has no setting '{key}'{nearest(key, known)}")
     try:
-        return probe(probe.Settings.model_validate(given))
+        return probe(probe.Settings.model_validate(values))
     except ValidationError as error:
         raise BadInput(f"{name}, setting {explain(error, probe.Settings)}") from error
 
 
 def make_again(entry: Mapping[str, Any]) -> Probe:
-    """The probe of a run, by its entry in the manifest; refused where its files say something else by now."""
-    probe = make(entry["name"], entry["settings"])
+    """The probe of a run, by its entry in the manifest; refused where its files have changed."""
+    probe = make(entry.get("file") or entry["name"], entry["settings"])
     if probe.material_id != entry["material_id"]:
         raise BadInput(f"the material of {entry['label']} has changed since the run; run it again")
     return probe

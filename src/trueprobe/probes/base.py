@@ -17,24 +17,25 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from trueprobe.errors import BadInput
 from trueprobe.probes.display import ReportSpec, Summary
+from trueprobe.probes.measure_sets import MeasureSet
 from trueprobe.statistics.measure import Claim, Flips, Measure
 from trueprobe.types import Answer, Card, Item, Kind, Observation, Request, WhyNot, WordList
 
 
 class Settings(BaseModel):
-    """Common to all probes; each adds its own."""
+    """Common to all probes; each adds to them."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
-    resample_seed: int = Field(default=0, ge=0, description="the dice of sampling and of the bootstrap")
+    resample_seed: int = Field(default=0, ge=0, description="random seed of sampling and of the bootstrap")
 
 
 @dataclass(frozen=True)
 class Released:
-    """What one model said, as its authors gave it out: observations of this probe's own items."""
+    """One model's outputs as its authors released them: observations of this probe's items."""
 
     name: str
     kind: Kind
-    seen: Sequence[Observation]
+    observations: Sequence[Observation]
 
 
 class Probe(ABC):
@@ -50,6 +51,7 @@ class Probe(ABC):
     flips: Flips | None = None  # where pairwise answers are, if there are any
     diagnostic: str | None = None  # the measure that is its stereotype score by `category`, if it has one
     shares_vocabulary: bool = False  # ranks within the words that all models of a study have as one piece
+    file: ClassVar[str] = ""  # the path it was loaded from, as the user wrote it; of a shipped probe none
 
     def __init__(self, settings: Any) -> None:
         self.settings = settings
@@ -59,11 +61,11 @@ class Probe(ABC):
         """Everything that is asked, model-free, always the same for the same settings."""
 
     def trials(self) -> Sequence[Item]:
-        """Asked of every model before anything else, where the answers settle what is asked; as a rule nothing is."""
+        """Asked of every model first, where the answers decide what the probe asks; most probes have none."""
         return ()
 
-    def settled(self, tried: Sequence[Observation]) -> Probe:
-        """This probe, with what all models' answers to `trials` settled."""
+    def with_trials(self, observations: Sequence[Observation]) -> Probe:
+        """This probe, with what all models' observations of `trials` decided."""
         return self
 
     def with_vocabulary(self, words: WordList) -> Probe:
@@ -84,9 +86,7 @@ class Probe(ABC):
 
     def read_released(self, path: Path) -> Sequence[Released]:
         """The outputs in a file or folder that the authors released, one entry per model; for `replay:PATH`."""
-        raise BadInput(
-            f"{self.name} cannot read released outputs; --model replay:… is for probes whose authors gave any"
-        )
+        raise BadInput(f"{self.name} reads no released outputs; --model replay:… is for probes whose authors have any")
 
     @abstractmethod
     def columns(self) -> Mapping[str, str]:
@@ -101,7 +101,7 @@ class Probe(ABC):
     @property
     @abstractmethod
     def headline(self) -> Measure:
-        """The measure that says it in one number; a positive planted effect must move it up."""
+        """The measure that answers the question in one number; a positive planted effect must move it up."""
 
     @property
     @abstractmethod
@@ -128,11 +128,32 @@ class Probe(ABC):
         return {}
 
 
+class MeasureSetProbe(Probe):
+    """A probe whose columns, measures and claims are declared by an object of their own."""
+
+    @property
+    @abstractmethod
+    def measure_set(self) -> MeasureSet: ...
+
+    def columns(self) -> Mapping[str, str]:
+        return self.measure_set.columns()
+
+    def measures(self) -> list[Measure]:
+        return list(self.measure_set.measures())
+
+    def claims(self) -> list[Claim]:
+        return list(self.measure_set.claims())
+
+    @property
+    def headline(self) -> Measure:
+        return self.measure_set.headline
+
+
 def spread(items: Sequence[Item], limit: int | None) -> list[Item]:
-    """The first `limit` items when conditions take turns: the same ones each time, in their own order."""
+    """The first `limit` items when conditions take turns: the same ones each time, in their order."""
     if limit is None or limit >= len(items):
         return list(items)
-    turns: dict[tuple, list[int]] = {}
+    turns: dict[tuple[str | int, ...], list[int]] = {}
     for i, item in enumerate(items):
         turns.setdefault(tuple(item.conditions.values()), []).append(i)
     queues = [_evenly(queue) for queue in turns.values()]

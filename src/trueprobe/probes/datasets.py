@@ -9,7 +9,7 @@ from pathlib import Path
 
 from trueprobe import assets
 from trueprobe.errors import BadInput, nearest
-from trueprobe.probes.files import ROOT, path_of
+from trueprobe.probes.files import ROOT, path_of, text_of
 
 SAMPLE = {
     "title": "a small sample in the dataset's format: to try the probe, not to measure a model",
@@ -29,24 +29,19 @@ class Dataset:
         return hashlib.sha256(self.text.encode()).hexdigest()
 
 
-def read(named: str, known: Sequence[str], sample: str) -> Dataset:
-    """`known` are the assets that hold this kind of data; `sample` is the shipped file's place."""
-    if named == "sample":
+def read(name: str, known: Sequence[str], sample: str) -> Dataset:
+    """`known` are the assets that hold this kind of data; `sample` is the path of the shipped file."""
+    if name == "sample":
         return _read(ROOT / sample, SAMPLE)
-    if named in known:
-        card = assets.card(named)
-        told = {"title": card.title, "made_by": card.made_by, "licence": card.licence, "paper": card.paper}
-        return _read(assets.path_of(named), told)
-    path = path_of(named)
+    if name in known:
+        card = assets.card(name)
+        facts = {"title": card.title, "made_by": card.made_by, "licence": card.licence, "paper": card.paper}
+        return _read(assets.path_of(name), facts)
+    path = path_of(name)
     if not path.is_file():
-        raise BadInput(f"no data '{named}': neither a file nor an asset{nearest(named, [*known, 'sample'])}")
+        raise BadInput(f"no data '{name}': neither a file nor an asset{nearest(name, [*known, 'sample'])}")
     return _read(path, {"title": path.name, "made_by": "the user", "licence": "not known"})
 
 
 def _read(path: Path, card: Mapping[str, str]) -> Dataset:
-    try:
-        return Dataset(path, path.read_bytes().decode("utf-8-sig"), card)
-    except UnicodeDecodeError as error:
-        raise BadInput(f"{path}: not UTF-8 text ({error.reason} at byte {error.start})") from error
-    except OSError as error:
-        raise BadInput(f"{path}: {error.strerror or error}") from error
+    return Dataset(path, text_of(path), card)

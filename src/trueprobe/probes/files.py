@@ -1,9 +1,13 @@
-"""Word lists, templates and facts of probes: plain files with a card each, read and validated here."""
+"""Reads the files of probes: TOML with a schema, JSON, plain or gzipped text. Mistakes are reported with a place."""
 
 from __future__ import annotations
 
+import gzip
+import hashlib
+import json
 import re
 import tomllib
+import zlib
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -19,58 +23,109 @@ def shipped(folder: Path) -> list[str]:
     return sorted(path.stem for path in folder.glob("*.toml"))
 
 
-def read(named: str, folder: Path, schema: type[Schema]) -> Schema:
-    """A shipped file by its name, or the user's by its path; wrong content is told with its key path."""
-    path = folder / f"{named}.toml"
-    if named not in shipped(folder):
-        path = path_of(named)
+def read(name: str, folder: Path, schema: type[Schema]) -> Schema:
+    """A shipped file by its name, or the user's by its path."""
+    path = folder / f"{name}.toml"
+    if name not in shipped(folder):
+        path = path_of(name)
         if not path.is_file():
-            raise BadInput(f"no material '{named}': neither a file nor shipped{nearest(named, shipped(folder))}")
+            raise BadInput(f"no material '{name}': neither a file nor shipped{nearest(name, shipped(folder))}")
     return parse(path, schema)
 
 
-def path_of(named: str) -> Path:
-    """A user's path; names no file system can hold are told like files that are not there."""
+def path_of(name: str) -> Path:
+    """A user's path; a name that no file system can hold is refused like a file that does not exist."""
     try:
-        path = Path(named).expanduser()
+        path = Path(name).expanduser()
         path.exists()
     except (OSError, RuntimeError, ValueError) as error:
-        raise BadInput(f"no file '{named[:80]}' ({error})") from error
+        raise BadInput(f"no file '{name[:80]}' ({error})") from error
     return path
+
+
+def text_of(path: Path) -> str:
+    """UTF-8, gzipped if the name ends in .gz, without a byte order mark."""
+    try:
+        content = path.read_bytes()
+        return (gzip.decompress(content) if path.suffix == ".gz" else content).decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = error.object[: error.start].count(b"\n") + 1
+        byte = error.object[error.start]
+        raise BadInput(f"{path}, line {line}: not UTF-8 text (byte {byte:#x}); save it as UTF-8") from error
+    except (OSError, EOFError, zlib.error) as error:
+        raise BadInput(f"{path}: cannot be read ({error})") from error
+
+
+def json_of(path: Path) -> Any:
+    return parse_json(text_of(path), path)
+
+
+def parse_json(text: str, path: Path) -> Any:
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError as error:
+        raise BadInput(f"{path}, line {error.lineno}, column {error.colno}: not valid JSON: {error.msg}") from error
+    except RecursionError as error:
+        raise BadInput(f"{path}: JSON nested too deeply") from error
 
 
 def parse(path: Path, schema: type[Schema]) -> Schema:
     try:
-        data = tomllib.loads(path.read_text(encoding="utf-8"))
-    except UnicodeDecodeError as error:
-        raise BadInput(f"{path}: not UTF-8 text ({error.reason} at byte {error.start})") from error
+        data = tomllib.loads(text_of(path))
     except tomllib.TOMLDecodeError as error:
         raise BadInput(f"{path}: not valid TOML: {error}") from error
-    except OSError as error:
-        raise BadInput(f"{path}: {error.strerror or error}") from error
+    return validated(data, schema, path)
+
+
+def validated(data: Any, schema: type[Schema], path: Path) -> Schema:
     try:
         return schema.model_validate(data)
     except ValidationError as error:
-        raise BadInput(f"{path}: {explain(error, schema, data)}") from error
+        raise BadInput(f"{path}: {explain(error, schema)}") from error
 
 
-def explain(error: ValidationError, schema: type[BaseModel], data: Any = None) -> str:
+def explain(error: ValidationError, schema: type[BaseModel]) -> str:
     """The first few problems as `key.path: what is wrong`."""
     lines = []
     for problem in error.errors()[:5]:
-        # a choice between types adds its own parts to the path: backgrounds.literal['all']
+        # a choice between types adds parts of its own to the path: backgrounds.literal['all']
         where = ".".join(str(part) for part in problem["loc"] if not re.match(r"literal\[|int$|str$", str(part)))
-        message = problem["msg"].removeprefix("Value error, ")
-        if problem["type"] == "extra_forbidden":
-            known = list(schema.model_fields) if len(problem["loc"]) == 1 else []
-            message = f"no such key{nearest(str(problem['loc'][-1]), known) if known else ''}"
-        elif problem["type"] == "literal_error":
-            choices = re.findall("'([^']*)'", problem["ctx"]["expected"])
-            message = f"no '{problem['input']}'{nearest(str(problem['input']), choices)}"
-        elif problem["type"] == "missing":
-            message = "is missing"
-        elif problem["type"] not in ("value_error", "assertion_error"):
-            message += f" (found {problem['input']!r})"[:80]
+        message = _message(problem, schema)
         lines.append(f"{where}: {message}" if where else message)
     more = error.error_count() - len(lines)
     return "; ".join(lines) + (f"; and {more} more" if more else "")
+
+
+def _message(problem: Any, schema: type[BaseModel]) -> str:
+    message = str(problem["msg"]).removeprefix("Value error, ")
+    match problem["type"]:
+        case "extra_forbidden":
+            known = list(schema.model_fields) if len(problem["loc"]) == 1 else []
+            return f"no such key{nearest(str(problem['loc'][-1]), known)}"
+        case "literal_error":
+            choices = re.findall("'([^']*)'", problem["ctx"]["expected"])
+            return f"no '{problem['input']}'{nearest(str(problem['input']), choices)}"
+        case "missing":
+            return "is missing"
+        case "value_error" | "assertion_error":
+            return message
+    return message + f" (got {problem['input']!r})"[:80]
+
+
+def content_id(content: Any) -> str:
+    """A hash of what was read, in any order of keys."""
+    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
+
+
+# ---------------------------------------------------------------- released outputs: files by model, often gzipped
+
+
+def with_ending(path: Path, pattern: str, ending: str) -> list[Path]:
+    """The file itself, or those of a folder that end in `ending` or `ending`.gz."""
+    if path.is_file():
+        return [path]
+    return sorted(file for file in path.glob(pattern) if file.name.endswith((ending, f"{ending}.gz")))
+
+
+def stem(path: Path, ending: str) -> str:
+    return path.name.removesuffix(".gz").removesuffix(ending)

@@ -1,8 +1,8 @@
 """The papers' published numbers, with source and place, and what it takes to count as their authors did.
 
 `published/PROBE.csv` has one number per row: source, place, the conditions of the estimate it is set beside, measure,
-model (the authors' name), value, decimals; besides, where needed, the settings it was counted with, unit=percent,
-of=sd_seeds for a deviation over seeds, and only=replay or only=model where the one or the other cannot be had.
+model (the authors' name), value, decimals; where needed also the settings it was counted with, unit=percent,
+of=sd_seeds for a deviation over seeds, and only=replay or only=model where the other does not exist.
 `published/PROBE.toml`, where needed, has the authors' settings and, for each of their models, the hub ids it goes by.
 """
 
@@ -14,12 +14,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import Field
 
 from trueprobe.errors import BadInput, nearest
-from trueprobe.probes import files as material
+from trueprobe.probes import files
+from trueprobe.probes.templates import Strict
 
-_OWN = ("source", "place", "measure", "model", "value", "decimals", "settings", "unit", "only", "of")
+_FIXED = ("source", "place", "measure", "model", "value", "decimals", "settings", "unit", "only", "of")
 
 
 @dataclass(frozen=True)
@@ -31,31 +32,32 @@ class Number:
     model: str
     value: float
     decimals: int
-    settings: str = ""  # of the probe, besides the authors' usual ones: key=value, with spaces between
+    settings: str = ""  # of the probe, in addition to the authors' usual ones: key=value, with spaces between
     percent: bool = False
-    only: str = ""  # replay: a part of the model was never given out; model: no outputs were
+    only: str = ""  # replay: a part of the model was never released; model: no outputs were
     of: str = "value"  # or sd_seeds: the deviation over a family's seeds
 
     def agrees(self, ours: float) -> bool:
         """Within what the published number was rounded to."""
-        return abs(self.scaled(ours) - self.value) <= 0.5 * 10**-self.decimals + 1e-9
+        return bool(abs(self.scaled(ours) - self.value) <= 0.5 * 10**-self.decimals + 1e-9)
 
     def scaled(self, ours: float) -> float:
         return 100 * ours if self.percent else ours
 
 
-class Authors(BaseModel):
+class Authors(Strict):
     """How they counted, and what their models are called elsewhere."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
-    settings: dict[str, Any] = {}
-    models: dict[str, tuple[str, ...]] = {}
-    constants: dict[str, dict[str, float]] = {}
-    needs: dict[str, str] = {}  # settings that only the user can give, and what to say without
+    settings: dict[str, Any] = Field(default_factory=dict)
+    models: dict[str, tuple[str, ...]] = Field(default_factory=dict)
+    constants: dict[str, dict[str, float]] = Field(default_factory=dict)
+    needs: dict[str, str] = Field(
+        default_factory=dict
+    )  # settings that only the user can set, and the message without them
     notes: str = ""
 
     def name_of(self, model: str) -> str:
-        """The authors' name of a model, from its name, hub id or folder; without one of their own, the last part."""
+        """The authors' name of a model, from its name, hub id or folder; without one, the last part."""
         tail = model.partition("@")[0].split("/")[-1].split("--")[-1]
         for name, known in self.models.items():
             if model == name or tail == name or tail in {spec.split("/")[-1] for spec in known}:
@@ -64,26 +66,26 @@ class Authors(BaseModel):
 
 
 def probes() -> list[str]:
-    return sorted(path.stem for path in material.ROOT.glob("*/published/*.csv"))
+    return sorted(path.stem for path in files.ROOT.glob("*/published/*.csv"))
 
 
-def _files(probe: str, suffix: str) -> Iterator[Path]:
-    return material.ROOT.glob(f"*/published/{probe}.{suffix}")
+def _paths(probe: str, suffix: str) -> Iterator[Path]:
+    return files.ROOT.glob(f"*/published/{probe}.{suffix}")
 
 
 def authors(probe: str) -> Authors:
-    return next((material.parse(path, Authors) for path in _files(probe, "toml")), Authors())
+    return next((files.parse(path, Authors) for path in _paths(probe, "toml")), Authors())
 
 
 def numbers(probe: str) -> list[Number]:
     if probe not in probes():
-        raise BadInput(f"no published numbers of '{probe}' are kept{nearest(probe, probes())}")
-    with next(_files(probe, "csv")).open(encoding="utf-8", newline="") as rows:
+        raise BadInput(f"there are no published numbers of '{probe}'{nearest(probe, probes())}")
+    with next(_paths(probe, "csv")).open(encoding="utf-8", newline="") as rows:
         return [
             Number(
                 row["source"],
                 row["place"],
-                {key: value for key, value in row.items() if key not in _OWN and value},
+                {key: value for key, value in row.items() if key not in _FIXED and value},
                 row["measure"],
                 row["model"],
                 float(row["value"]),

@@ -83,5 +83,7 @@ def _describe(study: Study, asked: tuple[AskedProbe, ...]) -> StudyDescription:
 
 
 def _entry(asked: AskedProbe) -> StudyEntry:
-    settings = asked.probe.settings.model_dump(mode="json")
-    return StudyEntry(label=asked.label, name=asked.probe.name, settings=settings, material_id=asked.probe.material_id)
+    probe = asked.probe
+    settings = probe.settings.model_dump(mode="json")
+    material_id = probe.material_id
+    return StudyEntry(label=asked.label, name=probe.name, settings=settings, material_id=material_id, file=probe.file)

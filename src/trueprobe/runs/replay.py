@@ -29,7 +29,7 @@ class Replay:
     def observations(self, label: str, items: Sequence[Item]) -> list[Observation]:
         """In the order of the items; of parts, all of them."""
         by_item: dict[str, list[Observation]] = {}
-        for observation in self.released[label].seen:
+        for observation in self.released[label].observations:
             by_item.setdefault(observation.item, []).append(observation)
         missing = WhyNot("not_released")
         return [o for item in items for o in by_item.get(item.id) or [Observation(item.id, why_not=missing)]]

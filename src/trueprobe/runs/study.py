@@ -25,7 +25,7 @@ class ProbeRun(BaseModel):
 
     def model_post_init(self, context: Any) -> None:
         if not self.label:
-            object.__setattr__(self, "label", self.name)
+            object.__setattr__(self, "label", probes.label_of(self.name))
 
 
 class Study(BaseModel):
@@ -74,7 +74,7 @@ def make_study(
 ) -> Study:
     """Probes by their names, or a study by its file or shipped name, with what is changed about it."""
     named = [what] if isinstance(what, str) else [] if isinstance(what, Study) else list(what)
-    wrong = [name for name in named if name not in probes.names()]
+    wrong = [name for name in named if not probes.is_probe(name)]
     if len(named) > 1 and wrong:
         raise BadInput(f"no probe named '{wrong[0]}'{nearest(wrong[0], probes.names())}")
     entries = [{"name": name, "settings": _settings_of(name, named, settings or {})} for name in named]
@@ -94,6 +94,6 @@ def make_study(
 
 def _settings_of(name: str, named: Sequence[str], settings: Mapping[str, Any]) -> dict[str, Any]:
     """Of several probes each takes the settings it has; one that none of them has stays, and is refused later."""
-    fields = {other: probes.find(other).Settings.model_fields for other in named if other in probes.names()}
+    fields = {other: probes.find(other).Settings.model_fields for other in named if probes.is_probe(other)}
     taken = {key for key in settings if any(key in known for known in fields.values())}
     return {key: value for key, value in settings.items() if key in fields.get(name, {}) or key not in taken}

@@ -1,11 +1,12 @@
-"""What the report shows of CounterActs: its figures 2 to 4, tables 1 and 2, shifts and fates, as data."""
+"""What CounterActs displays, as data: the table after a run, the paper's figures 2 to 4, tables 1 and 2, and shifts."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from typing import Any
 
-from trueprobe.probes.counteracts.measures import FATES, PROMPT_TYPES
-from trueprobe.probes.display import Figure, ItemTable, Table
+from trueprobe.probes.counteracts.measures import FATES, KNOWLEDGE, CounterActsMeasures
+from trueprobe.probes.display import Figure, ItemTable, ReportSpec, Summary, Table
+from trueprobe.probes.measure_sets import with_all
 
 SHORT = {
     "base": "alone",
@@ -19,61 +20,79 @@ SHORT = {
     "tnbc": "neutral elsewhere",
     "un": "unrelated",
 }
-_DEPTHS = {"10": "top 10", "5": "top 5", "3": "top 3", "all": "the whole word list"}
+_DEPTHS = {"k=10": "top 10", "k=5": "top 5", "k=3": "top 3", "k=all": "the whole word list"}
+_ORDER = {"knowledge": tuple(KNOWLEDGE)}
 
 
-def figures(first: str, second: str, wordings: Sequence[str]) -> list[Figure]:
-    several = len(wordings) > 1
-    names = {**SHORT, "dominated": "occupations", "k": "counted", "knowledge": "sentence in front"}
-    names |= {first: f"{first} words", second: f"{second} words"}
-    order = {
-        "knowledge": PROMPT_TYPES,
-        "k": ("10", "3", "5", "all"),
-        "dominated": ("all", first, second),
-        "wording": ("all", *wordings) if several else tuple(wordings),
-    }
-    choose = ("k", "dominated", *(("wording",) if several else ()))
-    told = {**names, **{f"k={k}": says for k, says in _DEPTHS.items()}, "dominated=all": "all"}
-    told |= {f"dominated={group}": f"{group}-dominated" for group in (first, second)}
+def _where(measures: CounterActsMeasures) -> dict[str, str]:
+    """What is displayed first; where the top 10 of a model holds too few listed words, the summary's `fallback`."""
+    return {"wording": with_all(measures.wordings)[-1], "dominated": "all", "k": "10"}
 
-    def figure(name: str, title: str, caption: str, measures: tuple[str, ...], **more: str) -> Figure:
-        shown = {"kind": "dots", "series": "measure", "choose": choose, "order": order, "names": told, **more}
-        return Figure(name, title, caption, measures, "knowledge", panels=("model",), **shown)  # type: ignore[arg-type]
 
+def summary(measures: CounterActsMeasures) -> Summary:
+    margins = ("stereotype_margin", "shift_towards_stereotype", "overturned", "covered_mass")
+    return Summary(
+        rows="knowledge",
+        row_title="prompt",
+        measures=(measures.first, measures.second, *margins),
+        where=_where(measures),
+        titles=(measures.first, measures.second, "towards stereotype", "shift from base", "turned", "covered"),
+        meanings=KNOWLEDGE,
+        where_title="top 10",
+        fallback={"k": "all"},
+        fallback_title="all listed words, as the top 10 holds too few",
+    )
+
+
+def report(measures: CounterActsMeasures) -> ReportSpec:
+    return ReportSpec(_figures(measures), _tables(measures), _item_table(measures.first, measures.second))
+
+
+def _figures(measures: CounterActsMeasures) -> list[Figure]:
+    first, second, wordings = measures.first, measures.second, measures.wordings
+    several = ("wording",) if len(wordings) > 1 else ()
+    names = {**SHORT, "dominated": "occupations", "k": "counted", **_DEPTHS}
+    names |= {first: f"{first} words", second: f"{second} words", "dominated=all": "all"}
+    names |= {f"dominated={group}": f"{group}-dominated" for group in (first, second)}
+    order = {**_ORDER, "k": ("10", "3", "5", "all"), "dominated": ("all", first, second)}
+    order["wording"] = ("all", *wordings) if several else wordings
+    common: dict[str, Any] = {"x": "knowledge", "kind": "dots", "series": "measure", "panels": ("model",)}
+    common |= {"choose": ("k", "dominated", *several), "order": order, "names": names}
     return [
-        figure(
+        Figure(
             "groups",
             f"Probability of {first} and {second} words in the blank",
-            "One dot per kind of sentence in front, with its 95 % interval over occupations. Where the two groups lie "
-            "apart, the model prefers one; over all occupations together preferences for either side cancel, so "
-            "choose the occupations of one group too. A model that names nobody within its top k shows nothing there: "
-            "choose the whole word list.",
+            "One dot per kind of knowledge in front of the prompt, with its 95 % interval over occupations. Where the "
+            "two groups lie apart, the model prefers one; over all occupations together preferences for either side "
+            "cancel, so choose the occupations of one group too. A model that names nobody within its top k shows "
+            "nothing there: choose the whole word list.",
             (first, second),
             y_title="probability",
             source="figures 2 to 4",
+            **common,
         ),
-        figure(
+        Figure(
             "margin",
             "Preference for the group that dominates the occupation",
             "Right of zero: towards the stereotype. Left: against it.",
             ("stereotype_margin",),
             y_title="probability of the dominant group less the other",
+            **common,
         ),
-        figure(
+        Figure(
             "shift",
-            "What the sentence in front changes",
-            "The preference after the sentence less the preference without it. Right of zero: more stereotyped.",
+            "What the knowledge changes",
+            "The preference with the knowledge less the preference without it. Right of zero: more stereotyped.",
             ("shift_towards_stereotype",),
             y_title="change of the preference",
+            **common,
         ),
     ]
 
 
-def tables(first: str, second: str, wordings: Sequence[str], meanings: Mapping[str, str]) -> list[Table]:
-    where = {"wording": "all" if len(wordings) > 1 else wordings[0], "k": "10", "dominated": "all"}
-    names = {**meanings, "knowledge": "sentence in front", "group_target": "occupation", "dominated": "dominated by"}
-    names |= {"share": f"% {first}", "overturned": "turned", "text": "prompt"}
-    order = {"knowledge": PROMPT_TYPES}
+def _tables(measures: CounterActsMeasures) -> list[Table]:
+    names = {**KNOWLEDGE, "group_target": "occupation", "dominated": "dominated by"}
+    names |= {"share": f"% {measures.first}", "overturned": "turned", "text": "prompt"}
     return [
         Table(
             "fates",
@@ -82,18 +101,18 @@ def tables(first: str, second: str, wordings: Sequence[str], meanings: Mapping[s
             "estimates",
             ("knowledge",),
             FATES,
-            where,
-            order,
+            _where(measures),
+            _ORDER,
             names,
         ),
         Table(
             "sample",
-            "One prompt of each kind",
-            "The sentence in front is of this kind; what is asked is the same each time.",
+            "One prompt with each kind of knowledge",
+            "The prompt is the same each time.",
             "items",
             ("knowledge",),
-            where={"wording": wordings[0]},
-            order=order,
+            where={"wording": measures.wordings[0]},
+            order=_ORDER,
             names=names,
             source="table 2",
         ),
@@ -109,7 +128,7 @@ def tables(first: str, second: str, wordings: Sequence[str], meanings: Mapping[s
     ]
 
 
-def item_table(first: str, second: str) -> ItemTable:
+def _item_table(first: str, second: str) -> ItemTable:
     names = {
         f"{first}_all": first,
         f"{second}_all": second,

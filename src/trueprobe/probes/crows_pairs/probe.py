@@ -12,7 +12,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from difflib import SequenceMatcher
-from itertools import product
 from typing import Any, Literal
 
 from pydantic import Field
@@ -20,6 +19,7 @@ from pydantic import Field
 from trueprobe.probes.base import Probe, Settings
 from trueprobe.probes.crows_pairs import material, report
 from trueprobe.probes.display import ReportSpec, Summary
+from trueprobe.probes.measure_sets import ALL, combinations
 from trueprobe.probes.pair_measures import NEAR_TIE_NATS, PREFERS, crows_measures
 from trueprobe.statistics.means import means
 from trueprobe.statistics.measure import Flips, Measure
@@ -34,7 +34,7 @@ COLUMNS = {
     "scored_tokens": "how many tokens that is, both sentences together",
     "variant": "which tokens: shared, differing, or the whole sentence",
 }
-_NOTHING_THERE = {
+_NO_TOKENS = {
     "shared": "the two sentences share no token",
     "differing": "in one sentence there is no token that the other has not, too",
 }
@@ -60,10 +60,10 @@ class CrowsPairs(Probe):
         "the model find that one likelier?"
     )
     does_not_show = (
-        "What a model would say or do. Blodgett et al. (2021) found that many of the pairs test nothing (stereotypes "
-        "that are unclear, groups that are no counterparts, several things changed at once), and the authors' own note "
-        "on their data now says that it may be no good sign of social bias. Paper C found categories to vary by up to "
-        "8 points (standard deviation) among trainings that differ in their random seed alone."
+        "What a model would say or do. By Blodgett et al. (2021), many of the pairs test nothing (stereotypes that are "
+        "unclear, groups that are no counterparts, several things changed at once), and the authors' note on their "
+        "data now states that it may be no good sign of social bias. In paper C, categories vary by up to 8 points "
+        "(standard deviation) among checkpoints that differ in their random seed alone."
     )
     paper = (
         "Nangia, Vania, Bhalerao & Bowman, CrowS-Pairs: A Challenge Dataset for Measuring Social Biases in Masked "
@@ -79,7 +79,7 @@ class CrowsPairs(Probe):
         self.material = material.read(settings.data)
 
     def items(self) -> list[Item]:
-        """In the order of the file; the id is a pair's place in it, from 0."""
+        """In the order of the file; the id is a pair's number in it, from 0."""
         return [
             Item(
                 id=str(number),
@@ -97,7 +97,7 @@ class CrowsPairs(Probe):
         """Every token of both: what shared leaves out, differing needs, and no row is computed twice."""
         if card.kind == "encoder":
             return WhyNot("no_head", "an encoder gives no word a probability")
-        pair: material.Pair = item.fields["pair"]
+        pair: material.SentencePair = item.fields["pair"]
         return ScoreText(pair.more), ScoreText(pair.less)
 
     def observe(self, item: Item, card: Card, answers: Sequence[Answer]) -> list[Observation]:
@@ -108,7 +108,7 @@ class CrowsPairs(Probe):
         stereotype_first = item.conditions["direction"] == "stereo"  # the authors' order, on which alignment depends
         logps = _logps(more, less, variant) if stereotype_first else _logps(less, more, variant)[::-1]
         if not all(logps):
-            return [Observation(item.id, why_not=WhyNot("no_span", _NOTHING_THERE[variant]))]
+            return [Observation(item.id, why_not=WhyNot("no_span", _NO_TOKENS[variant]))]
         scores = [sum(side) if variant == "shared" else sum(side) / len(side) for side in logps]
         return [
             Observation(item.id, self.values(*scores) | {"scored_tokens": sum(map(len, logps)), "variant": variant})
@@ -139,13 +139,11 @@ class CrowsPairs(Probe):
         return [measure for variant, kinds in ways.items() for measure in self._measures(variant, kinds)]
 
     def _measures(self, variant: Variant, kinds: tuple[str, ...]) -> Iterator[Measure]:
-        present = Counter((pair.category, pair.direction) for pair in self.material.pairs)
-        for category, direction in product(("all", *self.material.categories), ("all", *material.DIRECTIONS)):
-            where = {"category": category, "direction": direction}
-            where = {key: value for key, value in where.items() if value != "all"}
-            if any(where.items() <= {"category": c, "direction": d}.items() for c, d in present):
-                conditions = {"variant": variant, "category": category, "direction": direction}
-                yield from crows_measures(where, conditions, kinds=kinds)
+        present = [{"category": pair.category, "direction": pair.direction} for pair in self.material.pairs]
+        categories, directions = ((ALL, *values) for values in (self.material.categories, material.DIRECTIONS))
+        for where, conditions in combinations(category=categories, direction=directions):
+            if any(where.items() <= pair.items() for pair in present):
+                yield from crows_measures(where, {"variant": variant, **conditions}, kinds=kinds)
 
     @property
     def headline(self) -> Measure:
@@ -169,11 +167,11 @@ class CrowsPairs(Probe):
 
     @property
     def report(self) -> ReportSpec:
-        return report.page()
+        return report.report()
 
     def planted(self, item: Item, request: Request, strength: float) -> dict[str, float]:
         assert isinstance(request, ScoreText)
-        pair: material.Pair = item.fields["pair"]
+        pair: material.SentencePair = item.fields["pair"]
         return dict.fromkeys(pair.more.split(), strength) if request.text == pair.more else {}
 
     @property
@@ -189,16 +187,16 @@ def _logps(first: Scored, second: Scored, variant: Variant) -> tuple[list[float]
     """Of each sentence, the log-probabilities that count. Aligned on the whole rows, special tokens included."""
     if variant == "sentence":
         return [token.logp for token in first.tokens], [token.logp for token in second.tokens]
-    places: tuple[set[int], set[int]] = set(), set()
+    positions: tuple[set[int], set[int]] = set(), set()
     for what, *ends in SequenceMatcher(None, first.row_ids, second.row_ids).get_opcodes():
         if (what == "equal") == (variant == "shared"):
-            places[0].update(range(ends[0], ends[1]))
-            places[1].update(range(ends[2], ends[3]))
-    return _at(first, places[0]), _at(second, places[1])
+            positions[0].update(range(ends[0], ends[1]))
+            positions[1].update(range(ends[2], ends[3]))
+    return _at(first, positions[0]), _at(second, positions[1])
 
 
-def _at(scored: Scored, places: set[int]) -> list[float]:
-    return [t.logp for t, place in zip(scored.tokens, scored.positions, strict=True) if place in places]
+def _at(scored: Scored, positions: set[int]) -> list[float]:
+    return [t.logp for t, position in zip(scored.tokens, scored.positions, strict=True) if position in positions]
 
 
 PROBE = CrowsPairs

@@ -1,11 +1,11 @@
-"""What the report shows of CrowS-Pairs: figures, tables and items, as data."""
+"""What CrowS-Pairs displays: figures, tables and items, as data."""
 
 from __future__ import annotations
 
 from trueprobe.probes.display import Figure, ItemTable, ReportSpec, Table
 
 
-def page() -> ReportSpec:
+def report() -> ReportSpec:
     names = {"direction": "pairs", "stereo": "stereotyping", "antistereo": "anti-stereotyping"}
     names |= {"measure": "ties", "prefers_stereotype": "count half", "wins_of_all": "count against it"}
     names |= {"wins_of_decided": "are left out"}
@@ -13,7 +13,7 @@ def page() -> ReportSpec:
         Figure(
             "categories",
             "Share of pairs whose more stereotyping sentence is likelier",
-            "50 % is neutral; small dots are trainings.",
+            "50 % is neutral; small dots are seeds.",
             ("prefers_stereotype", "wins_of_all", "wins_of_decided"),
             "category",
             "dots",
@@ -27,7 +27,7 @@ def page() -> ReportSpec:
     tables = [
         Table(
             "seeds",
-            "Over trainings",
+            "Over seeds",
             "Mean ± deviation.",
             "estimates",
             ("category",),

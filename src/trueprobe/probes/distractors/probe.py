@@ -1,4 +1,4 @@
-"""Sorting through the noise (Pandia & Ettinger 2021): does a model still use a fact when something else is said too?
+"""Sorting through the noise (Pandia & Ettinger 2021): does a model still use a fact beside distractors?
 
 "Rowan lives in Chile . The capital of Rowan's country is ___": the target is Santiago, the candidates are the targets
 of its set. Then attractors are added: other capitals (T), other countries (B) or unrelated facts, of other entities or
@@ -11,8 +11,6 @@ are relative to the base context with the item's own name, unrounded (`base=tabl
 from __future__ import annotations
 
 import copy
-import hashlib
-import json
 import math
 import random
 from collections.abc import Iterator, Mapping, Sequence
@@ -24,17 +22,14 @@ from typing import Any, Literal
 from pydantic import Field
 
 from trueprobe.errors import BadInput, nearest
-from trueprobe.probes import published
-from trueprobe.probes.base import Probe, Released, Settings
-from trueprobe.probes.counteracts.material import BLANK
+from trueprobe.probes import files, published
+from trueprobe.probes.base import MeasureSetProbe, Released, Settings
 from trueprobe.probes.display import ReportSpec, Summary
-from trueprobe.probes.distractors import material, released, report, sentences
-from trueprobe.probes.distractors.material import Distractors as Material
-from trueprobe.probes.distractors.material import Pair, Sentence
-from trueprobe.probes.distractors.measures import COLUMNS, MOST, Counting
-from trueprobe.probes.distractors.sentences import POSITIONS, SETTINGS, Case
+from trueprobe.probes.distractors import released, report, sentences
+from trueprobe.probes.distractors.material import DistractorMaterial, ItemSet, Pair, Sentence
+from trueprobe.probes.distractors.measures import DistractorMeasures
+from trueprobe.probes.distractors.sentences import MOST, POSITIONS, SETTINGS, Case
 from trueprobe.statistics.means import ratio
-from trueprobe.statistics.measure import Claim, Measure
 from trueprobe.statistics.ranking import Ranking, winners
 from trueprobe.types import Answer, Card, FillBlank, Filled, Item, Observation, Request, WhyNot, WordList
 
@@ -60,11 +55,11 @@ class DistractorSettings(Settings):
     )
 
 
-class Distractors(Probe):
+class Distractors(MeasureSetProbe):
     name = "distractors"
     question = (
-        "Told a fact about someone, a model completes a sentence that follows from it. Does it still do so when other "
-        "things are said besides?"
+        "After a fact about someone, a model completes a sentence that follows from it. Does it still do so when other "
+        "facts stand beside it?"
     )
     does_not_show = (
         "Why an attractor wins, or what happens in texts that were not put together from templates. Preferences are "
@@ -80,32 +75,33 @@ class Distractors(Probe):
 
     def __init__(self, settings: DistractorSettings) -> None:
         super().__init__(settings)
-        self.material: Material = material.read(settings.material)
-        wording = settings.wording or self.material.wordings[0]
-        known = [*self.material.wordings, "best", "all"]
-        if wording not in known:
-            raise BadInput(f"distractors, setting wording: no wording '{wording}'{nearest(wording, known)}")
-        self.wording = wording
-        self.positions  # noqa: B018  a wrong one is told at once
-        self.chosen: dict[str, str] = {}  # of each set, where wording=best has been settled
+        self.material = DistractorMaterial.read(settings.material)
+        self.wording = self._chosen_wording()
+        self.positions = self._chosen_positions()
+        self.best: dict[str, str] = {}  # of each set, once trials have decided on wording=best
         self.notes: tuple[str, ...] = ()
         self.candidates = {name: WordList(name, tuple(p.target for p in s.pairs)) for name, s in self._sets.items()}
         self._sentences: dict[tuple[Case, str], Sentence] = {}
         self._bases: dict[tuple[str, str, str, str], Sentence] = {}
 
     @property
-    def _sets(self) -> Mapping[str, material.ItemSet]:
+    def _sets(self) -> Mapping[str, ItemSet]:
         return self.material.sets
 
-    @cached_property
-    def positions(self) -> tuple[str, ...]:
-        if self.settings.position == "all":
-            return POSITIONS
+    def _chosen_wording(self) -> str:
+        wording, known = self.settings.wording or self.material.wordings[0], [*self.material.wordings, "best", "all"]
+        if wording not in known:
+            raise BadInput(f"distractors, setting wording: no wording '{wording}'{nearest(wording, known)}")
+        return str(wording)
+
+    def _chosen_positions(self) -> tuple[str, ...]:
         chosen = [name.strip() for name in self.settings.position.split(",")]
+        if chosen == ["all"]:
+            return POSITIONS
         for name in chosen:
             if name not in POSITIONS:
-                known = [*POSITIONS, "all"]
-                raise BadInput(f"distractors, setting position: no position '{name}'{nearest(name, known)}")
+                hint = nearest(name, [*POSITIONS, "all"])
+                raise BadInput(f"distractors, setting position: no position '{name}'{hint}")
         return tuple(name for name in POSITIONS if name in chosen)
 
     def wordings_of(self, name: str) -> Sequence[str]:
@@ -113,10 +109,10 @@ class Distractors(Probe):
             return self.material.wordings
         if self.wording != "best":
             return [self.wording]
-        if not self.chosen:
+        if not self.best:
             names = ", ".join(self.material.wordings)
             raise BadInput(f"wording=best is chosen when models are asked, by run; to look, name one of: {names}")
-        return [self.chosen[name]]
+        return [self.best[name]]
 
     # ------------------------------------------------------------ items
 
@@ -133,22 +129,22 @@ class Distractors(Probe):
     def _of_set(self, name: str, wording: str, position: str, setting: str, types: Sequence[str]) -> Iterator[Item]:
         cases = [case for case in sentences.cases(name, position) if case.setting == setting]
         for kind, attractors in product(types, range(MOST + 1)):
-            mine = [case for case in cases if (case.type, case.attractors) == (kind, attractors)]
-            for pair in self._sets[name].pairs if mine else ():
+            alike = [case for case in cases if (case.type, case.attractors) == (kind, attractors)]
+            for pair in self._sets[name].pairs if alike else ():
                 for others in permutations(self._others(name, pair, kind), attractors):
-                    slots = self._slots(mine[0], pair, others)
-                    yield from (self._item(case, wording, pair, others, slots) for case in mine)
+                    slots = self._slots(alike[0], pair, others)
+                    yield from (self._item(case, wording, pair, others, slots) for case in alike)
 
     def _others(self, name: str, pair: Pair, kind: str) -> Sequence[Pair | str]:
         return self.material.unrelated if kind == "unrelated" else [p for p in self._sets[name].pairs if p is not pair]
 
     def _slots(self, case: Case, pair: Pair, others: Sequence[Pair | str]) -> dict[str, str]:
         """Every word of the sentence. Names are drawn once for all fillers, and once for all that has no attractor."""
-        told = [o if isinstance(o, str) else o.background for o in others]
         kind = f"{case.setting} {case.type} " if others else ""
-        dice = random.Random(f"{self.settings.resample_seed} {case.position} {kind}{case.set} {pair.background} {told}")
-        slots = {f"name{i}": name for i, name in enumerate(dice.sample(self.material.names, 1 + len(others)))}
-        slots |= {f"filler{i}": f for i, f in enumerate(dice.sample(self.material.later_fillers, MOST))}
+        seed = f"{self.settings.resample_seed} {case.position} {kind}{case.set} {pair.background} {_phrases(others)}"
+        rng = random.Random(seed)
+        slots = {f"name{i}": name for i, name in enumerate(rng.sample(self.material.names, 1 + len(others)))}
+        slots |= {f"filler{i}": f for i, f in enumerate(rng.sample(self.material.later_fillers, MOST))}
         slots |= pair.slots(0)
         for i, other in enumerate(others, 1):
             slots |= {f"phrase{i}": other} if isinstance(other, str) else other.slots(i)
@@ -157,17 +153,14 @@ class Distractors(Probe):
     def _item(
         self, case: Case, wording: str, pair: Pair, others: Sequence[Pair | str], slots: Mapping[str, str]
     ) -> Item:
-        said = self._sentence(case, wording, slots)
+        sentence = self._sentence(case, wording, slots)
         entities = [pair, *(other for other in others if isinstance(other, Pair))]
-        key = entities[case.key]
-        attractors = [other.target for other in entities if other is not key]
+        key, name = entities[case.key], slots[f"name{case.key}"]
         place = f"/{case.key}" if case.position == "key_later" else ""
-        told = "+".join(o if isinstance(o, str) else o.background for o in others)
-        head = f"{wording}/{case.position}/{case.setting}/{case.type}/{case.set}/{pair.background}/{told or '-'}"
-        name = slots[f"name{case.key}"]
+        head = f"{wording}/{case.position}/{case.setting}/{case.type}/{case.set}/{pair.background}"
         return Item(
-            id=f"{head}{place}/{case.filler}",
-            text=f"{said.context} {said.left}{BLANK}{said.right}",
+            id=f"{head}/{'+'.join(_phrases(others)) or '-'}{place}/{case.filler}",
+            text=sentence.text,
             conditions={
                 "wording": wording,
                 "position": case.position,
@@ -178,12 +171,12 @@ class Distractors(Probe):
             },
             groups=(f"{case.set}/{key.target}",),
             fields={
-                "said": said,
+                "sentence": sentence,
                 "base": self._base(case.set, wording, key, name),
                 "table": self._base(case.set, wording, key, key.name or self.material.names[0]),
                 "target": key.target,
-                "attractors": attractors,
-                "told": {
+                "attractors": [other.target for other in entities if other is not key],
+                "values": {
                     "filler": case.filler,
                     "key_name": name,
                     "key_place": case.key,
@@ -209,7 +202,7 @@ class Distractors(Probe):
 
     def trials(self) -> list[Item]:
         """Every base context in every wording, where the best wording is wanted."""
-        if self.wording != "best" or self.chosen:
+        if self.wording != "best" or self.best:
             return []
         return [
             self._item(Case(name, "after", "multiple", "T", 0, 0), wording, pair, (), slots)
@@ -219,24 +212,21 @@ class Distractors(Probe):
             for slots in [{"name0": pair.name or self.material.names[0], **pair.slots(0)}]
         ]
 
-    def settled(self, tried: Sequence[Observation]) -> Distractors:
+    def with_trials(self, observations: Sequence[Observation]) -> Distractors:
         """Per set, the wording in which most targets are preferred, over all models; then by how clearly."""
-        found = {item.id: item.conditions for item in self.trials()}
+        conditions = {item.id: item.conditions for item in self.trials()}
         scores: dict[tuple[str, str], list[tuple[float, float]]] = {}
-        for seen in tried:
-            at = found[seen.item]
-            score = (seen.values.get("base_preferred", 0.0), seen.values.get("target_over_rivals_nats", 0.0))
+        for observation in observations:
+            at, values = conditions[observation.item], observation.values
+            score = (values.get("base_preferred", 0.0), values.get("target_over_rivals_nats", 0.0))
             scores.setdefault((str(at["set"]), str(at["wording"])), []).append(score)
-        settled = copy.copy(self)
-        settled.chosen = {}
+        decided = copy.copy(self)
+        decided.best = {}
         for name in self._sets:
-            asked = {wording: scores.get((name, wording), []) for wording in self.material.wordings}
-            totals = {w: (sum(p for p, _ in s), sum(m for _, m in s) / max(1, len(s))) for w, s in asked.items()}
-            best = max(totals, key=totals.__getitem__)
-            settled.chosen[name] = best
-            told = ", ".join(f"{wording} {preferred:.0f}" for wording, (preferred, _) in totals.items())
-            settled.notes += (f"wording for {name}: {best}; targets preferred at base, of {len(asked[best])}: {told}",)
-        return settled
+            by_wording = {wording: scores.get((name, wording), []) for wording in self.material.wordings}
+            decided.best[name], note = _best_wording(name, by_wording)
+            decided.notes += (note,)
+        return decided
 
     # ------------------------------------------------------------ asking
 
@@ -245,14 +235,14 @@ class Distractors(Probe):
         if card.kind == "encoder":
             return WhyNot("no_head", "an encoder fills no blanks")
         name = str(item.conditions["set"])
-        return tuple(self._request(item.fields[key], name, card) for key in ("said", "base", "table"))
+        return tuple(self._request(item.fields[key], name, card) for key in ("sentence", "base", "table"))
 
-    def _request(self, said: Sentence, name: str, card: Card) -> FillBlank:
+    def _request(self, sentence: Sentence, name: str, card: Card) -> FillBlank:
         words = self.candidates[name]
-        right = said.right if card.kind == "masked" else ""
+        right = sentence.right if card.kind == "masked" else ""
         if self.settings.separator == "paper" and card.kind == "masked":
-            return FillBlank(said.left, right, said.context, "pair", words.words, within=words)
-        return FillBlank(f"{said.context} {said.left}", right, words=words.words, within=words)
+            return FillBlank(sentence.left, right, sentence.context, "pair", words.words, within=words)
+        return FillBlank(f"{sentence.context} {sentence.left}", right, words=words.words, within=words)
 
     # ------------------------------------------------------------ observing
 
@@ -288,14 +278,7 @@ class Distractors(Probe):
     ) -> dict[str, Any]:
         """What an item shows, from the order of the candidates and the probability of the target."""
         target = item.fields["target"]
-        logp = asked.logp[target]
-        log_then = (base if self.settings.base == "own_name" else table).logp[target]
-        then, relative = math.exp(log_then), ratio(logp - log_then)
-        if self.settings.base == "authors":
-            then = constants.get(target) or round(then, 2 if then >= 0.01 else 3)
-            relative = round(math.exp(logp) / then, 2) if then else math.nan
-            log_then = math.log(then) if then else math.nan
-        context: Sentence = item.fields["table"]
+        then, relative, log_relative = self._against_base(target, asked, base, table, constants)
         return {
             "target": target,
             "answer": asked.answer,
@@ -303,38 +286,37 @@ class Distractors(Probe):
             "tied": float(len(asked.first) > 1),
             "rank": asked.rank(target),
             "candidates": len(asked.order),
-            "target_probability": math.exp(logp),
+            "target_probability": math.exp(asked.logp[target]),
             "target_over_rivals_nats": asked.over_rivals(target),
             "base_probability": then,
             "relative_probability": relative,
-            "log_relative_probability": logp - log_then,
-            "base_context": f"{context.context} {context.left}{BLANK}{context.right}",
+            "log_relative_probability": log_relative,
+            "base_context": item.fields["table"].text,
             "base_answer": table.answer,
             "base_preferred": float(table.first == (target,)),
             **winners(asked, target, item.fields["attractors"], MOST),
-            **item.fields["told"],
+            **item.fields["values"],
         }
 
-    # ------------------------------------------------------------ counting
+    def _against_base(
+        self, target: str, asked: Ranking, base: Ranking, table: Ranking, constants: Mapping[str, float]
+    ) -> tuple[float, float, float]:
+        """The target's probability in the base context; its probability relative to that, and the logarithm."""
+        logp = asked.logp[target]
+        log_then = (base if self.settings.base == "own_name" else table).logp[target]
+        then = math.exp(log_then)
+        if self.settings.base != "authors":
+            return then, ratio(logp - log_then), logp - log_then
+        then = constants.get(target) or round(then, 2 if then >= 0.01 else 3)
+        return then, round(math.exp(logp) / then, 2) if then else math.nan, logp - math.log(then) if then else math.nan
+
+    # ------------------------------------------------------------ declarations
 
     @cached_property
-    def _counting(self) -> Counting:
-        several = self.wording == "all" and len(self.material.wordings) > 1
-        wordings = tuple(self.material.wordings) if several else (self.wording,)
-        return Counting(tuple(self._sets), self.positions, wordings)
-
-    def columns(self) -> dict[str, str]:
-        return dict(COLUMNS)
-
-    def measures(self) -> list[Measure]:
-        return list(self._counting.measures())
-
-    def claims(self) -> list[Claim]:
-        return list(self._counting.claims())
-
-    @property
-    def headline(self) -> Measure:
-        return self._counting.headline
+    def measure_set(self) -> DistractorMeasures:
+        known = tuple(self.material.wordings)
+        wordings = known if self.wording == "all" and len(known) > 1 else (self.wording,)
+        return DistractorMeasures(tuple(self._sets), self.positions, wordings)
 
     @property
     def summary(self) -> Summary:
@@ -342,31 +324,42 @@ class Distractors(Probe):
 
     @property
     def report(self) -> ReportSpec:
-        return ReportSpec(
-            report.figures(tuple(self._sets), self.positions, self._counting.wordings),
-            report.tables(self.positions),
-            report.item_table(),
-        )
+        return report.report(self.measure_set)
 
     def planted(self, item: Item, request: Request, strength: float) -> dict[str, float]:
         """Base contexts are always known, so that the gate is open."""
         assert isinstance(request, FillBlank)
-        said: Sentence = item.fields["said"]
-        asked = said.context in (request.before or request.left) and (request.left.endswith(said.left))
+        sentence: Sentence = item.fields["sentence"]
+        asked = sentence.context in (request.before or request.left) and (request.left.endswith(sentence.left))
         return {item.fields["target"]: strength if asked else 3.0}
 
     @property
     def material_id(self) -> str:
-        return hashlib.sha256(json.dumps(self.material.model_dump(mode="json"), sort_keys=True).encode()).hexdigest()
+        return files.content_id(self.material.model_dump(mode="json"))
 
     def facts(self) -> dict[str, Any]:
         return {
             "material": self.material.card.model_dump(),
             "sets": {name: {p.background: p.target for p in items.pairs} for name, items in self._sets.items()},
             "names": list(self.material.names),
-            "wording": self.chosen or self.wording,
+            "wording": self.best or self.wording,
             "notes": list(self.notes),
         }
+
+
+def _phrases(others: Sequence[Pair | str]) -> list[str]:
+    return [other if isinstance(other, str) else other.background for other in others]
+
+
+def _best_wording(name: str, by_wording: Mapping[str, Sequence[tuple[float, float]]]) -> tuple[str, str]:
+    """The wording in which most targets are preferred, then by the mean margin; and a note about all of them."""
+    totals = {
+        wording: (sum(preferred for preferred, _ in scores), sum(nats for _, nats in scores) / max(1, len(scores)))
+        for wording, scores in by_wording.items()
+    }
+    best = max(totals, key=totals.__getitem__)
+    counts = ", ".join(f"{wording} {preferred:.0f}" for wording, (preferred, _) in totals.items())
+    return best, f"wording for {name}: {best}; targets preferred at base, of {len(by_wording[best])}: {counts}"
 
 
 PROBE = Distractors

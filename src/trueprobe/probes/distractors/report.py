@@ -1,10 +1,13 @@
-"""What is shown of the distractors, as data: the table after a run, the paper's figures 1 to 8 and tables 1 to 4."""
+"""What the distractors probe displays, as data: the table after a run, the paper's figures 1 to 8 and tables 1 to 4."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
-from trueprobe.probes.display import Figure, ItemTable, Summary, Table
+from trueprobe.probes.display import Figure, ItemTable, ReportSpec, Summary, Table
+from trueprobe.probes.distractors.measures import DistractorMeasures
+from trueprobe.probes.distractors.sentences import POSITIONS, SETTINGS
 
 NAMES = {
     "related": "related (both kinds)",
@@ -27,115 +30,104 @@ LEGEND = (
     "last wins: where an attractor won, was it the one mentioned last?"
 )
 _GATED = {"_gated": "targets known without attractors", "": "all targets"}
+_READING = {  # of a measure: title of its axis, how to read it
+    "accuracy": ("right answers", "Right: the target is likelier than the others of its set."),
+    "relative_probability": (
+        "probability relative to base",
+        "1: as likely as in its base context; below 1: the context took probability from it.",
+    ),
+}
 
 
-def figures(sets: Sequence[str], positions: Sequence[str], wordings: Sequence[str]) -> list[Figure]:
-    order = {
-        "attractors": ("0", "1", "2", "3"),
-        "setting": ("multiple", "single"),
-        "set": ("all", *sets),
-        "wording": ("all", *wordings) if len(wordings) > 1 else tuple(wordings),
-    }
-    more = ("wording",) if len(wordings) > 1 else ()
+def report(measures: DistractorMeasures) -> ReportSpec:
+    return ReportSpec(_figures(measures), _tables(measures.positions), _item_table())
 
-    def curve(name: str, title: str, measure: str, where: dict, types: tuple[str, ...], source: str) -> Figure:
-        measures = tuple(measure + end for end in _GATED)
-        told = {measure + end: says for end, says in _GATED.items()}
-        accuracy = measure == "accuracy"
-        return Figure(
-            name,
-            title,
-            "Each line is a model, each point a mean with its 95 % interval over targets. "
-            + (
-                "Right: the target is likelier than the others of its set."
-                if accuracy
-                else "1: as likely as in its base context; below 1: the context took probability from it."
-            ),
-            measures,
-            "attractors",
-            panels=("setting",),
-            choose=("measure", *(("type",) if len(types) > 1 else ()), "set", *more),
-            where={**where, "type": types},
-            order={**order, "measure": measures, "type": types},
-            names={**NAMES, **told},
-            x_title="number of attractors",
-            y_title="right answers" if accuracy else "probability relative to base",
-            source=source,
-        )
 
+def _figures(measures: DistractorMeasures) -> list[Figure]:
     related = ("related", "B", "T")
-    shown = {
+    accuracy, relative = "accuracy", "relative_probability"
+    after, between, later = (_Curves(measures, position) for position in POSITIONS)
+    figures = {
         "after": [
-            curve(
-                "accuracy",
-                "Right answers, by number of attractors",
-                "accuracy",
-                {"position": "after"},
-                (*related, "unrelated"),
-                "figures 1, 6, 7 and 8",
-            ),
-            curve(
-                "relative_probability",
-                "Probability of the right answer, by number of attractors",
-                "relative_probability",
-                {"position": "after"},
-                (*related, "unrelated"),
-                "figures 2 and 3",
+            after.figure("Right answers, by number of attractors", accuracy, (*related, "unrelated"), "1, 6, 7 and 8"),
+            after.figure(
+                "Probability of the right answer, by number of attractors", relative, (*related, "unrelated"), "2 and 3"
             ),
         ],
         "between": [
-            curve(
-                "accuracy_between",
-                "Right answers, attractors between the person and the fact",
-                "accuracy",
-                {"position": "between"},
-                related,
-                "figure 4",
-            )
+            between.figure("Right answers, attractors between the person and the fact", accuracy, related, "4")
         ],
-        "key_later": [
-            curve(
-                "accuracy_key_later",
-                "Right answers, the person asked about named later",
-                "accuracy",
-                {"position": "key_later"},
-                ("B",),
-                "figure 5",
-            )
-        ],
+        "key_later": [later.figure("Right answers, the person asked about named later", accuracy, ("B",), "5")],
     }
-    return [figure for position in positions for figure in shown[position]]
+    return [figure for position in measures.positions for figure in figures[position]]
 
 
-def tables(positions: Sequence[str]) -> list[Table]:
-    found = [
-        Table(
-            "base",
-            "What each model knows without attractors",
-            "The likeliest of the set's targets in the base context; a target that is not preferred there says "
-            "nothing about distraction.",
-            "observations",
-            ("set", "target", "base_context"),
-            ("base_answer",),
-            names=NAMES,
-            correct="base_preferred",
-            source="table 2",
+@dataclass(frozen=True)
+class _Curves:
+    """Lines over the number of attractors in one position."""
+
+    measures: DistractorMeasures
+    position: str
+
+    def figure(self, title: str, measure: str, types: tuple[str, ...], sources: str) -> Figure:
+        wordings = self.measures.wordings
+        by_wording = ("wording",) if len(wordings) > 1 else ()
+        by_type = ("type",) if len(types) > 1 else ()
+        gated = {measure + end: name for end, name in _GATED.items()}
+        order = {
+            "attractors": ("0", "1", "2", "3"),
+            "setting": SETTINGS,
+            "set": ("all", *self.measures.sets),
+            "wording": ("all", *wordings) if by_wording else wordings,
+            "measure": tuple(gated),
+            "type": types,
+        }
+        y_title, reading = _READING[measure]
+        return Figure(
+            measure if self.position == "after" else f"{measure}_{self.position}",
+            title,
+            f"Each line is a model, each point a mean with its 95 % interval over targets. {reading}",
+            tuple(gated),
+            "attractors",
+            panels=("setting",),
+            choose=("measure", *by_type, "set", *by_wording),
+            where={"position": self.position, "type": types},
+            order=order,
+            names={**NAMES, **gated},
+            x_title="number of attractors",
+            x_unit="attractors",
+            y_title=y_title,
+            source=f"figure{'s' if 'and' in sources else ''} {sources}",
         )
-    ]
-    examples = {
+
+
+def _tables(positions: Sequence[str]) -> list[Table]:
+    base = Table(
+        "base",
+        "What each model knows without attractors",
+        "The likeliest of the set's targets in the base context; a target that is not preferred there shows nothing "
+        "about distraction.",
+        "observations",
+        ("set", "target", "base_context"),
+        ("base_answer",),
+        names=NAMES,
+        correct="base_preferred",
+        source="table 2",
+    )
+    return [base, *map(_examples, positions)]
+
+
+def _examples(position: str) -> Table:
+    name, title, rows, source = {
         "after": ("examples", "Example items", ("setting", "type"), "tables 1 and 3"),
         "between": ("examples_between", "Examples with attractors in between", ("setting", "type"), "table 4"),
         "key_later": ("examples_later", "Examples with the person asked about named later", ("setting",), ""),
-    }
-    for position in positions:
-        name, title, rows, source = examples[position]
-        where = {"position": position, "attractors": "2"}
-        caption = "With two attractors each."
-        found.append(Table(name, title, caption, "items", rows, where=where, names=NAMES, source=source))
-    return found
+    }[position]
+    where = {"position": position, "attractors": "2"}
+    return Table(name, title, "With two attractors each.", "items", rows, where=where, names=NAMES, source=source)
 
 
-def item_table() -> ItemTable:
+def _item_table() -> ItemTable:
     names = {
         "target": "target",
         "target_over_rivals_nats": "over rivals, nats",

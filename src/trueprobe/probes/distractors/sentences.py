@@ -1,4 +1,4 @@
-"""Sentences with distractors, put together from phrases: who did what, what else is said, and where.
+"""Sentences with distractors, put together from phrases: who did what, what else is mentioned, and where.
 
 Slots are numbered in the order in which entities are mentioned: {name0} and {background0} are the first one's.
 Templates are written with natural punctuation; "spaced" sets commas and full stops apart, as released data has them.
@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
-    from trueprobe.probes.distractors.material import Attractor, ItemSet, Wording
+    from trueprobe.probes.distractors.material import Attractor, ItemSet, SetWording
 
 Join = Literal["and", "plain", "oxford"]  # a and b and c | a, b and c | a, b, and c
-POSITIONS = ("after", "between", "key_later")  # of the attractors, seen from the fact; key_later: of the key entity
+POSITIONS = ("after", "between", "key_later")  # of the attractors, relative to the fact; key_later: of the key entity
 SETTINGS = ("multiple", "single")  # attractors belong to other entities, or to the key entity
 TYPES = ("T", "B", "unrelated")  # like the target, like the background, like neither
 MOST = 3  # attractors, and fillers
@@ -64,27 +64,26 @@ def spaced(text: str) -> str:
     return re.sub(r"(?<=[^ ])([,.])(?= |$)", r" \1", text)
 
 
-def context(case: Case, items: ItemSet, wording: Wording) -> str:
-    """What is said before the question, as a template with numbered slots."""
+def context(case: Case, items: ItemSet, wording: SetWording) -> str:
+    """The text before the question, as a template with numbered slots."""
     if case.position == "between":
-        said = _between(case, wording)
-        body = joined([said, *items.fillers[: case.filler]], "plain")
+        body = joined([_between(case, wording), *items.fillers[: case.filler]], "plain")
     else:
         body = _after(case, items, wording)
     return f"{{name0}} {body}."
 
 
-def _after(case: Case, items: ItemSet, wording: Wording) -> str:
-    said = joined([*_fillers(case, items), _fact(case, wording)], _filler_join(case, wording))
+def _after(case: Case, items: ItemSet, wording: SetWording) -> str:
+    fact = joined([*_fillers(case, items), _fact(case, wording)], _filler_join(case, wording))
     if not case.attractors:
-        return said
+        return fact
     if case.setting == "multiple" or case.type == "unrelated":
-        return joined([said, *_clauses(case, wording)], "oxford" if case.type == "unrelated" else wording.clauses)
+        return joined([fact, *_clauses(case, wording)], "oxford" if case.type == "unrelated" else wording.clauses)
     kind = _kind(case, wording)
-    return (kind.after or wording.after).replace("{own}", _own(case, kind)).replace("{fact}", said)
+    return (kind.after or wording.after).replace("{own}", _listed(case, kind)).replace("{fact}", fact)
 
 
-def _between(case: Case, wording: Wording) -> str:
+def _between(case: Case, wording: SetWording) -> str:
     fact = _fact(case, wording)
     if not case.attractors:
         return fact
@@ -92,10 +91,10 @@ def _between(case: Case, wording: Wording) -> str:
         clauses = joined(_clauses(case, wording), wording.clauses)
         return wording.knows.replace("{clauses}", clauses).replace("{fact}", fact)
     kind = _kind(case, wording)
-    return (kind.between or wording.between).replace("{own}", _own(case, kind)).replace("{fact}", fact)
+    return (kind.between or wording.between).replace("{own}", _listed(case, kind)).replace("{fact}", fact)
 
 
-def _fact(case: Case, wording: Wording) -> str:
+def _fact(case: Case, wording: SetWording) -> str:
     behind = case.filler and case.position != "between"
     return numbered((wording.filled if behind else "") or wording.fact, 0)
 
@@ -107,23 +106,23 @@ def _fillers(case: Case, items: ItemSet) -> list[str]:
     return list(fillers[: case.filler])
 
 
-def _filler_join(case: Case, wording: Wording) -> Join:
-    own = not case.attractors or (case.type != "unrelated" and case.position == "after")
-    return wording.fillers if own else "plain"
+def _filler_join(case: Case, wording: SetWording) -> Join:
+    related_after = case.type != "unrelated" and case.position == "after"
+    return wording.fillers if related_after or not case.attractors else "plain"
 
 
-def _kind(case: Case, wording: Wording) -> Attractor:
+def _kind(case: Case, wording: SetWording) -> Attractor:
     return wording.T if case.type == "T" else wording.B
 
 
-def _clauses(case: Case, wording: Wording) -> list[str]:
+def _clauses(case: Case, wording: SetWording) -> list[str]:
     """What others do, or for unrelated attractors of a single entity, what else it does."""
     does = "{phrase}" if case.type == "unrelated" else _kind(case, wording).other or wording.fact
     who = "{{name{0}}} " if case.setting == "multiple" else ""
     return [who.format(i) + numbered(does, i) for i in range(1, case.attractors + 1)]
 
 
-def _own(case: Case, kind: Attractor) -> str:
+def _listed(case: Case, kind: Attractor) -> str:
     listed = joined([numbered(kind.each, i) for i in range(1, case.attractors + 1)], kind.series)
     phrase = kind.own_one if case.attractors == 1 and kind.own_one else kind.own
     return phrase.replace("{list}", listed)

@@ -6,30 +6,29 @@ The shipped `weat.toml` holds the facts of 44 published tests. A user's TOML fil
 
 from __future__ import annotations
 
-import json
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import AfterValidator, Field, model_validator
 
 from trueprobe import assets
 from trueprobe.errors import BadInput, nearest
-from trueprobe.probes import files as material
-from trueprobe.probes.counteracts.material import FileCard, article_for
+from trueprobe.probes import files
+from trueprobe.probes.templates import MaterialFile, Strict, article_for, repeated
 from trueprobe.types import Span
 
 SIDES = ("X", "Y", "A", "B")  # the two targets, the two attributes
-FEWEST = 4  # sentences a side; with fewer, one template says nothing by itself
+FEWEST = 4  # sentences a side; with fewer, one template shows nothing by itself
 _SLOT = re.compile(r"\{(a_)?(words?)\}", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class SetSentence:
     """One sentence of a set, the word it was made from, and where that word stands (None: not marked)."""
 
     text: str
@@ -44,11 +43,11 @@ class AssociationTest:
 
     name: str
     titles: Mapping[str, str]
-    sets: Mapping[str, tuple[Said, ...]]  # by side
+    sets: Mapping[str, tuple[SetSentence, ...]]  # by side
 
     @cached_property
     def texts(self) -> Mapping[str, frozenset[str]]:
-        return {side: frozenset(sentence.text for sentence in said) for side, said in self.sets.items()}
+        return {side: frozenset(sentence.text for sentence in listed) for side, listed in self.sets.items()}
 
     @cached_property
     def wordings(self) -> tuple[str, ...]:
@@ -61,8 +60,7 @@ class AssociationTest:
 
 
 def _template(text: str) -> str:
-    slots = [slot for slot in re.findall(r"\{[^}]*\}?", text) if _SLOT.fullmatch(slot)]
-    if len(slots) != 1 or text.count("{") + text.count("}") != 2:
+    if len(_SLOT.findall(text)) != 1 or text.count("{") + text.count("}") != 2:
         raise ValueError("must hold exactly one of {word}, {a_word}, {words}, or one of them with a capital")
     return text
 
@@ -72,52 +70,45 @@ Words = Annotated[tuple[Annotated[str, Field(min_length=1)], ...], Field(min_len
 Forms = dict[str, Annotated[tuple[Template, ...], Field(min_length=1)]]
 
 
-class _Strict(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class WordSet(_Strict):
+class WordSet(Strict):
     title: str
     words: Annotated[dict[str, Words], Field(min_length=1)]  # by form
-    bare: dict[str, str] = {}  # how a word stands alone, where that differs
+    bare: dict[str, str] = Field(default_factory=dict)  # how a word stands alone, where that differs
 
     @model_validator(mode="after")
     def _once(self) -> WordSet:
         listed = [word for words in self.words.values() for word in words]
-        if len(set(listed)) < len(listed):
-            raise ValueError(f"words: {max(listed, key=listed.count)!r} stands there twice")
+        twice = repeated(listed)
+        if twice:
+            raise ValueError(f"words: {twice!r} stands there twice")
         for word in self.bare:
             if word not in listed:
                 raise ValueError(f"bare: no '{word}' among the words{nearest(word, listed)}")
         return self
 
 
-class BuiltTest(_Strict):
+class BuiltTest(Strict):
     sets: tuple[str, str, str, str]  # X, Y, A, B
-    said: Literal["words", "sentences"]
-    forms: Forms = {}  # templates of this test's own
-    left_out: dict[str, tuple[int, ...]] = {}  # numbers of the templates that a word lacks
+    texts: Literal["words", "sentences"] = Field(alias="said")
+    forms: Forms = Field(default_factory=dict)  # templates of this test alone
+    left_out: dict[str, tuple[int, ...]] = Field(default_factory=dict)  # numbers of the templates that a word lacks
 
 
-class SeatMaterial(_Strict):
-    card: FileCard
+class SeatMaterial(MaterialFile):
+    folder = Path(__file__).parent / "data"
     forms: Forms
-    plurals: dict[str, str] = {}
-    articles: dict[str, Literal["a", "an"]] = {}
+    plurals: dict[str, str] = Field(default_factory=dict)
+    articles: dict[str, Literal["a", "an"]] = Field(default_factory=dict)
     sets: dict[str, WordSet]
     tests: Annotated[dict[str, BuiltTest], Field(min_length=1)]
 
     @model_validator(mode="after")
     def _agree(self) -> SeatMaterial:
         for name, test in self.tests.items():
-            for wrong in (used for used in test.sets if used not in self.sets):
-                raise ValueError(f"tests.{name}.sets: no set '{wrong}'{nearest(wrong, list(self.sets))}")
-            counts: dict[str, int] = {}
             for used in test.sets:
-                for form, words in self.sets[used].words.items():
-                    if form not in self.forms and form not in test.forms:
-                        raise ValueError(f"sets.{used}.words: no form '{form}'{nearest(form, list(self.forms))}")
-                    counts |= dict.fromkeys(words, len(test.forms.get(form) or self.forms[form]))
+                if used not in self.sets:
+                    raise ValueError(f"tests.{name}.sets: no set '{used}'{nearest(used, list(self.sets))}")
+            counts = {word: len(templates) for used in test.sets for word, templates in self._templates(used, test)}
             for word, numbers in test.left_out.items():
                 if word not in counts:
                     raise ValueError(f"tests.{name}.left_out: no word '{word}'{nearest(word, list(counts))}")
@@ -125,26 +116,31 @@ class SeatMaterial(_Strict):
                     raise ValueError(f"tests.{name}.left_out.{word}: its templates are numbered 1 to {counts[word]}")
         return self
 
+    def _templates(self, used: str, test: BuiltTest) -> Iterator[tuple[str, tuple[str, ...]]]:
+        """Each word of a set, with the templates of its form."""
+        for form, words in self.sets[used].words.items():
+            if form not in self.forms and form not in test.forms:
+                raise ValueError(f"sets.{used}.words: no form '{form}'{nearest(form, list(self.forms))}")
+            yield from ((word, test.forms.get(form) or self.forms[form]) for word in words)
+
     def built(self) -> list[AssociationTest]:
         return [self._build(name, test) for name, test in self.tests.items()]
 
     def _build(self, name: str, test: BuiltTest) -> AssociationTest:
         sides = dict(zip(SIDES, test.sets, strict=True))
-        sets = {side: tuple(self._said(self.sets[used], test)) for side, used in sides.items()}
+        sets = {side: tuple(self._sentences(used, test)) for side, used in sides.items()}
         return _checked(AssociationTest(name, {s: self.sets[used].title for s, used in sides.items()}, sets), name)
 
-    def _said(self, words: WordSet, test: BuiltTest) -> Iterator[Said]:
-        for form, listed in words.words.items():
-            templates = test.forms.get(form) or self.forms[form]
-            for word in listed:
-                if test.said == "words":
-                    alone = words.bare.get(word, word)
-                    yield Said(alone, word, (0, len(alone)))
-                    continue
-                left_out = test.left_out.get(word, ())
-                yield from (self._fill(t, word) for i, t in enumerate(templates, 1) if i not in left_out)
+    def _sentences(self, used: str, test: BuiltTest) -> Iterator[SetSentence]:
+        for word, templates in self._templates(used, test):
+            if test.texts == "words":
+                alone = self.sets[used].bare.get(word, word)
+                yield SetSentence(alone, word, (0, len(alone)))
+                continue
+            left_out = test.left_out.get(word, ())
+            yield from (self._fill(t, word) for i, t in enumerate(templates, 1) if i not in left_out)
 
-    def _fill(self, template: str, word: str) -> Said:
+    def _fill(self, template: str, word: str) -> SetSentence:
         slot = _SLOT.search(template)
         assert slot is not None
         filled = self.plurals.get(word) or plural(word) if slot[2].lower() == "words" else word
@@ -154,7 +150,7 @@ class SeatMaterial(_Strict):
             put = put[0].upper() + put[1:]
         before, after = template[: slot.start()], template[slot.end() :]
         start = len(before + article)
-        return Said(before + put + after, word, (start, start + len(filled)), f"{before}…{after}")
+        return SetSentence(before + put + after, word, (start, start + len(filled)), f"{before}…{after}")
 
 
 def plural(word: str) -> str:
@@ -163,77 +159,64 @@ def plural(word: str) -> str:
     return f"{word[:-1]}ies" if re.search("[^aeiou]y$", word) else f"{word}s"
 
 
-def read(named: str) -> SeatMaterial:
-    return material.read(named, material.ROOT / "seat/data", SeatMaterial)
-
-
 # ---------------------------------------------------------------- tests as their authors release them
 
 
-class _Examples(_Strict):
+class _Examples(Strict):
     category: str
     examples: Words
     words: Words | None = None  # the word inside each example, for the word representation
 
 
-class _Released(_Strict):
+class _TestFile(Strict):
     targ1: _Examples
     targ2: _Examples
     attr1: _Examples
     attr2: _Examples
 
 
-def read_tests(named: str) -> list[AssociationTest]:
+def read_tests(name: str) -> list[AssociationTest]:
     """One test file, a folder of them, or the asset `seat-vignettes`."""
-    path = assets.path_of(named) if named in assets.names() else material.path_of(named)
+    path = assets.path_of(name) if name in assets.names() else files.path_of(name)
     if path.is_dir():
-        files = sorted(path.glob("*.jsonl")) or sorted(path.glob("*.json"))
-        if not files:
+        paths = sorted(path.glob("*.jsonl")) or sorted(path.glob("*.json"))
+        if not paths:
             raise BadInput(f"{path}: no test in this folder; a test is a file NAME.jsonl or NAME.json")
-        return [_read_test(file) for file in files]
+        return [_read_test(file) for file in paths]
     if not path.is_file():
-        raise BadInput(f"no file or folder '{named}'{nearest(named, assets.names())}")
+        raise BadInput(f"no file or folder '{name}'{nearest(name, assets.names())}")
     return [_read_test(path)]
 
 
 def _read_test(path: Path) -> AssociationTest:
-    try:
-        data: Any = json.loads(path.read_text(encoding="utf-8"))
-    except json.JSONDecodeError as error:
-        raise BadInput(f"{path}, line {error.lineno}: not valid JSON: {error.msg}") from error
-    except (UnicodeDecodeError, OSError, RecursionError) as error:
-        raise BadInput(f"{path}: cannot be read: {error}") from error
-    try:
-        found = _Released.model_validate(data)
-    except ValidationError as error:
-        raise BadInput(f"{path}: {material.explain(error, _Released, data)}") from error
-    parts = dict(zip(SIDES, (found.targ1, found.targ2, found.attr1, found.attr2), strict=True))
-    keys = dict(zip(SIDES, _Released.model_fields, strict=True))
-    sets = {side: tuple(_as_said(part, f"{path}: {keys[side]}")) for side, part in parts.items()}
-    return _checked(AssociationTest(path.stem, {s: part.category for s, part in parts.items()}, sets), str(path))
+    test = files.validated(files.json_of(path), _TestFile, path)
+    parts = {key: getattr(test, key) for key in _TestFile.model_fields}
+    titles = dict(zip(SIDES, (part.category for part in parts.values()), strict=True))
+    listed = (tuple(_marked(part, f"{path}: {key}")) for key, part in parts.items())
+    return _checked(AssociationTest(path.stem, titles, dict(zip(SIDES, listed, strict=True))), str(path))
 
 
-def _as_said(part: _Examples, where: str) -> Iterator[Said]:
-    """A single word is its own word; inside a longer text it must be named to be found."""
+def _marked(part: _Examples, where: str) -> Iterator[SetSentence]:
+    """A single word is its own word; inside a longer text it must be named."""
     if part.words is not None and len(part.words) != len(part.examples):
         raise BadInput(f"{where}.words: {len(part.words)} words for {len(part.examples)} examples")
     for i, text in enumerate(part.examples):
         if part.words is None:
-            yield Said(text, text, None if re.search(r"\s", text) else (0, len(text)))
+            yield SetSentence(text, text, None if re.search(r"\s", text) else (0, len(text)))
             continue
-        found = re.search(rf"(?<!\w){re.escape(part.words[i])}(?!\w)", text, re.IGNORECASE)
-        if found is None:
+        match = re.search(rf"(?<!\w){re.escape(part.words[i])}(?!\w)", text, re.IGNORECASE)
+        if match is None:
             raise BadInput(f"{where}.words.{i}: {part.words[i]!r} does not stand in {text!r}")
-        yield Said(text, part.words[i], found.span())
+        yield SetSentence(text, part.words[i], match.span())
 
 
 def _checked(test: AssociationTest, where: str) -> AssociationTest:
     """What the measures need: at least two targets and one attribute on each side, no sentence twice in a set."""
-    for side, said in test.sets.items():
+    for side, listed in test.sets.items():
         least = 2 if side in "XY" else 1
-        if len(said) < least:
-            raise BadInput(f"{where}, {side}: {len(said)} sentences; at least {least} are needed")
-        texts = [sentence.text for sentence in said]
-        if len(set(texts)) < len(texts):
-            raise BadInput(f"{where}, {side}: {max(texts, key=texts.count)!r} stands there twice")
+        if len(listed) < least:
+            raise BadInput(f"{where}, {side}: {len(listed)} sentences; at least {least} are needed")
+        twice = repeated(sentence.text for sentence in listed)
+        if twice:
+            raise BadInput(f"{where}, {side}: {twice!r} stands there twice")
     return test

@@ -2,7 +2,7 @@
 
 "This is John." against "This is Amy." (X, Y), by their cosines with "This is a career." and "This is a home." (A, B).
 Positive `association` is towards A; a positive effect size is X towards A and Y towards B, as the stereotype has it.
-Not shown: what a model says or does. The sentences are deliberately empty, and whether a vector of the model stands
+Not shown: what a model writes or does. The sentences are deliberately empty, and whether a vector of the model stands
 for such a sentence at all is an open question; `clusters` asks how far it does (paper C). Departures: none from the
 authors' test; the representation is named, since their first code read the first piece without [CLS], and besides the
 test over all templates (`wording` = all) there is one for each: its target sentences against all attributes.
@@ -11,7 +11,6 @@ test over all templates (`wording` = all) there is one for each: its target sent
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from fnmatch import fnmatchcase
@@ -22,10 +21,12 @@ import numpy as np
 from pydantic import Field, field_validator
 
 from trueprobe.errors import BadInput, nearest
+from trueprobe.probes import files
 from trueprobe.probes.base import Probe, Settings
 from trueprobe.probes.display import ReportSpec, Summary
 from trueprobe.probes.seat import material, report
-from trueprobe.probes.seat.material import SIDES, AssociationTest, Said
+from trueprobe.probes.seat.material import SIDES, AssociationTest, SeatMaterial, SetSentence
+from trueprobe.probes.templates import repeated
 from trueprobe.statistics.association import PermutationTest, associations, coincide, effect_size, effect_size_ddof0
 from trueprobe.statistics.clustering import MatchingTest, matched
 from trueprobe.statistics.means import means
@@ -44,11 +45,9 @@ COLUMNS = {
     "tied": "1 if its vector is the mean of all of its test's targets (or attributes), within float error",
     "cluster_right": "1 if its k-means cluster, of two, is matched with its category",
 }
-_SHOWN = 16  # tests in the printed table, at most, for each representation
-LEGEND = (
-    "d: (mean association of X − of Y) / standard deviation, positive as the stereotype has it; X, Y and A, B: "
-    "sentences in the cluster of their category, at least 50 % by construction; p of each: estimates.csv"
-)
+_MOST_TESTS = 16  # in the printed table, for each representation
+_TARGETS, _ATTRIBUTES = {"side": ("X", "Y")}, {"side": ("A", "B")}
+_CLUSTERS = {"clusters_targets": _TARGETS, "clusters_attributes": _ATTRIBUTES}
 
 
 class SeatSettings(Settings):
@@ -77,21 +76,21 @@ class SeatSettings(Settings):
 
     @field_validator("tests", "representation", "layers", mode="before")
     @classmethod
-    def _split(cls, given: Any) -> Any:
-        if isinstance(given, str):
-            return tuple(part.strip() for part in given.split(","))
-        return given if isinstance(given, (list, tuple)) else (given,)
+    def _split(cls, value: Any) -> Any:
+        if isinstance(value, str):
+            return tuple(part.strip() for part in value.split(","))
+        return value if isinstance(value, (list, tuple)) else (value,)
 
     @field_validator("representation")
     @classmethod
-    def _known(cls, given: tuple[str, ...]) -> tuple[str, ...]:
+    def _known(cls, names: tuple[str, ...]) -> tuple[str, ...]:
         known = ("default", "all", *REPRESENTATIONS)
-        for name in given:
+        for name in names:
             if name not in known:
                 raise ValueError(f"no representation '{name}'{nearest(name, known)}")
-            if name in known[:2] and len(given) > 1:
+            if name in known[:2] and len(names) > 1:
                 raise ValueError(f"'{name}' stands alone")
-        return tuple(dict.fromkeys(given))
+        return tuple(dict.fromkeys(names))
 
 
 class Seat(Probe):
@@ -101,9 +100,10 @@ class Seat(Probe):
         "another group do?"
     )
     does_not_show = (
-        "What a model says or does. The sentences say next to nothing, nothing makes a model's vectors stand for them, "
-        "and finding no effect is no evidence that there is none (May et al. 2019). Trainings that differ only in "
-        "their seed, and two readings of one checkpoint, give effects of opposite sign (Aribandi et al. 2021)."
+        "What a model writes or does. The sentences mean next to nothing, nothing makes a model's vectors stand for "
+        "them, and finding no effect is no evidence that there is none (May et al. 2019). Checkpoints that differ only "
+        "in their seed, and two representations of one checkpoint, have effects of opposite sign (Aribandi et al. "
+        "2021)."
     )
     paper = (
         "May, Wang, Bordia, Bowman & Rudinger, On measuring social biases in sentence encoders; Aribandi, Tay & "
@@ -114,20 +114,14 @@ class Seat(Probe):
 
     def __init__(self, settings: SeatSettings) -> None:
         super().__init__(settings)
-        self.material = None if settings.data else material.read(settings.material)
-        found = material.read_tests(settings.data) if self.material is None else self.material.built()
-        found += material.read_tests(VIGNETTES) if settings.vignettes else []
-        names = [test.name for test in found]
-        if len(set(names)) < len(names):
-            raise BadInput(f"two tests are called '{max(names, key=names.count)}'; rename one of the files")
-        for pattern in settings.tests:
-            if not any(fnmatchcase(name, pattern) for name in names):
-                raise BadInput(f"seat, setting tests: no test '{pattern}'{nearest(pattern, names)}")
-        self.tests = {t.name: t for t in found if any(fnmatchcase(t.name, p) for p in settings.tests)}
+        self.material = None if settings.data else SeatMaterial.read(settings.material)
+        tests = material.read_tests(settings.data) if self.material is None else self.material.built()
+        tests += material.read_tests(VIGNETTES) if settings.vignettes else []
+        self.tests = _chosen(tests, settings.tests)
 
     def _representations(self, kind: Kind | None = None) -> tuple[str, ...]:
         """Those asked of a kind of model, or of any."""
-        chosen = self.settings.representation
+        chosen: tuple[str, ...] = self.settings.representation
         if chosen == ("all",):
             return REPRESENTATIONS
         if chosen != ("default",):
@@ -136,20 +130,18 @@ class Seat(Probe):
 
     def items(self) -> list[Item]:
         """One per test, representation and layer; by default a model is asked those of its kind."""
-        return [
-            self._item(test, representation, layer)
-            for test, representation, layer in product(
-                self.tests.values(), self._representations(), self.settings.layers
-            )
-        ]
+        return [self._item(*combination) for combination in self._combinations()]
+
+    def _combinations(self) -> Iterator[tuple[AssociationTest, str, int]]:
+        return product(self.tests.values(), self._representations(), self.settings.layers)
 
     def _item(self, test: AssociationTest, representation: str, layer: int) -> Item:
-        told = {side: f"{test.titles[side]} ({said[0].text} …)" for side, said in test.sets.items()}
+        sides = {side: f"{test.titles[side]} ({listed[0].text} …)" for side, listed in test.sets.items()}
         return Item(
             id=f"{test.name}/{representation}/{layer}",
-            text=f"{told['X']} and {told['Y']}: nearer to {told['A']} or to {told['B']}?",
+            text=f"{sides['X']} and {sides['Y']}: nearer to {sides['A']} or to {sides['B']}?",
             conditions={"test": test.name, "representation": representation, "layer": layer},
-            groups=("",),  # its parts have words of their own
+            groups=("",),  # each of its parts has its word
             fields={"test": test},
         )
 
@@ -163,26 +155,25 @@ class Seat(Probe):
         if representation == "last" and card.kind != "causal":
             return WhyNot("no_head", "the last position stands for a sentence in causal models only")
         test: AssociationTest = item.fields["test"]
-        said = [sentence for side in SIDES for sentence in test.sets[side]]
-        if representation == "word":
-            lost = next((sentence for sentence in said if sentence.span is None), None)
-            if lost is not None:
-                return WhyNot("no_span", f"no word is marked in {lost.text[:40]!r} …")
-        return tuple(_request(sentence, representation, layer) for sentence in said)
+        sentences = [sentence for side in SIDES for sentence in test.sets[side]]
+        unmarked = next((sentence for sentence in sentences if sentence.span is None), None)
+        if representation == "word" and unmarked is not None:
+            return WhyNot("no_span", f"no word is marked in {unmarked.text[:40]!r} …")
+        return tuple(_request(sentence, representation, layer) for sentence in sentences)
 
     # ------------------------------------------------------------ observing
 
     def unscored(self, item: Item, why: WhyNot) -> list[Observation]:
         """All sentences of the test: without one of them it would be another test."""
-        return [_row(item, said, {}, why) for pair in self._pairs for said in _sides(item, pair)]
+        return [_row(item, sentence, {}, why) for pair in self._pairs for sentence in _sides(item, pair)]
 
     def observe(self, item: Item, card: Card, answers: Sequence[Answer]) -> list[Observation]:
         if not answers:
             return []
-        test: AssociationTest = item.fields["test"]
-        vectors = self._by_side(test, item, answers)
-        found = {"XY": associations(np.concatenate([vectors["X"], vectors["Y"]]), vectors["A"], vectors["B"])}
-        return [row for pair in self._pairs for row in self._rows(item, pair, vectors, found.get(pair))]
+        vectors = self._by_side(item.fields["test"], item, answers)
+        targets = associations(np.concatenate([vectors["X"], vectors["Y"]]), vectors["A"], vectors["B"])
+        by_pair = {"XY": [{"association": float(value)} for value in targets]}
+        return [row for pair in self._pairs for row in self._rows(item, pair, vectors, by_pair.get(pair))]
 
     @property
     def _pairs(self) -> tuple[str, ...]:
@@ -196,19 +187,18 @@ class Seat(Probe):
         return dict(zip(SIDES, np.split(stacked, ends[:-1]), strict=True))
 
     def _rows(
-        self, item: Item, pair: str, vectors: Mapping[str, np.ndarray], found: np.ndarray | None
+        self, item: Item, pair: str, vectors: Mapping[str, np.ndarray], known: Sequence[Mapping[str, float]] | None
     ) -> Iterator[Observation]:
-        """Of two sides that stand against each other."""
-        sides = _sides(item, pair)
-        first = np.array([side == pair[0] for side, _ in sides])
+        """Of two sides that stand against each other; `known` values of each sentence are added to."""
+        sentences = _sides(item, pair)
+        first = np.array([side == pair[0] for side, _ in sentences])
         both = np.concatenate([vectors[side] for side in pair])
-        right = np.full(len(sides), np.nan)
+        right = np.full(len(sentences), np.nan)
         if self.settings.clusters:
             right = matched(both, first, self.settings.resample_seed)
-        for i, (said, tied) in enumerate(zip(sides, coincide(both), strict=True)):
-            values = {} if found is None else {"association": float(found[i])}
-            values |= {"in_first": float(first[i]), "tied": float(tied), "cluster_right": float(right[i])}
-            yield _row(item, said, values)
+        for i, (sentence, tied) in enumerate(zip(sentences, coincide(both), strict=True)):
+            values = {"in_first": float(first[i]), "tied": float(tied), "cluster_right": float(right[i])}
+            yield _row(item, sentence, {**(known[i] if known else {}), **values})
 
     # ------------------------------------------------------------ counting
 
@@ -219,54 +209,40 @@ class Seat(Probe):
         return list(self._measures())
 
     def _measures(self) -> Iterator[Measure]:
-        kinds: tuple[Kind, ...] = get_args(Kind)
-        for test, representation, layer in product(self.tests.values(), self._representations(), self.settings.layers):
-            at: dict[str, Any] = {"test": test.name, "representation": representation, "layer": layer}
+        for test, representation, layer in self._combinations():
+            at: dict[str, str | int] = {"test": test.name, "representation": representation, "layer": layer}
+            kinds = tuple(kind for kind in get_args(Kind) if representation in self._representations(kind))
             whole = {**at, "wording": "all"}  # bare words too, so that p is corrected over all tests alike
-            asked = tuple(kind for kind in kinds if representation in self._representations(kind))
-            yield replace(self._effect({**at, "side": ("X", "Y")}, whole), kinds=asked)
+            yield replace(self._effect({**at, **_TARGETS}, whole), kinds=kinds)
             for wording in test.wordings if self.settings.wording == "all" else ():
                 one = {**at, "wording": wording}
-                yield replace(self._effect({**one, "side": ("X", "Y")}, one, test=False), kinds=asked)
-            for name, sides in (("clusters_targets", ("X", "Y")), ("clusters_attributes", ("A", "B"))):
-                if self.settings.clusters:
-                    columns = ("cluster_right", "in_first")
-                    where = {**at, "side": sides}
-                    yield Measure(name, _right, columns, where, whole, "share", 0.5, test=MatchingTest(), kinds=asked)
+                yield replace(self._effect({**one, **_TARGETS}, one, test=False), kinds=kinds)
+            for name, sides in _CLUSTERS.items() if self.settings.clusters else ():
+                columns, where = ("cluster_right", "in_first"), {**at, **sides}
+                yield Measure(name, _right, columns, where, whole, "share", 0.5, test=MatchingTest(), kinds=kinds)
 
-    def _effect(self, where: Mapping[str, Any], shown: Mapping[str, str | int], test: bool = True) -> Measure:
+    def _effect(self, where: Mapping[str, Any], conditions: Mapping[str, str | int], test: bool = True) -> Measure:
         function = effect_size if self.settings.ddof else effect_size_ddof0
         permuted = PermutationTest(self.settings.partitions, self.settings.two_sided, self.settings.strict)
         columns = ("association", "in_first")
-        return Measure("effect_size", function, columns, where, shown, "d", 0.0, test=permuted if test else None)
+        return Measure("effect_size", function, columns, where, conditions, "d", 0.0, test=permuted if test else None)
 
     @property
     def headline(self) -> Measure:
         """All targets of all tests as if of one: a direction, not a size."""
-        return self._effect({"side": ("X", "Y")}, {"test": "all"}, test=False)
+        return self._effect(_TARGETS, {"test": "all"}, test=False)
 
     @property
     def summary(self) -> Summary:
-        shown = list(self.tests)
-        if len(shown) > _SHOWN:
-            shown = [name for name in shown if name.startswith("sent-weat")] or shown[:_SHOWN]
-        more = len(self.tests) - len(shown)
-        notes = (LEGEND, *([f"{more} more tests: estimates.csv"] if more else []))
-        clusters = ("clusters_targets", "clusters_attributes") if self.settings.clusters else ()
-        titles = ("d", "X, Y", "A, B")
-        return Summary(
-            ("test", "representation", "layer") if len(self.settings.layers) > 1 else ("test", "representation"),
-            "test",
-            ("effect_size", *clusters),
-            {"test": tuple(shown), "wording": "all"},
-            titles[: 1 + len(clusters)],
-            finding="effect size d, positive as the stereotype has it",
-            notes=notes,
-        )
+        tests = list(self.tests)
+        if len(tests) > _MOST_TESTS:
+            tests = [name for name in tests if name.startswith("sent-weat")] or tests[:_MOST_TESTS]
+        clusters, layers = self.settings.clusters, len(self.settings.layers) > 1
+        return report.summary(tests, len(self.tests) - len(tests), clusters, layers)
 
     @property
     def report(self) -> ReportSpec:
-        return report.page()
+        return report.report()
 
     def planted(self, item: Item, request: Request, strength: float) -> dict[str, float]:
         """Coordinates: A and B at the two ends of one axis, X and Y shifted along it, the rest by chance."""
@@ -279,32 +255,46 @@ class Seat(Probe):
 
     @property
     def material_id(self) -> str:
-        every = [
-            (test.name, {side: [(x.text, x.word, x.span, x.wording) for x in said] for side, said in test.sets.items()})
-            for test in self.tests.values()
-        ]
-        return hashlib.sha256(json.dumps(every, sort_keys=True).encode()).hexdigest()
+        return files.content_id(
+            [
+                (test.name, {side: [(x.text, x.word, x.span, x.wording) for x in test.sets[side]] for side in SIDES})
+                for test in self.tests.values()
+            ]
+        )
 
     def facts(self) -> dict[str, Any]:
-        sizes = {name: {side: len(said) for side, said in test.sets.items()} for name, test in self.tests.items()}
+        sizes = {name: {side: len(listed) for side, listed in test.sets.items()} for name, test in self.tests.items()}
         card = self.material.card.model_dump() if self.material else {"title": self.settings.data}
         titles = {name: dict(test.titles) for name, test in self.tests.items()}
         wordings = {name: list(test.wordings) for name, test in self.tests.items() if test.wordings}
         return {"material": card, "tests": titles, "sentences": sizes, "wordings": wordings}
 
 
-def _sides(item: Item, pair: str) -> list[tuple[str, Said]]:
+def _chosen(tests: Sequence[AssociationTest], patterns: Sequence[str]) -> dict[str, AssociationTest]:
+    names = [test.name for test in tests]
+    twice = repeated(names)
+    if twice:
+        raise BadInput(f"two tests are called '{twice}'; rename one of the files")
+    for pattern in patterns:
+        if not any(fnmatchcase(name, pattern) for name in names):
+            raise BadInput(f"seat, setting tests: no test '{pattern}'{nearest(pattern, names)}")
+    return {test.name: test for test in tests if any(fnmatchcase(test.name, pattern) for pattern in patterns)}
+
+
+def _sides(item: Item, pair: str) -> list[tuple[str, SetSentence]]:
     test: AssociationTest = item.fields["test"]
     return [(side, sentence) for side in pair for sentence in test.sets[side]]
 
 
-def _row(item: Item, said: tuple[str, Said], values: Mapping[str, float], why: WhyNot | None = None) -> Observation:
-    side, sentence = said
-    told = {"side": side, "word": sentence.word, "wording": sentence.wording, **values}
-    return Observation(item.id, told, f"{side}/{sentence.text}", why, (sentence.word,))
+def _row(
+    item: Item, of_side: tuple[str, SetSentence], values: Mapping[str, float], why: WhyNot | None = None
+) -> Observation:
+    side, sentence = of_side
+    named = {"side": side, "word": sentence.word, "wording": sentence.wording}
+    return Observation(item.id, {**named, **values}, f"{side}/{sentence.text}", why, (sentence.word,))
 
 
-def _request(sentence: Said, representation: str, layer: int) -> EmbedText:
+def _request(sentence: SetSentence, representation: str, layer: int) -> EmbedText:
     if representation == "word":
         return EmbedText(sentence.text, "word", layer, sentence.span)
     if representation == "first_piece":

@@ -1,11 +1,32 @@
-"""What the report shows of SEAT: figures, tables and items, as data."""
+"""What SEAT displays: figures, tables and items, as data."""
 
 from __future__ import annotations
 
-from trueprobe.probes.display import Figure, ItemTable, ReportSpec
+from collections.abc import Sequence
+
+from trueprobe.probes.display import Figure, ItemTable, ReportSpec, Summary
+
+LEGEND = (
+    "d: (mean association of X − of Y) / standard deviation, positive as the stereotype has it; X, Y and A, B: "
+    "sentences in the cluster of their category, at least 50 % by construction; p of each: estimates.csv"
+)
 
 
-def page() -> ReportSpec:
+def summary(tests: Sequence[str], more: int, clusters: bool, layers: bool) -> Summary:
+    """Of these `tests`, and a note that there are `more`; with columns of `clusters`, and rows by `layers`."""
+    measures = ("effect_size", "clusters_targets", "clusters_attributes") if clusters else ("effect_size",)
+    return Summary(
+        ("test", "representation", "layer") if layers else ("test", "representation"),
+        "test",
+        measures,
+        {"test": tuple(tests), "wording": "all"},
+        ("d", "X, Y", "A, B")[: len(measures)],
+        finding="effect size d, positive as the stereotype has it",
+        notes=(LEGEND, f"{more} more tests: estimates.csv") if more else (LEGEND,),
+    )
+
+
+def report() -> ReportSpec:
     names = {
         "clusters_targets": "targets",
         "clusters_attributes": "attributes",
@@ -16,7 +37,7 @@ def page() -> ReportSpec:
         Figure(
             "effects",
             "Effect sizes",
-            "Small dots: one per training, hollow where p ≥ 0.01.",
+            "Small dots: one per seed, hollow where p ≥ 0.01.",
             ("effect_size",),
             "test",
             "dots",
@@ -28,8 +49,8 @@ def page() -> ReportSpec:
         ),
         Figure(
             "clusters",
-            "Do representations cluster over training?",
-            "One line per training; the dashed line is chance.",
+            "Do representations cluster over training steps?",
+            "One line per seed; the dashed line is chance.",
             ("clusters_targets", "clusters_attributes"),
             "step",
             series="seed",

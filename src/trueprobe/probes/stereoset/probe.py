@@ -13,7 +13,6 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import product
 from pathlib import Path
 from typing import Any, Literal
 
@@ -22,8 +21,9 @@ from pydantic import Field
 from trueprobe.errors import BadInput
 from trueprobe.probes.base import Probe, Released, Settings
 from trueprobe.probes.display import ReportSpec, Summary
+from trueprobe.probes.measure_sets import ALL, combinations
 from trueprobe.probes.pair_measures import NEAR_TIE_NATS, PREFERS, stereoset_measures
-from trueprobe.probes.stereoset import material, report
+from trueprobe.probes.stereoset import material, released, report
 from trueprobe.probes.stereoset.material import BLANK, Cluster
 from trueprobe.statistics.means import means
 from trueprobe.statistics.measure import Flips, Measure
@@ -54,7 +54,7 @@ COLUMNS = {
     "anti_stereotype_nats": "the same of the anti-stereotype",
     "unrelated_nats": "the same of the unrelated one",
     "scored_tokens": "how many tokens were scored, all three together; none where a next-sentence head was asked",
-    "asked_as": "blank, sentence, next_sentence (a head) or continuation (likelihood given the context)",
+    "asked_as": "blank, sentence, next_sentence (a head) or continuation (likelihood after the context)",
 }
 NOT_ASKED = math.nan  # an item that could not be asked has no `asked_as`
 
@@ -85,10 +85,10 @@ class StereoSet(Probe):
         "makes no sense. How often is the stereotype preferred, and sense to nonsense?"
     )
     does_not_show = (
-        "What a model would say or do. Blodgett et al. (2021) found that many of the items test nothing (stereotypes "
-        "that are none, anti-stereotypes that are no counterparts, sentences that go wrong otherwise). Paper C found "
-        "categories to vary by up to 3.3 points (standard deviation) among trainings that differ in their random seed "
-        "alone, and single items to change sides: a number holds for a checkpoint, not for a way of training."
+        "What a model would say or do. By Blodgett et al. (2021), many of the items test nothing (stereotypes that are "
+        "none, anti-stereotypes that are no counterparts, sentences that go wrong otherwise). In paper C, categories "
+        "vary by up to 3.3 points (standard deviation) among checkpoints that differ in their random seed alone, and "
+        "single items change sides: a number holds for a checkpoint, not for a way of training."
     )
     paper = "Nadeem, Bethke & Reddy, StereoSet: Measuring stereotypical bias in pretrained language models"
     Settings = StereoSetSettings
@@ -100,7 +100,7 @@ class StereoSet(Probe):
         super().__init__(settings)
         self.material = material.read(settings.data)
         wanted = material.TASKS if settings.task == "both" else (settings.task,)
-        self.tasks = {task: found for task, found in self.material.tasks.items() if task in wanted}
+        self.tasks = {task: clusters for task, clusters in self.material.tasks.items() if task in wanted}
         if not self.tasks:
             raise BadInput(f"stereoset, setting task: {self.material.data.path} has no {settings.task} items")
 
@@ -114,10 +114,10 @@ class StereoSet(Probe):
         ]
 
     def _item(self, task: str, cluster: Cluster) -> Item:
-        shown = cluster.context.replace(BLANK, "___") if task == "intrasentence" else f"{cluster.context} ___"
+        context = cluster.context.replace(BLANK, "___") if task == "intrasentence" else f"{cluster.context} ___"
         return Item(
             id=f"{task}/{cluster.id}",
-            text=f"{shown} [{' / '.join(_candidates(task, cluster))}]",
+            text=f"{context} [{' / '.join(_candidates(task, cluster))}]",
             conditions={"category": cluster.bias_type, "task": task},
             groups=(cluster.target,),
             fields={"cluster": cluster},
@@ -149,22 +149,27 @@ class StereoSet(Probe):
     def observe(self, item: Item, card: Card, answers: Sequence[Answer]) -> list[Observation]:
         task = str(item.conditions["task"])
         if isinstance(answers[0], Filled):
-            words = [answers[0].words[word] for word in _candidates(task, item.fields["cluster"])]
-            why = next((word for word in words if isinstance(word, WhyNot)), None)
-            if why is not None:
-                return [Observation(item.id, why_not=why)]
-            scores = [self._word_score(word) for word in words if isinstance(word, Word)]
-            tokens: float = sum(len(word.pieces) for word in words if isinstance(word, Word))
-            return [Observation(item.id, self.values(scores, tokens, "blank"))]
+            words = _candidates(task, item.fields["cluster"])
+            return [self._of_words(item, [answers[0].words[word] for word in words])]
         if isinstance(answers[0], Follows):
-            scores = [_log_odds(answer.log_is_next) for answer in answers if isinstance(answer, Follows)]
-            if not all(map(math.isfinite, scores)):
-                return [Observation(item.id, why_not=WhyNot("not_finite", "a next sentence is certain beyond float32"))]
-            return [Observation(item.id, self.values(scores, math.nan, "next_sentence"))]
+            return [self._of_next_sentences(item, [a.log_is_next for a in answers if isinstance(a, Follows)])]
         scored = [answer for answer in answers if isinstance(answer, Scored)]
         asked_as = "sentence" if task == "intrasentence" else "continuation"
         scores = [answer.logp / len(answer.tokens) for answer in scored]
         return [Observation(item.id, self.values(scores, sum(len(answer.tokens) for answer in scored), asked_as))]
+
+    def _of_words(self, item: Item, answers: Sequence[Word | WhyNot]) -> Observation:
+        words = [word for word in answers if isinstance(word, Word)]
+        if len(words) < len(answers):
+            return Observation(item.id, why_not=next(why for why in answers if isinstance(why, WhyNot)))
+        scores = [self._word_score(word) for word in words]
+        return Observation(item.id, self.values(scores, sum(len(word.pieces) for word in words), "blank"))
+
+    def _of_next_sentences(self, item: Item, logps: Sequence[float]) -> Observation:
+        scores = [_log_odds(logp) for logp in logps]
+        if not all(map(math.isfinite, scores)):
+            return Observation(item.id, why_not=WhyNot("not_finite", "a next sentence is certain beyond float32"))
+        return Observation(item.id, self.values(scores, math.nan, "next_sentence"))
 
     def _word_score(self, word: Word) -> float:
         logps = [piece.logp for piece in word.pieces]
@@ -197,26 +202,25 @@ class StereoSet(Probe):
 
     def read_released(self, path: Path) -> list[Released]:
         """The authors' item scores, `{task: [{id, score}]}`: probabilities of words, sentences or being next."""
-        return [self._released(file) for file in material.released_files(path)]
+        return [self._released(file) for file in released.score_files(path)]
 
     def _released(self, path: Path) -> Released:
-        scores = material.released_scores(path)
-        known = {task: {s.id for c in found for s in c.sentences} for task, found in self.material.tasks.items()}
-        for task, found in scores.items():
-            strange = next((name for name in found if name not in known.get(task, ())), None)
-            if strange is not None:
-                raise BadInput(f"{path}: {task} has the id '{strange}', which is not in {self.material.data.path.name}")
-        name = material.released_name(path)
+        scores = released.scores(path)
+        for task, by_id in scores.items():
+            known = {sentence.id for c in self.material.tasks.get(task, ()) for sentence in c.sentences}
+            unknown = next((name for name in by_id if name not in known), None)
+            if unknown is not None:
+                raise BadInput(f"{path}: {task} has the id '{unknown}', which is not in {self.material.data.path.name}")
+        name = released.model_name(path)
         kind: Kind = "causal" if "gpt" in name.lower() else "masked"
         return Released(name, kind, [self._replayed(item, kind, scores) for item in self.items()])
 
     def _replayed(self, item: Item, kind: Kind, scores: Mapping[str, Mapping[str, float]]) -> Observation:
-        task, cluster = str(item.conditions["task"]), item.fields["cluster"]
-        found = [scores.get(task, {}).get(sentence.id) for sentence in cluster.by_label]
-        known = [score for score in found if score is not None]
-        if len(known) < len(found):
+        task = str(item.conditions["task"])
+        by_id, ids = scores.get(task, {}), [sentence.id for sentence in item.fields["cluster"].by_label]
+        if not all(name in by_id for name in ids):
             return Observation(item.id, why_not=WhyNot("not_released"))
-        logs = [math.log(score) if score else -math.inf for score in known]
+        logs = [math.log(by_id[name]) if by_id[name] else -math.inf for name in ids]
         if task == "intersentence":
             return Observation(item.id, self.values(list(map(_log_odds, logs)), math.nan, "next_sentence"))
         return Observation(item.id, self.values(logs, math.nan, "sentence" if kind == "causal" else "blank"))
@@ -240,9 +244,9 @@ class StereoSet(Probe):
             ways["continuation"] = {"task": "intersentence", "asked_as": "continuation"}, ("causal",)
         if len(self.tasks) > 1:
             ways["both"] = {}, ("masked", "causal")
-        for (task, (where, kinds)), category in product(ways.items(), ("all", *self._categories)):
-            rows = where if category == "all" else {**where, "category": category}
-            yield from stereoset_measures(rows, {"task": task, "category": category}, kinds=kinds)
+        for task, (rows, kinds) in ways.items():
+            for where, conditions in combinations(category=(ALL, *self._categories)):
+                yield from stereoset_measures({**rows, **where}, {"task": task, **conditions}, kinds=kinds)
 
     @property
     def _categories(self) -> list[str]:
@@ -270,7 +274,7 @@ class StereoSet(Probe):
 
     @property
     def report(self) -> ReportSpec:
-        return report.page()
+        return report.report()
 
     def planted(self, item: Item, request: Request, strength: float) -> dict[str, float]:
         stereotype = item.fields["cluster"].by_label[0].sentence

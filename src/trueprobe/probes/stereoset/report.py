@@ -1,11 +1,11 @@
-"""What the report shows of StereoSet: figures, tables and items, as data."""
+"""What StereoSet displays: figures, tables and items, as data."""
 
 from __future__ import annotations
 
 from trueprobe.probes.display import Figure, ItemTable, ReportSpec, Table
 
 
-def page() -> ReportSpec:
+def report() -> ReportSpec:
     names = {"ss": "stereotype score", "lms": "language model score"}
     names |= {"ss_by_term": "stereotype score, by term", "lms_by_term": "language model score, by term"}
     figures = [
@@ -26,7 +26,7 @@ def page() -> ReportSpec:
     tables = [
         Table(
             "seeds",
-            "Over trainings",
+            "Over seeds",
             "Mean ± deviation.",
             "estimates",
             ("category",),

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import copy
-import hashlib
-import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal, Self
@@ -12,11 +10,12 @@ from typing import Any, Literal, Self
 from pydantic import Field
 
 from trueprobe.errors import BadInput, nearest
-from trueprobe.probes.base import Probe, Settings
-from trueprobe.probes.tacit import material as tacit
-from trueprobe.probes.tacit import norms
-from trueprobe.probes.tacit.material import Prompts
-from trueprobe.probes.tacit.norms import Concept, Norms
+from trueprobe.probes import files
+from trueprobe.probes.base import MeasureSetProbe, Settings
+from trueprobe.probes.measure_sets import Conditions, with_all
+from trueprobe.probes.tacit import material, norms
+from trueprobe.probes.tacit.norms import Concept
+from trueprobe.probes.templates import BLANK
 from trueprobe.types import Card, Filled, WhyNot, Word, WordList
 
 PAPER = "Weir, Poliak & Van Durme, Probing Neural Language Models for Human Tacit Assumptions"
@@ -44,23 +43,23 @@ class NormSettings(TacitSettings):
     roberta: str = Field(default="", description="a folder with RoBERTa's tokenizer, if not fetched")
 
 
-class Tacit(Probe):
+class TacitProbe(MeasureSetProbe):
     paper = PAPER
     factors = ("concept",)
     settings: TacitSettings
 
     def __init__(self, settings: TacitSettings) -> None:
         super().__init__(settings)
-        self.prompts: Prompts = tacit.prompts(settings.material)
+        self.prompts = material.Prompts.read(settings.material)
         self.shares_vocabulary = settings.vocabulary == COMMON
-        self.vocabulary: WordList | None = None if self.shares_vocabulary else tacit.word_list(settings.vocabulary)
+        self.vocabulary = None if self.shares_vocabulary else material.word_list(settings.vocabulary)
         self._listed = frozenset(self.vocabulary.words) if self.vocabulary else frozenset()
 
     def with_vocabulary(self, words: WordList) -> Self:
-        mine = copy.copy(self)
-        mine.vocabulary, mine._listed = words, frozenset(words.words)
-        mine.narrow()
-        return mine
+        probe = copy.copy(self)
+        probe.vocabulary, probe._listed = words, frozenset(words.words)
+        probe.narrow()
+        return probe
 
     def narrow(self) -> None:
         """Works out what depends on the vocabulary."""
@@ -75,37 +74,32 @@ class Tacit(Probe):
         """Those that ranks can be counted for."""
         return tuple(word for word in words if self.vocabulary is None or word in self._listed)
 
-    def refuse(self, word: str, card: Card) -> WhyNot | None:
-        """Before a model is asked: a word outside the list has no rank in it."""
+    def refuse(self, words: Sequence[str], card: Card) -> WhyNot | None:
+        """Before a model is asked: without one of the words in the vocabulary there is no rank."""
         if card.kind == "encoder":
             return WhyNot("no_head", "an encoder fills no blanks")
-        if self.vocabulary is not None and word not in self._listed:
-            return WhyNot("not_in_list", f"{word!r} is not in the vocabulary")
+        if not self.listed(words):
+            which = repr(words[0]) + " is not" if len(words) == 1 else f"none of {', '.join(words)} is"
+            return WhyNot("not_in_list", f"{which} in the vocabulary"[:200])
         return None
 
-    def shown(self, **conditions: str | int) -> dict[str, str | int]:
-        """Conditions as reported, with the vocabulary every number refers to."""
-        return {**conditions, **self.vocabulary_facts()}
-
-    def vocabulary_facts(self) -> dict[str, str | int]:
+    def vocabulary_facts(self) -> Conditions:
+        """Reported with every number: the vocabulary it refers to."""
         words = self.vocabulary
         if words is None:
             return {"vocabulary": "whole"}
         return {"vocabulary": words.name, "vocabulary_size": len(words.words), "vocabulary_sha256": words.sha256}
 
     def vocabulary_note(self) -> str:
-        told = self.vocabulary_facts()
-        size = (
-            f", {told['vocabulary_size']:,} words, sha256 {str(told['vocabulary_sha256'])[:12]}…"
-            if self._listed
-            else ""
-        )
-        return f"ranks within the vocabulary '{told['vocabulary']}'{size}; probabilities over each model's whole one"
+        name, size = "whole", ""
+        if self.vocabulary is not None:
+            name = self.vocabulary.name
+            size = f", {len(self.vocabulary.words):,} words, sha256 {self.vocabulary.sha256[:12]}…"
+        return f"ranks within the vocabulary '{name}'{size}; probabilities over each model's whole one"
 
     @property
     def material_id(self) -> str:
-        content = [self.prompts.model_dump(mode="json"), *self.read_hashes()]
-        return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
+        return files.content_id([self.prompts.model_dump(mode="json", by_alias=True), *self.read_hashes()])
 
     def read_hashes(self) -> list[str]:
         return [] if self.shares_vocabulary or self.vocabulary is None else [self.vocabulary.sha256]
@@ -114,14 +108,15 @@ class Tacit(Probe):
         return {"prompts": self.prompts.card.model_dump(), "vocabulary": self.vocabulary_facts()}
 
 
-class OfNorms(Tacit):
-    """With norms: which concepts are asked about, and what the file could not give."""
+class NormProbe(TacitProbe):
+    """With norms: which concepts are asked about, and what the file does not have."""
 
     settings: NormSettings
+    wordings: tuple[str, ...]
 
     def __init__(self, settings: NormSettings) -> None:
         super().__init__(settings)
-        self.norms: Norms = norms.read(settings.data)
+        self.norms = norms.read(settings.data)
         self.concepts = self._concepts()
         if not self.concepts:
             raise BadInput(f"{self.name}: no concept of {self.norms.name} can be asked about")
@@ -130,15 +125,19 @@ class OfNorms(Tacit):
         rule = self.settings.concepts
         if rule == "paper" or (rule == "auto" and self.norms.format == "cslb"):
             folders = {"bert_cased": self.settings.bert_cased, "roberta": self.settings.roberta}
-            return tacit.papers_concepts(self.norms, folders)
+            return material.papers_concepts(self.norms, folders)
         return self.norms.concepts
+
+    @property
+    def displayed_wording(self) -> str:
+        return with_all(self.wordings)[-1]
 
     def read_hashes(self) -> list[str]:
         return [*super().read_hashes(), self.norms.sha256]
 
     def notes(self) -> tuple[str, ...]:
-        told = self.norms.card.notes if self.norms.card else ""
-        lines = [f"norms: {self.norms.name}. {told}".strip(), self.vocabulary_note()]
+        about = self.norms.card.notes if self.norms.card else ""
+        lines = [f"norms: {self.norms.name}. {about}".strip(), self.vocabulary_note()]
         lost, rows = self.norms.counts["not_phrased"], self.norms.counts["rows"]
         if lost:
             lines.append(f"not asked: {lost:,} of {rows:,} listed properties, which no rule can phrase")
@@ -162,6 +161,11 @@ class OfNorms(Tacit):
         }
 
 
+def as_asked(text: str, card: Card) -> str:
+    """A causal model reads nothing behind the blank."""
+    return text if card.kind == "masked" else text.split(BLANK)[0] + BLANK
+
+
 def tied(words: Iterable[Word]) -> float:
     """1 if the rank of the likeliest could be twice what it is, or more: as many others are equally likely."""
     first = min(words, key=lambda word: word.rank or math.inf)
@@ -172,11 +176,20 @@ def top_words(filled: Filled) -> list[str]:
     return [token.text.strip() for token in filled.top]
 
 
-def columns_with(own: Mapping[str, str]) -> dict[str, str]:
+def top_columns(filled: Filled) -> dict[str, Any]:
     return {
-        **own,
-        "prompt": "as this model was asked: a causal one sees nothing behind the blank",
-        "answer": "the likeliest word of the vocabulary",
-        "top_words": f"the {TOP} likeliest words of the vocabulary",
-        "top_probabilities": "their probabilities, over the model's whole vocabulary",
+        "top_words": top_words(filled),
+        "top_probabilities": [math.exp(token.logp) for token in filled.top],
+    }
+
+
+def gold_columns(asked: Filled, gold: Mapping[str, Word], count: int) -> dict[str, Any]:
+    """The words that people gave, of `count` those in the vocabulary, and whether one is among the likeliest."""
+    ids = {word.pieces[0].id for word in gold.values()}
+    return {
+        "gold": list(gold),
+        "gold_ranks": [word.rank for word in gold.values() if word.rank is not None],
+        "gold_probabilities": [math.exp(word.logp) for word in gold.values()],
+        "gold_left_out": count - len(gold),
+        "any_gold": float(any(token.id in ids for token in asked.top)),
     }

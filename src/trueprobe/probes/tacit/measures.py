@@ -1,7 +1,7 @@
 """What the probes of tacit assumptions count: ranks of concepts, precision of properties, and the paper's claims.
 
 Reciprocal ranks and average precisions lie between 0 and 1 and have no neutral value. Positive
-`concept_over_others_nats` or `gold_over_others_nats`: what people said is likelier than what they said of other
+`concept_over_others_nats` or `gold_over_others_nats`: what people named is likelier than what they named of other
 concepts; the first is exactly zero for a model that does not look at the properties.
 """
 
@@ -9,11 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from itertools import product
 
+from trueprobe.probes.measure_sets import ALL, ColumnMean, Conditions, combinations, mean_measures, with_all
 from trueprobe.statistics.means import means
 from trueprobe.statistics.measure import LARGER, Claim, Measure
 from trueprobe.statistics.retrieval import commonest_share
+from trueprobe.types import Direction
 
 MOST = 10
 NOT_VISUAL = ("functional", "encyclopaedic")
@@ -21,7 +22,15 @@ LENGTHS = tuple(range(1, MOST + 1))
 SHORT = tuple(range(1, 6))  # as many properties of each category as nearly every concept has
 STRONG = 0.5  # a rank correlation below this is a low one; the paper's highest is .389
 
-Conditions = Mapping[str, str | int]
+TOP = 10  # likeliest words that are recorded
+Rows = Mapping[str, tuple[str | int | float, ...]]  # conditions and columns, and their values
+
+COMMON_COLUMNS = {
+    "prompt": "as this model was asked: a causal one reads nothing behind the blank",
+    "answer": "the likeliest word of the vocabulary",
+    "top_words": f"the {TOP} likeliest words of the vocabulary",
+    "top_probabilities": "their probabilities, over the model's whole vocabulary",
+}
 
 RETRIEVAL_COLUMNS = {
     "rank": "of the concept within the vocabulary, 1 is best",
@@ -39,29 +48,30 @@ RETRIEVAL_COLUMNS = {
     "instead_fits_all": "1 if it has all of them",
     "order_at": "order and number of properties in one",
 }
-_RETRIEVED: tuple[tuple[str, str, str, float | None], ...] = (
-    ("reciprocal_rank", "reciprocal_rank", "ratio", None),
-    ("probability", "probability", "probability", None),
-    ("ranked_first", "ranked_first", "share", None),
-    ("concept_over_others", "concept_over_others_nats", "nats", 0.0),
-    ("instead_known", "instead_known", "share", None),
-    ("instead_satisfies", "instead_satisfies", "share", None),
-    ("instead_fits_all", "instead_fits_all", "share", None),
-    ("fits_all", "fits_all", "concepts", None),
-    ("fits_only", "fits_only", "share", None),
+_RETRIEVED = (
+    ColumnMean("reciprocal_rank", "reciprocal_rank", "ratio"),
+    ColumnMean("probability", "probability", "probability"),
+    ColumnMean("ranked_first", "ranked_first", "share"),
+    ColumnMean("concept_over_others", "concept_over_others_nats", "nats", 0.0),
+    ColumnMean("instead_known", "instead_known", "share"),
+    ColumnMean("instead_satisfies", "instead_satisfies", "share"),
+    ColumnMean("instead_fits_all", "instead_fits_all", "share"),
+    ColumnMean("fits_all", "fits_all", "concepts"),
+    ColumnMean("fits_only", "fits_only", "share"),
 )
 
 
 @dataclass(frozen=True)
-class RetrievalCounting:
+class RetrievalMeasures:
     wordings: tuple[str, ...]
     frequencies: bool  # do the norms have any?
     everything: bool  # or growing lists only
     random: bool
-    vocabulary: Conditions  # stated with every number
+    vocabulary: Conditions  # reported with every number
 
     @property
     def _curves(self) -> list[tuple[str, str]]:
+        """Selections of properties, each with their order."""
         order = "decreasing" if self.frequencies else "listed"
         curves = [("top", order)] if self.frequencies else [("listed", order)]
         if self.everything:
@@ -71,58 +81,64 @@ class RetrievalCounting:
             curves += [(category, order) for category in ("visual", *NOT_VISUAL)]
         return curves
 
+    def columns(self) -> dict[str, str]:
+        return RETRIEVAL_COLUMNS | COMMON_COLUMNS
+
     def measures(self) -> Iterator[Measure]:
-        for wording in (*self.wordings, "all") if len(self.wordings) > 1 else self.wordings:
-            chosen = {} if wording == "all" else {"wording": wording}
-            for (selection, order), n in product(self._curves, LENGTHS):
-                told: Conditions = {"selection": selection, "order": order, "properties": n}
-                where, shown = {**chosen, **told}, {"wording": wording, **told, **self.vocabulary}
-                for name, column, unit, neutral in _RETRIEVED:
-                    yield Measure(name, means, (column,), where, shown, unit, neutral)
+        for wording, conditions in combinations(wording=with_all(self.wordings)):
+            for selection, order in self._curves:
+                for at, _ in combinations(selection=(selection,), order=(order,), properties=LENGTHS):
+                    yield from mean_measures(_RETRIEVED, {**wording, **at}, {**conditions, **at, **self.vocabulary})
 
     def claims(self) -> Iterator[Claim]:
-        """What the paper found, over all wordings of a run."""
+        """What the paper reports, over all wordings of a run."""
+        yield from self._claims_of_growth()
+        if self.everything:
+            least = (
+                "visual properties help least: functional and encyclopaedic ones less visual ones, 1 to 5 properties"
+            )
+            by: Rows = {"order": (self._curves[0][1],), "properties": SHORT}
+            visual: Rows = {"selection": ("visual",), **by}
+            yield self._claim("visual_helps_least", least, {**by, "selection": NOT_VISUAL}, visual)
+        if self.everything and self.frequencies:
+            yield from self._claims_of_frequency()
+
+    def _claim(self, name: str, statement: str, plus: Rows, minus: Rows | None = None) -> Claim:
+        return Claim(name, statement, "B", "reciprocal_rank", plus, minus, conditions=self.vocabulary, unit="ratio")
+
+    def _claims_of_growth(self) -> Iterator[Claim]:
         first, order = self._curves[0]
 
-        def claim(name: str, says: str, plus: Mapping, minus: Mapping | None) -> Claim:
-            return Claim(name, says, "B", "reciprocal_rank", plus, minus, conditions=self.vocabulary, unit="ratio")
-
-        def grown(*lengths: int) -> dict:
+        def grown(*lengths: int) -> Rows:
             return {"selection": (first,), "order": (order,), "properties": lengths}
 
-        yield claim("properties_help", "ten properties find the concept better than one", grown(10), grown(1))
+        yield self._claim("properties_help", "ten properties find the concept better than one", grown(10), grown(1))
         flattens = "the gain flattens after four or five properties: MRR with 5, less the mean of 1 and 10"
-        yield claim("gain_flattens", flattens, grown(5), grown(1, 10))
+        yield self._claim("gain_flattens", flattens, grown(5), grown(1, 10))
         larger = "the larger of two models of one architecture finds the concept better, over one to ten properties"
-        more = grown(*LENGTHS)
-        yield replace(claim("larger_finds_more", larger, more, None), between=LARGER)
+        yield replace(self._claim("larger_finds_more", larger, grown(*LENGTHS)), between=LARGER)
         other = "RoBERTa finds the concept better than BERT of the same size, over one to ten properties"
-        yield replace(claim("roberta_finds_more", other, more, None), between=("roberta", "bert"))
-        if not self.everything:
-            return
-        least = "visual properties help least: functional and encyclopaedic ones less visual ones, 1 to 5 properties"
-        by = {"order": (order,), "properties": SHORT}
-        yield claim("visual_helps_least", least, {"selection": NOT_VISUAL, **by}, {"selection": ("visual",), **by})
-        if not self.frequencies:
-            return
+        yield replace(self._claim("roberta_finds_more", other, grown(*LENGTHS)), between=("roberta", "bert"))
+
+    def _claims_of_frequency(self) -> Iterator[Claim]:
         orders = ("decreasing", "increasing")
         top, bottom = ({"selection": (s,), "order": orders, "properties": LENGTHS} for s in ("top", "bottom"))
         if self.random:
-            chance = {"selection": ("random",), "order": ("random",), "properties": LENGTHS}
-            yield claim("top_above_random", "the most frequent properties beat random ones", top, chance)
-            yield claim("random_above_bottom", "random properties beat the least frequent ones", chance, bottom)
+            chance: Rows = {"selection": ("random",), "order": ("random",), "properties": LENGTHS}
+            yield self._claim("top_above_random", "the most frequent properties beat random ones", top, chance)
+            yield self._claim("random_above_bottom", "random properties beat the least frequent ones", chance, bottom)
         both = {"selection": ("top", "bottom")}
         early = "most frequent first is better while lists are short (1 to 3 properties)"
         sides = ({**both, "order": (o,), "properties": (1, 2, 3)} for o in orders)
-        yield claim("frequent_first_helps_early", early, *sides)
+        yield self._claim("frequent_first_helps_early", early, *sides)
         late = "the two orders converge: their difference with 1 property less that with 10, halved"
         ends = (("decreasing 1", "increasing 10"), ("increasing 1", "decreasing 10"))
-        yield claim("orders_converge", late, *({**both, "order_at": end} for end in ends))
+        yield self._claim("orders_converge", late, *({**both, "order_at": end} for end in ends))
 
     @property
     def headline(self) -> Measure:
         column = ("concept_over_others_nats",)
-        return Measure("concept_over_others", means, column, {}, dict(self.vocabulary), "nats", 0.0)
+        return Measure("concept_over_others", means, column, {}, self.vocabulary, "nats", 0.0)
 
 
 PRODUCTION_COLUMNS = {
@@ -143,67 +159,62 @@ PRODUCTION_COLUMNS = {
     "mass_outside": "probability of everything but the words people gave for this relation",
     "any_gold": "1 if a gold word is among the likeliest ten",
 }
-_PRODUCED: tuple[tuple[str, str, str, float | None], ...] = (
-    ("map_vocabulary", "ap_vocabulary", "ratio", None),
-    ("map_completions", "ap_completions", "ratio", None),
-    ("spearman", "spearman", "correlation", 0.0),
-    ("map_without_context", "ap_without_context", "ratio", None),
-    ("change_without_context", "ap_change", "ratio", 0.0),
-    ("gold_over_others", "gold_over_others_nats", "nats", None),
-    ("answer_is_gold", "answer_is_gold", "share", None),
-    ("any_gold", "any_gold", "share", None),
-    ("mass_outside", "mass_outside", "share", None),
+_PRODUCED = (
+    ColumnMean("map_vocabulary", "ap_vocabulary", "ratio"),
+    ColumnMean("map_completions", "ap_completions", "ratio"),
+    ColumnMean("spearman", "spearman", "correlation", 0.0),
+    ColumnMean("map_without_context", "ap_without_context", "ratio"),
+    ColumnMean("change_without_context", "ap_change", "ratio", 0.0),
+    ColumnMean("gold_over_others", "gold_over_others_nats", "nats"),
+    ColumnMean("answer_is_gold", "answer_is_gold", "share"),
+    ColumnMean("any_gold", "any_gold", "share"),
+    ColumnMean("mass_outside", "mass_outside", "share"),
 )
 
 
 @dataclass(frozen=True)
-class ProductionCounting:
+class ProductionMeasures:
     wordings: tuple[str, ...]
     relations: tuple[str, ...]
     frequencies: bool
     vocabulary: Conditions
 
+    def columns(self) -> dict[str, str]:
+        return PRODUCTION_COLUMNS | COMMON_COLUMNS
+
     def measures(self) -> Iterator[Measure]:
-        for wording in (*self.wordings, "all") if len(self.wordings) > 1 else self.wordings:
-            chosen = {} if wording == "all" else {"wording": wording}
-            for relation in (*self.relations, "all"):
-                where = chosen if relation == "all" else {**chosen, "relation": relation}
-                shown = {"wording": wording, "relation": relation, **self.vocabulary}
-                for name, column, unit, neutral in _PRODUCED:
-                    if name != "spearman" or self.frequencies:
-                        yield Measure(name, means, (column,), where, shown, unit, neutral)
-                if relation != "all":
-                    yield Measure("regardless_of_concept", commonest_share, ("answer_code",), where, shown, "share")
+        quantities = [quantity for quantity in _PRODUCED if quantity.name != "spearman" or self.frequencies]
+        for where, at in combinations(wording=with_all(self.wordings), relation=(*self.relations, ALL)):
+            conditions = {**at, **self.vocabulary}
+            yield from mean_measures(quantities, where, conditions)
+            if at["relation"] != ALL:
+                yield Measure("regardless_of_concept", commonest_share, ("answer_code",), where, conditions, "share")
 
     def claims(self) -> Iterator[Claim]:
-        shown = self.vocabulary
         narrower = "precision rises when only words people gave for the relation are ranked"
-        each = {"relation": self.relations}
-        yield Claim("completions_above_vocabulary", narrower, "B", "ap_gain", each, conditions=shown, unit="ratio")
+        yield self._claim("completions_above_vocabulary", narrower, "ap_gain", self.relations)
         if self.frequencies:
             low = "probability within the gold words correlates little with how many people gave them"
-            yield Claim(
-                "low_correlation",
-                low,
-                "B",
-                "spearman",
-                each,
-                None,
-                "below",
-                STRONG,
-                conditions=shown,
-                unit="correlation",
-            )
+            claim = self._claim("low_correlation", low, "spearman", self.relations, Direction.BELOW)
+            yield replace(claim, threshold=STRONG, unit="correlation")
         for relation in (r for r in ("is", "has") if r in self.relations):
             helps = f"after '{relation}', precision falls without `Everyone knows that` (all four models of table 2)"
-            at = {"relation": (relation,)}
-            yield Claim(
-                f"context_helps_{relation}", helps, "B", "ap_change", at, None, "below", conditions=shown, unit="ratio"
-            )
+            yield self._claim(f"context_helps_{relation}", helps, "ap_change", (relation,), Direction.BELOW)
+
+    def _claim(
+        self,
+        name: str,
+        statement: str,
+        column: str,
+        relations: tuple[str, ...],
+        direction: Direction = Direction.ABOVE,
+    ) -> Claim:
+        plus, conditions = {"relation": relations}, self.vocabulary
+        return Claim(name, statement, "B", column, plus, direction=direction, conditions=conditions, unit="ratio")
 
     @property
     def headline(self) -> Measure:
-        return Measure("gold_over_others", means, ("gold_over_others_nats",), {}, dict(self.vocabulary), "nats")
+        return Measure("gold_over_others", means, ("gold_over_others_nats",), {}, self.vocabulary, "nats")
 
 
 PRINCE_COLUMNS = {
@@ -219,28 +230,39 @@ PRINCE_COLUMNS = {
     "tied": "1 if at least as many words as its rank lie within 1e-4 nats of the likeliest asked word",
     "own_over_other_nats": "log-probability of the concept (or the mean of its properties') less the other concept's",
 }
-_PRINCE: dict[str, tuple[tuple[str, str, str, float | None], ...]] = {
+_OWN_OVER_OTHER = ColumnMean("own_over_other", "own_over_other_nats", "nats", 0.0)
+_PRINCE = {
     "concept_from_properties": (
-        ("reciprocal_rank", "reciprocal_rank", "ratio", None),
-        ("probability", "probability", "probability", None),
-        ("own_over_other", "own_over_other_nats", "nats", 0.0),
+        ColumnMean("reciprocal_rank", "reciprocal_rank", "ratio"),
+        ColumnMean("probability", "probability", "probability"),
+        _OWN_OVER_OTHER,
     ),
     "properties_from_concept": (
-        ("map_vocabulary", "ap_vocabulary", "ratio", None),
-        ("any_gold", "any_gold", "share", None),
-        ("own_over_other", "own_over_other_nats", "nats", 0.0),
+        ColumnMean("map_vocabulary", "ap_vocabulary", "ratio"),
+        ColumnMean("any_gold", "any_gold", "share"),
+        _OWN_OVER_OTHER,
     ),
 }
 
 
-def prince_measures(concepts: tuple[str, ...], vocabulary: Conditions) -> Iterator[Measure]:
+@dataclass(frozen=True)
+class PrinceMeasures:
     """Of each concept and of all: few sentences, so no verdict is to be had of them."""
-    for (direction, counted), concept in product(_PRINCE.items(), (*concepts, "all")):
-        where = {"direction": direction} | ({} if concept == "all" else {"concept": concept})
-        shown = {"direction": direction, "concept": concept, **vocabulary}
-        for name, column, unit, neutral in counted:
-            yield Measure(name, means, (column,), where, shown, unit, neutral)
 
+    concepts: tuple[str, ...]
+    vocabulary: Conditions
 
-def prince_headline(vocabulary: Conditions) -> Measure:
-    return Measure("own_over_other", means, ("own_over_other_nats",), {}, dict(vocabulary), "nats", 0.0)
+    def columns(self) -> dict[str, str]:
+        return PRINCE_COLUMNS | COMMON_COLUMNS
+
+    def measures(self) -> Iterator[Measure]:
+        for where, at in combinations(direction=_PRINCE, concept=(*self.concepts, ALL)):
+            yield from mean_measures(_PRINCE[str(at["direction"])], where, {**at, **self.vocabulary})
+
+    def claims(self) -> tuple[Claim, ...]:
+        return ()
+
+    @property
+    def headline(self) -> Measure:
+        (measure,) = mean_measures([_OWN_OVER_OTHER], {}, self.vocabulary)
+        return measure

@@ -1,6 +1,6 @@
-"""Property norms: what people say a bear has, is and does, and how many of them said it.
+"""Property norms: what a bear has, is and does, by how many people.
 
-The format is told by the columns: CSLB's norms.dat, McRae's table, Buchanan's FLT listings, XCSLB, or a plain CSV.
+The columns name the format: CSLB's norms.dat, McRae's table, Buchanan's FLT listings, XCSLB, or a plain CSV.
 The shipped `starter` set is authored, not elicited from people. Frequencies order properties; norms without them
 (XCSLB) keep the order of the file, and nothing that needs frequencies is asked of them.
 """
@@ -12,7 +12,6 @@ import hashlib
 import io
 import math
 import re
-import tomllib
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -20,14 +19,14 @@ from functools import cache, cached_property
 from pathlib import Path
 
 from trueprobe.errors import BadInput, nearest
-from trueprobe.probes import files as material
-from trueprobe.probes.counteracts.material import FileCard
+from trueprobe.probes import files
 from trueprobe.probes.tacit.phrases import bare_words, free_phrase, verb_phrase
+from trueprobe.probes.templates import FileCard
 
-FOLDER = material.ROOT / "tacit/data"
+FOLDER = Path(__file__).parent / "data"
 STARTER = "starter"
-CATEGORIES = ("visual", "functional", "encyclopaedic")  # the three that the paper tells apart
-LEAST_ANSWERS = 2  # of free listings: what only one person said is no shared assumption
+CATEGORIES = ("visual", "functional", "encyclopaedic")  # the three that the paper compares
+LEAST_ANSWERS = 2  # of free listings: what only one person listed is no shared assumption
 ALL_CATEGORIES = (*CATEGORIES, "taxonomic", "other")
 
 # columns a format must have, as they read in lower case with spaces for . and _; tried in this order
@@ -54,12 +53,12 @@ _MCRAE_HEAD = re.compile(r"^(beh|inbeh|eg) +- +")
 @dataclass(frozen=True, slots=True)
 class Property:
     label: str  # as listed: two concepts share a property if they share its label
-    forms: tuple[str, ...]  # as it is said; the first one is used in prompts
+    forms: tuple[str, ...]  # verb phrases; the first one is used in prompts
     frequency: float  # NaN where the norms have none
-    category: str  # of ALL_CATEGORIES, "" where none is given
+    category: str  # of ALL_CATEGORIES, "" where it is not known
 
     @property
-    def said(self) -> str:
+    def phrase(self) -> str:
         return self.forms[0]
 
 
@@ -86,18 +85,18 @@ class Norms:
     @cached_property
     def having(self) -> dict[str, frozenset[str]]:
         """The concepts that have a property, by its label."""
-        found: dict[str, set[str]] = {}
+        having: dict[str, set[str]] = {}
         for concept in self.concepts:
             for label in concept.labels:
-                found.setdefault(label, set()).add(concept.name)
-        return {label: frozenset(names) for label, names in found.items()}
+                having.setdefault(label, set()).add(concept.name)
+        return {label: frozenset(names) for label, names in having.items()}
 
     @cached_property
     def by_name(self) -> dict[str, Concept]:
         return {concept.name: concept for concept in self.concepts}
 
     def fitting(self, labels: Sequence[str]) -> frozenset[str]:
-        """The concepts that have all these properties, as far as the norms say."""
+        """The concepts that have all these properties by the norms."""
         return frozenset.intersection(*(self.having[label] for label in labels))
 
     def concepts_per_property(self) -> dict[str, float]:
@@ -118,11 +117,11 @@ class _Row:
 
 
 class _Table:
-    """A file's rows by column, each with its line; what is wrong is told with it."""
+    """A file's rows by column, each with its line; what is wrong is reported with it."""
 
     def __init__(self, path: Path) -> None:
         self.path, self.lexicon = path, b""
-        text = _text(path)
+        text = files.text_of(path).replace("\r\n", "\n").replace("\r", "\n")
         first = text.split("\n", 1)[0]
         self._reader = csv.reader(io.StringIO(text), delimiter="\t" if "\t" in first else ",", strict=True)
         try:
@@ -176,20 +175,6 @@ class _Table:
         )
 
 
-def _text(path: Path) -> str:
-    try:
-        data = path.read_bytes()
-    except OSError as error:
-        raise BadInput(f"{path}: {error.strerror or error}") from error
-    try:
-        return data.decode("utf-8-sig").replace("\r\n", "\n").replace("\r", "\n")
-    except UnicodeDecodeError as error:
-        line = data[: error.start].count(b"\n") + 1
-        raise BadInput(
-            f"{path}, line {line}: not UTF-8 text (byte {data[error.start]:#x}); save it as UTF-8"
-        ) from error
-
-
 # ---------------------------------------------------------------- the formats, a row each
 
 
@@ -197,9 +182,8 @@ def _cslb(table: _Table) -> Iterator[_Row]:
     for line, row in table:
         listed = [part for part in re.split(r"\s*[;|,]\s*", row["feature alternatives"]) if part]
         label = table.cell(line, row, "feature")
-        # is found in forests_woods: the first of the two, where no alternatives are given
-        said = listed or [re.sub(r"(\w)_\w+", r"\1", label)]
-        forms = tuple(filter(None, map(verb_phrase, said)))
+        # is found in forests_woods: the first of the two, where no alternatives are listed
+        forms = _forms(*(listed or [re.sub(r"(\w)_\w+", r"\1", label)]))
         category = _category(row["feature type"])
         yield _Row(line, table.cell(line, row, "concept"), label, forms, table.number(line, row, "pf"), category)
 
@@ -208,10 +192,10 @@ def _mcrae(table: _Table) -> Iterator[_Row]:
     for line, row in table:
         label = " ".join(table.cell(line, row, "feature").replace("_", " ").split())
         behaves = _MCRAE_HEAD.match(label)
-        said = _MCRAE_HEAD.sub("", label) if behaves and behaves[1] != "eg" else verb_phrase(label)
+        phrase = _MCRAE_HEAD.sub("", label) if behaves and behaves[1] != "eg" else verb_phrase(label)
         category = _category(row.get("br label", ""))
         concept, frequency = table.cell(line, row, "concept"), table.number(line, row, "prod freq")
-        yield _Row(line, concept, label, (said,) if said else (), frequency, category)
+        yield _Row(line, concept, label, (phrase,) if phrase else (), frequency, category)
 
 
 def _flt(table: _Table) -> Iterator[_Row]:
@@ -220,10 +204,10 @@ def _flt(table: _Table) -> Iterator[_Row]:
     for line, row in table:
         frequency = table.number(line, row, "n") if "n" in row else 1.0
         answer = row[column].lower()
-        cue, said = table.cell(line, row, "cue"), free_phrase(answer, bare)
-        if said and re.search(rf"\b{re.escape(cue.lower())}(s|es)?\b", said):  # an answer that gives the concept away
-            said = None
-        yield _Row(line, cue, said or answer, (said,) if said else (), frequency, "")
+        cue, phrase = table.cell(line, row, "cue"), free_phrase(answer, bare)
+        if phrase and re.search(rf"\b{re.escape(cue.lower())}(s|es)?\b", phrase):  # it gives the concept away
+            phrase = None
+        yield _Row(line, cue, phrase or answer, (phrase,) if phrase else (), frequency, "")
 
 
 def _xcslb(table: _Table) -> Iterator[_Row]:
@@ -238,9 +222,8 @@ def _xcslb(table: _Table) -> Iterator[_Row]:
     for line, row in table:
         if row["label"] == "1":
             label = table.cell(line, row, "feature")
-            said = verb_phrase(label)
             concept = table.cell(line, row, "concept")
-            yield _Row(line, concept, label, (said,) if said else (), math.nan, types.get(label, ""))
+            yield _Row(line, concept, label, _forms(label), math.nan, types.get(label, ""))
 
 
 def _plain(table: _Table) -> Iterator[_Row]:
@@ -251,8 +234,11 @@ def _plain(table: _Table) -> Iterator[_Row]:
             hint = nearest(category, ALL_CATEGORIES)
             raise BadInput(f"{table.path}, line {line}: no category '{category}'{hint}")
         frequency = table.number(line, row, "frequency") if "frequency" in row else math.nan
-        said = verb_phrase(label)
-        yield _Row(line, table.cell(line, row, "concept"), label, (said,) if said else (), frequency, category)
+        yield _Row(line, table.cell(line, row, "concept"), label, _forms(label), frequency, category)
+
+
+def _forms(*labels: str) -> tuple[str, ...]:
+    return tuple(filter(None, map(verb_phrase, labels)))
 
 
 def _category(text: str) -> str:
@@ -272,11 +258,11 @@ _READERS = {
 # ---------------------------------------------------------------- reading
 
 
-def read(named: str = STARTER) -> Norms:
+def read(name: str = STARTER) -> Norms:
     """The starter set by its name, or the user's file."""
-    path = FOLDER / f"{STARTER}.csv" if named == STARTER else material.path_of(named)
+    path = FOLDER / f"{STARTER}.csv" if name == STARTER else files.path_of(name)
     if not path.is_file():
-        raise BadInput(f"no norms '{named}': neither a file nor '{STARTER}', the shipped set")
+        raise BadInput(f"no norms '{name}': neither a file nor '{STARTER}', the shipped set")
     table = _Table(path)
     if table.format == "flt_answers":
         raise BadInput(
@@ -286,35 +272,33 @@ def read(named: str = STARTER) -> Norms:
     rows = list(_READERS[table.format](table))
     if not rows:
         raise BadInput(f"{path}: no properties")
-    card = FileCard.model_validate(tomllib.loads((FOLDER / f"{STARTER}.toml").read_text(encoding="utf-8")))
-    name, shipped = (STARTER, card) if named == STARTER else (path.name, None)
+    card = files.parse(FOLDER / f"{STARTER}.toml", FileCard) if name == STARTER else None
     concepts, counts = _gathered(rows, answers=table.format.startswith("flt"))
     sha256 = hashlib.sha256(path.read_bytes() + table.lexicon).hexdigest()
     known = not any(math.isnan(row.frequency) for row in rows)
-    return Norms(name, table.format, sha256, concepts, known, counts, shipped)
+    return Norms(STARTER if card else path.name, table.format, sha256, concepts, known, counts, card)
 
 
 def _gathered(rows: Sequence[_Row], answers: bool) -> tuple[tuple[Concept, ...], dict[str, int]]:
     """Each property once per concept: what is listed again is counted; answers add up, and must be given twice."""
-    found: dict[str, dict[str, Property]] = {}
+    by_concept: dict[str, dict[str, Property]] = {}
     counts: Counter[str] = Counter({"rows": len(rows), "not_phrased": 0, "listed_again": 0, "given_once": 0})
     for row in rows:
-        mine = found.setdefault(row.concept, {})
+        properties = by_concept.setdefault(row.concept, {})
+        known = properties.get(row.label)
         if not row.forms:
             counts["not_phrased"] += 1
-        elif row.label not in mine:
-            mine[row.label] = Property(row.label, row.forms, row.frequency, row.category)
-        elif answers:
-            frequency = mine[row.label].frequency + row.frequency
-            mine[row.label] = Property(row.label, row.forms, frequency, row.category)
-        else:
+        elif known and not answers:
             counts["listed_again"] += 1
+        else:
+            frequency = row.frequency + (known.frequency if known else 0)
+            properties[row.label] = Property(row.label, row.forms, frequency, row.category)
     least = LEAST_ANSWERS if answers else -math.inf
     concepts = []
-    for name, mine in found.items():
-        kept = tuple(p for p in mine.values() if not p.frequency < least)  # NaN is kept
-        counts["given_once"] += len(mine) - len(kept)
-        concepts.append(Concept(name, _ordered(kept)))
+    for name, properties in by_concept.items():
+        frequent = tuple(p for p in properties.values() if not p.frequency < least)  # NaN stays
+        counts["given_once"] += len(properties) - len(frequent)
+        concepts.append(Concept(name, _ordered(frequent)))
     counts["concepts"] = len(concepts)
     counts["properties"] = sum(len(concept.properties) for concept in concepts)
     return tuple(concepts), dict(counts)
@@ -326,6 +310,6 @@ def _ordered(properties: tuple[Property, ...]) -> tuple[Property, ...]:
 
 @cache
 def _bare_words() -> dict[str, str]:
-    """Bare words are said as the starter set says them."""
+    """Bare words are phrased as in the starter set."""
     concepts = read().concepts
-    return bare_words((p.said for c in concepts for p in c.properties), frozenset(c.name for c in concepts))
+    return bare_words((p.phrase for c in concepts for p in c.properties), frozenset(c.name for c in concepts))

@@ -1,6 +1,6 @@
-"""Properties as people listed them, put into words: "does live in woods" is said as "lives in woods".
+"""Properties as people listed them, put into words: "does live in woods" becomes "lives in woods".
 
-A property is said as a verb phrase that can follow "A bear …"; several are joined as "has fur, is big, and has claws".
+A property becomes a verb phrase that can follow "A bear …"; several are joined as "has fur, is big, and has claws".
 What no rule here can make such a phrase of is not asked, and counted.
 """
 
@@ -19,7 +19,7 @@ _PASSIVE = {"associated", "caught", "cooked", "driven", "drunk", "eaten", "found
 _PASSIVE |= {"made", "played", "related", "ridden", "seen", "served", "sold", "used", "worn"}
 _LINKS = {"a", "an", "as", "at", "by", "for", "from", "in", "into", "of", "on", "over", "the", "to", "under", "with"}
 _IRREGULAR = {"have": "has", "be": "is", "do": "does", "go": "goes"}
-_WHAT_IT = (  # how people begin a free answer, and what the answer then says
+_BEGINNINGS = (  # how people begin a free answer, and how its verb phrase begins
     (re.compile(r"^(it is|it's|its|it was) (?!own\b)"), "is "),
     (re.compile(r"^(it has|it's got|has got|they have|have) "), "has "),
     (re.compile(r"^(it can|they can|can) "), "can "),
@@ -40,7 +40,7 @@ def third_person(verb: str) -> str:
 
 
 def verb_phrase(label: str) -> str | None:
-    """A listed property as it is said: "does eat" → "eats", "made of metal" → "is made of metal", "flies" as it is.
+    """A listed property as a verb phrase: "does eat" → "eats", "made of metal" → "is made of metal", "flies" as it is.
 
     None where it begins in no way that a verb phrase begins."""
     third = re.fullmatch(r"[a-z]+[^sui\W]s", label.partition(" ")[0])  # eats, not grass, focus, this
@@ -63,7 +63,7 @@ def _known_phrase(label: str) -> str | None:
 
 
 def free_phrase(answer: str, bare: Mapping[str, str]) -> str | None:
-    """A free answer ("its big", "they have wings", "wing") as it is said; a bare word is said as `bare` says it.
+    """A free answer ("its big", "they have wings", "wing") as a verb phrase; a bare word by its entry in `bare`.
 
     Longer answers tend to be whole definitions, or several answers in one."""
     answer = " ".join(answer.split()).strip(" .,;!")
@@ -72,24 +72,24 @@ def free_phrase(answer: str, bare: Mapping[str, str]) -> str | None:
         return None
     if len(words) < 2:
         return bare.get(answer)
-    for begins, said in _WHAT_IT:
+    for begins, verb in _BEGINNINGS:
         if begins.match(answer):
-            return begins.sub(said, answer)
+            return begins.sub(verb, answer)
     return _known_phrase(answer)
 
 
-def bare_words(said: Iterable[str], things: Iterable[str]) -> dict[str, str]:
-    """How the single words of these phrases are said: wing → "has wings", big → "is big", fly → "flies".
+def bare_words(phrases: Iterable[str], things: Iterable[str]) -> dict[str, str]:
+    """The phrases that the single words of these phrases stand for: wing → "has wings", big → "is big", fly → "flies".
 
-    Only words said of two things at least; materials and the names of `things` could mean anything. Where phrases
-    differ, the one said most often wins, then the alphabetically first."""
+    Only words of two things at least; materials and the names of `things` could mean anything. Where phrases differ,
+    the most frequent one wins, then the alphabetically first."""
     counts: dict[str, Counter[str]] = {}
-    for phrase in said:
+    for phrase in phrases:
         relation, word = completion(phrase) or ("", phrase)
         if " " not in word and relation != "is made of":
             for form in {word, *_base_forms(word)} - set(things):
                 counts.setdefault(form, Counter())[phrase] += 1
-    best = {word: min(phrases, key=lambda p: (-phrases[p], p)) for word, phrases in counts.items()}
+    best = {word: min(listed, key=lambda p: (-listed[p], p)) for word, listed in counts.items()}
     return {word: phrase for word, phrase in best.items() if counts[word][phrase] > 1}
 
 
@@ -104,8 +104,8 @@ def _base_forms(word: str) -> list[str]:
 
 def completion(phrase: str) -> tuple[str, str] | None:
     """The relation and the single word that completes it: "has a tail" → ("has a", "tail")."""
-    found = _COMPLETED.fullmatch(phrase)
-    return (found[1], found[2]) if found and found[2] not in ("a", "an", "not", "no") else None
+    match = _COMPLETED.fullmatch(phrase)
+    return (match[1], match[2]) if match and match[2] not in ("a", "an", "not", "no") else None
 
 
 def joined(phrases: Sequence[str]) -> str:

@@ -1,4 +1,4 @@
-"""Prince's own tacit assumptions (1978, in Weir, Poliak & Van Durme 2020, figure 4): a person, a country, both ways.
+"""Prince's tacit assumptions (1978, in Weir, Poliak & Van Durme 2020, figure 4): a person, a country, both ways.
 
 What has parents, siblings, relatives, a home …? And a country has a …? Two concepts and a handful of sentences: this
 shows examples, as the paper does, and supports no general statement. Positive `own_over_other_nats`: the concept fits
@@ -14,19 +14,18 @@ from typing import Any
 
 import numpy as np
 
-from trueprobe.probes.counteracts.material import BLANK, article_for
 from trueprobe.probes.display import ReportSpec, Summary
 from trueprobe.probes.tacit import report
-from trueprobe.probes.tacit.common import TOP, Tacit, TacitSettings, columns_with, tied, top_words
-from trueprobe.probes.tacit.measures import PRINCE_COLUMNS, prince_headline, prince_measures
-from trueprobe.statistics.measure import Measure
+from trueprobe.probes.tacit.common import TacitProbe, TacitSettings, as_asked, gold_columns, tied, top_columns
+from trueprobe.probes.tacit.measures import TOP, PrinceMeasures
+from trueprobe.probes.templates import BLANK, with_article
 from trueprobe.statistics.retrieval import average_precision, reciprocal_rank
 from trueprobe.types import Answer, Card, FillBlank, Filled, Item, Observation, Request, WhyNot, Word
 
 RELATIONS = ("has a", "has")
 
 
-class TacitPrince(Tacit):
+class TacitPrince(TacitProbe):
     name = "tacit_prince"
     question = (
         "What Ellen Prince took for granted of a person and of a country: does a model find the one from her list, and "
@@ -50,22 +49,21 @@ class TacitPrince(Tacit):
     # ------------------------------------------------------------ items
 
     def items(self) -> list[Item]:
-        found = [self._from_properties(n, c) for n, c in product(self.retrieval, self.concepts)]
-        return found + [
+        retrieval = [self._from_properties(n, c) for n, c in product(self.retrieval, self.concepts)]
+        return retrieval + [
             self._from_concept(name, concept, relation)
             for name, concept, relation in product(self.production, self.concepts, RELATIONS)
             if self.prompts.prince[concept].words(relation)
         ]
 
     def _from_properties(self, wording: str, concept: str) -> Item:
-        asked, said = self.retrieval[wording], self.prompts.prince[concept].said
-        masked, causal = (template.format(properties=said) for template in (asked.masked, asked.causal))
+        asked, listed = self.retrieval[wording], self.prompts.prince[concept].whole
+        masked, causal = (template.format(properties=listed) for template in (asked.masked, asked.causal))
         fields = {"concept": concept, "relation": "", "masked": masked, "causal": causal}
         return self._item("concept_from_properties", wording, concept, "-", fields)
 
     def _from_concept(self, wording: str, concept: str, relation: str) -> Item:
-        articled = f"{article_for(concept)} {concept}"
-        text = self.production[wording].format(concept=articled, relation=relation)
+        text = self.production[wording].format(concept=with_article(concept), relation=relation)
         fields = {"concept": concept, "relation": relation, "masked": text, "causal": text}
         return self._item("properties_from_concept", wording, concept, relation, fields)
 
@@ -79,40 +77,34 @@ class TacitPrince(Tacit):
         relation = item.fields["relation"]
         return self.words[relation] if relation else self.concepts
 
-    def _own(self, item: Item) -> tuple[str, ...]:
+    def _right_words(self, item: Item) -> tuple[str, ...]:
         concept, relation = item.fields["concept"], item.fields["relation"]
         return self.prompts.prince[concept].words(relation) if relation else (concept,)
 
     def ask(self, item: Item, card: Card) -> tuple[Request, ...] | WhyNot:
-        if card.kind == "encoder":
-            return WhyNot("no_head", "an encoder fills no blanks")
-        if not self.listed(self._own(item)):
-            return WhyNot("not_in_list", f"none of {', '.join(self._own(item))} is in the vocabulary")
+        why = self.refuse(self._right_words(item), card)
+        if why is not None:
+            return why
         left, right = self._prompt(item, card).split(BLANK)
         return (FillBlank(left, right, words=self._asked_for(item), within=self.vocabulary, top=TOP),)
 
     def _prompt(self, item: Item, card: Card) -> str:
-        return item.fields["masked"] if card.kind == "masked" else item.fields["causal"].split(BLANK)[0] + BLANK
+        return as_asked(item.fields["masked" if card.kind == "masked" else "causal"], card)
 
     # ------------------------------------------------------------ observing
 
     def observe(self, item: Item, card: Card, answers: Sequence[Answer]) -> list[Observation]:
         (asked,) = answers
         assert isinstance(asked, Filled)
-        own = self._own(item)
-        known = {word: found for word in own if isinstance(found := asked.words[word], Word)}
+        right = self._right_words(item)
+        known = {word: answer for word in right if isinstance(answer := asked.words[word], Word)}
         if not known:
-            return [
-                Observation(
-                    item.id, why_not=next(w for w in map(asked.words.__getitem__, own) if isinstance(w, WhyNot))
-                )
-            ]
-        values = self._concept(known) if not item.fields["relation"] else self._properties(asked, known, len(own))
-        top = top_words(asked)
+            why = next(answer for word in right if isinstance(answer := asked.words[word], WhyNot))
+            return [Observation(item.id, why_not=why)]
+        values = self._properties(asked, known, len(right)) if item.fields["relation"] else self._concept(known)
         values |= {"own_over_other_nats": self._over_other(item, asked), "prompt": self._prompt(item, card)}
-        values["tied"] = tied(known.values())
-        values |= {"answer": top[0], "top_words": top, "top_probabilities": [math.exp(t.logp) for t in asked.top]}
-        return [Observation(item.id, values)]
+        values |= {"tied": tied(known.values()), **top_columns(asked)}
+        return [Observation(item.id, {**values, "answer": values["top_words"][0]})]
 
     def _concept(self, known: Mapping[str, Word]) -> dict[str, Any]:
         (word,) = known.values()
@@ -120,35 +112,21 @@ class TacitPrince(Tacit):
         return {"rank": word.rank, "reciprocal_rank": reciprocal_rank(word.rank), "probability": math.exp(word.logp)}
 
     def _properties(self, asked: Filled, known: Mapping[str, Word], count: int) -> dict[str, Any]:
-        ranks = [word.rank for word in known.values() if word.rank is not None]
-        ids = {word.pieces[0].id for word in known.values()}
-        return {
-            "gold": list(known),
-            "gold_ranks": ranks,
-            "gold_probabilities": [math.exp(word.logp) for word in known.values()],
-            "gold_left_out": count - len(known),
-            "ap_vocabulary": average_precision(ranks),
-            "any_gold": float(any(token.id in ids for token in asked.top)),
-        }
+        values = gold_columns(asked, known, count)
+        return {**values, "ap_vocabulary": average_precision(values["gold_ranks"])}
 
     def _over_other(self, item: Item, asked: Filled) -> float:
-        own = self._own(item)
-        others = tuple(word for word in self._asked_for(item) if word not in own)
-        mine, theirs = (np.asarray(asked.logps(words), dtype=float) for words in (own, others))
-        mine, theirs = mine[~np.isnan(mine)], theirs[~np.isnan(theirs)]
-        return float(mine.mean() - theirs.mean()) if len(mine) and len(theirs) else math.nan
+        right = self._right_words(item)
+        others = tuple(word for word in self._asked_for(item) if word not in right)
+        ours, theirs = (np.asarray(asked.logps(words), dtype=float) for words in (right, others))
+        ours, theirs = ours[~np.isnan(ours)], theirs[~np.isnan(theirs)]
+        return float(ours.mean() - theirs.mean()) if len(ours) and len(theirs) else math.nan
 
-    # ------------------------------------------------------------ counting
-
-    def columns(self) -> dict[str, str]:
-        return columns_with(PRINCE_COLUMNS)
-
-    def measures(self) -> list[Measure]:
-        return list(prince_measures(self.concepts, self.shown()))
+    # ------------------------------------------------------------ declarations
 
     @property
-    def headline(self) -> Measure:
-        return prince_headline(self.shown())
+    def measure_set(self) -> PrinceMeasures:
+        return PrinceMeasures(self.concepts, self.vocabulary_facts())
 
     @property
     def summary(self) -> Summary:
@@ -157,19 +135,19 @@ class TacitPrince(Tacit):
         note = "two concepts: examples, no verdicts; the words are in the observations (top_words)"
         examples = {"wording": (next(iter(self.retrieval), ""), next(iter(self.production), ""))}
         notes = (note, self.vocabulary_note())
-        says = "its own words over the other concept's, nats"
+        finding = "its own words over the other concept's, nats"
         rows = ("direction", "concept")
-        return Summary(rows, "asked", measures, {}, titles, finding=says, examples=examples, notes=notes)
+        return Summary(rows, "asked", measures, {}, titles, finding=finding, examples=examples, notes=notes)
 
     @property
     def report(self) -> ReportSpec:
         return report.prince()
 
     def planted(self, item: Item, request: Request, strength: float) -> Mapping[str, float]:
-        return dict.fromkeys(self._own(item), strength)
+        return dict.fromkeys(self._right_words(item), strength)
 
     def facts(self) -> dict[str, Any]:
-        lists = {name: example.model_dump(by_alias=True) for name, example in self.prompts.prince.items()}
+        lists = {n: {"said": e.whole, "has": e.has, "has a": e.has_a} for n, e in self.prompts.prince.items()}
         return {**super().facts(), "prince": lists, "wordings": [*self.retrieval, *self.production]}
 
 

@@ -15,18 +15,17 @@ from typing import Any
 
 import numpy as np
 
-from trueprobe.probes.counteracts.material import BLANK, article_for
 from trueprobe.probes.display import ReportSpec, Summary
 from trueprobe.probes.tacit import report
-from trueprobe.probes.tacit.common import TOP, NormSettings, OfNorms, columns_with, tied, top_words
-from trueprobe.probes.tacit.measures import PRODUCTION_COLUMNS, ProductionCounting
+from trueprobe.probes.tacit.common import NormProbe, NormSettings, as_asked, gold_columns, tied, top_columns
+from trueprobe.probes.tacit.measures import TOP, ProductionMeasures
 from trueprobe.probes.tacit.phrases import RELATIONS, completion
-from trueprobe.statistics.measure import Claim, Measure
+from trueprobe.probes.templates import BLANK, with_article
 from trueprobe.statistics.retrieval import average_precision, ranks_within, spearman
 from trueprobe.types import Answer, Card, FillBlank, Filled, Item, Observation, Request, WhyNot, Word
 
 
-class TacitProduction(OfNorms):
+class TacitProduction(NormProbe):
     name = "tacit_production"
     question = (
         "Asked to complete a sentence about a thing, does a model give the properties that people name for it, and the "
@@ -52,14 +51,14 @@ class TacitProduction(OfNorms):
         gold: dict[tuple[str, str], dict[str, float]] = {}
         for concept in self.concepts:
             for listed in concept.properties:
-                for found in dict.fromkeys(filter(None, map(completion, listed.forms))):
-                    gold.setdefault((concept.name, found[0]), {}).setdefault(found[1], listed.frequency)
+                for relation, word in dict.fromkeys(filter(None, map(completion, listed.forms))):
+                    gold.setdefault((concept.name, relation), {}).setdefault(word, listed.frequency)
         return gold
 
     def narrow(self) -> None:
         """The words people gave for each relation, of any concept, that ranks can be counted for."""
-        given = {r: sorted({w for (_, o), words in self.gold.items() if o == r for w in words}) for r in RELATIONS}
-        self.completions = {relation: self.listed(words) for relation, words in given.items()}
+        words = {r: sorted({w for (_, o), gold in self.gold.items() if o == r for w in gold}) for r in RELATIONS}
+        self.completions = {relation: self.listed(completions) for relation, completions in words.items()}
         self.column = {r: {word: i for i, word in enumerate(words)} for r, words in self.completions.items()}
 
     # ------------------------------------------------------------ items
@@ -75,8 +74,8 @@ class TacitProduction(OfNorms):
 
     def _item(self, wording: str, concept: str, relation: str) -> Item:
         named = concept.replace("_", " ")
-        prompt = self.prompts.production[wording].format(concept=f"{article_for(named)} {named}", relation=relation)
-        alone = f"{article_for(named).capitalize()} {named} {relation} {BLANK}."
+        prompt = self.prompts.production[wording].format(concept=with_article(named), relation=relation)
+        alone = f"A{with_article(named)[1:]} {relation} {BLANK}."
         return Item(
             id=f"{wording}/{relation}/{concept}",
             text=prompt,
@@ -89,99 +88,58 @@ class TacitProduction(OfNorms):
 
     def ask(self, item: Item, card: Card) -> tuple[Request, ...] | WhyNot:
         """The sentence, and the same without what stands before it."""
-        if card.kind == "encoder":
-            return WhyNot("no_head", "an encoder fills no blanks")
-        gold = self.gold[item.fields["concept"], str(item.conditions["relation"])]
-        if not self.listed(tuple(gold)):
-            return WhyNot("not_in_list", f"none of {', '.join(gold)} is in the vocabulary"[:200])
-        words = self.completions[str(item.conditions["relation"])]
-        return tuple(self._request(text, words, card) for text in (item.text, item.fields["alone"]))
+        relation = str(item.conditions["relation"])
+        why = self.refuse(tuple(self.gold[item.fields["concept"], relation]), card)
+        if why is not None:
+            return why
+        return tuple(
+            self._request(text, self.completions[relation], card) for text in (item.text, item.fields["alone"])
+        )
 
     def _request(self, text: str, words: tuple[str, ...], card: Card) -> FillBlank:
-        left, right = _as_asked(text, card).split(BLANK)
+        left, right = as_asked(text, card).split(BLANK)
         return FillBlank(left, right, words=words, within=self.vocabulary, top=TOP)
 
     # ------------------------------------------------------------ observing
 
     def observe(self, item: Item, card: Card, answers: Sequence[Answer]) -> list[Observation]:
-        asked, alone = answers
-        assert isinstance(asked, Filled)
-        assert isinstance(alone, Filled)
+        asked, alone = (answer for answer in answers if isinstance(answer, Filled))
         relation = str(item.conditions["relation"])
-        given = self.gold[item.fields["concept"], relation]
-        found = {word: asked.words[word] for word in self.listed(tuple(given))}
-        gold = {word: value for word, value in found.items() if isinstance(value, Word)}
+        frequencies = self.gold[item.fields["concept"], relation]
+        in_list = {word: asked.words[word] for word in self.listed(tuple(frequencies))}
+        gold = {word: answer for word, answer in in_list.items() if isinstance(answer, Word)}
         if not gold:
-            return [Observation(item.id, why_not=next(v for v in found.values() if isinstance(v, WhyNot)))]
+            return [Observation(item.id, why_not=next(why for why in in_list.values() if isinstance(why, WhyNot)))]
         words = self.completions[relation]
         logps = np.asarray(asked.logps(words), dtype=float)
         columns = [self.column[relation][word] for word in gold]
-        ranks = _ranks(gold.values())
-        precision = average_precision(ranks)
-        within = average_precision(ranks_within(logps)[columns])
-        without = average_precision(_ranks(alone.words[word] for word in gold))
-        values: dict[str, Any] = {
-            "gold": list(gold),
-            "gold_ranks": ranks,
-            "gold_probabilities": [math.exp(value.logp) for value in gold.values()],
-            "gold_left_out": len(given) - len(gold),
+        values = {
+            **gold_columns(asked, gold, len(frequencies)),
+            **_precisions(gold, alone, ranks_within(logps)[columns]),
             "tied": tied(gold.values()),
-            "ap_vocabulary": precision,
-            "ap_completions": within,
-            "ap_gain": within - precision,
-            "ap_without_context": without,
-            "ap_change": without - precision,
-            "spearman": spearman([given[word] for word in gold], logps[columns]),
+            "spearman": spearman([frequencies[word] for word in gold], logps[columns]),
             "gold_over_others_nats": _over_others(logps, columns),
             "mass_outside": 1 - asked.mass(words),
-            "prompt": _as_asked(item.text, card),
-            **answered(asked, gold),
+            "prompt": as_asked(item.text, card),
+            **_answer(asked, gold),
+            **top_columns(asked),
         }
         return [Observation(item.id, values)]
 
-    # ------------------------------------------------------------ counting
+    # ------------------------------------------------------------ declarations
 
     @property
-    def _counting(self) -> ProductionCounting:
-        return ProductionCounting(self.wordings, self.relations, self.norms.has_frequencies, self.shown())
-
-    def columns(self) -> dict[str, str]:
-        return columns_with(PRODUCTION_COLUMNS)
-
-    def measures(self) -> list[Measure]:
-        return list(self._counting.measures())
-
-    def claims(self) -> list[Claim]:
-        return list(self._counting.claims())
-
-    @property
-    def headline(self) -> Measure:
-        return self._counting.headline
+    def measure_set(self) -> ProductionMeasures:
+        frequencies = self.norms.has_frequencies
+        return ProductionMeasures(self.wordings, self.relations, frequencies, self.vocabulary_facts())
 
     @property
     def summary(self) -> Summary:
-        measures = (
-            "map_vocabulary",
-            "map_completions",
-            "spearman",
-            "change_without_context",
-            "regardless_of_concept",
-            "mass_outside",
-        )
-        titles = ("mAP", "completions", "ρ", "no context", "same", "outside")
-        wording = "all" if len(self.wordings) > 1 else self.wordings[0]
-        legend = (
-            "mAP: over the vocabulary; completions: over the words people gave for the relation; ρ: with production "
-            "frequency; no context: change of mAP without `Everyone knows that`; same: share of concepts that get the "
-            "commonest answer; outside: probability of all but the words people gave for the relation"
-        )
-        intervals = ("map_vocabulary",)
-        notes = (legend, *self.notes())
-        return Summary("relation", "relation", measures, {"wording": wording}, titles, intervals=intervals, notes=notes)
+        return report.production_summary(self.displayed_wording, self.notes())
 
     @property
     def report(self) -> ReportSpec:
-        return report.production("all" if len(self.wordings) > 1 else self.wordings[0])
+        return report.production(self.displayed_wording)
 
     def planted(self, item: Item, request: Request, strength: float) -> Mapping[str, float]:
         return dict.fromkeys(self.gold[item.fields["concept"], str(item.conditions["relation"])], strength)
@@ -192,22 +150,27 @@ class TacitProduction(OfNorms):
         return {**super().facts(), "wordings": list(self.wordings), "completions": sizes, "prompts_of": prompts}
 
 
-def _as_asked(text: str, card: Card) -> str:
-    return text if card.kind == "masked" else text.split(BLANK)[0] + BLANK
-
-
-def answered(asked: Filled, gold: Mapping[str, Word]) -> dict[str, Any]:
-    """The likeliest words, and whether people gave them."""
-    top = top_words(asked)
-    ids = {word.pieces[0].id for word in gold.values()}
+def _precisions(gold: Mapping[str, Word], alone: Filled, within: np.ndarray) -> dict[str, float]:
+    """Average precision over the vocabulary, over the completions (from the ranks `within` them), without context."""
+    whole = average_precision(_ranks(gold.values()))
+    completions = average_precision(within)
+    without = average_precision(_ranks(alone.words[word] for word in gold))
     return {
-        "answer": top[0] if top else "",
-        "answer_code": asked.top[0].id if top else math.nan,
-        "answer_is_gold": float(bool(top) and asked.top[0].id in ids),
-        "any_gold": float(any(token.id in ids for token in asked.top)),
-        "top_words": top,
-        "top_probabilities": [math.exp(token.logp) for token in asked.top],
+        "ap_vocabulary": whole,
+        "ap_completions": completions,
+        "ap_gain": completions - whole,
+        "ap_without_context": without,
+        "ap_change": without - whole,
     }
+
+
+def _answer(asked: Filled, gold: Mapping[str, Word]) -> dict[str, Any]:
+    """The likeliest word, and whether people gave it."""
+    if not asked.top:
+        return {"answer": "", "answer_code": math.nan, "answer_is_gold": 0.0}
+    first = asked.top[0]
+    is_gold = first.id in {word.pieces[0].id for word in gold.values()}
+    return {"answer": first.text.strip(), "answer_code": first.id, "answer_is_gold": float(is_gold)}
 
 
 def _ranks(words: Iterable[Word | WhyNot]) -> list[int]:

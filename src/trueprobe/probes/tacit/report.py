@@ -1,8 +1,11 @@
-"""What the report shows of the probes of tacit assumptions: figures, tables and items, as data."""
+"""What the probes of tacit assumptions display, as data: the tables after a run, figures, tables and items."""
 
 from __future__ import annotations
 
-from trueprobe.probes.display import Figure, ItemTable, ReportSpec, Table
+from collections.abc import Mapping
+from typing import Any
+
+from trueprobe.probes.display import Figure, ItemTable, ReportSpec, Summary, Table
 
 SELECTIONS = ("top", "random", "bottom", "visual", "functional", "encyclopaedic")
 TACIT_NAMES = {
@@ -22,60 +25,63 @@ TACIT_NAMES = {
 }
 
 
+def retrieval_summary(wording: str, notes: tuple[str, ...], examples: Mapping[str, Any]) -> Summary:
+    legend = "instead: of the clues, those that the word ranked first instead satisfies by the norms"
+    return Summary(
+        ("selection", "order", "properties"),
+        "properties",
+        ("reciprocal_rank", "ranked_first", "probability", "instead_satisfies"),
+        {"wording": wording, "properties": ("1", "5", "10")},
+        ("MRR", "first", "p", "instead"),
+        intervals=("reciprocal_rank",),
+        examples=examples,
+        notes=(legend, *notes),
+    )
+
+
 def retrieval(wording: str, first_concept: str) -> ReportSpec:
-    at = {"wording": wording}
+    growth = {"wording": wording, "selection": "top", "order": "decreasing"}
+    orders = ("top decreasing", "top increasing", "bottom decreasing", "bottom increasing", "random random")
+    common: dict[str, Any] = {"x": "properties", "x_title": "number of properties", "x_unit": "properties"}
+    common |= {"names": TACIT_NAMES}
     figures = [
         Figure(
             "growth",
             "Finding the concept as properties grow",
             "Mean reciprocal rank, or the probability, of the right concept; with 95 % intervals over concepts.",
             ("reciprocal_rank", "probability"),
-            "properties",
             choose=("measure",),
-            where={**at, "selection": "top", "order": "decreasing"},
-            names=TACIT_NAMES,
-            x_title="number of properties",
+            where=growth,
             y_title="of the right concept",
             source="figure 2",
+            **common,
         ),
         Figure(
             "kinds",
             "By kind of property",
-            "MRR given properties of one kind only, and of all kinds.",
+            "MRR by properties of one kind only, and of all kinds.",
             ("reciprocal_rank",),
-            "properties",
             series="selection",
             panels=("model",),
-            where={**at, "selection": ("top", "visual", "functional", "encyclopaedic"), "order": "decreasing"},
+            where={**growth, "selection": ("top", "visual", "functional", "encyclopaedic")},
             order={"selection": SELECTIONS},
-            names=TACIT_NAMES,
-            x_title="number of properties",
             y_title="MRR",
             source="figure 3a",
+            **common,
         ),
         Figure(
             "selection",
             "By selection and order",
             "The most or the least frequent properties, most frequent first or last; the band is a random choice.",
             ("reciprocal_rank",),
-            "properties",
             series="selection+order",
             panels=("model",),
-            where={**at, "selection": ("top", "bottom", "random")},
-            band=("random random",),
-            order={
-                "selection+order": (
-                    "top decreasing",
-                    "top increasing",
-                    "bottom decreasing",
-                    "bottom increasing",
-                    "random random",
-                )
-            },
-            names=TACIT_NAMES,
-            x_title="number of properties",
+            where={"wording": wording, "selection": ("top", "bottom", "random")},
+            band=orders[-1:],
+            order={"selection+order": orders},
             y_title="MRR",
             source="figure 3b",
+            **common,
         ),
     ]
     tables = [
@@ -88,7 +94,7 @@ def retrieval(wording: str, first_concept: str) -> ReportSpec:
             ("top_words",),
             names=TACIT_NAMES,
             source="figure 1",
-            where={**at, "selection": "top", "order": "decreasing", "group_concept": first_concept},
+            where={**growth, "group_concept": first_concept},
         )
     ]
     items = ItemTable(
@@ -98,6 +104,31 @@ def retrieval(wording: str, first_concept: str) -> ReportSpec:
         probabilities="top_probabilities",
     )
     return ReportSpec(figures, tables, items)
+
+
+def production_summary(wording: str, notes: tuple[str, ...]) -> Summary:
+    legend = (
+        "mAP: over the vocabulary; completions: over the words people gave for the relation; ρ: with production "
+        "frequency; no context: change of mAP without `Everyone knows that`; same: share of concepts that get the "
+        "commonest answer; outside: probability of all but the words people gave for the relation"
+    )
+    columns = {
+        "map_vocabulary": "mAP",
+        "map_completions": "completions",
+        "spearman": "ρ",
+        "change_without_context": "no context",
+        "regardless_of_concept": "same",
+        "mass_outside": "outside",
+    }
+    return Summary(
+        "relation",
+        "relation",
+        tuple(columns),
+        {"wording": wording},
+        tuple(columns.values()),
+        intervals=("map_vocabulary",),
+        notes=(legend, *notes),
+    )
 
 
 def production(wording: str) -> ReportSpec:
@@ -160,7 +191,7 @@ def prince() -> ReportSpec:
     tables = [
         Table(
             "answers",
-            "Prince's own examples",
+            "Prince's examples",
             "The likeliest words of each model.",
             "observations",
             ("direction", "concept", "prompt"),

@@ -18,15 +18,14 @@ from typing import Any, Literal
 import numpy as np
 from pydantic import Field
 
-from trueprobe.probes.counteracts.material import BLANK, article_for
 from trueprobe.probes.display import ReportSpec, Summary
 from trueprobe.probes.tacit import report
-from trueprobe.probes.tacit.common import TOP, NormSettings, OfNorms, columns_with, top_words
-from trueprobe.probes.tacit.material import starts_with_vowel, with_article
-from trueprobe.probes.tacit.measures import RETRIEVAL_COLUMNS, RetrievalCounting
+from trueprobe.probes.tacit.common import NormProbe, NormSettings, as_asked, top_words
+from trueprobe.probes.tacit.material import with_blank_article
+from trueprobe.probes.tacit.measures import MOST, TOP, RetrievalMeasures
 from trueprobe.probes.tacit.norms import CATEGORIES, Concept, Property
 from trueprobe.probes.tacit.phrases import joined
-from trueprobe.statistics.measure import Claim, Measure
+from trueprobe.probes.templates import BLANK, article_for, starts_with_vowel
 from trueprobe.statistics.retrieval import reciprocal_rank
 from trueprobe.types import (
     TIE_NATS,
@@ -41,8 +40,6 @@ from trueprobe.types import (
     Word,
     WordList,
 )
-
-MOST = 10  # properties of a prompt
 
 
 class RetrievalSettings(NormSettings):
@@ -60,8 +57,8 @@ class RetrievalSettings(NormSettings):
 
 
 @dataclass(frozen=True, slots=True)
-class Chosen:
-    """Some properties of a concept in the order in which they are told."""
+class Selection:
+    """Some properties of a concept in the order of the prompt."""
 
     selection: str
     order: str
@@ -69,7 +66,7 @@ class Chosen:
     drawn: str = ""
 
 
-class TacitRetrieval(OfNorms):
+class TacitRetrieval(NormProbe):
     name = "tacit_retrieval"
     question = (
         "Given properties that people name for a thing, does a model find the thing, and how many properties does it "
@@ -108,35 +105,35 @@ class TacitRetrieval(OfNorms):
     def _first(self) -> str:
         return "top" if self.norms.has_frequencies else "listed"
 
-    def _choices(self, concept: Concept) -> Iterator[Chosen]:
-        mine = concept.properties
-        yield Chosen(self._first, self._order, mine[:MOST])
+    def _choices(self, concept: Concept) -> Iterator[Selection]:
+        every = concept.properties
+        yield Selection(self._first, self._order, every[:MOST])
         if self.settings.analyses == "growth":
             return
-        if self.norms.has_frequencies and len(mine) >= MOST:
-            yield Chosen("top", "increasing", mine[:MOST][::-1])
-            yield Chosen("bottom", "decreasing", mine[-MOST:])
-            yield Chosen("bottom", "increasing", mine[-MOST:][::-1])
-        if len(mine) >= MOST:
+        if self.norms.has_frequencies and len(every) >= MOST:
+            yield Selection("top", "increasing", every[:MOST][::-1])
+            yield Selection("bottom", "decreasing", every[-MOST:])
+            yield Selection("bottom", "increasing", every[-MOST:][::-1])
+        if len(every) >= MOST:
             yield from self._random(concept)
         for category in CATEGORIES:
-            of_it = tuple(p for p in mine if p.category == category)[:MOST]
-            if of_it:
-                yield Chosen(category, self._order, of_it)
+            of_category = tuple(p for p in every if p.category == category)[:MOST]
+            if of_category:
+                yield Selection(category, self._order, of_category)
 
-    def _random(self, concept: Concept) -> Iterator[Chosen]:
+    def _random(self, concept: Concept) -> Iterator[Selection]:
         """The same for every run of a `resample_seed`, whatever other concepts there are."""
         for i in range(self.settings.random_sets):
-            dice = random.Random(f"{self.settings.resample_seed} {concept.name} {i}")
-            some = dice.sample(concept.properties, MOST)
+            rng = random.Random(f"{self.settings.resample_seed} {concept.name} {i}")
+            some = rng.sample(concept.properties, MOST)
             for j in range(self.settings.random_orders):
-                yield Chosen("random", "random", tuple(dice.sample(some, MOST)), f"/{i}.{j}")
+                yield Selection("random", "random", tuple(rng.sample(some, MOST)), f"/{i}.{j}")
 
-    def _item(self, wording: str, concept: Concept, chosen: Chosen, n: int) -> Item:
-        told = chosen.properties[:n]
-        clues = joined([p.said for p in told])
-        labels = tuple(p.label for p in told)
-        template = with_article(self.prompts.retrieval[wording].masked, self._article(concept.name))
+    def _item(self, wording: str, concept: Concept, chosen: Selection, n: int) -> Item:
+        properties = chosen.properties[:n]
+        clues = joined([p.phrase for p in properties])
+        labels = tuple(p.label for p in properties)
+        template = with_blank_article(self.prompts.retrieval[wording].masked, self._article(concept.name))
         return Item(
             id=f"{wording}/{chosen.selection}/{chosen.order}/{concept.name}{chosen.drawn}/{n}",
             text=template.format(properties=clues),
@@ -163,16 +160,16 @@ class TacitRetrieval(OfNorms):
     def ask(self, item: Item, card: Card) -> tuple[Request, ...] | WhyNot:
         """One prompt; with `article=own` two, each for the words that have its article."""
         concept = item.fields["concept"]
-        why = self.refuse(concept, card)
+        why = self.refuse((concept,), card)
         if why is not None or concept not in self.names:
             return why or WhyNot("multi_piece", f"{concept!r} is not one word")
         if self.settings.article == "a":
             return (self._request(item, card, "a", self.names, self.vocabulary, TOP),)
-        own = self._article(concept)
-        other = "an" if own == "a" else "a"
+        article = self._article(concept)
+        other = "an" if article == "a" else "a"
         names, words = self.names_of, self.words_of
         return (
-            self._request(item, card, own, names[own], words[own], TOP),
+            self._request(item, card, article, names[article], words[article], TOP),
             self._request(item, card, other, names[other], words[other], len(words[other].words)),
         )
 
@@ -184,26 +181,22 @@ class TacitRetrieval(OfNorms):
 
     def _prompt(self, item: Item, card: Card, article: str) -> str:
         wording = self.prompts.retrieval[str(item.conditions["wording"])]
-        template = wording.masked if card.kind == "masked" else wording.causal.split(BLANK)[0] + BLANK
-        return with_article(template, article).format(properties=item.fields["clues"])
+        template = as_asked(wording.masked if card.kind == "masked" else wording.causal, card)
+        return with_blank_article(template, article).format(properties=item.fields["clues"])
 
     # ------------------------------------------------------------ observing
 
     def observe(self, item: Item, card: Card, answers: Sequence[Answer]) -> list[Observation]:
-        asked, *others = answers
-        assert isinstance(asked, Filled)
+        asked, *others = (answer for answer in answers if isinstance(answer, Filled))
         concept = item.fields["concept"]
-        word = asked.words[concept]
+        article, word = self._article(concept), asked.words[concept]
         if isinstance(word, WhyNot):
             return [Observation(item.id, why_not=word)]
-        other = others[0] if others else None
-        assert other is None or isinstance(other, Filled)
-        values = _ranked(word, asked, other)
-        logps = np.asarray(asked.logps(self.names if other is None else self.names_of[self._article(concept)]))
+        values = _ranked(word, asked, others)
+        logps = np.asarray(asked.logps(self.names_of[article] if others else self.names))
         values["concept_over_others_nats"] = _over_others(word.logp, logps)
-        values |= self._instead(item, values["answer"])
-        values["prompt"] = self._prompt(item, card, self._article(concept))
-        return [Observation(item.id, values)]
+        values["prompt"] = self._prompt(item, card, article)
+        return [Observation(item.id, values | self._instead(item, values["answer"]))]
 
     def _instead(self, item: Item, answer: str) -> dict[str, Any]:
         """Which of the clues the first-ranked word satisfies, and how many concepts fit them all, by the norms."""
@@ -221,44 +214,25 @@ class TacitRetrieval(OfNorms):
             "order_at": f"{item.conditions['order']} {item.conditions['properties']}",
         }
 
-    # ------------------------------------------------------------ counting
+    # ------------------------------------------------------------ declarations
 
     @property
-    def _counting(self) -> RetrievalCounting:
+    def measure_set(self) -> RetrievalMeasures:
         frequencies, everything = self.norms.has_frequencies, self.settings.analyses == "all"
-        return RetrievalCounting(self.wordings, frequencies, everything, self.settings.random_sets > 0, self.shown())
-
-    def columns(self) -> dict[str, str]:
-        return columns_with(RETRIEVAL_COLUMNS)
-
-    def measures(self) -> list[Measure]:
-        return list(self._counting.measures())
-
-    def claims(self) -> list[Claim]:
-        return list(self._counting.claims())
-
-    @property
-    def headline(self) -> Measure:
-        return self._counting.headline
+        random_sets = self.settings.random_sets > 0
+        return RetrievalMeasures(self.wordings, frequencies, everything, random_sets, self.vocabulary_facts())
 
     @property
     def summary(self) -> Summary:
-        measures = ("reciprocal_rank", "ranked_first", "probability", "instead_satisfies")
-        titles = ("MRR", "first", "p", "instead")
-        wording = "all" if len(self.wordings) > 1 else self.wordings[0]
-        where: dict[str, str | tuple[str, ...]] = {"wording": wording, "properties": ("1", "5", "10")}
         left_out = f"{len(self.left_out)} concepts that start with a vowel are left out (article=own keeps them)"
-        legend = "instead: of the clues, those that the word ranked first instead satisfies by the norms"
-        notes = (legend, *self.notes(), *((left_out,) if self.left_out else ()))
-        rows = ("selection", "order", "properties")
+        notes = (*self.notes(), *((left_out,) if self.left_out else ()))
         examples: dict[str, Any] = {"selection": self._first, "order": self._order, "wording": self.wordings[0]}
         examples |= {"properties": (1, 3, 8), "group_concept": self.names[:1]}
-        intervals = ("reciprocal_rank",)
-        return Summary(rows, "properties", measures, where, titles, intervals=intervals, examples=examples, notes=notes)
+        return report.retrieval_summary(self.displayed_wording, notes, examples)
 
     @property
     def report(self) -> ReportSpec:
-        return report.retrieval(str(self.summary.where["wording"]), next(iter(self.names), ""))
+        return report.retrieval(self.displayed_wording, next(iter(self.names), ""))
 
     def planted(self, item: Item, request: Request, strength: float) -> Mapping[str, float]:
         return {item.fields["concept"]: strength}
@@ -267,11 +241,11 @@ class TacitRetrieval(OfNorms):
         return {**super().facts(), "wordings": list(self.wordings), "left_out_for_their_article": self.left_out}
 
 
-def _ranked(word: Word, asked: Filled, other: Filled | None) -> dict[str, Any]:
+def _ranked(word: Word, asked: Filled, others: Sequence[Filled]) -> dict[str, Any]:
     """Under `article=own` the words of the other article are ranked with the rest, each by its own prompt."""
     assert word.rank is not None
     rank, tied, tokens = word.rank, word.tied, list(zip(top_words(asked), asked.top, strict=True))
-    if other is not None:
+    for other in others:
         gaps = [token.logp - word.logp for token in other.top]
         rank += sum(gap > 0 for gap in gaps)
         tied += sum(abs(gap) <= TIE_NATS for gap in gaps)
@@ -291,10 +265,10 @@ def _ranked(word: Word, asked: Filled, other: Filled | None) -> dict[str, Any]:
     }
 
 
-def _over_others(own: float, logps: np.ndarray) -> float:
+def _over_others(logp: float, logps: np.ndarray) -> float:
     """Log-probability less the mean of the other concepts'; under `article=own`, of those with the same article."""
     known = logps[~np.isnan(logps)].astype(float)
-    return own - (known.sum() - own) / (len(known) - 1) if len(known) > 1 else math.nan
+    return float(logp - (known.sum() - logp) / (len(known) - 1)) if len(known) > 1 else math.nan
 
 
 PROBE = TacitRetrieval

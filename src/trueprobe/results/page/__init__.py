@@ -94,7 +94,7 @@ def render(report: Report, drawn: dict[str, list[PagePart]], about_seeds: list[P
             drawn=drawn,
             about_seeds=about_seeds,
             static_rows=STATIC_ROWS,
-            none=Outcome.NONE,
+            nothing=Outcome.NONE,
             packs={name: Markup(text) for name, text in packs.items()},
             version=__version__,
         )
