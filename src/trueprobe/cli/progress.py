@@ -67,6 +67,7 @@ class TerminalProgress:
         try:
             yield _BarTask(self._bars, bar)
         finally:
+            self._bars.refresh()  # how far it came, also where it took less than the time between two drawings
             self._bars.remove_task(bar)
             self._open -= 1
             if not self._open:
