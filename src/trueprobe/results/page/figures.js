@@ -97,9 +97,10 @@ class Chart {
     this.width = this.at.clientWidth;
     if (!panels.length) return this.nothing(spec ? `${model}: ${this.at.dataset.none}` : this.at.dataset.none);
     laidOut(spec, panels, this.width);
-    if (this.scale?.value) ownScales(spec);
+    const each = Boolean(this.scale?.value);
+    if (each) ownScales(spec);
     const box = document.createElement("div");
-    const made = await vegaEmbed(box, spec, OPTIONS);
+    const made = await vegaEmbed(box, spec, { ...OPTIONS, logLevel: each ? 1 : 2 }); // a panel may lack seeds: no warning
     if (turn !== this.turn) return made.finalize(); // another choice came in between
     this.made?.finalize();
     this.made = made;
