@@ -2,7 +2,7 @@
 
 s(w, A, B) is the mean cosine of w with A less that with B. The effect size is the difference between the means of s
 over X and over Y, in standard deviations of s over both: positive is X towards A. Its test deals all targets anew into
-two sets of the same sizes. Not shown: what a model says or does; and the test knows nothing of other words,
+two sets of the same sizes. Not shown: what a model writes or does; and the test knows nothing of other words,
 templates or trainings. Departure from the printed formula: equality counts, as in the authors' code (`strict` else).
 """
 
@@ -36,7 +36,7 @@ def _directions(vectors: np.ndarray) -> np.ndarray:
 
 
 def coincide(vectors: np.ndarray) -> np.ndarray:
-    """Which rows are the mean of all rows, within the error of float32: a network that tells none of them apart."""
+    """Which rows are the mean of all rows, within the error of float32: a network that distinguishes none of them."""
     vectors = vectors.astype(np.float64)
     centre = vectors.mean(axis=0)
     return np.linalg.norm(vectors - centre, axis=1) <= _FLOAT_ERROR * np.linalg.norm(centre)
@@ -55,7 +55,7 @@ def effect_size_ddof0(columns: Columns, quantities: Sequence[tuple[str, ...]], w
 def _effect_sizes(columns: Columns, quantities: Sequence[tuple[str, ...]], weights: Weights, ddof: int) -> np.ndarray:
     present = np.unique(columns.cells)  # the others contribute nothing
     drawn = weights[:, present].astype(float)
-    found = []
+    sizes = []
     for association, in_x in quantities:
         s, x = columns.values[association], columns.values[in_x]
         scored = ~np.isnan(s) & ~np.isnan(x)
@@ -69,8 +69,8 @@ def _effect_sizes(columns: Columns, quantities: Sequence[tuple[str, ...]], weigh
         with np.errstate(invalid="ignore", divide="ignore"):
             variance = (squares - (sum_x + sum_y) ** 2 / n) / (n - ddof)
             difference = sum_x / n_x - sum_y / n_y
-            found.append(np.where(variance > 0, difference / np.sqrt(variance), np.nan))
-    return np.stack(found, axis=1)
+            sizes.append(np.where(variance > 0, difference / np.sqrt(variance), np.nan))
+    return np.stack(sizes, axis=1)
 
 
 @dataclass(frozen=True)
@@ -95,8 +95,8 @@ class PermutationTest:
             return float("nan")
         s = np.concatenate([x, y])
         dealt, scale = s - s.mean(), _CLOSE * float(np.abs(s).sum())  # a sum over X then has mean 0 under all deals
-        own = float(dealt[: len(x)].sum())
-        least = abs(own) if self.two_sided else own
+        observed = float(dealt[: len(x)].sum())
+        least = abs(observed) if self.two_sided else observed
         every = comb(len(s), len(x))
         exact = every <= self.partitions
         rng = -1 if exact else resample_seed  # one list for all seeds, where nothing is drawn
@@ -111,12 +111,12 @@ class PermutationTest:
 @lru_cache(maxsize=64)  # the sizes of a run's tests; all of SEAT's take 60 MB
 def _partitions(n_x: int, n_y: int, count: int, rng: int) -> tuple[np.ndarray, ...]:
     """Who is in X, as packed bits [partitions, targets]: every way (rng −1), or `count` of them, drawn."""
-    found = []
+    packed = []
     for members in _every(n_x, n_y) if rng < 0 else _drawn(n_x, n_y, count, rng):
         bits = np.zeros((len(members), n_x + n_y), dtype=np.uint8)
         np.put_along_axis(bits, members, 1, axis=1)
-        found.append(np.packbits(bits, axis=1))
-    return tuple(found)
+        packed.append(np.packbits(bits, axis=1))
+    return tuple(packed)
 
 
 def _every(n_x: int, n_y: int) -> Iterator[np.ndarray]:

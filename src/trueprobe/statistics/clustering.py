@@ -1,7 +1,7 @@
-"""Do sentences of two categories form two clusters of their own (paper C, figure 2)?
+"""Do sentences of two categories form two clusters (paper C, figure 2)?
 
 k-means with two centres, started several times; the cluster of each sentence is matched with the categories in the
-way that makes most of them right. 0.5 is the least this can be, so a small set is above it by chance: the test says
+way that makes most of them right. 0.5 is the least this can be, so a small set is above it by chance: the test shows
 how often. Not shown: clusters of another shape, or what the clusters are about where they are not the categories.
 """
 
@@ -36,9 +36,9 @@ def two_means(vectors: np.ndarray, resample_seed: int) -> np.ndarray:
         with warnings.catch_warnings(), np.errstate(invalid="ignore"):  # all points may be the same
             warnings.simplefilter("ignore", UserWarning)  # a start may leave one cluster empty
             centres, labels = kmeans2(points, 2, iter=_STEPS, minit="++", rng=rng)
-        found = float(((points - centres[labels]) ** 2).sum())
-        if found < spread:
-            best, spread = labels == 1, found
+        within = float(((points - centres[labels]) ** 2).sum())
+        if within < spread:
+            best, spread = labels == 1, within
     return best
 
 

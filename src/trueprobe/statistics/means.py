@@ -40,8 +40,8 @@ def group_means(columns: Columns, quantities: Sequence[tuple[str, ...]], weights
     total, count = np.split(sums, 2, axis=1)
     present = count > 0
     with np.errstate(invalid="ignore", divide="ignore"):
-        own = np.where(present, total / count, 0.0)
-        return (weights.astype(float) @ own) / (weights.astype(float) @ present)
+        of_cell = np.where(present, total / count, 0.0)
+        return (weights.astype(float) @ of_cell) / (weights.astype(float) @ present)
 
 
 def wilson(share: float, count: int, z: float = 1.959963984540054) -> tuple[float, float]:

@@ -24,7 +24,7 @@ class Ranking:
     @classmethod
     def of(cls, filled: Filled) -> Ranking:
         """Of the asked words that have a number; the others cannot be compared."""
-        logp = {word: found.logp for word, found in filled.words.items() if isinstance(found, Word)}
+        logp = {word: answer.logp for word, answer in filled.words.items() if isinstance(answer, Word)}
         order = sorted(logp, key=logp.__getitem__, reverse=True)
         return cls(tuple(order), tuple(w for w in order if logp[order[0]] - logp[w] <= TIE_NATS), logp)
 
@@ -52,9 +52,9 @@ def winners(ranking: Ranking, target: str, attractors: Sequence[str], most: int)
     """Whose target is the likeliest; `attractors` in the order in which they are mentioned, at most `most`."""
     backs = [ranking.share(word) for word in reversed(attractors)]
     won = sum(backs)
-    found = {f"won_{back}_back": math.nan for back in range(1, most + 1)}
-    found |= {f"won_{back}_back": share for back, share in enumerate(backs, 1)}
-    found["attractor_won"] = won if backs else math.nan
-    found["other_won"] = max(0.0, 1 - ranking.share(target) - won) if backs else math.nan
-    found["won_by_last"] = backs[0] / won if won else math.nan
-    return found
+    shares = {f"won_{back}_back": math.nan for back in range(1, most + 1)}
+    shares |= {f"won_{back}_back": share for back, share in enumerate(backs, 1)}
+    shares["attractor_won"] = won if backs else math.nan
+    shares["other_won"] = max(0.0, 1 - ranking.share(target) - won) if backs else math.nan
+    shares["won_by_last"] = backs[0] / won if won else math.nan
+    return shares
