@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/ready
 TRAINED := .cache/nursery
 MASKED := --kind masked --corpus enwik8 --short 0.25 --mask-rate 0.3 --threads 1
-CAUSAL := --kind causal --corpus enwik8 --short 0.25 --told-rate 0.33 --threads 1
+CAUSAL := --kind causal --corpus enwik8 --short 0.25 --loss-rate 0.33 --threads 1
 
 .PHONY: demo test fast lint bench nursery clean
 

@@ -19,7 +19,8 @@ import torch
 
 from trueprobe.training import corpus, networks
 from trueprobe.training.examples import Special, Step, make_pairs, make_runs
-from trueprobe.training.trainer import Recipe, Training
+from trueprobe.training.recipe import PretrainRecipe, Size
+from trueprobe.training.trainer import Training
 
 VOCAB, LONGEST, ROUNDS, STEPS = 8000, 128, 8, 12
 
@@ -56,17 +57,24 @@ def main() -> None:
     kind = "causal" if asked.causal else "masked"
     special = Special(1, 2, 3, 0, np.arange(10, VOCAB, dtype=np.int32))
     examples = (make_runs if asked.causal else make_pairs)(text(), special, LONGEST, 0.5, 0)
-    network = networks.new_network(kind, networks.Size.parse(asked.size), Words(), LONGEST, 0.0, 0)
-    recipe = Recipe(kind, tokens=10 * len(examples.ids), checkpoints=1, batch_tokens=asked.batch_tokens)
+    network = networks.new_network(kind, Size.parse(asked.size), Words(), LONGEST, 0.0, 0)
+    recipe = PretrainRecipe(
+        kind=kind,
+        corpus=(),
+        tokens=10 * len(examples.ids),
+        out=Path(),
+        checkpoints=1,
+        batch_tokens=asked.batch_tokens,
+    )
     rng = np.random.default_rng(0)
     shape = (asked.batch_tokens // 64, 64)
-    told = int(np.prod(shape) * (1 if asked.causal else recipe.mask_rate))
+    predicted = int(np.prod(shape) * (1 if asked.causal else recipe.mask_rate))
     full = Step(
         ids=rng.integers(10, VOCAB, shape),
         attention=np.ones(shape, np.int64),
         segments=np.zeros(shape, np.int64),
-        at=np.sort(rng.permutation(np.prod(shape))[:told]),
-        labels=rng.integers(10, VOCAB, told),
+        at=np.sort(rng.permutation(np.prod(shape))[:predicted]),
+        labels=rng.integers(10, VOCAB, predicted),
         follows=np.zeros(shape[0], np.int64),
     )
     with tempfile.TemporaryDirectory() as folder:

@@ -14,7 +14,7 @@ MAY_USE = {  # package (or module of one) -> what it may import besides itself a
     "types": set(),
     "errors": set(),
     "paths": set(),
-    "assets": {"training.wikipedia"},
+    "assets": set(),
     "statistics": set(),
     "probes": {"assets", "statistics"},
     "training.nursery": {"assets"},

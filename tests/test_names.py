@@ -10,7 +10,21 @@ from pathlib import Path
 import trueprobe
 
 ROOT = Path(trueprobe.__file__).parent
-REPLACED = {"told", "tell", "tells", "says", "said", "seen", "found", "shown", "dice", "crate", "crates", "lane", "lanes"}
+REPLACED = {
+    "told",
+    "tell",
+    "tells",
+    "says",
+    "said",
+    "seen",
+    "found",
+    "shown",
+    "dice",
+    "crate",
+    "crates",
+    "lane",
+    "lanes",
+}
 REPLACED |= {"bend", "places", "kept"}
 
 

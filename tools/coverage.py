@@ -1,4 +1,4 @@
-"""How often a 95 % interval holds the truth, and how often a verdict is wrong: by simulation, with fixed dice.
+"""How often a 95 % interval holds the truth, and how often a verdict is wrong: by simulation, with fixed random seeds.
 
     python tools/coverage.py [--runs 5000] [items|seeds|verdicts|tests …]
 
@@ -15,13 +15,14 @@ import numpy as np
 import pandas as pd
 from scipy.special import ndtr
 
-from trueprobe.statistics.estimates import CheckpointData, count
+from trueprobe.statistics.estimates import CheckpointData, estimate
 from trueprobe.statistics.means import means
 from trueprobe.statistics.measure import Measure
 from trueprobe.statistics.multibootstrap import multibootstrap, percentile
 from trueprobe.statistics.paired import Sides, compare, seeds_dealt_p
 from trueprobe.statistics.resampling import Resampling
 from trueprobe.statistics.spread import Trials, over_items, over_seeds, scale_of
+from trueprobe.types import Verdict
 
 RESAMPLES = 1000
 BATCH = 250  # runs that share their draws
@@ -33,20 +34,20 @@ Draw = Callable[[np.random.Generator, int, int], tuple[np.ndarray, np.ndarray]]
 # ---------------------------------------------------------------- over items
 
 
-def normal(dice: np.random.Generator, groups: int, runs: int) -> tuple[np.ndarray, np.ndarray]:
+def normal(rng: np.random.Generator, groups: int, runs: int) -> tuple[np.ndarray, np.ndarray]:
     """One value per group. Truth 0."""
-    return dice.normal(size=(groups, runs)), np.ones((groups, runs))
+    return rng.normal(size=(groups, runs)), np.ones((groups, runs))
 
 
-def lopsided(dice: np.random.Generator, groups: int, runs: int) -> tuple[np.ndarray, np.ndarray]:
+def lopsided(rng: np.random.Generator, groups: int, runs: int) -> tuple[np.ndarray, np.ndarray]:
     """One exponential value per group, as probabilities are. Truth 0."""
-    return dice.exponential(size=(groups, runs)) - 1, np.ones((groups, runs))
+    return rng.exponential(size=(groups, runs)) - 1, np.ones((groups, runs))
 
 
-def share_of_groups(dice: np.random.Generator, groups: int, runs: int) -> tuple[np.ndarray, np.ndarray]:
-    """Groups of 1 to 40 yes-or-no items that have a tendency of their own. Truth 0.6, shown less 0.6."""
-    sizes = np.broadcast_to((dice.integers(1, 41, size=groups))[:, None], (groups, runs)).astype(float)
-    hits = dice.binomial(sizes.astype(int), dice.beta(6, 4, size=(groups, runs)))
+def share_of_groups(rng: np.random.Generator, groups: int, runs: int) -> tuple[np.ndarray, np.ndarray]:
+    """Groups of 1 to 40 yes-or-no items that have a tendency of their own. Truth 0.6, returned less 0.6."""
+    sizes = np.broadcast_to((rng.integers(1, 41, size=groups))[:, None], (groups, runs)).astype(float)
+    hits = rng.binomial(sizes.astype(int), rng.beta(6, 4, size=(groups, runs)))
     return hits - 0.6 * sizes, sizes
 
 
@@ -55,10 +56,10 @@ ITEMS: dict[str, Draw] = {"normal": normal, "lopsided": lopsided, "share of grou
 
 def over_items_coverage(draw: Draw, groups: int, runs: int, seed: int = 0) -> tuple[float, float]:
     """Of our interval, and of the plain percentile bootstrap."""
-    dice, hits, plain = np.random.default_rng([seed, groups]), 0, 0
+    rng, hits, plain = np.random.default_rng([seed, groups]), 0, 0
     for batch in _batches(runs):
-        totals, counts = draw(dice, groups, batch)
-        weights = _weights(dice, groups)
+        totals, counts = draw(rng, groups, batch)
+        weights = _weights(rng, groups)
         samples = ((weights @ totals) / (weights @ counts)).T
         for sample in np.ascontiguousarray(samples):
             hits += _holds(over_items(sample, groups).interval(), 0.0)
@@ -73,11 +74,11 @@ def plain_share_coverage(groups: int, truth: float, runs: int) -> float:
 
 
 def correlation_coverage(groups: int, truth: float, runs: int) -> float:
-    dice, hits, scale = np.random.default_rng([2, groups]), 0, scale_of("correlation")
+    rng, hits, scale = np.random.default_rng([2, groups]), 0, scale_of("correlation")
     for batch in _batches(runs):
-        x = dice.normal(size=(groups, batch))
-        y = truth * x + math.sqrt(1 - truth**2) * dice.normal(size=(groups, batch))
-        w = _weights(dice, groups) / groups
+        x = rng.normal(size=(groups, batch))
+        y = truth * x + math.sqrt(1 - truth**2) * rng.normal(size=(groups, batch))
+        w = _weights(rng, groups) / groups
         mx, my = w @ x, w @ y
         r = ((w @ (x * y)) - mx * my) / np.sqrt(((w @ x**2) - mx**2) * ((w @ y**2) - my**2))
         for sample in scale.there(np.ascontiguousarray(r.T)):
@@ -89,11 +90,11 @@ def correlation_coverage(groups: int, truth: float, runs: int) -> float:
 def crossed_coverage(rows: int, columns: int, runs: int) -> float:
     """Every target meets every background; both have effects of their own, as large as the noise. Truth 0."""
     frame = pd.DataFrame({"a": np.repeat(np.arange(rows), columns), "b": np.tile(np.arange(columns), rows)})
-    dice, hits = np.random.default_rng(3), 0
+    rng, hits = np.random.default_rng(3), 0
     for batch in _batches(runs):
-        drawn = Resampling.of(frame.astype(str), RESAMPLES, int(dice.integers(1 << 30)))
-        effects = dice.normal(size=(rows, batch))[frame["a"]] + dice.normal(size=(columns, batch))[frame["b"]]
-        values = effects + dice.normal(size=(len(frame), batch))
+        drawn = Resampling.of(frame.astype(str), RESAMPLES, int(rng.integers(1 << 30)))
+        effects = rng.normal(size=(rows, batch))[frame["a"]] + rng.normal(size=(columns, batch))[frame["b"]]
+        values = effects + rng.normal(size=(len(frame), batch))
         samples = ((drawn.weights @ values) / drawn.weights.sum(axis=1, keepdims=True)).T
         hits += sum(_holds(over_items(s, min(rows, columns)).interval(), 0.0) for s in np.ascontiguousarray(samples))
     return hits / runs
@@ -105,12 +106,12 @@ def crossed_coverage(rows: int, columns: int, runs: int) -> float:
 MIXES = {"mostly items": (0.02, 1.0, 0.5), "balanced": (math.nan, 1.0, 1.0), "mostly seeds": (1.0, 1.0, 1.0)}
 
 
-def family(dice: np.random.Generator, mix: str, seeds: int, groups: int, runs: int, share: bool) -> np.ndarray:
+def family(rng: np.random.Generator, mix: str, seeds: int, groups: int, runs: int, share: bool) -> np.ndarray:
     """[groups, runs, seeds] less the truth: values, or answers for and against."""
     by_seed, by_item, both = MIXES[mix]
     by_seed = math.sqrt(seeds / groups) if math.isnan(by_seed) else by_seed
-    values = dice.normal(0, by_seed, (1, runs, seeds)) + dice.normal(0, by_item, (groups, runs, 1))
-    values = values + dice.normal(0, both, (groups, runs, seeds))
+    values = rng.normal(0, by_seed, (1, runs, seeds)) + rng.normal(0, by_item, (groups, runs, 1))
+    values = values + rng.normal(0, both, (groups, runs, seeds))
     if not share:
         return values
     truth = ndtr(0.15 / math.sqrt(by_seed**2 + by_item**2 + both**2))
@@ -119,13 +120,13 @@ def family(dice: np.random.Generator, mix: str, seeds: int, groups: int, runs: i
 
 def over_seeds_coverage(mix: str, seeds: int, groups: int, runs: int, share: bool = False) -> tuple[float, float]:
     """Of the crossed interval, and of the multi-bootstrap's."""
-    dice, crossed, multi = np.random.default_rng([4, seeds, groups]), 0, 0
+    rng, crossed, multi = np.random.default_rng([4, seeds, groups]), 0, 0
     for batch in _batches(runs):
-        values = family(dice, mix, seeds, groups, batch, share).reshape(groups, batch * seeds)
-        samples = ((_weights(dice, groups) / groups) @ values).T.reshape(batch, seeds, RESAMPLES + 1)
+        values = family(rng, mix, seeds, groups, batch, share).reshape(groups, batch * seeds)
+        samples = ((_weights(rng, groups) / groups) @ values).T.reshape(batch, seeds, RESAMPLES + 1)
         for sample in samples:
             crossed += _holds(over_seeds(sample, groups).interval(), 0.0)
-            multi += _holds(percentile(multibootstrap(sample, int(dice.integers(1 << 30)))), 0.0)
+            multi += _holds(percentile(multibootstrap(sample, int(rng.integers(1 << 30)))), 0.0)
     return crossed / runs, multi / runs
 
 
@@ -140,14 +141,15 @@ WORLDS = {
     "clear effect, seeds alike": (0.5, 0.1),
     "clear effect, seeds vary much": (0.5, 0.5),
 }
+VERDICTS = (Verdict.HOLDS, Verdict.FLIPS, Verdict.UNDECIDED)
 
 
-def verdict_rates(world: str, seeds: int, groups: int, runs: int, categories: int = 1) -> dict[str, float]:
+def verdict_rates(world: str, seeds: int, groups: int, runs: int, categories: int = 1) -> dict[Verdict, float]:
     """Shares of the verdicts that a family earns; every run is one measure of the same made-up models."""
     effect, by_seed = WORLDS[world]
-    dice = np.random.default_rng([5, seeds, groups, categories])
-    values = effect + dice.normal(0, by_seed, (1, runs, seeds)) + dice.normal(0, 0.8, (groups, runs, 1))
-    values = values + dice.normal(0, 0.6, (groups, runs, seeds))
+    rng = np.random.default_rng([5, seeds, groups, categories])
+    values = effect + rng.normal(0, by_seed, (1, runs, seeds)) + rng.normal(0, 0.8, (groups, runs, 1))
+    values = values + rng.normal(0, 0.6, (groups, runs, seeds))
     drawn = Resampling.of(pd.DataFrame({"target": [f"{i:05d}" for i in range(groups)]}), RESAMPLES)
     members = [
         CheckpointData(f"m{s}", "masked", pd.DataFrame(values[:, :, s]).add_prefix("v"), drawn, "m", {"model_seed": s})
@@ -158,8 +160,8 @@ def verdict_rates(world: str, seeds: int, groups: int, runs: int, categories: in
         Measure("v", means, (f"v{i}",), {}, {"set": i // categories, "category": f"c{i % categories}"}, "nats", 0.0)
         for i in range(runs)
     ]
-    found = [row.verdict for row in count("p", members, wanted, over) if row.level == "family"]
-    return {word: found.count(word) / len(found) for word in ("holds", "flips", "undecided")}
+    verdicts = [row.verdict for row in estimate("p", members, wanted, over) if row.level == "family"]
+    return {verdict: verdicts.count(verdict) / len(verdicts) for verdict in VERDICTS}
 
 
 # ---------------------------------------------------------------- tests
@@ -167,19 +169,19 @@ def verdict_rates(world: str, seeds: int, groups: int, runs: int, categories: in
 
 def swapped_null(groups: int, runs: int) -> float:
     """How often two checkpoints that do not differ get p ≤ 0.05 by swapping groups of five items."""
-    dice = np.random.default_rng([6, groups])
+    rng = np.random.default_rng([6, groups])
     names = np.repeat([f"{i:04d}" for i in range(groups)], 5)
     base = {"item": [f"i{i}" for i in range(len(names))], "part": "", "why_not": "", "group_target": names}
-    shared = np.repeat(dice.normal(size=(groups, runs)), 5, axis=0)
+    shared = np.repeat(rng.normal(size=(groups, runs)), 5, axis=0)
     frames = []
     for _ in range(2):
-        own = shared + np.repeat(dice.normal(size=(groups, runs)), 5, axis=0) + dice.normal(size=(len(names), runs))
-        frames.append(pd.DataFrame(base).join(pd.DataFrame(own).add_prefix("v")))
+        values = shared + np.repeat(rng.normal(size=(groups, runs)), 5, axis=0) + rng.normal(size=(len(names), runs))
+        frames.append(pd.DataFrame(base).join(pd.DataFrame(values).add_prefix("v")))
     nothing = Resampling.of(pd.DataFrame({"": ["-"]}), 0)
     one, other = (CheckpointData(name, "masked", frame, nothing) for name, frame in zip("ab", frames, strict=True))
     sides = Sides.of([one], [other], ["target"])
-    rows = compare(sides, [Measure(f"v{i}", means, (f"v{i}",), neutral=0.0) for i in range(runs)])
-    return float(np.mean([row["p_permutation"] <= 0.05 for row in rows]))
+    rows = compare("p", sides, [Measure(f"v{i}", means, (f"v{i}",), neutral=0.0) for i in range(runs)])
+    return float(np.mean([row.p_permutation <= 0.05 for row in rows]))
 
 
 def dealt_null(seeds: int, runs: int) -> float:
@@ -240,9 +242,9 @@ def _batches(runs: int) -> Iterator[int]:
     yield from (min(BATCH, runs - start) for start in range(0, runs, BATCH))
 
 
-def _weights(dice: np.random.Generator, groups: int) -> np.ndarray:
+def _weights(rng: np.random.Generator, groups: int) -> np.ndarray:
     frame = pd.DataFrame({"target": [f"{i:05d}" for i in range(groups)]})
-    return Resampling.of(frame, RESAMPLES, int(dice.integers(1 << 30))).weights.astype(float)
+    return Resampling.of(frame, RESAMPLES, int(rng.integers(1 << 30))).weights.astype(float)
 
 
 def _holds(interval: tuple[float, float], truth: float) -> bool:
@@ -260,10 +262,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("tables", nargs="*", help=", ".join(TABLES))
     parser.add_argument("--runs", type=int, default=5000)
-    told = parser.parse_args()
-    for name in told.tables or TABLES:
-        print(f"\n{name}, {told.runs:,} runs each\n", flush=True)
-        for line in TABLES[name](told.runs):
+    options = parser.parse_args()
+    for name in options.tables or TABLES:
+        print(f"\n{name}, {options.runs:,} runs each\n", flush=True)
+        for line in TABLES[name](options.runs):
             print(line, flush=True)
 
 

@@ -5,7 +5,7 @@
 TRAINED holds some or all of the folders `nursery`, `nursery-small`, `nursery-causal` and `mini` as `trueprobe pretrain`
 left them, and `clusters`, a run of `seat` on the checkpoints along the first; what is not there stays as it is. Weights
 become float16 (mini: a difference from its encoder); the held-out figures are those of the weights as shipped. Of the
-run the observations, and the places of the checkpoints, are left out.
+run the observations, and the folders of the checkpoints, are left out.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ from trueprobe import assets
 from trueprobe.engine import AnswerStore, Engine
 from trueprobe.models import open_model
 from trueprobe.statistics.means import wilson
-from trueprobe.training import cards, nursery
+from trueprobe.training import cards, corpus, nursery
 from trueprobe.training.nursery import delta
 from trueprobe.training.pretrain import prepare, prepared
-from trueprobe.training.recipe import Order
-from trueprobe.training.trainer import Recipe, held_out
+from trueprobe.training.recipe import PretrainRecipe
+from trueprobe.training.trainer import held_out
 from trueprobe.types import FillBlank
 
 CARD = Path(nursery.__file__).parent / "CARD.md"
@@ -47,67 +47,63 @@ PROMPTS = (
 ASKED = ("nursery/0", "nursery/1", "nursery-small/0", "nursery-causal/0", "mini", "smollm2-135m")
 
 
-def ship(trained: Path, place: Path) -> None:
+def ship(trained: Path, folder: Path) -> None:
     """One checkpoint in half precision, beside its tokenizer and card."""
-    shutil.rmtree(place, ignore_errors=True)
-    place.mkdir(parents=True)
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
     for name in ("tokenizer.json", "tokenizer_config.json", "training.json"):
-        shutil.copy(trained / name, place / name)
+        shutil.copy(trained / name, folder / name)
     weights = {name: weight.half().contiguous() for name, weight in load_file(trained / "model.safetensors").items()}
-    save_file(weights, place / "model.safetensors", {"format": "pt"})
+    save_file(weights, folder / "model.safetensors", {"format": "pt"})
     config = json.loads((trained / "config.json").read_text()) | {
         "dtype": "float16",
         "trained_by": "trueprobe pretrain",
     }
-    (place / "config.json").write_text(json.dumps(config, indent=1, sort_keys=True) + "\n")
+    (folder / "config.json").write_text(json.dumps(config, indent=1, sort_keys=True) + "\n")
 
 
-def measure(folder: Path, data: Path, recipe: Recipe) -> dict[str, Any]:
+def measure(folder: Path, data: Path, recipe: PretrainRecipe) -> dict[str, Any]:
     _, special, _, held, masks = prepared(data, recipe)
     made = BertForPreTraining if recipe.kind == "masked" else GPT2LMHeadModel
     network = made.from_pretrained(folder, dtype=torch.float32)
     return held_out(network, held, masks, special, 8192)
 
 
-def prepare_again(setup: dict[str, Any], corpus: Path, base: Path, out: Path) -> Path:
-    recipe = Recipe(**setup["recipe"])
-    order = Order(
-        kind=recipe.kind,
-        corpus=(corpus,),
-        tokens=recipe.tokens,
+def recipe_of(setup: dict[str, Any], text: Path, base: Path, out: Path) -> PretrainRecipe:
+    """The recipe that a family was trained by, read from its card."""
+    return PretrainRecipe(
+        **setup["recipe"],
+        corpus=(text,),
         out=out,
         size=setup["size"] or "L1-H64",
         start_from=base if setup["start_from"] else None,
         vocab=setup["vocab"] or 8000,
         length=setup["length"],
         short=setup["short"],
-        data_seed=recipe.data_seed,
     )
-    known = order.setup(1)
-    if known.corpus[0]["sha256"] != setup["corpus"][0]["sha256"]:
-        raise SystemExit(f"{corpus} is not the text these were trained on")
-    prepare(order, known)
-    return out / "data"
 
 
-def put_family(family: str, trained: Path, corpus: Path, base: Path) -> None:
-    place = nursery.WEIGHTS / family
-    shutil.rmtree(place, ignore_errors=True)
+def put_family(family: str, trained: Path, text: Path, base: Path) -> None:
+    folder = nursery.WEIGHTS / family
+    shutil.rmtree(folder, ignore_errors=True)
     seeds = sorted((trained / family).glob("seed_*"), key=lambda folder: int(folder.name[5:]))
     with tempfile.TemporaryDirectory() as out:
         setup = json.loads((seeds[0] / "training.json").read_text())["setup"]
-        recipe = Recipe(**setup["recipe"])
+        recipe = recipe_of(setup, text, base, Path(out))
+        if recipe.setup(1)["corpus"][0]["sha256"] != setup["corpus"][0]["sha256"]:
+            raise SystemExit(f"{text} is not the text these were trained on")
         data = trained / family / "data"  # there while a seed is still to be trained
         if not data.exists():
-            data = prepare_again(setup, corpus, base, Path(out))
-        for folder in seeds:
-            target = place if family == "mini" else place / folder.name
+            prepare(recipe)
+            data = recipe.out / "data"
+        for seed in seeds:
+            target = folder if family == "mini" else folder / seed.name
             if family == "mini":
-                delta.make(base, folder, target, nursery.MINI_STARTS_FROM)
+                delta.make(base, seed, target, nursery.MINI_STARTS_FROM)
                 whole = Path(out) / "whole"
                 delta.write_whole_model(whole, base, target)
             else:
-                ship(folder, target)
+                ship(seed, target)
                 whole = target
             card = json.loads((target / "training.json").read_text())
             card["history"][-1] |= measure(whole, data, recipe)
@@ -117,7 +113,7 @@ def put_family(family: str, trained: Path, corpus: Path, base: Path) -> None:
 
 
 def shipped_cards(family: str) -> list[dict[str, Any]]:
-    folders = [found.folder for found in nursery.shipped(family)] if family != "mini" else [nursery.WEIGHTS / "mini"]
+    folders = [one.folder for one in nursery.shipped(family)] if family != "mini" else [nursery.WEIGHTS / "mini"]
     return [json.loads((folder / "training.json").read_text()) for folder in folders]
 
 
@@ -128,30 +124,32 @@ def figures(families: dict[str, list[dict[str, Any]]]) -> str:
     ]
     for family, rows in families.items():
         for card in rows:
-            last, told = card["history"][-1], card["corpus"]
+            last, text = card["history"][-1], card["corpus"]
             name = family if family == "mini" else f"{family}/{card['model_seed']}"
             following = "–"
             if "next_accuracy" in last:
                 low, high = wilson(last["next_accuracy"], last["pairs"])
                 following = f"{last['next_accuracy']:.1%} ({low:.1%} to {high:.1%})"
             numbers = (
-                f"{card['parameters']:,} | {card['tokens']:,} | **{last['loss']:.3f}** | {told['trigram_loss']:.3f}"
+                f"{card['parameters']:,} | {card['tokens']:,} | **{last['loss']:.3f}** | {text['trigram_loss']:.3f}"
             )
-            share = f"{told['unigram_loss']:.3f} | {last['accuracy']:.1%} | {following}"
+            share = f"{text['unigram_loss']:.3f} | {last['accuracy']:.1%} | {following}"
             lines.append(f"| `{name}` | {numbers} | {share} |")
     return "\n".join(lines)
 
 
 def answers() -> str:
     lines = [f"| prompt | {' | '.join(f'`{spec}`' for spec in ASKED)} |", "|---" * (len(ASKED) + 1) + "|"]
-    said: dict[str, list[str]] = {prompt: [] for prompt in PROMPTS}
+    likeliest: dict[str, list[str]] = {prompt: [] for prompt in PROMPTS}
     for spec in ASKED:
         model = open_model(spec)
         split = [prompt.partition("___") for prompt in PROMPTS]
         asked = [FillBlank(left, right if model.card.kind == "masked" else "", top=5) for left, _, right in split]
         for prompt, answer in zip(PROMPTS, Engine(model, AnswerStore(":memory:")).answer(asked), strict=True):
-            said[prompt].append(", ".join(f"{token.text.strip()} {math.exp(token.logp):.0%}" for token in answer.top))
-    lines += [f"| {prompt} | {' | '.join(words)} |" for prompt, words in said.items()]
+            likeliest[prompt].append(
+                ", ".join(f"{token.text.strip()} {math.exp(token.logp):.0%}" for token in answer.top)
+            )
+    lines += [f"| {prompt} | {' | '.join(words)} |" for prompt, words in likeliest.items()]
     return "\n".join(lines)
 
 
@@ -182,7 +180,7 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("trained", type=Path)
     asked = parser.parse_args()
-    text, base = assets.path_of("enwik8"), assets.path_of(nursery.MINI_STARTS_FROM)
+    text, base = corpus.locate("enwik8"), assets.path_of(nursery.MINI_STARTS_FROM)
     for name in nursery.NAMES:
         if (asked.trained / name).is_dir():
             put_family(name, asked.trained, text, base)

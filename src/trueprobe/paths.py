@@ -28,8 +28,7 @@ def locked(folder: Path, what: str) -> Iterator[None]:
         folder.mkdir(parents=True, exist_ok=True)
         lock = _take(folder / LOCK, what)
     try:
-        for left in folder.rglob(f".*{PARTIAL}"):
-            shutil.rmtree(left, ignore_errors=True)
+        _remove_leftovers(folder)
         yield
         (folder / LOCK).unlink(missing_ok=True)
     finally:
@@ -37,21 +36,35 @@ def locked(folder: Path, what: str) -> Iterator[None]:
 
 
 def _take(path: Path, what: str) -> int:
-    """The lock's descriptor. A link at its place is never followed, and a lock removed meanwhile is taken anew."""
+    """The lock's descriptor. A link at its path is never followed, and a lock removed meanwhile is taken anew."""
     while True:
         lock = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o666)
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            if path.exists() and os.fstat(lock).st_ino == path.stat().st_ino:
+            if os.path.samestat(os.fstat(lock), os.lstat(path)):
                 return lock
+        except FileNotFoundError:
+            pass
         except BlockingIOError as error:
             os.close(lock)
             raise BadInput(f"another {what} is writing {path.parent}; wait for it or name another --out") from error
         os.close(lock)
 
 
+def _remove_leftovers(folder: Path) -> None:
+    """What killed writers left; a folder below that has a lock of its own is left to its own writers."""
+    for left in list(folder.rglob(f".*{PARTIAL}")):
+        between = left.relative_to(folder).parents
+        if any((folder / parent / LOCK).exists() for parent in between if parent != Path()):
+            continue
+        if left.is_dir() and not left.is_symlink():
+            shutil.rmtree(left, ignore_errors=True)
+        else:
+            left.unlink(missing_ok=True)
+
+
 def write_whole(path: Path, write: Callable[[Path], object]) -> None:
-    """All of the file or folder, or nothing; what stood there before stays until the new one is whole.
+    """All of the file or folder, or nothing; the file or folder before it stays until the new one is whole.
 
     `write` gets a path of the same name in a new folder of random name, which no other process can have prepared."""
     with _as_failed_run(path):
@@ -59,13 +72,23 @@ def write_whole(path: Path, write: Callable[[Path], object]) -> None:
         beside = Path(tempfile.mkdtemp(prefix=f".{path.name[:40]}.", suffix=PARTIAL, dir=path.parent))
         try:
             write(beside / path.name)
-            if path.is_dir() and not path.is_symlink():
-                shutil.rmtree(path)
-            elif (beside / path.name).is_dir():
-                path.unlink(missing_ok=True)
-            os.replace(beside / path.name, path)
+            _exchange(beside, path)
         finally:
             shutil.rmtree(beside, ignore_errors=True)
+
+
+def _exchange(beside: Path, path: Path) -> None:
+    """A file replaces a file or a link in one step; a folder before it is moved aside first, and back on failure."""
+    new, old = beside / path.name, beside / f"{path.name[:40]}.old"
+    aside = os.path.lexists(path) and (new.is_dir() or (path.is_dir() and not path.is_symlink()))
+    if aside:
+        os.rename(path, old)
+    try:
+        os.replace(new, path)
+    except OSError:
+        if aside:
+            os.rename(old, path)
+        raise
 
 
 def write_text(path: Path, text: str) -> None:

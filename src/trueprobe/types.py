@@ -14,7 +14,7 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from enum import StrEnum
 from types import MappingProxyType
-from typing import Any, Literal, Protocol, get_args
+from typing import Any, Literal, Protocol, get_args, runtime_checkable
 
 Join = Literal["pair", "space", "bos"]  # the model's own pair format | one running text | start token in between
 Span = tuple[int, int]  # characters of the request's own text
@@ -148,6 +148,14 @@ class Word:
         return sum(piece.logp for piece in self.pieces)
 
 
+@runtime_checkable
+class WordArrays(Protocol):
+    """A mapping with arrays behind it: many words at once cost one operation."""
+
+    def mass(self, words: tuple[str, ...]) -> float: ...
+    def logps(self, words: tuple[str, ...]) -> Any: ...
+
+
 @dataclass(frozen=True, slots=True)
 class Filled:
     words: Mapping[str, Word | WhyNot]
@@ -156,14 +164,14 @@ class Filled:
 
     def mass(self, words: tuple[str, ...]) -> float:
         """Summed probability of those of the asked words that are one piece; a piece shared by two counts once."""
-        if hasattr(self.words, "mass"):  # arrays behind the mapping
+        if isinstance(self.words, WordArrays):
             return self.words.mass(words)
         known = (self.words[word] for word in words)
         return sum({w.pieces[0].id: math.exp(w.logp) for w in known if isinstance(w, Word) and w.rank}.values())
 
     def logps(self, words: tuple[str, ...]) -> Any:
         """Log-probabilities of asked words, NaN where there is none; a float array where many are asked."""
-        if hasattr(self.words, "logps"):  # arrays behind the mapping
+        if isinstance(self.words, WordArrays):
             return self.words.logps(words)
         known = (self.words[word] for word in words)
         return [word.logp if isinstance(word, Word) else math.nan for word in known]

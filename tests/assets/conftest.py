@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import toys
-from trueprobe.assets import catalogue, kept
+from trueprobe.assets import cache, catalogue
 
 
 @pytest.fixture
@@ -26,7 +26,7 @@ def site():
 def home(tmp_path, monkeypatch):
     """An empty cache folder."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    return kept.home()
+    return cache.home()
 
 
 @pytest.fixture

@@ -67,7 +67,7 @@ def test_what_must_be_models_are_models():
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("name", "given"),
+    ("name", "file_name"),
     [
         ("crows-pairs", "crows_pairs/crows_pairs_anonymized.csv"),
         ("seat-vignettes", "seat"),
@@ -75,16 +75,16 @@ def test_what_must_be_models_are_models():
         ("tokenizer-roberta-base", "tokenizers/roberta-base"),
     ],
 )
-def test_the_published_files_are_what_their_cards_say(name, given, home):
+def test_the_published_files_are_what_their_cards_say(name, file_name, home):
     if not zoo.SHARED.exists():
         pytest.skip("the reference data does not lie beside the checkout")
-    got = assets.obtain(name, zoo.SHARED / given)
+    got = assets.obtain(name, zoo.SHARED / file_name)
     assert got.record.counts == assets.card(name).counts
     assert assets.path_of(name) == got.path
     if name.startswith("tokenizer"):
         from transformers import AutoTokenizer
 
-        theirs, ours = (AutoTokenizer.from_pretrained(path) for path in (zoo.SHARED / given, got.path))
+        theirs, ours = (AutoTokenizer.from_pretrained(path) for path in (zoo.SHARED / file_name, got.path))
         for text in ("The nurse's café in Zürich  cost 12,345.", "naïve [MASK] <mask>"):
             assert ours(text)["input_ids"] == theirs(text)["input_ids"]
 
@@ -103,7 +103,11 @@ def test_a_shipped_tokenizer_comes_from_the_hub(home, tmp_path, monkeypatch):
 
 @pytest.mark.parametrize(
     ("text", "message"),
-    [("{", "no JSON"), ("[]", "no model"), ('{"model": {"type": "BPE", "vocab": {"a": 0}}}', "not that of")],
+    [
+        ("{", "no JSON"),
+        ("[]", "should be a valid dictionary"),
+        ('{"model": {"type": "BPE", "vocab": {"a": 0}}}', "not that of"),
+    ],
 )
 def test_a_tokenizer_that_is_another_is_refused(text, message, home, tmp_path):
     (tmp_path / "tokenizer.json").write_text(text)
@@ -131,8 +135,8 @@ def test_the_bytes_of_the_published_files_are_those_of_their_owners_sources():
         ("tokenizer-bert-base-cased", "tokenizers/bert-base-cased"),
     ):
         for file in assets.card(name).sources[0].files:
-            found = hashlib.sha256((zoo.SHARED / folder / file.name).read_bytes()).hexdigest()
-            assert found == file.sha256, file.name
+            digest = hashlib.sha256((zoo.SHARED / folder / file.name).read_bytes()).hexdigest()
+            assert digest == file.sha256, file.name
 
 
 # ---------------------------------------------------------------- the command line
@@ -160,8 +164,8 @@ def test_the_list_fits_eighty_columns_and_says_what_is_here(write_card, site, ho
     assert fetched.output == f"toy: fetched: {home / 'toy' / 'toy.csv'} (from {site.address}toy.csv; MIT)\n"
     assert "toy: already here and whole: " in run("fetch", "toy").output
     assert re.search(r"^toy    yes   0 kB  MIT$", run("list", "assets").output, re.MULTILINE)
-    [told] = json.loads(run("fetch", "toy", "--json").output)
-    assert (told["was_here"], told["path"], told["refused"]) == (True, str(home / "toy" / "toy.csv"), [])
+    [row] = json.loads(run("fetch", "toy", "--json").output)
+    assert (row["was_here"], row["path"], row["refused"]) == (True, str(home / "toy" / "toy.csv"), [])
 
 
 def test_the_shipped_list_fits_eighty_columns(home):

@@ -113,13 +113,13 @@ def test_offline_is_one_sentence_with_what_can_be_done_by_hand(write_card, shelf
     write_card(at_address(NOWHERE), on_index("toy-pairs==1.0", packed, "toy_pairs/toy.csv", table("\r\n")))
     with pytest.raises(FailedRun) as error:
         assets.fetch("toy")
-    told = str(error.value)
-    assert f"{NOWHERE}toy.csv: no connection" in told
-    assert "toy-pairs==1.0 on the package index: pip found no toy_pairs-1.0-py3-none-any.whl" in told
+    message = str(error.value)
+    assert f"{NOWHERE}toy.csv: no connection" in message
+    assert "toy-pairs==1.0 on the package index: pip found no toy_pairs-1.0-py3-none-any.whl" in message
     by_hand = f"{packed.name} from the package index (pip download --no-deps toy-pairs==1.0)"
-    assert f"By hand: get {NOWHERE}toy.csv or {by_hand} where there is a connection" in told
-    assert told.endswith("trueprobe fetch toy --from FILE")
-    assert "\n" not in told
+    assert f"By hand: get {NOWHERE}toy.csv or {by_hand} where there is a connection" in message
+    assert message.endswith("trueprobe fetch toy --from FILE")
+    assert "\n" not in message
     assert left_in(home) == []
 
 

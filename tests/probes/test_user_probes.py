@@ -49,8 +49,9 @@ def test_a_run_calls_it_by_its_name(write, checkpoint, tmp_path):
     assert done.probes == ["colours"]
     assert set(done.observations("colours")["item"]) == {"snow", "grass", "blood"}
     assert set(done.estimates["probe"]) == {"colours"}
-    assert [(entry.name, entry.file) for entry in done.study.probes] == [("colours", path)]
-    assert done.manifest.study.probes[0].file == "colours.py"  # without the paths of this machine
+    (entry,) = done.study.probes
+    assert (entry.name, entry.file) == ("colours", path)
+    assert done.manifest.study.probes[0].file == "colours.py"  # of a path, its last part
 
 
 def test_the_probe_of_a_run_is_made_again_from_its_file(write, checkpoint, tmp_path):

@@ -13,9 +13,10 @@ import trueprobe
 from trueprobe import probes
 from trueprobe.results import page as report
 from trueprobe.results import terminal as summary
-from trueprobe.results.select import SILENT
 from trueprobe.runs.study import ProbeRun, Study
+from trueprobe.statistics.rows import ClaimResult, Estimate
 from trueprobe.training import nursery
+from trueprobe.types import Verdict
 
 pytestmark = pytest.mark.slow
 SETTINGS = {"crows_pairs": {"data": "sample"}, "stereoset": {"data": "sample"}, "seat": {"tests": ["sent-weat6"]}}
@@ -36,25 +37,27 @@ def done(request, tmp_path_factory):
 
 @pytest.mark.parametrize("name", probes.names())
 def test_its_answers_are_ties(name, done):
-    seen = done.observations(name)
-    scored = seen[seen["why_not"] == ""]
+    observations = done.observations(name)
+    scored = observations[observations["why_not"] == ""]
     assert len(scored)
     assert (scored["tied"] == 1).all()
 
 
 def test_no_number_has_a_verdict(done):
-    rows = done.estimates[~done.estimates["verdict"].isin(SILENT)]
-    assert set(rows["verdict"]) <= {"descriptive"}
-    assert set(rows["measure"]) <= OF_COVERAGE
-    assert (done.estimates["verdict"] == "low coverage").sum() > 100
+    rows = done.rows(Estimate)
+    spoken = [row for row in rows if not row.verdict.silent]
+    assert {row.verdict for row in spoken} <= {Verdict.DESCRIPTIVE}
+    assert {row.measure for row in spoken} <= OF_COVERAGE
+    assert sum(row.verdict is Verdict.LOW_COVERAGE for row in rows) > 100
 
 
 def test_no_claim_has_one(done):
-    assert set(done.claims["verdict"]) <= set(SILENT)
-    assert "low coverage" in set(done.claims["verdict"])
+    verdicts = {row.verdict for row in done.rows(ClaimResult)}
+    assert all(verdict.silent for verdict in verdicts)
+    assert Verdict.LOW_COVERAGE in verdicts
 
 
-def test_the_terminal_says_why(done):
+def test_the_terminal_reports_why(done):
     console = Console(file=io.StringIO(), width=100)
     summary.show(done, console)
     assert "mostly ties: constant" in console.file.getvalue()

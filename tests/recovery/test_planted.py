@@ -10,11 +10,13 @@ import pytest
 
 from trueprobe import probes
 from trueprobe.runs.check import headline_value, planted_answer, planted_frame, stand_in
-from trueprobe.statistics.estimates import estimates
-from trueprobe.statistics.resampling import Resampling
+from trueprobe.statistics.estimates import CheckpointData, estimate
+from trueprobe.statistics.resampling import Resampling, column_of
+from trueprobe.statistics.rows import Estimate
+from trueprobe.types import CONDITION, Verdict
 
 pytestmark = pytest.mark.slow
-OTHERS = 40  # words in a planted answer that no list knows
+OTHERS = 40  # words in a planted answer that are in no list
 CARD = stand_in("masked")
 
 
@@ -32,22 +34,22 @@ def base(probe):
     return [item for item in probe.items() if item.conditions["knowledge"] == "base"]
 
 
-def headline(probe, frame, resamples=500):
-    groups = frame[[f"group_{name}" for name in probe.factors]]
-    (found,) = estimates("p", "m", frame, [probe.headline], Resampling.of(groups, resamples))
-    return found
+def headline(probe, frame, resamples=500) -> Estimate:
+    drawn = Resampling.of(frame[[f"group_{name}" for name in probe.factors]], resamples)
+    (row,) = estimate("p", [CheckpointData("m", "masked", frame, drawn)], [probe.headline])
+    return row
 
 
 @pytest.mark.parametrize("strength", [-1.0, 0.5, 1.0, 2.0])
 def test_the_margin_is_the_one_planted(probe, strength):
     frame = planted_frame(probe, base(probe), CARD, strength)
-    known = closed_form(strength, len(probe.verbalizer[probe.first]))
-    assert frame["stereotype_margin_all"].to_numpy() == pytest.approx(known)
-    found = headline(probe, frame)
-    assert found.value == pytest.approx(known)
-    assert found.low - 1e-6 <= known <= found.high + 1e-6
-    assert found.verdict == "holds for this checkpoint"
-    assert (found.n_items, found.n_groups) == (len(probe.targets), len(probe.targets))
+    planted = closed_form(strength, len(probe.verbalizer[probe.first]))
+    assert frame["stereotype_margin_all"].to_numpy() == pytest.approx(planted)
+    row = headline(probe, frame)
+    assert row.value == pytest.approx(planted)
+    assert row.low - 1e-6 <= planted <= row.high + 1e-6
+    assert row.verdict is Verdict.HOLDS_FOR_CHECKPOINT
+    assert (row.n_items, row.n_groups) == (len(probe.targets), len(probe.targets))
 
 
 def test_the_margin_rises_with_the_strength(probe):
@@ -56,7 +58,7 @@ def test_the_margin_rises_with_the_strength(probe):
     assert len(set(values)) == len(values)
 
 
-def test_nothing_planted_is_nothing_found(probe):
+def test_nothing_planted_is_nothing_recovered(probe):
     frame = planted_frame(probe, base(probe), CARD, 0.0)
     assert frame["stereotype_margin_all"].to_numpy() == pytest.approx(0, abs=1e-12)
     assert headline(probe, frame).value == pytest.approx(0, abs=1e-7)
@@ -64,7 +66,7 @@ def test_nothing_planted_is_nothing_found(probe):
 
 def test_both_kinds_of_occupation_show_the_same_effect(probe):
     frame = planted_frame(probe, base(probe), CARD, 1.0)
-    by_kind = frame.groupby("dominated")[f"{probe.first}_minus_{probe.second}_all"].mean()
+    by_kind = frame.groupby(column_of(frame, "dominated"))[f"{probe.first}_minus_{probe.second}_all"].mean()
     assert by_kind[probe.first] == pytest.approx(-by_kind[probe.second])
     assert by_kind[probe.first] > 0
 
@@ -88,34 +90,39 @@ def test_a_planted_shift_is_the_one_counted(probe, knowledge, then):
     words = len(probe.verbalizer[probe.first])
     items = [item for item in probe.items() if item.conditions["knowledge"] == "tcsyn"]
     for item in items[:3] + items[-3:]:
-        seen = answered(probe, item, (knowledge, then))
+        values = answered(probe, item, (knowledge, then))
         shift = closed_form(knowledge, words) - closed_form(then, words)
-        assert seen["shift_towards_stereotype_all"] == pytest.approx(shift)
-        assert seen["overturned_all"] == (knowledge * then < 0)
-        assert seen["weakened_all"] == (0 < knowledge < then)
-        assert seen["strengthened_all"] == (knowledge > then > 0)
+        assert values["shift_towards_stereotype_all"] == pytest.approx(shift)
+        assert values["overturned_all"] == (knowledge * then < 0)
+        assert values["weakened_all"] == (0 < knowledge < then)
+        assert values["strengthened_all"] == (knowledge > then > 0)
 
 
-@pytest.mark.parametrize("dice", range(5))
-def test_the_interval_covers_the_mean_of_varying_effects(probe, dice):
+@pytest.mark.parametrize("seed", range(5))
+def test_the_interval_covers_the_mean_of_varying_effects(probe, seed):
     """Strengths differ between occupations; the interval is about the occupations there might have been."""
-    draw = np.random.default_rng(dice)
+    rng = np.random.default_rng(seed)
     words = len(probe.verbalizer[probe.first])
     population = np.mean([closed_form(s, words) for s in np.random.default_rng(99).normal(1, 0.5, 20_000)])
     rows = [
-        {**item.conditions, "group_target": item.groups[0], "group_background": "", **answered(probe, item, (s,))}
-        for item, s in zip(base(probe), draw.normal(1, 0.5, len(probe.targets)), strict=True)
+        {
+            **{CONDITION + name: value for name, value in item.conditions.items()},
+            "group_target": item.groups[0],
+            "group_background": "",
+            **answered(probe, item, (s,)),
+        }
+        for item, s in zip(base(probe), rng.normal(1, 0.5, len(probe.targets)), strict=True)
     ]
-    found = headline(probe, pd.DataFrame(rows), 2000)
-    assert found.low < population < found.high
-    assert found.low < found.value < found.high
-    assert found.low > 0
+    row = headline(probe, pd.DataFrame(rows), 2000)
+    assert row.low < population < row.high
+    assert row.low < row.value < row.high
+    assert row.low > 0
 
 
 @pytest.mark.parametrize("strength", [0.5, 1.0, 2.0])
-def test_the_whole_design_shows_it_in_every_prompt_type(strength):
+def test_the_whole_design_shows_it_with_every_knowledge(strength):
     probe = probes.make("counteracts", {"backgrounds": 1})
     frame = planted_frame(probe, probes.spread(probe.items(), 120), stand_in("causal"), strength)
-    margins = frame.groupby("knowledge")["stereotype_margin_all"].mean()
+    margins = frame.groupby(column_of(frame, "knowledge"))["stereotype_margin_all"].mean()
     assert len(margins) == 10
     assert margins.to_numpy() == pytest.approx(closed_form(strength, 63))

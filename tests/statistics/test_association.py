@@ -33,14 +33,14 @@ def size(x, y, function=effect_size):
 def test_an_association_by_hand():
     # with A along the first axis and B along the second: cos 0 − cos 90°, then 0.6 − 0.8
     targets = np.array([[2.0, 0.0], [3.0, 4.0], [-1.0, 0.0]])
-    found = associations(targets, np.array([[5.0, 0.0]]), np.array([[0.0, 0.1]]))
-    assert found == pytest.approx([1.0, -0.2, -1.0])
+    result = associations(targets, np.array([[5.0, 0.0]]), np.array([[0.0, 0.1]]))
+    assert result == pytest.approx([1.0, -0.2, -1.0])
 
 
 def test_the_mean_of_cosines_is_taken_not_the_cosine_of_the_mean():
     first = np.array([[1.0, 0.0], [0.0, 100.0]])
-    found = associations(np.array([[1.0, 0.0]]), first, np.array([[-1.0, 0.0]]))
-    assert found == pytest.approx([0.5 - -1.0])
+    result = associations(np.array([[1.0, 0.0]]), first, np.array([[-1.0, 0.0]]))
+    assert result == pytest.approx([0.5 - -1.0])
 
 
 def test_a_vector_without_a_direction_has_no_association():
@@ -112,15 +112,15 @@ def test_it_is_the_definition_counted_out(x, y, two_sided, strict):
     if two_sided:
         every, own = np.abs(every), abs(own)
     beyond = every > own + 1e-9 if strict else every >= own - 1e-9
-    found = PermutationTest(two_sided=two_sided, strict=strict).p(x, y, 0)
-    assert found == pytest.approx(beyond.mean())
+    result = PermutationTest(two_sided=two_sided, strict=strict).p(x, y, 0)
+    assert result == pytest.approx(beyond.mean())
 
 
 @pytest.mark.parametrize(("two_sided", "alternative"), [(False, "greater"), (True, "two-sided")])
 def test_it_agrees_with_scipy(two_sided, alternative):
-    dice = np.random.default_rng(3)
+    rng = np.random.default_rng(3)
     for _ in range(5):
-        x, y = dice.normal(0.5, 1, 6), dice.normal(0, 1, 6)
+        x, y = rng.normal(0.5, 1, 6), rng.normal(0, 1, 6)
         theirs = stats.permutation_test(
             (x, y), lambda a, b: a.mean() - b.mean(), alternative=alternative, n_resamples=np.inf
         )
@@ -128,8 +128,8 @@ def test_it_agrees_with_scipy(two_sided, alternative):
 
 
 def test_drawn_partitions_come_near_to_all_of_them():
-    dice = np.random.default_rng(4)
-    x, y = dice.normal(0.6, 1, 8), dice.normal(0, 1, 8)
+    rng = np.random.default_rng(4)
+    x, y = rng.normal(0.6, 1, 8), rng.normal(0, 1, 8)
     exact, drawn = PermutationTest().p(x, y, 0), PermutationTest(partitions=10_000).p(x, y, 0)
     assert drawn == pytest.approx(exact, abs=4 * np.sqrt(exact / 10_000))
     assert drawn != exact
@@ -138,8 +138,8 @@ def test_drawn_partitions_come_near_to_all_of_them():
 def test_a_drawn_p_is_never_zero_and_repeats_with_its_seed():
     x, y = np.arange(30.0) + 100, np.arange(30.0)
     assert PermutationTest(partitions=1_000).p(x, y, 0) == 1 / 1_000
-    dice = np.random.default_rng(5)
-    x, y = dice.normal(0.2, 1, 30), dice.normal(0, 1, 30)
+    rng = np.random.default_rng(5)
+    x, y = rng.normal(0.2, 1, 30), rng.normal(0, 1, 30)
     ps = [PermutationTest(partitions=1_000).p(x, y, seed) for seed in (0, 0, 1)]
     assert ps[0] == ps[1] != ps[2]
 
@@ -154,13 +154,13 @@ def test_every_target_is_dealt_to_x_equally_often():
 
 
 def test_without_an_effect_p_is_even():
-    dice = np.random.default_rng(6)
-    ps = [PermutationTest().p(*dice.normal(size=(2, 5)), 0) for _ in range(400)]
+    rng = np.random.default_rng(6)
+    ps = [PermutationTest().p(*rng.normal(size=(2, 5)), 0) for _ in range(400)]
     assert stats.kstest(ps, "uniform").pvalue > 0.001
     assert np.mean(np.array(ps) <= 0.05) < 0.08
 
 
 def test_the_test_reads_the_measure_s_columns():
-    found = PermutationTest()(columns([3, 2, np.nan], [1, 0]), QUANTITY, 0)
-    assert found == pytest.approx(1 / 6)
+    result = PermutationTest()(columns([3, 2, np.nan], [1, 0]), QUANTITY, 0)
+    assert result == pytest.approx(1 / 6)
     assert np.isnan(PermutationTest()(columns([3, 2], []), QUANTITY, 0))

@@ -14,6 +14,7 @@ from trueprobe.statistics.estimates import CheckpointData
 from trueprobe.statistics.measure import LARGER, Claim, Gate
 from trueprobe.statistics.paired import Sides
 from trueprobe.statistics.resampling import Resampling
+from trueprobe.types import Verdict
 
 CLAIM = Claim("larger_is_right", "the larger is right", "B", "right", {"n": (1, 2)}, unit="ratio", between=LARGER)
 ROBERTA = replace(CLAIM, between=("roberta", "bert"))
@@ -21,8 +22,8 @@ NOTHING = Resampling.of(pd.DataFrame({"": ["-"]}), 0)
 
 
 def card(architecture="bert", layers=12, width=768, tokenizer="t", kind="masked"):
-    known = {"architecture": architecture, "layers": layers, "width": width, "tokenizer_id": tokenizer}
-    return replace(stand_in(kind), **known)
+    fields = {"architecture": architecture, "layers": layers, "width": width, "tokenizer_id": tokenizer}
+    return replace(stand_in(kind), **fields)
 
 
 def sides(first, second, able=1.0, groups=30) -> Sides:
@@ -63,24 +64,24 @@ def test_whom_a_claim_speaks_of(claim, first, second, about):
     assert is_about(claim, first, second) is about
 
 
-def test_a_planted_difference_is_found_and_the_other_way_round_it_is_opposite():
+def test_a_planted_difference_is_recovered_and_the_other_way_round_it_is_opposite():
     plain = noisy(0)
-    row = between(sides([plain + 0.5], [plain]), CLAIM)
-    assert (row["value"], row["verdict"], row["level"]) == (pytest.approx(0.5), "as published", "pair")
-    assert row["model"] == "a-0 against b-0"
-    back = between(sides([plain], [plain + 0.5]), CLAIM)
-    assert (back["value"], back["verdict"]) == (pytest.approx(-0.5), "opposite")
+    row = between("p", sides([plain + 0.5], [plain]), CLAIM)
+    assert (row.value, row.verdict, row.level) == (pytest.approx(0.5), Verdict.AS_PUBLISHED, "pair")
+    assert (row.probe, row.model) == ("p", "a-0 against b-0")
+    back = between("p", sides([plain], [plain + 0.5]), CLAIM)
+    assert (back.value, back.verdict) == (pytest.approx(-0.5), Verdict.OPPOSITE)
 
 
 def test_families_have_all_their_seeds_and_two_seeds_decide_nothing():
-    three = between(sides([noisy(i, 3.0) for i in range(3)], [noisy(10 + i) for i in range(3)]), CLAIM)
-    assert (three["model"], three["n_seeds"], three["verdict"]) == ("a against b", 3, "as published")
-    two = between(sides([noisy(i, 3.0) for i in range(2)], [noisy(10 + i) for i in range(3)]), CLAIM)
-    assert (two["n_seeds"], two["verdict"]) == (2, "undecided")
+    three = between("p", sides([noisy(i, 3.0) for i in range(3)], [noisy(10 + i) for i in range(3)]), CLAIM)
+    assert (three.model, three.n_seeds, three.verdict) == ("a against b", 3, Verdict.AS_PUBLISHED)
+    two = between("p", sides([noisy(i, 3.0) for i in range(2)], [noisy(10 + i) for i in range(3)]), CLAIM)
+    assert (two.n_seeds, two.verdict) == (2, Verdict.UNDECIDED)
 
 
-def test_no_difference_stays_undecided_and_a_failed_gate_says_so():
-    assert between(sides([noisy(0)], [noisy(1)]), CLAIM)["verdict"] == "undecided"
+def test_no_difference_stays_undecided_and_a_failed_gate_is_the_verdict():
+    assert between("p", sides([noisy(0)], [noisy(1)]), CLAIM).verdict == Verdict.UNDECIDED
     gated = replace(CLAIM, gate=Gate("able", 0.5))
-    assert between(sides([noisy(0, 3.0)], [noisy(1)], able=0.0), gated)["verdict"] == "fails the gate"
-    assert between(sides([noisy(0, 3.0)], [noisy(1)], groups=30), gated)["verdict"] == "as published"
+    assert between("p", sides([noisy(0, 3.0)], [noisy(1)], able=0.0), gated).verdict == Verdict.FAILS_GATE
+    assert between("p", sides([noisy(0, 3.0)], [noisy(1)], groups=30), gated).verdict == Verdict.AS_PUBLISHED

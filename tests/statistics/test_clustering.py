@@ -1,4 +1,4 @@
-"""Two-means and its matching: planted clusters are found, chance is 0.5, and p is the count over all dealings."""
+"""Two-means and its matching: planted clusters are recovered, chance is 0.5, and p is the count over all dealings."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from trueprobe.statistics.clustering import MatchingTest, matched, two_means
 from trueprobe.statistics.measure import Columns
 
 
-def cloud(dice, apart, each=20, dims=6):
-    points = dice.normal(size=(2 * each, dims))
+def cloud(rng, apart, each=20, dims=6):
+    points = rng.normal(size=(2 * each, dims))
     points[:each, 0] += apart
     return points, np.arange(2 * each) < each
 
 
-def test_clusters_far_apart_are_found_whole():
+def test_clusters_far_apart_are_recovered_whole():
     points, first = cloud(np.random.default_rng(0), apart=30)
     assert matched(points, first, 0).mean() == 1.0
     assert matched(points, ~first, 0).mean() == 1.0
@@ -30,9 +30,9 @@ def test_categories_that_are_not_the_clusters_stay_near_half():
 
 
 def test_the_best_matching_is_never_below_half():
-    dice = np.random.default_rng(2)
+    rng = np.random.default_rng(2)
     for _ in range(20):
-        points, first = cloud(dice, apart=0, each=5)
+        points, first = cloud(rng, apart=0, each=5)
         assert matched(points, first, 0).mean() >= 0.5
 
 

@@ -25,9 +25,9 @@ def test_benjamini_hochberg_by_hand():
 
 @pytest.mark.parametrize("correct", [holm, benjamini_hochberg])
 def test_what_is_no_test_stays_so_and_is_not_counted(correct):
-    found = correct(np.array([np.nan, 0.01, np.nan, 0.04]))
-    assert np.isnan(found[[0, 2]]).all()
-    assert found[[1, 3]] == pytest.approx(correct(np.array([0.01, 0.04])))
+    corrected = correct(np.array([np.nan, 0.01, np.nan, 0.04]))
+    assert np.isnan(corrected[[0, 2]]).all()
+    assert corrected[[1, 3]] == pytest.approx(correct(np.array([0.01, 0.04])))
     assert np.isnan(correct(np.array([np.nan]))).all()
     assert correct(np.array([])).shape == (0,)
 
@@ -35,12 +35,12 @@ def test_what_is_no_test_stays_so_and_is_not_counted(correct):
 @pytest.mark.parametrize("correct", [holm, benjamini_hochberg])
 @given(p=some_p)
 def test_corrected_is_never_smaller_keeps_the_order_and_ends_at_one(correct, p):
-    found, known = correct(p), ~np.isnan(p)
-    assert (np.isnan(found) == ~known).all()
-    assert (found[known] >= p[known] - 1e-15).all()
-    assert (found[known] <= 1).all()
+    corrected, known = correct(p), ~np.isnan(p)
+    assert (np.isnan(corrected) == ~known).all()
+    assert (corrected[known] >= p[known] - 1e-15).all()
+    assert (corrected[known] <= 1).all()
     order = np.argsort(p[known])
-    assert (np.diff(found[known][order]) >= -1e-15).all()
+    assert (np.diff(corrected[known][order]) >= -1e-15).all()
 
 
 @pytest.mark.slow

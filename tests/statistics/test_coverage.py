@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from trueprobe.types import Verdict
+
 spec = importlib.util.spec_from_file_location("coverage_tool", Path(__file__).parents[2] / "tools" / "coverage.py")
 assert spec
 assert spec.loader
@@ -44,10 +46,10 @@ def test_without_an_effect_few_hold_and_with_a_clear_one_all_do():
     none = tool.verdict_rates("no effect, seeds alike", 5, 60, 500)
     clear = tool.verdict_rates("clear effect, seeds alike", 5, 105, 1000)
     torn = tool.verdict_rates("no effect, every seed its own (a flip)", 5, 60, 300)
-    assert none["holds"] <= 0.07
-    assert none["flips"] <= 0.01
-    assert clear["holds"] >= 0.97
-    assert torn["flips"] >= 0.6
+    assert none[Verdict.HOLDS] <= 0.07
+    assert none[Verdict.FLIPS] <= 0.01
+    assert clear[Verdict.HOLDS] >= 0.97
+    assert torn[Verdict.FLIPS] >= 0.6
 
 
 def test_permutation_tests_err_one_time_in_twenty():

@@ -1,4 +1,4 @@
-"""Families: rows over seeds beside those of checkpoints, and the words they earn."""
+"""Families: rows over seeds beside those of checkpoints, and the verdicts they earn."""
 
 from __future__ import annotations
 
@@ -6,13 +6,14 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from trueprobe.statistics.claims import claimed
-from trueprobe.statistics.estimates import CheckpointData, count
+from trueprobe.statistics.claims import claim_results
+from trueprobe.statistics.estimates import CheckpointData, estimate
 from trueprobe.statistics.means import means
 from trueprobe.statistics.measure import Claim, Gate, Measure
 from trueprobe.statistics.resampling import Resampling
-from trueprobe.statistics.verdict import Unjudged, judged
 from trueprobe.statistics.rows import Estimate
+from trueprobe.statistics.verdict import Unjudged, judge
+from trueprobe.types import Reason, Verdict
 
 NAN = float("nan")
 
@@ -39,11 +40,11 @@ V = Measure("v", means, ("v",), unit="nats", neutral=0.0)
 
 
 def family(*levels: float, measure: Measure = V, **more) -> Estimate:
-    return count("p", seeds(*levels, **more), [measure])[-1]
+    return estimate("p", seeds(*levels, **more), [measure])[-1]
 
 
 def test_a_family_has_a_row_of_its_own_and_its_checkpoints_keep_theirs():
-    rows = count("p", seeds(1.0, 2.0, 4.5), [V])
+    rows = estimate("p", seeds(1.0, 2.0, 4.5), [V])
     assert [(row.level, row.model, row.model_seed, row.n_seeds) for row in rows] == [
         *[("checkpoint", f"m-seed{i}", i, 1) for i in range(3)],
         ("family", "m", None, 3),
@@ -55,61 +56,62 @@ def test_a_family_has_a_row_of_its_own_and_its_checkpoints_keep_theirs():
 
 
 def test_one_checkpoint_has_no_family_row():
-    (row,) = count("p", seeds(1.0), [V])
-    assert (row.level, row.verdict) == ("checkpoint", "holds for this checkpoint")
-    assert "another seed" in row.reason
+    (row,) = estimate("p", seeds(1.0), [V])
+    assert (row.level, row.verdict) == ("checkpoint", Verdict.HOLDS_FOR_CHECKPOINT)
+    assert (row.reason, row.n_seeds) == (Reason.NONE, 1)
 
 
 def test_a_family_interval_is_wider_than_its_checkpoints():
-    *single, one = count("p", seeds(0.5, 1.0, 1.5), [V])
+    *single, one = estimate("p", seeds(0.5, 1.0, 1.5), [V])
     assert one.high - one.low > max(row.high - row.low for row in single)
 
 
 @pytest.mark.parametrize(
-    ("levels", "word", "reason"),
+    ("levels", "verdict", "reason", "numbers"),
     [
-        ((1.0, 1.1, 0.9), "holds", "3 of 3 seeds agree"),
-        ((-1.0, -1.1, -0.9), "holds", "3 of 3 seeds agree"),
-        ((0.01, -0.02, 0.02), "undecided", "includes neutral"),
-        ((1.0, 1.1), "undecided", "2 trainings"),
-        ((1.0, -1.0), "flips", "1 above neutral, 1 below"),
-        ((1.0, -1.0, 0.9, 0.0), "flips", "2 above neutral, 1 below"),
-        ((1.0, 1.0, 1.0, 1.0, 1.0, 1.1, 0.9, 1.0, -0.05), "undecided", "1 of 9 seeds lie on the other side"),
-        ((1.0, 1.0, 1.0, 1.0, 1.0, 1.1, 0.9, 1.0, 1.0, 1.0, -0.05), "holds", "10 of 11 seeds agree"),
+        ((1.0, 1.1, 0.9), Verdict.HOLDS, Reason.NONE, {"n_against": 0}),
+        ((-1.0, -1.1, -0.9), Verdict.HOLDS, Reason.NONE, {"n_against": 0}),
+        ((0.01, -0.02, 0.02), Verdict.UNDECIDED, Reason.INTERVAL_INCLUDES_NEUTRAL, {}),
+        ((1.0, 1.1), Verdict.UNDECIDED, Reason.TOO_FEW_SEEDS, {}),
+        ((1.0, -1.0), Verdict.FLIPS, Reason.SEEDS_APART, {"above": "1", "below": "1"}),
+        ((1.0, -1.0, 0.9, 0.0), Verdict.FLIPS, Reason.SEEDS_APART, {"above": "2", "below": "1"}),
+        ((1.0,) * 5 + (1.1, 0.9, 1.0, -0.05), Verdict.UNDECIDED, Reason.SEEDS_AGAINST, {"n_against": 1}),
+        ((1.0,) * 5 + (1.1, 0.9, 1.0, 1.0, 1.0, -0.05), Verdict.HOLDS, Reason.NONE, {"n_against": 1}),
     ],
 )
-def test_which_word_a_family_earns(levels, word, reason):
-    found = family(*levels)
-    assert (found.verdict, reason in found.reason) == (word, True), found.reason
+def test_which_verdict_a_family_earns_and_why(levels, verdict, reason, numbers):
+    row = family(*levels)
+    assert (row.verdict, row.reason, row.n_seeds) == (verdict, reason, len(levels))
+    assert {name: getattr(row, name) for name in numbers} == numbers
 
 
 def test_a_measure_without_neutral_is_descriptive_and_few_groups_say_nothing():
-    assert family(1.0, 1.1, 0.9, measure=Measure("v", means, ("v",))).verdict == "descriptive"
+    assert family(1.0, 1.1, 0.9, measure=Measure("v", means, ("v",))).verdict == Verdict.DESCRIPTIVE
     few = family(1.0, 1.1, 0.9, groups=4)
-    assert (few.verdict, few.reason) == ("not applicable", "4 groups, fewer than 5")
+    assert (few.verdict, few.n_groups) == (Verdict.TOO_FEW_GROUPS, 4)
 
 
 def test_seeds_that_fail_the_gate_are_left_out_and_counted():
     measure = Measure("v", means, ("v",), unit="nats", neutral=0.0, gate=Gate("able", 0.5))
     able = [member.frame.assign(able=float(i < 3)) for i, member in enumerate(seeds(1.0, 1.1, 0.9, 50.0))]
-    *_, one = count("p", members(able), [measure])
-    assert (one.n_seeds, one.verdict) == (3, "holds")
+    *_, one = estimate("p", members(able), [measure])
+    assert (one.n_seeds, one.verdict) == (3, Verdict.HOLDS)
     assert one.value == pytest.approx(1.0)
     none = [frame.assign(able=0.0) for frame in able]
-    assert count("p", members(none), [measure])[-1].verdict == "fails the gate"
+    assert estimate("p", members(none), [measure])[-1].verdict == Verdict.FAILS_GATE
 
 
 def test_a_seed_that_scored_nothing_does_not_count_as_a_seed():
     frames = [member.frame for member in seeds(1.0, 1.1, 0.9, 1.0)]
     frames[3] = frames[3].assign(v=NAN)
-    *_, one = count("p", members(frames), [V])
+    *_, one = estimate("p", members(frames), [V])
     assert (one.n_seeds, one.n_unscored) == (3, 40)
     assert one.value == pytest.approx(1.0)
 
 
-def test_a_family_that_scored_nothing_is_not_applicable():
-    *_, one = count("p", members([member.frame.assign(v=NAN) for member in seeds(1.0, 1.1)]), [V])
-    assert (one.n_seeds, one.verdict, one.reason) == (0, "not applicable", "nothing scored")
+def test_a_family_that_scored_nothing_has_no_number():
+    *_, one = estimate("p", members([member.frame.assign(v=NAN) for member in seeds(1.0, 1.1)]), [V])
+    assert (one.n_seeds, one.verdict, np.isnan(one.value)) == (0, Verdict.NOTHING_SCORED, True)
 
 
 def test_seeds_that_did_not_score_the_same_items_share_their_draws():
@@ -126,12 +128,12 @@ def test_shares_without_any_variance_have_wilsons_interval_over_groups():
     measure = Measure("v", means, ("v",), unit="share", neutral=0.5)
     one = family(1.0, 1.0, 1.0, noise=0.0, measure=measure)
     assert one.low == pytest.approx(1 / (1 + 1.96**2 / 40), abs=1e-3)
-    assert (one.high, one.verdict, one.method) == (pytest.approx(1.0), "holds", "Wilson, 95 %")
+    assert (one.high, one.verdict, one.method) == (pytest.approx(1.0), Verdict.HOLDS, "Wilson, 95 %")
 
 
 def test_the_multi_bootstrap_is_an_option_by_name():
-    *_, one = count("p", seeds(0.2, 1.0, 1.8), [V], method="multibootstrap")
-    *_, usual = count("p", seeds(0.2, 1.0, 1.8), [V])
+    *_, one = estimate("p", seeds(0.2, 1.0, 1.8), [V], method="multibootstrap")
+    *_, usual = estimate("p", seeds(0.2, 1.0, 1.8), [V])
     assert one.method.startswith("multi-bootstrap")
     assert one.value == usual.value
     assert one.high - one.low < usual.high - usual.low  # too narrow with three seeds
@@ -140,37 +142,36 @@ def test_the_multi_bootstrap_is_an_option_by_name():
 # ---------------------------------------------------------------- corrections
 
 
-def found(p: float, value: float = 1.0, neutral=0.0, **conditions) -> Unjudged:
-    estimate = Estimate(
-        "p", "m", "v", conditions, value, value - 0.5, value + 0.5, 9, 0, 9, "nats", neutral, "", "", p=p
-    )
-    return Unjudged(estimate, p)
+def unjudged(p: float, value: float = 1.0, neutral=0.0, **conditions) -> Unjudged:
+    numbers = {"value": value, "low": value - 0.5, "high": value + 0.5, "n_items": 9, "n_unscored": 0, "n_groups": 9}
+    kind = {"unit": "nats", "neutral": neutral, "method": "", "verdict": Verdict.UNDECIDED}
+    return Unjudged(Estimate("p", "m", "v", conditions, **numbers, **kind, p=p), p)
 
 
 def test_categories_of_one_diagnostic_are_corrected_together_and_the_total_stands_alone():
-    rows = judged(
-        [found(0.03, category="a"), found(0.001, category="b"), found(0.03, category="all")], ("category", "test")
-    )
+    ps = {"a": 0.03, "b": 0.001, "all": 0.03}
+    rows = judge([unjudged(p, category=category) for category, p in ps.items()], ("category", "test"))
     assert [row.p_corrected for row in rows] == pytest.approx([0.03, 0.002, 0.03])
-    rows = judged([found(0.03, category=c) for c in "ab"], ("category",))
+    rows = judge([unjudged(0.03, category=c) for c in "ab"], ("category",))
     assert [row.p_corrected for row in rows] == pytest.approx([0.06, 0.06])
-    assert {row.verdict for row in rows} == {"undecided"}
-    assert "correction" in rows[0].reason
+    assert {row.verdict for row in rows} == {Verdict.UNDECIDED}
+    assert {row.reason for row in rows} == {Reason.NOT_AFTER_CORRECTION}
 
 
 def test_other_conditions_are_other_questions():
-    rows = judged([found(0.03, category="a", k=3), found(0.03, category="a", k=5)], ("category",))
+    rows = judge([unjudged(0.03, category="a", k=3), unjudged(0.03, category="a", k=5)], ("category",))
     assert [row.p_corrected for row in rows] == [0.03, 0.03]
-    rows = judged([found(0.03, set="a"), found(0.03, set="b")], ("category",))
+    rows = judge([unjudged(0.03, set="a"), unjudged(0.03, set="b")], ("category",))
     assert [row.p_corrected for row in rows] == [0.03, 0.03]
 
 
 def test_wordings_that_lie_on_both_sides_beyond_noise_flip_the_row_that_pools_them():
-    rows = judged([found(0.001, 1.0, wording="x"), found(0.001, -1.0, wording="y"), found(0.001, 0.7, wording="all")])
-    assert [row.verdict for row in rows] == ["holds for this checkpoint"] * 2 + ["flips"]
-    assert rows[-1].reason == "wordings disagree beyond noise: x above neutral; y below"
-    calm = judged([found(0.001, 1.0, wording="x"), found(0.4, -1.0, wording="y"), found(0.001, 0.7, wording="all")])
-    assert calm[-1].verdict == "holds for this checkpoint"
+    pooled = unjudged(0.001, 0.7, wording="all")
+    rows = judge([unjudged(0.001, 1.0, wording="x"), unjudged(0.001, -1.0, wording="y"), pooled])
+    assert [row.verdict for row in rows] == [Verdict.HOLDS_FOR_CHECKPOINT] * 2 + [Verdict.FLIPS]
+    assert (rows[-1].reason, rows[-1].above, rows[-1].below) == (Reason.WORDINGS_APART, "x", "y")
+    calm = judge([unjudged(0.001, 1.0, wording="x"), unjudged(0.4, -1.0, wording="y"), pooled])
+    assert calm[-1].verdict == Verdict.HOLDS_FOR_CHECKPOINT
 
 
 # ---------------------------------------------------------------- claims
@@ -180,19 +181,19 @@ CLAIM = Claim("up", "it is above", "A", "v", {"kind": ("x",)}, unit="nats")
 
 
 @pytest.mark.parametrize(
-    ("levels", "word"),
+    ("levels", "verdict"),
     [
-        ((1.0, 1.1, 0.9), "as published"),
-        ((-1.0, -1.1, -0.9), "opposite"),
-        ((1.0, -1.0, 0.5), "flips"),
-        ((1.0, 1.1), "undecided"),
-        ((0.1, -0.1, 0.0), "undecided"),
+        ((1.0, 1.1, 0.9), Verdict.AS_PUBLISHED),
+        ((-1.0, -1.1, -0.9), Verdict.OPPOSITE),
+        ((1.0, -1.0, 0.5), Verdict.FLIPS),
+        ((1.0, 1.1), Verdict.UNDECIDED),
+        ((0.1, -0.1, 0.0), Verdict.UNDECIDED),
     ],
 )
-def test_a_familys_claims(levels, word):
-    rows = claimed(seeds(*levels, kind="x"), [CLAIM])
-    assert [row["level"] for row in rows] == ["checkpoint"] * len(levels) + ["family"]
+def test_a_familys_claims(levels, verdict):
+    rows = claim_results("p", seeds(*levels, kind="x"), [CLAIM])
+    assert [row.level for row in rows] == ["checkpoint"] * len(levels) + ["family"]
     last = rows[-1]
-    assert (last["model"], last["n_seeds"], last["verdict"]) == ("m", len(levels), word)
-    assert last["value"] == pytest.approx(np.mean(levels))
-    assert last["low"] < last["value"] < last["high"]
+    assert (last.probe, last.model, last.n_seeds, last.verdict) == ("p", "m", len(levels), verdict)
+    assert last.value == pytest.approx(np.mean(levels))
+    assert last.low < last.value < last.high

@@ -8,13 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trueprobe.statistics.claims import claimed
-from trueprobe.statistics.estimates import CheckpointData, count
+from trueprobe.statistics.claims import claim_results
+from trueprobe.statistics.estimates import CheckpointData, estimate
 from trueprobe.statistics.interval import Quantity, interval, of_checkpoint
 from trueprobe.statistics.means import means
 from trueprobe.statistics.measure import Claim, Measure
 from trueprobe.statistics.resampling import Resampling
 from trueprobe.statistics.spread import Spread, Unmoved
+from trueprobe.types import Direction, Verdict
 
 Z2 = 1.959963984540054**2
 SHARE, APART = Quantity("share", 0.1), Quantity("share", 0.0, difference=True)
@@ -32,40 +33,40 @@ def members(*seeds: dict[str, np.ndarray], groups: int, each: int = 1) -> list[C
 
 
 def claim(column: str = "v", unit: str = "share", **more) -> Claim:
-    return Claim("c", "says", "A", column, {"at": ("x",)}, unit=unit, **more)
+    return Claim("c", "statement", "A", column, {"at": ("x",)}, unit=unit, **more)
 
 
 # ---------------------------------------------------------------- hand-worked
 
 
 def test_none_of_nineteen_is_wilsons_interval_and_undecided_at_one_in_ten():
-    seen = members({"v": np.zeros(19), "at": np.repeat("x", 19)}, groups=19)
-    (row,) = claimed(seen, [claim(expected="below", threshold=0.1)])
-    assert (row["value"], row["low"]) == (0.0, 0.0)
-    assert row["high"] == pytest.approx(Z2 / (19 + Z2))  # 16.8 %
-    assert row["verdict"] == "undecided"
+    checkpoints = members({"v": np.zeros(19), "at": np.repeat("x", 19)}, groups=19)
+    (row,) = claim_results("p", checkpoints, [claim(direction=Direction.BELOW, threshold=0.1)])
+    assert (row.value, row.low) == (0.0, 0.0)
+    assert row.high == pytest.approx(Z2 / (19 + Z2))  # 16.8 %
+    assert row.verdict == Verdict.UNDECIDED
 
 
 def test_none_of_sixty_is_below_one_in_ten():
-    seen = members({"v": np.zeros(60), "at": np.repeat("x", 60)}, groups=60)
-    (row,) = claimed(seen, [claim(expected="below", threshold=0.1)])
-    assert (row["high"], row["verdict"]) == (pytest.approx(Z2 / (60 + Z2)), "as published")  # 6.0 %
+    checkpoints = members({"v": np.zeros(60), "at": np.repeat("x", 60)}, groups=60)
+    (row,) = claim_results("p", checkpoints, [claim(direction=Direction.BELOW, threshold=0.1)])
+    assert (row.high, row.verdict) == (pytest.approx(Z2 / (60 + Z2)), Verdict.AS_PUBLISHED)  # 6.0 %
 
 
 def test_a_share_does_not_fall_below_zero():
     """Six groups of two, one yes among twelve: Student's interval alone would end at −0.09."""
     values = np.array([1.0] + [0.0] * 11)
-    seen = members({"v": values, "at": np.repeat("x", 12)}, groups=6, each=2)
-    (row,) = claimed(seen, [claim(expected="below", threshold=0.5)])
-    assert (row["value"], row["low"]) == (pytest.approx(1 / 12), 0.0)
+    checkpoints = members({"v": values, "at": np.repeat("x", 12)}, groups=6, each=2)
+    (row,) = claim_results("p", checkpoints, [claim(direction=Direction.BELOW, threshold=0.5)])
+    assert (row.value, row.low) == (pytest.approx(1 / 12), 0.0)
 
 
 @pytest.mark.parametrize(("value", "low", "high"), [(0.0, -0.1611, 0.1611), (1.0, 0.6778, 1.0), (-1.0, -1.0, -0.6778)])
 def test_a_difference_that_no_resample_moves_has_room_for_the_groups_that_were_not_asked(value, low, high):
     """Twenty groups: at most z² / (20 + z²) = 16.1 % of all groups differ, each by all it can."""
-    found = interval(Spread(value, 0.0, df=19), 20, APART)
-    assert (found.low, found.high) == pytest.approx((low, high), abs=1e-4)
-    assert found.made_by == "wilson"
+    apart = interval(Spread(value, 0.0, df=19), 20, APART)
+    assert (apart.low, apart.high) == pytest.approx((low, high), abs=1e-4)
+    assert apart.made_by == "wilson"
 
 
 def test_accuracy_that_never_changes_does_not_show_that_nothing_hurts():
@@ -73,21 +74,21 @@ def test_accuracy_that_never_changes_does_not_show_that_nothing_hurts():
     frame = {"v": np.concatenate([ones, ones]), "at": np.repeat(["x", "y"], 20)}
     named = [f"g{i:02d}" for i in range(20)] * 2
     table = pd.DataFrame({**frame, "group": named})
-    seen = [CheckpointData("m", "masked", table, Resampling.of(table[["group"]]))]
-    (row,) = claimed(seen, [claim(minus={"at": ("y",)})])
-    assert (row["value"], row["low"], row["high"]) == pytest.approx((0.0, -0.1611, 0.1611), abs=1e-4)
-    assert row["verdict"] == "undecided"
+    checkpoints = [CheckpointData("m", "masked", table, Resampling.of(table[["group"]]))]
+    (row,) = claim_results("p", checkpoints, [claim(minus={"at": ("y",)})])
+    assert (row.value, row.low, row.high) == pytest.approx((0.0, -0.1611, 0.1611), abs=1e-4)
+    assert row.verdict == Verdict.UNDECIDED
 
 
 def test_numbers_beyond_all_measure_have_an_interval_and_no_error():
     sample = np.array([1e120, *(1e120 * np.random.default_rng(0).exponential(1, 500))])
-    found = of_checkpoint(sample, 20, Quantity("ratio", 1.0))
-    assert found.low < 1e120 < found.high
+    huge = of_checkpoint(sample, 20, Quantity("ratio", 1.0))
+    assert huge.low < 1e120 < huge.high
 
 
 def test_other_units_keep_an_interval_of_no_width():
-    found = interval(Spread(0.4, 0.0, df=19), 20, Quantity("nats", 0.0))
-    assert (found.low, found.high, found.p) == (0.4, 0.4, 0.0)
+    unmoved = interval(Spread(0.4, 0.0, df=19), 20, Quantity("nats", 0.0))
+    assert (unmoved.low, unmoved.high, unmoved.p) == (0.4, 0.4, 0.0)
 
 
 @given(st.floats(-1, 1), st.integers(2, 400), st.floats(-1, 1))
@@ -127,14 +128,14 @@ def test_claims_and_estimates_have_one_interval(unit, seeds, groups, each):
         {"v": UNITS[unit](np.random.default_rng([i, n]), n), "at": np.array(["x", "y"] * (n // 2))}
         for i in range(seeds)
     ]
-    seen = members(*columns, groups=groups, each=each)
+    checkpoints = members(*columns, groups=groups, each=each)
     threshold = 0.3
     measure = Measure("v", means, ("v",), {"at": "x"}, unit=unit, neutral=threshold)
     for method in ("crossed", "multibootstrap"):
-        estimates = count("p", seen, [measure], method=method)
-        claims = claimed(seen, [claim(unit=unit, threshold=threshold)], method)
+        estimates = estimate("p", checkpoints, [measure], method=method)
+        claims = claim_results("p", checkpoints, [claim(unit=unit, threshold=threshold)], method)
         assert [(row.level, row.value, row.low, row.high) for row in estimates] == [
-            (row["level"], row["value"], row["low"], row["high"]) for row in claims
+            (row.level, row.value, row.low, row.high) for row in claims
         ]
 
 
@@ -146,10 +147,10 @@ def test_shares_stay_between_none_and_all_and_their_differences_between_minus_on
         {"v": (rng.random(groups * each) < p).astype(float), "at": rng.choice(["x", "y"], groups * each)}
         for _ in range(seeds)
     ]
-    seen = members(*columns, groups=groups, each=each)
-    for row in claimed(seen, [claim()]):
-        assert not row["low"] < 0
-        assert not row["high"] > 1
-    for row in claimed(seen, [claim(minus={"at": ("y",)})]):
-        assert not row["low"] < -1
-        assert not row["high"] > 1
+    checkpoints = members(*columns, groups=groups, each=each)
+    for row in claim_results("p", checkpoints, [claim()]):
+        assert not row.low < 0
+        assert not row.high > 1
+    for row in claim_results("p", checkpoints, [claim(minus={"at": ("y",)})]):
+        assert not row.low < -1
+        assert not row.high > 1

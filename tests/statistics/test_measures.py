@@ -24,29 +24,29 @@ def once(cells: int) -> np.ndarray:
 
 
 def test_each_observation_counts_once_whatever_its_cells_size():
-    found = means(columns([0, 0, 0, 1], v=[1, 2, 3, 10]), [("v",)], once(2))
-    assert found == pytest.approx(np.array([[4.0]]))  # 16 / 4, not (2 + 10) / 2
+    result = means(columns([0, 0, 0, 1], v=[1, 2, 3, 10]), [("v",)], once(2))
+    assert result == pytest.approx(np.array([[4.0]]))  # 16 / 4, not (2 + 10) / 2
 
 
 def test_every_group_counts_once_whatever_its_size():
-    found = group_means(columns([0, 0, 0, 1, 2], v=[1, 2, 3, 10, NAN]), [("v",)], np.array([[1, 1, 1], [3, 1, 5.0]]))
-    assert found[:, 0] == pytest.approx([(2 + 10) / 2, (3 * 2 + 10) / 4])  # the third group has nothing scored
+    result = group_means(columns([0, 0, 0, 1, 2], v=[1, 2, 3, 10, NAN]), [("v",)], np.array([[1, 1, 1], [3, 1, 5.0]]))
+    assert result[:, 0] == pytest.approx([(2 + 10) / 2, (3 * 2 + 10) / 4])  # the third group has nothing scored
 
 
 def test_a_weighted_mean_by_hand():
-    found = means(columns([0, 0, 0, 1], v=[1, 2, 3, 10]), [("v",)], np.array([[1, 3], [2, 0], [0, 1.0]]))
-    assert found[:, 0] == pytest.approx([(6 + 30) / (3 + 3), 12 / 6, 10])
+    result = means(columns([0, 0, 0, 1], v=[1, 2, 3, 10]), [("v",)], np.array([[1, 3], [2, 0], [0, 1.0]]))
+    assert result[:, 0] == pytest.approx([(6 + 30) / (3 + 3), 12 / 6, 10])
 
 
 def test_what_is_not_scored_counts_nowhere():
-    found = means(columns([0, 0, 1, 1], v=[1, NAN, 3, NAN], w=[NAN, NAN, NAN, 8]), [("v",), ("w",)], once(2))
-    assert found == pytest.approx(np.array([[2.0, 8.0]]))
+    result = means(columns([0, 0, 1, 1], v=[1, NAN, 3, NAN], w=[NAN, NAN, NAN, 8]), [("v",), ("w",)], once(2))
+    assert result == pytest.approx(np.array([[2.0, 8.0]]))
 
 
 def test_a_resample_with_nothing_scored_is_nan():
-    found = means(columns([0, 1], v=[5, NAN]), [("v",)], np.array([[1, 1], [0, 2], [0, 0.0]]))
-    assert found[0, 0] == 5
-    assert np.isnan(found[1:, 0]).all()
+    result = means(columns([0, 1], v=[5, NAN]), [("v",)], np.array([[1, 1], [0, 2], [0, 0.0]]))
+    assert result[0, 0] == 5
+    assert np.isnan(result[1:, 0]).all()
 
 
 def test_a_share_is_the_mean_of_zeros_and_ones():
@@ -83,11 +83,11 @@ def test_cell_sums_by_hand():
 
 
 def data(rows: int = 60, cells: int = 12):
-    dice = np.random.default_rng(7)
-    x, y = dice.normal(size=(2, rows))
+    rng = np.random.default_rng(7)
+    x, y = rng.normal(size=(2, rows))
     y = y + 0.5 * x
     x[::11], y[::13] = NAN, NAN
-    return columns(dice.permutation(np.arange(rows) % cells), x=x, y=y)
+    return columns(rng.permutation(np.arange(rows) % cells), x=x, y=y)
 
 
 def repeated(columns: Columns, weights: np.ndarray) -> Columns:
@@ -96,9 +96,9 @@ def repeated(columns: Columns, weights: np.ndarray) -> Columns:
 
 
 @pytest.mark.parametrize(("function", "quantity"), [(means, ("x",)), (pearson, ("x", "y"))])
-@pytest.mark.parametrize("dice", range(5))
-def test_weighting_a_cell_twice_is_repeating_its_rows(function, quantity, dice):
-    drawn = np.random.default_rng(dice).multinomial(12, np.full(12, 1 / 12)).astype(float)
+@pytest.mark.parametrize("seed", range(5))
+def test_weighting_a_cell_twice_is_repeating_its_rows(function, quantity, seed):
+    drawn = np.random.default_rng(seed).multinomial(12, np.full(12, 1 / 12)).astype(float)
     weighted = function(data(), [quantity], drawn[None])
     assert weighted == pytest.approx(function(repeated(data(), drawn), [quantity], once(12)))
 
@@ -112,8 +112,8 @@ def test_the_scale_of_the_weights_does_not_matter(function, quantity):
 
 
 def correlate(x, y, weights=None) -> float:
-    found = columns(range(len(x)), x=x, y=y)
-    return float(pearson(found, [("x", "y")], once(len(x)) if weights is None else np.array([weights]))[0, 0])
+    result = columns(range(len(x)), x=x, y=y)
+    return float(pearson(result, [("x", "y")], once(len(x)) if weights is None else np.array([weights]))[0, 0])
 
 
 def test_correlation_by_hand():
@@ -125,8 +125,8 @@ def test_correlation_is_numpys():
     picked = data()
     x, y = picked.values["x"], picked.values["y"]
     known = ~np.isnan(x + y)
-    found = pearson(picked, [("x", "y"), ("y", "x")], once(12))[0]
-    assert found == pytest.approx([np.corrcoef(x[known], y[known])[0, 1]] * 2)
+    result = pearson(picked, [("x", "y"), ("y", "x")], once(12))[0]
+    assert result == pytest.approx([np.corrcoef(x[known], y[known])[0, 1]] * 2)
 
 
 def test_correlation_weighted_is_numpys_over_repeated_rows():
@@ -164,17 +164,17 @@ def test_a_resample_of_one_cell_has_no_correlation():
 
 
 def test_a_column_that_is_constant_in_a_resample_has_no_correlation_there():
-    dice = np.random.default_rng(6)
-    x = np.full(40, dice.uniform())
-    x[:2] = dice.uniform(size=2)
+    rng = np.random.default_rng(6)
+    x = np.full(40, rng.uniform())
+    x[:2] = rng.uniform(size=2)
     left_out = np.array([0.0, 0.0] + [1.0] * 38)
-    assert np.isnan(correlate(x, dice.uniform(3, 95, 40), weights=left_out))
+    assert np.isnan(correlate(x, rng.uniform(3, 95, 40), weights=left_out))
 
 
 def test_independent_columns_rarely_correlate():
     """Null rate: |r| beyond 1.96 / sqrt(n) in about one of twenty."""
-    dice = np.random.default_rng(1)
+    rng = np.random.default_rng(1)
     n, sets = 100, 400
-    values = {f"{name}{i}": dice.normal(size=n) for name in "xy" for i in range(sets)}
-    found = pearson(Columns(values, np.arange(n)), [(f"x{i}", f"y{i}") for i in range(sets)], once(n))[0]
-    assert 0.02 <= np.mean(np.abs(found) > 1.96 / np.sqrt(n)) <= 0.09
+    values = {f"{name}{i}": rng.normal(size=n) for name in "xy" for i in range(sets)}
+    result = pearson(Columns(values, np.arange(n)), [(f"x{i}", f"y{i}") for i in range(sets)], once(n))[0]
+    assert 0.02 <= np.mean(np.abs(result) > 1.96 / np.sqrt(n)) <= 0.09

@@ -16,6 +16,8 @@ from trueprobe.statistics.means import means
 from trueprobe.statistics.measure import Measure
 from trueprobe.statistics.paired import Parts, Sides, compare, seeds_dealt_p, seeds_needed
 from trueprobe.statistics.resampling import Resampling
+from trueprobe.statistics.rows import Difference
+from trueprobe.types import Verdict
 
 V = Measure("v", means, ("v",), unit="nats", neutral=0.0)
 NOTHING = Resampling.of(pd.DataFrame({"": ["-"]}), 0)
@@ -28,9 +30,9 @@ def member(values, groups=None, name="m", why_not="", **columns) -> CheckpointDa
     return CheckpointData(name, "masked", frame.assign(**columns), NOTHING, name)
 
 
-def one(first, second, measure=V, **more) -> dict:
+def one(first, second, measure=V, **more) -> Difference:
     first, second = ([side] if isinstance(side, CheckpointData) else side for side in (first, second))
-    (row,) = compare(Sides.of(first, second, ["target"]), [measure], **more)
+    (row,) = compare("p", Sides.of(first, second, ["target"]), [measure], **more)
     return row
 
 
@@ -40,26 +42,26 @@ def noisy(seed: int, level: float = 0.0, n: int = 30, scale: float = 1.0) -> np.
 
 def test_a_difference_by_hand():
     row = one(member([1.0, 2, 3, 4, 5, 9]), member([0.0, 2, 2, 3, 5, 6]))
-    assert (row["a"], row["b"], row["difference"], row["n_items"]) == (4, 3, 1, 6)
+    assert (row.a, row.b, row.difference, row.n_items) == (4, 3, 1, 6)
 
 
 def test_what_both_share_cancels():
     level = noisy(0, scale=10)
     row = one(member(level + 1), member(level))
-    assert (row["low"], row["high"]) == pytest.approx((1, 1), abs=1e-6)
+    assert (row.low, row.high) == pytest.approx((1, 1), abs=1e-6)
 
 
 def test_only_items_both_scored_count():
     first = member([1.0, 2, 3, 4, 5, 6, 7], why_not=["", "", "", "", "", "", "too_long"])
     second = member([0.0, np.nan, 3, 3, 4, 5, 100])
     row = one(first, second)
-    assert (row["n_items"], row["a"], row["b"]) == (5, 19 / 5, 15 / 5)
+    assert (row.n_items, row.a, row.b) == (5, 19 / 5, 15 / 5)
 
 
 def test_rows_that_only_one_side_has_are_left_out():
     gated = Measure("v", means, ("v",), {"able": 1.0}, neutral=0.0)
     row = one(member(noisy(0), able=[1.0] * 30), member(noisy(1), able=[1.0] * 20 + [0.0] * 10), gated)
-    assert row["n_items"] == 20
+    assert row.n_items == 20
 
 
 @pytest.mark.parametrize("function", [(means, ("v",)), (pearson, ("v", "w"))])
@@ -67,33 +69,34 @@ def test_swapping_the_sides_flips_the_sign_and_nothing_else(function):
     measure = Measure("m", *function, neutral=0.0)
     a, b = (member(noisy(i, 0.4 * i), w=noisy(9)) for i in range(2))
     there, back = one(a, b, measure), one(b, a, measure)
-    assert back["difference"] == pytest.approx(-there["difference"])
-    assert (back["low"], back["high"]) == pytest.approx((-there["high"], -there["low"]))
-    for same in ("p", "p_permutation", "n_items", "verdict", "detectable"):
-        assert back[same] == pytest.approx(there[same]) if same != "verdict" else back[same] == there[same]
+    assert back.difference == pytest.approx(-there.difference)
+    assert (back.low, back.high) == pytest.approx((-there.high, -there.low))
+    assert (back.verdict, back.n_items) == (there.verdict, there.n_items)
+    for same in ("p", "p_permutation", "detectable"):
+        assert getattr(back, same) == pytest.approx(getattr(there, same))
 
 
 def test_swaps_are_counted_out_by_a_plain_loop():
     apart = np.array([1.0, 2, -0.5, 3, 1, 0.2])
     row = one(member(apart), member(np.zeros(6)))
     means_of = [np.mean(apart * signs) for signs in product((1, -1), repeat=6)]
-    assert row["p_permutation"] == np.mean(np.abs(means_of) >= apart.mean() - 1e-12)
+    assert row.p_permutation == np.mean(np.abs(means_of) >= apart.mean() - 1e-12)
 
 
 def test_groups_are_swapped_whole():
     """Ten items in two groups: four swaps, of which two lie as far apart."""
     row = one(member([1.0] * 10, groups=["a"] * 5 + ["b"] * 5), member([0.0] * 10, groups=["a"] * 5 + ["b"] * 5))
-    assert row["p_permutation"] == 0.5
-    assert row["verdict"] == "not applicable"
+    assert row.p_permutation == 0.5
+    assert (row.verdict, row.n_groups) == (Verdict.TOO_FEW_GROUPS, 2)
 
 
-def test_a_clear_difference_is_found_and_its_like_is_not():
+def test_a_clear_difference_is_detected_and_noise_is_not():
     base = noisy(0, n=60)
     far = one(member(base + noisy(1, 1.0, 60)), member(base))
-    assert (far["verdict"], far["p_permutation"]) == ("holds for this checkpoint", pytest.approx(1 / 10_001))
+    assert (far.verdict, far.p_permutation) == (Verdict.HOLDS_FOR_CHECKPOINT, pytest.approx(1 / 10_001))
     near = one(member(base + noisy(1, 0.0, 60)), member(base))
-    assert near["verdict"] == "undecided"
-    assert near["p_permutation"] > 0.05
+    assert near.verdict == Verdict.UNDECIDED
+    assert near.p_permutation > 0.05
 
 
 # ---------------------------------------------------------------- families
@@ -106,15 +109,15 @@ def family(name: str, *levels: float) -> list[CheckpointData]:
 
 def test_families_differ_beyond_their_seeds_or_do_not():
     far = one(family("a", 1.0, 1.1, 0.9, 1.0), family("b", 0.1, 0.0, -0.1, 0.0))
-    assert (far["n_seeds_a"], far["n_seeds_b"], far["verdict"]) == (4, 4, "holds")
-    assert far["difference"] == pytest.approx(1.0, abs=0.15)
-    assert far["p_permutation"] == pytest.approx(2 / math.comb(8, 4))
+    assert (far.n_seeds_a, far.n_seeds_b, far.verdict) == (4, 4, Verdict.HOLDS)
+    assert far.difference == pytest.approx(1.0, abs=0.15)
+    assert far.p_permutation == pytest.approx(2 / math.comb(8, 4))
     near = one(family("a", 1.0, -1.1, 0.9), family("b", 0.1, 0.8, -1.1))
-    assert near["verdict"] == "undecided"
+    assert near.verdict == Verdict.UNDECIDED
 
 
 def test_two_seeds_decide_nothing():
-    assert one(family("a", 3.0, 3.1), family("b", 0.0, 0.1))["verdict"] == "undecided"
+    assert one(family("a", 3.0, 3.1), family("b", 0.0, 0.1)).verdict == Verdict.UNDECIDED
 
 
 def test_dealing_seeds_by_hand():
@@ -151,12 +154,12 @@ def test_the_number_of_seeds_is_the_first_that_is_enough(items, per_seed):
 
 def test_a_wanted_precision_asks_for_more_seeds_than_a_coarse_one():
     sides = family("a", 1.0, 1.6, 0.2), family("b", 0.1, 0.5, -0.6)
-    fine, coarse = (one(*sides, precision=p)["seeds_needed"] for p in (0.25, 1.0))
+    fine, coarse = (one(*sides, precision=p).seeds_needed for p in (0.25, 1.0))
     assert fine > coarse >= 2
 
 
 def test_categories_are_corrected_together():
     a, b = member(noisy(0, 0.5)), member(noisy(1))
     wanted = [Measure("v", means, ("v",), conditions={"category": c}, neutral=0.0) for c in ("x", "y", "all")]
-    rows = compare(Sides.of([a], [b], ["target"]), wanted, ["category"])
-    assert [row["p_corrected"] / row["p"] for row in rows] == pytest.approx([2, 2, 1])
+    rows = compare("p", Sides.of([a], [b], ["target"]), wanted, ["category"])
+    assert [row.p_corrected / row.p for row in rows] == pytest.approx([2, 2, 1])

@@ -24,20 +24,20 @@ def columns(prefers, nats=None, meaningful=None, cells=None) -> Columns:
     return Columns({k: np.array(v, dtype=float) for k, v in values.items()}, np.array(cells or range(n)))
 
 
-def value(function, found: Columns, *names: str) -> float:
-    return float(function(found, [names], ONE)[0, 0])
+def value(function, table: Columns, *names: str) -> float:
+    return float(function(table, [names], ONE)[0, 0])
 
 
 def test_shares_by_hand():
     """Two wins, a loss, a tie, and one that was not scored."""
-    found = columns([1, 1, 0, 0.5, np.nan])
-    assert value(pairs.wins, found, pairs.PREFERS) == 2 / 4
-    assert value(pairs.ties, found, pairs.PREFERS) == 1 / 4
-    assert value(pairs.wins_of_decided, found, pairs.PREFERS) == pytest.approx(2 / 3)
-    assert value(means, found, pairs.PREFERS) == 2.5 / 4
+    table = columns([1, 1, 0, 0.5, np.nan])
+    assert value(pairs.wins, table, pairs.PREFERS) == 2 / 4
+    assert value(pairs.ties, table, pairs.PREFERS) == 1 / 4
+    assert value(pairs.wins_of_decided, table, pairs.PREFERS) == pytest.approx(2 / 3)
+    assert value(means, table, pairs.PREFERS) == 2.5 / 4
 
 
-def test_a_conviction_is_told_from_a_coin_flip():
+def test_a_conviction_is_distinguished_from_a_coin_flip():
     sure = columns([1] * 4, [3.0, 2.0, -1.5, 1.1])
     unsure = columns([1] * 4, [0.03, 0.02, -0.015, 1.0])
     assert value(pairs.clearly_for, sure, pairs.PREFERENCE) == 0.75
@@ -47,10 +47,10 @@ def test_a_conviction_is_told_from_a_coin_flip():
 
 
 def test_quartiles_by_hand():
-    found = columns([1] * 6, [40.0, 10.0, np.nan, 30.0, 20.0, np.nan])
-    assert value(pairs.lower_quartile, found, pairs.PREFERENCE) == 10
-    assert value(pairs.median, found, pairs.PREFERENCE) == 20
-    assert value(pairs.upper_quartile, found, pairs.PREFERENCE) == 30
+    table = columns([1] * 6, [40.0, 10.0, np.nan, 30.0, 20.0, np.nan])
+    assert value(pairs.lower_quartile, table, pairs.PREFERENCE) == 10
+    assert value(pairs.median, table, pairs.PREFERENCE) == 20
+    assert value(pairs.upper_quartile, table, pairs.PREFERENCE) == 30
 
 
 @given(
@@ -62,8 +62,8 @@ def test_a_weight_of_two_is_the_same_as_being_there_twice(rows, weights):
     cells = np.array([cell for _, cell in rows])
     drawn = np.array(weights, dtype=np.float32)
     for share, function in ((0.25, pairs.lower_quartile), (0.5, pairs.median), (0.75, pairs.upper_quartile)):
-        found = function(Columns({"v": values}, cells), [("v",)], drawn)[:, 0]
-        for row, got in zip(drawn, found, strict=True):
+        table = function(Columns({"v": values}, cells), [("v",)], drawn)[:, 0]
+        for row, got in zip(drawn, table, strict=True):
             known = ~np.isnan(values)
             there = np.sort(np.repeat(values[known], row[cells[known]].astype(int)))
             wanted = there[max(0, int(np.ceil(share * len(there))) - 1)] if len(there) else np.nan
@@ -72,8 +72,8 @@ def test_a_weight_of_two_is_the_same_as_being_there_twice(rows, weights):
 
 def test_icat_by_hand():
     """ss 0.75, lms 0.8: 0.8 × 0.25 / 0.5."""
-    found = columns([1, 1, 1, 0], meaningful=[1, 1, 0.7, 0.5])
-    assert value(pairs.icat, found, pairs.PREFERS, pairs.MEANINGFUL) == pytest.approx(0.4)
+    table = columns([1, 1, 1, 0], meaningful=[1, 1, 0.7, 0.5])
+    assert value(pairs.icat, table, pairs.PREFERS, pairs.MEANINGFUL) == pytest.approx(0.4)
 
 
 def test_icat_is_one_at_the_ideal_and_zero_at_either_end():
@@ -93,9 +93,9 @@ def test_swapping_stereotype_and_anti_stereotype_leaves_icat_and_mirrors_ss():
 
 def test_over_items_and_over_terms_differ_where_terms_have_unequal_counts():
     """One term with three stereotyped items, one with a single one that is not."""
-    found = columns([1, 1, 1, 0], cells=[0, 0, 0, 1])
+    table = columns([1, 1, 1, 0], cells=[0, 0, 0, 1])
     both = (pairs.PREFERS, pairs.MEANINGFUL)
-    assert value(means, found, pairs.PREFERS) == 0.75
-    assert value(group_means, found, pairs.PREFERS) == 0.5
-    assert value(pairs.icat, found, *both) == 0.5
-    assert value(pairs.icat_by_term, found, *both) == 1.0
+    assert value(means, table, pairs.PREFERS) == 0.75
+    assert value(group_means, table, pairs.PREFERS) == 0.5
+    assert value(pairs.icat, table, *both) == 0.5
+    assert value(pairs.icat_by_term, table, *both) == 1.0

@@ -17,32 +17,32 @@ def ranking(**logps) -> Ranking:
 
 
 def test_order_and_margin_by_hand():
-    found = ranking(a=-3.0, b=-1.0, c=-2.0)
-    assert (found.order, found.first, found.answer) == (("b", "c", "a"), ("b",), "b")
-    assert [found.rank(word) for word in "abc"] == [3, 1, 2]
-    assert [found.over_rivals(word) for word in "abc"] == [-2, 1, -1]
-    assert [found.share(word) for word in "abc"] == [0, 1, 0]
+    result = ranking(a=-3.0, b=-1.0, c=-2.0)
+    assert (result.order, result.first, result.answer) == (("b", "c", "a"), ("b",), "b")
+    assert [result.rank(word) for word in "abc"] == [3, 1, 2]
+    assert [result.over_rivals(word) for word in "abc"] == [-2, 1, -1]
+    assert [result.share(word) for word in "abc"] == [0, 1, 0]
 
 
 @pytest.mark.parametrize("gap", [0.0, TIE_NATS / 2])
 def test_candidates_closer_than_the_margin_share_place_and_rank(gap):
-    found = ranking(a=-1.0, b=-1.0 - gap, c=-2.0, d=-2.0 - gap)
-    assert [found.share(word) for word in "abcd"] == [0.5, 0.5, 0, 0]
-    assert [found.rank(word) for word in "abcd"] == [1.5, 1.5, 3.5, 3.5]
-    assert found.answer == "a = b"
+    result = ranking(a=-1.0, b=-1.0 - gap, c=-2.0, d=-2.0 - gap)
+    assert [result.share(word) for word in "abcd"] == [0.5, 0.5, 0, 0]
+    assert [result.rank(word) for word in "abcd"] == [1.5, 1.5, 3.5, 3.5]
+    assert result.answer == "a = b"
 
 
 def test_ranks_sum_up_whatever_is_tied():
     for logps in permutations([-1.0, -1.0, -1.0, -2.0]):
-        found = ranking(**dict(zip("abcd", logps, strict=True)))
-        assert sum(found.rank(word) for word in "abcd") == 10
-        assert sum(found.share(word) for word in "abcd") == pytest.approx(1)
+        result = ranking(**dict(zip("abcd", logps, strict=True)))
+        assert sum(result.rank(word) for word in "abcd") == 10
+        assert sum(result.share(word) for word in "abcd") == pytest.approx(1)
 
 
 def test_an_order_alone_has_ranks_but_no_margin():
-    found = Ranking(("b", "c", "a"), ("b",), {"a": -3.0})
-    assert found.rank("a") == 3
-    assert math.isnan(found.over_rivals("a"))
+    result = Ranking(("b", "c", "a"), ("b",), {"a": -3.0})
+    assert result.rank("a") == 3
+    assert math.isnan(result.over_rivals("a"))
 
 
 def test_a_lone_candidate_has_no_rivals():
@@ -51,17 +51,17 @@ def test_a_lone_candidate_has_no_rivals():
 
 
 def test_winners_are_counted_from_the_end():
-    found = winners(ranking(target=-3.0, x=-1.0, y=-2.0, z=-4.0), "target", ["x", "y"], 3)
-    assert (found["won_1_back"], found["won_2_back"]) == (0, 1)
-    assert math.isnan(found["won_3_back"])
-    assert (found["attractor_won"], found["other_won"], found["won_by_last"]) == (1, 0, 0)
+    result = winners(ranking(target=-3.0, x=-1.0, y=-2.0, z=-4.0), "target", ["x", "y"], 3)
+    assert (result["won_1_back"], result["won_2_back"]) == (0, 1)
+    assert math.isnan(result["won_3_back"])
+    assert (result["attractor_won"], result["other_won"], result["won_by_last"]) == (1, 0, 0)
 
 
 def test_a_shared_win_of_two_attractors_is_half_the_last_ones():
-    found = winners(ranking(target=-3.0, x=-1.0, y=-1.0, z=-4.0), "target", ["x", "y"], 3)
-    assert (found["won_1_back"], found["won_2_back"], found["won_by_last"]) == (0.5, 0.5, 0.5)
+    result = winners(ranking(target=-3.0, x=-1.0, y=-1.0, z=-4.0), "target", ["x", "y"], 3)
+    assert (result["won_1_back"], result["won_2_back"], result["won_by_last"]) == (0.5, 0.5, 0.5)
 
 
 def test_without_attractors_nobody_else_can_win():
-    found = winners(ranking(target=-3.0, x=-1.0), "target", [], 3)
-    assert all(map(math.isnan, found.values()))
+    result = winners(ranking(target=-3.0, x=-1.0), "target", [], 3)
+    assert all(map(math.isnan, result.values()))

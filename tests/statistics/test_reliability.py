@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
+
 import numpy as np
 import pandas as pd
 import pytest
 
-from trueprobe.statistics.claims import claims
+from trueprobe.statistics.claims import claim_results
 from trueprobe.statistics.correlation import pearson
-from trueprobe.statistics.estimates import OVER_ITEMS, estimates
+from trueprobe.statistics.estimates import OVER_ITEMS, CheckpointData, estimate
 from trueprobe.statistics.means import means
 from trueprobe.statistics.measure import Claim, Gate, Measure
 from trueprobe.statistics.resampling import Resampling, rows_where
+from trueprobe.statistics.rows import ClaimResult, Estimate
+from trueprobe.types import Direction, Verdict
 
 NAN = np.nan
 
@@ -98,37 +102,41 @@ def test_groups_are_counted_by_the_scarcer_factor():
 # ---------------------------------------------------------------- estimates
 
 
-def estimate(values, groups=None, resamples=500, **measure):
-    frame = pd.DataFrame({"v": values})
+def counted(frame: pd.DataFrame, measures: list[Measure], drawn: Resampling) -> list[Estimate]:
+    return estimate("probe", [CheckpointData("model", "masked", frame, drawn)], measures)
+
+
+def mean_of(values, groups=None, resamples=500, **measure) -> Estimate:
     drawn = one_way(names(len(values)) if groups is None else groups, resamples)
-    (found,) = estimates("probe", "model", frame, [Measure("v", means, ("v",), **measure)], drawn)
-    return found
+    (row,) = counted(pd.DataFrame({"v": values}), [Measure("v", means, ("v",), **measure)], drawn)
+    return row
 
 
 def test_an_estimate_by_hand():
-    found = estimate([1, 2, 3, NAN, 10, NAN], ["a", "a", "b", "b", "c", "d"], neutral=0.0, unit="nats")
-    assert found.value == 4
-    assert (found.n_items, found.n_unscored, found.n_groups) == (4, 2, 3)  # d has nothing scored
-    assert (found.unit, found.neutral, found.method) == ("nats", 0.0, OVER_ITEMS.format(groups="target"))
-    assert (found.probe, found.model, found.measure) == ("probe", "model", "v")
-    assert found.low <= found.value <= found.high
+    row = mean_of([1, 2, 3, NAN, 10, NAN], ["a", "a", "b", "b", "c", "d"], neutral=0.0, unit="nats")
+    assert row.value == 4
+    assert (row.n_items, row.n_unscored, row.n_groups) == (4, 2, 3)  # d has nothing scored
+    assert (row.unit, row.neutral, row.method) == ("nats", 0.0, OVER_ITEMS.format(groups="target"))
+    assert (row.probe, row.model, row.measure) == ("probe", "model", "v")
+    assert row.low <= row.value <= row.high
 
 
-def test_the_same_dice_give_the_same_interval():
+def test_the_same_draws_give_the_same_interval():
     values = np.random.default_rng(0).normal(size=30)
-    assert estimate(values, neutral=0.0) == estimate(values, neutral=0.0)
+    one, other = (asdict(mean_of(values, neutral=0.0)) for _ in range(2))
+    np.testing.assert_equal(one, other)
 
 
 def test_turning_the_values_round_turns_the_interval_round():
     values = np.random.default_rng(0).normal(0.3, 1, size=30)
-    plain, turned = estimate(values, neutral=0.0), estimate(-values, neutral=0.0)
+    plain, turned = mean_of(values, neutral=0.0), mean_of(-values, neutral=0.0)
     assert (turned.value, turned.low, turned.high) == pytest.approx((-plain.value, -plain.high, -plain.low))
     assert turned.verdict == plain.verdict
 
 
 def test_repeating_a_groups_rows_narrows_nothing():
     values = np.random.default_rng(0).normal(size=20)
-    alone, many = estimate(values), estimate(np.repeat(values, 50), np.repeat(names(20), 50))
+    alone, many = mean_of(values), mean_of(np.repeat(values, 50), np.repeat(names(20), 50))
     assert (many.low, many.high) == pytest.approx((alone.low, alone.high), abs=1e-5)
     assert (many.n_items, many.n_groups) == (1000, 20)
 
@@ -141,10 +149,10 @@ def test_measures_see_only_their_rows():
         Measure("v", means, ("v",), {"k": 3, "kind": ("x", "z")}),
         Measure("v", means, ("v",), {"kind": "nothing"}),
     ]
-    found = estimates("p", "m", frame, wanted, one_way(names(4)))
-    assert [e.value for e in found[:3]] == [1.5, 3, 2.5]
-    assert np.isnan(found[3].value)
-    assert (found[3].n_items, found[3].verdict) == (0, "not applicable")
+    rows = counted(frame, wanted, one_way(names(4)))
+    assert [e.value for e in rows[:3]] == [1.5, 3, 2.5]
+    assert np.isnan(rows[3].value)
+    assert (rows[3].n_items, rows[3].verdict) == (0, Verdict.NOTHING_SCORED)
     assert rows_where(frame, {}).all()
 
 
@@ -156,9 +164,9 @@ def test_measures_keep_their_order_whatever_they_share():
         Measure("c", pearson, ("v", "w")),
         Measure("d", means, ("v",), {"kind": "x"}),
     ]
-    found = estimates("p", "m", frame, wanted, one_way(names(3)))
-    assert [e.measure for e in found] == ["a", "b", "c", "d"]
-    assert [e.value for e in found] == pytest.approx([1.5, 5.5, np.corrcoef(frame.v, frame.w)[0, 1], 1.5])
+    rows = counted(frame, wanted, one_way(names(3)))
+    assert [e.measure for e in rows] == ["a", "b", "c", "d"]
+    assert [e.value for e in rows] == pytest.approx([1.5, 5.5, np.corrcoef(frame.v, frame.w)[0, 1], 1.5])
 
 
 # ---------------------------------------------------------------- how often it is wrong
@@ -167,11 +175,11 @@ def test_measures_keep_their_order_whatever_they_share():
 def excluding_zero(frame, drawn: Resampling, function=means, columns=lambda name: (name,), unit="nats") -> float:
     names = [str(name) for name in frame.columns if name != "fixed"]
     wanted = [Measure(name, function, columns(name), unit=unit, neutral=0.0) for name in names]
-    return float(np.mean([e.verdict == "holds for this checkpoint" for e in estimates("p", "m", frame, wanted, drawn)]))
+    return float(np.mean([row.verdict is Verdict.HOLDS_FOR_CHECKPOINT for row in counted(frame, wanted, drawn)]))
 
 
-def simulated(rows: int, sets: int, dice: int = 1) -> pd.DataFrame:
-    return pd.DataFrame(np.random.default_rng(dice).normal(size=(rows, sets))).add_prefix("set")
+def simulated(rows: int, sets: int, seed: int = 1) -> pd.DataFrame:
+    return pd.DataFrame(np.random.default_rng(seed).normal(size=(rows, sets))).add_prefix("set")
 
 
 def test_without_an_effect_one_interval_in_twenty_excludes_zero():
@@ -181,8 +189,8 @@ def test_without_an_effect_one_interval_in_twenty_excludes_zero():
 def test_without_an_effect_within_unequal_groups_too():
     """40 groups of 1 to 8 rows that share a group's own draw."""
     groups = np.repeat(names(40), np.arange(40) % 8 + 1)
-    own = simulated(40, 400, dice=2).to_numpy()[np.repeat(np.arange(40), np.arange(40) % 8 + 1)]
-    frame = pd.DataFrame(own).add_prefix("set") + simulated(len(groups), 400, dice=3)
+    by_group = simulated(40, 400, seed=2).to_numpy()[np.repeat(np.arange(40), np.arange(40) % 8 + 1)]
+    frame = pd.DataFrame(by_group).add_prefix("set") + simulated(len(groups), 400, seed=3)
     assert 0.02 <= excluding_zero(frame, one_way(groups, 1000)) <= 0.10
     rows_as_groups = excluding_zero(frame, one_way(names(len(groups)), 1000))
     assert rows_as_groups > 0.15  # what resampling by groups is for
@@ -197,9 +205,9 @@ def test_without_a_correlation_one_interval_in_twenty_excludes_zero():
 
 def test_without_an_effect_crossed_groups_err_no_more_often():
     targets, backgrounds = np.repeat(names(20), 20), np.tile(names(20, "b"), 20)
-    dice = np.random.default_rng(4)
-    by_target, by_background = dice.normal(size=(20, 200)), dice.normal(size=(20, 200))
-    rows = np.repeat(by_target, 20, axis=0) + np.tile(by_background, (20, 1)) + dice.normal(size=(400, 200))
+    rng = np.random.default_rng(4)
+    by_target, by_background = rng.normal(size=(20, 200)), rng.normal(size=(20, 200))
+    rows = np.repeat(by_target, 20, axis=0) + np.tile(by_background, (20, 1)) + rng.normal(size=(400, 200))
     frame = pd.DataFrame(rows).add_prefix("set")
     assert excluding_zero(frame, crossed(targets, backgrounds, 500)) <= 0.10
     assert excluding_zero(frame, one_way(targets, 500)) > 0.10  # background resampling is needed
@@ -207,22 +215,22 @@ def test_without_an_effect_crossed_groups_err_no_more_often():
 
 @pytest.mark.parametrize("effect", [-1.0, 0.6, 1.0])
 def test_a_planted_effect_is_recovered(effect):
-    frame = simulated(40, 200, dice=5) + effect
+    frame = simulated(40, 200, seed=5) + effect
     wanted = [Measure(name, means, (name,), neutral=0.0) for name in frame.columns]
-    found = estimates("p", "m", frame, wanted, one_way(names(40), 1000))
-    assert np.mean([e.low <= effect <= e.high for e in found]) >= 0.90
-    assert np.mean([e.verdict == "holds for this checkpoint" for e in found]) >= 0.90
-    assert np.mean([e.value for e in found]) == pytest.approx(effect, abs=0.05)
+    rows = counted(frame, wanted, one_way(names(40), 1000))
+    assert np.mean([e.low <= effect <= e.high for e in rows]) >= 0.90
+    assert np.mean([e.verdict is Verdict.HOLDS_FOR_CHECKPOINT for e in rows]) >= 0.90
+    assert np.mean([e.value for e in rows]) == pytest.approx(effect, abs=0.05)
 
 
 def test_varying_backgrounds_widen_the_interval():
     targets, backgrounds = np.repeat(names(12), 12), np.tile(names(12, "b"), 12)
-    dice = np.random.default_rng(0)
-    values = np.repeat(dice.normal(size=12), 12) + np.tile(dice.normal(size=12), 12)
+    rng = np.random.default_rng(0)
+    values = np.repeat(rng.normal(size=12), 12) + np.tile(rng.normal(size=12), 12)
     frame = pd.DataFrame({"v": values})
     measure = [Measure("v", means, ("v",))]
-    (narrow,) = estimates("p", "m", frame, measure, one_way(targets, 2000))
-    (wide,) = estimates("p", "m", frame, measure, crossed(targets, backgrounds, 2000))
+    (narrow,) = counted(frame, measure, one_way(targets, 2000))
+    (wide,) = counted(frame, measure, crossed(targets, backgrounds, 2000))
     assert wide.high - wide.low > 1.2 * (narrow.high - narrow.low)
     assert wide.value == pytest.approx(narrow.value)
 
@@ -230,14 +238,15 @@ def test_varying_backgrounds_widen_the_interval():
 # ---------------------------------------------------------------- published claims
 
 
-def held(frame, claim, kind="masked", groups=None, resamples=500):
-    found = claims("model", kind, frame, [claim], one_way(groups or names(len(frame)), resamples))
-    return found[0] if found else None
+def held(frame, claim, kind="masked", groups=None, resamples=500) -> ClaimResult | None:
+    drawn = one_way(groups or names(len(frame)), resamples)
+    rows = claim_results("probe", [CheckpointData("model", kind, frame, drawn)], [claim])
+    return rows[0] if rows else None
 
 
 def claim(column="v", plus=("x",), minus=None, **more) -> Claim:
     minus = {"kind": minus} if minus else None
-    return Claim("name", "what was said", "A", column, {"kind": plus}, minus, **more)
+    return Claim("name", "what was published", "A", column, {"kind": plus}, minus, **more)
 
 
 UP = pd.DataFrame({"v": [0.4, 0.5, 0.6] * 4, "kind": ["x"] * 12})
@@ -246,27 +255,27 @@ UNCLEAR = UP.assign(v=[-0.5, 0.4, 0.2] * 4)
 
 
 @pytest.mark.parametrize(
-    ("expected", "threshold", "frame", "agrees"),
+    ("direction", "threshold", "frame", "verdict"),
     [
-        ("above", 0, UP, "as published"),
-        ("above", 0, DOWN, "opposite"),
-        ("above", 0, UNCLEAR, "undecided"),
-        ("below", 0, UP, "opposite"),
-        ("below", 0, DOWN, "as published"),
-        ("below", 0, UNCLEAR, "undecided"),
-        ("not_below", 0, UP, "not contradicted"),
-        ("not_below", 0, UNCLEAR, "not contradicted"),
-        ("not_below", 0, DOWN, "opposite"),
-        ("below", 0.9, UP, "as published"),
-        ("below", 0.1, UP, "opposite"),
-        ("below", 0.5, UP, "undecided"),
-        ("above", 0.9, UP, "opposite"),
+        (Direction.ABOVE, 0, UP, Verdict.AS_PUBLISHED),
+        (Direction.ABOVE, 0, DOWN, Verdict.OPPOSITE),
+        (Direction.ABOVE, 0, UNCLEAR, Verdict.UNDECIDED),
+        (Direction.BELOW, 0, UP, Verdict.OPPOSITE),
+        (Direction.BELOW, 0, DOWN, Verdict.AS_PUBLISHED),
+        (Direction.BELOW, 0, UNCLEAR, Verdict.UNDECIDED),
+        (Direction.NOT_BELOW, 0, UP, Verdict.NOT_CONTRADICTED),
+        (Direction.NOT_BELOW, 0, UNCLEAR, Verdict.NOT_CONTRADICTED),
+        (Direction.NOT_BELOW, 0, DOWN, Verdict.OPPOSITE),
+        (Direction.BELOW, 0.9, UP, Verdict.AS_PUBLISHED),
+        (Direction.BELOW, 0.1, UP, Verdict.OPPOSITE),
+        (Direction.BELOW, 0.5, UP, Verdict.UNDECIDED),
+        (Direction.ABOVE, 0.9, UP, Verdict.OPPOSITE),
     ],
 )
-def test_a_claim_is_held_against_its_interval(expected, threshold, frame, agrees):
-    found = held(frame, claim(expected=expected, threshold=threshold))
-    assert found["verdict"] == agrees
-    assert found["expected"] == f"{expected.replace('_', ' ')} {threshold:g}"
+def test_a_claim_is_held_against_its_interval(direction, threshold, frame, verdict):
+    row = held(frame, claim(direction=direction, threshold=threshold))
+    assert row.verdict is verdict
+    assert (row.direction, row.threshold) == (direction, threshold)
 
 
 KNOWS = UP.assign(able=[1.0, 1, 0] * 4)
@@ -275,62 +284,63 @@ KNOWS = UP.assign(able=[1.0, 1, 0] * 4)
 @pytest.mark.parametrize(("least", "fails"), [(0.5, False), (2 / 3, False), (0.7, True)])
 def test_a_gate_that_is_not_passed_is_the_verdict(least, fails):
     gate = Gate("able", least)
-    assert (held(KNOWS, claim(gate=gate))["verdict"] == "fails the gate") == fails
+    assert (held(KNOWS, claim(gate=gate)).verdict == Verdict.FAILS_GATE) == fails
     measure = Measure("m", means, ("v",), neutral=0.0, gate=gate)
-    (found,) = estimates("p", "m", KNOWS, [measure], one_way(names(len(KNOWS)), 100))
-    assert (found.verdict == "fails the gate") == fails
-    assert found.value == pytest.approx(0.5)  # the number stays
+    (row,) = counted(KNOWS, [measure], one_way(names(len(KNOWS)), 100))
+    assert (row.verdict is Verdict.FAILS_GATE) == fails
+    assert row.value == pytest.approx(0.5)  # the number stays
 
 
 def test_a_gate_looks_at_its_own_rows_and_counts_groups():
     frame = pd.DataFrame({"v": [1.0] * 6, "able": [1.0, 1, 1, 0, 0, NAN], "kind": list("xxxxyy")})
     groups = ["a", "a", "a", "b", "c", "d"]
     verdicts = [
-        held(frame, claim(gate=Gate("able", 0.5, where)), groups=groups)["verdict"]
+        held(frame, claim(gate=Gate("able", 0.5, where)), groups=groups).verdict
         for where in ({"kind": "x"}, {"kind": "y"})
     ]
-    assert verdicts[0] != "fails the gate"  # one of two groups, though three of four rows
-    assert held(frame, claim(gate=Gate("able", 0.6, {"kind": "x"})), groups=groups)["verdict"] == "fails the gate"
-    assert verdicts[1] == "fails the gate"
-    assert held(frame, claim(gate=Gate("able", 0.0, {"kind": "z"})), groups=groups)["verdict"] == "fails the gate"
+    assert verdicts[0] != Verdict.FAILS_GATE  # one of two groups, though three of four rows
+    assert held(frame, claim(gate=Gate("able", 0.6, {"kind": "x"})), groups=groups).verdict == Verdict.FAILS_GATE
+    assert verdicts[1] == Verdict.FAILS_GATE
+    assert held(frame, claim(gate=Gate("able", 0.0, {"kind": "z"})), groups=groups).verdict == Verdict.FAILS_GATE
 
 
 def test_a_claims_number_is_a_mean_or_a_difference_of_means():
     frame = pd.DataFrame({"v": [1.0, 2, 6, 5, 7, NAN], "kind": ["x", "x", "y", "z", "z", "x"]})
-    assert held(frame, claim())["value"] == 1.5
-    assert held(frame, claim(plus=("x", "y")))["value"] == (1.5 + 6) / 2  # each kind counts the same
-    assert held(frame, claim(plus=("x", "y"), minus=("y", "z")))["value"] == (1.5 + 6) / 2 - (6 + 6) / 2
-    assert held(frame, claim(minus=("z",)))["value"] == -4.5
-    assert held(frame, claim(plus=("z",), minus=("x",)))["value"] == 4.5
+    assert held(frame, claim()).value == 1.5
+    assert held(frame, claim(plus=("x", "y"))).value == (1.5 + 6) / 2  # each kind counts the same
+    assert held(frame, claim(plus=("x", "y"), minus=("y", "z"))).value == (1.5 + 6) / 2 - (6 + 6) / 2
+    assert held(frame, claim(minus=("z",))).value == -4.5
+    assert held(frame, claim(plus=("z",), minus=("x",))).value == 4.5
 
 
 def test_a_difference_is_taken_within_each_resample():
     """Two conditions of the same targets: what they share cancels, so the interval is narrow."""
     level = np.random.default_rng(0).normal(0, 10, size=20)
     frame = pd.DataFrame({"v": [*(level + 1), *level], "kind": ["x"] * 20 + ["y"] * 20})
-    found = held(frame, claim(minus=("y",)), groups=names(20) * 2)
-    assert (found["value"], found["low"], found["high"]) == pytest.approx((1, 1, 1), abs=1e-4)
-    assert found["verdict"] == "as published"
+    row = held(frame, claim(minus=("y",)), groups=names(20) * 2)
+    assert (row.value, row.low, row.high) == pytest.approx((1, 1, 1), abs=1e-4)
+    assert row.verdict == Verdict.AS_PUBLISHED
 
 
 def test_a_claim_about_other_kinds_of_model_is_left_out():
     assert held(UP, claim(kinds=("causal",))) is None
-    assert held(UP, claim(kinds=("causal",)), kind="causal")["verdict"] == "as published"
+    assert held(UP, claim(kinds=("causal",)), kind="causal").verdict == Verdict.AS_PUBLISHED
 
 
-def test_a_claim_without_rows_is_not_applicable():
-    found = held(UP, claim(plus=("nothing",)))
-    assert np.isnan(found["value"])
-    assert found["verdict"] == "not applicable"
-    assert held(UP, claim(plus=("x", "nothing")))["verdict"] == "not applicable"
-    assert held(UP, claim(minus=("nothing",), expected="not_below"))["verdict"] == "not applicable"
+def test_a_claim_without_rows_has_no_number():
+    row = held(UP, claim(plus=("nothing",)))
+    assert np.isnan(row.value)
+    assert row.verdict is Verdict.NOTHING_SCORED
+    assert held(UP, claim(plus=("x", "nothing"))).verdict is Verdict.NOTHING_SCORED
+    assert held(UP, claim(minus=("nothing",), direction=Direction.NOT_BELOW)).verdict is Verdict.NOTHING_SCORED
 
 
 def test_a_claim_carries_its_words():
-    found = held(UP, claim(conditions={"k": 3}, unit="share"))
-    assert (found["claim"], found["statement"], found["paper"]) == ("name", "what was said", "A")
-    assert (found["model"], found["k"], found["unit"], found["quantity"]) == ("model", "3", "share", "v")
+    row = held(UP, claim(conditions={"k": 3}, unit="share"))
+    assert (row.claim, row.statement, row.paper) == ("name", "what was published", "A")
+    assert (row.probe, row.model, row.conditions) == ("probe", "model", {"k": "3"})
+    assert (row.unit, row.quantity) == ("share", "v")
 
 
 def test_a_claim_cannot_be_held_against_one_group():
-    assert held(UP, claim(), groups=["only"] * 12)["verdict"] == "not applicable"
+    assert held(UP, claim(), groups=["only"] * 12).verdict is Verdict.TOO_FEW_GROUPS

@@ -6,20 +6,22 @@ import numpy as np
 import pytest
 
 from trueprobe.statistics.disagreement import between
-from trueprobe.statistics.signs import significant
+from trueprobe.statistics.rows import Agreement, Estimate, SignAgreement
+from trueprobe.statistics.signs import sign_counts
 from trueprobe.statistics.spread import Components
 from trueprobe.statistics.verdict import Unjudged
 from trueprobe.statistics.wordings import variance
-from trueprobe.statistics.rows import Estimate
+from trueprobe.types import Verdict
 
 
-def found(value=1.0, p=0.5, level="family", interval_p=None, model="m", tested=False, **more) -> Unjudged:
-    told = {name: more.pop(name) for name in ("se", "df", "parts", "seed_values") if name in more}
-    fixed = {"probe": "p", "measure": "v", "unit": "share", "neutral": 0.0, "method": "", "verdict": "", "n_items": 9}
+def unjudged(value=1.0, p=0.5, level="family", interval_p=None, model="m", tested=False, **more) -> Unjudged:
+    beside = {name: more.pop(name) for name in ("se", "df", "parts", "seed_values") if name in more}
+    fixed = {"probe": "p", "measure": "v", "unit": "share", "neutral": 0.0, "method": "", "n_items": 9}
+    fixed["verdict"] = Verdict.UNDECIDED
     fixed |= {"n_unscored": 0, "n_groups": 9, "low": value - 1, "high": value + 1, "conditions": {}, "n_seeds": 5}
     fixed |= more
     estimate = Estimate(model=model, value=value, p=p, level=level, family="m", **fixed)
-    return Unjudged(estimate, p if interval_p is None else interval_p, tested=tested, **told)
+    return Unjudged(estimate, p if interval_p is None else interval_p, tested=tested, **beside)
 
 
 # ---------------------------------------------------------------- variance
@@ -27,59 +29,58 @@ def found(value=1.0, p=0.5, level="family", interval_p=None, model="m", tested=F
 
 def test_where_variance_comes_from_by_hand():
     """Five seeds; of their mean: items 0.05, seeds 0.03, of which single answers 0.01."""
-    (row,) = variance([found(parts=Components(0.05, 0.03, 0.01, 5))])
-    assert row["variance_items"] == pytest.approx(0.04)
-    assert row["variance_seeds"] == pytest.approx(5 * 0.02)
-    assert row["variance_seeds_by_items"] == pytest.approx(0.05)
-    assert np.isnan(row["variance_wordings"])
-    assert row["share_seeds"] == pytest.approx(0.10 / 0.19)
+    (row,) = variance([unjudged(parts=Components(0.05, 0.03, 0.01, 5))])
+    assert row.variance_items == pytest.approx(0.04)
+    assert row.variance_seeds == pytest.approx(5 * 0.02)
+    assert row.variance_seeds_by_items == pytest.approx(0.05)
+    assert np.isnan(row.variance_wordings)
+    assert row.share_seeds == pytest.approx(0.10 / 0.19)
 
 
-def test_wordings_are_told_once_in_the_row_that_pools_them():
+def test_wordings_count_once_in_the_row_that_pools_them():
     parts = Components(0.05, 0.03, 0.01, 5)
     values = {"x": 1.0, "y": 3.0, "all": 2.0}
-    rows = variance([found(v, parts=parts, conditions={"wording": w, "k": 3}) for w, v in values.items()])
-    assert [(row["wording"], row["k"]) for row in rows] == [("all", "3")]
-    assert rows[0]["variance_wordings"] == 2.0
-    shares = [rows[0][f"share_{name}"] for name in ("items", "seeds", "seeds_by_items", "wordings")]
+    rows = variance([unjudged(v, parts=parts, conditions={"wording": w, "k": "3"}) for w, v in values.items()])
+    assert [dict(row.conditions) for row in rows] == [{"wording": "all", "k": "3"}]
+    assert rows[0].variance_wordings == 2.0
+    shares = [getattr(rows[0], f"share_{name}") for name in ("items", "seeds", "seeds_by_items", "wordings")]
     assert sum(shares) == pytest.approx(1)
 
 
 def test_a_single_checkpoint_has_a_row_only_where_it_has_wordings():
-    assert variance([found(level="checkpoint", se=0.1)]) == []
-    rows = variance(
-        [found(v, level="checkpoint", se=0.1, conditions={"wording": w}) for w, v in (("x", 1), ("y", 2), ("all", 1.5))]
-    )
-    assert [(row["variance_items"], row["variance_wordings"]) for row in rows] == [(pytest.approx(0.01), 0.5)]
+    assert variance([unjudged(level="checkpoint", se=0.1)]) == []
+    values = {"x": 1, "y": 2, "all": 1.5}
+    rows = variance([unjudged(v, level="checkpoint", se=0.1, conditions={"wording": w}) for w, v in values.items()])
+    assert [(row.variance_items, row.variance_wordings) for row in rows] == [(pytest.approx(0.01), 0.5)]
 
 
 # ---------------------------------------------------------------- signs
 
 
 def runs(*value_p_clear: tuple[float, float, float]) -> list[Unjudged]:
-    return [found(v, p, "checkpoint", clear, f"m{i}", tested=True) for i, (v, p, clear) in enumerate(value_p_clear)]
+    return [unjudged(v, p, "checkpoint", clear, f"m{i}", tested=True) for i, (v, p, clear) in enumerate(value_p_clear)]
 
 
 @pytest.mark.parametrize(
-    ("seen", "says", "above", "below"),
+    ("values", "agreement", "above", "below"),
     [
-        ([(1.0, 0.001, 0.0), (0.9, 0.002, 0.0)], "all runs agree", 2, 0),
-        ([(0.1, 0.4, 0.5), (-0.1, 0.6, 0.5)], "all runs agree", 0, 0),
-        ([(1.0, 0.001, 0.0), (0.1, 0.4, 0.5)], "significant in some runs only", 1, 0),
-        ([(1.0, 0.001, 0.0), (-1.0, 0.999, 0.0)], "significant in both directions", 1, 1),
-        ([(1.0, 0.001, 0.0), (-1.0, 0.001, 0.0)], "significant in both directions", 1, 1),  # a two-sided test
-        ([(1.0, 0.001, 0.0), (-0.01, 0.995, 0.9)], "significant in some runs only", 1, 0),  # two-sided, nothing there
+        ([(1.0, 0.001, 0.0), (0.9, 0.002, 0.0)], SignAgreement.ALL, 2, 0),
+        ([(0.1, 0.4, 0.5), (-0.1, 0.6, 0.5)], SignAgreement.ALL, 0, 0),
+        ([(1.0, 0.001, 0.0), (0.1, 0.4, 0.5)], SignAgreement.SOME_ONLY, 1, 0),
+        ([(1.0, 0.001, 0.0), (-1.0, 0.999, 0.0)], SignAgreement.BOTH_DIRECTIONS, 1, 1),
+        ([(1.0, 0.001, 0.0), (-1.0, 0.001, 0.0)], SignAgreement.BOTH_DIRECTIONS, 1, 1),  # a two-sided test
+        ([(1.0, 0.001, 0.0), (-0.01, 0.995, 0.9)], SignAgreement.SOME_ONLY, 1, 0),  # two-sided, nothing there
     ],
 )
-def test_how_many_runs_are_significant_and_which_way(seen, says, above, below):
-    (row,) = significant(runs(*seen))
-    assert (row["says"], row["significant_above"], row["significant_below"]) == (says, above, below)
-    assert row["n_seeds"] == 2
+def test_how_many_runs_are_significant_and_which_way(values, agreement, above, below):
+    (row,) = sign_counts(runs(*values))
+    assert (row.agreement, row.significant_above, row.significant_below) == (agreement, above, below)
+    assert row.n_seeds == 2
 
 
 def test_measures_without_a_test_and_single_runs_have_no_row():
-    assert significant([found(level="checkpoint"), found(level="checkpoint")]) == []
-    assert significant(runs((1.0, 0.001, 0.0))) == []
+    assert sign_counts([unjudged(level="checkpoint"), unjudged(level="checkpoint")]) == []
+    assert sign_counts(runs((1.0, 0.001, 0.0))) == []
 
 
 # ---------------------------------------------------------------- disagreement
@@ -93,8 +94,8 @@ def score(value, category, neutral=0.5, seeds=(), se=0.02, direction="all", **mo
         else None
     )
     level = "family" if seeds else "checkpoint"
-    told = {"parts": parts, "seed_values": tuple(seeds), "se": se * 2 * neutral, "df": 100.0}
-    return found(value, level=level, neutral=neutral, conditions=conditions, n_groups=100, **told, **more)
+    beside = {"parts": parts, "seed_values": tuple(seeds), "se": se * 2 * neutral, "df": 100.0}
+    return unjudged(value, level=level, neutral=neutral, conditions=conditions, n_groups=100, **beside, **more)
 
 
 def test_a_difference_between_two_diagnostics_by_hand():
@@ -103,17 +104,17 @@ def test_a_difference_between_two_diagnostics_by_hand():
         {"crows": "v", "stereo": "v"},
     )
     (row,) = rows
-    assert (row["first_value"], row["second_value"], row["difference"]) == pytest.approx((0.70, 0.52, 0.18))
-    assert (row["high"] - row["low"]) / 2 == pytest.approx(1.97 * 0.02 * np.sqrt(2), rel=0.01)
-    assert row["says"] == "disagree: crows is above stereo"
+    assert (row.first_value, row.second_value, row.difference) == pytest.approx((0.70, 0.52, 0.18))
+    assert (row.high - row.low) / 2 == pytest.approx(1.97 * 0.02 * np.sqrt(2), rel=0.01)
+    assert row.agreement is Agreement.FIRST_ABOVE
 
 
 def test_only_shared_categories_and_pooled_rows_are_held_against_each_other():
     crows = [score(0.6, c) for c in ("race-color", "socioeconomic", "age")] + [score(0.9, "age", direction="stereo")]
     stereo = [score(0.6, c) for c in ("race", "profession", "gender")]
     rows = between({"crows": crows, "stereo": stereo}, {"crows": "v", "stereo": "v"})
-    assert [row["category"] for row in rows] == ["race", "occupation"]
-    assert {row["says"] for row in rows} == {"no disagreement shown"}
+    assert [row.category for row in rows] == ["race", "occupation"]
+    assert {row.agreement for row in rows} == {Agreement.NOT_SHOWN}
 
 
 def test_a_seed_that_moves_both_moves_no_difference():
@@ -121,14 +122,14 @@ def test_a_seed_that_moves_both_moves_no_difference():
     same = [score(0.6, "gender", seeds=together), score(0.5, "gender", seeds=tuple(s - 0.1 for s in together))]
     turned = [same[0], score(0.5, "gender", seeds=tuple(s - 0.1 for s in apart))]
     narrow, wide = (between({"x": [a], "y": [b]}, {"x": "v", "y": "v"})[0] for a, b in (same, turned))
-    assert narrow["difference"] == pytest.approx(wide["difference"])
-    assert narrow["high"] - narrow["low"] < 0.3 * (wide["high"] - wide["low"])
+    assert narrow.difference == pytest.approx(wide.difference)
+    assert narrow.high - narrow.low < 0.3 * (wide.high - wide.low)
 
 
 def test_swapping_the_diagnostics_flips_the_sign():
     a, b = [score(0.7, "religion")], [score(0.5, "religion")]
     there = between({"x": a, "y": b}, {"x": "v", "y": "v"})[0]
     back = between({"x": b, "y": a}, {"x": "v", "y": "v"})[0]
-    assert back["difference"] == -there["difference"]
-    assert (back["p"], back["low"]) == pytest.approx((there["p"], -there["high"]))
-    assert back["says"] == "disagree: x is below y"
+    assert back.difference == -there.difference
+    assert (back.p, back.low) == pytest.approx((there.p, -there.high))
+    assert back.agreement is Agreement.FIRST_BELOW

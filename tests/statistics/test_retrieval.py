@@ -52,14 +52,14 @@ def random_rankings():
 
 
 def test_average_precision_is_the_papers_sum_over_places():
-    for scores, right, found in random_rankings():
-        assert found == pytest.approx(by_definition(right[np.argsort(-scores)]))
+    for scores, right, result in random_rankings():
+        assert result == pytest.approx(by_definition(right[np.argsort(-scores)]))
 
 
 def test_average_precision_agrees_with_scikit_learn():
     metrics = pytest.importorskip("sklearn.metrics", reason="scikit-learn is not installed")
-    for scores, right, found in random_rankings():
-        assert found == pytest.approx(metrics.average_precision_score(right, scores))
+    for scores, right, result in random_rankings():
+        assert result == pytest.approx(metrics.average_precision_score(right, scores))
 
 
 def test_reciprocal_rank_agrees_with_scikit_learn():
@@ -106,9 +106,9 @@ def test_spearman_knows_orders_only(values):
 def test_the_commonest_answer_by_hand():
     columns = Columns({"code": np.array([7, 7, 9, np.nan, 7.0])}, np.array([0, 1, 2, 3, 4]))
     weights = np.array([[1, 1, 1, 1, 1], [1, 0, 2, 1, 0], [0, 0, 0, 1, 0]])
-    found = commonest_share(columns, [("code",)], weights)[:, 0]
-    assert found[:2] == pytest.approx([3 / 4, 2 / 3])  # in the second resample it is the 9 that is commonest
-    assert math.isnan(found[2])
+    result = commonest_share(columns, [("code",)], weights)[:, 0]
+    assert result[:2] == pytest.approx([3 / 4, 2 / 3])  # in the second resample it is the 9 that is commonest
+    assert math.isnan(result[2])
 
 
 def test_the_commonest_of_nothing_is_unknown():

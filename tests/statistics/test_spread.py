@@ -26,10 +26,10 @@ def drawn(values: np.ndarray, resamples: int = 4000) -> np.ndarray:
 
 def test_symmetric_values_have_students_interval():
     values = np.array([-3.0, -1, 0, 1, 3, -2, 2]) + 5
-    found = over_items(drawn(values, 40_000), 7)
+    result = over_items(drawn(values, 40_000), 7)
     low, high = stats.t.interval(0.95, 6, 5, stats.sem(values))
-    assert found.interval() == pytest.approx((low, high), rel=0.01)
-    assert found.p(4.0) == pytest.approx(stats.ttest_1samp(values, 4.0).pvalue, rel=0.1)
+    assert result.interval() == pytest.approx((low, high), rel=0.01)
+    assert result.p(4.0) == pytest.approx(stats.ttest_1samp(values, 4.0).pvalue, rel=0.1)
 
 
 def test_a_lopsided_number_reaches_further_on_its_long_side():
@@ -55,9 +55,9 @@ def test_nothing_that_moves_has_no_width():
     assert np.isnan(over_items(np.zeros(100), 1).interval()).all()
 
 
-def test_the_smallest_visible_effect_is_seen_four_times_in_five():
-    seen = Spread(0.0, 1.0, df=20).detectable()
-    sample = np.random.default_rng(0).normal(seen, 1, 20_000) / np.sqrt(
+def test_the_detectable_effect_is_detected_four_times_in_five():
+    detectable = Spread(0.0, 1.0, df=20).detectable()
+    sample = np.random.default_rng(0).normal(detectable, 1, 20_000) / np.sqrt(
         np.random.default_rng(1).chisquare(20, 20_000) / 20
     )
     assert np.mean(sample > stats.t.ppf(0.975, 20)) == pytest.approx(0.8, abs=0.02)
@@ -93,8 +93,8 @@ def test_the_variance_over_seeds_and_items_by_a_plain_loop():
 
 def test_two_way_variances_are_recovered():
     """Seeds 0.3, items 1, both 0.5: per group means of 200 groups and 40 seeds."""
-    dice = np.random.default_rng(0)
-    values = dice.normal(0, 0.3, (40, 1)) + dice.normal(0, 1, (1, 200)) + dice.normal(0, 0.5, (40, 200))
+    rng = np.random.default_rng(0)
+    values = rng.normal(0, 0.3, (40, 1)) + rng.normal(0, 1, (1, 200)) + rng.normal(0, 0.5, (40, 200))
     parts = Components.of(drawn(values), 200)
     assert 40 * parts.seeds == pytest.approx(0.09 + 0.25 / 200, rel=0.5)
     assert 200 * (parts.items - parts.both) == pytest.approx(1.0, rel=0.2)
@@ -110,15 +110,15 @@ def test_seeds_that_are_all_the_same_leave_the_items_interval():
 
 def test_items_that_are_all_the_same_leave_students_interval_over_seeds():
     seeds = np.array([0.1, 0.4, 0.3, 0.9])
-    found = over_seeds(np.repeat(seeds[:, None], 500, axis=1), 40)
-    assert found.interval() == pytest.approx(stats.t.interval(0.95, 3, seeds.mean(), stats.sem(seeds)))
+    result = over_seeds(np.repeat(seeds[:, None], 500, axis=1), 40)
+    assert result.interval() == pytest.approx(stats.t.interval(0.95, 3, seeds.mean(), stats.sem(seeds)))
 
 
 def test_seeds_whose_items_cancel_leave_a_real_interval():
     """One seed's deviation is the other's turned round: the mean does not move with the items at all."""
     values = np.random.default_rng(0).normal(size=20)
-    found = over_seeds(drawn(np.stack([values, 0.3 - values])), 20)
-    assert all(isinstance(end, float) and np.isfinite(end) for end in found.interval())
+    result = over_seeds(drawn(np.stack([values, 0.3 - values])), 20)
+    assert all(isinstance(end, float) and np.isfinite(end) for end in result.interval())
 
 
 def test_swapping_the_sign_swaps_the_interval_and_nothing_else():
@@ -131,12 +131,12 @@ def test_swapping_the_sign_swaps_the_interval_and_nothing_else():
 
 
 def test_the_multi_bootstrap_agrees_with_a_plain_double_loop():
-    dice = np.random.default_rng(0)
-    values = dice.normal(size=(4, 30)) + dice.normal(size=(4, 1)) + dice.normal(size=(1, 30))
+    rng = np.random.default_rng(0)
+    values = rng.normal(size=(4, 30)) + rng.normal(size=(4, 1)) + rng.normal(size=(1, 30))
     ours = multibootstrap(drawn(values, 20_000))
     plain = []
     for _ in range(4000):
-        seeds, items = dice.integers(0, 4, 4), dice.integers(0, 30, 30)
+        seeds, items = rng.integers(0, 4, 4), rng.integers(0, 30, 30)
         plain.append(np.mean([values[s, i] for s in seeds for i in items]))
     assert np.mean(ours) == pytest.approx(np.mean(plain), abs=0.03)
     assert np.std(ours) == pytest.approx(np.std(plain), rel=0.05)

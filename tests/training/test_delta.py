@@ -1,4 +1,4 @@
-"""A model as its difference from an encoder: what was kept is kept, what changed comes back, damage is noticed."""
+"""A model as its difference from an encoder: what did not change stays, what changed comes back, damage is noticed."""
 
 from __future__ import annotations
 
@@ -10,8 +10,7 @@ import torch
 from safetensors.numpy import load_file, save_file
 from transformers import AutoModel, AutoTokenizer, BertForPreTraining
 
-from trueprobe import assets
-from trueprobe import paths as places
+from trueprobe import assets, paths
 from trueprobe.errors import BadInput
 from trueprobe.models import open_model
 from trueprobe.training.nursery import delta
@@ -51,19 +50,19 @@ def shipped(encoder, trained, tmp_path, monkeypatch):
 
 
 def test_the_sum_is_the_trained_model_within_half_a_step(shipped, trained, encoder):
-    found, meant, before = (load_file(p / "model.safetensors") for p in (delta.ready(shipped), trained, encoder))
-    assert found.keys() == meant.keys()
+    summed, meant, before = (load_file(p / "model.safetensors") for p in (delta.ready(shipped), trained, encoder))
+    assert summed.keys() == meant.keys()
     for name, weight in meant.items():
         known = before.get(name.removeprefix("bert."))
         if known is None:
-            assert np.allclose(found[name], weight, atol=1e-4, rtol=1e-3)
+            assert np.allclose(summed[name], weight, atol=1e-4, rtol=1e-3)
         else:
             steps = (
                 np.abs(weight - known).reshape(len(weight), -1).max(1) if weight.ndim > 1 else np.abs(weight - known)
             )
-            assert np.abs(found[name] - weight).max() <= steps.max() / 127 / 2 * 1.001 + 1e-7
+            assert np.abs(summed[name] - weight).max() <= steps.max() / 127 / 2 * 1.001 + 1e-7
     words = "embeddings.word_embeddings.weight"
-    assert np.array_equal(found[f"bert.{words}"], before[words])
+    assert np.array_equal(summed[f"bert.{words}"], before[words])
 
 
 def test_it_is_a_quarter_of_the_size_and_opens_with_both_heads(shipped, trained):
@@ -93,7 +92,7 @@ def test_another_encoder_does_not_add_up_and_nothing_is_left(shipped, encoder):
     save_file(weights, encoder / "model.safetensors")
     with pytest.raises(BadInput, match="do not add up"):
         delta.ready(shipped)
-    assert not list((places.cache() / "models").glob("*/model.safetensors"))
+    assert not list((paths.cache() / "models").glob("*/model.safetensors"))
 
 
 def test_without_the_encoder_the_command_to_fetch_it_is_told(shipped, monkeypatch):

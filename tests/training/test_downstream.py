@@ -1,4 +1,4 @@
-"""A family fine-tuned: the same bytes each time and after a stop, and nothing is said that was not shown."""
+"""A family fine-tuned: the same bytes each time and after a stop, and no report that the numbers do not bear out."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ import random
 import subprocess
 import sys
 import time
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -19,11 +18,11 @@ import trueprobe
 import zoo
 from trueprobe.cli import app
 from trueprobe.errors import BadInput
-from trueprobe.models import Options
 from trueprobe.results import page as report
 from trueprobe.statistics.means import wilson
-from trueprobe.training.downstream import Columns, Order, Tuning, downstream, outcome
-from trueprobe.training.downstream.tasks import Row, Task
+from trueprobe.training.downstream import Columns, DownstreamRecipe, downstream, outcome
+from trueprobe.training.downstream.recipe import SharedByCheckpoints
+from trueprobe.training.downstream.tasks import Row, TextTask
 from trueprobe.types import NoProgress
 
 pytestmark = pytest.mark.slow
@@ -39,25 +38,29 @@ def family(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def data(tmp_path_factory):
-    dice = random.Random(0)
+    rng = random.Random(0)
     words = ["bus", "late", "man", "knew", "here"]
-    rows = [(" ".join(dice.choices(words, k=dice.randint(1, 6))), dice.choice("ab")) for _ in range(120)]
+    rows = [(" ".join(rng.choices(words, k=rng.randint(1, 6))), rng.choice("ab")) for _ in range(120)]
     file = tmp_path_factory.mktemp("data") / "mine.tsv"
     file.write_text("text\tkind\n" + "".join(f"{text}\t{kind}\n" for text, kind in rows), encoding="utf-8")
     return file
 
 
 @pytest.fixture
-def order(family, data, tmp_path):
-    return Order(
-        models=[family],
+def recipe(family, data, tmp_path):
+    return DownstreamRecipe(
+        models=(family,),
         data=data,
         columns=Columns(("text",), "kind"),
-        tuning=Tuning(epochs=1),
-        options=Options("cpu"),
+        epochs=1,
+        device="cpu",
         threads=1,
         out=tmp_path / "out",
     )
+
+
+def replace(recipe, **changes):
+    return DownstreamRecipe(**{**dict(recipe), **changes})
 
 
 class StopsAfter(NoProgress):
@@ -66,8 +69,8 @@ class StopsAfter(NoProgress):
     def __init__(self, rows):
         self.left = rows
 
-    def advance(self, rows, note=""):
-        self.left -= rows
+    def advance(self, amount=1, note=""):
+        self.left -= amount
         if self.left < 0:
             raise KeyboardInterrupt
 
@@ -77,25 +80,25 @@ def content(folder: Path) -> dict[str, bytes]:
     return {str(path.relative_to(folder)): path.read_bytes() for path in files}
 
 
-def test_a_stopped_run_goes_on_to_the_same_bytes(order, tmp_path):
-    whole = downstream(order, NoProgress())
-    stopped = replace(order, out=tmp_path / "stopped")
+def test_a_stopped_run_goes_on_to_the_same_bytes(recipe, tmp_path):
+    whole = downstream(recipe)
+    stopped = replace(recipe, out=tmp_path / "stopped")
     with pytest.raises(KeyboardInterrupt):
         downstream(stopped, StopsAfter(whole["data"]["train"] + 20))
     assert [path.name for path in (tmp_path / "stopped" / "checkpoints").iterdir()] == ["tiny-seed0.json"]
     assert not json.loads((tmp_path / "stopped" / "downstream.json").read_text())["complete"]
-    kept = (tmp_path / "stopped" / "checkpoints" / "tiny-seed0.json").stat().st_mtime_ns
-    downstream(stopped, NoProgress())
+    stamp = (tmp_path / "stopped" / "checkpoints" / "tiny-seed0.json").stat().st_mtime_ns
+    downstream(stopped)
     assert content(tmp_path / "out") == content(tmp_path / "stopped")
-    assert (tmp_path / "stopped" / "checkpoints" / "tiny-seed0.json").stat().st_mtime_ns == kept
+    assert (tmp_path / "stopped" / "checkpoints" / "tiny-seed0.json").stat().st_mtime_ns == stamp
     assert set(json.loads((tmp_path / "stopped" / "timing.json").read_text())) == {f"tiny-seed{i}" for i in range(3)}
 
 
-def test_a_killed_process_goes_on_to_the_same_bytes(order, family, data):
-    downstream(replace(order, tuning=Tuning(epochs=20)), NoProgress())
-    killed, first = order.out.with_name("killed"), order.out.with_name("killed") / "checkpoints" / "tiny-seed0.json"
-    said = ["--data", data, "--text-column", "text", "--label-column", "kind", "--epochs", 20, "--threads", 1]
-    asked = [sys.executable, "-m", "trueprobe", "downstream", "--model", family, *map(str, said)]
+def test_a_killed_process_goes_on_to_the_same_bytes(recipe, family, data):
+    downstream(replace(recipe, epochs=20))
+    killed, first = recipe.out.with_name("killed"), recipe.out.with_name("killed") / "checkpoints" / "tiny-seed0.json"
+    arguments = ["--data", data, "--text-column", "text", "--label-column", "kind", "--epochs", 20, "--threads", 1]
+    asked = [sys.executable, "-m", "trueprobe", "downstream", "--model", family, *map(str, arguments)]
     asked += ["--device", "cpu", "--out", str(killed)]
     process = subprocess.Popen(asked, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     while not first.exists() and process.poll() is None:
@@ -104,18 +107,18 @@ def test_a_killed_process_goes_on_to_the_same_bytes(order, family, data):
     process.wait()
     assert not (killed / "downstream.csv").exists()
     subprocess.run(asked, check=True, capture_output=True)
-    assert content(order.out) == content(killed)
+    assert content(recipe.out) == content(killed)
 
 
-def test_the_folder_says_what_was_done(order):
-    found = downstream(order, NoProgress())
-    held = json.loads((order.out / "downstream.json").read_text(encoding="utf-8"))
-    assert {"folder": str(order.out), **held} == found
+def test_the_folder_says_what_was_done(recipe):
+    result = downstream(recipe)
+    held = json.loads((recipe.out / "downstream.json").read_text(encoding="utf-8"))
+    assert {"folder": str(recipe.out), **held} == result
     assert held["complete"]
     assert held["settings"]["head_seed"] == held["settings"]["order_seed"] == 0
     assert set(held["versions"]) == {"torch", "transformers", "tokenizers"}
     assert list(held["data"]["files"]) == ["mine.tsv"]
-    with (order.out / "downstream.csv").open(encoding="utf-8") as stream:
+    with (recipe.out / "downstream.csv").open(encoding="utf-8") as stream:
         rows = list(csv.DictReader(stream))
     assert [row["model_seed"] for row in rows] == ["0", "1", "2"]
     for row in rows:
@@ -123,22 +126,22 @@ def test_the_folder_says_what_was_done(order):
         assert (float(row["low"]), float(row["high"])) == (low, high)
 
 
-def test_another_setup_in_the_same_folder_is_refused(order, tmp_path, family):
-    downstream(order, NoProgress())
-    before = content(order.out)
+def test_another_setup_in_the_same_folder_is_refused(recipe, tmp_path, family):
+    downstream(recipe)
+    before = content(recipe.out)
     for other, key in (
-        (replace(order, tuning=Tuning(epochs=2)), "settings"),
-        (replace(order, limit=20), "data"),
-        (replace(order, models=[family.replace("tiny", "small")]), "models"),
+        (replace(recipe, epochs=2), "settings"),
+        (replace(recipe, limit=20), "data"),
+        (replace(recipe, models=(family.replace("tiny", "small"),)), "models"),
     ):
         with pytest.raises(BadInput, match=f"holds another fine-tuning \\(other {key}\\)"):
-            downstream(other, NoProgress())
-    downstream(replace(order, threads=2), NoProgress())  # what is done is done, with the threads it was begun with
-    assert content(order.out) == before
+            downstream(other)
+    downstream(replace(recipe, threads=2))  # what is done is done, with the threads it was begun with
+    assert content(recipe.out) == before
     (tmp_path / "full").mkdir()
     (tmp_path / "full" / "mine.txt").touch()
     with pytest.raises(BadInput, match="is not empty and holds no"):
-        downstream(replace(order, out=tmp_path / "full"), NoProgress())
+        downstream(replace(recipe, out=tmp_path / "full"))
     assert [path.name for path in (tmp_path / "full").iterdir()] == ["mine.txt"]
 
 
@@ -147,28 +150,37 @@ def test_pairs_of_glue_and_a_causal_family_go_the_same_way(checkpoint, tmp_path)
     for name, count in (("train.tsv", 30), ("dev.tsv", 10)):
         rows = [f"{i}\tthe man knew\tthe bus was late\t{'not_' * (i % 2)}entailment" for i in range(count)]
         (tmp_path / "RTE" / name).write_text("\n".join(["index\tsentence1\tsentence2\tlabel", *rows]) + "\n")
-    models = [str(checkpoint("gpt2")), str(checkpoint("bert"))]
-    order = Order(models, "rte", tmp_path, tuning=Tuning(epochs=1), options=Options("cpu"), out=tmp_path / "out")
-    found = downstream(order, NoProgress())
-    assert [row["family"] for row in found["families"]] == ["gpt2", "bert"]
-    assert found["data"]["dev_also_in_train"] == 10
-    assert found["threads"] == 1
+    models = (str(checkpoint("gpt2")), str(checkpoint("bert")))
+    recipe = DownstreamRecipe(models=models, task="rte", data=tmp_path, epochs=1, device="cpu", out=tmp_path / "out")
+    result = downstream(recipe)
+    assert [row["family"] for row in result["families"]] == ["gpt2", "bert"]
+    assert result["data"]["dev_also_in_train"] == 10
+    assert result["threads"] == 1
     # one and the same pair with both labels: no one can beat the commonest
-    assert {row["shows"] for row in found["families"]} == {"nothing"}
+    assert {row["shows"] for row in result["families"]} == {"nothing"}
 
 
 @pytest.mark.parametrize(
-    ("tuning", "message"),
+    ("setting", "message"),
     [
-        (Tuning(epochs=0), "--epochs is at least 1"),
-        (Tuning(learning_rate=-1.0), "--learning-rate is above 0"),
-        (Tuning(order_seed=-1), "--order-seed is at least 0"),
+        ({"epochs": 0}, "--epochs is at least 1, not 0"),
+        ({"learning_rate": -1.0}, "--learning-rate is above 0"),
+        ({"learning_rate": 2.0}, "--learning-rate is at most 1"),
+        ({"order_seed": -1}, "--order-seed is at least 0"),
+        ({"longest": 2}, "--longest is at least 8, not 2"),
+        ({"models": ()}, "no model named: --model nursery"),
     ],
 )
-def test_settings_that_cannot_be_are_told_before_anything_is_read(order, tuning, message):
+def test_settings_that_cannot_be_are_refused_before_anything_is_read(recipe, setting, message):
     with pytest.raises(BadInput, match=message):
-        downstream(replace(order, tuning=tuning), NoProgress())
-    assert not order.out.exists()
+        replace(recipe, **setting)
+
+
+def test_settings_are_written_under_the_names_that_fine_tunings_begun_earlier_have(recipe):
+    settings = replace(recipe, seed_order=True).part(SharedByCheckpoints)
+    names = "epochs learning_rate batch_tokens warmup weight_decay clip longest order_seed own_order head_seed"
+    assert set(settings) == set(names.split())
+    assert settings["own_order"] is True
 
 
 # ---------------------------------------------------------------- what the answers amount to
@@ -180,15 +192,15 @@ def judged(answers: list[list[int]], wanted: list[int], steps: list[int | None] 
         {"model": f"f-seed{i}", "family": "f", "model_seed": i, "step": step}
         for i, step in enumerate(steps or [None] * len(answers))
     ]
-    done = [{"answers": given, "learning_rate": 1e-3, "n_cut": 0} for given in answers]
-    return outcome.outcome(Task("t", ("a", "b"), dev, dev, {}, "dev.tsv"), models, done)
+    done = [{"answers": row, "learning_rate": 1e-3, "n_cut": 0} for row in answers]
+    return outcome.outcome(TextTask("t", ("a", "b"), dev, dev, {}, "dev.tsv"), models, done)
 
 
 def test_mean_and_sample_deviation_worked_by_hand():
     wanted = [0] * 60 + [1] * 40
-    found = judged([wanted, [1] * 10 + wanted[10:], [1] * 20 + wanted[20:]], wanted)  # 100, 90 and 80 right
-    assert found["majority"] == {"label": "a", "accuracy": 0.6}
-    [row] = found["families"]
+    result = judged([wanted, [1] * 10 + wanted[10:], [1] * 20 + wanted[20:]], wanted)  # 100, 90 and 80 right
+    assert result["majority"] == {"label": "a", "accuracy": 0.6}
+    [row] = result["families"]
     assert (row["mean"], row["lowest"], row["highest"]) == (pytest.approx(0.9), 0.8, 1.0)
     assert row["sd"] == pytest.approx(0.1)
     assert row["share_all_alike"] == 0.8
@@ -200,27 +212,27 @@ def test_mean_and_sample_deviation_worked_by_hand():
 def test_one_that_does_not_beat_the_commonest_label_makes_the_comparison_show_nothing():
     wanted = [0] * 60 + [1] * 40
     barely = [0] * 60 + [1] * 5 + [0] * 35  # 65 right: its interval still holds 60
-    found = judged([wanted, barely], wanted)
-    assert [row["beats_majority"] for row in found["checkpoints"]] == [True, False]
-    [row] = found["families"]
+    result = judged([wanted, barely], wanted)
+    assert [row["beats_majority"] for row in result["checkpoints"]] == [True, False]
+    [row] = result["families"]
     assert (row["shows"], row["not_learnt"]) == ("nothing", ["f-seed1"])
-    said = " ".join(outcome._family_lines(row))
-    assert "the comparison shows nothing" in said
-    assert "f-seed1" in said
-    assert "Cochran" not in said
+    arguments = " ".join(outcome._family_lines(row))
+    assert "the comparison shows nothing" in arguments
+    assert "f-seed1" in arguments
+    assert "Cochran" not in arguments
 
 
 def test_one_checkpoint_has_no_deviation_and_steps_are_not_mixed():
     wanted = [0, 1] * 50
     [alone] = judged([wanted], wanted)["families"]
     assert (alone["sd"], alone["p_equal"], alone["shows"]) == (None, None, "one checkpoint")
-    found = judged([wanted] * 4, wanted, [10, 20, 10, 20])["families"]
-    assert [(row["step"], row["n_checkpoints"]) for row in found] == [(10, 2), (20, 2)]
+    result = judged([wanted] * 4, wanted, [10, 20, 10, 20])["families"]
+    assert [(row["step"], row["n_checkpoints"]) for row in result] == [(10, 2), (20, 2)]
 
 
 def test_cochran_s_q_of_two_is_mcnemar_s():
-    dice = np.random.default_rng(0)
-    right = dice.random((2, 200)) < [[0.8], [0.7]]
+    rng = np.random.default_rng(0)
+    right = rng.random((2, 200)) < [[0.8], [0.7]]
     b, c = int((right[0] & ~right[1]).sum()), int((~right[0] & right[1]).sum())
     import torch
 
@@ -230,25 +242,38 @@ def test_cochran_s_q_of_two_is_mcnemar_s():
     assert outcome.cochran(np.ones((3, 10), bool)) == 1.0
 
 
+def test_the_p_value_is_the_upper_tail_of_chi_square():
+    import torch
+
+    rng = np.random.default_rng(2)
+    for checkpoints in (2, 3, 5, 25):
+        right = rng.random((checkpoints, 150)) < rng.uniform(0.5, 0.9, (checkpoints, 1))
+        k, by_checkpoint, by_text = checkpoints, right.sum(axis=1), right.sum(axis=0)
+        q = (k - 1) * (k * (by_checkpoint**2).sum() - by_checkpoint.sum() ** 2)
+        q /= k * by_text.sum() - (by_text**2).sum()
+        tail = torch.special.gammaincc(*torch.tensor([k - 1, q], dtype=torch.float64) / 2)
+        assert outcome.cochran(right) == pytest.approx(float(tail), abs=1e-12, rel=1e-10)
+
+
 def test_equally_good_checkpoints_are_told_apart_one_time_in_twenty():
-    dice = np.random.default_rng(1)
-    found = [outcome.cochran(dice.random((5, 300)) < dice.beta(3, 1, 300)) for _ in range(2000)]
-    assert 0.035 < np.mean(np.array(found) < 0.05) < 0.065
+    rng = np.random.default_rng(1)
+    result = [outcome.cochran(rng.random((5, 300)) < rng.beta(3, 1, 300)) for _ in range(2000)]
+    assert 0.035 < np.mean(np.array(result) < 0.05) < 0.065
 
 
 # ---------------------------------------------------------------- the command
 
 
-def test_the_command_prints_a_table_and_json(order, family, data):
-    said = ["--data", data, "--text-column", "text", "--label-column", "kind", "--epochs", 1, "--threads", 1]
-    asked = ["downstream", "--model", family, *map(str, said), "--device", "cpu", "--out", str(order.out)]
-    shown = CliRunner().invoke(app, asked)
-    assert shown.exit_code == 0, shown.output
-    assert "tiny-seed2" in shown.output
-    assert "always '" in shown.output
-    found = json.loads(CliRunner().invoke(app, [*asked, "--json"]).output)
-    assert [row["model"] for row in found["checkpoints"]] == ["tiny-seed0", "tiny-seed1", "tiny-seed2"]
-    assert len(found["families"]) == 1
+def test_the_command_prints_a_table_and_json(recipe, family, data):
+    arguments = ["--data", data, "--text-column", "text", "--label-column", "kind", "--epochs", 1, "--threads", 1]
+    asked = ["downstream", "--model", family, *map(str, arguments), "--device", "cpu", "--out", str(recipe.out)]
+    printed = CliRunner().invoke(app, asked)
+    assert printed.exit_code == 0, printed.output
+    assert "tiny-seed2" in printed.output
+    assert "always '" in printed.output
+    result = json.loads(CliRunner().invoke(app, [*asked, "--json"]).output)
+    assert [row["model"] for row in result["checkpoints"]] == ["tiny-seed0", "tiny-seed1", "tiny-seed2"]
+    assert len(result["families"]) == 1
 
 
 # ---------------------------------------------------------------- in a run folder
@@ -262,38 +287,38 @@ def asked(family, tmp_path_factory):
     return folder
 
 
-def test_a_run_s_report_has_the_table_of_what_was_put_into_it(order, asked):
-    found = downstream(replace(order, out=None, into=asked), NoProgress())
-    assert Path(found["folder"]) == asked / "downstream" / "mine.tsv-tiny"
+def test_a_run_s_report_has_the_table_of_what_was_put_into_it(recipe, asked):
+    result = downstream(replace(recipe, out=None, into=asked))
+    assert Path(result["folder"]) == asked / "downstream" / "mine.tsv-tiny"
     report.write(trueprobe.load_run(asked))
     page = (asked / "report.html").read_text(encoding="utf-8")
     table = page[page.index("Are they equally good at a task?") :].partition("</table>")[0]
-    [row] = found["families"]
+    [row] = result["families"]
     assert f"{100 * row['mean']:.1f} ± {100 * row['sd']:.1f}" in table
-    assert f"mine.tsv, {found['data']['train']} texts" in table
+    assert f"mine.tsv, {result['data']['train']} texts" in table
     with (asked / "tables/downstream.csv").open(encoding="utf-8") as stream:
-        assert [float(kept["mean"]) for kept in csv.DictReader(stream)] == [row["mean"]]
+        assert [float(stamp["mean"]) for stamp in csv.DictReader(stream)] == [row["mean"]]
 
 
-def test_a_run_with_a_fine_tuning_in_it_goes_on_as_before(order, asked, family):
-    downstream(replace(order, out=None, into=asked), NoProgress())
+def test_a_run_with_a_fine_tuning_in_it_goes_on_as_before(recipe, asked, family):
+    downstream(replace(recipe, out=None, into=asked))
     again = trueprobe.run("counteracts", models=[family], out=asked, limit=40)
     assert again.complete
     assert (asked / "downstream/mine.tsv-tiny/downstream.csv").exists()
 
 
-def test_only_the_run_s_own_checkpoints_can_be_put_into_it(order, asked, tmp_path):
+def test_only_the_run_s_own_checkpoints_can_be_put_into_it(recipe, asked, tmp_path):
     zoo.save("bert", tmp_path / "seed_0", model_seed=7)
     for models, why in (
         ([f"tiny={tmp_path}/seed_*"], "tiny-seed0 has other weights"),
         ([f"other={tmp_path}/seed_*"], "is not among its models: .* holds tiny-seed0, tiny-seed1, tiny-seed2"),
     ):
         with pytest.raises(BadInput, match=why):
-            downstream(replace(order, models=models, out=None, into=asked), NoProgress())
+            downstream(replace(recipe, models=tuple(models), out=None, into=asked))
     with pytest.raises(BadInput, match="is no run folder"):
-        downstream(replace(order, out=None, into=tmp_path), NoProgress())
+        downstream(replace(recipe, out=None, into=tmp_path))
     with pytest.raises(BadInput, match="--out or --into"):
-        downstream(replace(order, into=asked), NoProgress())
+        downstream(replace(recipe, into=asked))
 
 
 def test_help_has_an_example_and_bad_input_ends_with_two():

@@ -1,4 +1,4 @@
-"""Examples: every text once, pairs that tell nothing by their length, masks drawn once for all seeds."""
+"""Examples: every text once, pairs whose length predicts nothing, masks drawn once for all seeds."""
 
 from __future__ import annotations
 
@@ -7,7 +7,16 @@ import pytest
 
 from trueprobe.training.baselines import unigram_and_trigram
 from trueprobe.training.corpus import Tokens
-from trueprobe.training.examples import Examples, Special, batches, collate, draw_masks, draw_told, make_pairs, make_runs
+from trueprobe.training.examples import (
+    Examples,
+    Special,
+    batches,
+    collate,
+    draw_masks,
+    draw_targets,
+    make_pairs,
+    make_runs,
+)
 
 CLS, SEP, MASK, PAD = 1, 2, 3, 0
 FIRST = 10
@@ -15,7 +24,7 @@ SPECIAL = Special(CLS, SEP, MASK, PAD, np.arange(FIRST, FIRST + 50, dtype=np.int
 
 
 def text(documents: list[list[int]]) -> Tokens:
-    """Documents of sentences of these lengths; every token has an id of its own."""
+    """Documents of sentences of these lengths; every token has another id."""
     lengths = [length for document in documents for length in document]
     starts = np.concatenate([[0], np.cumsum(lengths)])
     owners = np.concatenate([[0], np.cumsum([len(document) for document in documents])])
@@ -91,15 +100,15 @@ def test_masks_hide_their_share_of_each_example_and_no_frame(many):
     owner = np.searchsorted(examples.starts, masks.at, side="right") - 1
     assert np.array_equal(np.bincount(owner, minlength=len(examples)), np.diff(masks.starts))
     assert len(np.unique(masks.at)) == len(masks.at)
-    assert abs((masks.shown == MASK).mean() - 0.8) < 0.03
-    assert abs((masks.shown == hidden).mean() - 0.1) < 0.03
+    assert abs((masks.replacement == MASK).mean() - 0.8) < 0.03
+    assert abs((masks.replacement == hidden).mean() - 0.1) < 0.03
 
 
 def test_static_masks_stay_and_dynamic_ones_change(many):
     examples = make_pairs(many, SPECIAL, 64, 0.5, 0)
     first, again, next_turn = (draw_masks(examples, SPECIAL, 0.15, 0, turn) for turn in (0, 0, 1))
     assert np.array_equal(first.at, again.at)
-    assert np.array_equal(first.shown, again.shown)
+    assert np.array_equal(first.replacement, again.replacement)
     assert not np.array_equal(first.at, next_turn.at)
 
 
@@ -135,11 +144,11 @@ def test_a_batch_hides_what_it_asks_for(many):
 
 def test_a_causal_batch_asks_for_every_token_after_the_first():
     examples = make_runs(text([[4, 3]]), SPECIAL, 16, 0, 0)
-    step = collate(examples, draw_told(examples, 1.0, 0), np.array([0]), SPECIAL, causal=True)
+    step = collate(examples, draw_targets(examples, 1.0, 0), np.array([0]), SPECIAL, causal=True)
     assert step.labels.tolist() == list(range(FIRST, FIRST + 7))
     assert step.at.tolist() == list(range(7))
     assert step.ids[0, :8].tolist() == [CLS, *range(FIRST, FIRST + 7)]  # nothing is hidden
-    few = collate(examples, draw_told(examples, 0.3, 0), np.array([0]), SPECIAL, causal=True)
+    few = collate(examples, draw_targets(examples, 0.3, 0), np.array([0]), SPECIAL, causal=True)
     assert len(few.at) == 2
     assert np.array_equal(few.labels, step.labels[few.at])
 
@@ -152,16 +161,16 @@ def rows_of(ids: list[list[int]]) -> Examples:
 
 def test_unigram_loss_by_hand():
     train, held_out = rows_of([[1, 5, 5, 6]]), rows_of([[1, 5, 6]])
-    found = unigram_and_trigram(train, held_out, draw_told(held_out, 1.0, 0), vocab_size=8)
+    losses = unigram_and_trigram(train, held_out, draw_targets(held_out, 1.0, 0), vocab_size=8)
     # counts 1:1, 5:2, 6:1, plus one each of eight: 5 has 3/12, 6 has 2/12
-    assert found["unigram_loss"] == pytest.approx(-(np.log(3 / 12) + np.log(2 / 12)) / 2)
+    assert losses["unigram_loss"] == pytest.approx(-(np.log(3 / 12) + np.log(2 / 12)) / 2)
 
 
 def test_the_trigram_model_knows_a_fixed_sequence_and_nothing_of_noise():
     fixed = rows_of([[1, *([5, 6, 7, 5, 8, 9] * 50)]])
-    assert unigram_and_trigram(fixed, fixed, draw_told(fixed, 1.0, 0), 10)["trigram_loss"] < 0.1
+    assert unigram_and_trigram(fixed, fixed, draw_targets(fixed, 1.0, 0), 10)["trigram_loss"] < 0.1
     rng = np.random.default_rng(0)
     noise = [rows_of([rng.integers(0, 50, 20_000)]) for _ in range(2)]
-    assert unigram_and_trigram(*noise, draw_told(noise[1], 1.0, 0), 50)["trigram_loss"] == pytest.approx(
+    assert unigram_and_trigram(*noise, draw_targets(noise[1], 1.0, 0), 50)["trigram_loss"] == pytest.approx(
         np.log(50), abs=0.03
     )

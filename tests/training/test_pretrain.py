@@ -1,4 +1,4 @@
-"""Trainings: one seed one set of weights, whatever interrupts it; and the words a wrong order is answered with."""
+"""Pre-training: one seed one set of weights, whatever interrupts it; and the messages for a wrong recipe."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import nullcontext
 from pathlib import Path
 
 import numpy as np
@@ -15,11 +16,10 @@ import pytest
 from safetensors.numpy import load_file
 
 from trueprobe.errors import BadInput
-from trueprobe.training import corpus
+from trueprobe.training import cards, corpus
 from trueprobe.training.pretrain import pretrain
-from trueprobe.training.progress import Lines, line
-from trueprobe.training.recipe import Order, count, seeds
-from trueprobe.training.trainer import Told
+from trueprobe.training.recipe import PretrainRecipe, SharedBySeeds, count, seeds
+from trueprobe.training.trainer import Status
 
 PAIRS = {"dog": "bone", "cat": "fish", "bird": "seed", "cow": "grass", "child": "cake", "king": "crown"}
 
@@ -44,9 +44,9 @@ def text(tmp_path_factory) -> Path:
     return file
 
 
-def small(text: Path, out: Path, **options) -> Order:
+def small(text: Path, out: Path, **options) -> PretrainRecipe:
     fixed = {"kind": "masked", "tokens": 6_000, "size": "L1-H32", "vocab": 120, "length": 48, "checkpoints": 2}
-    return Order(**{**fixed, "corpus": (text,), "out": out, "batch_tokens": 256, "threads": 1, **options})
+    return PretrainRecipe(**{**fixed, "corpus": (text,), "out": out, "batch_tokens": 256, "threads": 1, **options})
 
 
 def weights(folder: Path) -> dict[str, np.ndarray]:
@@ -61,45 +61,73 @@ def same(a: Path, b: Path) -> bool:
 # ---------------------------------------------------------------- what is asked for
 
 
-@pytest.mark.parametrize(("said", "meant"), [("12M", 12_000_000), ("800k", 800_000), ("1.5m", 1_500_000), ("7", 7)])
-def test_counts(said, meant):
-    assert count(said) == meant
+@pytest.mark.parametrize(("written", "meant"), [("12M", 12_000_000), ("800k", 800_000), ("1.5m", 1_500_000), ("7", 7)])
+def test_counts(written, meant):
+    assert count(written) == meant
 
 
-@pytest.mark.parametrize(("said", "meant"), [("0..4", (0, 1, 2, 3, 4)), ("3", (3,)), ("0,2,7", (0, 2, 7))])
-def test_seeds(said, meant):
-    assert seeds(said) == meant
+@pytest.mark.parametrize(("written", "meant"), [("0..4", (0, 1, 2, 3, 4)), ("3", (3,)), ("0,2,7", (0, 2, 7))])
+def test_seeds(written, meant):
+    assert seeds(written) == meant
 
 
 @pytest.mark.parametrize(
-    ("options", "told"),
+    ("options", "message"),
     [
-        ({"kind": "mask"}, "--kind is masked or causal, not 'mask'"),
-        ({"masking": "none"}, "--masking is static or dynamic"),
+        ({"kind": "mask"}, "--kind is 'masked' or 'causal', not 'mask'"),
+        ({"masking": "none"}, "--masking is 'static' or 'dynamic'"),
         ({"size": "4x128"}, "no size '4x128': L4-H128"),
         ({"size": "L2-H65-A2"}, "attention heads divide"),
-        ({"tokens": 0}, "--tokens is at least 1"),
-        ({"mask_rate": 1.5}, "--mask-rate is between"),
-        ({"seeds": (1, 1)}, "--model-seeds are different numbers"),
+        ({"tokens": 0}, "--tokens is at least 1, not 0"),
+        ({"vocab": 5}, "--vocab is at least 100, not 5"),
+        ({"dropout": float("nan")}, "--dropout: Input should be a finite number, not nan"),
+        ({"data_seed": -1}, "--data-seed is at least 0, not -1"),
+        ({"model_seeds": ()}, "--model-seeds are different numbers"),
+        ({"speed": 1}, "--speed: Extra inputs are not permitted"),
+        ({"mask_rate": 1.5}, "--mask-rate is at most 0.9, not 1.5"),
+        ({"model_seeds": (1, 1)}, "--model-seeds are different numbers"),
         ({"start_from": Path("a"), "tokenizer": Path("b")}, "leave --tokenizer out"),
         ({"corpus": (Path("no-such.txt"),)}, "no file or folder 'no-such.txt'"),
     ],
 )
-def test_a_wrong_order_is_told_and_nothing_is_written(options, told, text, tmp_path):
-    with pytest.raises(BadInput, match=told):
-        pretrain(small(text, tmp_path / "out", **options), Lines())
+def test_a_wrong_recipe_is_refused_and_nothing_is_written(options, message, text, tmp_path):
+    with pytest.raises(BadInput, match=message):
+        pretrain(small(text, tmp_path / "out", **options))
     assert not (tmp_path / "out" / "setup.json").exists()
 
 
-def test_what_cannot_be_continued_is_told_before_anything_starts(checkpoint, text, tmp_path):
-    for kind, name, told in [
+def test_a_recipe_is_written_under_the_names_that_trainings_begun_earlier_have():
+    recipe = PretrainRecipe(kind="causal", corpus=(), tokens=10, out=Path("x"), loss_rate=0.5)
+    names = "kind tokens checkpoints batch_tokens learning_rate warmup weight_decay clip dropout masking mask_rate"
+    assert set(recipe.part(SharedBySeeds)) == {*names.split(), "told_rate", "data_seed"}
+    assert recipe.part(SharedBySeeds)["told_rate"] == 0.5
+    again = PretrainRecipe(corpus=(), out=Path("x"), **recipe.part(SharedBySeeds))
+    assert again == recipe
+
+
+def test_the_command_line_has_the_recipe_s_defaults():
+    from typer.main import get_command
+
+    from trueprobe.cli import app
+    from trueprobe.training.downstream import DownstreamRecipe
+
+    for command, recipe in (("pretrain", PretrainRecipe), ("downstream", DownstreamRecipe)):
+        options = {option.name: option for option in get_command(app).commands[command].params}
+        assert recipe.model_fields.keys() - options.keys() <= {"warmup", "weight_decay", "clip", "models", "columns"}
+        for name, field in recipe.model_fields.items():
+            if name in options and not field.is_required() and name != "model_seeds":
+                assert options[name].default == field.default, name
+
+
+def test_what_cannot_be_continued_is_refused_before_anything_starts(checkpoint, text, tmp_path):
+    for kind, name, message in [
         ("masked", "gpt2", "is of type 'gpt2'; a masked training goes on from 'bert'"),
         ("causal", "bert", "a causal training goes on from 'gpt2'"),
     ]:
-        with pytest.raises(BadInput, match=told):
-            pretrain(small(text, tmp_path / "out", kind=kind, start_from=checkpoint(name)), Lines())
+        with pytest.raises(BadInput, match=message):
+            pretrain(small(text, tmp_path / "out", kind=kind, start_from=checkpoint(name)))
     with pytest.raises(BadInput, match=r"--length 2000: .* reads at most 512 tokens"):
-        pretrain(small(text, tmp_path / "out", start_from=checkpoint("bert"), length=2000), Lines())
+        pretrain(small(text, tmp_path / "out", start_from=checkpoint("bert"), length=2000))
     assert not (tmp_path / "out").exists()
 
 
@@ -107,14 +135,14 @@ def test_a_corpus_that_was_wrong_can_be_mended(tmp_path):
     file = tmp_path / "text.txt"
     file.write_text("One document.\n")
     with pytest.raises(BadInput, match="documents"):
-        pretrain(small(file, tmp_path / "out"), Lines())
+        pretrain(small(file, tmp_path / "out"))
     assert not (tmp_path / "out" / "setup.json").exists()
 
 
-@pytest.mark.parametrize("said", ["many", "", "12G", "-3"])
-def test_a_count_that_is_none(said):
+@pytest.mark.parametrize("written", ["many", "", "12G", "-3"])
+def test_a_count_that_is_none(written):
     with pytest.raises(BadInput, match="--tokens is a number"):
-        count(said)
+        count(written)
 
 
 def test_a_corpus_without_documents_or_with_other_bytes(tmp_path):
@@ -141,15 +169,34 @@ def test_a_tokenizer_trained_twice_is_the_same_and_loses_no_word(kind):
     first, second = (corpus.train_tokenizer(kind, documents, 300) for _ in range(2))
     assert first.get_vocab() == second.get_vocab()
     ids = corpus.encode(first, [["The king often likes the crown."]]).ids
-    said = first.decode(ids)
-    assert said.lower().replace(" .", ".") == "the king often likes the crown."
+    written = first.decode(ids)
+    assert written.lower().replace(" .", ".") == "the king often likes the crown."
 
 
-def test_a_line_of_progress_fits_a_terminal():
-    found = {"loss": 5.1234, "accuracy": 0.1234, "next_accuracy": 0.75}
-    told = Told(4, 12_549, 12_549, 5.0, 13_750.0, 0.0, found)
-    assert line(told).startswith("seed 4 step 12,549/12,549: held-out loss 5.123, right 12.3%, next 75.0%")
-    assert len(line(told)) <= 90
+def test_a_measurement_fits_a_terminal():
+    values = {"loss": 5.1234, "accuracy": 0.1234, "next_accuracy": 0.75}
+    line = cards.measurement(Status(4, 12_549, 12_549, 5.0, 13_750.0, values))
+    assert line.startswith("seed 4 step 12,549/12,549: held-out loss 5.123, right 12.3%, next 75.0%")
+    assert len(line) <= 90
+
+
+class Bars:
+    """A display that remembers what it was asked to show."""
+
+    def __init__(self):
+        self.opened, self.reached, self.now = [], {}, None
+
+    def task(self, title, total=None, unit=""):
+        self.opened.append((title, unit))
+        return nullcontext(Bar(self.reached.setdefault(title, [])))
+
+
+class Bar:
+    def __init__(self, reached):
+        self.reached = reached
+
+    def reach(self, amount, total=None, note=""):
+        self.reached.append(amount)
 
 
 # ---------------------------------------------------------------- trainings
@@ -158,13 +205,17 @@ def test_a_line_of_progress_fits_a_terminal():
 @pytest.fixture(scope="module")
 def trained(text, tmp_path_factory) -> Path:
     out = tmp_path_factory.mktemp("family") / "first"
-    pretrain(small(text, out, seeds=(0, 1)), Lines())
+    pretrain(small(text, out, model_seeds=(0, 1)))
     return out
 
 
 @pytest.mark.slow
 def test_one_seed_one_set_of_weights_and_two_seeds_two(trained, text, tmp_path):
-    pretrain(small(text, tmp_path / "again", seeds=(0,)), Lines())
+    bars, measured = Bars(), []
+    pretrain(small(text, tmp_path / "again", model_seeds=(0,)), bars, measured.append)
+    assert bars.opened == [("making training examples of the corpus", ""), ("seed 0", "steps")]
+    assert bars.reached["seed 0"][-1] == measured[-1].step == measured[-1].steps
+    assert len(measured) == 2
     assert same(trained / "seed_0", tmp_path / "again" / "seed_0")
     assert not same(trained / "seed_0", trained / "seed_1")
 
@@ -191,9 +242,9 @@ def test_what_a_training_leaves(trained):
 def test_trained_models_open_as_a_family_with_both_heads_and_their_label(trained):
     from trueprobe.models import Options, find, open_source
 
-    found = find([f"toy={trained}/seed_*"])
-    assert [source.labels for source in found] == [{"model_seed": 0}, {"model_seed": 1}]
-    card = open_source(found[0], Options()).card
+    sources = find([f"toy={trained}/seed_*"])
+    assert [source.labels for source in sources] == [{"model_seed": 0}, {"model_seed": 1}]
+    card = open_source(sources[0], Options()).card
     assert card.heads == {"lm", "next_sentence"}
     assert card.self_trained
     steps = find([f"toy={trained}/seed_*/step_*"])
@@ -204,24 +255,24 @@ def test_trained_models_open_as_a_family_with_both_heads_and_their_label(trained
 @pytest.mark.slow
 def test_the_same_order_again_trains_nothing_and_another_is_refused(trained, text, capsys):
     before = (trained / "seed_0" / "training.json").stat().st_mtime_ns
-    pretrain(small(text, trained, seeds=(0, 1)), Lines())
+    pretrain(small(text, trained, model_seeds=(0, 1)))
     assert (trained / "seed_0" / "training.json").stat().st_mtime_ns == before
     assert capsys.readouterr().err == ""
     with pytest.raises(BadInput, match=r"trainings of another setup \(other tokens\)"):
-        pretrain(small(text, trained, seeds=(0,), tokens=7_000), Lines())
+        pretrain(small(text, trained, model_seeds=(0,), tokens=7_000))
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ["masked", "causal"])
 def test_a_killed_training_goes_on_to_the_same_weights(kind, text, tmp_path):
     options = {"kind": kind, "tokens": 60_000, "save_seconds": 0.3}
-    pretrain(small(text, tmp_path / "whole", **options), Lines())
-    said = [
+    pretrain(small(text, tmp_path / "whole", **options))
+    arguments = [
         *("--kind", kind, "--corpus", str(text), "--tokens", "60000", "--size", "L1-H32", "--vocab", "120"),
         *("--length", "48", "--checkpoints", "2", "--batch-tokens", "256", "--threads", "1"),
         *("--save-seconds", "0.3", "--out", str(tmp_path / "killed")),
     ]
-    command = [sys.executable, "-m", "trueprobe", "pretrain", *said]
+    command = [sys.executable, "-m", "trueprobe", "pretrain", *arguments]
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     state = tmp_path / "killed" / "seed_0" / "state.safetensors"
     deadline = time.monotonic() + 120
@@ -247,8 +298,7 @@ def test_a_planted_rule_is_learnt(kind, text, tmp_path):
     from trueprobe.types import FillBlank
 
     options = {"tokens": 400_000, "size": "L2-H64", "learning_rate": 3e-3, "batch_tokens": 512, "vocab": 500}
-    order = small(text, tmp_path / kind, kind=kind, **options)
-    folder = pretrain(order, Lines())[0]
+    folder = pretrain(small(text, tmp_path / kind, kind=kind, **options))[0]
     card = json.loads((folder / "training.json").read_text())
     assert card["history"][-1]["loss"] < 0.5 * card["corpus"]["unigram_loss"]
     model = open_model(str(folder))
@@ -270,7 +320,7 @@ def test_an_encoder_without_a_head_gets_one_and_frozen_words_stay(trained, text,
     AutoTokenizer.from_pretrained(trained / "seed_0").save_pretrained(encoder)
     assert not any(name.startswith("cls.") for name in weights(encoder))
     options = {"start_from": encoder, "freeze_embeddings": True}
-    folder = pretrain(small(text, tmp_path / "on", **options), Lines())[0]
+    folder = pretrain(small(text, tmp_path / "on", **options))[0]
     before, after = weights(encoder), weights(folder)
     words = "embeddings.word_embeddings.weight"
     assert np.array_equal(before[words], after[f"bert.{words}"])
@@ -282,7 +332,7 @@ def test_an_encoder_without_a_head_gets_one_and_frozen_words_stay(trained, text,
 @pytest.mark.slow
 def test_dynamic_masks_and_dropout_repeat_too(text, tmp_path):
     options = {"masking": "dynamic", "dropout": 0.1, "tokens": 60_000}
-    folders = [pretrain(small(text, tmp_path / name, **options), Lines())[0] for name in ("a", "b")]
+    folders = [pretrain(small(text, tmp_path / name, **options))[0] for name in ("a", "b")]
     assert same(*folders)
-    static = pretrain(small(text, tmp_path / "c", **{**options, "masking": "static"}), Lines())[0]
+    static = pretrain(small(text, tmp_path / "c", **{**options, "masking": "static"}))[0]
     assert not same(folders[0], static)

@@ -27,9 +27,9 @@ def cards(family: str) -> list[dict]:
 
 @pytest.mark.parametrize("family", SEEDS)
 def test_a_family_has_its_seeds_and_one_setup(family):
-    found = find([family])
-    assert [source.labels["model_seed"] for source in found] == list(range(SEEDS[family]))
-    assert {source.family for source in found} == {family}
+    sources = find([family])
+    assert [source.labels["model_seed"] for source in sources] == list(range(SEEDS[family]))
+    assert {source.family for source in sources} == {family}
     assert len({json.dumps(card["setup"], sort_keys=True) for card in cards(family)}) == 1
 
 
@@ -39,7 +39,7 @@ def test_one_seed_is_one_model():
 
 
 @pytest.mark.parametrize(
-    ("spec", "told"),
+    ("spec", "message"),
     [
         ("nursery/9", "'nursery' has the seeds 0, 1, 2, 3, 4, not '9'"),
         ("nursery/x", "not 'x'"),
@@ -47,8 +47,8 @@ def test_one_seed_is_one_model():
         ("stereoset-dev", "the asset 'stereoset-dev' is no model"),
     ],
 )
-def test_wrong_names_are_told(spec, told):
-    with pytest.raises(BadInput, match=told):
+def test_wrong_names_are_told(spec, message):
+    with pytest.raises(BadInput, match=message):
         find([spec])
 
 

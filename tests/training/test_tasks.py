@@ -1,4 +1,4 @@
-"""Labelled texts: GLUE's files as they are, the user's own, and what is wrong with a file is told with its line."""
+"""Labelled texts: GLUE's files as they are, the user's files, and what is wrong is reported with file and line."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from trueprobe.errors import BadInput
 from trueprobe.training.downstream.tasks import Columns, named_columns, read_task, read_tsv
 
-OWN = Columns(("text",), "kind")
+CUSTOM = Columns(("text",), "kind")
 
 
 def glue(folder: Path, header: str, train: list[str], dev: list[str]) -> Path:
@@ -23,8 +23,8 @@ def glue(folder: Path, header: str, train: list[str], dev: list[str]) -> Path:
 
 
 def test_sst2_is_read_from_glue_s_folder_or_its_own(tmp_path):
-    own = glue(tmp_path / "SST-2", "sentence\tlabel", ["a dull film \t0", "a fine film \t1"], ["fine \t1"])
-    for data in (tmp_path, own):
+    folder = glue(tmp_path / "SST-2", "sentence\tlabel", ["a dull film \t0", "a fine film \t1"], ["fine \t1"])
+    for data in (tmp_path, folder):
         task = read_task("sst2", data, None, None)
         assert [row.texts for row in task.train] == [("a dull film ",), ("a fine film ",)]
         assert [(row.label, row.line) for row in task.dev] == [("1", 2)]
@@ -41,13 +41,13 @@ def test_pairs_are_read_in_their_order(tmp_path, name, folder, header):
     task = read_task(name, tmp_path, None, None)
     assert task.train[1].texts == ("Who left?", "Ann came.")
     assert task.labels == ("entailment", "not_entailment")
-    assert task.seen_before == 1
+    assert task.dev_in_train == 1
 
 
 def test_quotation_marks_are_text_and_line_ends_may_be_windows(tmp_path):
     file = tmp_path / "a.tsv"
     file.write_bytes('\ufeffkind\ttext\r\nx\t"Well," he\u2028said\r\n'.encode())
-    assert [(row.texts, row.label) for row in read_tsv(file, OWN)] == [(('"Well," he\u2028said',), "x")]
+    assert [(row.texts, row.label) for row in read_tsv(file, CUSTOM)] == [(('"Well," he\u2028said',), "x")]
 
 
 @pytest.mark.parametrize(
@@ -65,14 +65,14 @@ def test_a_wrong_line_is_named(tmp_path, content, message):
     file = tmp_path / "a.tsv"
     file.write_text(content, encoding="utf-8")
     with pytest.raises(BadInput) as caught:
-        read_tsv(file, OWN)
+        read_tsv(file, CUSTOM)
     assert str(caught.value).startswith(str(file) + message)
 
 
 def test_text_that_is_not_utf8_is_named_with_its_line(tmp_path):
     (tmp_path / "a.tsv").write_bytes(b"text\tkind\nfine\tx\ncaf\xe9\ty\n")
     with pytest.raises(BadInput, match=r"a\.tsv:3: not UTF-8"):
-        read_tsv(tmp_path / "a.tsv", OWN)
+        read_tsv(tmp_path / "a.tsv", CUSTOM)
 
 
 def test_a_label_glue_does_not_know_is_named(tmp_path):
@@ -84,7 +84,7 @@ def test_a_label_glue_does_not_know_is_named(tmp_path):
 def test_a_label_that_only_dev_has_is_named(tmp_path):
     glue(tmp_path / "mine", "text\tkind", ["a\tx", "b\ty"], ["c\tz"])
     with pytest.raises(BadInput, match=r"dev\.tsv:2: the label 'z' is not in train\.tsv"):
-        read_task("", tmp_path / "mine", OWN, None)
+        read_task("", tmp_path / "mine", CUSTOM, None)
 
 
 @pytest.mark.parametrize(
@@ -93,7 +93,7 @@ def test_a_label_that_only_dev_has_is_named(tmp_path):
         ("sst", None, None, "did you mean 'sst2'?"),
         ("sst2", None, None, "--task sst2 needs --data"),
         ("sst2", Path("nowhere"), None, "no file nowhere/train.tsv"),
-        ("sst2", Path("."), OWN, "leave --task out"),
+        ("sst2", Path("."), CUSTOM, "leave --task out"),
         ("", None, None, "no task"),
         ("", Path("a.tsv"), None, "--text-column"),
     ],
@@ -117,9 +117,9 @@ def one_file(path: Path, rows: list[str]) -> Path:
 
 def test_one_file_is_split_by_its_texts_whatever_their_order(tmp_path):
     rows = [f"sentence {i}\t{'xy'[i % 2]}" for i in range(500)]
-    first = read_task("", one_file(tmp_path / "a.tsv", rows), OWN, None)
+    first = read_task("", one_file(tmp_path / "a.tsv", rows), CUSTOM, None)
     random.Random(1).shuffle(rows)
-    second = read_task("", one_file(tmp_path / "b.tsv", rows), OWN, None)
+    second = read_task("", one_file(tmp_path / "b.tsv", rows), CUSTOM, None)
     assert {row.texts for row in first.dev} == {row.texts for row in second.dev}
     assert 70 < len(first.dev) < 130
     assert not {row.texts for row in first.dev} & {row.texts for row in first.train}
@@ -127,17 +127,17 @@ def test_one_file_is_split_by_its_texts_whatever_their_order(tmp_path):
 
 def test_a_limit_takes_the_same_texts_whatever_their_order_and_leaves_dev_alone(tmp_path):
     rows = [f"sentence {i}\t{'xy'[i % 2]}" for i in range(500)]
-    first = read_task("", one_file(tmp_path / "a.tsv", rows), OWN, 40)
-    second = read_task("", one_file(tmp_path / "b.tsv", rows[::-1]), OWN, 40)
+    first = read_task("", one_file(tmp_path / "a.tsv", rows), CUSTOM, 40)
+    second = read_task("", one_file(tmp_path / "b.tsv", rows[::-1]), CUSTOM, 40)
     assert len(first.train) == 40
     assert first.train_of > 350
     assert {row.texts for row in first.train} == {row.texts for row in second.train}
-    assert len(first.dev) == len(read_task("", tmp_path / "a.tsv", OWN, None).dev)
+    assert len(first.dev) == len(read_task("", tmp_path / "a.tsv", CUSTOM, None).dev)
 
 
 def test_one_label_alone_is_nothing_to_learn(tmp_path):
     with pytest.raises(BadInput, match="have the label 'x'; two are needed"):
-        read_task("", one_file(tmp_path / "a.tsv", [f"sentence {i}\tx" for i in range(50)]), OWN, None)
+        read_task("", one_file(tmp_path / "a.tsv", [f"sentence {i}\tx" for i in range(50)]), CUSTOM, None)
 
 
 def test_a_snippet_s_sentiment_is_the_sign_of_its_rating(tmp_path):
@@ -160,7 +160,7 @@ CELLS = st.text(st.characters(exclude_characters="\t\n\r", exclude_categories=["
 @given(rows=st.lists(st.tuples(CELLS, CELLS), min_size=1))
 def test_whatever_is_written_without_tabs_and_line_ends_is_read_again(tmp_path_factory, rows):
     file = one_file(Path(tmp_path_factory.getbasetemp()) / "any.tsv", [f"{text}\t{kind}" for text, kind in rows])
-    assert [(row.texts[0], row.label) for row in read_tsv(file, OWN)] == rows
+    assert [(row.texts[0], row.label) for row in read_tsv(file, CUSTOM)] == rows
 
 
 @settings(max_examples=150, suppress_health_check=list(HealthCheck))
@@ -168,9 +168,9 @@ def test_whatever_is_written_without_tabs_and_line_ends_is_read_again(tmp_path_f
 def test_no_file_can_raise_anything_but_bad_input(tmp_path_factory, content):
     file = Path(tmp_path_factory.getbasetemp()) / "broken.tsv"
     file.write_bytes(content)
-    told = file.name
+    message = file.name
     try:
-        read_task("", file, OWN, None)
+        read_task("", file, CUSTOM, None)
     except BadInput as error:
-        told = str(error)
-    assert file.name in told
+        message = str(error)
+    assert file.name in message

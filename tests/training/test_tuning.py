@@ -12,12 +12,25 @@ from transformers import AutoModel, AutoTokenizer
 import zoo
 from trueprobe.errors import BadInput
 from trueprobe.models import Options, find
-from trueprobe.training.downstream.tasks import Row, Task
-from trueprobe.training.downstream.tuning import Tuner, Tuning, _cut, _logits, answers, encode, fine_tune, open_classifier
+from trueprobe.training.downstream.recipe import DownstreamRecipe
+from trueprobe.training.downstream.tasks import Row, TextTask
+from trueprobe.training.downstream.tuning import (
+    Tuner,
+    _cut,
+    _logits,
+    answers,
+    encode,
+    fine_tune,
+    open_classifier,
+)
 
 pytestmark = pytest.mark.slow
 CPU = Options("cpu")
 WORDS = ("the", "bus", "was", "late", "and", "man", "knew", "everyone", "here")
+
+
+def tuning(**settings):
+    return DownstreamRecipe(models=("nursery",), device="cpu", **settings)
 
 
 def source(path):
@@ -28,42 +41,42 @@ def opened(path, head_seed=0):
     return open_classifier(source(path), CPU, 2, head_seed)
 
 
-def rows(count, dice, planted=True):
+def rows(count, rng, planted=True):
     """Texts of common words; "nurse" stands in those with the label "yes", unless nothing is planted."""
-    found = []
+    result = []
     for i in range(count):
-        label = dice.choice(["yes", "no"])
-        words = dice.choices(WORDS, k=dice.randint(2, 9))
+        label = rng.choice(["yes", "no"])
+        words = rng.choices(WORDS, k=rng.randint(2, 9))
         if label == "yes" and planted:
-            words[dice.randrange(len(words))] = "nurse"
-        found.append(Row((" ".join(words),), label, i + 1))
-    return tuple(found)
+            words[rng.randrange(len(words))] = "nurse"
+        result.append(Row((" ".join(words),), label, i + 1))
+    return tuple(result)
 
 
 def task(planted=True):
-    dice = random.Random(3)
-    train, dev = rows(300, dice, planted), rows(150, dice, planted)
-    return Task("planted", ("no", "yes"), train, dev, {}, "dev.tsv", train_of=300)
+    rng = random.Random(3)
+    train, dev = rows(300, rng, planted), rows(150, rng, planted)
+    return TextTask("planted", ("no", "yes"), train, dev, {}, "dev.tsv", train_of=300)
 
 
-def accuracy(found, of):
-    return np.mean([of.labels[given] == row.label for given, row in zip(found["answers"], of.dev, strict=True)])
+def accuracy(result, of):
+    return np.mean([of.labels[answer] == row.label for answer, row in zip(result["answers"], of.dev, strict=True)])
 
 
 @pytest.mark.parametrize(
-    ("model", "tuning"),
-    [("nursery/0", Tuning(epochs=4, batch_tokens=256)), ("gpt2", Tuning(epochs=12, batch_tokens=128))],
+    ("model", "recipe"),
+    [("nursery/0", tuning(epochs=4, batch_tokens=256)), ("gpt2", tuning(epochs=12, batch_tokens=128))],
 )
-def test_a_planted_rule_is_learnt(checkpoint, model, tuning):
+def test_a_planted_rule_is_learnt(checkpoint, model, recipe):
     planted = task()
     [chosen] = find([model if "/" in model else str(checkpoint(model))])
-    assert accuracy(Tuner(planted, tuning, CPU, 1).run(chosen, lambda n: None), planted) > 0.9
+    assert accuracy(Tuner(planted, recipe, 1).run(chosen, lambda n: None), planted) > 0.9
 
 
 def test_what_is_not_there_is_not_learnt():
     random_labels = task(planted=False)
-    found = Tuner(random_labels, Tuning(epochs=4), CPU, 1).run(find(["nursery/0"])[0], lambda n: None)
-    assert 0.35 < accuracy(found, random_labels) < 0.65
+    result = Tuner(random_labels, tuning(epochs=4), 1).run(find(["nursery/0"])[0], lambda n: None)
+    assert 0.35 < accuracy(result, random_labels) < 0.65
 
 
 def test_the_head_is_the_same_for_all_checkpoints_and_another_with_another_seed(checkpoint, tmp_path):
@@ -95,7 +108,7 @@ def test_a_checkpoint_that_lacks_a_layer_is_refused(checkpoint, tmp_path):
     weights = load_file(folder / "model.safetensors")
     torn = {name: weight for name, weight in weights.items() if "layer.1.output" not in name}
     save_file(torn, folder / "model.safetensors", {"format": "pt"})
-    with pytest.raises(BadInput, match=r"lacks weights of its own network: bert\.encoder\.layer\.1\.output"):
+    with pytest.raises(BadInput, match=r"lacks weights of its network: bert\.encoder\.layer\.1\.output"):
         opened(folder)
 
 
@@ -118,10 +131,10 @@ def test_a_text_is_judged_alike_alone_and_among_longer_ones(checkpoint, name):
 @pytest.mark.parametrize("name", [*zoo.MASKED, *zoo.CAUSAL])
 def test_every_kind_of_network_can_be_fine_tuned(checkpoint, name):
     small = task()
-    small = Task("small", small.labels, small.train[:20], small.dev[:10], {}, "dev.tsv")
-    found = Tuner(small, Tuning(epochs=1), CPU, 1).run(source(checkpoint(name)), lambda n: None)
-    assert len(found["answers"]) == 10
-    assert any("classifier" in new or "score" in new for new in found["new_weights"])
+    small = TextTask("small", small.labels, small.train[:20], small.dev[:10], {}, "dev.tsv")
+    result = Tuner(small, tuning(epochs=1), 1).run(source(checkpoint(name)), lambda n: None)
+    assert len(result["answers"]) == 10
+    assert any("classifier" in new or "score" in new for new in result["new_weights"])
 
 
 def framed(classifier, *texts):
@@ -149,13 +162,13 @@ def test_special_names_in_a_text_stay_text(checkpoint):
 
 
 @pytest.mark.parametrize(
-    ("lengths", "room", "kept"),
+    ("lengths", "room", "lengths_left"),
     [((10, 2), 8, (6, 2)), ((2, 10), 8, (2, 6)), ((10, 10), 9, (5, 4)), ((10, 0), 8, (8, 0)), ((3, 3), 8, (3, 3))],
 )
-def test_the_longer_sentence_gives_way_first(lengths, room, kept):
+def test_the_longer_sentence_gives_way_first(lengths, room, lengths_left):
     first, second = _cut(tuple(range(lengths[0])), tuple(range(lengths[1])), room)
-    assert (len(first), len(second)) == kept
-    assert first == tuple(range(kept[0]))
+    assert (len(first), len(second)) == lengths_left
+    assert first == tuple(range(lengths_left[0]))
 
 
 def test_texts_that_are_cut_are_counted_and_fit(checkpoint):
@@ -167,10 +180,10 @@ def test_texts_that_are_cut_are_counted_and_fit(checkpoint):
 
 
 def test_the_rate_goes_by_the_width_unless_it_is_given():
-    assert Tuning().rate(768) == 2e-5
-    assert Tuning().rate(128) == pytest.approx(7.2e-4)
-    assert Tuning().rate(32) == 1e-3
-    assert Tuning(learning_rate=5e-5).rate(128) == 5e-5
+    assert tuning().rate(768) == 2e-5
+    assert tuning().rate(128) == pytest.approx(7.2e-4)
+    assert tuning().rate(32) == 1e-3
+    assert tuning(learning_rate=5e-5).rate(128) == 5e-5
 
 
 def test_the_order_comes_from_its_seed_and_from_the_model_seed_only_if_asked(checkpoint, tmp_path):
@@ -178,8 +191,8 @@ def test_the_order_comes_from_its_seed_and_from_the_model_seed_only_if_asked(che
         (tmp_path / f"seed_{seed}").mkdir()
         zoo.save("bert", tmp_path / f"seed_{seed}", model_seed=seed)
     _, second = find([f"f={tmp_path}/seed_*"])
-    tunings = (Tuning(), Tuning(own_order=True), Tuning(order_seed=1))
-    assert [Tuner(task(), tuning, CPU, 1)._order(second) for tuning in tunings] == [(0,), (0, 7), (1,)]
+    recipes = (tuning(), tuning(seed_order=True), tuning(order_seed=1))
+    assert [Tuner(task(), recipe, 1)._order(second) for recipe in recipes] == [(0,), (0, 7), (1,)]
 
 
 def test_another_order_ends_in_other_weights_and_the_same_one_in_the_same(checkpoint):
@@ -187,7 +200,7 @@ def test_another_order_ends_in_other_weights_and_the_same_one_in_the_same(checkp
     for order in ((0,), (0,), (1,)):
         classifier = opened(checkpoint("bert"))
         examples, _ = encode(classifier, task().train[:60], 64)
-        fine_tune(classifier, examples, np.arange(60) % 2, Tuning(epochs=1, batch_tokens=128), order, lambda n: None)
+        fine_tune(classifier, examples, np.arange(60) % 2, tuning(epochs=1, batch_tokens=128), order, lambda n: None)
         ended.append(classifier.model.classifier.weight.detach())
     assert torch.equal(ended[0], ended[1])
     assert not torch.equal(ended[0], ended[2])

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import re
+from functools import partial
 from html import escape
 from pathlib import Path
 
@@ -10,8 +13,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from trueprobe.training import wikipedia
+from trueprobe import assets
+from trueprobe.assets import catalogue
+from trueprobe.errors import BadInput
+from trueprobe.paths import write_whole
+from trueprobe.training import corpus, wikipedia
 from trueprobe.training.wikipedia import Counts, article, clean, sentences
+from trueprobe.types import NoProgress
 
 REST = "The mill stands by the river. It was built of red brick. Nobody lives there now."
 REST_LINES = ["The mill stands by the river.", "It was built of red brick.", "Nobody lives there now."]
@@ -28,7 +36,7 @@ def run(folder: Path, dump: str | bytes) -> tuple[Counts, str]:
     return clean(raw, out), out.read_bytes().decode()
 
 
-def kept(wiki: str) -> list[str]:
+def added(wiki: str) -> list[str]:
     """The lines that a snippet adds to an article that is kept anyway."""
     lines = article("Mill", f"{wiki}\n\n{REST}")
     assert lines[-3:] == REST_LINES
@@ -82,7 +90,7 @@ def kept(wiki: str) -> list[str]:
     ],
 )
 def test_mark_up(wiki, expected):
-    assert kept(wiki) == expected
+    assert added(wiki) == expected
 
 
 @pytest.mark.parametrize(
@@ -193,12 +201,25 @@ def test_every_cut_of_the_last_article_is_survived(tmp_path):
 def test_progress_reaches_the_total(tmp_path):
     raw = tmp_path / "raw"
     raw.write_text(page("Mill", REST) * 250, encoding="utf-8")
-    seen: list[tuple[int, int]] = []
-    clean(raw, tmp_path / "out.txt", lambda done, total: seen.append((done, total)))
+    bar = Bar()
+    clean(raw, tmp_path / "out.txt", bar)
     size = raw.stat().st_size
-    assert len(seen) >= 3
-    assert seen == sorted(seen)
-    assert seen[-1] == (size, size)
+    assert (bar.total, bar.unit) == (size, "bytes")
+    assert len(bar.reached) >= 3
+    assert bar.reached == sorted(bar.reached)
+    assert bar.reached[-1] == size
+
+
+class Bar(NoProgress):
+    def __init__(self):
+        self.reached = []
+
+    def task(self, title, total=None, unit=""):
+        self.total, self.unit = total, unit
+        return super().task(title, total, unit)
+
+    def reach(self, amount, total=None, note=""):
+        self.reached.append(amount)
 
 
 def test_a_failure_leaves_nothing_behind(tmp_path, monkeypatch):
@@ -212,8 +233,100 @@ def test_a_failure_leaves_nothing_behind(tmp_path, monkeypatch):
 
     monkeypatch.setattr(wikipedia, "article", fail)
     with pytest.raises(RuntimeError, match="stop"):
-        clean(raw, out)
+        write_whole(out, partial(clean, raw))
     assert list(tmp_path.iterdir()) == [raw]
+
+
+# ---------------------------------------------------------------- the asset and what is made of it
+
+DUMP = "<mediawiki>\n" + page("Mill", REST) + page("Barn", REST + " The café “Anna” is near.") + "</mediawiki>\n"
+CARD = """title = "a dump"
+made_by = "us"
+kind = "wikipedia_dump"
+licence = "MIT"
+ready = "enwik8"
+ready_bytes = 9
+content = "{content}"
+counts = {{ bytes = {bytes} }}
+recipe = 2
+
+[[sources]]
+via = "address"
+at = "http://127.0.0.1:9/"
+files = [{{ name = "enwik8", at = "enwik8", sha256 = "{content}" }}]
+"""
+
+
+@pytest.fixture
+def dump(tmp_path, monkeypatch):
+    """A small dump as the asset `enwik8`, not fetched yet."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setattr(catalogue, "CARDS", tmp_path / "cards")
+    (tmp_path / "cards").mkdir()
+    raw = DUMP.encode()
+    text = CARD.format(content=hashlib.sha256(raw).hexdigest(), bytes=len(raw))
+    (tmp_path / "cards" / "enwik8.toml").write_text(text)
+    (tmp_path / "dump").write_bytes(raw)
+    return tmp_path / "dump"
+
+
+def cleaned(folder: Path) -> bytes:
+    """What earlier versions made of the dump when it was fetched."""
+    return run(folder, DUMP)[1].encode()
+
+
+def test_the_asset_is_the_dump_and_its_sentences_are_made_once(dump, tmp_path):
+    assert assets.fetch("enwik8", dump).read_bytes() == DUMP.encode()
+    assert not (assets.home() / "enwik8" / "sentences.txt").exists()
+    file = corpus.locate("enwik8")
+    assert file == assets.home() / "enwik8" / "sentences.txt"
+    assert file.read_bytes() == cleaned(tmp_path)
+    stamp = file.stat().st_mtime_ns
+    assert corpus.locate("enwik8").stat().st_mtime_ns == stamp
+    assert assets.path_of("enwik8").read_bytes() == DUMP.encode()
+    assert assets.obtain("enwik8").was_here
+
+
+def test_damaged_sentences_are_made_anew(dump, tmp_path):
+    assets.fetch("enwik8", dump)
+    corpus.locate("enwik8").write_bytes(b"Another sentence.\n")
+    assert corpus.locate("enwik8").read_bytes() == cleaned(tmp_path)
+
+
+def test_a_failure_leaves_no_sentences(dump, monkeypatch):
+    assets.fetch("enwik8", dump)
+    with monkeypatch.context() as patch:
+        patch.setattr(wikipedia, "article", lambda title, wiki: 1 / 0)
+        with pytest.raises(ZeroDivisionError):
+            corpus.locate("enwik8")
+    assert sorted(path.name for path in (assets.home() / "enwik8").iterdir()) == ["asset.json", "enwik8"]
+    assert corpus.locate("enwik8").exists()
+
+
+def test_a_folder_of_an_earlier_version_with_the_sentences_alone_is_used(dump, tmp_path):
+    folder = assets.home() / "enwik8"
+    folder.mkdir(parents=True)
+    (folder / "sentences.txt").write_bytes(text := cleaned(tmp_path))
+    files = {"sentences.txt": {"sha256": hashlib.sha256(text).hexdigest(), "bytes": len(text)}}
+    record = {"name": "enwik8", "source": "x", "licence": "MIT", "recipe": 1, "counts": {}, "made_with": "0.1.0"}
+    content = assets.card("enwik8").content
+    (folder / "asset.json").write_text(json.dumps({**record, "content": content, "files": files}))
+    assert corpus.locate("enwik8").read_bytes() == text
+    assert not assets.cached("enwik8")
+    assets.fetch("enwik8", dump)  # a fetch brings the dump
+    assert corpus.locate("enwik8").read_bytes() == text
+
+
+def test_without_the_asset_the_command_that_gets_it_is_named(dump):
+    with pytest.raises(BadInput, match="asset 'enwik8' is not on this machine: trueprobe fetch enwik8"):
+        corpus.locate("enwik8")
+
+
+def test_a_name_that_is_no_asset_or_a_file_of_that_name_is_a_path(dump, monkeypatch):
+    assert corpus.locate("text.txt") == Path("text.txt")
+    monkeypatch.chdir(dump.parent)
+    Path("enwik8").write_text("mine")
+    assert corpus.locate("enwik8") == Path("enwik8")
 
 
 PIECES = ["{{", "}}", "{|", "|}", "[[", "]]", "[", "]", "|", "'''", "''", "<ref>", "</ref>", "<!--", "-->", "<math>"]

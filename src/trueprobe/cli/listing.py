@@ -13,15 +13,15 @@ from trueprobe.types import Item
 
 
 def probes() -> list[dict[str, Any]]:
-    found = []
+    rows = []
     for name in all_probes.names():
         probe = all_probes.find(name)
         settings = {
             key: {"default": field.default, "type": _type(field.annotation), "what": field.description or ""}
             for key, field in probe.Settings.model_fields.items()
         }
-        found.append({"name": name, "question": probe.question, "paper": probe.paper, "settings": settings})
-    return found
+        rows.append({"name": name, "question": probe.question, "paper": probe.paper, "settings": settings})
+    return rows
 
 
 def _type(annotation: Any) -> str:
@@ -40,8 +40,8 @@ def models() -> list[dict[str, Any]]:
     for asset in assets():
         if asset["kind"] == "model":
             size = round(asset["bytes"] / 1e6, 1)
-            told = {"model": asset["name"], "what": asset["title"], "size_mb": size, "licence": asset["licence"]}
-            rows.append({**told, "here": asset["here"], "self_trained": False})
+            about = {"model": asset["name"], "what": asset["title"], "size_mb": size, "licence": asset["licence"]}
+            rows.append({**about, "here": asset["here"], "self_trained": False})
     return rows + _hub_models()
 
 
@@ -61,19 +61,23 @@ def _hub_models() -> list[dict[str, Any]]:
     rows = []
     for repo in sorted(repos, key=lambda repo: repo.repo_id):
         revisions = sorted(revision.commit_hash[:12] for revision in repo.revisions)
-        told = {"model": repo.repo_id, "what": f"in the hub's cache, {', '.join(revisions)}", "licence": "see its card"}
+        about = {
+            "model": repo.repo_id,
+            "what": f"in the hub's cache, {', '.join(revisions)}",
+            "licence": "see its card",
+        }
         size = round(repo.size_on_disk / 1e6, 1)
-        rows.append({**told, "revisions": revisions, "size_mb": size, "here": True, "self_trained": False})
+        rows.append({**about, "revisions": revisions, "size_mb": size, "here": True, "self_trained": False})
     return rows
 
 
 def studies() -> list[dict[str, Any]]:
     from trueprobe.runs import study
 
-    found = []
+    rows = []
     for name in study.shipped():
         read = study.read_study(name)
-        found.append(
+        rows.append(
             {
                 "name": name,
                 "title": read.title,
@@ -81,7 +85,7 @@ def studies() -> list[dict[str, Any]]:
                 "models": list(read.models),
             }
         )
-    return found
+    return rows
 
 
 def assets() -> list[dict[str, Any]]:
@@ -91,16 +95,16 @@ def assets() -> list[dict[str, Any]]:
     rows = []
     for name in all_assets.names():
         card = all_assets.card(name)
-        told = card.model_dump(include={"name", "title", "kind", "made_by", "paper", "licence", "licence_note"})
+        about = card.model_dump(include={"name", "title", "kind", "made_by", "paper", "licence", "licence_note"})
         sizes = {"bytes": card.ready_bytes, "download_bytes": card.download_bytes}
-        sources = [source.said for source in card.sources]
-        rows.append({**told, **sizes, "sources": sources, "here": all_assets.cached(name)})
+        sources = [source.location for source in card.sources]
+        rows.append({**about, **sizes, "sources": sources, "here": all_assets.cached(name)})
     return rows
 
 
 def fetched(name: str, got: Any) -> dict[str, Any]:
-    told = {"asset": name, "path": str(got.path), "source": got.record.source, "licence": got.record.licence}
-    return {**told, "was_here": got.was_here, "refused": list(got.refused)}
+    about = {"asset": name, "path": str(got.path), "source": got.record.source, "licence": got.record.licence}
+    return {**about, "was_here": got.was_here, "refused": list(got.refused)}
 
 
 def fetched_text(row: dict[str, Any]) -> str:
@@ -109,11 +113,10 @@ def fetched_text(row: dict[str, Any]) -> str:
 
 
 def _assets_text(rows: list[dict[str, Any]]) -> str:
-    table = [["asset", "here", "size", "licence"]]
-    table += [[r["name"], "yes" if r["here"] else "–", _size(r["bytes"]), r["licence"]] for r in rows]
-    lines = _aligned(table)
-    told = [fill(f"{r['name']}: {r['title']}; made by {r['made_by']}", 80, subsequent_indent="  ") for r in rows]
-    return "\n".join([*lines, "", *told, "", "Get one: trueprobe fetch ASSET"])
+    cells = [[r["name"], "yes" if r["here"] else "–", _size(r["bytes"]), r["licence"]] for r in rows]
+    about = [fill(f"{r['name']}: {r['title']}; made by {r['made_by']}", 80, subsequent_indent="  ") for r in rows]
+    table = _table(["asset", "here", "size", "licence"], cells)
+    return "\n".join([table, "", *about, "", "Get one: trueprobe fetch ASSET"])
 
 
 def _size(count: float) -> str:
@@ -131,17 +134,28 @@ def as_text(what: str, rows: list[dict[str, Any]]) -> str:
 
 
 def _models_text(rows: list[dict[str, Any]]) -> str:
-    table = [["model", "here", "size", "licence"]]
-    table += [[r["model"], "yes" if r["here"] else "fetch", _size(r["size_mb"] * 1e6), r["licence"]] for r in rows]
-    told = [fill(f"{row['model']}: {row['what']}", 80, subsequent_indent="  ") for row in rows]
+    cells = [[r["model"], "yes" if r["here"] else "fetch", _size(r["size_mb"] * 1e6), r["licence"]] for r in rows]
+    about = [fill(f"{row['model']}: {row['what']}", 80, subsequent_indent="  ") for row in rows]
     also = "a SPEC too: a folder with a transformers checkpoint, a .gguf file, a hub id with optional @revision, or "
-    return "\n".join([*_aligned(table), "", *told, "", fill(f"{also}name=glob for a family of checkpoints.", 80)])
+    table = _table(["model", "here", "size", "licence"], cells)
+    return "\n".join([table, "", *about, "", fill(f"{also}name=glob for a family of checkpoints.", 80)])
 
 
-def _aligned(table: list[list[str]]) -> list[str]:
-    """Name, here, size to the right, licence."""
-    wide = [max(map(len, column)) for column in zip(*table, strict=True)]
-    return [f"{n:{wide[0]}}  {h:{wide[1]}}  {s:>{wide[2]}}  {licence}" for n, h, s, licence in table]
+def _table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Plain text, as wide as it needs to be; sizes and counts to the right."""
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False)
+    for name in header:
+        table.add_column(name, justify="right" if name in ("size", "items") else "left", no_wrap=True)
+    for row in rows:
+        table.add_row(*map(Text, row))
+    console = Console(width=1000, color_system=None)
+    with console.capture() as capture:
+        console.print(table)
+    return "\n".join(line.rstrip() for line in capture.get().splitlines())
 
 
 def _probe_text(row: dict[str, Any]) -> str:
@@ -150,36 +164,35 @@ def _probe_text(row: dict[str, Any]) -> str:
         fill(row["paper"], 80, initial_indent="  ", subsequent_indent="  "),
     ]
     lines.append("  settings (--set key=value):")
-    for key, told in row["settings"].items():
-        text = f"{key}={told['default']}: {told['what']}"
+    for key, about in row["settings"].items():
+        text = f"{key}={about['default']}: {about['what']}"
         lines.append(fill(text, 80, initial_indent="    ", subsequent_indent="      "))
     return "\n".join(lines)
 
 
-def counts(found: Sequence[Item]) -> list[dict[str, Any]]:
+def counts(items: Sequence[Item]) -> list[dict[str, Any]]:
     """How many items each combination of conditions has."""
-    counted = Counter(tuple(item.conditions.items()) for item in found)
+    counted = Counter(tuple(item.conditions.items()) for item in items)
     return [{**dict(key), "items": count} for key, count in counted.items()]
 
 
 def counts_text(rows: list[dict[str, Any]]) -> str:
-    table = [list(rows[0]), *([f"{v:,}" if isinstance(v, int) else str(v) for v in row.values()] for row in rows)]
-    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
-    return "\n".join("  ".join(c.ljust(w) for c, w in zip(row, widths, strict=True)).rstrip() for row in table)
+    cells = [[f"{value:,}" if isinstance(value, int) else str(value) for value in row.values()] for row in rows]
+    return _table(list(rows[0]), cells)
 
 
-def show_items(found: Sequence[Item]) -> str:
+def show_items(items: Sequence[Item]) -> str:
     """One example for each combination of conditions."""
-    first: dict[tuple, Item] = {}
-    for item in found:
+    first: dict[tuple[str | int, ...], Item] = {}
+    for item in items:
         first.setdefault(tuple(item.conditions.values()), item)
     return "\n".join(f"{item.id}\n  {item.text}" for item in first.values())
 
 
-def items_text(found: Sequence[Item]) -> str:
+def items_text(items: Sequence[Item]) -> str:
     """All items as JSON lines."""
     rows = (
         {"id": item.id, "text": item.text, "conditions": dict(item.conditions), "groups": list(item.groups)}
-        for item in found
+        for item in items
     )
     return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import cast
 
 from rich.console import Console
 from rich.progress import (
@@ -68,6 +67,7 @@ class TerminalProgress:
         try:
             yield _BarTask(self._bars, bar)
         finally:
+            self._bars.refresh()  # how far it came, also where it took less than the time between two drawings
             self._bars.remove_task(bar)
             self._open -= 1
             if not self._open:
@@ -76,23 +76,3 @@ class TerminalProgress:
 
 def terminal_progress() -> Progress:
     return TerminalProgress() if sys.stderr.isatty() else NoProgress()
-
-
-class Steps:
-    """One task after the other, for work that reports (title, bytes done, bytes in all)."""
-
-    def __init__(self) -> None:
-        self._progress, self._open = terminal_progress(), ExitStack()
-        self._title, self._task = "", cast(Task, NoProgress())
-
-    def __enter__(self) -> Steps:
-        return self
-
-    def __call__(self, title: str, done: int, total: int) -> None:
-        if title != self._title:
-            self._open.close()
-            self._title, self._task = title, self._open.enter_context(self._progress.task(title, total or None, BYTES))
-        self._task.reach(done, total or None)
-
-    def __exit__(self, *_: object) -> None:
-        self._open.close()

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
@@ -41,6 +42,8 @@ if TYPE_CHECKING:
 
 MANIFEST, LOCAL, PROBES, TIMING = "manifest.json", "local.json", "probes.json", "timing.json"
 DECLARATIONS = TypeAdapter(dict[str, ProbeDeclaration])
+# at the start, or behind `family=`, `replay:`, a comma or an option; a comma within braces does not end it
+_PATH = re.compile(r"(?:(?<![^=,&?])|(?<=^replay:))(?:/|~\w*/)(?:\{[^}]*\}|[^,&?])*")
 Row = TypeVar("Row")
 Schema = TypeVar("Schema", bound=BaseModel)
 
@@ -68,23 +71,24 @@ class Run:
         return [probe.label for probe in self.manifest.study.probes]
 
     @cached_property
-    def _local(self) -> LocalPaths:
+    def local(self) -> LocalPaths | None:
+        """Where things lay on the machine that ran it; None in a folder that was passed on without."""
         path = self.folder / LOCAL
-        return _parsed(path, LocalPaths) if path.exists() else LocalPaths(study=self.manifest.study)
+        return _parsed(path, LocalPaths) if path.exists() else None
 
     @property
     def study(self) -> StudyDescription:
         """With the paths of the machine that ran it, where they are known."""
-        return self._local.study
+        return self.local.study if self.local else self.manifest.study
 
     @property
     def sources(self) -> dict[str, str]:
         """Where each checkpoint was, on the machine that ran it."""
-        return self._local.sources
+        return self.local.sources if self.local else {}
 
     @cached_property
     def declarations(self) -> dict[str, ProbeDeclaration]:
-        """What is known of each probe that was begun, in the order of the study."""
+        """The declaration of each probe that was begun, in the order of the study."""
         path = self.folder / PROBES
         if not path.exists():
             raise BadInput(f"{self.folder} has no {PROBES}; the run was interrupted: run it again into it")
@@ -95,13 +99,16 @@ class Run:
     @cached_property
     def began(self) -> float | None:
         path = self.folder / TIMING
-        return json.loads(path.read_text(encoding="utf-8")).get("began") if path.exists() else None
+        if not path.exists():
+            return None
+        with _damage(path):
+            return float(json.loads(path.read_text(encoding="utf-8"))["began"])
 
     @cached_property
     def downstream(self) -> list[dict[str, Any]]:
         """What `downstream --into` left in the folder, finished or not, by task."""
         files = sorted((self.folder / "downstream").glob("*/downstream.json"))
-        results = [json.loads(file.read_text(encoding="utf-8")) for file in files]
+        results = [_json_object(file, "task") for file in files]
         return sorted(results, key=lambda result: str(result["task"]))
 
     # ------------------------------------------------------------ tables
@@ -116,7 +123,7 @@ class Run:
 
         self._refuse_unknown(label)
         names = [f"observations/{label}/{card.name}.parquet" for card in self.cards]
-        tables = [self._table(name) for name in names if (self.folder / name).exists()]
+        tables = [self._table(name) for name in names if self._written(name)]
         if not tables:
             raise BadInput(f"{self.folder} holds no observations of '{label}' yet")
         return pd.concat(tables, ignore_index=True).astype({"model_seed": "Int64", "step": "Int64"})
@@ -127,7 +134,7 @@ class Run:
 
     def rows(self, row: type[Row]) -> list[Row]:
         """The typed rows of a table; none where the run has no such table."""
-        name = next(name for name, known in TABLES.items() if known is row)
+        name = next(name for name, declared in TABLES.items() if declared is row)
         return [one for file in self._files(name) for one in rows_of(self._table(file), row, f"{self.folder}/{file}")]
 
     def estimates_of(self, label: str) -> list[Estimate]:
@@ -153,14 +160,19 @@ class Run:
         """Any table of the run by its name: estimates, claims, variance, flips, signs, disagreements …"""
         import pandas as pd
 
-        if not self._files(name):
+        if name not in TABLES or not self._files(name):
             here = sorted(name for name in TABLES if self._files(name))
             raise BadInput(f"{self.folder} has no table '{name}'{nearest(name, here)}")
         return pd.concat([self._table(file) for file in self._files(name)], ignore_index=True)
 
     def _files(self, name: str) -> list[str]:
         names = [f"{name}/{label}.parquet" for label in self.probes] if name == "estimates" else [f"{name}.parquet"]
-        return [file for file in names if (self.folder / file).exists()]
+        return [file for file in names if self._written(file)]
+
+    def _written(self, name: str) -> bool:
+        """By this run: in a finished one, what a run before it left in the folder has no checksum."""
+        listed = self.manifest.checksums
+        return (self.folder / name).exists() and (not listed or name in listed)
 
     def _table(self, name: str) -> pd.DataFrame:
         import io
@@ -189,11 +201,12 @@ def load_run(folder: str | Path) -> Run:
     if not (path / MANIFEST).is_file():
         raise BadInput(f"{folder} is no run folder: it has no {MANIFEST}")
     with _damage(path / MANIFEST):
-        written = json.loads((path / MANIFEST).read_text(encoding="utf-8"))["format"]
+        written = int(_json_object(path / MANIFEST, "format")["format"])
     if written != FORMAT:
         by = "a newer" if written > FORMAT else "an earlier"
         raise BadInput(
-            f"{folder} was written by {by} trueprobe (format {written}, this one reads {FORMAT}); run it again"
+            f"{folder} was written by {by} trueprobe (format {written}, this one reads {FORMAT}); "
+            "run the study again with another --out: answers are cached, so little is computed anew"
         )
     run = Run(path)
     _ = run.manifest  # validated before anything is made of it
@@ -210,6 +223,15 @@ def _damage(path: Path) -> Iterator[None]:
         raise BadInput(f"{path} is damaged: {where}: {first['msg']}") from error
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise BadInput(f"{path} is damaged ({error})") from error
+
+
+def _json_object(path: Path, key: str) -> dict[str, Any]:
+    """A JSON file that is an object with at least this key."""
+    with _damage(path):
+        content: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        if not isinstance(content, dict) or key not in content:
+            raise ValueError(f"it has no '{key}'")
+    return content
 
 
 def _parsed(path: Path, schema: type[Schema]) -> Schema:
@@ -232,8 +254,9 @@ class RunFolder:
         if folder.exists() and not folder.is_dir():
             raise BadInput(f"{folder} is a file; name a folder")
         if (folder / MANIFEST).exists():
-            held = load_run(folder).study
-            changed = [key for key in StudyDescription.model_fields if getattr(held, key) != getattr(self.study, key)]
+            held = load_run(folder)
+            mine = self.study if held.local else portable(self.study)
+            changed = [key for key in StudyDescription.model_fields if getattr(held.study, key) != getattr(mine, key)]
             if changed:
                 raise BadInput(f"{folder} holds another run (other {', '.join(changed)}); name another --out")
         elif folder.exists() and any(folder.iterdir()) and not (folder / LOCK).exists():
@@ -251,7 +274,7 @@ class RunFolder:
         return locked(self.folder, "run")
 
     def manifest(self, **fields: Any) -> None:
-        """What is known so far; `complete` at the end, with the checksums of all that was written."""
+        """What there is so far; `complete` at the end, with the checksums of all that was written."""
         checksums = self._checksums if fields.get("complete") else {}
         content = {"format": FORMAT, "complete": False, "study": portable(self.study), "checksums": checksums, **fields}
         self._json(MANIFEST, Manifest(**content))
@@ -260,8 +283,8 @@ class RunFolder:
         self._json(LOCAL, LocalPaths(study=self.study, sources=sources))
 
     def declarations(self, declared: dict[str, ProbeDeclaration]) -> None:
-        shown = {label: d.model_copy(update={"settings": _portable(d.settings)}) for label, d in declared.items()}
-        self._text(PROBES, DECLARATIONS.dump_json(shown, indent=1).decode())
+        passed_on = {label: _portable_declaration(declaration) for label, declaration in declared.items()}
+        self._text(PROBES, DECLARATIONS.dump_json(passed_on, indent=1).decode())
 
     def timing(self, content: dict[str, Any]) -> None:
         write_text(self.folder / TIMING, json.dumps(content, indent=1, sort_keys=True) + "\n")
@@ -301,25 +324,24 @@ class RunFolder:
 def portable(study: StudyDescription) -> StudyDescription:
     """The study without the folders of the machine it ran on: of a path, its last part."""
     probes = tuple(
-        entry.model_copy(update={"settings": _portable(entry.settings), "file": _last_part(entry.file)})
+        entry.model_copy(update={"settings": _portable(entry.settings), "file": _portable(entry.file)})
         for entry in study.probes
     )
-    return study.model_copy(update={"probes": probes, "models": tuple(map(_portable_spec, study.models))})
+    return study.model_copy(update={"probes": probes, "models": tuple(map(_portable, study.models))})
 
 
-def _portable(settings: dict[str, Any]) -> dict[str, Any]:
-    return {key: _last_part(value) if isinstance(value, str) else value for key, value in settings.items()}
+def _portable_declaration(declaration: ProbeDeclaration) -> ProbeDeclaration:
+    settings, facts = _portable(declaration.settings), _portable(declaration.facts)
+    return declaration.model_copy(update={"settings": settings, "facts": facts})
 
 
-def _portable_spec(spec: str) -> str:
-    name, equals, paths = spec.rpartition("=")
-    return name + equals + ",".join(map(_last_part, paths.split(",")))
-
-
-def _last_part(text: str) -> str:
-    """`/home/me/norms.csv` -> `norms.csv`; a name, a hub id or a relative path stays."""
-    path = text.removeprefix("replay:")
-    return text if not path.startswith(("/", "~")) else f"{text[: len(text) - len(path)]}{Path(path).name}"
+def _portable(value: Any) -> Any:
+    """`fam=/home/me/a,/home/me/b` -> `fam=a,b`; names, hub ids and relative paths stay."""
+    if isinstance(value, dict):
+        return {key: _portable(part) for key, part in value.items()}
+    if isinstance(value, (list, tuple)):
+        return type(value)(_portable(part) for part in value)
+    return _PATH.sub(lambda match: Path(match[0]).name, value) if isinstance(value, str) else value
 
 
 __all__ = ["Run", "RunFolder", "StudyEntry", "load_run"]

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 
 import pandas as pd
 
 from trueprobe.probes import Probe, published
-from trueprobe.runs.schema import ProbeDeclaration, PublishedNumber
+from trueprobe.runs.schema import ProbeDeclaration, PublishedNumber, refuse_reserved
 from trueprobe.types import CONDITION, GROUP, Card, Item, Observation
 
 
@@ -19,6 +20,9 @@ def observations_frame(
     probe: Probe, items: Sequence[Item], observations: Sequence[Observation], card: Card
 ) -> pd.DataFrame:
     """One row per observation; columns in the documented order, absent values as nulls."""
+    refuse_reserved(
+        {*probe.columns(), *(name for o in observations for name in o.values)}, f"observations of {probe.name}"
+    )
     by_id = {item.id: item for item in items}
     seed, step = card.labels.get("model_seed"), card.labels.get("step")
     rows = [
@@ -73,8 +77,6 @@ def declaration(probe: Probe, items: Sequence[Item]) -> ProbeDeclaration:
 
 def _plain(facts: Mapping[str, object]) -> dict[str, object]:
     """As JSON has it: tuples as lists, anything unknown as text."""
-    import json
-
     plain: dict[str, object] = json.loads(json.dumps(dict(facts), default=str))
     return plain
 

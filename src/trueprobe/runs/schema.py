@@ -20,6 +20,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict
 from trueprobe.errors import BadInput
 from trueprobe.probes.display import Figure, ItemTable, Summary, Table
 from trueprobe.statistics import rows
+from trueprobe.statistics.measure import TIED
 from trueprobe.types import CODES, CONDITION, GROUP, Card
 
 if TYPE_CHECKING:
@@ -56,21 +57,21 @@ OBSERVATION_COLUMNS: Mapping[str, str] = types.MappingProxyType(
         "why_not_detail": "more about it",
     }
 )
-_FIELDS = (field.name for field in dataclasses.fields(rows.Estimate))
+_FIELDS = {field.name for field in dataclasses.fields(rows.Estimate)} - {TIED}  # which every probe may observe
 RESERVED = frozenset({*ITEM_COLUMNS, *OBSERVATION_COLUMNS, *_FIELDS, "seed"})  # no probe may name anything so
 
 
 # ---------------------------------------------------------------- JSON files
 
 
-def _file_name(name: str) -> str:
-    """A name that files are called by: nothing built from it may leave the folder."""
+def file_name(name: str) -> str:
+    """A name that files are called by: no path built from it may leave the folder."""
     if not name or name.startswith(".") or any(sign in name for sign in "/\\\0") or len(name.encode()) > 200:
         raise ValueError(f"'{name[:80]}' cannot be a file's name")
     return name
 
 
-FileName = Annotated[str, AfterValidator(_file_name)]
+FileName = Annotated[str, AfterValidator(file_name)]
 
 
 class _Declared(BaseModel):
@@ -108,7 +109,7 @@ class ProbeDeclaration(_Declared):
 
     def model_post_init(self, context: Any) -> None:
         for name in (*(figure.name for figure in self.figures), *(table.name for table in self.tables)):
-            _file_name(name)
+            file_name(name)
 
 
 class StudyEntry(_Declared):
@@ -144,7 +145,7 @@ class Manifest(_Declared):
 
     def model_post_init(self, context: Any) -> None:
         for card in self.cards:
-            _file_name(card.name)
+            file_name(card.name)
 
 
 class LocalPaths(_Declared):
@@ -165,25 +166,27 @@ def frame_of(values: Sequence[Any], row: type[Any]) -> pd.DataFrame:
     """Rows as a table, with the declared columns in their order and the conditions behind them."""
     import pandas as pd
 
+    declared = hints(row)
     columns = {field.name: [getattr(value, field.name) for value in values] for field in _plain_fields(row)}
-    frame = pd.DataFrame({name: _typed(column, hints(row)[name]) for name, column in columns.items()})
-    if "conditions" not in hints(row):
+    frame = pd.DataFrame({name: _typed(column, declared[name]) for name, column in columns.items()})
+    if "conditions" not in declared:
         return frame
     names = list(dict.fromkeys(name for value in values for name in value.conditions))
     conditions = {CONDITION + name: [value.conditions.get(name) for value in values] for name in names}
-    return pd.concat([frame, pd.DataFrame(conditions, dtype="str")], axis=1)
+    return pd.concat([frame, pd.DataFrame(conditions, index=frame.index, dtype="str")], axis=1)
 
 
 def rows_of(frame: pd.DataFrame, row: type[Row], where: str) -> list[Row]:
     """The typed rows of a table that was read; a missing column or a wrong value is reported with its file."""
+    declared = hints(row)
     missing = [field.name for field in _plain_fields(row) if field.name not in frame]
     if missing:
         raise BadInput(f"{where} is no table of this version: it has no column '{missing[0]}'")
     try:
-        columns = {field.name: _values(frame[field.name], hints(row)[field.name]) for field in _plain_fields(row)}
+        columns = {field.name: _values(frame[field.name], declared[field.name]) for field in _plain_fields(row)}
     except (TypeError, ValueError) as error:
         raise BadInput(f"{where} is damaged: {error}") from error
-    if "conditions" in hints(row):
+    if "conditions" in declared:
         columns["conditions"] = list(_conditions(frame))
     return [row(**dict(zip(columns, values, strict=True))) for values in zip(*columns.values(), strict=True)]
 
@@ -214,12 +217,30 @@ def _typed(column: list[Any], hint: Any) -> pd.Series:
 
 def _values(column: pd.Series, hint: Any) -> list[Any]:
     kind, optional = _kind(hint)
-    if kind is int or (kind is float and optional):
-        known = column.notna().tolist()
-        return [kind(value) if there else None for value, there in zip(column.tolist(), known, strict=True)]
-    if kind is float:
-        return [float(value) for value in column.tolist()]
-    return [kind(value) for value in column.tolist()]
+    absent = column.isna().tolist()
+    if kind is float and not optional:
+        return [math.nan if null else float(value) for value, null in zip(column.tolist(), absent, strict=True)]
+    if any(absent) and not optional:
+        raise ValueError(f"column '{column.name}' has no value in row {absent.index(True)}")
+    values = [None if null else _value(v, kind) for v, null in zip(column.tolist(), absent, strict=True)]
+    allowed = _literals(hint)
+    other = [value for value in values if allowed and value not in allowed]
+    if other:
+        raise ValueError(f"column '{column.name}' has '{other[0]}', not one of {', '.join(allowed)}")
+    return values
+
+
+def _literals(hint: Any) -> tuple[str, ...]:
+    """`Literal["a", "b"]` -> ("a", "b"); nothing for any other type."""
+    return typing.get_args(hint) if typing.get_origin(hint) is typing.Literal else ()
+
+
+def _value(value: Any, kind: type[Any]) -> Any:
+    if kind is int and int(value) != value:
+        raise ValueError(f"{value} is no integer")
+    if kind is str and not isinstance(value, str):
+        raise ValueError(f"{value} is no text")
+    return kind(value)
 
 
 def _kind(hint: Any) -> tuple[type[Any], bool]:
@@ -227,18 +248,25 @@ def _kind(hint: Any) -> tuple[type[Any], bool]:
     parts = [part for part in typing.get_args(hint) if isinstance(part, type)]
     optional = type(None) in parts
     kind = next((part for part in parts if part is not type(None)), hint)
-    known = isinstance(kind, type) and issubclass(kind, (int, float, StrEnum))
-    return (kind if known else str), optional
+    plain = isinstance(kind, type) and issubclass(kind, (int, float, StrEnum))
+    return (kind if plain else str), optional
 
 
 def refuse_other_columns(frame: pd.DataFrame, fixed: Iterable[str], declared: Iterable[str], where: str) -> None:
-    """Of items or observations: only what is declared here, by the probe, or in a namespace of its own."""
-    known = {*fixed, *declared}
+    """Of items or observations: only what is declared here, by the probe, or in a namespace."""
+    allowed = {*fixed, *declared}
     names = [str(name) for name in frame]
-    other = [name for name in names if name not in known and not name.startswith((CONDITION, GROUP))]
+    other = [name for name in names if name not in allowed and not name.startswith((CONDITION, GROUP))]
     twice = [name for name in names if names.count(name) > 1]
     if other or twice:
         raise BadInput(f"{where} has a column '{(other or twice)[0]}' that is not declared, or twice")
+
+
+def refuse_reserved(names: Iterable[str], where: str) -> None:
+    """A probe's value may not take the place of a column that every table has, nor of a condition or a group."""
+    taken = sorted(name for name in names if name in RESERVED or name.startswith((CONDITION, GROUP)))
+    if taken:
+        raise BadInput(f"{where} have a value '{taken[0]}', which is reserved; give it another name")
 
 
 # ---------------------------------------------------------------- the column reference
@@ -269,5 +297,6 @@ def _type_name(hint: Any, name: str) -> str:
     if name == "conditions":
         return "text, one column for each"
     words = {int: "integer", float: "number", str: "text"}
-    text = words.get(kind) or " · ".join(f"`{value}`" for value in kind if str(value))
+    values: Iterable[str] = _literals(hint) or (kind if issubclass(kind, StrEnum) else ())
+    text = " · ".join(f"`{value}`" for value in values if str(value)) or words[kind]
     return f"{text}, or null" if optional else text

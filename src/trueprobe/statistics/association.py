@@ -26,20 +26,23 @@ _AT_ONCE = 5_000  # partitions that are dealt or summed together
 def associations(targets: np.ndarray, first: np.ndarray, second: np.ndarray) -> np.ndarray:
     """s(w, A, B) of each target vector; vectors are rows. NaN for a vector without a direction."""
     to = _directions(targets)
-    return to @ _directions(first).mean(axis=0) - to @ _directions(second).mean(axis=0)
+    s: np.ndarray = to @ _directions(first).mean(axis=0) - to @ _directions(second).mean(axis=0)
+    return s
 
 
 def _directions(vectors: np.ndarray) -> np.ndarray:
     vectors = vectors.astype(np.float64)
     with np.errstate(invalid="ignore", divide="ignore"):
-        return vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+        directions: np.ndarray = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+    return directions
 
 
 def coincide(vectors: np.ndarray) -> np.ndarray:
     """Which rows are the mean of all rows, within the error of float32: a network that distinguishes none of them."""
     vectors = vectors.astype(np.float64)
     centre = vectors.mean(axis=0)
-    return np.linalg.norm(vectors - centre, axis=1) <= _FLOAT_ERROR * np.linalg.norm(centre)
+    at_centre: np.ndarray = np.linalg.norm(vectors - centre, axis=1) <= _FLOAT_ERROR * np.linalg.norm(centre)
+    return at_centre
 
 
 def effect_size(columns: Columns, quantities: Sequence[tuple[str, ...]], weights: Weights) -> np.ndarray:

@@ -174,7 +174,8 @@ def _mean_where(columns: Columns, member: CheckpointData, column: str, where: Ma
         if not rows.any():
             return np.full(len(member.resampling.weights), np.nan)
         samples.append(means(columns.pick(rows), [(column,)], member.resampling.weights)[:, 0])
-    return np.mean(samples, axis=0)
+    mean: np.ndarray = np.mean(samples, axis=0)
+    return mean
 
 
 def _parts(claim: Claim) -> list[dict[str, Any]]:

@@ -21,8 +21,8 @@ _STEPS = 30
 def matched(vectors: np.ndarray, first: np.ndarray, resample_seed: int) -> np.ndarray:
     """1.0 for each row whose cluster is matched with its category (`first` or not), else 0.0."""
     cluster = two_means(vectors, resample_seed)
-    right = (cluster == first).astype(float)
-    return right if right.mean() >= 0.5 else 1.0 - right
+    right: np.ndarray = (cluster == first).astype(float)
+    return right if right.mean() >= 0.5 else np.subtract(1.0, right)
 
 
 def two_means(vectors: np.ndarray, resample_seed: int) -> np.ndarray:
@@ -36,9 +36,9 @@ def two_means(vectors: np.ndarray, resample_seed: int) -> np.ndarray:
         with warnings.catch_warnings(), np.errstate(invalid="ignore"):  # all points may be the same
             warnings.simplefilter("ignore", UserWarning)  # a start may leave one cluster empty
             centres, labels = kmeans2(points, 2, iter=_STEPS, minit="++", rng=rng)
-        within = float(((points - centres[labels]) ** 2).sum())
-        if within < spread:
-            best, spread = labels == 1, within
+        squares = float(((points - centres[labels]) ** 2).sum())
+        if squares < spread:
+            best, spread = labels == 1, squares
     return best
 
 
@@ -50,8 +50,8 @@ class MatchingTest:
         from scipy.stats import hypergeom  # type: ignore[import-untyped]
 
         right, first = (columns.values[name] for name in quantity)
-        known = ~np.isnan(right) & ~np.isnan(first)
-        right, first = right[known] == 1, first[known] == 1
+        scored = ~np.isnan(right) & ~np.isnan(first)
+        right, first = right[scored] == 1, first[scored] == 1
         total, of_first, in_first = len(right), int(first.sum()), int((first == right).sum())
         both = np.arange(max(0, of_first + in_first - total), min(of_first, in_first) + 1)
         correct = 2 * both + total - of_first - in_first

@@ -21,8 +21,8 @@ def _stepwise(
     p: np.ndarray, factors: Callable[[int], np.ndarray], accumulate: Callable[[np.ndarray], np.ndarray]
 ) -> np.ndarray:
     p = np.asarray(p, dtype=float)
-    known = np.flatnonzero(~np.isnan(p))
-    order = known[np.argsort(p[known], kind="stable")]
+    tested = np.flatnonzero(~np.isnan(p))
+    order = tested[np.argsort(p[tested], kind="stable")]
     corrected = np.full(p.shape, np.nan)
     corrected[order] = np.minimum(accumulate(p[order] * factors(len(order))), 1.0) if len(order) else []
     return corrected

@@ -23,7 +23,7 @@ from trueprobe.statistics.verdict import ALPHA, FEWEST_GROUPS, FEWEST_SEEDS, Unj
 from trueprobe.types import Direction, Verdict
 
 POOLED = ("all", "both")  # the rows over all values of a condition
-PUBLISHED = "religion"  # where paper C found it
+PUBLISHED = "religion"  # where paper C reports it
 SHARED = {"race-color": "race", "socioeconomic": "occupation", "profession": "occupation"}  # as paper C pairs them
 Key = tuple[str, str, int | None, str]  # model, level, step, shared category
 

@@ -38,23 +38,22 @@ class CheckpointData:
     family: str = ""
     labels: Mapping[str, int] = field(default_factory=dict)
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "gates", Gates(self.frame, self.resampling))
-
-    gates: Gates = field(init=False)
+    @cached_property
+    def gates(self) -> Gates:
+        return Gates(self.frame, self.resampling)
 
     def rows(self, where: Mapping[str, Any]) -> np.ndarray:
         """The observations at these conditions; each condition is looked up once."""
         rows = np.ones(len(self.frame), dtype=bool)
         for name, wanted in where.items():
             condition = (name, tuple(wanted) if isinstance(wanted, list) else wanted)
-            if condition not in self._known:
-                self._known[condition] = rows_where(self.frame, {name: wanted})
-            rows &= self._known[condition]
+            if condition not in self._rows:
+                self._rows[condition] = rows_where(self.frame, {name: wanted})
+            rows &= self._rows[condition]
         return rows
 
     @cached_property
-    def _known(self) -> dict[tuple[str, Any], np.ndarray]:
+    def _rows(self) -> dict[tuple[str, Any], np.ndarray]:
         return {}
 
 
@@ -72,7 +71,7 @@ def estimate(
 def unjudged(
     probe: str, members: Sequence[CheckpointData], measures: Iterable[Measure], method: Method = "crossed"
 ) -> list[Unjudged]:
-    """The same before p-values are corrected and verdicts given."""
+    """The same before p-values are corrected and verdicts assigned."""
     by_checkpoint: list[list[Unjudged]] = [[] for _ in members]
     family: list[Unjudged] = []
     for measure, samples in resampled(members, list(measures)):
@@ -223,15 +222,15 @@ class Gates:
 
     def __init__(self, frame: pd.DataFrame, resampling: Resampling) -> None:
         self.frame, self.resampling = frame, resampling
-        self.known: dict[tuple, bool] = {}
+        self._failed: dict[tuple[object, ...], bool] = {}
 
     def fails(self, gate: Gate | None) -> bool:
         if gate is None:
             return False
         key = (gate.column, gate.least, *gate.where.items())
-        if key not in self.known:
+        if key not in self._failed:
             columns = columns_of(self.frame, [gate.column], self.resampling)
             rows = rows_where(self.frame, gate.where)
             value = group_means(columns.pick(rows), [(gate.column,)], self.resampling.weights[:1])[0, 0]
-            self.known[key] = not value >= gate.least  # nothing known is not passed either
-        return self.known[key]
+            self._failed[key] = not value >= gate.least  # nothing known is not passed either
+        return self._failed[key]

@@ -46,9 +46,9 @@ class Answers:
             return None
         both = pd.concat([table[["prefers", "margin"]] for table in tables], axis=1, keys=range(len(tables)))
         both = both.dropna()
-        known = tables[0].loc[both.index]
-        items = known.index.to_frame(index=False).assign(
-            category=known["category"].to_numpy(), size=known["size"].to_numpy()
+        scored = tables[0].loc[both.index]
+        items = scored.index.to_frame(index=False).assign(
+            category=scored["category"].to_numpy(), size=scored["size"].to_numpy()
         )
         prefers, margins = (both.xs(name, axis=1, level=1).to_numpy(dtype=float) for name in ("prefers", "margin"))
         first = members[0]
@@ -56,13 +56,14 @@ class Answers:
 
     @property
     def seeds(self) -> int:
-        return self.prefers.shape[1]
+        return int(self.prefers.shape[1])
 
     @property
     def against_majority(self) -> np.ndarray:
         """[items]: how many seeds do not give the majority's answer."""
         votes = np.stack([(self.prefers == answer).sum(axis=1) for answer in (0.0, 1.0, 0.5)])
-        return self.seeds - votes.max(axis=0)
+        against: np.ndarray = self.seeds - votes.max(axis=0)
+        return against
 
     def pick(self, rows: np.ndarray) -> Answers:
         items, prefers, margins = self.items[rows], self.prefers[rows], self.margins[rows]
@@ -206,8 +207,8 @@ def _answers(member: CheckpointData, declared: Flips) -> pd.DataFrame:
 
 def _usable(member: CheckpointData, declared: Flips) -> bool:
     columns = columns_of(member.frame, [declared.prefers], member.resampling)
-    known = rows_where(member.frame, declared.where) & ~np.isnan(columns.values[declared.prefers])
-    return bool(known.any()) and columns.tied(known) <= MOST_TIED
+    scored = rows_where(member.frame, declared.where) & ~np.isnan(columns.values[declared.prefers])
+    return bool(scored.any()) and columns.tied(scored) <= MOST_TIED
 
 
 def _rank_correlation(x: np.ndarray, y: np.ndarray) -> tuple[float, float, float]:

@@ -29,7 +29,8 @@ def means(columns: Columns, quantities: Sequence[tuple[str, ...]], weights: Weig
     totals = weights[:, present].astype(float) @ sums[present]
     total, count = np.split(totals, 2, axis=1)
     with np.errstate(invalid="ignore", divide="ignore"):
-        return total / count
+        quotients: np.ndarray = total / count
+    return quotients
 
 
 def group_means(columns: Columns, quantities: Sequence[tuple[str, ...]], weights: Weights) -> np.ndarray:
@@ -40,8 +41,9 @@ def group_means(columns: Columns, quantities: Sequence[tuple[str, ...]], weights
     total, count = np.split(sums, 2, axis=1)
     present = count > 0
     with np.errstate(invalid="ignore", divide="ignore"):
-        of_cell = np.where(present, total / count, 0.0)
-        return (weights.astype(float) @ of_cell) / (weights.astype(float) @ present)
+        by_cell = np.where(present, total / count, 0.0)
+        quotients: np.ndarray = (weights.astype(float) @ by_cell) / (weights.astype(float) @ present)
+    return quotients
 
 
 def wilson(share: float, count: int, z: float = 1.959963984540054) -> tuple[float, float]:

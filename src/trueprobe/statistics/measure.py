@@ -31,8 +31,8 @@ class Columns:
     def tied(self, rows: np.ndarray) -> float:
         """The share of ties among these rows, 0 where it is not known."""
         ties = self.values[TIED][rows] if TIED in self.values else np.array([])
-        known = ties[~np.isnan(ties)]
-        return float(known.mean()) if len(known) else 0.0
+        ties = ties[~np.isnan(ties)]
+        return float(ties.mean()) if len(ties) else 0.0
 
 
 class Function(Protocol):
@@ -68,7 +68,7 @@ class Measure:
     gate: Gate | None = None
     test: Test | None = None
     kinds: tuple[str, ...] = ("masked", "causal", "encoder")  # of model it is counted for
-    of_coverage: bool = False  # says how much could be counted, so it needs no coverage itself
+    of_coverage: bool = False  # reports how much could be counted, so it needs no coverage itself
 
     @property
     def reported(self) -> dict[str, str]:
@@ -82,7 +82,7 @@ class Measure:
 
 @dataclass(frozen=True)
 class Flips:
-    """Where pairwise answers are found, so that one can see how many seeds disagree on an item."""
+    """Which columns hold pairwise answers, so that one can see how many seeds disagree on an item."""
 
     prefers: str  # column: 1 for one side, 0 for the other, 0.5 for a tie
     margin: str  # column: by how much, signed

@@ -26,24 +26,25 @@ def paired_multibootstrap(first: np.ndarray, second: np.ndarray, resample_seed: 
 
 def unpaired_multibootstrap(first: np.ndarray, second: np.ndarray, resample_seed: int = 0) -> np.ndarray:
     """[R] values of first less second; items are drawn together, seeds apart."""
-    return multibootstrap(first, resample_seed) - multibootstrap(second, resample_seed + 1)
+    apart: np.ndarray = multibootstrap(first, resample_seed) - multibootstrap(second, resample_seed + 1)
+    return apart
 
 
 def percentile(resampled: np.ndarray) -> tuple[float, float]:
-    known = resampled[~np.isnan(resampled)]
-    if not len(known):
+    defined = resampled[~np.isnan(resampled)]
+    if not len(defined):
         return float("nan"), float("nan")
-    low, high = np.quantile(known, [0.025, 0.975])
+    low, high = np.quantile(defined, [0.025, 0.975])
     return float(low), float(high)
 
 
 def p_value(resampled: np.ndarray, neutral: float) -> float:
     """Two-sided: how often the resampled values lie on the other side of neutral, plus one."""
-    known = resampled[~np.isnan(resampled)]
-    if not len(known):
+    defined = resampled[~np.isnan(resampled)]
+    if not len(defined):
         return float("nan")
-    fewer = min((known <= neutral).sum(), (known >= neutral).sum())
-    return float(min(1.0, 2 * (fewer + 1) / (len(known) + 1)))
+    fewer = min((defined <= neutral).sum(), (defined >= neutral).sum())
+    return float(min(1.0, 2 * (fewer + 1) / (len(defined) + 1)))
 
 
 def _seeds_drawn(samples: np.ndarray, resample_seed: int) -> np.ndarray:
@@ -53,4 +54,5 @@ def _seeds_drawn(samples: np.ndarray, resample_seed: int) -> np.ndarray:
 
 
 def _mean_of_drawn(drawn_items: np.ndarray, drawn_seeds: np.ndarray) -> np.ndarray:
-    return (drawn_items * drawn_seeds).sum(axis=1) / drawn_items.shape[1]
+    means: np.ndarray = (drawn_items * drawn_seeds).sum(axis=1) / drawn_items.shape[1]
+    return means

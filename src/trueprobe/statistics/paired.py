@@ -23,7 +23,7 @@ from trueprobe.statistics.resampling import Resampling, columns_of
 from trueprobe.statistics.rows import Difference
 from trueprobe.statistics.spread import CONFIDENCE, Components, Spread, over_items
 from trueprobe.statistics.verdict import ALPHA, FEWEST_SEEDS, without_interval
-from trueprobe.types import MOST_TIED, Verdict
+from trueprobe.types import GROUP, MOST_TIED, Verdict
 
 PERMUTATIONS = 10_000
 _MOST_SEEDS = 10_000  # more than this many seeds is "never"
@@ -44,7 +44,7 @@ class Sides:
         for frame in frames[1:]:
             common = common.intersection(frame.index, sort=False)
         frames = [frame.loc[common].reset_index() for frame in frames]
-        groups = frames[0][[f"group_{name}" for name in factors]].set_axis(list(factors), axis=1)
+        groups = frames[0][[GROUP + name for name in factors]].set_axis(list(factors), axis=1)
         seed = first[0].resampling.resample_seed
         drawn = Resampling.of(groups, resample_seed=seed)
         members = [
@@ -184,8 +184,8 @@ def difference(first: np.ndarray, second: np.ndarray, groups: int) -> tuple[Spre
     weighed = sum(p.seeds**2 / (p.n_seeds - 1) for p in parts) + items**2 / (groups - 1)
     df = max(total**2 / weighed, min(p.n_seeds for p in parts) - 1)
     per_seed = sum(p.n_seeds * p.seeds for p in parts)
-    known = Parts(max(0.0, items - both), per_seed) if len(sides) == 2 else None
-    return Spread(spread.value, math.sqrt(total), spread.skew * (items / total) ** 1.5, df), known
+    of_both = Parts(max(0.0, items - both), per_seed) if len(sides) == 2 else None
+    return Spread(spread.value, math.sqrt(total), spread.skew * (items / total) ** 1.5, df), of_both
 
 
 def seeds_needed(parts: Parts, precision: float, groups: int) -> int | None:
@@ -245,7 +245,7 @@ def _factors(sides: Sides, columns: Columns) -> list[int]:
 def _swapped_ps(
     sides: Sides, function: Function, wanted: Sequence[tuple[str, ...]], picked: list[Columns], factor: int
 ) -> list[float]:
-    """The two models' answers trade places, one group with all its items at a time."""
+    """The two models' answers are exchanged, one group with all its items at a time."""
     one, other = picked
     cells, here = np.unique(one.cells, return_inverse=True)
     groups, group_of = np.unique(sides.resampling.names[cells, factor], return_inverse=True)
@@ -267,11 +267,11 @@ def _swapped_ps(
 
 
 def _as_far(permuted: np.ndarray, observed: float, exact: bool) -> float:
-    known = permuted[~np.isnan(permuted)]
-    if math.isnan(observed) or not len(known):
+    permuted = permuted[~np.isnan(permuted)]
+    if math.isnan(observed) or not len(permuted):
         return math.nan
-    as_far = int((np.abs(known) >= abs(observed) - 1e-12).sum())
-    return as_far / len(known) if exact else (as_far + 1) / (len(known) + 1)
+    as_far = int((np.abs(permuted) >= abs(observed) - 1e-12).sum())
+    return as_far / len(permuted) if exact else (as_far + 1) / (len(permuted) + 1)
 
 
 # ---------------------------------------------------------------- the verdict

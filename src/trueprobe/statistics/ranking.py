@@ -24,7 +24,7 @@ class Ranking:
     @classmethod
     def of(cls, filled: Filled) -> Ranking:
         """Of the asked words that have a number; the others cannot be compared."""
-        logp = {word: answer.logp for word, answer in filled.words.items() if isinstance(answer, Word)}
+        logp = {text: word.logp for text, word in filled.words.items() if isinstance(word, Word)}
         order = sorted(logp, key=logp.__getitem__, reverse=True)
         return cls(tuple(order), tuple(w for w in order if logp[order[0]] - logp[w] <= TIE_NATS), logp)
 

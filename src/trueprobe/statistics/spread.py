@@ -35,18 +35,18 @@ class Spread:
         if not self.se > 0:
             return self.value + 0 * self.se, self.value + 0 * self.se
         reach = float(stdtrit(self.df, (1 + CONFIDENCE) / 2))
-        return self.value - self.se * self._straight(reach), self.value - self.se * self._straight(-reach)
+        return self.value - self.se * self._inverse(reach), self.value - self.se * self._inverse(-reach)
 
     def p(self, neutral: float) -> float:
         """Two-sided; below 0.05 exactly where the interval excludes `neutral`."""
         if not self.se > 0:
             return math.nan if math.isnan(self.se) or self.value == neutral else 0.0
         t, k = min(max((self.value - neutral) / self.se, -1e100), 1e100), self._skew_correction  # its cube stays finite
-        bent = t + k * t * t / 3 + k * k * t**3 / 27 + k / 6
-        return float(2 * stdtr(self.df, -abs(bent)))
+        corrected = t + k * t * t / 3 + k * k * t**3 / 27 + k / 6
+        return float(2 * stdtr(self.df, -abs(corrected)))
 
     def detectable(self) -> float:
-        """The smallest distance from neutral that would have been seen with a chance of 80 %."""
+        """The smallest distance from neutral that would have been detected with a chance of 80 %."""
         return self.se * float(stdtrit(self.df, (1 + CONFIDENCE) / 2) + stdtrit(self.df, POWER))
 
     @property
@@ -54,8 +54,8 @@ class Spread:
         most = _MOST_SKEW_CORRECTION / float(stdtrit(self.df, (1 + CONFIDENCE) / 2))
         return min(max(self.skew, -most), most)
 
-    def _straight(self, quantile: float) -> float:
-        """The t whose bent form is the quantile (Hall 1992)."""
+    def _inverse(self, quantile: float) -> float:
+        """The t whose form with the skewness correction is the quantile (Hall 1992)."""
         k = self._skew_correction
         if abs(k) < 1e-6:
             return quantile
@@ -89,7 +89,7 @@ class Components:
     def of(cls, samples: np.ndarray, groups: int) -> Components:
         """`samples` [seeds, 1 + R], resampled with the same draws for all seeds."""
         n, more = len(samples), groups / (groups - 1)
-        drawn = _known(samples[:, 1:])
+        drawn = _defined(samples[:, 1:])
         off = drawn - drawn.mean(axis=1, keepdims=True)
         together = off @ off.T / off.shape[1]  # covariance [seeds, seeds]
         mean = max(0.0, together.sum() / n**2)  # rounding can leave a hair less than nothing
@@ -112,7 +112,7 @@ def over_seeds(samples: np.ndarray, groups: int, parts: Components | None = None
     return Spread(value, _error(total, value), skew * (parts.items / total) ** 1.5, df)
 
 
-def _known(resampled: np.ndarray) -> np.ndarray:
+def _defined(resampled: np.ndarray) -> np.ndarray:
     """Without the resamples that hold nothing scored."""
     if not np.isnan(resampled.sum()):
         return resampled
@@ -121,10 +121,10 @@ def _known(resampled: np.ndarray) -> np.ndarray:
 
 def _moments(resampled: np.ndarray) -> tuple[float, float]:
     """Variance and skewness; a resample that holds nothing scored is left out."""
-    known = _known(resampled)
-    if len(known) < 2:
+    defined = _defined(resampled)
+    if len(defined) < 2:
         return math.nan, 0.0
-    off = known - known.mean()
+    off = defined - defined.mean()
     squares = off * off
     variance = float(squares.mean())
     countable = 1e-300 < variance < 1e200  # else its power leaves float64
@@ -154,7 +154,8 @@ class Scale:
 
 
 def _fisher(values: np.ndarray) -> np.ndarray:
-    return np.arctanh(np.clip(values, -0.999999, 0.999999))
+    z: np.ndarray = np.arctanh(np.clip(values, -0.999999, 0.999999))
+    return z
 
 
 def _linear(lowest: float = -math.inf, highest: float = math.inf) -> Scale:

@@ -25,9 +25,9 @@ def variants(
     labels: tuple[str, str], first: Asked, second: Asked, corrected_over: Sequence[str] = ()
 ) -> list[VariantDifference]:
     """`first` and `second` have the same checkpoints in the same order, with shared draws."""
-    known = {_key(measure): measure for measure in second[1]}
-    ours = [measure for measure in first[1] if _key(measure) in known]
-    theirs = [known[_key(measure)] for measure in ours]
+    by_key = {_key(measure): measure for measure in second[1]}
+    ours = [measure for measure in first[1] if _key(measure) in by_key]
+    theirs = [by_key[_key(measure)] for measure in ours]
     by_checkpoint: list[list[VariantDifference]] = [[] for _ in first[0]]
     family: list[VariantDifference] = []
     for (measure, one), (_, other) in zip(resampled(first[0], ours), resampled(second[0], theirs), strict=True):
@@ -41,7 +41,7 @@ def variants(
             by_checkpoint[i].append(_row(labels, [member], measure, values[[i]], moved))
         if len(first[0]) > 1:
             able = ~np.isnan(apart[:, 0])
-            fewest = min((n for n, known in zip(groups, able, strict=True) if known), default=0)
+            fewest = min((n for n, scored in zip(groups, able, strict=True) if scored), default=0)
             moved = _Moved(of_family(list(apart[able]), fewest, quantity), fewest, max(tied))
             family.append(_row(labels, first[0], measure, values[able], moved))
     together = [*by_checkpoint, family] if family else by_checkpoint  # one checkpoint alone is no family

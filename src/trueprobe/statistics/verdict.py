@@ -56,11 +56,10 @@ def judge(rows: Sequence[Unjudged], corrected_over: Iterable[str] = ()) -> list[
     reported = _corrected(rows, [row.estimate.p for row in rows], over)
     by_interval = _corrected(rows, [row.p for row in rows], over)
     wordings = _wordings_apart(rows)
-    judged = []
-    for i, row in enumerate(rows):
-        estimate = replace(row.estimate, p_corrected=float(reported[i]))
-        judged.append(replace(estimate, **_judgement(row, float(by_interval[i]), wordings.get(i))))
-    return judged
+    return [
+        replace(row.estimate, p_corrected=float(p), **_judgement(row, float(by_interval[i]), wordings.get(i)))
+        for i, (row, p) in enumerate(zip(rows, reported, strict=True))
+    ]
 
 
 def _judgement(row: Unjudged, corrected: float, wordings: dict[str, str] | None) -> dict[str, Any]:

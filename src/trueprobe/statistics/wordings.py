@@ -27,10 +27,10 @@ def variance(rows: Sequence[Unjudged]) -> list[VarianceShares]:
 
 def _shares(row: Unjudged, wordings: float) -> VarianceShares | None:
     e, parts = row.estimate, {**_parts(row), "wordings": wordings}
-    known = [value for value in parts.values() if not math.isnan(value)]
-    if len(known) < 2 or math.isnan(e.value) or (not math.isnan(wordings) and not _pools(e)):
+    defined = [value for value in parts.values() if not math.isnan(value)]
+    if len(defined) < 2 or math.isnan(e.value) or (not math.isnan(wordings) and not _pools(e)):
         return None
-    total = sum(known)
+    total = sum(defined)
     return VarianceShares(
         probe=e.probe,
         model=e.model,

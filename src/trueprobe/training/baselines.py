@@ -10,7 +10,7 @@ from trueprobe.training.examples import Examples, Masks
 def unigram_and_trigram(
     train: Examples, held_out: Examples, masks: Masks, vocab_size: int, rounds: int = 30
 ) -> dict[str, float]:
-    """Loss per token in nats at the tokens a model is asked for. The trigram model sees the two true tokens before
+    """Loss per token in nats at the tokens a model is asked for. The trigram model reads the two true tokens before
     each, and mixes uniform, unigram, bigram and trigram shares by weights fitted on half of the held-out tokens and
     measured on the other half, and the other way round."""
     at = masks.at
@@ -41,14 +41,14 @@ class _Counts:
         self.keys, self.counts = np.unique(keys, return_counts=True)
 
     def of(self, keys: np.ndarray) -> np.ndarray:
-        places = np.minimum(np.searchsorted(self.keys, keys), len(self.keys) - 1)
-        return np.where(self.keys[places] == keys, self.counts[places], 0)
+        index = np.minimum(np.searchsorted(self.keys, keys), len(self.keys) - 1)
+        return np.where(self.keys[index] == keys, self.counts[index], 0)
 
 
 def _weights(shares: np.ndarray, rounds: int) -> np.ndarray:
     """The mixture under which these tokens are likeliest, by expectation and maximisation."""
     weights = np.full(len(shares), 1 / len(shares))
     for _ in range(rounds):
-        owed = weights[:, None] * shares
-        weights = (owed / owed.sum(0)).mean(1)
+        shared = weights[:, None] * shares
+        weights = (shared / shared.sum(0)).mean(1)
     return weights

@@ -1,4 +1,5 @@
-"""The training card beside the weights: what was trained on what, how far it got, and what that is worth."""
+"""The training card beside the weights: what was trained on what, how far it got, and what that is worth; and the same
+in a line for the screen."""
 
 from __future__ import annotations
 
@@ -8,11 +9,11 @@ from typing import Any
 
 from trueprobe.paths import write_text
 from trueprobe.statistics.means import wilson
-from trueprobe.training.trainer import Training
+from trueprobe.training.trainer import Status, Training
 
 
-def write(folder: Path, setup: dict[str, Any], training: Training, told: dict[str, Any]) -> None:
-    """README.md to read, training.json for programs; the second is written last and says that all is there."""
+def write(folder: Path, setup: dict[str, Any], training: Training, corpus: dict[str, Any]) -> None:
+    """README.md to read, training.json for programs; the second is written last: where it is, all is there."""
     parameters = sum(weight.numel() for weight in training.network.parameters())
     card = {
         "self_trained": True,
@@ -23,7 +24,7 @@ def write(folder: Path, setup: dict[str, Any], training: Training, told: dict[st
         "seconds": round(training.seconds, 1),
         "tokens_per_second": round(training.tokens / training.seconds),
         "setup": setup,
-        "corpus": told,
+        "corpus": corpus,
         "history": training.history,
     }
     write_text(folder / "README.md", text(card))
@@ -31,7 +32,7 @@ def write(folder: Path, setup: dict[str, Any], training: Training, told: dict[st
 
 
 def text(card: dict[str, Any]) -> str:
-    setup, recipe, told, last = card["setup"], card["setup"]["recipe"], card["corpus"], card["history"][-1]
+    setup, recipe, corpus, last = card["setup"], card["setup"]["recipe"], card["corpus"], card["history"][-1]
     start = f"continued from {setup['start_from']['name']}" if setup["start_from"] else f"size {setup['size']}"
     files = ", ".join(f"{file['name']} (sha256 {file['sha256'][:12]}…)" for file in setup["corpus"])
     masks = f", {recipe['masking']} masks on {recipe['mask_rate']:.0%} of the tokens" if "next_accuracy" in last else ""
@@ -41,22 +42,40 @@ def text(card: dict[str, Any]) -> str:
         "Trained by `trueprobe pretrain` to study how results change with the training seed.",
         "",
         f"- {recipe['kind']}, {start}, {card['parameters']:,} parameters, model seed {card['model_seed']}",
-        f"- text: {files}; {told['documents']:,} documents, {told['held_out_documents']:,} more held out",
+        f"- text: {files}; {corpus['documents']:,} documents, {corpus['held_out_documents']:,} more held out",
         f"- {card['steps']:,} steps, {card['tokens']:,} tokens{masks}, {card['tokens_per_second']:,} tokens per second",
         "",
         "Held-out text:",
         "",
-        "| | loss (nats per token) | told right |",
+        "| | loss (nats per token) | predicted correctly |",
         "|---|---|---|",
         f"| this model | {last['loss']:.3f} | {last['accuracy']:.1%} of {last['tokens']:,} |",
-        f"| trigram counts, from the left | {told['trigram_loss']:.3f} | |",
-        f"| unigram counts | {told['unigram_loss']:.3f} | |",
+        f"| trigram counts, from the left | {corpus['trigram_loss']:.3f} | |",
+        f"| unigram counts | {corpus['unigram_loss']:.3f} | |",
     ]
     if "next_accuracy" in last:
         low, high = wilson(last["next_accuracy"], last["pairs"])
         lines += [
             "",
-            f"Next sentence told right: {last['next_accuracy']:.1%} of {last['pairs']:,} pairs "
-            f"(95 % interval {low:.1%} to {high:.1%}; always the commoner answer: {told['next_chance']:.1%}).",
+            f"Next sentence predicted correctly: {last['next_accuracy']:.1%} of {last['pairs']:,} pairs "
+            f"(95 % interval {low:.1%} to {high:.1%}; always the commoner answer: {corpus['next_chance']:.1%}).",
         ]
     return "\n".join(lines) + "\n"
+
+
+def measurement(status: Status) -> str:
+    """A held-out measurement in at most 90 columns."""
+    values = status.held_out or {}
+    pairs = f", next {values['next_accuracy']:.1%}" if "next_accuracy" in values else ""
+    right = f"held-out loss {values['loss']:.3f}, right {values['accuracy']:.1%}{pairs}"
+    return (
+        f"seed {status.seed} step {status.step:,}/{status.steps:,}: {right}; {status.tokens_per_second:,.0f} tokens/s"
+    )
+
+
+def summary(folder: Path) -> str:
+    """The end of a training that is done, beside what counting alone achieves."""
+    card = json.loads((folder / "training.json").read_text(encoding="utf-8"))
+    last, corpus = card["history"][-1], card["corpus"]
+    counted = f"trigram {corpus['trigram_loss']:.3f}, unigram {corpus['unigram_loss']:.3f}"
+    return f"held-out loss {last['loss']:.3f} ({counted}), {last['accuracy']:.1%} right"

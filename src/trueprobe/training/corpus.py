@@ -1,4 +1,4 @@
-"""Text into token ids: documents read, a tokenizer trained on them or given, some documents held out.
+"""Text into token ids: documents read, a tokenizer trained on them or opened, some documents held out.
 
 A corpus file is plain UTF-8: one sentence (or paragraph) per line, a blank line between documents.
 """
@@ -14,10 +14,14 @@ from typing import Any
 
 import numpy as np
 
+from trueprobe import assets
 from trueprobe.errors import BadInput
+from trueprobe.training import wikipedia
+from trueprobe.types import NoProgress, Progress
 
 HELD_OUT_EVERY = 50  # one document in so many is never trained on
 FEWEST_DOCUMENTS = 4
+SENTENCES = "sentences.txt"  # made of a dump, beside it
 _SPECIALS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
 _END = "<|endoftext|>"
 _AT_ONCE = 20_000
@@ -31,6 +35,16 @@ class Tokens:
     ids: np.ndarray
     sentences: np.ndarray
     documents: np.ndarray  # document j has the sentences documents[j] to documents[j+1]
+
+
+def locate(name: str, progress: Progress | None = None) -> Path:
+    """A file or folder; an asset's name stands for what was fetched, a Wikipedia dump for its sentences."""
+    if name not in assets.names() or Path(name).exists():
+        return Path(name)
+    if assets.card(name).kind != "wikipedia_dump":
+        return assets.path_of(name)
+    progress = progress or NoProgress()
+    return assets.derived(name, SENTENCES, lambda dump, file: wikipedia.clean(dump, file, progress), progress)
 
 
 def read_documents(files: Sequence[Path]) -> list[list[str]]:
@@ -104,8 +118,8 @@ def _pieces(documents: list[list[str]], vocab_size: int) -> dict[str, int]:
     from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, trainers
 
     lower = normalizers.BertNormalizer(lowercase=True)
-    seen = Counter(chain.from_iterable(map(lower.normalize_str, chain.from_iterable(documents))))
-    common = sorted((letter for letter in seen if not letter.isspace()), key=lambda letter: (-seen[letter], letter))
+    counts = Counter(chain.from_iterable(map(lower.normalize_str, chain.from_iterable(documents))))
+    common = sorted((letter for letter in counts if not letter.isspace()), key=lambda letter: (-counts[letter], letter))
     alphabet = sorted(common[:_LETTERS])
     trainer = trainers.WordPieceTrainer(
         vocab_size=vocab_size,
@@ -121,17 +135,15 @@ def _pieces(documents: list[list[str]], vocab_size: int) -> dict[str, int]:
     return tokenizer.get_vocab()
 
 
-def given_tokenizer(kind: str, folder: Path) -> Any:
+def open_tokenizer(kind: str, folder: Path) -> Any:
     from transformers import AutoTokenizer
 
     try:
         tokenizer = AutoTokenizer.from_pretrained(str(folder), local_files_only=True, trust_remote_code=False)
     except (OSError, ValueError, KeyError) as error:
         raise BadInput(f"{folder} has no usable tokenizer") from error
-    needed = (
-        ("cls_token_id", "sep_token_id", "mask_token_id", "pad_token_id") if kind == "masked" else ("bos_token_id",)
-    )
-    missing = [name.removesuffix("_id") for name in needed if getattr(tokenizer, name, None) is None]
+    needed = ("cls_token", "sep_token", "mask_token", "pad_token") if kind == "masked" else ("bos_token",)
+    missing = [name for name in needed if getattr(tokenizer, f"{name}_id", None) is None]
     if missing:
         raise BadInput(f"the tokenizer in {folder} has no {', '.join(missing)}, which a {kind} model is trained with")
     return tokenizer
@@ -146,9 +158,9 @@ def encode(tokenizer: Any, documents: list[list[str]]) -> Tokens:
     lengths: list[int] = []
     for start in range(0, len(sentences), _AT_ONCE):
         batch = fast.encode_batch_fast(sentences[start : start + _AT_ONCE], add_special_tokens=False)
-        found = [encoded.ids for encoded in batch]
-        lengths += map(len, found)
-        rows.append(np.fromiter(chain.from_iterable(found), np.int32))
+        ids = [encoded.ids for encoded in batch]
+        lengths += map(len, ids)
+        rows.append(np.fromiter(chain.from_iterable(ids), np.int32))
     counts = [len(document) for document in documents]
     return Tokens(np.concatenate(rows), _starts(lengths), _starts(counts))
 

@@ -1,4 +1,4 @@
-"""What a training step sees: examples, their masks, and batches of equal width.
+"""What a training step reads: examples, their masks, and batches of equal width.
 
 Examples and masks depend on the text and the data seed alone; a model seed changes their order and nothing else.
 """
@@ -56,10 +56,10 @@ class Examples:
 
 @dataclass(frozen=True)
 class Masks:
-    """Mask j hides ids[at[j]] and shows `shown[j]` there; example i has the masks starts[i] to starts[i+1]."""
+    """Mask j puts `replacement[j]` for ids[at[j]]; example i has the masks starts[i] to starts[i+1]."""
 
     at: np.ndarray
-    shown: np.ndarray
+    replacement: np.ndarray
     starts: np.ndarray
 
 
@@ -76,12 +76,12 @@ class Step:
 
 
 def make_pairs(tokens: Tokens, special: Special, longest: int, short: float, seed: int) -> Examples:
-    """[CLS] A [SEP] B [SEP]: runs of sentences of one document, cut in two; half of the second parts then change
-    places, each with one of like length from another document, so that length tells nothing and no text is seen twice.
+    """[CLS] A [SEP] B [SEP]: runs of sentences of one document, cut in two; half of the second parts are then
+    exchanged, each with one of like length from another document: length predicts nothing and no text is read twice.
     A share `short` of the examples has a length drawn evenly, so that short texts are known too."""
     rng = np.random.default_rng([seed, 1])
     ends, documents = tokens.sentences, tokens.documents
-    found: list[tuple[int, int, int, int, int]] = []
+    pairs: list[tuple[int, int, int, int, int]] = []
     for d in range(len(documents) - 1):
         i, last = int(documents[d]), int(documents[d + 1])
         while last - i > 1:
@@ -89,9 +89,9 @@ def make_pairs(tokens: Tokens, special: Special, longest: int, short: float, see
             j = _fill(ends, i, last, room, fewest=2)
             if last - j == 1:  # a sentence alone makes no pair
                 j = last
-            found.append((i, i + int(rng.integers(1, j - i)), j, room, d))
+            pairs.append((i, i + int(rng.integers(1, j - i)), j, room, d))
             i = j
-    first, cut, after, rooms, document = np.array(found, np.int64).reshape(-1, 5).T
+    first, cut, after, rooms, document = np.array(pairs, np.int64).reshape(-1, 5).T
     b0, b1, follows = ends[cut], ends[after], np.zeros(len(cut), np.int64)
     drawn = np.flatnonzero(rng.random(len(cut)) < 0.5)
     drawn = drawn[np.lexsort((rng.random(len(drawn)), (b1 - b0)[drawn]))]
@@ -118,7 +118,7 @@ def make_runs(tokens: Tokens, special: Special, longest: int, short: float, seed
     lengths = 1 + edges[:, 1] - edges[:, 0]
     starts = np.concatenate([[0], np.cumsum(lengths)])
     ids = np.full(starts[-1], special.start, np.int32)
-    ids[_places(starts[:-1] + 1, lengths - 1)] = tokens.ids[_places(edges[:, 0], lengths - 1)]
+    ids[_ranges(starts[:-1] + 1, lengths - 1)] = tokens.ids[_ranges(edges[:, 0], lengths - 1)]
     return Examples(ids, starts, lengths, np.zeros(len(edges), np.int64))
 
 
@@ -151,30 +151,30 @@ def _pack(ids: np.ndarray, spans: tuple[np.ndarray, ...], follows: np.ndarray, s
     starts = np.concatenate([[0], np.cumsum(la + lb + 3)])
     packed = np.full(starts[-1], special.end, np.int32)
     packed[starts[:-1]] = special.start
-    packed[_places(starts[:-1] + 1, la)] = ids[_places(a0, la)]
-    packed[_places(starts[:-1] + la + 2, lb)] = ids[_places(b0, lb)]
+    packed[_ranges(starts[:-1] + 1, la)] = ids[_ranges(a0, la)]
+    packed[_ranges(starts[:-1] + la + 2, lb)] = ids[_ranges(b0, lb)]
     return Examples(packed, starts, la + 2, follows)
 
 
-def _places(starts: np.ndarray, lengths: np.ndarray) -> np.ndarray:
+def _ranges(starts: np.ndarray, lengths: np.ndarray) -> np.ndarray:
     """starts[0], starts[0]+1, … for each length, one after the other."""
     before = np.concatenate([[0], np.cumsum(lengths)[:-1]]) if len(lengths) else np.zeros(0, np.int64)
     return np.repeat(starts - before, lengths) + np.arange(int(lengths.sum()))
 
 
 def draw_masks(examples: Examples, special: Special, rate: float, seed: int, turn: int = 0) -> Masks:
-    """BERT's masking: a share of each example's tokens; 80 % show the mask, 10 % another token, 10 % themselves."""
+    """BERT's masking: a share of each example's tokens; 80 % become the mask, 10 % another token, 10 % stay."""
     rng = np.random.default_rng([seed, 2, turn])
     at, starts = _drawn(examples, ~np.isin(examples.ids, [special.start, special.end]), rate, rng)
     fate = rng.random(len(at))
-    shown = np.where(fate < 0.8, special.mask, examples.ids[at])
+    replacement = np.where(fate < 0.8, special.mask, examples.ids[at])
     swapped = fate >= 0.9
-    shown[swapped] = rng.choice(special.random, int(swapped.sum()))
-    return Masks(at, shown.astype(np.int32), starts)
+    replacement[swapped] = rng.choice(special.random, int(swapped.sum()))
+    return Masks(at, replacement.astype(np.int32), starts)
 
 
-def draw_told(examples: Examples, rate: float, seed: int, turn: int = 0) -> Masks:
-    """For causal models: the tokens whose loss counts. Nothing is hidden, and a token is told from those before it."""
+def draw_targets(examples: Examples, rate: float, seed: int, turn: int = 0) -> Masks:
+    """For causal models: the tokens whose loss counts. Nothing is hidden; a token is predicted from those before it."""
     regular = np.ones(len(examples.ids), bool)
     regular[examples.starts[:-1]] = False
     at, starts = _drawn(examples, regular, rate, np.random.default_rng([seed, 2, turn]))
@@ -182,28 +182,28 @@ def draw_told(examples: Examples, rate: float, seed: int, turn: int = 0) -> Mask
 
 
 def _drawn(examples: Examples, regular: np.ndarray, rate: float, rng: np.random.Generator) -> tuple[np.ndarray, ...]:
-    """A share of each example's regular tokens, at least one: their places, and where each example's begin."""
+    """A share of each example's regular tokens, at least one: their positions, and where each example's begin."""
     owner = np.repeat(np.arange(len(examples)), examples.lengths)[regular]
-    places = np.flatnonzero(regular)
+    positions = np.flatnonzero(regular)
     counts = np.bincount(owner, minlength=len(examples))
     take = np.minimum(np.maximum(np.round(counts * rate).astype(np.int64), 1), counts)
-    order = np.argsort(owner + 0.999 * rng.random(len(places)))  # shuffled within each example
-    rank = np.arange(len(places)) - np.repeat(np.cumsum(counts) - counts, counts)
-    at = np.sort(places[order][rank < take[owner[order]]])
+    order = np.argsort(owner + 0.999 * rng.random(len(positions)))  # shuffled within each example
+    rank = np.arange(len(positions)) - np.repeat(np.cumsum(counts) - counts, counts)
+    at = np.sort(positions[order][rank < take[owner[order]]])
     return at, np.concatenate([[0], np.cumsum(take)])
 
 
 def batches(examples: Examples, batch_tokens: int, order: np.random.Generator | None) -> list[np.ndarray]:
     """Rows of like length together. With `order`, shuffled within their width and then as batches."""
     wide = np.maximum(-(-examples.lengths // WIDTH) * WIDTH, WIDTH)
-    found: list[np.ndarray] = []
+    plan: list[np.ndarray] = []
     for width in np.unique(wide):
         rows = np.flatnonzero(wide == width)
         if order is not None:
             rows = order.permutation(rows)
         at_once = max(1, batch_tokens // int(width))
-        found += [rows[start : start + at_once] for start in range(0, len(rows), at_once)]
-    return [found[i] for i in order.permutation(len(found))] if order is not None else found
+        plan += [rows[start : start + at_once] for start in range(0, len(rows), at_once)]
+    return [plan[i] for i in order.permutation(len(plan))] if order is not None else plan
 
 
 def padded(examples: Examples, rows: np.ndarray, pad: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -213,18 +213,18 @@ def padded(examples: Examples, rows: np.ndarray, pad: int) -> tuple[np.ndarray, 
     column = np.arange(width)
     attention = column < lengths[:, None]
     ids = np.full((len(rows), width), pad, np.int64)
-    ids[attention] = examples.ids[_places(examples.starts[rows], lengths)]
+    ids[attention] = examples.ids[_ranges(examples.starts[rows], lengths)]
     return ids, attention, (attention & (column >= examples.second[rows, None])).astype(np.int64)
 
 
 def collate(examples: Examples, masks: Masks, rows: np.ndarray, special: Special, causal: bool = False) -> Step:
-    """A batch of these examples. A hidden token is told where it stands, a causal one at the place before it."""
+    """A batch of these examples. A hidden token is predicted where it stands, a causal one a position earlier."""
     ids, attention, segments = padded(examples, rows, special.pad)
     counts = masks.starts[rows + 1] - masks.starts[rows]
-    chosen = _places(masks.starts[rows], counts)
+    chosen = _ranges(masks.starts[rows], counts)
     row = np.repeat(np.arange(len(rows)), counts)
     at = row * ids.shape[1] + masks.at[chosen] - np.repeat(examples.starts[rows], counts)
     labels = ids.reshape(-1)[at].copy()
-    ids.reshape(-1)[at] = masks.shown[chosen]
+    ids.reshape(-1)[at] = masks.replacement[chosen]
     at = at - 1 if causal else at
     return Step(ids, attention.astype(np.int64), segments, at, labels, examples.follows[rows])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,24 +12,7 @@ from torch.nn.functional import cross_entropy
 
 from trueprobe.errors import BadInput
 from trueprobe.training.examples import Step
-
-
-@dataclass(frozen=True)
-class Size:
-    layers: int
-    hidden: int
-    heads: int
-
-    @classmethod
-    def parse(cls, text: str) -> Size:
-        found = re.fullmatch(r"L(\d+)-H(\d+)(?:-A(\d+))?", text)
-        if found is None:
-            raise BadInput(f"no size '{text}': L4-H128 is four layers of 128, L4-H128-A2 with two attention heads")
-        layers, hidden = int(found[1]), int(found[2])
-        heads = int(found[3]) if found[3] else max(1, hidden // 64)
-        if min(layers, hidden, heads) < 1 or hidden % heads:
-            raise BadInput(f"size '{text}': at least one layer, and a width that its {heads} attention heads divide")
-        return cls(layers, hidden, heads)
+from trueprobe.training.recipe import Size
 
 
 def new_network(kind: str, size: Size, tokenizer: Any, longest: int, dropout: float, seed: int) -> Any:
@@ -76,8 +58,8 @@ def new_network(kind: str, size: Size, tokenizer: Any, longest: int, dropout: fl
 
 def _waves(weight: torch.Tensor, spread: float) -> None:
     """Positions start as sines and cosines: what stands next to what need not be learnt from noise."""
-    places, width = weight.shape
-    angle = torch.arange(places)[:, None] * torch.exp(-torch.arange(0, width, 2) * (math.log(10_000) / width))
+    positions, width = weight.shape
+    angle = torch.arange(positions)[:, None] * torch.exp(-torch.arange(0, width, 2) * (math.log(10_000) / width))
     with torch.no_grad():
         weight.copy_(torch.cat([angle.sin(), angle.cos()], 1)[:, :width] * spread * 2**0.5)
 
@@ -119,8 +101,8 @@ def freeze_embeddings(network: Any) -> None:
 
 
 @dataclass(frozen=True)
-class Outcome:
-    """Summed log loss and right answers on the told tokens, and the same for the next sentence."""
+class BatchLoss:
+    """Summed log loss and right answers on the predicted tokens, and the same for the next sentence."""
 
     loss: torch.Tensor
     token_loss: float
@@ -130,24 +112,24 @@ class Outcome:
     pairs: int
 
 
-def run(network: Any, step: Step, counted: bool = False) -> Outcome:
-    """The loss of one batch; the output layer sees the positions to be told, no others."""
+def run(network: Any, step: Step, counted: bool = False) -> BatchLoss:
+    """The loss of one batch; the output layer gets the positions to be predicted, no others."""
     arrays = (step.ids, step.attention, step.segments, step.at, step.labels, step.follows)
     ids, attention, segments, at, labels, follows = (torch.from_numpy(array).to(network.device) for array in arrays)
     if network.config.model_type == "bert":
         read = network.bert(input_ids=ids, attention_mask=attention, token_type_ids=segments)
         logits = network.cls.predictions(read.last_hidden_state.flatten(0, 1)[at])
         pair_logits = network.cls.seq_relationship(read.pooler_output)
-        told = cross_entropy(logits, labels)
-        loss = told + cross_entropy(pair_logits, follows)
+        token_loss = cross_entropy(logits, labels)
+        loss = token_loss + cross_entropy(pair_logits, follows)
     else:
         hidden = network.transformer(input_ids=ids, attention_mask=attention).last_hidden_state
         logits = network.lm_head(hidden.flatten(0, 1)[at])
         pair_logits = None
-        told = loss = cross_entropy(logits, labels)
+        token_loss = loss = cross_entropy(logits, labels)
     if not counted:
-        return Outcome(loss, float(told.detach()) * len(labels), 0, len(labels), 0, 0)
+        return BatchLoss(loss, float(token_loss.detach()) * len(labels), 0, len(labels), 0, 0)
     next_right = int((pair_logits.argmax(-1) == follows).sum()) if pair_logits is not None else 0
     pairs = len(follows) if pair_logits is not None else 0
     right = int((logits.argmax(-1) == labels).sum())
-    return Outcome(loss, float(told) * len(labels), right, len(labels), next_right, pairs)
+    return BatchLoss(loss, float(token_loss) * len(labels), right, len(labels), next_right, pairs)

@@ -1,4 +1,4 @@
-"""Several trainings of one setup that differ only in their seed: prepared once, run side by side, resumed."""
+"""A family of models that differ only in their seed: prepared once, trained side by side, resumed."""
 
 from __future__ import annotations
 
@@ -8,111 +8,105 @@ import os
 import queue
 import shutil
 import threading
-from collections.abc import Sequence
-from dataclasses import asdict
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
 from trueprobe.errors import BadInput, FailedRun
 from trueprobe.paths import locked, write_text
-from trueprobe.training.examples import Examples, Masks, Special, draw_masks, draw_told, make_pairs, make_runs
+from trueprobe.training.examples import Examples, Masks, Special, draw_masks, draw_targets, make_pairs, make_runs
 from trueprobe.training.networks import config_of
-from trueprobe.training.recipe import Order, Setup
-from trueprobe.training.trainer import Recipe, Told
+from trueprobe.training.recipe import PretrainRecipe, Size
+from trueprobe.training.trainer import Status
+from trueprobe.types import NoProgress, Progress, Task
 
 _ARRAYS = ("ids", "starts", "second", "follows")
+_SETUP, _COUNTS = "setup.json", "corpus.json"
 
 
-class Show(Protocol):
-    """Where the trainings stand."""
-
-    def waiting(self, for_what: str) -> None: ...
-    def told(self, told: Told) -> None: ...
-    def stop(self) -> None: ...
-
-
-def pretrain(order: Order, show: Show) -> list[Path]:
-    """Train what is not trained yet; the folders of all seeds."""
-    order.check()
+def pretrain(
+    recipe: PretrainRecipe,
+    progress: Progress | None = None,
+    measured: Callable[[Status], object] = lambda status: None,
+) -> list[Path]:
+    """Train what is not trained yet; the folders of all seeds. `measured` gets every held-out measurement."""
+    progress = progress or NoProgress()
     cores = os.cpu_count() or 1
-    asked = order.setup(cores)
-    if order.start_from:
-        config_of(order.kind, order.start_from, order.length)
-    with locked(order.out, "training"):
-        setup = _same_setup(order.out, asked)
-        folders = [order.out / f"seed_{seed}" for seed in order.seeds]
-        missing = [seed for seed, folder in zip(order.seeds, folders, strict=True) if not is_done(folder)]
+    setup = recipe.setup(cores)
+    if recipe.start_from:
+        config_of(recipe.kind, recipe.start_from, recipe.length)
+    with locked(recipe.out, "training"):
+        setup["threads"] = _same_setup(recipe.out, setup)
+        folders = {seed: recipe.out / f"seed_{seed}" for seed in recipe.model_seeds}
+        missing = [seed for seed, folder in folders.items() if not is_done(folder)]
         if missing:
-            show.waiting("making training examples of the corpus")
-            prepare(order, setup)
-            write_text(order.out / "setup.json", json.dumps(asdict(setup), indent=1) + "\n")
-            show.waiting("starting")
-            _side_by_side(order, missing, order.jobs or max(1, cores // setup.threads), show)
-            if all(is_done(order.out / name.name) for name in order.out.glob("seed_*")):
-                shutil.rmtree(order.out / "data", ignore_errors=True)
-    return folders
+            with progress.task("making training examples of the corpus"):
+                prepare(recipe)
+            write_text(recipe.out / _SETUP, json.dumps(setup, indent=1) + "\n")
+            _side_by_side(recipe, missing, recipe.jobs or max(1, cores // setup["threads"]), progress, measured)
+            if all(map(is_done, recipe.out.glob("seed_*"))):
+                shutil.rmtree(recipe.out / "data", ignore_errors=True)
+    return list(folders.values())
 
 
 def is_done(folder: Path) -> bool:
     return (folder / "training.json").exists()
 
 
-def _same_setup(out: Path, setup: Setup) -> Setup:
-    """The setup, with the number of threads a training was begun with; another setup is refused."""
-    file = out / "setup.json"
-    if not file.exists():
+def _same_setup(out: Path, setup: dict[str, Any]) -> int:
+    """The number of threads the family was begun with; another setup is refused."""
+    if not (out / _SETUP).exists():
         shutil.rmtree(out / "data", ignore_errors=True)  # of a preparation that did not end
-        return setup
-    asked, held = json.loads(json.dumps(asdict(setup))), json.loads(file.read_text(encoding="utf-8"))
-    flat = [{**said, **said["recipe"]} for said in (held, asked)]
-    changed = [key for key in flat[1] if key not in ("recipe", "threads") and flat[0].get(key) != flat[1][key]]
+        return int(setup["threads"])
+    before = json.loads((out / _SETUP).read_text(encoding="utf-8"))
+    old, new = ({**one, **one["recipe"]} for one in (before, json.loads(json.dumps(setup))))
+    changed = [key for key in new if key not in ("recipe", "threads") and old.get(key) != new[key]]
     if changed:
         raise BadInput(f"{out} holds trainings of another setup (other {', '.join(changed)}); name another --out")
-    return Setup(**{**asdict(setup), "recipe": setup.recipe, "threads": held["threads"]})
+    return int(before["threads"])
 
 
-def prepare(order: Order, setup: Setup) -> None:
-    """Examples as plain arrays beside the trainings, so that every process maps the same ones."""
+def prepare(recipe: PretrainRecipe) -> None:
+    """Examples as plain arrays beside the seeds, so that every process maps the same ones."""
     from trueprobe.training import baselines, corpus
 
-    data = order.out / "data"
-    if (data / "told.json").exists():
+    data = recipe.out / "data"
+    if (data / _COUNTS).exists():
         return
     data.mkdir(parents=True, exist_ok=True)
-    documents = corpus.read_documents(order.corpus)
-    train, held_out = corpus.split(documents)
-    folder = order.start_from or order.tokenizer
+    train, held_out = corpus.split(corpus.read_documents(recipe.corpus))
+    folder = recipe.start_from or recipe.tokenizer
     if folder is None:
-        tokenizer = corpus.train_tokenizer(order.kind, train, setup.vocab)
+        tokenizer = corpus.train_tokenizer(recipe.kind, train, recipe.vocab)
     else:
-        tokenizer = corpus.given_tokenizer(order.kind, folder)
-    special = Special.of(tokenizer, order.kind)
-    make = make_pairs if order.kind == "masked" else make_runs
-    recipe = setup.recipe
+        tokenizer = corpus.open_tokenizer(recipe.kind, folder)
+    special = Special.of(tokenizer, recipe.kind)
+    make = make_pairs if recipe.kind == "masked" else make_runs
     parts = {}
     for name, texts in (("train", train), ("held_out", held_out)):
         encoded = corpus.encode(tokenizer, texts)
-        parts[name] = make(encoded, special, setup.length, setup.short, recipe.data_seed)
+        parts[name] = make(encoded, special, recipe.length, recipe.short, recipe.data_seed)
         for array in _ARRAYS:
             np.save(data / f"{name}-{array}.npy", getattr(parts[name], array))
-    masks = _judging_masks(parts["held_out"], special, recipe)
-    tokenizer.model_max_length = setup.length
+    tokenizer.model_max_length = recipe.length
     tokenizer.save_pretrained(str(data / "tokenizer"))
     counts: dict[str, Any] = {
         "documents": len(train),
         "held_out_documents": len(held_out),
         "tokens_per_pass": len(parts["train"].ids),
     }
-    if order.kind == "masked":
+    if recipe.kind == "masked":
         drawn = float(parts["held_out"].follows.mean())
         counts["next_chance"] = max(drawn, 1 - drawn)
-    told = counts | baselines.unigram_and_trigram(parts["train"], parts["held_out"], masks, len(tokenizer))
-    write_text(data / "told.json", json.dumps(told, indent=1))
+    masks = _judging_masks(parts["held_out"], special, recipe)
+    counts |= baselines.unigram_and_trigram(parts["train"], parts["held_out"], masks, len(tokenizer))
+    write_text(data / _COUNTS, json.dumps(counts, indent=1))
 
 
-def prepared(data: Path, recipe: Recipe) -> tuple[Any, Special, Examples, Examples, Masks]:
+def prepared(data: Path, recipe: PretrainRecipe) -> tuple[Any, Special, Examples, Examples, Masks]:
     """Tokenizer, its special ids, examples to train on, held-out examples and the masks these are judged with."""
     from transformers import AutoTokenizer
 
@@ -125,43 +119,57 @@ def prepared(data: Path, recipe: Recipe) -> tuple[Any, Special, Examples, Exampl
     return tokenizer, special, train, held_out, _judging_masks(held_out, special, recipe)
 
 
-def _judging_masks(held_out: Examples, special: Special, recipe: Recipe) -> Masks:
+def _judging_masks(held_out: Examples, special: Special, recipe: PretrainRecipe) -> Masks:
     """Hidden as BERT hides, and all of a causal model's tokens, whatever training does: losses can be compared."""
     if recipe.kind == "causal":
-        return draw_told(held_out, 1.0, recipe.data_seed)
+        return draw_targets(held_out, 1.0, recipe.data_seed)
     return draw_masks(held_out, special, 0.15, recipe.data_seed)
 
 
-def _side_by_side(order: Order, seeds: Sequence[int], jobs: int, show: Show) -> None:
+def _side_by_side(
+    recipe: PretrainRecipe, seeds: Sequence[int], jobs: int, progress: Progress, measured: Callable[[Status], object]
+) -> None:
     context = multiprocessing.get_context("spawn")
     news: Any = context.Queue()
-    waiting, running = list(seeds), dict[int, Any]()
-    start_from = str(order.start_from) if order.start_from else None
-    try:
+    waiting, running, bars = list(seeds), dict[int, Any](), dict[int, Task]()
+    with ExitStack() as stack:
+        stack.callback(_stop, running)
         while waiting or running:
             while waiting and len(running) < jobs:
                 seed = waiting.pop(0)
-                arguments = (str(order.out), seed, start_from, order.device, order.save_seconds, news)
-                running[seed] = context.Process(target=_train_seed, args=arguments, daemon=True)
+                running[seed] = context.Process(target=_train_seed, args=(recipe, seed, news), daemon=True)
                 running[seed].start()
             try:
-                show.told(news.get(timeout=0.2))
+                status: Status = news.get(timeout=0.2)
             except queue.Empty:
-                for seed, process in list(running.items()):
-                    if process.is_alive():
-                        continue
-                    del running[seed]
-                    if not is_done(order.out / f"seed_{seed}"):
-                        raise FailedRun(
-                            f"the training of seed {seed} ended early (exit code {process.exitcode}); "
-                            "what it reached is kept: the same command goes on"
-                        ) from None
-    finally:
-        show.stop()
-        for process in running.values():
-            process.terminate()
-        for process in running.values():
-            process.join()
+                _drop_ended(running, recipe.out)
+                continue
+            if status.seed not in bars:
+                task = progress.task(f"seed {status.seed}", status.steps, "steps")
+                bars[status.seed] = stack.enter_context(task)
+            note = f"loss {status.loss:.2f}, {status.tokens_per_second:,.0f} tokens/s"
+            bars[status.seed].reach(status.step, note=note)
+            if status.held_out:
+                measured(status)
+
+
+def _drop_ended(running: dict[int, Any], out: Path) -> None:
+    for seed, process in list(running.items()):
+        if process.is_alive():
+            continue
+        del running[seed]
+        if not is_done(out / f"seed_{seed}"):
+            raise FailedRun(
+                f"the training of seed {seed} ended early (exit code {process.exitcode}); "
+                "what it reached is saved: the same command goes on"
+            )
+
+
+def _stop(running: dict[int, Any]) -> None:
+    for process in running.values():
+        process.terminate()
+    for process in running.values():
+        process.join()
 
 
 def _end_with_parent() -> None:
@@ -172,46 +180,53 @@ def _end_with_parent() -> None:
         os._exit(1)
 
 
-def _train_seed(out: str, seed: int, start_from: str | None, device: str, save_seconds: float, news: Any) -> None:
+def _train_seed(recipe: PretrainRecipe, seed: int, news: Any) -> None:
     """In a process of its own: the number of threads is part of the setup."""
     import signal
 
     import torch
     from transformers.utils import logging
 
-    from trueprobe.training import cards, networks
+    from trueprobe.training import cards
     from trueprobe.training.trainer import Training, held_out
 
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides
     threading.Thread(target=_end_with_parent, daemon=True).start()
     logging.set_verbosity_error()
     logging.disable_progress_bar()
-    folder, data = Path(out) / f"seed_{seed}", Path(out) / "data"
-    setup = json.loads((Path(out) / "setup.json").read_text(encoding="utf-8"))
-    recipe = Recipe(**setup["recipe"])
+    folder, data = recipe.out / f"seed_{seed}", recipe.out / "data"
+    setup = json.loads((recipe.out / _SETUP).read_text(encoding="utf-8"))
     torch.set_num_threads(setup["threads"])
     tokenizer, special, train, held, masks = prepared(data, recipe)
-    if start_from:
-        network = networks.continued(recipe.kind, Path(start_from), setup["length"], recipe.dropout, seed)
-    else:
-        size = networks.Size.parse(setup["size"])
-        network = networks.new_network(recipe.kind, size, tokenizer, setup["length"], recipe.dropout, seed)
-    network.config.trained_by = "trueprobe pretrain"
-    network.tie_weights()
-    if setup["freeze_embeddings"]:
-        networks.freeze_embeddings(network)
-    network.to(device=("cuda" if torch.cuda.is_available() else "cpu") if device == "auto" else device)
+    network = _network(recipe, tokenizer, seed)
 
     def save(path: Path) -> None:
         network.save_pretrained(str(path))
         tokenizer.save_pretrained(str(path))
 
-    training = Training(recipe, seed, network, folder, train, special, save_seconds)
+    training = Training(recipe, seed, network, folder, train, special)
     folder.mkdir(parents=True, exist_ok=True)
     training.go(save, lambda: held_out(network, held, masks, special, 4 * recipe.batch_tokens), news.put)
     save(folder)
-    told = json.loads((data / "told.json").read_text(encoding="utf-8"))
-    cards.write(folder, setup, training, told)
+    cards.write(folder, setup, training, json.loads((data / _COUNTS).read_text(encoding="utf-8")))
     training.state_file.unlink(missing_ok=True)
     news.close()
     news.join_thread()
+
+
+def _network(recipe: PretrainRecipe, tokenizer: Any, seed: int) -> Any:
+    import torch
+
+    from trueprobe.training import networks
+
+    if recipe.start_from:
+        network = networks.continued(recipe.kind, recipe.start_from, recipe.length, recipe.dropout, seed)
+    else:
+        size = Size.parse(recipe.size)
+        network = networks.new_network(recipe.kind, size, tokenizer, recipe.length, recipe.dropout, seed)
+    network.config.trained_by = "trueprobe pretrain"
+    network.tie_weights()
+    if recipe.freeze_embeddings:
+        networks.freeze_embeddings(network)
+    auto = "cuda" if torch.cuda.is_available() else "cpu"
+    return network.to(device=auto if recipe.device == "auto" else recipe.device)

@@ -7,11 +7,12 @@ formula leaves a HOLE in its sentence; a sentence with a hole is dropped too, be
 from __future__ import annotations
 
 import html
-import os
 import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple
+
+from trueprobe.types import NoProgress, Progress
 
 MIN_WORDS, MAX_WORDS = 4, 100
 MIN_LETTERS = 0.70  # share of letters and spaces: below it a sentence is mostly figures, codes or a reference
@@ -129,7 +130,7 @@ def _until_still(pattern: re.Pattern[str], by: Callable[[re.Match[str]], str], t
 
 
 def _strip(wiki: str) -> str:
-    """Mark-up out, line structure kept: headings, lists and table rows are still recognisable by their first mark."""
+    """Mark-up out, line structure left in: headings, lists and table rows are recognisable by their first mark."""
     text = REFERENCE.sub("", COMMENT.sub("", wiki.replace(HOLE, "")))
     text = POWER.sub(lambda m: m[1] if m[1] in ("st", "nd", "rd", "th") else HOLE, OPAQUE.sub(HOLE, text))
     text = _until_still(TEMPLATE, _template, text)
@@ -224,8 +225,8 @@ def article(title: str, wiki: str) -> list[str]:
         return []
     if "(disambiguation)" in title.lower() or DISAMBIGUATION.search(wiki):
         return []
-    found = [sentence for paragraph in _paragraphs(_strip(wiki)) for sentence in sentences(paragraph)]
-    return found if len(found) >= MIN_SENTENCES else []
+    lines = [sentence for paragraph in _paragraphs(_strip(wiki)) for sentence in sentences(paragraph)]
+    return lines if len(lines) >= MIN_SENTENCES else []
 
 
 def _pages(raw: Path) -> Iterator[tuple[int, str, str]]:
@@ -254,23 +255,17 @@ def _pages(raw: Path) -> Iterator[tuple[int, str, str]]:
         yield done, title, html.unescape(b"".join(body[:-1]).decode("utf-8", "replace"))
 
 
-def clean(raw: Path, out: Path, progress: Callable[[int, int], None] | None = None) -> Counts:
-    """Writes one sentence per line with a blank line between articles; `out` appears whole or not at all."""
-    total = raw.stat().st_size
-    part = out.with_name(out.name + ".part")
-    articles = kept = words = 0
-    try:
-        with part.open("w", encoding="utf-8", newline="\n") as stream:
-            for number, (done, title, wiki) in enumerate(_pages(raw)):
-                if found := article(title, wiki):
-                    stream.write(("\n" if articles else "") + "\n".join(found) + "\n")
-                    articles, kept = articles + 1, kept + len(found)
-                    words += sum(len(sentence.split()) for sentence in found)
-                if progress and number % 100 == 0:
-                    progress(done, total)
-        if progress:
-            progress(total, total)
-        os.replace(part, out)
-    finally:
-        part.unlink(missing_ok=True)
-    return Counts(articles, kept, words)
+def clean(raw: Path, out: Path, progress: Progress | None = None) -> Counts:
+    """Writes one sentence per line with a blank line between articles."""
+    articles = written = words = 0
+    size = raw.stat().st_size
+    task = (progress or NoProgress()).task(f"cleaning {raw.name}", size, "bytes")
+    with out.open("w", encoding="utf-8", newline="\n") as stream, task as bar:
+        for done, title, wiki in _pages(raw):
+            if lines := article(title, wiki):
+                stream.write(("\n" if articles else "") + "\n".join(lines) + "\n")
+                articles, written = articles + 1, written + len(lines)
+                words += sum(len(line.split()) for line in lines)
+            bar.reach(done)
+        bar.reach(size)
+    return Counts(articles, written, words)

@@ -1,4 +1,4 @@
-"""What the fine-tuned checkpoints' answers amount to: accuracies, their spread, and whether they show anything."""
+"""What the fine-tuned checkpoints' answers amount to: accuracies, their spread, and whether they can be compared."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 
 from trueprobe.statistics.means import wilson
-from trueprobe.training.downstream.tasks import Task
+from trueprobe.training.downstream.tasks import TextTask
 
 
-def outcome(task: Task, models: Sequence[dict[str, Any]], done: Sequence[dict[str, Any]]) -> dict[str, Any]:
+def outcome(task: TextTask, models: Sequence[dict[str, Any]], done: Sequence[dict[str, Any]]) -> dict[str, Any]:
     """The dev part's commonest label, a row per checkpoint, and a row per family and training step."""
     label, count = min(Counter(row.label for row in task.dev).items(), key=lambda pair: (-pair[1], pair[0]))
     majority = count / len(task.dev)
@@ -22,18 +22,18 @@ def outcome(task: Task, models: Sequence[dict[str, Any]], done: Sequence[dict[st
     setups: dict[tuple[Any, ...], list[int]] = {}
     for i, row in enumerate(checkpoints):
         setups.setdefault((row["family"], row["step"]), []).append(i)
-    answers = np.array([given["answers"] for given in done])  # [checkpoints, texts]
+    answers = np.array([one["answers"] for one in done])  # [checkpoints, texts]
     return {
         "majority": {"label": label, "accuracy": majority},
         "checkpoints": checkpoints,
-        "families": [_family([checkpoints[i] for i in own], answers[own], np.array(wanted)) for own in setups.values()],
+        "families": [_family([checkpoints[i] for i in at], answers[at], np.array(wanted)) for at in setups.values()],
     }
 
 
 def _checkpoint(
-    task: Task, model: dict[str, Any], done: dict[str, Any], wanted: list[int], majority: float
+    task: TextTask, model: dict[str, Any], done: dict[str, Any], wanted: list[int], majority: float
 ) -> dict[str, Any]:
-    right = sum(given == label for given, label in zip(done["answers"], wanted, strict=True))
+    right = sum(answer == label for answer, label in zip(done["answers"], wanted, strict=True))
     low, high = wilson(right / len(wanted), len(wanted))
     return {
         "model": model["model"],
@@ -83,77 +83,75 @@ def _shows(rows: list[dict[str, Any]]) -> str:
 def cochran(right: np.ndarray) -> float:
     """Cochran's Q (1950) on right[checkpoints, texts]: how often equally good checkpoints would differ at least this
     much over other texts. 1 where no text parts them."""
-    import torch
+    from scipy.stats import chi2  # type: ignore[import-untyped]
 
     k, by_checkpoint, by_text = len(right), right.sum(axis=1), right.sum(axis=0)
     room = k * by_text.sum() - (by_text**2).sum()
     if not room:
         return 1.0
     q = (k - 1) * (k * (by_checkpoint**2).sum() - by_checkpoint.sum() ** 2) / room
-    halves = torch.tensor([k - 1, q], dtype=torch.float64) / 2
-    return float(torch.special.gammaincc(*halves))  # chi-square with k - 1 degrees of freedom
+    return float(chi2.sf(q, k - 1))
 
 
-def show(found: dict[str, Any]) -> None:
+def show(outcome: dict[str, Any]) -> None:
     from rich.console import Console
 
     console = Console(highlight=False)
-    console.print(_table(found))
-    for line in (*_lines(found), f"folder: {found['folder']}"):
+    console.print(_table(outcome))
+    for line in (*_lines(outcome), f"folder: {outcome['folder']}"):
         console.print(line, markup=False, soft_wrap=True)
 
 
-def _table(found: dict[str, Any]) -> Any:
+def _table(outcome: dict[str, Any]) -> Any:
     from rich.markup import escape
     from rich.table import Table
 
-    shown = Table(box=None, padding=(0, 2, 0, 0), header_style="bold", show_edge=False)
+    table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold", show_edge=False)
     for column in ("checkpoint", "dev accuracy", "95 % interval", "right"):
-        shown.add_column(column, justify="left" if column == "checkpoint" else "right", no_wrap=True)
-    for row in found["checkpoints"]:
+        table.add_column(column, justify="left" if column == "checkpoint" else "right", no_wrap=True)
+    for row in outcome["checkpoints"]:
         between = f"{row['low']:.1%} to {row['high']:.1%}"
-        shown.add_row(
-            escape(row["model"]), f"{row['accuracy']:.1%}", between, f"{row['n_right']:,} of {row['n_dev']:,}"
-        )
-    majority = found["majority"]
-    shown.add_row(escape(f"always '{majority['label']}'"), f"{majority['accuracy']:.1%}", "", "")
-    return shown
+        right = f"{row['n_right']:,} of {row['n_dev']:,}"
+        table.add_row(escape(row["model"]), f"{row['accuracy']:.1%}", between, right)
+    majority = outcome["majority"]
+    table.add_row(escape(f"always '{majority['label']}'"), f"{majority['accuracy']:.1%}", "", "")
+    return table
 
 
-def _lines(found: dict[str, Any]) -> list[str]:
-    """What is said below the table."""
-    data = found["data"]
+def _lines(outcome: dict[str, Any]) -> list[str]:
+    """What is printed below the table."""
+    data = outcome["data"]
     limited = f" of {data['train_of']:,}" if data["train"] < data["train_of"] else ""
-    said = [f"trained on {data['train']:,}{limited} texts, judged on {data['dev']:,} ({data['split']})"]
+    lines = [f"trained on {data['train']:,}{limited} texts, judged on {data['dev']:,} ({data['split']})"]
     if data["set_aside"]:
-        said.append(f"{data['set_aside']:,} texts without a clear label are set aside")
+        lines.append(f"{data['set_aside']:,} texts without a clear label are set aside")
     if data["dev_also_in_train"]:
-        said.append(f"{data['dev_also_in_train']:,} dev texts stand in the training part too: accuracies flatter")
-    for row in found["families"]:
-        said += _family_lines(row)
-    trained = sorted({model["family"] for model in found["models"] if model["self_trained"]})
-    return said + ([f"self-trained by trueprobe pretrain: {', '.join(trained)}"] if trained else [])
+        lines.append(f"{data['dev_also_in_train']:,} dev texts are in the training part, too: accuracies flatter")
+    for row in outcome["families"]:
+        lines += _family_lines(row)
+    trained = sorted({model["family"] for model in outcome["models"] if model["self_trained"]})
+    return lines + ([f"self-trained by trueprobe pretrain: {', '.join(trained)}"] if trained else [])
 
 
 def _family_lines(row: dict[str, Any]) -> list[str]:
     name = row["family"] + (f" at step {row['step']}" if row["step"] is not None else "")
-    said = []
+    lines = []
     if row["n_checkpoints"] > 1:
-        said.append(
+        lines.append(
             f"{name}: mean {row['mean']:.1%}, sample deviation {100 * row['sd']:.1f} points over "
             f"{row['n_checkpoints']} checkpoints ({row['lowest']:.1%} to {row['highest']:.1%}); "
             f"one accuracy is known to ±{100 * row['error']:.1f}"
         )
     if row["shows"] == "a comparison":
-        said.append(
+        lines.append(
             f"{name}: all equally good? p = {row['p_equal']:.2g} (Cochran's Q); "
             f"{row['share_all_alike']:.1%} of the texts get the same answer from all"
         )
     if row["shows"] == "nothing":
-        said.append(
+        lines.append(
             f"{name}: the comparison shows nothing: not above the commonest label by more than their error: "
             + ", ".join(row["not_learnt"])
         )
     elif row["shows"] == "one checkpoint":
-        said.append(f"{name}: one checkpoint: how far others of its setup would differ is unknown")
-    return said
+        lines.append(f"{name}: one checkpoint: how far others of its setup would differ is unknown")
+    return lines

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from trueprobe import assets
-from trueprobe.assets.kept import sha256
+from trueprobe.assets.cache import sha256
 from trueprobe.errors import BadInput, nearest
 
 MOVIES = "movie-snippets"
@@ -46,7 +46,7 @@ class Row:
 
 
 @dataclass(frozen=True)
-class Task:
+class TextTask:
     name: str
     labels: tuple[str, ...]
     train: tuple[Row, ...]
@@ -57,14 +57,14 @@ class Task:
     train_of: int = 0  # before a limit
 
     @property
-    def seen_before(self) -> int:
-        """Dev texts that stand in the training part too."""
+    def dev_in_train(self) -> int:
+        """Dev texts that are in the training part, too."""
         known = {row.texts for row in self.train}
         return sum(row.texts in known for row in self.dev)
 
 
 def named_columns(texts: Sequence[str] | None, label: str | None) -> Columns | None:
-    """The user's own columns, if any are named."""
+    """The columns of the user's data, if any are named."""
     if not texts and label is None:
         return None
     if not texts or label is None or len(texts) > 2:
@@ -72,8 +72,8 @@ def named_columns(texts: Sequence[str] | None, label: str | None) -> Columns | N
     return Columns(tuple(texts), label)
 
 
-def read_task(name: str, data: Path | None, columns: Columns | None, limit: int | None) -> Task:
-    """`name` is one of NAMES, or empty: then `columns` say what is what in the user's own file or folder."""
+def read_task(name: str, data: Path | None, columns: Columns | None, limit: int | None) -> TextTask:
+    """`name` is one of NAMES, or empty: then `columns` name what to read in the user's file or folder."""
     if name and name not in NAMES:
         raise BadInput(f"no task '{name}'{nearest(name, NAMES)}; your own data: --data, --text-column, --label-column")
     if name and columns is not None:
@@ -91,7 +91,7 @@ def read_task(name: str, data: Path | None, columns: Columns | None, limit: int 
     elif columns is None:
         raise BadInput(f"{data}: say which columns to read: --text-column (twice for two sentences), --label-column")
     else:
-        task = _own(data, columns)
+        task = _custom(data, columns)
     return _checked(_limited(replace(task, train_of=len(task.train)), limit))
 
 
@@ -100,14 +100,14 @@ def _glue_folder(data: Path, columns: Columns) -> Path:
     return inside if inside.is_dir() else data
 
 
-def _own(data: Path, columns: Columns) -> Task:
+def _custom(data: Path, columns: Columns) -> TextTask:
     name = data.resolve().name
     if data.is_dir():
         return _from_folder(name, data, columns)
-    return _split(Task(name, (), tuple(read_tsv(data, columns)), (), {data.name: sha256(data)}, BY_HASH))
+    return _split(TextTask(name, (), tuple(read_tsv(data, columns)), (), {data.name: sha256(data)}, BY_HASH))
 
 
-def _from_folder(name: str, folder: Path, columns: Columns) -> Task:
+def _from_folder(name: str, folder: Path, columns: Columns) -> TextTask:
     train, dev = folder / "train.tsv", folder / "dev.tsv"
     learnt, judged = (tuple(read_tsv(file, columns)) for file in (train, dev))
     known = {row.label for row in learnt}
@@ -116,10 +116,10 @@ def _from_folder(name: str, folder: Path, columns: Columns) -> Task:
             raise BadInput(
                 f"{dev}:{row.line}: the label '{row.label}' is not in train.tsv{nearest(row.label, sorted(known))}"
             )
-    return Task(name, columns.labels, learnt, judged, {file.name: sha256(file) for file in (train, dev)}, "dev.tsv")
+    return TextTask(name, columns.labels, learnt, judged, {file.name: sha256(file) for file in (train, dev)}, "dev.tsv")
 
 
-def _movies(file: Path) -> Task:
+def _movies(file: Path) -> TextTask:
     """Sentiment is the sign of the mean rating; sentences rated exactly 0 are set aside."""
     rows, even = [], 0
     for line, (_, rating, text) in _cells(file, 3, header=False):
@@ -130,7 +130,7 @@ def _movies(file: Path) -> Task:
         even += rated == 0
         if rated:
             rows.append(Row((text,), "positive" if rated > 0 else "negative", line))
-    return replace(_split(Task(MOVIES, (), tuple(rows), (), {file.name: sha256(file)}, BY_HASH)), set_aside=even)
+    return replace(_split(TextTask(MOVIES, (), tuple(rows), (), {file.name: sha256(file)}, BY_HASH)), set_aside=even)
 
 
 def read_tsv(file: Path, columns: Columns) -> list[Row]:
@@ -141,8 +141,8 @@ def read_tsv(file: Path, columns: Columns) -> list[Row]:
         if name not in header:
             close = nearest(name, header) if len(header) > 1 else "; a TSV has tabs between its columns, this has none"
             raise BadInput(f"{file}:1: no column '{name}'{close}")
-    places, label_at = [header.index(name) for name in columns.texts], header.index(columns.label)
-    rows = [Row(tuple(cells[p] for p in places), cells[label_at], line) for line, cells in lines[1:]]
+    texts_at, label_at = [header.index(name) for name in columns.texts], header.index(columns.label)
+    rows = [Row(tuple(cells[i] for i in texts_at), cells[label_at], line) for line, cells in lines[1:]]
     for row in rows:
         if not all(text.strip() for text in row.texts):
             raise BadInput(f"{file}:{row.line}: a text is empty")
@@ -167,12 +167,12 @@ def _cells(file: Path, width: int | None, header: bool) -> list[tuple[int, list[
     width = width or len(lines[0])
     for number, cells in enumerate(lines, 1):
         if len(cells) != width:
-            said = "the header has" if header else "expected are"
-            raise BadInput(f"{file}:{number}: {len(cells)} columns parted by tabs, {said} {width}")
+            expected = "the header has" if header else "expected are"
+            raise BadInput(f"{file}:{number}: {len(cells)} columns parted by tabs, {expected} {width}")
     return list(enumerate(lines, 1))
 
 
-def _split(task: Task) -> Task:
+def _split(task: TextTask) -> TextTask:
     dev = [_number("", row) % ONE_IN == 0 for row in task.train]
     sides = [tuple(row for row, held in zip(task.train, dev, strict=True) if held is side) for side in (False, True)]
     return replace(task, train=sides[0], dev=sides[1])
@@ -182,19 +182,19 @@ def _number(salt: str, row: Row) -> int:
     return int.from_bytes(hashlib.sha256((salt + "\t".join(row.texts)).encode()).digest()[:4], "big")
 
 
-def _checked(task: Task) -> Task:
+def _checked(task: TextTask) -> TextTask:
     labels = task.labels or tuple(sorted({row.label for row in task.train}))
     if not task.train or not task.dev:
         raise BadInput(f"{task.name}: {len(task.train)} texts to train on and {len(task.dev)} to judge by are too few")
     if len({row.label for row in task.train}) < 2:
         raise BadInput(f"{task.name}: all texts to train on have the label '{task.train[0].label}'; two are needed")
-    unknown: Sequence[Row] = [row for row in task.dev if row.label not in labels]
+    unknown = [row for row in task.dev if row.label not in labels]
     if unknown:
         raise BadInput(f"{task.name}: the label '{unknown[0].label}' (line {unknown[0].line}) is only in the dev part")
     return replace(task, labels=labels)
 
 
-def _limited(task: Task, limit: int | None) -> Task:
+def _limited(task: TextTask, limit: int | None) -> TextTask:
     """The same texts each time, whatever their order in the file: those with the smallest hashes."""
     if limit is None or limit >= len(task.train):
         return task

@@ -49,26 +49,19 @@ def shipped(spec: str) -> list[Shipped]:
 
 def catalogue() -> list[dict[str, Any]]:
     """What `list models` shows of them."""
-    rows = []
-    for family in NAMES:
-        cards = [
-            json.loads(file.read_text(encoding="utf-8")) for file in sorted((WEIGHTS / family).rglob("training.json"))
-        ]
-        if not cards:
-            continue
-        files = [file for file in (WEIGHTS / family).rglob("*") if file.is_file()]
-        first = cards[0]
-        rows.append(
-            {
-                "model": family,
-                "kind": first["setup"]["recipe"]["kind"],
-                "seeds": len(cards) if family != "mini" else 1,
-                "parameters": first["parameters"],
-                "size_mb": round(sum(file.stat().st_size for file in files) / 1e6, 1),
-                "licence": LICENCE,
-                "self_trained": True,
-            }
-        )
-        if family == "mini":
-            rows[-1]["needs"] = MINI_STARTS_FROM
-    return rows
+    return [_catalogued(family) for family in NAMES if any((WEIGHTS / family).rglob("training.json"))]
+
+
+def _catalogued(family: str) -> dict[str, Any]:
+    cards = sorted((WEIGHTS / family).rglob("training.json"))
+    first = json.loads(cards[0].read_text(encoding="utf-8"))
+    return {
+        "model": family,
+        "kind": first["setup"]["recipe"]["kind"],
+        "seeds": len(cards) if family != "mini" else 1,
+        "parameters": first["parameters"],
+        "size_mb": round(sum(file.stat().st_size for file in (WEIGHTS / family).rglob("*") if file.is_file()) / 1e6, 1),
+        "licence": LICENCE,
+        "self_trained": True,
+        **({"needs": MINI_STARTS_FROM} if family == "mini" else {}),
+    }

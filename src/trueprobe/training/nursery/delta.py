@@ -14,15 +14,14 @@ from typing import Any
 
 import numpy as np
 
-from trueprobe import assets
-from trueprobe import paths as places
-from trueprobe.assets.kept import sha256
+from trueprobe import assets, paths
+from trueprobe.assets.cache import sha256
 from trueprobe.errors import BadInput
 from trueprobe.paths import locked, write_folder
 
 DELTA = "delta.safetensors"
 _BESIDE = ("config.json", "tokenizer.json", "tokenizer_config.json", "training.json", "README.md")
-_OWN = "bert."  # how a model with heads calls what the bare encoder has
+_PREFIX = "bert."  # of the encoder's weights in a model with heads
 
 
 def make(base: Path, trained: Path, folder: Path, asset: str) -> None:
@@ -32,7 +31,7 @@ def make(base: Path, trained: Path, folder: Path, asset: str) -> None:
     before, after = _read(base), _read(trained)
     stored: dict[str, np.ndarray] = {}
     for name, weight in after.items():
-        known = before.get(name.removeprefix(_OWN))
+        known = before.get(name.removeprefix(_PREFIX))
         if known is None:
             stored[f"new.{name}"] = weight.astype(np.float16)
         elif not np.array_equal(weight, known):
@@ -44,8 +43,8 @@ def make(base: Path, trained: Path, folder: Path, asset: str) -> None:
     for name in _BESIDE:
         if (trained / name).exists():
             shutil.copy(trained / name, folder / name)
-    kept = sorted(name for name in after if f"new.{name}" not in stored and f"step.{name}" not in stored)
-    metadata = {"asset": asset, "keeps": json.dumps(kept)}
+    unchanged = sorted(name for name in after if f"new.{name}" not in stored and f"step.{name}" not in stored)
+    metadata = {"asset": asset, "keeps": json.dumps(unchanged)}
     save_file(stored, folder / DELTA, metadata)
     weights = _sum(base, folder)
     metadata["sha256"] = _digest(weights)
@@ -54,10 +53,10 @@ def make(base: Path, trained: Path, folder: Path, asset: str) -> None:
 
 def ready(folder: Path) -> Path:
     """The whole model as an ordinary folder in the cache, made at first need and checked each time."""
-    told = _metadata(folder / DELTA)
-    place = places.cache() / "models" / f"{folder.name}-{sha256(folder / DELTA)[:16]}"
-    if not _is_whole(place, told["sha256"]):
-        base = assets.path_of(told["asset"])
+    metadata = _metadata(folder / DELTA)
+    place = paths.cache() / "models" / f"{folder.name}-{sha256(folder / DELTA)[:16]}"
+    if not _is_whole(place, metadata["sha256"]):
+        base = assets.path_of(metadata["asset"])
         with locked(place.parent / f"{place.name}.making", "process"):
             write_folder(place, lambda partial: write_whole_model(partial, base, folder))
     return place
@@ -88,14 +87,14 @@ def write_whole_model(partial: Path, base: Path, folder: Path) -> None:
 
 def _sum(base: Path, folder: Path) -> dict[str, np.ndarray]:
     before, stored = _read(base), _read(folder, DELTA)
-    kept = json.loads(_metadata(folder / DELTA)["keeps"])
-    weights = {name: before[name.removeprefix(_OWN)] for name in kept}
+    unchanged = json.loads(_metadata(folder / DELTA)["keeps"])
+    weights = {name: before[name.removeprefix(_PREFIX)] for name in unchanged}
     for key, value in stored.items():
         part, _, name = key.partition(".")
         if part == "new":
             weights[name] = value.astype(np.float32)
         elif part == "step":
-            known = before[name.removeprefix(_OWN)]
+            known = before[name.removeprefix(_PREFIX)]
             weights[name] = known + (value.astype(np.float32) * stored[f"scale.{name}"]).reshape(known.shape)
     return {name: np.ascontiguousarray(weight) for name, weight in sorted(weights.items())}
 
@@ -103,10 +102,10 @@ def _sum(base: Path, folder: Path) -> dict[str, np.ndarray]:
 def _read(folder: Path, name: str = "model.safetensors") -> dict[str, np.ndarray]:
     from safetensors.numpy import load_file
 
-    found = load_file(folder / name)
+    weights: dict[str, np.ndarray] = load_file(folder / name)
     if name == DELTA:
-        return found
-    return {key: value.astype(np.float32) for key, value in found.items() if value.dtype.kind == "f"}
+        return weights
+    return {key: value.astype(np.float32) for key, value in weights.items() if value.dtype.kind == "f"}
 
 
 def _metadata(file: Path) -> dict[str, Any]:

@@ -1,7 +1,7 @@
 """Where fetched assets lie, and whether they still are what they were.
 
 An asset is one folder of `home()`, complete or absent: it is made in `NAME.part` beside it and renamed at the end.
-Only who holds `NAME.lock` makes or removes `NAME.part`, so one found with the lock free is a dead process's.
+Only the holder of `NAME.lock` makes or removes `NAME.part`, so a `NAME.part` with the lock free is a dead process's.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from typing import IO
 
 from pydantic import BaseModel, ValidationError
 
-from trueprobe import __version__
-from trueprobe import paths as places
-from trueprobe.assets.catalogue import Card, names
+from trueprobe import __version__, paths
+from trueprobe.assets.catalogue import AssetCard, names
 from trueprobe.errors import BadInput, FailedRun
+from trueprobe.types import Progress
 
 RECORD = "asset.json"
 
@@ -51,14 +51,15 @@ class Record(BaseModel):
     recipe: int
     counts: dict[str, int]
     files: dict[str, ReadyFile]
+    derived: dict[str, ReadyFile] = {}  # made out of the ready files later; made again where they are damaged
     made_with: str
 
 
 def home() -> Path:
-    return places.cache() / "assets"
+    return paths.cache() / "assets"
 
 
-def ready_path(card: Card) -> Path:
+def ready_path(card: AssetCard) -> Path:
     return home() / card.name / card.ready
 
 
@@ -72,8 +73,8 @@ def read_record(name: str) -> Record | None:
         raise BadInput(f"{home() / name / RECORD} is damaged{_repair(name)}") from error
 
 
-def is_here(card: Card) -> bool:
-    """Cheap: the record fits the card and every file has its size. Says nothing about the bytes."""
+def is_here(card: AssetCard) -> bool:
+    """Cheap: the record fits the card and every file has its size. The bytes are not read."""
     try:
         record = read_record(card.name)
         return record is not None and _of_this_card(record, card) and not _wrong_sizes(card.name, record)
@@ -81,7 +82,7 @@ def is_here(card: Card) -> bool:
         return False
 
 
-def check(card: Card) -> Record:
+def check(card: AssetCard) -> Record:
     """Every byte of every ready file is what it was when it was made, or BadInput."""
     record = read_record(card.name)
     if record is None:
@@ -95,21 +96,20 @@ def check(card: Card) -> Record:
         raise BadInput(f"{home() / card.name / wrong} is missing or has another size{_repair(card.name)}")
     for name, file in record.files.items():
         path = home() / card.name / name
-        found = sha256(path)
-        if found != file.sha256:
+        if (now := sha256(path)) != file.sha256:
             raise BadInput(
-                f"{path} was changed since it was fetched (sha256 {found}, not {file.sha256}){_repair(card.name)}"
+                f"{path} was changed since it was fetched (sha256 {now}, not {file.sha256}){_repair(card.name)}"
             )
     return record
 
 
-def _of_this_card(record: Record, card: Card) -> bool:
+def _of_this_card(record: Record, card: AssetCard) -> bool:
     return (record.content, record.recipe) == (card.content, card.recipe)
 
 
 def _wrong_sizes(name: str, record: Record) -> list[str]:
-    found = {file: home() / name / file for file in record.files}
-    return [f for f, p in found.items() if not p.is_file() or p.stat().st_size != record.files[f].bytes]
+    at = {file: home() / name / file for file in record.files}
+    return [f for f, p in at.items() if not p.is_file() or p.stat().st_size != record.files[f].bytes]
 
 
 def _repair(name: str) -> str:
@@ -118,8 +118,8 @@ def _repair(name: str) -> str:
 
 def sha256(path: Path) -> str:
     """Of the whole file, once per process unless it is written again."""
-    found = path.stat()
-    return _sha256(path, (found.st_ino, found.st_size, found.st_mtime_ns))
+    stat = path.stat()
+    return _sha256(path, (stat.st_ino, stat.st_size, stat.st_mtime_ns))
 
 
 @lru_cache(maxsize=1024)
@@ -132,19 +132,20 @@ def _sha256(path: Path, stamp: tuple[int, ...]) -> str:
 
 
 @contextmanager
-def locked(name: str, waiting: Callable[[], None] | None = None) -> Iterator[bool]:
-    """One process at a time makes an asset. Where another one is at it: waits and says so, or yields False."""
+def locked(name: str, progress: Progress | None = None) -> Iterator[bool]:
+    """One process at a time makes an asset. Where another one is at it: waits and shows so, or without `progress`
+    yields False."""
     path = home() / f"{name}.lock"
     while True:
         with _opened_lock(path) as lock:
             try:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
-                if waiting is None:
+                if progress is None:
                     yield False
                     return
-                waiting()
-                fcntl.flock(lock, fcntl.LOCK_EX)
+                with progress.task(f"waiting for another fetch of {name}"):
+                    fcntl.flock(lock, fcntl.LOCK_EX)
             if not path.exists() or os.fstat(lock.fileno()).st_ino != path.stat().st_ino:
                 continue  # its last holder removed it between our opening and our locking
             try:
@@ -176,13 +177,8 @@ def work_folder(name: str) -> Iterator[Path]:
         _remove(part)
 
 
-def put_in_place(card: Card, ready: Path, source: str, counts: dict[str, int]) -> Record:
+def put_in_place(card: AssetCard, ready: Path, source: str, counts: dict[str, int]) -> Record:
     """Writes the record and renames the folder to its place; what lay there before goes last. Hold the lock."""
-    files = {
-        str(path.relative_to(ready)): ReadyFile(sha256=sha256(path), bytes=path.stat().st_size)
-        for path in sorted(ready.rglob("*"))
-        if path.is_file()
-    }
     record = Record(
         name=card.name,
         source=source,
@@ -190,15 +186,48 @@ def put_in_place(card: Card, ready: Path, source: str, counts: dict[str, int]) -
         content=card.content,
         recipe=card.recipe,
         counts=counts,
-        files=files,
+        files={str(path.relative_to(ready)): _ready_file(path) for path in sorted(ready.rglob("*")) if path.is_file()},
         made_with=__version__,
     )
-    (ready / RECORD).write_text(json.dumps(record.model_dump(), indent=1) + "\n", encoding="utf-8")
+    _write_record(ready, record)
     place, before = home() / card.name, home() / f"{card.name}.part" / "before"
     if place.exists():
         os.replace(place, before)
     os.replace(ready, place)
     return record
+
+
+def _ready_file(path: Path) -> ReadyFile:
+    return ReadyFile(sha256=sha256(path), bytes=path.stat().st_size)
+
+
+def _write_record(folder: Path, record: Record) -> None:
+    paths.write_text(folder / RECORD, json.dumps(record.model_dump(), indent=1) + "\n")
+
+
+def derived(card: AssetCard, name: str, make: Callable[[Path, Path], object], progress: Progress) -> Path:
+    """The file `name` beside the asset, made out of it once by `make(ready path, new file)`; every byte is checked.
+
+    A folder of an earlier version may hold the file without what it was made of; it is used as it is."""
+    path = home() / card.name / name
+    if _is_derived(card, name):
+        return path
+    with locked(card.name, progress):
+        if not _is_derived(card, name):  # another process may have made it while this one waited
+            record = check(card)
+            paths.write_whole(path, lambda partial: make(ready_path(card), partial))
+            made = {**record.derived, name: _ready_file(path)}
+            _write_record(path.parent, record.model_copy(update={"derived": made}))
+    return path
+
+
+def _is_derived(card: AssetCard, name: str) -> bool:
+    record = read_record(card.name)
+    if record is None or record.content != card.content:
+        return False
+    known = {**record.files, **record.derived}.get(name)
+    path = home() / card.name / name
+    return known is not None and path.is_file() and sha256(path) == known.sha256
 
 
 def sweep() -> None:

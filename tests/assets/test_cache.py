@@ -12,7 +12,7 @@ import pytest
 import toys
 from toys import at_address, left_in, table, wait_until
 from trueprobe import assets
-from trueprobe.assets import kept
+from trueprobe.assets import cache
 from trueprobe.errors import BadInput, FailedRun
 
 # more than is read at once, so that an interrupted fetch has written something
@@ -44,7 +44,7 @@ def flip_a_byte(path):
     assert (path.stat().st_size, path.stat().st_mtime_ns) == (before.st_size, before.st_mtime_ns)
 
 
-# ---------------------------------------------------------------- found again
+# ---------------------------------------------------------------- read again
 
 
 def test_what_is_not_here_is_told_with_the_command_that_gets_it(write_card, site):
@@ -138,9 +138,9 @@ def test_ctrl_c_leaves_nothing_and_what_was_there_stays(big, start, home):
     process = start("fetch", "toy", preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler))
     wait_until(lambda: half_written(home))
     process.send_signal(signal.SIGINT)
-    _, told = process.communicate(timeout=20)
+    _, output = process.communicate(timeout=20)
     assert process.returncode == 130
-    assert told == "trueprobe: stopped; nothing half-fetched is left, the same command starts it anew\n"
+    assert output == "trueprobe: stopped; nothing half-fetched is left, the same command starts it anew\n"
     assert left_in(home) == []
 
 
@@ -152,9 +152,9 @@ def test_two_processes_at_once_both_succeed_and_download_once(big, start, home):
     second = start("fetch", "toy")
     wait_until(lambda: len(locks_wanted(second.pid)) > 0)
     big.stall_after = None
-    told = [process.communicate(timeout=20) for process in (first, second)]
-    assert (first.returncode, second.returncode) == (0, 0), told
-    assert "already here" in told[1][0]
+    output = [process.communicate(timeout=20) for process in (first, second)]
+    assert (first.returncode, second.returncode) == (0, 0), output
+    assert "already here" in output[1][0]
     assert big.asked == ["/toy.csv"]
     assert assets.path_of("toy").read_bytes() == BIG
     assert left_in(home) == ["toy"]
@@ -174,11 +174,11 @@ def locks_wanted(pid):
 def test_a_disk_that_takes_no_more_is_told_and_nothing_is_left(big, start, home):
     limit = {"preexec_fn": lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (1_100_000, 1_100_000))}
     process = start("fetch", "toy", **limit)
-    _, told = process.communicate(timeout=20)
+    _, output = process.communicate(timeout=20)
     assert process.returncode == 1
-    assert "cannot write" in told
-    assert "nothing of it is left behind" in told
-    assert len(told.splitlines()) == 1
+    assert "cannot write" in output
+    assert "nothing of it is left behind" in output
+    assert len(output.splitlines()) == 1
     assert left_in(home) == []
 
 
@@ -192,8 +192,8 @@ def test_a_cache_folder_that_cannot_be_made_is_told(write_card, site, tmp_path, 
 
 def test_a_lock_nobody_holds_is_no_hindrance_and_one_somebody_holds_is_seen(toy, home):
     (home / "toy.lock").touch()
-    with kept.locked("toy") as mine:
+    with cache.locked("toy") as mine:
         assert mine
-        with kept.locked("toy") as also_mine:
+        with cache.locked("toy") as also_mine:
             assert not also_mine
     assert left_in(home) == ["toy"]
