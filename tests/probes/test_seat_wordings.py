@@ -191,7 +191,7 @@ def test_an_effect_planted_in_one_template_is_found_there_and_in_no_other():
     there, _ = found.pop("Here is …."), found.pop("all")  # which holds it in part
     assert there.value > 1.5
     assert there.p < 0.001
-    assert there.verdict == "holds for this checkpoint"
+    assert there.verdict == "holds_for_checkpoint"
     assert all(e.low < 0 < e.high for e in found.values())
 
 

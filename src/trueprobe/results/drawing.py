@@ -1,6 +1,6 @@
 """A picture with its looks and its data, ready for a chart.
 
-The data has columns of our own making and refers to places, series and panels by number: a Vega-Lite field named `a.b`
+The data has columns of our own making and refers to positions, series and panels by number: a Vega-Lite field named `a.b`
 or `a[b]` would be read as a path and silently drawn as nothing. Colours are CSS variables.
 """
 
@@ -151,7 +151,7 @@ class Drawing:
 
     @property
     def height(self) -> int:
-        return 170 if self.view.kind == "lines" else self.row_height * len(self.picture.places)
+        return 170 if self.view.kind == "lines" else self.row_height * len(self.picture.positions)
 
 
 # ---------------------------------------------------------------- data
@@ -188,7 +188,7 @@ def _point(drawing: Drawing, panel: int, series: Series, point: Point) -> Iterat
 
 def _x(drawing: Drawing, look: Look, point: Point) -> float:
     """The number of the place; on an axis of numbers the number itself, a little aside for each series."""
-    keys = [key for key, _ in drawing.picture.places]
+    keys = [key for key, _ in drawing.picture.positions]
     if drawing.view.kind != "lines":
         return keys.index(point.x)
     numbers, series = [float(key) for key in keys], len(drawing.legend)
@@ -202,7 +202,7 @@ def _x(drawing: Drawing, look: Look, point: Point) -> float:
 def _title(drawing: Drawing, series: Series, point: Point) -> str:
     """`2 attractors · mini`"""
     unit = drawing.view.x_unit
-    place = f"{point.x} {unit}" if unit else dict(drawing.picture.places)[point.x]
+    place = f"{point.x} {unit}" if unit else dict(drawing.picture.positions)[point.x]
     return " · ".join(filter(None, (place, series.title)))
 
 

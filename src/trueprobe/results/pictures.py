@@ -80,7 +80,7 @@ class Picture:
     """What is drawn for one combination of choices."""
 
     chosen: Mapping[str, str]
-    places: tuple[tuple[str, str], ...]  # along x: value and title
+    positions: tuple[tuple[str, str], ...]  # along x: value and title
     panels: tuple[Panel, ...]
     legend: tuple[Series, ...]  # without points
     axis: Axis
@@ -183,7 +183,7 @@ def _picture(rows: Sequence[FigureRow], figure: Figure, chosen: Mapping[str, str
     legend = _legend(rows, figure)
     return Picture(
         chosen,
-        places=tuple((x, label_of(figure.names, figure.x, x)) for x in _ordered(xs, figure)),
+        positions=tuple((x, label_of(figure.names, figure.x, x)) for x in _ordered(xs, figure)),
         panels=tuple(_panels(rows, figure, legend)),
         legend=tuple(legend.values()) if len(legend) > 1 or figure.series == "model" else (),
         axis=_axis(rows, figure),
