@@ -45,7 +45,7 @@ class FigureRow:
 
     @property
     def drawable(self) -> bool:
-        return display_of(self.value, self.low, self.verdict) is not Display.NOTHING
+        return math.isfinite(self.value) and display_of(self.value, self.low, self.verdict) is not Display.NOTHING
 
     @property
     def numbers(self) -> dict[str, float | str | None]:
