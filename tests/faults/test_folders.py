@@ -11,7 +11,8 @@ import transformers
 import trueprobe
 import zoo
 from trueprobe.errors import BadInput, FailedRun
-from trueprobe.runs.folder import RunFolder, load_run
+from trueprobe.paths import write_text, write_whole
+from trueprobe.runs.folder import load_run
 
 
 @pytest.fixture
@@ -27,21 +28,21 @@ def small(checkpoint, tmp_path):
 
 def test_a_folder_with_another_run_is_never_overwritten(small, tmp_path):
     small()
-    before = (tmp_path / "run" / "estimates.csv").read_bytes()
+    before = (tmp_path / "run" / "estimates" / "counteracts.csv").read_bytes()
     with pytest.raises(BadInput, match=r"holds another run \(other probes\)"):
         small(settings={"article": "a"})
-    assert (tmp_path / "run" / "estimates.csv").read_bytes() == before
+    assert (tmp_path / "run" / "estimates" / "counteracts.csv").read_bytes() == before
 
 
 @pytest.mark.slow
 def test_a_run_of_other_weights_is_never_overwritten(small, tmp_path):
     zoo.save("bert", tmp_path / "mine")
     small(models=[str(tmp_path / "mine")])
-    before = (tmp_path / "run" / "estimates.csv").read_bytes()
+    before = (tmp_path / "run" / "estimates" / "counteracts.csv").read_bytes()
     zoo.save("bert", tmp_path / "mine", model_seed=3)
     with pytest.raises(BadInput, match="other weights of mine"):
         small(models=[str(tmp_path / "mine")])
-    assert (tmp_path / "run" / "estimates.csv").read_bytes() == before
+    assert (tmp_path / "run" / "estimates" / "counteracts.csv").read_bytes() == before
 
 
 def test_a_folder_with_other_files_is_never_written_into(small, tmp_path):
@@ -69,29 +70,28 @@ def test_two_runs_never_write_one_folder_at_once(small, tmp_path):
 
 
 def test_a_write_that_fails_leaves_the_file_before_it_whole(tmp_path, monkeypatch):
-    folder = RunFolder(tmp_path / "run", {})
-    with folder.writing():
-        folder.json("manifest.json", {"old": True})
+    write_text(tmp_path / "run" / "manifest.json", '{"old": true}')
 
-        def full(path):
-            path.write_text("half")
-            raise OSError(28, "No space left on device")
+    def full(path):
+        path.write_text("half")
+        raise OSError(28, "No space left on device")
 
-        with pytest.raises(FailedRun, match="No space left on device"):
-            folder._write("manifest.json", full)
-        assert json.loads((tmp_path / "run" / "manifest.json").read_text()) == {"old": True}
-        assert not list((tmp_path / "run").glob("*.part"))
+    with pytest.raises(FailedRun, match="No space left on device"):
+        write_whole(tmp_path / "run" / "manifest.json", full)
+    assert json.loads((tmp_path / "run" / "manifest.json").read_text()) == {"old": True}
+    assert [path.name for path in (tmp_path / "run").iterdir()] == ["manifest.json"]
 
 
 def test_an_interrupted_run_says_so_and_a_damaged_one_too(small, tmp_path):
     run = small()
     assert run.complete
     manifest = tmp_path / "run" / "manifest.json"
-    manifest.write_text(json.dumps({**run.manifest, "complete": False}))
-    (tmp_path / "run" / "estimates.parquet").unlink()
+    manifest.write_text(run.manifest.model_copy(update={"complete": False}).model_dump_json())
+    (tmp_path / "run" / "estimates" / "counteracts.parquet").unlink()
     broken = load_run(tmp_path / "run")
     assert not broken.complete
-    with pytest.raises(BadInput, match="run it again into the same folder"):
+    assert broken.estimates_of("counteracts") == []
+    with pytest.raises(BadInput, match="has no table 'estimates'"):
         _ = broken.estimates
     manifest.write_text("{")
     with pytest.raises(BadInput, match="damaged"):

@@ -49,13 +49,14 @@ def test_a_run_calls_it_by_its_name(write, checkpoint, tmp_path):
     assert done.probes == ["colours"]
     assert set(done.observations("colours")["item"]) == {"snow", "grass", "blood"}
     assert set(done.estimates["probe"]) == {"colours"}
-    (entry,) = done.manifest.study.probes
+    (entry,) = done.study.probes
     assert (entry.name, entry.file) == ("colours", path)
+    assert done.manifest.study.probes[0].file == "colours.py"  # of a path, its last part
 
 
 def test_the_probe_of_a_run_is_made_again_from_its_file(write, checkpoint, tmp_path):
     done = trueprobe.run(write(), models=[str(checkpoint("bert"))], out=tmp_path / "run", store=":memory:")
-    entry = done.manifest.study.probes[0].model_dump()
+    entry = done.study.probes[0].model_dump()
     assert probes.make_again(entry).items() == probes.make(write()).items()
     write(edited('"red", "blue"', '"red", "pink"'))
     with pytest.raises(BadInput, match="the material of colours has changed"):

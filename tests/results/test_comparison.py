@@ -10,7 +10,7 @@ from rich.console import Console
 
 import made_runs
 from trueprobe.results import comparison as comparisons
-from trueprobe.results.terminal import MOST_LINES
+from trueprobe.results.fitting import MOST_LINES
 from trueprobe.runs.compare import Comparison
 from trueprobe.statistics.rows import Difference
 from trueprobe.types import Verdict

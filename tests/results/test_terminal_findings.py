@@ -6,7 +6,8 @@ import pytest
 from rich.console import Console
 
 import made_runs
-from trueprobe.results.terminal import MOST_LINES, show
+from trueprobe.results.fitting import MOST_LINES
+from trueprobe.results.terminal import show
 from trueprobe.runs.folder import load_run
 from trueprobe.types import Direction, Verdict
 

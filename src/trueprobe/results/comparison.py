@@ -10,9 +10,9 @@ from rich.text import Text
 
 from trueprobe.probes.display import Summary
 from trueprobe.results.findings import grouped
+from trueprobe.results.fitting import MOST_LINES, WIDEST, Fit, Fitted, Line, Lines, fit_columns, fitted, one_line
 from trueprobe.results.numbers import Format
 from trueprobe.results.select import Depth, at_depth, row_names, titles
-from trueprobe.results.terminal import MOST_LINES, WIDEST, Fit, Fitted, Line, Lines, fit_columns, fitted, one_line
 from trueprobe.results.trust import p_text
 from trueprobe.results.view import DASH, Mark, format_of, mark_of, number
 from trueprobe.results.words import tables as table_words

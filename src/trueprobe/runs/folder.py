@@ -111,6 +111,12 @@ class Run:
         results = [_json_object(file, "task") for file in files]
         return sorted(results, key=lambda result: str(result["task"]))
 
+    def _repr_html_(self) -> str:
+        """The findings, as a notebook shows them."""
+        from trueprobe.results import notebook
+
+        return notebook.html(self)
+
     # ------------------------------------------------------------ tables
 
     def items(self, label: str) -> pd.DataFrame:

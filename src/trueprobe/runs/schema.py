@@ -20,6 +20,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict
 from trueprobe.errors import BadInput
 from trueprobe.probes.display import Figure, ItemTable, Summary, Table
 from trueprobe.statistics import rows
+from trueprobe.statistics.measure import TIED
 from trueprobe.types import CODES, CONDITION, GROUP, Card
 
 if TYPE_CHECKING:
@@ -56,7 +57,7 @@ OBSERVATION_COLUMNS: Mapping[str, str] = types.MappingProxyType(
         "why_not_detail": "more about it",
     }
 )
-_FIELDS = (field.name for field in dataclasses.fields(rows.Estimate))
+_FIELDS = {field.name for field in dataclasses.fields(rows.Estimate)} - {TIED}  # which every probe may observe
 RESERVED = frozenset({*ITEM_COLUMNS, *OBSERVATION_COLUMNS, *_FIELDS, "seed"})  # no probe may name anything so
 
 
