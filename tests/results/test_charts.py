@@ -6,6 +6,7 @@ import base64
 import csv
 import itertools
 import json
+import math
 import re
 import xml.etree.ElementTree as ET
 import zlib
@@ -76,6 +77,22 @@ def test_panels_and_choices_may_be_called_anything(tmp_path):
     view = view_of(tmp_path, figure, rows)
     assert set(HOSTILE) <= set(texts(svg_of(view)))
     assert len(marks(svg_of(view))) == len(HOSTILE)
+
+
+def test_series_that_read_alike_stay_apart(tmp_path):
+    rows = [made_runs.estimate("toy", "preference", 0.6, category="age", kind=kind) for kind in ("a", "b")]
+    figure = Figure("f", "F", "…", ("preference",), "category", "dots", "kind", names={"a": "same", "b": "same"})
+    view = view_of(tmp_path, figure, rows)
+    data = chart(Drawing(view, view.pictures[0]))["datasets"]["rows"]
+    assert [row["series"] for row in data if row["role"] == "value"] == [0, 1]
+
+
+def test_what_is_not_finite_is_not_drawn(tmp_path):
+    rows = [made_runs.estimate("toy", "preference", value, category=str(value)) for value in (0.6, math.inf)]
+    rows.append(made_runs.estimate("toy", "preference", 0.7, category="open", high=math.inf))
+    view = view_of(tmp_path, DOTS, rows)
+    assert [label.split(" · ")[0] for label in marks(svg_of(view))] == ["0.6", "open"]
+    assert charts.page_parts(view).payload
 
 
 def test_chart_columns_have_names_of_our_own(tmp_path):
@@ -157,9 +174,9 @@ def test_labels_on_an_axis_do_not_overlap(tmp_path):
     rows = [made_runs.estimate("toy", "mrr", 0.5, properties=str(1000 * n), neutral=None) for n in range(1, 26)]
     svg = svg_of(view_of(tmp_path, Figure("curves", "MRR", "…", ("mrr",), "properties"), rows))
     labels = re.findall(r'translate\(([\d.]+),[\d.]+\)"([^>]*)>\d+000</text>', svg)
-    places = [float(x) for x, look in labels if 'opacity="0"' not in look]
-    assert 2 < len(places) < 25
-    assert min(b - a for a, b in itertools.pairwise(places)) > 25
+    positions = [float(x) for x, look in labels if 'opacity="0"' not in look]
+    assert 2 < len(positions) < 25
+    assert min(b - a for a, b in itertools.pairwise(positions)) > 25
 
 
 def test_colours_are_as_many_in_the_dark_and_combine_with_shapes():

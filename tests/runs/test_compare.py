@@ -13,6 +13,7 @@ import zoo
 from trueprobe.cli import app
 from trueprobe.errors import BadInput
 from trueprobe.runs.compare import compare
+from trueprobe.types import Verdict
 
 pytestmark = pytest.mark.slow
 
@@ -28,12 +29,15 @@ def done(tmp_path_factory):
 
 
 def test_families_are_compared_over_their_seeds(done):
-    found = compare(done, "a", "b")
-    assert set(found.table["n_seeds_a"]) == set(found.table["n_seeds_b"]) == {3}
-    rows = done.estimates.query("level == 'family' and measure == 'female' and k == 'all' and dominated == 'all'")
-    mine = found.table.query("measure == 'female' and k == 'all' and dominated == 'all'")
-    for knowledge, value in rows[rows["model"] == "a"].set_index("knowledge")["value"].items():
-        assert mine[mine["knowledge"] == knowledge]["a"].item() == pytest.approx(value)
+    result = compare(done, "a", "b")
+    assert {(row.n_seeds_a, row.n_seeds_b) for row in result.rows} == {(3, 3)}
+    assert result.n_seeds == (3, 3)
+    known = {(row.measure, *sorted(row.conditions.items())): row.a for row in result.rows}
+    rows = [row for row in done.estimates_of("counteracts") if (row.level, row.model) == ("family", "a")]
+    assert {row.measure for row in rows} >= {"female", "stereotype_margin"}
+    for row in rows:
+        if row.measure == "female" and row.conditions["k"] == "all":
+            assert known[row.measure, *sorted(row.conditions.items())] == pytest.approx(row.value)
 
 
 def test_the_command_prints_the_summarys_rows_and_keeps_all(done):
@@ -63,9 +67,9 @@ def test_a_probe_that_asks_two_kinds_of_model_for_different_things_is_named(chec
     models = [str(checkpoint("bert")), str(checkpoint("gpt2"))]
     kept = {"settings": {"data": "sample"}, "store": tmp_path / "s"}
     both = trueprobe.run(["crows_pairs", "stereoset"], models, tmp_path / "both", **kept)
-    found = compare(both, "gpt2", "bert")
-    assert found.apart == ("crows_pairs",)
-    assert set(found.table["probe"]) == {"stereoset"}
+    result = compare(both, "gpt2", "bert")
+    assert result.apart == ("crows_pairs",)
+    assert {row.probe for row in result.rows} == {"stereoset"}
     alone = trueprobe.run("crows_pairs", models, tmp_path / "alone", **kept)
     with pytest.raises(BadInput, match="gpt2 and bert are not asked alike by crows_pairs"):
         compare(alone, "gpt2", "bert")
@@ -75,10 +79,7 @@ def test_a_family_has_rows_of_its_own_in_estimates_and_claims(done):
     for table in (done.estimates, done.claims):
         assert set(table["level"]) == {"checkpoint", "family"}
         assert set(table[table["level"] == "family"]["model"]) == {"a", "b"}
-    assert (
-        done.estimates["verdict"]
-        .isin(["holds", "holds for this checkpoint", "flips", "undecided", "not applicable", "descriptive"])
-        .all()
-    )
+    of_claims = {Verdict.AS_PUBLISHED, Verdict.NOT_CONTRADICTED, Verdict.OPPOSITE}
+    assert not {row.verdict for row in done.estimates_of("counteracts")} & of_claims
     assert (done.folder / "flips.csv").exists()
     assert (done.folder / "variance.csv").exists()

@@ -7,12 +7,15 @@ import math
 import shutil
 
 import pytest
+from rich.console import Console
 
+import made_runs
 import trueprobe
 import zoo
 from trueprobe import probes
 from trueprobe.errors import BadInput, FailedRun
 from trueprobe.probes import published
+from trueprobe.results import reproduction
 from trueprobe.runs import reproduce
 
 CONDITION = "multiple_entity_with_neutral_distractor"
@@ -167,7 +170,7 @@ def test_every_released_accuracy_and_relative_probability_comes_out(tmp_path):
     found, _ = reproduce.reproduce("distractors", f"replay:{folder}", out=tmp_path / "run")
     assert len(found) == 10 * 3 * 4 * 2
     assert all(one.agrees for one in found)
-    assert reproduce.verdict(found).startswith("240 of 240 within rounding")
+    assert reproduction.verdict(found).startswith("240 of 240 within rounding")
 
 
 @pytest.mark.slow
@@ -185,7 +188,10 @@ def test_a_model_of_the_paper_is_asked_with_the_authors_settings(checkpoint, tmp
     assert (settings["faithful"], settings["base"], settings["position"]) == (True, "authors", "after,between")
     assert {one.number.model for one in found} == {"BertBase"}
     assert not all(one.agrees for one in found)
-    text = reproduce.as_text(found)
+    console = Console(width=80, record=True, highlight=False)
+    reproduction.show(found, console)
+    text = console.export_text()
+    assert len(text.splitlines()) == len(found) + 2
     assert "differs" in text or "–" in text
 
 
@@ -199,12 +205,10 @@ def test_what_has_no_published_numbers_is_refused():
 
 
 def test_a_number_without_its_estimate_is_no_agreement(tmp_path):
-    import pandas as pd
-
     number = published.Number("s", "Table 9", {"set": "all"}, "accuracy", "m", 0.5, 1)
-    frame = pd.DataFrame({"model": ["m"], "measure": ["accuracy"], "set": ["job"], "value": [0.5]})
+    rows = [made_runs.estimate("m", "accuracy", 0.5, set="job")]
     with pytest.raises(FailedRun, match="0 estimates of accuracy where Table 9 has one"):
-        reproduce._ours(frame, number)
+        reproduce._ours(rows, number)
 
 
 CATEGORIES = [

@@ -15,6 +15,7 @@ from trueprobe.probes import files as material
 from trueprobe.probes import published
 from trueprobe.probes.published import Number
 from trueprobe.runs import replay
+from trueprobe.statistics.rows import Estimate
 
 
 @dataclass(frozen=True)
@@ -91,12 +92,13 @@ def _compared(
 ) -> list[Compared]:
     from trueprobe.runs import execute
 
-    done = execute.run(probe, [spec], out, settings=settings, **options)
-    rows = done.estimates
-    if name is not None and rows["family"].nunique() == 1:  # one checkpoint, or a family's mean
-        rows = rows[rows["level"] == ("family" if (rows["level"] == "family").any() else "checkpoint")]
+    run = execute.run(probe, [spec], out, settings=settings, **options)
+    rows = run.rows(Estimate)
+    if name is not None and len({row.family for row in rows}) == 1:  # one checkpoint, or a family's mean
+        level = "family" if any(row.level == "family" for row in rows) else "checkpoint"
+        rows = [row for row in rows if row.level == level]
         return [Compared(number, _ours(rows, number)) for number in numbers]
-    return [Compared(number, _ours(rows[rows["model"] == number.model], number)) for number in numbers]
+    return [Compared(number, _ours([row for row in rows if row.model == number.model], number)) for number in numbers]
 
 
 def _released(probe: str, authors: published.Authors, spec: str) -> set[str]:
@@ -111,10 +113,9 @@ def _settings(way: str) -> dict[str, str]:
     return dict(pair.split("=", 1) for pair in way.split())
 
 
-def _ours(estimates: Any, number: Number) -> float:
-    rows = estimates[estimates["measure"] == number.measure]
-    for key, value in number.conditions.items():
-        rows = rows[rows[key] == value] if key in rows else rows[:0]
+def _ours(estimates: Sequence[Estimate], number: Number) -> float:
+    wanted = number.conditions.items()
+    rows = [row for row in estimates if row.measure == number.measure and wanted <= row.conditions.items()]
     if len(rows) != 1:
         raise FailedRun(f"{len(rows)} estimates of {number.measure} where {number.place} has one: {number.conditions}")
-    return float(rows[number.of].iloc[0])
+    return float(getattr(rows[0], number.of))
