@@ -152,8 +152,7 @@ def _measure_title(table: Table, measure: str, rows: Sequence[Placed]) -> str:
 def _grid(
     label: str, table: Table, header: tuple[str, ...], rows: Sequence[tuple[Cell, ...]], data: pd.DataFrame
 ) -> Grid:
-    source = words.of_the_paper(table.source)
-    return Grid(f"{label}-{table.name}", table.title, table.caption, header, tuple(rows), data, source)
+    return Grid(f"{label}-{table.name}", table.title, table.caption, header, tuple(rows), data, table.source)
 
 
 class GateFailure(NamedTuple):

@@ -6,7 +6,6 @@ Everything here was counted by the run; a table is there where the run has rows 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from typing import Any, Protocol, TypeVar
 
 import pandas as pd
@@ -69,9 +68,9 @@ def _seeds(source: Source) -> Iterator[Grid | None]:
                 summary.where,
                 names=names_of(declaration),
                 seeds=True,
+                source=words.PAPER_C_TABLE_1,
             )
-            grid = over_seeds(source, label, table)
-            yield replace(grid, source=words.PAPER_C_TABLE_1) if grid else None
+            yield over_seeds(source, label, table)
 
 
 def _agreement(source: Source) -> Grid | None:

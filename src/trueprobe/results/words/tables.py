@@ -83,10 +83,6 @@ def summary_caption(fixed: Sequence[str]) -> str:
     return f"{at}In brackets 95 % intervals. Bold: the interval excludes the neutral value."
 
 
-def of_the_paper(source: str) -> str:
-    return f"{source} of the paper" if source else ""
-
-
 def family_heading(family: Family, depth: str) -> str:
     parts = [family.name, *([f"{family.n_seeds} seeds"] if family.n_seeds > 1 else []), depth]
     return ", ".join(filter(None, parts))
