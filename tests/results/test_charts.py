@@ -6,6 +6,7 @@ import base64
 import csv
 import itertools
 import json
+import math
 import re
 import xml.etree.ElementTree as ET
 import zlib
@@ -76,6 +77,22 @@ def test_panels_and_choices_may_be_called_anything(tmp_path):
     view = view_of(tmp_path, figure, rows)
     assert set(HOSTILE) <= set(texts(svg_of(view)))
     assert len(marks(svg_of(view))) == len(HOSTILE)
+
+
+def test_series_that_read_alike_stay_apart(tmp_path):
+    rows = [made_runs.estimate("toy", "preference", 0.6, category="age", kind=kind) for kind in ("a", "b")]
+    figure = Figure("f", "F", "…", ("preference",), "category", "dots", "kind", names={"a": "same", "b": "same"})
+    view = view_of(tmp_path, figure, rows)
+    data = chart(Drawing(view, view.pictures[0]))["datasets"]["rows"]
+    assert [row["series"] for row in data if row["role"] == "value"] == [0, 1]
+
+
+def test_what_is_not_finite_is_not_drawn(tmp_path):
+    rows = [made_runs.estimate("toy", "preference", value, category=str(value)) for value in (0.6, math.inf)]
+    rows.append(made_runs.estimate("toy", "preference", 0.7, category="open", high=math.inf))
+    view = view_of(tmp_path, DOTS, rows)
+    assert [label.split(" · ")[0] for label in marks(svg_of(view))] == ["0.6", "open"]
+    assert charts.page_parts(view).payload
 
 
 def test_chart_columns_have_names_of_our_own(tmp_path):

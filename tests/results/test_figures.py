@@ -45,7 +45,7 @@ def test_curves_by_category_with_a_random_band(tmp_path):
     picture = first(tmp_path, figure, rows)
     (panel,) = picture.panels
     assert [series.style for series in panel.series] == [Style.MODEL, Style.MODEL, Style.BAND]
-    assert [key for key, _ in picture.places] == [str(n) for n in range(1, 11)]
+    assert [key for key, _ in picture.xs] == [str(n) for n in range(1, 11)]
     assert picture.axis.ticks[0] == 0
     assert picture.axis.ticks[-1] == 1
 
@@ -62,7 +62,7 @@ def test_what_was_not_asked_takes_no_room(tmp_path):
     rows = [made_runs.estimate("toy", "preference", 0.6, category="age")]
     rows.append(made_runs.estimate("toy", "preference", math.nan, category="race", verdict=Verdict.NOTHING_SCORED))
     figure = Figure("f", "F", "…", ("preference",), "category", "dots")
-    assert [title for _, title in first(tmp_path, figure, rows).places] == ["age"]
+    assert [title for _, title in first(tmp_path, figure, rows).xs] == ["age"]
 
 
 @pytest.mark.parametrize("verdict", [v for v in Verdict if v.silent and v is not Verdict.TOO_FEW_GROUPS])
@@ -312,7 +312,7 @@ def test_without_declared_figures_the_summary_is_drawn(tmp_path):
     rows = [made_runs.estimate("toy", "preference", 0.6, category=c) for c in ("age", "race")]
     folder = made_runs.write(tmp_path / "run", [made_runs.card("toy")], rows)
     (view,) = figures.of_probe(load_run(folder), "pairs")
-    assert [title for _, title in view.pictures[0].places] == ["age", "race"]
+    assert [title for _, title in view.pictures[0].xs] == ["age", "race"]
 
 
 def test_an_uncounted_run_has_no_figures(tmp_path):

@@ -1,7 +1,7 @@
 """A picture with its looks and its data, ready for a chart.
 
-The data has columns of our own making and refers to places, series and panels by number: a Vega-Lite field named `a.b`
-or `a[b]` would be read as a path and silently drawn as nothing. Colours are CSS variables.
+The data has columns of our own making and refers to series, panels and what is listed along x by number: a Vega-Lite
+field named `a.b` or `a[b]` would be read as a path and silently drawn as nothing. Colours are CSS variables.
 """
 
 from __future__ import annotations
@@ -118,8 +118,8 @@ class Drawing:
         return list(dict.fromkeys([*(entry.look for entry in self.legend), *drawn]))
 
     def look(self, series: Series) -> Look:
-        titles = [entry.title for entry in self.legend]
-        position = titles.index(series.title) if series.title in titles else 0
+        names = [entry.name for entry in self.picture.legend]
+        position = names.index(series.name) if series.name in names else 0
         return Look(position, series.index, series.style)
 
     @property
@@ -151,7 +151,7 @@ class Drawing:
 
     @property
     def height(self) -> int:
-        return 170 if self.view.kind == "lines" else self.row_height * len(self.picture.places)
+        return 170 if self.view.kind == "lines" else self.row_height * len(self.picture.xs)
 
 
 # ---------------------------------------------------------------- data
@@ -177,7 +177,7 @@ def _point(drawing: Drawing, panel: int, series: Series, point: Point) -> Iterat
     title, number = _title(drawing, series, point), drawing.picture.axis.format.sentence(row.value, row.low, row.high)
     tip = {"title": title, words.TIP_VALUE: number, **_behind(row)}
     value: Datum = {"role": "value", **at, "value": factor * row.value, "tip": tip, "text": f"{title}: {number}"}
-    if not math.isnan(row.low):
+    if math.isfinite(row.low) and math.isfinite(row.high):
         value |= {"low": factor * row.low, "high": factor * row.high}
     if drawing.view.kind != "bars" or row.value:
         yield value
@@ -188,7 +188,7 @@ def _point(drawing: Drawing, panel: int, series: Series, point: Point) -> Iterat
 
 def _x(drawing: Drawing, look: Look, point: Point) -> float:
     """The number of the place; on an axis of numbers the number itself, a little aside for each series."""
-    keys = [key for key, _ in drawing.picture.places]
+    keys = [key for key, _ in drawing.picture.xs]
     if drawing.view.kind != "lines":
         return keys.index(point.x)
     numbers, series = [float(key) for key in keys], len(drawing.legend)
@@ -202,7 +202,7 @@ def _x(drawing: Drawing, look: Look, point: Point) -> float:
 def _title(drawing: Drawing, series: Series, point: Point) -> str:
     """`2 attractors · mini`"""
     unit = drawing.view.x_unit
-    place = f"{point.x} {unit}" if unit else dict(drawing.picture.places)[point.x]
+    place = f"{point.x} {unit}" if unit else dict(drawing.picture.xs)[point.x]
     return " · ".join(filter(None, (place, series.title)))
 
 

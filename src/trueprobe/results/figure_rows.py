@@ -11,12 +11,13 @@ from functools import partial
 from trueprobe.probes.display import Figure, Where
 from trueprobe.results.families import Family
 from trueprobe.results.view import Display, Seed, display_of, seeds_of
-from trueprobe.results.words import figures as words
 from trueprobe.runs.schema import PublishedNumber
 from trueprobe.statistics.rows import Estimate
 from trueprobe.types import Verdict
 
 NAMED_WHEN_EMPTY = (Verdict.FAILS_GATE, Verdict.LOW_COVERAGE)  # these also leave a checkpoint out of its family
+ONE_SEED = "one seed"  # the value of `seed` where a family names none
+PUBLISHED = "published"
 _NUMBERS = ("value", "low", "high", "sd_seeds", "n_seeds", "n_items", "n_unscored", "unit", "neutral")
 
 
@@ -45,7 +46,7 @@ class FigureRow:
 
     @property
     def drawable(self) -> bool:
-        return display_of(self.value, self.low, self.verdict) is not Display.NOTHING
+        return math.isfinite(self.value) and display_of(self.value, self.low, self.verdict) is not Display.NOTHING
 
     @property
     def numbers(self) -> dict[str, float | str | None]:
@@ -80,7 +81,7 @@ def condition(row: Estimate, key: str) -> str | None:
         case "step":
             return None if row.step is None else str(row.step)
         case "seed":  # steps of a checkpoint without a seed are of one seed
-            return words.ONE_SEED if row.model_seed is None else str(row.model_seed)
+            return ONE_SEED if row.model_seed is None else str(row.model_seed)
     return row.conditions.get(key)
 
 
@@ -177,8 +178,8 @@ def _published(numbers: Sequence[PublishedNumber], figure: Figure, rows: Sequenc
         fits = all(key in at for key in keys) and matches(wanted, at.get)
         left_open = [key for key in number.conditions if key not in (*keys, *figure.where)]
         if fits and all(_asked(rows, key, at[key]) for key in left_open):
-            model = words.published_model(number.model)
-            made.append(FigureRow({**at, "model": model}, number.value, source=number.source or words.PUBLISHED))
+            at["model"] = f"{number.model} ({PUBLISHED})"  # another than a family of that name
+            made.append(FigureRow(at, number.value, source=number.source or PUBLISHED))
     return made
 
 

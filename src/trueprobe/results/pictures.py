@@ -53,6 +53,7 @@ class Point:
 
 @dataclass(frozen=True)
 class Series:
+    name: str  # the condition's value
     title: str
     index: int  # its colour and shape
     style: Style
@@ -80,7 +81,7 @@ class Picture:
     """What is drawn for one combination of choices."""
 
     chosen: Mapping[str, str]
-    places: tuple[tuple[str, str], ...]  # along x: value and title
+    xs: tuple[tuple[str, str], ...]  # along x: value and title
     panels: tuple[Panel, ...]
     legend: tuple[Series, ...]  # without points
     axis: Axis
@@ -183,7 +184,7 @@ def _picture(rows: Sequence[FigureRow], figure: Figure, chosen: Mapping[str, str
     legend = _legend(rows, figure)
     return Picture(
         chosen,
-        places=tuple((x, label_of(figure.names, figure.x, x)) for x in _ordered(xs, figure)),
+        xs=tuple((x, label_of(figure.names, figure.x, x)) for x in _ordered(xs, figure)),
         panels=tuple(_panels(rows, figure, legend)),
         legend=tuple(legend.values()) if len(legend) > 1 or figure.series == "model" else (),
         axis=_axis(rows, figure),
@@ -202,7 +203,7 @@ def _legend(rows: Sequence[FigureRow], figure: Figure) -> dict[str, Series]:
     for name in _values(rows, figure, figure.series):
         style = _style(figure, rows, name)
         index = sum((one.style is Style.PUBLISHED) == (style is Style.PUBLISHED) for one in made.values())
-        made[name] = Series(label_of(figure.names, figure.series, name), index, style)
+        made[name] = Series(name, label_of(figure.names, figure.series, name), index, style)
     return made
 
 
@@ -254,7 +255,7 @@ def _scale(rows: Sequence[FigureRow], figure: Figure, first: FigureRow, form: Fo
     if figure.kind == "bars" or (figure.kind == "lines" and first.unit == "share"):
         return tuple(ticks(0, 1))
     ends = [value for row in rows for value in (row.value, row.low, row.high, *(seed.value for seed in row.seeds))]
-    known = [value for value in ends if not math.isnan(value)]
+    known = [value for value in ends if math.isfinite(value)]
     known.append(0.0 if first.neutral is None or figure.kind == "lines" else first.neutral)
     if first.neutral is not None:
         known.append(first.neutral)

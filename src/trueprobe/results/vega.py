@@ -53,7 +53,7 @@ def _for_script(drawing: Drawing) -> Spec:
     """What the page's script lays panels out by."""
     values = "y" if drawing.view.kind == "lines" else "x"
     models = [panel.model for panel in drawing.picture.panels]
-    labels = [] if values == "y" else [title for _, title in drawing.picture.places]
+    labels = [] if values == "y" else [title for _, title in drawing.picture.xs]
     return {"values": values, "title": drawing.axis_title, "labels": labels, "models": models}
 
 
@@ -140,9 +140,9 @@ _BEHIND = {
 }
 
 
-def _places(drawing: Drawing) -> dict[str, Any]:
+def _listed(drawing: Drawing) -> dict[str, Any]:
     """Listed downwards, series beside each other."""
-    titles = [title for _, title in drawing.picture.places]
+    titles = [title for _, title in drawing.picture.xs]
     axis = alt.Axis(title=None, labelExpr=_lookup(titles), grid=drawing.view.kind == "dots")
     y = alt.Y("x:O", scale=alt.Scale(domain=list(range(len(titles)))), axis=axis)
     beside = drawing.beside and drawing.view.kind == "dots"
@@ -152,8 +152,8 @@ def _places(drawing: Drawing) -> dict[str, Any]:
 
 def _numbers(drawing: Drawing) -> alt.X:
     """An axis of numbers."""
-    at = [float(key) for key, _ in drawing.picture.places]
-    titles = [title for _, title in drawing.picture.places]
+    at = [float(key) for key, _ in drawing.picture.xs]
+    titles = [title for _, title in drawing.picture.xs]
     label = f"{json.dumps(titles, ensure_ascii=True)}[indexof({json.dumps(at)}, datum.value)]"
     ends = [at[0], at[-1]] if len(at) > 1 else [at[0] - 1, at[0] + 1]
     axis = alt.Axis(
@@ -186,15 +186,15 @@ def _seeds(across: Mapping[str, Any], drawing: Drawing) -> list[alt.Chart]:
 
 
 def _dots(drawing: Drawing) -> list[alt.Chart]:
-    values, places, colours = _values(drawing), _places(drawing), _colours(drawing)
+    values, xs, colours = _values(drawing), _listed(drawing), _colours(drawing)
     x, stroke = alt.X("value:Q", **values), colours["stroke"]
     interval = _of("value", "isValid(datum.low)").mark_rule(strokeWidth=1.6, aria=False)
     points = _of("value").mark_point(size=48, strokeWidth=1.2, opacity=1)
     return [
         *_frame(drawing, "x"),
-        *_seeds({"x": x, **places}, drawing),
-        interval.encode(x=alt.X("low:Q", **values), x2=alt.X2("high:Q"), stroke=stroke, **places),
-        points.encode(x=x, **places, **colours, shape=_shape(drawing), **_BEHIND),
+        *_seeds({"x": x, **xs}, drawing),
+        interval.encode(x=alt.X("low:Q", **values), x2=alt.X2("high:Q"), stroke=stroke, **xs),
+        points.encode(x=x, **xs, **colours, shape=_shape(drawing), **_BEHIND),
     ]
 
 
@@ -224,7 +224,7 @@ def _bars(drawing: Drawing) -> list[alt.Chart]:
     """Stacked from the left; a bar's parts sum to its whole."""
     x = alt.X("value:Q", stack="zero", **_values(drawing))
     bars = _of("value").mark_bar(height=alt.RelativeBandSize(0.72), strokeWidth=0.8)
-    bars = bars.encode(x=x, order=alt.Order("series:Q"), **_places(drawing), **_colours(drawing), **_BEHIND)
+    bars = bars.encode(x=x, order=alt.Order("series:Q"), **_listed(drawing), **_colours(drawing), **_BEHIND)
     return [*_frame(drawing, "x"), bars]
 
 

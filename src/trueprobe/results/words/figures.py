@@ -8,8 +8,6 @@ from trueprobe.results.numbers import count
 from trueprobe.statistics.rows import NearTies
 from trueprobe.types import Verdict
 
-ONE_SEED = "one seed"  # of a family that names no seed
-PUBLISHED = "published"
 SUMMARY_FIGURE_CAPTION = "One dot per condition, with its 95 % interval over items."
 TRAINING_CAPTION = "One line per model over its training steps, with 95 % intervals. Steps of one seed are no seeds."
 TRAINING_STEP = "training step"
@@ -31,10 +29,6 @@ _KINDS = {"lines": "Line chart", "dots": "Dot plot", "bars": "Stacked bars"}
 def why_empty(verdict: Verdict) -> str:
     """Instead of the marks of a panel."""
     return _EMPTY.get(verdict, "nothing to count")
-
-
-def published_model(model: str) -> str:
-    return f"{model} (published)"
 
 
 def pictures_cut(choices: int, most: int) -> str:
