@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Protocol, TypeVar
 
 from trueprobe.runs.folder import Run
@@ -33,15 +34,15 @@ class Family:
     name: str
     cards: tuple[Card, ...]
 
-    @property
+    @cached_property
     def steps(self) -> list[int]:
         return sorted({card.labels["step"] for card in self.cards if "step" in card.labels})
 
-    @property
+    @cached_property
     def last_step(self) -> int | None:
         return max(self.steps, default=None)
 
-    @property
+    @cached_property
     def checkpoints(self) -> tuple[Card, ...]:
         """Those of the last step: they differ in their seed only."""
         return tuple(card for card in self.cards if card.labels.get("step") == self.last_step)

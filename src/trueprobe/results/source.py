@@ -30,6 +30,7 @@ class Source:
     run: Run
     _frames: dict[tuple[str, str], pd.DataFrame] = field(default_factory=dict, repr=False)
     _rows: dict[type[Any], list[Any]] = field(default_factory=dict, repr=False)
+    _of_families: dict[tuple[str, str], list[Estimate]] = field(default_factory=dict, repr=False)
     _seeds: dict[str, dict[tuple[object, ...], list[Estimate]]] = field(default_factory=dict, repr=False)
 
     @cached_property
@@ -98,9 +99,15 @@ class Source:
 
     def select(self, label: str, family: Family, measures: tuple[str, ...], where: Where) -> Selected[Estimate]:
         """A family's estimates of these measures, at the depth at which they say something."""
-        rows = [row for row in family.rows(self.estimates(label)) if row.measure in measures]
+        rows = [row for row in self._family_rows(label, family) if row.measure in measures]
         directed = {row.measure for row in rows if row.neutral is not None}
         return at_depth(rows, Depth.of(where, self.declaration(label).summary), directed)
+
+    def _family_rows(self, label: str, family: Family) -> list[Estimate]:
+        key = (label, family.name)
+        if key not in self._of_families:
+            self._of_families[key] = family.rows(self.estimates(label))
+        return self._of_families[key]
 
     def seed_rows(self, family: Family, row: Estimate) -> list[Estimate]:
         """The rows of a family's checkpoints behind one of its own."""
