@@ -75,7 +75,7 @@ def test_every_item_is_scored_and_the_answers_are_the_models(run, opened):
     seen = done.observations("distractors")
     assert (seen["why_not"] == "").all()
     assert len(seen) == 2 * len(done.items("distractors"))
-    row = seen[(seen["model"] == "bert") & (seen["attractors"] == 2)].iloc[17]
+    row = seen[(seen["model"] == "bert") & (seen["condition_attractors"] == 2)].iloc[17]
     text = done.items("distractors").set_index("item")["text"][row["item"]]
     left, right = text.split("___")
     words = ("nurse", "bus", "girl", "king")
