@@ -2,92 +2,162 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Sequence
-from itertools import product
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import fields, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import pandas as pd
 
-SUMMARY = {
-    "rows": "category",
-    "row_title": "category",
-    "measures": ["preference", "ties"],
-    "titles": ["prefers stereotype", "ties"],
-    "where": {},
-    "meanings": {},
-    "notes": [],
-}
+from trueprobe.probes.display import Summary
+from trueprobe.runs.folder import RunFolder
+from trueprobe.runs.schema import OBSERVATION_COLUMNS, TABLES, ProbeDeclaration, StudyDescription, StudyEntry
+from trueprobe.statistics.rows import ClaimResult, Estimate, VariantDifference
+from trueprobe.types import CONDITION, GROUP, Card, Direction, Verdict
+
+SUMMARY = Summary("category", "category", ("preference", "ties"), {}, ("prefers stereotype", "ties"))
+R = TypeVar("R")
 
 
-def card(name: str, family: str | None = None, kind: str = "masked", **labels: int) -> dict[str, Any]:
-    told = {"name": name, "family": family or name, "labels": labels, "kind": kind, "architecture": "bert"}
-    return {**told, "source": f"made/{name}", "dtype": "float32", "vocab_size": 8000, "self_trained": False}
+def card(name: str, family: str | None = None, kind: Any = "masked", self_trained: bool = False, **labels: int) -> Card:
+    return Card(
+        name=name,
+        family=family or name,
+        labels=labels,
+        kind=kind,
+        architecture="bert",
+        heads=frozenset({"lm"}),
+        max_tokens=128,
+        vocab_size=8000,
+        start_text="[CLS]",
+        source=f"made/{name}",
+        dtype="float32",
+        compute_id=f"id-{name}",
+        tokenizer_id="tokens",
+        self_trained=self_trained,
+    )
 
 
-def family(name: str, seeds: int) -> list[dict[str, Any]]:
+def family(name: str, seeds: int) -> list[Card]:
     return [card(f"{name}-seed{seed}", name, model_seed=seed) for seed in range(seeds)]
 
 
-def told(**changes: Any) -> dict[str, Any]:
-    """What probes.json says of a probe."""
-    plain = {"name": "pairs", "question": "Does it prefer the stereotype?", "does_not_show": "A behaviour.", "items": 4}
-    plain |= {"paper": "Somebody, How Reliable are Model Diagnostics?", "settings": {"resample_seed": 0}, "facts": {}}
-    plain |= {"factors": ["item"], "columns": {"preference_nats": "log-likelihood difference"}, "example": "A ___."}
-    return {**plain, "summary": SUMMARY, "figures": [], "tables": [], "item_table": None, **changes}
+def declaration(**changes: Any) -> ProbeDeclaration:
+    """What probes.json has of a probe."""
+    plain = {
+        "name": "pairs",
+        "question": "Does it prefer the stereotype?",
+        "does_not_show": "A behaviour.",
+        "paper": "Somebody, How Reliable are Model Diagnostics?",
+        "settings": {"resample_seed": 0},
+        "factors": ("item",),
+        "columns": {"preference_nats": "log-likelihood difference"},
+        "facts": {},
+        "n_items": 4,
+        "example": "A ___.",
+        "summary": SUMMARY,
+    }
+    return ProbeDeclaration(**{**plain, **changes})
 
 
-def estimate(model: str, measure: str, value: float, **more: Any) -> dict[str, Any]:
+def row(kind: type[R], plain: Mapping[str, Any], more: Mapping[str, Any]) -> R:
+    """What is no field of the row is a condition."""
+    names = {field.name for field in fields(kind)}  # type: ignore[arg-type]
+    conditions = {**more.get("conditions", {}), **{key: str(v) for key, v in more.items() if key not in names}}
+    given = {key: value for key, value in more.items() if key in names}
+    return kind(**{**plain, **given, "conditions": conditions})
+
+
+def estimate(model: str, measure: str, value: float, **more: Any) -> Estimate:
     plain = {"probe": "pairs", "model": model, "measure": measure, "value": value, "low": value - 0.1}
     plain |= {"high": value + 0.1, "n_items": 40, "n_unscored": 0, "n_groups": 40, "unit": "share", "neutral": 0.5}
-    return {**plain, "method": "bootstrap over item", "verdict": "undecided", "p": float("nan"), **more}
+    return row(Estimate, {**plain, "method": "bootstrap over item", "verdict": Verdict.UNDECIDED}, more)
 
 
-def claim(model: str, name: str, value: float, verdict: str, **more: Any) -> dict[str, Any]:
+def claim(model: str, name: str, value: float, verdict: Verdict, **more: Any) -> ClaimResult:
     plain = {"probe": "pairs", "claim": name, "statement": f"{name} is so", "paper": "C", "model": model}
-    plain |= {"quantity": "preference_nats", "expected": "above 0", "value": value, "low": value - 0.1}
-    return {**plain, "high": value + 0.1, "unit": "probability", "verdict": verdict, **more}
+    plain |= {"level": "checkpoint", "quantity": "preference_nats", "direction": Direction.ABOVE, "threshold": 0.0}
+    plain |= {"value": value, "low": value - 0.1, "high": value + 0.1, "unit": "probability", "verdict": verdict}
+    return row(ClaimResult, plain, more)
+
+
+def choice(model: str, level: str, category: str, difference: float, verdict: Verdict) -> VariantDifference:
+    """What the choice between the labels `pairs` and `others` moves."""
+    plain = {"first_label": "pairs", "second_label": "others", "model": model, "level": level, "step": None}
+    plain |= {"measure": "preference", "first": 0.5, "second": 0.5 + difference, "difference": difference}
+    plain |= {"low": difference - 0.02, "high": difference + 0.02, "unit": "share", "n_groups": 40, "n_seeds": 1}
+    plain |= {"family": model.partition("-")[0], "p": 0.5, "tied": 0.0, "verdict": verdict}
+    return row(VariantDifference, plain, {"category": category})
 
 
 def observation(item: str, value: float | None, **more: Any) -> dict[str, Any]:
     why = "multi_piece" if value is None else ""
     plain = {"item": item, "part": "", "why_not": why, "why_not_detail": "", "preference_nats": value}
-    return {**plain, "group_item": item, **more}
+    return {**plain, f"{GROUP}item": item, **more}
 
 
 def write(
     folder: Path,
-    cards: list[dict[str, Any]],
-    estimates: list[dict[str, Any]] | None = None,
-    claims: list[dict[str, Any]] | None = None,
-    probe: dict[str, Any] | None = None,
-    seen: pd.DataFrame | None = None,
+    cards: Sequence[Card],
+    estimates: Sequence[Estimate] | None = None,
+    claims: Sequence[ClaimResult] = (),
+    probe: ProbeDeclaration | None = None,
+    observed: pd.DataFrame | None = None,
     items: pd.DataFrame | None = None,
     complete: bool = True,
     labels: Sequence[str] = ("pairs",),
+    tables: Mapping[type[Any], Sequence[Any]] | None = None,
 ) -> Path:
-    """A run of one probe, under one label or several; without `seen`, four items that every model scored."""
-    folder.mkdir(parents=True, exist_ok=True)
-    asked = [{"label": label, "name": "pairs"} for label in labels]
-    study = {"title": "", "probes": asked, "models": ["made"], "limit": None}
-    manifest = {"format": 1, "complete": complete, "study": study}
-    if complete:
-        manifest |= {"cards": cards, "versions": {"trueprobe": "0.1"}, "where": {}, "counts": {}}
-    _json(folder / "manifest.json", manifest)
-    _json(folder / "probes.json", dict.fromkeys(labels, probe or told()))
-    if items is None:
-        names = [f"i{n}" for n in range(4)]
-        texts = [f"Item {n} is ___." for n in range(4)]
-        items = pd.DataFrame({"item": names, "text": texts, "category": ["age", "race"] * 2, "group_item": names})
-    for label, one in product(labels, cards):
-        _table(folder / f"items/{label}.parquet", items)
-        mine = seen if seen is not None else _plain_observations(items)
-        _table(folder / f"observations/{label}/{one['name']}.parquet", mine.assign(model=one["name"], **one["labels"]))
+    """A run of one probe, under one label or several; without `observed`, four items that every model scored."""
+    writer = RunFolder(folder, _study(labels))
+    items = _plain_items() if items is None else items
+    observed = _plain_observations(items) if observed is None else observed
+    writer.declarations(dict.fromkeys(labels, probe or declaration()))
+    for label in labels:
+        writer.items(label, _conditions(items))
+        for one in cards:
+            frame = _conditions(observed).assign(
+                model=one.name, model_seed=one.labels.get("model_seed"), step=one.labels.get("step")
+            )
+            frame = frame.astype({"model_seed": "Int64", "step": "Int64"})
+            writer.observations(label, one.name, frame, [name for name in frame if name not in OBSERVATION_COLUMNS])
     if estimates is not None:
-        _table(folder / "estimates.parquet", pd.DataFrame(estimates))
-        _table(folder / "claims.parquet", pd.DataFrame(claims or []))
+        known = [of_card(one, cards) for one in estimates]
+        for label in labels:
+            writer.rows("estimates", [one for one in known if one.probe == label], f"estimates/{label}")
+        writer.rows("claims", [of_card(one, cards) for one in claims])
+    for kind, rows in (tables or {}).items():
+        writer.rows(next(name for name, known in TABLES.items() if known is kind), rows)
+    writer.manifest(cards=tuple(cards), versions={"trueprobe": "0.1"}, complete=complete)
     return folder
+
+
+def of_card(one: Any, cards: Iterable[Card]) -> Any:
+    """With the family, seed and step of its checkpoint."""
+    mine = next((known for known in cards if known.name == one.model and one.level == "checkpoint"), None)
+    if mine is None:
+        return replace(one, family="" if one.level == "pair" else one.model)
+    seed = {"model_seed": mine.labels.get("model_seed")} if isinstance(one, Estimate) else {}
+    return replace(one, family=mine.family, step=mine.labels.get("step"), **seed)
+
+
+def _study(labels: Sequence[str]) -> StudyDescription:
+    entries = tuple(StudyEntry(label=label, name="pairs", settings={}, material_id="made") for label in labels)
+    return StudyDescription(
+        title="",
+        probes=entries,
+        models=("made",),
+        limit=None,
+        dtype="float32",
+        allow_pickle=False,
+        intervals="crossed",
+    )
+
+
+def _plain_items() -> pd.DataFrame:
+    names = [f"i{n}" for n in range(4)]
+    texts = [f"Item {n} is ___." for n in range(4)]
+    return pd.DataFrame({"item": names, "text": texts, "category": ["age", "race"] * 2, f"{GROUP}item": names})
 
 
 def _plain_observations(items: pd.DataFrame) -> pd.DataFrame:
@@ -95,10 +165,5 @@ def _plain_observations(items: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(rows).assign(category=items["category"])
 
 
-def _json(path: Path, content: Any) -> None:
-    path.write_text(json.dumps(content), encoding="utf-8")
-
-
-def _table(path: Path, frame: pd.DataFrame) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    frame.to_parquet(path, index=False)
+def _conditions(frame: pd.DataFrame) -> pd.DataFrame:
+    return frame.rename(columns={name: CONDITION + name for name in ("category", "k") if name in frame})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import builtins
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -45,6 +46,6 @@ def test_no_name_uses_a_replaced_word():
         (str(path.relative_to(ROOT)), name)
         for path in ROOT.rglob("*.py")
         for name in names(ast.parse(path.read_text(encoding="utf-8")))
-        if words(name) & REPLACED
+        if words(name) & REPLACED and not hasattr(builtins, name)  # FileNotFoundError
     }
     assert sorted(wrong) == []

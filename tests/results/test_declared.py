@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-
 import pytest
 
 import trueprobe
@@ -16,13 +14,13 @@ def test_everything_declared_is_there(checkpoint, tmp_path, probe, settings):
     """The small vocabulary lacks the distractors' targets: then nothing is scored, and only items can be shown."""
     models = [str(checkpoint("bert")), str(checkpoint("gpt2"))]
     done = trueprobe.run(probe, models=models, out=tmp_path / "run", settings=settings, limit=300)
-    told = json.loads((done.folder / "probes.json").read_text(encoding="utf-8"))[probe]
+    declared = done.declarations[probe]
     scored = (done.observations(probe)["why_not"] == "").any()
     report.write(done)
     figures = {path.stem for path in (done.folder / "figures").glob("*.svg")}
     tables = {path.stem for path in (done.folder / "tables").glob("*.csv")}
-    for figure in told["figures"] if scored else ():
-        assert any(name.startswith(f"{probe}-{figure['name']}") for name in figures), figure["name"]
-    for table in told["tables"]:
-        expected = scored or table["of"] == "items"
-        assert (f"{probe}-{table['name']}" in tables) == expected, table["name"]
+    for figure in declared.figures if scored else ():
+        assert any(name.startswith(f"{probe}-{figure.name}") for name in figures), figure.name
+    for table in declared.tables:
+        expected = scored or table.of == "items"
+        assert (f"{probe}-{table.name}" in tables) == expected, table.name

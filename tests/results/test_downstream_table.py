@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 
 import made_runs
-from trueprobe.results.page import findings, trust
-from trueprobe.results.page.reading import Reading
+from trueprobe.results.latex import latex
+from trueprobe.results.report import Report
 from trueprobe.runs.folder import load_run
+from trueprobe.types import Outcome, Verdict
 
 
 def tuned(task: str, complete: bool = True, train_of: int = 900, **changes) -> dict:
@@ -24,11 +25,11 @@ def read(tmp_path, *found):
     for one in found:
         (folder / "downstream" / one["task"]).mkdir(parents=True)
         (folder / "downstream" / one["task"] / "downstream.json").write_text(json.dumps(one), encoding="utf-8")
-    return Reading(load_run(folder))
+    return Report.of(load_run(folder))
 
 
 def grid(tmp_path, *found):
-    return {grid.name: grid for grid in trust.parts(read(tmp_path, *found))[1]}.get("downstream")
+    return {grid.name: grid for grid in read(tmp_path, *found).trust}.get("downstream")
 
 
 def test_a_task_and_a_family_have_a_row(tmp_path):
@@ -38,13 +39,13 @@ def test_a_task_and_a_family_have_a_row(tmp_path):
         ["sst2, 900 texts", "toy", "3", "76.4 ± 0.3", "50.1", "± 1.8", "69.8", "0.870"],
     ]
     assert found.data["mean"].tolist() == [0.764, 0.764]
-    assert "$<$ 0.001" in found.latex()
-    assert "task?. " not in found.latex()
+    assert "$<$ 0.001" in latex(found)
+    assert "task?. " not in latex(found)
 
 
 def test_what_was_not_learnt_shows_nothing_instead_of_equality(tmp_path):
     (row,) = grid(tmp_path, tuned("sst2", shows="nothing", not_learnt=["toy-seed1"])).rows
-    assert (row[-1].text, row[-1].told) == ("shows nothing", "not above the commonest label: toy-seed1")
+    assert (row[-1].text, row[-1].hint) == ("shows nothing", "not above the commonest label: toy-seed1")
 
 
 def test_one_checkpoint_has_neither_deviation_nor_p(tmp_path):
@@ -66,13 +67,14 @@ def test_that_they_are_equally_good_is_a_claim(tmp_path):
     alone = {"n_checkpoints": 1, "sd": None, "share_all_alike": None, "p_equal": None, "shows": "one checkpoint"}
     tasks = {"sst2": {}, "rte": {"p_equal": 0.049}, "qnli": {"shows": "nothing"}, "mine": alone}
     mine = read(tmp_path, *(tuned(task, **changes) for task, changes in tasks.items()))
-    said = {f.statement.split()[5]: (f.mark, f.said[0].number, f.said[0].verdict) for f in findings.findings(mine)}
-    assert said == {
-        "sst2": ("good", "0.31 %", "not contradicted"),
-        "rte": ("bad", "0.31 %", "opposite"),
-        "qnli": ("none", "no number", "not applicable"),
-        "mine": ("none", "no number", "not applicable"),
+    numbers = {f.name: f.numbers[0] for f in mine.findings}
+    known = {name: (n.verdict.outcome, n.text(), n.verdict) for name, n in numbers.items()}
+    assert known == {
+        "equally_good_sst2": (Outcome.GOOD, "0.31 %", Verdict.NOT_CONTRADICTED),
+        "equally_good_rte": (Outcome.BAD, "0.31 %", Verdict.OPPOSITE),
+        "equally_good_qnli": (Outcome.NONE, "–", Verdict.NO_INTERVAL),
+        "equally_good_mine": (Outcome.NONE, "–", Verdict.NO_INTERVAL),
     }
-    rows = {row[0].text.split()[5]: row[-1].text for row in findings.claims_grid(mine).rows if len(row) > 1}
-    assert rows["sst2"] == "0.31; not contradicted"
-    assert rows["qnli"] == "not applicable"
+    rows = {row[0].text.split()[5]: [cell.text for cell in row[1:]] for row in mine.claims.body}
+    assert rows["sst2"] == ["equal: Cochran's Q, p at least 0.05", "0.31 %; not contradicted"]
+    assert rows["qnli"][1] == "no interval"

@@ -1,4 +1,4 @@
-"""The item table: the most telling first, packed without loss, small."""
+"""The item table: those that decide most first, packed without loss, small."""
 
 from __future__ import annotations
 
@@ -10,50 +10,56 @@ import numpy as np
 import pandas as pd
 
 import made_runs
-from trueprobe.results.page.items import answer_text, item_rows
-from trueprobe.results.page.reading import Reading
+from trueprobe.probes.display import ItemTable
+from trueprobe.results.items import answer_text, item_rows
+from trueprobe.results.page import _packed
+from trueprobe.results.source import Source
 from trueprobe.runs.folder import load_run
 
-TOLD = made_runs.told(
-    item_table={"values": ["preference_nats"], "telling": "preference_nats", "side": "preference_nats", "answer": "top"}
+PROBE = made_runs.declaration(
+    item_table=ItemTable(("preference_nats",), "preference_nats", side="preference_nats", answer="top")
 )
 
 
 def rows_of(folder):
-    return item_rows(Reading(load_run(folder)), "pairs")
+    return item_rows(Source(load_run(folder)), "pairs")
 
 
 def unpacked(text: str) -> dict:
     return json.loads(zlib.decompress(base64.b64decode(text)))
 
 
+def with_values(tmp_path, cards, model: str, values: list[float]):
+    """A run in which one model has other values than the rest."""
+    folder = made_runs.write(tmp_path / "run", cards, [], probe=PROBE, complete=False)  # without checksums
+    path = folder / f"observations/pairs/{model}.parquet"
+    pd.read_parquet(path).assign(preference_nats=values).to_parquet(path)
+    return folder
+
+
 def test_the_largest_comes_first_and_the_unscored_last(tmp_path):
     values = [0.5, -3.0, None, 1.0]
-    seen = pd.DataFrame([made_runs.observation(f"i{n}", v) for n, v in enumerate(values)])
-    rows = rows_of(made_runs.write(tmp_path / "run", [made_runs.card("toy")], [], probe=TOLD, seen=seen))
-    packed = unpacked(rows.packed())
+    observed = pd.DataFrame([made_runs.observation(f"i{n}", v) for n, v in enumerate(values)])
+    rows = rows_of(made_runs.write(tmp_path / "run", [made_runs.card("toy")], [], probe=PROBE, observed=observed))
+    packed = unpacked(_packed(rows))
     prompt, nats = packed["columns"][0], packed["columns"][1]
     assert [prompt["u"][c] for c in prompt["c"]] == [f"Item {n} is ___." for n in (1, 3, 0, 2)]
     assert nats["v"] == [-3.0, 1.0, 0.5, None]
     assert packed["columns"][-1]["t"] == "not scored because"
+    assert rows.first(1) == [["Item 1 is ___.", "−3.00", "race", ""]]
 
 
-def test_trainings_that_disagree_are_counted(tmp_path):
-    folder = made_runs.write(tmp_path / "run", made_runs.family("toy", 3), [], probe=TOLD)
-    path = folder / "observations/pairs/toy-seed2.parquet"
-    pd.read_parquet(path).assign(preference_nats=[1.0, 1.0, 1.0, 1.0]).to_parquet(path)
-    (disagree,) = [c for c in rows_of(folder).columns if c.title == "trainings that disagree"]
+def test_seeds_that_disagree_are_counted(tmp_path):
+    folder = with_values(tmp_path, made_runs.family("toy", 3), "toy-seed2", [1.0] * 4)
+    (disagree,) = [c for c in rows_of(folder).columns if c.title == "seeds that disagree"]
     assert sorted(disagree.values) == [0, 0, 1, 1]  # items 0 and 1 are negative in the other two
 
 
-def test_checkpoints_of_one_training_do_not_disagree_as_trainings(tmp_path):
+def test_steps_of_one_seed_do_not_disagree_as_seeds(tmp_path):
     cards = [made_runs.card(f"toy-step{step}", "toy", step=step) for step in (900, 1000)]
-    folder = made_runs.write(tmp_path / "run", cards, [], probe=TOLD)
-    path = folder / "observations/pairs/toy-step900.parquet"
-    pd.read_parquet(path).assign(preference_nats=[9.0, 9.0, 9.0, 9.0]).to_parquet(path)
-    _, nats, *others = rows_of(folder).columns
+    _, nats, *others = rows_of(with_values(tmp_path, cards, "toy-step900", [9.0] * 4)).columns
     assert nats.values == [-1.5, 1.5, -0.5, 0.5]  # of the last step alone
-    assert "trainings that disagree" not in [column.title for column in others]
+    assert "seeds that disagree" not in [column.title for column in others]
 
 
 def test_answers_are_the_likeliest_tokens():

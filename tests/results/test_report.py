@@ -12,14 +12,18 @@ from typer.testing import CliRunner
 
 import made_runs
 from trueprobe.cli import app
+from trueprobe.probes.display import ItemTable
+from trueprobe.results import charts
 from trueprobe.results import page as report
 from trueprobe.runs.folder import load_run
+from trueprobe.types import GROUP, Verdict
 
 NASTY = "</script><script>alert('x')</script> & \"q\" <img src=x onerror=alert(1)>"
 
 
 def page(folder) -> str:
-    return report.write(load_run(folder)).read_text(encoding="utf-8")
+    """Without the libraries that draw its figures; the browser's tests see that nothing is asked for."""
+    return report.write(load_run(folder)).read_text(encoding="utf-8").replace(charts.bundle(), "")
 
 
 def estimates(*models):
@@ -44,13 +48,12 @@ def test_nothing_is_fetched_from_anywhere(tmp_path):
 
 def test_text_of_models_and_items_is_escaped(tmp_path):
     items = pd.DataFrame({"item": ["i0"], "text": [NASTY], "category": [NASTY], "group_item": ["i0"]})
-    seen = pd.DataFrame([made_runs.observation("i0", 1.0, category=NASTY, top=NASTY)])
-    probe = made_runs.told(
-        question=NASTY, item_table={"values": ["preference_nats"], "telling": "preference_nats", "answer": "top"}
-    )
+    observed = pd.DataFrame([made_runs.observation("i0", 1.0, category=NASTY, top=NASTY)])
+    table = ItemTable(("preference_nats",), "preference_nats", answer="top")
+    probe = made_runs.declaration(question=NASTY, item_table=table)
     rows = [made_runs.estimate("toy", "preference", 0.6, category=NASTY)]
-    claims = [made_runs.claim("toy", "one", 0.1, "undecided", statement=NASTY)]
-    made = made_runs.write(tmp_path / "run", [made_runs.card("toy")], rows, claims, probe, seen, items)
+    claims = [made_runs.claim("toy", "one", 0.1, Verdict.UNDECIDED, statement=NASTY)]
+    made = made_runs.write(tmp_path / "run", [made_runs.card("toy")], rows, claims, probe, observed, items)
     text = page(made)
     assert "<img" not in text
     assert "<script>alert" not in text
@@ -66,7 +69,7 @@ def test_the_same_run_gives_the_same_page(tmp_path):
 def test_a_run_without_numbers_still_has_a_page(tmp_path, complete):
     none = pd.DataFrame([made_runs.observation("i0", None, category="age")])
     counted = [] if complete else None
-    folder = made_runs.write(tmp_path / "run", [made_runs.card("toy")], counted, seen=none, complete=complete)
+    folder = made_runs.write(tmp_path / "run", [made_runs.card("toy")], counted, observed=none, complete=complete)
     text = page(folder)
     assert ("interrupted" in text) == (not complete)
     assert "None of the 1 answers could be scored (1 multi_piece)" in text
@@ -89,14 +92,18 @@ def test_numbers_that_are_missing_are_no_zeros(tmp_path):
 
 @pytest.mark.slow
 def test_fifty_thousand_observations_stay_small(tmp_path):
-    dice = np.random.default_rng(0)
+    rng = np.random.default_rng(0)
     words = np.array([f"word{n}" for n in range(4000)])
     names = [f"i{n}" for n in range(50_000)]
-    texts = [" ".join(dice.choice(words, 14)) + " ___." for _ in names]
+    texts = [" ".join(rng.choice(words, 14)) + " ___." for _ in names]
     items = pd.DataFrame({"item": names, "text": texts, "category": "age", "group_item": names})
-    seen = pd.DataFrame({"item": names, "part": "", "why_not": "", "why_not_detail": "", "category": "age"})
-    seen["preference_nats"] = dice.normal(size=len(names))
-    folder = made_runs.write(tmp_path / "run", [made_runs.card("toy")], estimates("toy"), seen=seen, items=items)
+    observed = pd.DataFrame({"item": names, "part": "", "why_not": "", "why_not_detail": "", "category": "age"}).assign(
+        **{f"{GROUP}item": names}
+    )
+    observed["preference_nats"] = rng.normal(size=len(names))
+    folder = made_runs.write(
+        tmp_path / "run", [made_runs.card("toy")], estimates("toy"), observed=observed, items=items
+    )
     began = time.process_time()
     size = len(page(folder).encode())
     assert size < 10e6

@@ -108,10 +108,10 @@ def test_it_is_the_definition_counted_out(x, y, two_sided, strict):
     s = [*x, *y]
     middle = len(x) * np.mean(s)
     every = np.array([sum(part) for part in combinations(s, len(x))]) - middle
-    own = sum(x) - middle
+    observed = sum(x) - middle
     if two_sided:
-        every, own = np.abs(every), abs(own)
-    beyond = every > own + 1e-9 if strict else every >= own - 1e-9
+        every, observed = np.abs(every), abs(observed)
+    beyond = every > observed + 1e-9 if strict else every >= observed - 1e-9
     result = PermutationTest(two_sided=two_sided, strict=strict).p(x, y, 0)
     assert result == pytest.approx(beyond.mean())
 

@@ -14,7 +14,7 @@ from trueprobe.statistics.means import means
 from trueprobe.statistics.measure import Columns
 from trueprobe.statistics.retrieval import average_precision, commonest_share, ranks_within, reciprocal_rank, spearman
 
-DICE = np.random.default_rng(0)
+RNG = np.random.default_rng(0)
 NUMBERS = st.floats(-50, 0, allow_nan=False).map(lambda x: round(x, 2))
 
 
@@ -44,14 +44,14 @@ def by_definition(right: np.ndarray) -> float:
 
 def random_rankings():
     for _ in range(200):
-        size = int(DICE.integers(2, 60))
-        scores = DICE.normal(size=size)
-        right = DICE.random(size) < 0.3
+        size = int(RNG.integers(2, 60))
+        scores = RNG.normal(size=size)
+        right = RNG.random(size) < 0.3
         if right.any():
             yield scores, right, average_precision(ranks_within(scores)[right])
 
 
-def test_average_precision_is_the_papers_sum_over_places():
+def test_average_precision_is_the_papers_sum_over_ranks():
     for scores, right, result in random_rankings():
         assert result == pytest.approx(by_definition(right[np.argsort(-scores)]))
 
@@ -65,8 +65,8 @@ def test_average_precision_agrees_with_scikit_learn():
 def test_reciprocal_rank_agrees_with_scikit_learn():
     metrics = pytest.importorskip("sklearn.metrics", reason="scikit-learn is not installed")
     for _ in range(200):
-        scores = DICE.normal(size=20)
-        right = np.arange(20) == DICE.integers(20)
+        scores = RNG.normal(size=20)
+        right = np.arange(20) == RNG.integers(20)
         (rank,) = ranks_within(scores)[right]
         # with one right answer, the two are the same number
         expected = metrics.label_ranking_average_precision_score([right], [scores])

@@ -84,9 +84,9 @@ def test_the_variance_over_seeds_and_items_by_a_plain_loop():
     samples = drawn(values, 3000)
     parts = Components.of(samples, 30)
     means = [np.mean([samples[s, r] for s in range(4)]) for r in range(1, 3001)]
-    own = [np.var([samples[s, r] - means[r - 1] for r in range(1, 3001)]) for s in range(4)]
+    deviations = [np.var([samples[s, r] - means[r - 1] for r in range(1, 3001)]) for s in range(4)]
     assert parts.items == pytest.approx(np.var(means) * 30 / 29)
-    assert parts.both == pytest.approx(sum(own) / 3 / 4 * 30 / 29)
+    assert parts.both == pytest.approx(sum(deviations) / 3 / 4 * 30 / 29)
     assert parts.seeds == pytest.approx(np.var(values.mean(axis=1), ddof=1) / 4)
     assert parts.total >= max(parts.items, parts.seeds)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Callable
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -12,6 +13,12 @@ import typer
 
 from trueprobe.cli.common import Json, Setting, Store, app, check_app, example, interruptible, settings_of
 from trueprobe.errors import BadInput, nearest
+
+
+class ReportFormat(StrEnum):
+    HTML = "html"
+    MARKDOWN = "markdown"
+    JSON = "json"
 
 
 @app.command("list", epilog=example("trueprobe list probes --json", "trueprobe list assets"))
@@ -99,7 +106,7 @@ def run(
 ) -> None:
     """Ask models, keep their answers, count, and write a run folder."""
     from trueprobe.cli.progress import terminal_progress
-    from trueprobe.results import terminal as summary
+    from trueprobe.results import terminal
     from trueprobe.runs import execute
     from trueprobe.runs.study import make_study
 
@@ -118,31 +125,35 @@ def run(
     if as_json:
         print(json.dumps({"folder": str(done.folder), "complete": done.complete, "estimates": len(done.estimates)}))
     else:
-        summary.show(done)
+        terminal.show(done)
 
 
-@app.command(epilog=example("trueprobe report runs/mine", "trueprobe report runs/mine --open"))
+@app.command(epilog=example("trueprobe report runs/mine --open", "trueprobe report runs/mine --format markdown"))
 def report(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="a run folder")],
+    form: Annotated[ReportFormat, typer.Option("--format", help="of the file it writes")] = ReportFormat.HTML,
     open_it: Annotated[bool, typer.Option("--open", help="show it in your browser")] = False,
     as_json: Json = False,
 ) -> None:
-    """One page with the answer, figures and tables of a run, from its folder alone."""
+    """The findings, figures and tables of a run, from its folder alone: one page, Markdown or JSON."""
     import webbrowser
 
     from trueprobe.cli.progress import terminal_progress
-    from trueprobe.results import page as reports
+    from trueprobe.results import files
     from trueprobe.runs.folder import load_run
 
-    with interruptible("the same command draws it anew"), terminal_progress().task("drawing the report"):
-        page = reports.write(load_run(folder))
+    with interruptible("the same command writes it again"), terminal_progress().task("writing the report"):
+        path = files.write(load_run(folder), files.Format(form))
     figures = len(list((folder / "figures").glob("*.svg")))
+    page = form is ReportFormat.HTML
     if as_json:
-        print(json.dumps({"page": str(page), "figures": figures}))
+        print(json.dumps({"page": str(path), "figures": figures} if page else {"file": str(path)}))
     else:
-        print(f"{page}\n{folder / 'figures'}: {figures} figures as SVG and PNG with their data; {folder / 'tables'}")
+        print(path)
+        if page:
+            print(f"{folder / 'figures'}: {figures} figures as SVG and PNG with their data; {folder / 'tables'}")
     if open_it:
-        webbrowser.open(page.resolve().as_uri())
+        webbrowser.open(path.resolve().as_uri())
 
 
 @app.command(
@@ -157,26 +168,28 @@ def compare(
     b: Annotated[str, typer.Option(metavar="MODEL", help="what it is compared with: differences are a less b")],
     precision: Annotated[
         float | None,
-        typer.Option(min=0, help="seeds_needed is for intervals of ± this; else for telling the difference from 0"),
+        typer.Option(min=0, help="seeds_needed is for intervals of ± this; else for an interval that excludes 0"),
     ] = None,
     as_json: Json = False,
 ) -> None:
     """Two models or families on the items both scored: difference, interval, permutation test, seeds needed."""
     from trueprobe.cli.progress import terminal_progress
     from trueprobe.paths import write_whole
-    from trueprobe.results import terminal as summary
+    from trueprobe.results import comparison
     from trueprobe.runs.compare import compare as compared
     from trueprobe.runs.folder import load_run
+    from trueprobe.runs.schema import frame_of
+    from trueprobe.statistics.rows import Difference
 
-    done = load_run(folder)
+    run = load_run(folder)
     with interruptible("nothing was written"):
-        found = compared(done, a, b, precision, terminal_progress())
-    path = done.folder / f"{found.file}.csv"
-    write_whole(path, lambda partial: found.table.to_csv(partial, index=False))
+        result = compared(run, a, b, precision, terminal_progress())
+    table, path = frame_of(result.rows, Difference), run.folder / f"{result.file}.csv"
+    write_whole(path, lambda partial: table.to_csv(partial, index=False))
     if as_json:
-        print(found.table.to_json(orient="records", indent=1))
+        print(table.to_json(orient="records", indent=1))
     else:
-        summary.show_comparison(found, path)
+        comparison.show(result, path)
 
 
 @app.command(
@@ -201,17 +214,18 @@ def reproduce(
 ) -> None:
     """Published number, ours, difference, with the authors' own options; exit code 1 where they do not agree."""
     from trueprobe.cli.progress import terminal_progress
+    from trueprobe.results import reproduction
     from trueprobe.runs import reproduce as reproducing
 
     with interruptible():
-        own = settings_of(settings)
+        chosen = settings_of(settings)
         rows, asked = reproducing.reproduce(
-            probe, model, published_as, out, own, store=store, progress=terminal_progress()
+            probe, model, published_as, out, chosen, store=store, progress=terminal_progress()
         )
     if as_json:
         print(json.dumps([one.row() for one in rows], indent=1, ensure_ascii=False))
     else:
-        print(reproducing.as_text(rows), reproducing.verdict(rows), sep="\n")
+        reproduction.show(rows)
     if asked and not all(one.agrees for one in rows):
         raise typer.Exit(1)
 
@@ -264,14 +278,14 @@ def verbalizer(
     """Words the models of a run said that the word list does not know, with the leaning the models give them."""
     from trueprobe.cli.progress import terminal_progress
     from trueprobe.paths import write_text
-    from trueprobe.results import terminal as summary
+    from trueprobe.results import reproduction
     from trueprobe.runs import verbalizer as words
     from trueprobe.runs.folder import load_run
 
     done = load_run(folder)
     with interruptible():
         table = words.candidates(done, top, store, terminal_progress())
-    print(table.to_json(orient="records", indent=1) if as_json else summary.words_text(table))
+    print(table.to_json(orient="records", indent=1) if as_json else reproduction.words_text(table))
     if out is not None and not table.empty:
         write_text(out, words.to_toml(table, *words.groups_of(done), threshold))
         print(f"written to {out}: read it, then use it with --set verbalizer={out}", file=sys.stderr)

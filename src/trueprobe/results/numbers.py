@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 _PERCENT = ("share", "probability")
-_SMALL = 0.05  # of a ratio: below, two digits say little
+_SMALL = 0.05  # of a ratio: below, two digits are too few
 _DIGITS = {"rank": 1, "percent": 1, "points": 1, "d": 2, "correlation": 2, "ratio": 2, "nats": 2}
 
 
@@ -38,28 +38,28 @@ class Format:
             text = text.lstrip("+-")
         return text.replace("-", "−")
 
-    def _telling(self, low: float, high: float) -> Format:
+    def _with_clear_digits(self, low: float, high: float) -> Format:
         """With the digits that show on which side of zero an interval lies, or how far it reaches."""
         ends = abs(low), abs(high)
-        shown = self.factor * (min(ends) if low * high > 0 else max(ends))
-        if not self.signed or not shown or round(shown, self.digits) > 0 or self.digits >= 4:
+        smallest = self.factor * (min(ends) if low * high > 0 else max(ends))
+        if not self.signed or not smallest or round(smallest, self.digits) > 0 or self.digits >= 4:
             return self
-        return replace(self, digits=self.digits + 1)._telling(low, high)
+        return replace(self, digits=self.digits + 1)._with_clear_digits(low, high)
 
     def parts(self, value: float, low: float, high: float) -> tuple[str, str]:
         """The number and its interval, which is empty where there is none."""
         if value is None or math.isnan(value) or math.isnan(low) or math.isnan(high):
             return self.plain(value), ""
-        form = self._telling(low, high)
+        form = self._with_clear_digits(low, high)
         return form.plain(value), f"[{form.plain(low)}, {form.plain(high)}]"
 
     def number(self, value: float, low: float = math.nan, high: float = math.nan, suffix: str = "") -> str:
         """+3.1 [+1.0, +5.2], or the number alone where there is no interval."""
-        told, interval = self.parts(value, low, high)
-        return f"{told}{suffix} {interval}" if interval else told + suffix
+        number, interval = self.parts(value, low, high)
+        return f"{number}{suffix} {interval}" if interval else number + suffix
 
-    def told(self, value: float, low: float = math.nan, high: float = math.nan) -> str:
-        """For a sentence: +3.1 points [+1.0, +5.2]."""
+    def sentence(self, value: float, low: float = math.nan, high: float = math.nan) -> str:
+        """With its unit: +3.1 points [+1.0, +5.2]."""
         return "no number" if value is None or math.isnan(value) else self.number(value, low, high, self.suffix)
 
 

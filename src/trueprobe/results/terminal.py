@@ -1,238 +1,288 @@
-"""What `run` prints at its end: who was asked, one table per model, and what of the papers' claims holds."""
+"""The report in a terminal: at most 30 lines. Fitting it to the room is all that is decided here."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Iterator
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
-import pandas as pd
 from rich.console import Console, RenderableType
-from rich.markup import escape
+from rich.table import Table
 from rich.text import Text
 
-from trueprobe.results import terminal_tables as tables
-from trueprobe.results.select import SILENT, mostly_tied, where
-from trueprobe.results.terminal_findings import claimed, compared, findings, rows_of, scored
-from trueprobe.results.terminal_tables import Setup
+from trueprobe.results import items
+from trueprobe.results.families import Family
+from trueprobe.results.findings import Section, grouped
+from trueprobe.results.fitting import MOST_LINES, WIDEST, Fit, Fitted, Line, Lines, fit_columns, fitted, one_line
+from trueprobe.results.report import Report
+from trueprobe.results.select import titles
+from trueprobe.results.tables import cells_of, family_rows, gate_failures, summary_table
+from trueprobe.results.view import DASH, Display, Finding, Kind, Mark, Number
+from trueprobe.results.words import findings as sentences
+from trueprobe.results.words import terminal as words
 from trueprobe.runs.folder import Run
+from trueprobe.types import Verdict
 
-MOST_LINES, _WIDTH = 30, 100
-_MOST_FOUND = 6  # lines of claims; with more of them each verdict has one line
+_FEWEST_ROWS = 5  # of a table
+_MOST_CLAIM_LINES = 6  # with more of them each verdict has one line
 _MOST_ANSWERS = 3
-_INTERVALS, _NO_INTERVALS = "95 % intervals (none with fewer than 5 groups)", "intervals: estimates.csv"
-_NAMED = ("as published", "holds", "holds for this checkpoint", "opposite", "flips")  # others are counted
-_MOST_EXAMPLES = 6
+_NAMED = (
+    Verdict.AS_PUBLISHED,
+    Verdict.HOLDS,
+    Verdict.HOLDS_FOR_CHECKPOINT,
+    Verdict.OPPOSITE,
+    Verdict.FLIPS,
+)  # the findings behind other verdicts are counted
 
 
 def show(run: Run, console: Console | None = None) -> None:
+    """What `run` prints at its end."""
     console = console or Console(highlight=False)
-    setups = _setups(run)
-    width = min(console.width, _WIDTH)
-    if len(run.told) > 1:
-        last = _self_trained(run)
-        for line in (*findings(run, setups, width, MOST_LINES - 1 - len(last)), *map(Text, last)):
-            console.print(line, soft_wrap=True)
-        where_to = f"run folder: {run.folder}; as a page: trueprobe report {run.folder}"
-        console.print(where_to, markup=False, soft_wrap=True)
-        return
-    ((label, probe),) = run.told.items()
-    for part in _one_probe(run, label, probe, setups, lambda part: _tall(console, part, width), width):
+    report = Report.of(run)
+    several = len(report.probes) > 1
+    width = min(console.width, WIDEST)
+    render = _several_probes if several else _one_probe
+    for part in render(report, width, lambda part: _height(console, part, width)):
         console.print(part, width=width)
-    console.print(f"run folder: {run.folder}", soft_wrap=True, markup=False)
+    console.print(words.run_folder(str(run.folder), several), markup=False, soft_wrap=True)
 
 
-def _tall(console: Console, part: RenderableType, width: int) -> int:
+def _height(console: Console, part: RenderableType, width: int) -> int:
     return len(console.render_lines(part, console.options.update(width=width), pad=False))
 
 
-def _one_probe(
-    run: Run, label: str, probe: dict[str, Any], setups: list[Setup], tall: Callable[[RenderableType], int], width: int
-) -> list[RenderableType]:
-    """Its question, its numbers as far as there is room, how to read them, and what they come to."""
-    seen, summary = run.observations(label), probe["summary"]
-    passed, failed = _gate(run, label, summary, setups)
-    ties = mostly_tied(seen)
-    tied = [model for setup in setups for model in setup.models if model in ties]
-    failed += [f"mostly ties, so that most numbers would say nothing: {', '.join(tied)}"] if tied else []
-    grids = tables.each(run, label, summary, passed)
-    head = [Text.from_markup(f"[bold]{escape(label)}[/]  {escape(probe['question'])}")]
-    legend = _legend(run, label, summary, setups)
-    plain = [*failed, *legend, *summary.get("notes", ())]
-    found = [Text.from_markup(line) for line in _claims(run, label, summary["where"], setups)]
-    if not found or sum(map(tall, found)) > _MOST_FOUND:
-        lines, counted = _brief_lines(rows_of(run, label, probe, setups))
-        found = [Text(line) for line in (*lines, counted) if line]
-    foot = [*map(Text, plain), *found, Text(f"{label}: {scored(seen)}"), *map(Text, _self_trained(run))]
-    room = MOST_LINES - 1 - sum(map(tall, (*head, *foot)))
-    if sum(grid.rows + 2 for grid in grids) > room and len(passed) > 1:
-        one = tables.beside(run, label, summary, passed, width)
-        grids = [one] if one else []
-    shown = [part for grid in grids for part in grid.shown(room - tall(Text(grid.title)) + 1)]
-    room -= sum(map(tall, shown))
-    for line in map(Text, _besides(seen, probe, setups)):
-        if tall(line) <= room:
-            shown.append(line)
-            room -= tall(line)
+def _self_trained(report: Report) -> list[Text]:
+    return [Text(words.self_trained_short(report.self_trained))] if report.self_trained else []
+
+
+# ---------------------------------------------------------------- several probes: a line for each finding
+
+
+def _several_probes(report: Report, width: int, height: Callable[[RenderableType], int]) -> Iterator[RenderableType]:
+    last = _self_trained(report)
+    fit = Fit.of([_lines(section) for section in report.sections], MOST_LINES - 4 - sum(map(height, last)))
+    asked = fit.columns([family.name for family in report.families])
+    columns, intervals = fit_columns(asked, width - fit.words_width - 1)
+    yield one_line(words.asked_short(report.families), width)
+    yield from fit.render(words.findings_head(intervals), columns, width)
+    marks = {mark for line in fit.lines for mark in line.marks}
+    left_out = len(asked) - len(columns)
+    legend = words.marks_legend([mark for mark in Mark if mark in marks])
+    yield one_line("; ".join([legend, *([words.more_models(left_out)] if left_out else [])]), width)
+    yield from last
+
+
+def _lines(section: Section) -> Lines:
+    return Lines(sentences.section_heading(section), [line for finding in section.findings for line in _of(finding)])
+
+
+def _of(finding: Finding) -> Iterator[Line]:
+    if finding.of_pairs:
+        for n in finding.numbers:
+            marks = {n.mark} - {Mark.NONE}
+            yield Line(f"{finding.statement}, {n.model}", {}, marks, not n.verdict.silent, fitted(n)[0].strip())
+        return
+    cells: dict[str, Fitted] = {}
+    for n in finding.numbers:
+        cells.setdefault(n.model, fitted(n))
+    yield Line(finding.statement, cells, finding.marks, finding.speaks)
+
+
+# ---------------------------------------------------------------- one probe: its tables
+
+
+@dataclass(frozen=True)
+class _Grid:
+    """A table whose first column names the rows."""
+
+    title: str
+    columns: Mapping[str, Sequence[str]]
+    marked: Sequence[bool]  # rows in which something holds or flips
+    intervals: bool = True
+    left_out: int = 0  # models without room
+
+    def render(self, lines: int) -> Iterator[RenderableType]:
+        """Title and table; where these lines do not hold all rows, marked ones stay first, and the rest is counted."""
+        yield Text(self.title)
+        rows = list(zip(*self.columns.values(), strict=True))
+        if len(rows) > lines - 2 - bool(self.left_out):
+            many = max(_FEWEST_ROWS, lines - 3)
+            chosen = sorted(sorted(range(len(rows)), key=lambda i: not self.marked[i])[:many])
+            rows = [rows[i] for i in chosen]
+        yield _table(self.columns, rows)
+        left = len(self.marked) - len(rows)
+        if left or self.left_out:
+            yield Text(words.more_rows(left, self.left_out))
+
+
+def _table(columns: Mapping[str, Sequence[str]], rows: Sequence[Sequence[str]]) -> Table:
+    table = Table(box=None, padding=(0, 1, 0, 0), header_style="bold")
+    for i, name in enumerate(columns):
+        table.add_column(Text(name), justify="right" if i else "left", no_wrap=True, min_width=0 if i else 6)
+    for row in rows:
+        table.add_row(*map(Text, row))
+    return table
+
+
+def _one_probe(report: Report, width: int, height: Callable[[RenderableType], int]) -> Iterator[RenderableType]:
+    """The question, numbers as far as there is room, how to read them, and what they come to."""
+    (probe,) = report.probes
+    source, label, summary = report.source, probe.label, probe.declaration.summary
+    failures = gate_failures(source, label)
+    failing = {failure.model for failure in failures}
+    passed = [f for f in report.families if not failing.issuperset(card.name for card in f.checkpoints)]
+    silent = []
+    if failures:
+        values = [(one.model, one.number.text() if one.number else "") for one in failures]
+        silent.append(Text(words.gate_line(str(summary.gate.get("measure", "")), values)))
+    if probe.scoring.mostly_tied:
+        silent.append(Text(words.tied_line(probe.scoring.mostly_tied)))
+    percent = any(row.unit == "probability" for row in source.estimates(label) if row.measure in summary.measures)
+    verdicts = _verdict_lines(report, height)
+    scored = Text(f"{label}: {sentences.scored_short(probe.scoring)}")
+    below = [*silent, *map(Text, summary.notes), *verdicts, scored, *_self_trained(report)]
+    head = Text.assemble((label, "bold"), "  ", probe.declaration.question)
+    legend = [Text(line) for line in words.table_legend(True, percent, report.families)]
+    room = MOST_LINES - 1 - sum(map(height, (head, *legend, *below)))
+    grids = _grids(report, label, passed, width)
+    if sum(len(grid.marked) + 2 for grid in grids) > room and len(passed) > 1:
+        grids = _beside(report, label, passed, width)
+    tables = [part for grid in grids for part in grid.render(room - height(Text(grid.title)) + 1)]
+    room -= sum(map(height, tables))
+    extra = []
+    for line in map(Text, _behind(report, label)):
+        if height(line) <= room:
+            extra.append(line)
+            room -= height(line)
     if not all(grid.intervals for grid in grids):
-        foot[len(failed)] = Text(legend[0].replace(_INTERVALS, _NO_INTERVALS))
-    return [*head, *shown, *foot]
+        legend = [Text(line) for line in words.table_legend(False, percent, report.families)]
+    yield from (head, *tables, *extra, *silent, *legend, *below[len(silent) :])
 
 
-def _besides(seen: pd.DataFrame, probe: dict[str, Any], setups: list[Setup]) -> Iterator[str]:
-    """Of each setup, what stands behind its numbers; where there is no room it is left out."""
-    of = [seen[seen["model"].isin(setup.models)] for setup in setups]
-    for setup, mine in zip(setups, of, strict=True):
-        yield from (f"{setup.family}: {line}" for line in _word_counts(mine, probe))
-    for mine in of:
-        yield from (*_answers(mine, probe["summary"]), *_examples(mine, probe["summary"]))
-
-
-def _brief_lines(rows: pd.DataFrame) -> tuple[list[str], str]:
-    """A line for each verdict that is named, and how many have each of the others."""
-    counted: dict[str, int] = {}
-    named: dict[str, dict[str, list[str]]] = {}
-    lines = []
-    for verdict, what, model in zip(rows["verdict"], rows["what"], rows["model"], strict=True):
-        if verdict in _NAMED:
-            named.setdefault(verdict, {}).setdefault(what, []).append(model)
-        else:
-            counted[verdict] = counted.get(verdict, 0) + 1
-    for verdict in (name for name in _NAMED if name in named):
-        whats = [f"{what} ({', '.join(models)})" for what, models in named[verdict].items()]
-        line, left = f"{verdict}: {whats[0]}", len(whats) - 1
-        while left and len(line) + len(whats[-left]) < _WIDTH - 14:
-            line, left = f"{line}; {whats[-left]}", left - 1
-        lines.append(line + (f"; {left} more" if left else ""))
-    return lines, ", ".join(f"{verdict}: {many}" for verdict, many in counted.items())
-
-
-def _setups(run: Run) -> list[Setup]:
-    """As they were asked; of a family with several training steps, the last."""
-    found: dict[str, dict[int | None, list[str]]] = {}
-    for card in run.manifest["cards"]:
-        step = card.get("labels", {}).get("step")
-        found.setdefault(card["family"], {}).setdefault(step, []).append(card["name"])
-    last = {family: max(steps, key=lambda step: -1 if step is None else step) for family, steps in found.items()}
-    return [Setup(family, tuple(found[family][step]), step, len(found[family])) for family, step in last.items()]
-
-
-def _gate(run: Run, label: str, summary: dict[str, Any], setups: list[Setup]) -> tuple[list[Setup], list[str]]:
-    """The setups that have a table to show, and a line on the checkpoints that failed."""
-    found = run.estimates[run.estimates["probe"] == label]
-    asked = [model for setup in setups for model in setup.models]
-    failed = set(where(found, summary["where"]).query("verdict == 'fails the gate'")["model"]).intersection(asked)
-    told = [
-        f"{row['model']} ({_percent(row['value']) or 'nothing scored'})"
-        for row in (where(found, summary["gate"]) if failed else found[:0]).to_dict("records")
-        if row["model"] in failed
-    ]
-    passed = [setup for setup in setups if not failed.issuperset(setup.models)]
-    if not told:
-        return passed, []
-    gate = summary["gate"]["measure"].replace("_", " ")
-    return passed, [f"failing the gate ({gate}), so that a table would say nothing: {', '.join(told)}"]
-
-
-def _answers(seen: pd.DataFrame, summary: dict[str, Any]) -> list[str]:
-    """What each group was answered with at base: right ones are counted, wrong ones named."""
-    columns = summary.get("answers")
-    if not columns:
-        return []
-    scored = seen[seen["why_not"] == ""].drop_duplicates(["model", columns["by"], columns["of"]])
-    lines = []
-    for model, mine in list(scored.groupby("model", sort=False))[:_MOST_ANSWERS]:
-        parts = []
-        for name, group in mine.groupby(columns["by"], sort=False):
-            wrong = group[group[columns["right"]] != 1]
-            named = ", ".join(f"{w[columns['of']]}: {w[columns['answer']]}" for _, w in wrong.iterrows())
-            parts.append(f"{name} {len(group) - len(wrong)} of {len(group)}" + (f" ({named})" if named else ""))
-        lines.append(f"right at base, {model}: {'; '.join(parts)}")
-    return lines
-
-
-def _examples(seen: pd.DataFrame, summary: dict[str, Any]) -> list[str]:
-    """What the first model of a family said to some items, with probabilities."""
-    if seen.empty or not summary.get("examples"):
-        return []
-    chosen = where(seen[(seen["why_not"] == "") & (seen["model"] == seen["model"].iloc[0])], summary["examples"])
-    lines = []
-    for _, row in chosen.head(_MOST_EXAMPLES).iterrows():
-        said = zip(row["top_words"][:5], row["top_probabilities"][:5], strict=True)
-        lines.append(f"{row['model']}: {row['prompt']} {', '.join(f'{w} ({p:.2g})' for w, p in said)}")
-    return lines
-
-
-def _legend(run: Run, label: str, summary: dict[str, Any], setups: list[Setup]) -> list[str]:
-    """What the marks mean here; two seeds or one leave something unknown, and the reader is told what."""
-    shown = (run.estimates["probe"] == label) & run.estimates["measure"].isin(summary["measures"])
-    percent = "in percent, " if "probability" in set(run.estimates.loc[shown, "unit"]) else ""
-    lines = [f"{percent}{_INTERVALS}; – nothing to count; no mark: undecided"]
-    if any(setup.several for setup in setups):
-        lines.append("several seeds: * holds (over seeds and items, and the seeds agree), ~ flips (they disagree)")
-    if any(not setup.several for setup in setups):
-        lines.append("one seed: * holds for this checkpoint; what another training would say cannot be known")
-    if any(len(setup.models) == 2 for setup in setups):
-        lines.append("two seeds: nothing can hold; whether a third would agree cannot be known")
-    return lines
-
-
-def _self_trained(run: Run) -> list[str]:
-    found = dict.fromkeys(card["family"] for card in run.manifest["cards"] if card.get("self_trained"))
-    return [f"self-trained, to show the method; no stand-in for BERT or GPT-2: {', '.join(found)}"] if found else []
-
-
-def _word_counts(seen: pd.DataFrame, probe: dict[str, Any]) -> list[str]:
-    """Listed words a model does not have as one piece cannot be counted for it."""
-    listed = probe["facts"].get("verbalizer", {})
-    seen = seen[seen["why_not"] == ""]
-    lacks = [
-        f"{int(seen[f'{group}_words'].max())} of {count} {group}"
-        for group, count in listed.items()
-        if len(seen) and seen[f"{group}_words"].max() < count
-    ]
-    return [f"words this model has as one piece: {', '.join(lacks)}"] if lacks else []
-
-
-def _claims(run: Run, label: str, fixed: dict[str, str], setups: list[Setup]) -> list[str]:
-    claims = claimed(run, label, fixed, setups)
-    if claims.empty:
-        return []
-    lines = []
-    for verdict, group in claims.groupby("verdict", sort=True):
-        if verdict in SILENT:  # nothing was found either way: counted, not listed
-            who = ", ".join(dict.fromkeys(group["model"]))
-            many = group["claim"].nunique()
-            every = "all " if many == claims["claim"].nunique() else ""
-            lines.append(f"{verdict}: {every}{many} claims ({escape(who)})")
+def _grids(report: Report, label: str, passed: Sequence[Family], width: int) -> list[_Grid]:
+    """One table per family: conditions down, the summary's measures across; those that have anything to show."""
+    summary, table = report.source.declaration(label).summary, summary_table(report.source, label)
+    grids = []
+    for part in family_rows(report.source, label, table):
+        cells, names = cells_of(part.rows), list(dict.fromkeys(placed.names for placed in part.rows))
+        numbers = {
+            title: [cells.get((name, measure)) for name in names]
+            for measure, title in titles(summary).items()
+            if any(n and n.display is not Display.NOTHING for n in (cells.get((name, measure)) for name in names))
+        }
+        if part.family not in passed or not numbers:
             continue
-        names = []
-        for claim, models in group.groupby("claim", sort=False)["model"]:
-            who = "" if claims["model"].nunique() == 1 else f" ({', '.join(dict.fromkeys(models))})"
-            names.append(claim + who)
-        lines.append(f"[bold]{verdict}[/]: {escape('; '.join(names))}")
-    return lines
+        first = [" ".join(name) for name in names]
+        room = width - max(map(len, (summary.row_title, *first))) - 1
+        columns, intervals = _fit_measures(numbers, {titles(summary)[m] for m in summary.intervals}, room)
+        title = [
+            words.family_title(part.family),
+            summary.fallback_title if part.fell_back else summary.where_title,
+        ]
+        marked = [any(n.mark is not Mark.NONE for n in row if n) for row in zip(*numbers.values(), strict=True)]
+        grids.append(_Grid(", ".join(filter(None, title)), {summary.row_title: first, **columns}, marked, intervals))
+    return grids
 
 
-def show_comparison(found: Any, path: Any, console: Console | None = None) -> None:
-    """The rows that the summary of a run shows, as differences."""
-    console = console or Console(highlight=False)
-    for line in compared(found, path, min(console.width, _WIDTH), MOST_LINES):
-        console.print(line, soft_wrap=True)
+def _fit_measures(
+    numbers: Mapping[str, Sequence[Number | None]], first: set[str], room: int
+) -> tuple[dict[str, list[str]], bool]:
+    """All intervals; else those of directed numbers that are no shares or ratios, and of `first`; else none."""
+    directed = {
+        title
+        for title, column in numbers.items()
+        if any(n and n.neutral is not None and n.unit not in ("share", "ratio", "correlation") for n in column)
+    }
+    columns: dict[str, list[str]] = {}
+    for whole in (set(numbers), first | directed, set[str]()):
+        columns = {title: [_cell(n, title in whole) for n in column] for title, column in numbers.items()}
+        if sum(max(map(len, [title, *cells])) + 1 for title, cells in columns.items()) <= room:
+            return columns, bool(whole)
+    return columns, False
 
 
-def words_text(table: pd.DataFrame) -> str:
-    if table.empty:
-        return "every token of every top ten is in the word list"
-    shown = table.assign(mass=[_percent(m) for m in table["mass"]], prompts=[_count(n) for n in table["prompts"]])
-    for column in (name for name in table.columns if name.startswith("leans_")):
-        shown[column] = [_percent(v) for v in table[column]]
-    return shown.to_string(index=False)
+def _cell(n: Number | None, whole: bool) -> str:
+    return fitted(n)[0 if whole else 1] or DASH
 
 
-def _percent(value: float) -> str:
-    return "" if math.isnan(value) else f"{100 * value:.1f} %"
+def _beside(report: Report, label: str, passed: Sequence[Family], width: int) -> list[_Grid]:
+    """One table for all: the measure that decides most, a column for each family, with intervals where these fit."""
+    source = report.source
+    summary, table = source.declaration(label).summary, summary_table(source, label)
+    parts = [part for part in family_rows(source, label, table) if part.family in passed]
+    names = list(dict.fromkeys(placed.names for part in parts for placed in part.rows))
+    if not names:
+        return []
+    directed = {placed.measure for part in parts for placed in part.rows if placed.number.neutral is not None}
+    measure = [*summary.intervals, *(m for m in summary.measures if m in directed), *summary.measures][0]
+    depths = grouped(parts, lambda part: summary.fallback_title if part.fell_back else summary.where_title)
+    who = ". ".join(
+        ": ".join(filter(None, (depth, "; ".join(words.family_title(part.family) for part in mine))))
+        for depth, mine in depths.items()
+    )
+    numbers = {part.family.name: [cells_of(part.rows).get((name, measure)) for name in names] for part in parts}
+    first = [" ".join(name) for name in names]
+    room = width - max(map(len, (summary.row_title, *first))) - 1
+    asked = {name: [fitted(n) if n else (DASH, DASH) for n in column] for name, column in numbers.items()}
+    columns, intervals = fit_columns(asked, room)
+    marked = [any(n.mark is not Mark.NONE for n in row if n) for row in zip(*numbers.values(), strict=True)]
+    title = f"{titles(summary)[measure]}; {who}"
+    return [_Grid(title, {summary.row_title: first, **columns}, marked, intervals, len(asked) - len(columns))]
 
 
-def _count(value: float) -> str:
-    return "" if math.isnan(value) else f"{value:,.0f}"
+def _behind(report: Report, label: str) -> Iterator[str]:
+    """Of each family, what stands behind its numbers; where there is no room it is left out."""
+    for family in report.families:
+        lacking = items.listed_words(report.source, label, family)
+        if lacking:
+            yield words.listed_words_line(family.name, lacking)
+    for family in report.families:
+        answers = grouped(items.base_answers(report.source, label, family), lambda row: row.model)
+        yield from map(words.base_answers_line, list(answers.values())[:_MOST_ANSWERS])
+        yield from map(words.continuations_line, items.continuations(report.source, label, family))
+
+
+def _verdict_lines(report: Report, height: Callable[[RenderableType], int]) -> list[Text]:
+    """The claims by what became of them; where these are too many lines, one for each verdict."""
+    claims = [finding for finding in report.findings if finding.kind is Kind.CLAIM]
+    lines = [Text(line) for line in _claim_lines(claims)]
+    if lines and sum(map(height, lines)) <= _MOST_CLAIM_LINES:
+        return lines
+    return [Text(line) for line in _brief_lines(report.findings)]
+
+
+def _by_verdict(findings: Sequence[Finding]) -> dict[Verdict, dict[str, list[str]]]:
+    """Verdict -> finding -> models."""
+    pairs = [(n.verdict, finding.name, n.model) for finding in findings for n in finding.numbers]
+    by_code = {verdict: grouped(mine, lambda pair: pair[1]) for verdict, mine in grouped(pairs, lambda p: p[0]).items()}
+    order = [*_NAMED, *(verdict for verdict in Verdict if verdict not in _NAMED)]
+    return {
+        verdict: {name: list(dict.fromkeys(pair[2] for pair in same)) for name, same in by_code[verdict].items()}
+        for verdict in sorted(by_code, key=order.index)
+    }
+
+
+def _claim_lines(claims: Sequence[Finding]) -> Iterator[str]:
+    every = {n.model for finding in claims for n in finding.numbers}
+    for verdict, names in _by_verdict(claims).items():
+        if verdict.silent:  # nothing was found either way: counted, not listed
+            models = list(dict.fromkeys(model for mine in names.values() for model in mine))
+            yield words.silent_claims(verdict, len(names), len(names) == len(claims), models)
+        else:
+            named = [name + (f" ({', '.join(models)})" if len(every) > 1 else "") for name, models in names.items()]
+            yield words.verdict_line(verdict, named)
+
+
+def _brief_lines(findings: Sequence[Finding]) -> Iterator[str]:
+    """A line for each verdict that is named, and how many numbers have each of the others."""
+    counted = []
+    for verdict, names in _by_verdict(findings).items():
+        if verdict not in _NAMED:
+            counted.append(words.verdict_line(verdict, [str(sum(map(len, names.values())))]))
+            continue
+        named = [f"{name} ({', '.join(models)})" for name, models in names.items()]
+        many = 1
+        while many < len(named) and len(words.verdict_line(verdict, named[: many + 1])) < WIDEST - 12:
+            many += 1
+        yield words.verdict_line(verdict, named[:many], len(named) - many)
+    if counted:
+        yield ", ".join(counted)

@@ -4,42 +4,40 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
-
-import pandas as pd
 
 from trueprobe import probes
 from trueprobe.errors import BadInput, nearest
 from trueprobe.probes import Probe
-from trueprobe.results.select import SILENT, row_names, titles, where_told
+from trueprobe.probes.display import Summary
 from trueprobe.runs.folder import Run
 from trueprobe.statistics import paired
 from trueprobe.statistics.estimates import CheckpointData
+from trueprobe.statistics.rows import Difference
 from trueprobe.statistics.verdict import FEWEST_SEEDS
-from trueprobe.types import NoProgress, Progress
+from trueprobe.types import Card, NoProgress, Progress
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """`table`: every measure of every probe. `told`: the rows each probe's summary shows."""
+    """Every measure of every probe that asks both sides alike."""
 
     a: str
     b: str
-    table: pd.DataFrame
-    told: pd.DataFrame
+    rows: Sequence[Difference]
+    summaries: Mapping[str, Summary]  # of each probe, by its label
     precision: float | None = None
     apart: tuple[str, ...] = ()  # probes that ask the two kinds of model for different things
     steps: tuple[int | None, int | None] = (None, None)  # of either side: the last training step it was asked at
 
     @property
-    def seeds(self) -> tuple[int, int]:
+    def n_seeds(self) -> tuple[int, int]:
         """Of either side."""
-        return int(self.table["n_seeds_a"].max()), int(self.table["n_seeds_b"].max())
+        return max(row.n_seeds_a for row in self.rows), max(row.n_seeds_b for row in self.rows)
 
     @property
     def too_few_seeds(self) -> bool:
-        """Families that cannot show anything; two single checkpoints speak for themselves."""
-        return max(self.seeds) > 1 and min(self.seeds) < FEWEST_SEEDS
+        """Families that cannot show anything; two single checkpoints are compared as such."""
+        return max(self.n_seeds) > 1 and min(self.n_seeds) < FEWEST_SEEDS
 
     @property
     def file(self) -> str:
@@ -48,53 +46,39 @@ class Comparison:
 
 def compare(run: Run, a: str, b: str, precision: float | None = None, progress: Progress | None = None) -> Comparison:
     """`a` less `b`. A family is all its seeds, at their last training step; `precision` is the half-width wanted."""
-    cards = [_cards(run, name) for name in (a, b)]
-    both = {card["name"] for card in cards[0]} & {card["name"] for card in cards[1]}
+    first, second = (_cards(run, name) for name in (a, b))
+    both = {card.name for card in first} & {card.name for card in second}
     if both:
-        raise BadInput(f"{sorted(both)[0]} is on both sides; --a and --b must have no checkpoint in common")
-    kinds = {card["kind"] for side in cards for card in side}
-    tables, told, apart = [], [], []
-    for entry in run.manifest["study"]["probes"]:
-        probe = probes.make_again(entry)
-        measures = [measure for measure in probe.measures() if kinds <= set(measure.kinds)]
-        if not measures:
-            apart.append(entry["label"])
-            continue
-        with (progress or NoProgress()).task(f"comparing {entry['label']}"):
-            first, second = (_members(run, entry["label"], probe, side) for side in cards)
-            sides = paired.Sides.of(first, second, probe.factors)
-            rows = paired.compare(sides, measures, probe.corrected_over, precision)
-        table = pd.DataFrame(rows)
-        table.insert(0, "probe", entry["label"])
-        tables.append(table)
-        told.append(_told(table, run.told[entry["label"]]["summary"]))
-    if not tables:
+        raise BadInput(f"{min(both)} is on both sides; --a and --b must have no checkpoint in common")
+    kinds = {card.kind for card in (*first, *second)}
+    made = {entry.label: probes.make_again(entry.model_dump()) for entry in run.study.probes}
+    alike = {label: probe for label, probe in made.items() if any(kinds <= set(m.kinds) for m in probe.measures())}
+    apart = tuple(label for label in made if label not in alike)
+    if not alike:
         raise BadInput(f"{a} and {b} are not asked alike by {' or '.join(apart)}, so there is nothing to compare")
-    table, told_rows = (pd.concat(found, ignore_index=True) for found in (tables, told))
-    steps = (cards[0][0]["labels"].get("step"), cards[1][0]["labels"].get("step"))
-    return Comparison(a, b, table, told_rows, precision, tuple(apart), steps)
+    rows: list[Difference] = []
+    with (progress or NoProgress()).task("comparing", len(alike), "probes") as task:
+        for label, probe in alike.items():
+            one, other = (_members(run, label, probe, side) for side in (first, second))
+            sides = paired.Sides.of(one, other, probe.factors)
+            measures = [measure for measure in probe.measures() if kinds <= set(measure.kinds)]
+            rows += paired.compare(label, sides, measures, probe.corrected_over, precision)
+            task.advance(note=label)
+    summaries = {label: run.declarations[label].summary for label in alike}
+    steps = (first[0].labels.get("step"), second[0].labels.get("step"))
+    return Comparison(a, b, rows, summaries, precision, apart, steps)
 
 
-def _cards(run: Run, name: str) -> list[dict[str, Any]]:
-    cards = run.manifest["cards"]
-    mine = [card for card in cards if card["name"] == name] or [card for card in cards if card["family"] == name]
+def _cards(run: Run, name: str) -> list[Card]:
+    """A checkpoint, or a family at its last step."""
+    mine = [card for card in run.cards if card.name == name] or [card for card in run.cards if card.family == name]
     if not mine:
-        known = dict.fromkeys([*(card["family"] for card in cards), *(card["name"] for card in cards)])
+        known = dict.fromkeys([*(card.family for card in run.cards), *(card.name for card in run.cards)])
         raise BadInput(f"{run.folder} has no model or family '{name}'{nearest(name, list(known))}")
-    last = max((card["labels"].get("step", -1) for card in mine), default=-1)
-    return [card for card in mine if card["labels"].get("step", -1) == last]
+    last = max(card.labels.get("step", -1) for card in mine)
+    return [card for card in mine if card.labels.get("step", -1) == last]
 
 
-def _members(run: Run, label: str, probe: Probe, cards: Sequence[dict[str, Any]]) -> list[CheckpointData]:
+def _members(run: Run, label: str, probe: Probe, cards: Sequence[Card]) -> list[CheckpointData]:
     seed = probe.settings.resample_seed
-    return [
-        paired.to_pair(c["name"], c["kind"], run.observed(label, c["name"]), seed, c["family"], c["labels"])
-        for c in cards
-    ]
-
-
-def _told(table: pd.DataFrame, summary: Mapping[str, Any]) -> pd.DataFrame:
-    """What the summary of a run shows; over all listed words where too few are in the top k."""
-    rows = where_told(table[table["measure"].isin(summary["measures"])], summary["where"])
-    rows = rows[~rows["verdict"].isin(SILENT)]
-    return rows.assign(row=row_names(rows, summary), title=rows["measure"].map(titles(summary)))
+    return [paired.to_pair(c.name, c.kind, run.observed(label, c.name), seed, c.family, c.labels) for c in cards]

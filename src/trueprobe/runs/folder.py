@@ -30,6 +30,7 @@ from trueprobe.runs.schema import (
     ProbeDeclaration,
     StudyDescription,
     StudyEntry,
+    file_name,
     frame_of,
     refuse_other_columns,
     rows_of,
@@ -44,6 +45,7 @@ MANIFEST, LOCAL, PROBES, TIMING = "manifest.json", "local.json", "probes.json", 
 DECLARATIONS = TypeAdapter(dict[str, ProbeDeclaration])
 # at the start, or behind `family=`, `replay:`, a comma or an option; a comma within braces does not end it
 _PATH = re.compile(r"(?:(?<![^=,&?])|(?<=^replay:))(?:/|~\w*/)(?:\{[^}]*\}|[^,&?])*")
+_INTERRUPTED = "; the run was interrupted: run it again into the same folder"
 Row = TypeVar("Row")
 Schema = TypeVar("Schema", bound=BaseModel)
 
@@ -91,7 +93,7 @@ class Run:
         """The declaration of each probe that was begun, in the order of the study."""
         path = self.folder / PROBES
         if not path.exists():
-            raise BadInput(f"{self.folder} has no {PROBES}; the run was interrupted: run it again into it")
+            raise BadInput(f"{self.folder} has no {PROBES}{_INTERRUPTED}")
         with _damage(path):
             declared = DECLARATIONS.validate_json(self._bytes(PROBES))
         return {label: declared[label] for label in self.probes if label in declared}
@@ -110,6 +112,12 @@ class Run:
         files = sorted((self.folder / "downstream").glob("*/downstream.json"))
         results = [_json_object(file, "task") for file in files]
         return sorted(results, key=lambda result: str(result["task"]))
+
+    def _repr_html_(self) -> str:
+        """The findings, as a notebook shows them."""
+        from trueprobe.results import notebook
+
+        return notebook.html(self)
 
     # ------------------------------------------------------------ tables
 
@@ -162,7 +170,8 @@ class Run:
 
         if name not in TABLES or not self._files(name):
             here = sorted(name for name in TABLES if self._files(name))
-            raise BadInput(f"{self.folder} has no table '{name}'{nearest(name, here)}")
+            hint = nearest(name, here) if self.complete else _INTERRUPTED
+            raise BadInput(f"{self.folder} has no table '{name}'{hint}")
         return pd.concat([self._table(file) for file in self._files(name)], ignore_index=True)
 
     def _files(self, name: str) -> list[str]:
@@ -180,7 +189,7 @@ class Run:
         import pandas as pd
 
         if not (self.folder / name).exists():
-            raise BadInput(f"{self.folder} has no {name}; the run was interrupted: run it again into the same folder")
+            raise BadInput(f"{self.folder} has no {name}{_INTERRUPTED}")
         with _damage(self.folder / name):
             return pd.read_parquet(io.BytesIO(self._bytes(name)))
 
@@ -291,11 +300,11 @@ class RunFolder:
 
     def items(self, label: str, frame: pd.DataFrame) -> None:
         refuse_other_columns(frame, ITEM_COLUMNS, (), f"the items of {label}")
-        self._parquet(f"items/{label}.parquet", frame)
+        self._parquet(f"items/{_safe(label)}.parquet", frame)
 
     def observations(self, label: str, model: str, frame: pd.DataFrame, declared: Sequence[str]) -> None:
         refuse_other_columns(frame, OBSERVATION_COLUMNS, declared, f"the observations of {label}")
-        self._parquet(f"observations/{label}/{model}.parquet", frame)
+        self._parquet(f"observations/{_safe(label)}/{_safe(model)}.parquet", frame)
 
     def observed(self, label: str, model: str) -> pd.DataFrame:
         """What this run wrote before."""
@@ -319,6 +328,13 @@ class RunFolder:
     def _parquet(self, name: str, frame: pd.DataFrame) -> None:
         write_whole(self.folder / name, lambda path: frame.to_parquet(path, index=False))
         self._checksums[name] = hashlib.sha256((self.folder / name).read_bytes()).hexdigest()
+
+
+def _safe(name: str) -> str:
+    try:
+        return file_name(name)
+    except ValueError as error:
+        raise BadInput(f"{error}; give it another name") from error
 
 
 def portable(study: StudyDescription) -> StudyDescription:

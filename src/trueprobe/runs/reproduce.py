@@ -112,33 +112,3 @@ def _ours(estimates: Any, number: Number) -> float:
     if len(rows) != 1:
         raise FailedRun(f"{len(rows)} estimates of {number.measure} where {number.place} has one: {number.conditions}")
     return float(rows[number.of].iloc[0])
-
-
-def as_text(rows: Sequence[Compared]) -> str:
-    """Aligned columns; what does not agree is marked."""
-    lines = [("", "published", "ours", "difference", "")]
-    for one in rows:
-        number, digits = one.number, one.number.decimals
-        what = number.measure if number.of == "value" else f"{number.measure} {number.of}"
-        where = " ".join((number.model, what, *map(str, number.conditions.values())))
-        told = f"{number.value:.{digits}f}"
-        if math.isnan(one.ours):
-            lines.append((where, told, "–", "–", ""))
-            continue
-        ours, gap = f"{number.scaled(one.ours):.{digits}f}", f"{one.difference:+.{digits + 1}f}"
-        lines.append((where, told, ours, gap, "" if one.agrees else "differs"))
-    widths = [max(len(line[i]) for line in lines) for i in range(4)]
-    return "\n".join(
-        f"{a:<{widths[0]}}  {b:>{widths[1]}}  {c:>{widths[2]}}  {d:>{widths[3]}}  {e}".rstrip()
-        for a, b, c, d, e in lines
-    )
-
-
-def verdict(rows: Sequence[Compared]) -> str:
-    known = [one for one in rows if not math.isnan(one.ours)]
-    sources = "; ".join(dict.fromkeys(one.number.source for one in rows))
-    if not known:
-        return f"nothing to compare with yet: name a model with --model; source: {sources}"
-    agree = sum(one.agrees for one in known)
-    missing = f", {len(rows) - len(known)} not counted" if len(known) < len(rows) else ""
-    return f"{agree} of {len(known)} within rounding{missing}; source: {sources}"

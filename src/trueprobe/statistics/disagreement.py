@@ -61,7 +61,7 @@ def _verdict(row: Disagreement) -> Verdict:
     if row.agreement is Agreement.UNKNOWN:
         return Verdict.NOTHING_SCORED if math.isnan(row.difference) else Verdict.TOO_FEW_GROUPS
     few = row.level == "family" and row.n_seeds < FEWEST_SEEDS
-    return Verdict.UNDECIDED if few or row.agreement is Agreement.NOT_SHOWN else Verdict.AS_PUBLISHED
+    return Verdict.UNDECIDED if few or row.agreement is Agreement.UNDECIDED else Verdict.AS_PUBLISHED
 
 
 def scores(rows: Sequence[Unjudged], measure: str) -> dict[Key, Unjudged]:
@@ -147,5 +147,5 @@ def _agreement(difference: float, p: float) -> Agreement:
     if math.isnan(p):
         return Agreement.UNKNOWN
     if not p < ALPHA:
-        return Agreement.NOT_SHOWN
+        return Agreement.UNDECIDED
     return Agreement.FIRST_ABOVE if difference > 0 else Agreement.FIRST_BELOW

@@ -148,7 +148,7 @@ class Agreement(StrEnum):
     """Of two diagnostics."""
 
     UNKNOWN = "unknown"
-    NOT_SHOWN = "no_disagreement_shown"
+    UNDECIDED = "undecided"
     FIRST_ABOVE = "first_above"
     FIRST_BELOW = "first_below"
 

@@ -1,64 +1,139 @@
-"""The report: one page, figures and tables, from the run folder alone. Never a model, never a probe's code.
+"""The report as one self-contained page, with its figures and tables as files. Made from the run folder alone.
 
-`report.html` needs no network and no other file; `figures/` has every picture as SVG and PNG with its data as CSV,
+`report.html` needs no network and no other file; `figures/` has every figure as SVG and PNG with its data as CSV,
 `tables/` every table as CSV and LaTeX.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable
+import base64
+import json
+import zlib
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-from trueprobe.paths import write_folder, write_text
-from trueprobe.results.page import draw, figures, findings, render, tables, trust
-from trueprobe.results.page.figures import OWN, SCALE, Drawing, Variant
-from trueprobe.results.page.reading import Reading
-from trueprobe.results.page.tables import Grid
+import jinja2
+import pandas as pd
+from markupsafe import Markup
+
+from trueprobe import __version__
+from trueprobe.paths import locked, write_folder, write_text
+from trueprobe.results import charts, figures, words
+from trueprobe.results.charts import PagePart
+from trueprobe.results.findings import by_outcome, grouped, silences, tally
+from trueprobe.results.items import ItemRows
+from trueprobe.results.latex import latex
+from trueprobe.results.report import Report
+from trueprobe.results.view import Finding, Grid
 from trueprobe.runs.folder import Run
+from trueprobe.types import Outcome
 
-PIXELS = 2  # per unit of the SVG
+HERE = Path(__file__).parent
+MOST_UNDECIDED = 8  # that are not folded
+STATIC_ROWS = 8  # of items, shown where scripts are off
+_LIGHT = {"link": "#005a8c", "good": "#00694c", "bad": "#a94400", "open": "#5c5470", "edge": "#8a939d", "hi": "#ffedc2"}
+_DARK = {"link": "#7cc7f5", "good": "#45d3a8", "bad": "#ff9a57", "open": "#c3b8e0", "edge": "#6c7681", "hi": "#4d3b0c"}
+
+
+@dataclass(frozen=True)
+class Group:
+    """The findings of one outcome; many undecided ones are folded, a list for each probe."""
+
+    outcome: Outcome
+    findings: Sequence[Finding]
+
+    @property
+    def folded(self) -> dict[str, list[Finding]]:
+        if self.outcome is not Outcome.OPEN or len(self.findings) <= MOST_UNDECIDED:
+            return {}
+        return grouped(self.findings, words.findings.source_of)
 
 
 def write(run: Run) -> Path:
     """DIR/report.html, DIR/figures/, DIR/tables/; what an earlier report left there is replaced."""
-    reading = Reading(run)
-    probes = {
-        label: render.Parts(figures.drawings(reading, label), tables.grids(reading, label)) for label in reading.told
-    }
-    about = render.Parts(*trust.parts(reading), lead=trust.lead(reading))
-    claims = findings.claims_grid(reading)
-    parts = [*probes.values(), about]
-    write_folder(run.folder / "figures", lambda at: _figures(at, (d for p in parts for d in p.drawings)))
-    grids = [grid for p in parts for grid in p.grids]
-    write_folder(run.folder / "tables", lambda at: _tables(at, [*grids, *([claims] if claims else [])]))
-    path = run.folder / "report.html"
-    write_text(path, render.page(reading, probes, about, claims))
+    with locked(run.folder, "command"):
+        report = Report.of(run)
+        drawn = {label: figures.of_probe(run, label) for label in report.source.labels}
+        about_seeds = figures.about_seeds(run)
+        views = [view for mine in (*drawn.values(), about_seeds) for view in mine]
+        write_folder(run.folder / "figures", lambda at: charts.write_files(views, at))
+        write_folder(run.folder / "tables", lambda at: _write_tables(report.grids, at))
+        parts = {label: [charts.page_parts(view) for view in mine] for label, mine in drawn.items()}
+        path = run.folder / "report.html"
+        write_text(path, render(report, parts, [charts.page_parts(view) for view in about_seeds]))
     return path
 
 
-def _figures(folder: Path, drawings: Iterable[Drawing]) -> None:
-    import vl_convert
-
-    folder.mkdir()
-    for drawing in drawings:
-        for variant in drawing.variants:
-            if variant.chosen.get(SCALE) == OWN:
-                continue
-            stem = folder / _file_name(drawing, variant)
-            svg = draw.file_svg(variant.picture)
-            stem.with_suffix(".svg").write_text(svg, encoding="utf-8")
-            stem.with_suffix(".png").write_bytes(vl_convert.svg_to_png(svg, scale=PIXELS))
-            variant.data.to_csv(stem.with_suffix(".csv"), index=False)
-
-
-def _file_name(drawing: Drawing, variant: Variant) -> str:
-    chosen = [f"{key}_{value}" for key, value in variant.chosen.items() if key != SCALE]
-    return re.sub(r"[^A-Za-z0-9_-]+", "_", "-".join([drawing.name, *chosen]))
-
-
-def _tables(folder: Path, grids: Iterable[Grid]) -> None:
+def _write_tables(grids: Sequence[Grid], folder: Path) -> None:
     folder.mkdir()
     for grid in grids:
-        (folder / f"{grid.name}.csv").write_text(grid.csv(), encoding="utf-8")
-        (folder / f"{grid.name}.tex").write_text(grid.latex(), encoding="utf-8")
+        (folder / f"{grid.name}.csv").write_text(grid.data.to_csv(index=False), encoding="utf-8")
+        (folder / f"{grid.name}.tex").write_text(latex(grid), encoding="utf-8")
+
+
+def render(report: Report, drawn: dict[str, list[PagePart]], about_seeds: list[PagePart]) -> str:
+    every = [part for parts in (*drawn.values(), about_seeds) for part in parts]
+    exports = {grid.name: {"csv": grid.data.to_csv(index=False), "tex": latex(grid)} for grid in report.grids}
+    packs = {"exports": pack(exports), **{part.pack_id: part.payload for part in every}}
+    packs |= {f"i-{probe.label}": _packed(probe.items) for probe in report.probes if probe.items}
+    groups = [Group(outcome, findings) for outcome, findings in by_outcome(report.findings).items()]
+    return (
+        _environment()
+        .get_template("report.html")
+        .render(
+            report=report,
+            words=words,
+            css=Markup(_css()),
+            script=Markup(_text("report.js")),
+            bundle=Markup(charts.bundle()) if every else "",
+            tally=tally(report.findings),
+            groups=[group for group in groups if group.outcome is not Outcome.NONE],
+            silences=silences(report.findings),
+            drawn=drawn,
+            about_seeds=about_seeds,
+            static_rows=STATIC_ROWS,
+            nothing=Outcome.NONE,
+            packs={name: Markup(text) for name, text in packs.items()},
+            version=__version__,
+        )
+    )
+
+
+def _environment() -> jinja2.Environment:
+    loader = jinja2.FileSystemLoader(HERE)
+    return jinja2.Environment(loader=loader, autoescape=True, trim_blocks=True, lstrip_blocks=True)
+
+
+def _text(name: str) -> str:
+    return (HERE / name).read_text(encoding="utf-8")
+
+
+def _css() -> str:
+    def values(colours: dict[str, str]) -> str:
+        return "".join(f"--{name}:{colour};" for name, colour in colours.items())
+
+    light, dark = values({**charts.LIGHT, **_LIGHT}), values({**charts.DARK, **_DARK})
+    themes = f":root{{{light}}}@media screen and (prefers-color-scheme:dark){{:root{{{dark}}}}}"
+    return themes + _text("report.css") + _text("figures.css")
+
+
+def pack(content: Any) -> str:
+    """Compressed JSON that a script element holds."""
+    text = json.dumps(content, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    return base64.b64encode(zlib.compress(text.encode(), 9)).decode()
+
+
+def _packed(rows: ItemRows) -> str:
+    """Texts once, places as numbers."""
+    columns = []
+    for column in rows.columns:
+        content: dict[str, Any] = {"t": column.title, "k": column.kind}
+        if column.kind == "number":
+            content |= {"v": column.values, "d": column.digits}
+        else:
+            codes, distinct = pd.factorize(pd.Series(column.values, dtype=object))
+            content |= {"u": list(distinct), "c": codes.tolist()}
+        columns.append(content)
+    return pack({"n": rows.total, "columns": columns})

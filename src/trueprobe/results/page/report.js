@@ -2,80 +2,21 @@
 // Everything this page does is here and works without a network. Without it the page shows the first choice of all.
 (() => {
 const $ = (at, q) => at.querySelector(q), $$ = (at, q) => [...at.querySelectorAll(q)];
-const kept = new Map();
+const cache = new Map();
 async function unpacked(id) {
-  if (!kept.has(id)) {
+  if (!cache.has(id)) {
     const bytes = Uint8Array.from(atob(document.getElementById(id).textContent), c => c.charCodeAt(0));
     const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
-    kept.set(id, new Response(stream).json());
+    cache.set(id, new Response(stream).json());
   }
-  return kept.get(id);
+  return cache.get(id);
 }
 function make(tag, props = {}, ...inside) {
   const made = Object.assign(document.createElement(tag), props);
   made.append(...inside);
   return made;
 }
-const say = text => { document.getElementById("said").textContent = text; };
-
-// ---- figures: choose what is drawn, which series, which model
-function panels(fig) {
-  const only = $(fig, "[data-panel]")?.value ?? "";
-  const shown = $$(fig, ".panels > svg").filter(svg => {
-    const on = !only || svg.dataset.title === only || svg.dataset.title.split(" · ").includes(only);
-    svg.toggleAttribute("hidden", !on);
-    svg.style.display = on ? "" : "none";
-    return on;
-  });
-  $(fig, ".panels")?.classList.toggle("alone", shown.length === 1);
-  $(fig, ".nobody")?.remove();
-  if (only && !shown.length)
-    $(fig, ".panels")?.after(make("p", { className: "note nobody", textContent: `${only} has no numbers for this choice.` }));
-}
-function series(fig) {
-  for (const button of $$(fig, ".legend [data-s]")) {
-    const off = fig.hiddenSeries.has(button.textContent);
-    button.setAttribute("aria-pressed", String(!off));
-    for (const s of $$(fig, `.s[data-s="${button.dataset.s}"]`)) s.classList.toggle("off", off);
-  }
-}
-for (const fig of $$(document, ".fig")) {
-  fig.hiddenSeries = new Set();
-  const choose = $(fig, ".choose");
-  if (choose) choose.hidden = false;
-  for (const select of $$(fig, "[data-choice]")) select.addEventListener("change", async () => {
-    const all = await unpacked(fig.dataset.packed);
-    const key = $$(fig, "[data-choice]").map(s => s.value).join("|");
-    $(fig, ".drawn").innerHTML = all[key] ?? '<p class="note">This run has no numbers for this choice.</p>';
-    panels(fig); series(fig);
-    say("figure changed");
-  });
-  $(fig, "[data-panel]")?.addEventListener("change", () => panels(fig));
-  fig.addEventListener("click", event => {
-    const button = event.target.closest(".legend [data-s]");
-    if (!button) return;
-    const name = button.textContent;
-    fig.hiddenSeries.has(name) ? fig.hiddenSeries.delete(name) : fig.hiddenSeries.add(name);
-    series(fig);
-  });
-  panels(fig); series(fig);
-}
-
-// ---- hovering: what is behind a mark
-const tip = document.getElementById("tip");
-document.addEventListener("pointerover", event => {
-  const mark = event.target.closest?.(".p");
-  if (!mark) { tip.hidden = true; return; }
-  const title = $(mark, "title");
-  if (title) { mark.dataset.told = title.textContent; title.remove(); } // the browser's own would come on top
-  tip.textContent = mark.dataset.told;
-  tip.hidden = false;
-  const at = mark.getBoundingClientRect(), own = tip.getBoundingClientRect();
-  const left = Math.min(Math.max(8, at.left + at.width / 2 - own.width / 2), innerWidth - own.width - 8);
-  tip.style.left = `${left}px`;
-  tip.style.top = `${at.top - own.height - 8 > 0 ? at.top - own.height - 8 : at.bottom + 8}px`;
-});
-addEventListener("scroll", () => { tip.hidden = true; }, { passive: true });
+const announce = text => { document.getElementById("status").textContent = text; };
 
 // ---- item tables: sorted, searched, chosen and paged from packed columns
 const PAGE = 20;
@@ -138,10 +79,10 @@ class Items {
     return !this.words || this.columns.some((c, i) => c.u && this.lower[i][c.c[row]].includes(this.words));
   }
   show() {
-    const found = this.words || this.chosen.size ? this.order.filter(row => this.fits(row)) : this.order;
-    const last = Math.max(0, Math.ceil(found.length / PAGE) - 1);
+    const rowsHere = this.words || this.chosen.size ? this.order.filter(row => this.fits(row)) : this.order;
+    const last = Math.max(0, Math.ceil(rowsHere.length / PAGE) - 1);
     this.page = Math.min(Math.max(0, this.page), last);
-    const from = this.page * PAGE, rows = found.slice(from, from + PAGE);
+    const from = this.page * PAGE, rows = rowsHere.slice(from, from + PAGE);
     $(this.at, "tbody").replaceChildren(...Array.from(rows, row => make("tr", {}, ...this.columns.map(c => {
       const v = this.value(c, row);
       const text = c.k === "number" ? (v === null ? "–" : v.toFixed(c.d).replace("-", "−")) : v;
@@ -149,18 +90,18 @@ class Items {
     }))));
     this.back.disabled = this.page === 0;
     this.next.disabled = this.page === last;
-    this.count.textContent = found.length
-      ? `${(from + 1).toLocaleString("en")} to ${(from + rows.length).toLocaleString("en")} of ${found.length.toLocaleString("en")}`
+    this.count.textContent = rowsHere.length
+      ? `${(from + 1).toLocaleString("en")} to ${(from + rows.length).toLocaleString("en")} of ${rowsHere.length.toLocaleString("en")}`
       : "nothing found";
   }
 }
-const seen = new IntersectionObserver(entries => {
+const watcher = new IntersectionObserver(entries => {
   for (const entry of entries) if (entry.isIntersecting) {
-    seen.unobserve(entry.target);
+    watcher.unobserve(entry.target);
     unpacked(entry.target.dataset.items).then(data => { entry.target.table = new Items(entry.target, data); });
   }
 }, { rootMargin: "600px" });
-for (const at of $$(document, "[data-items]")) seen.observe(at);
+for (const at of $$(document, "[data-items]")) watcher.observe(at);
 
 // ---- tables and texts to take away
 function save(name, text) {
@@ -175,7 +116,7 @@ for (const at of $$(document, "[data-export]")) {
     if (!kind) return;
     const all = await unpacked("exports");
     save(`${at.dataset.export}.${kind}`, all[at.dataset.export][kind]);
-    say(`${kind} saved`);
+    announce(`${kind} saved`);
   });
 }
 for (const button of $$(document, "[data-copy]")) {
@@ -184,7 +125,7 @@ for (const button of $$(document, "[data-copy]")) {
     const at = document.getElementById(button.dataset.copy);
     try { await navigator.clipboard.writeText(at.textContent); button.textContent = "Copied"; }
     catch { getSelection().selectAllChildren(at); button.textContent = "Selected: copy it"; }
-    say(button.textContent);
+    announce(button.textContent);
   });
 }
 })();

@@ -1,0 +1,83 @@
+"""A family at its last step: the checkpoints that stand for it, and the rows of tables that are about it.
+
+A family of several seeds has rows of its own (`level` = family). Checkpoints of one seed at several steps are steps,
+not seeds: the last of them stands for the family.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Protocol, TypeVar
+
+from trueprobe.runs.folder import Run
+from trueprobe.types import Card
+
+
+class ModelRow(Protocol):
+    """A row of a table about a checkpoint or a family."""
+
+    @property
+    def model(self) -> str: ...
+    @property
+    def level(self) -> str: ...
+    @property
+    def step(self) -> int | None: ...
+
+
+R = TypeVar("R", bound=ModelRow)
+
+
+@dataclass(frozen=True)
+class Family:
+    name: str
+    cards: tuple[Card, ...]
+
+    @property
+    def steps(self) -> list[int]:
+        return sorted({card.labels["step"] for card in self.cards if "step" in card.labels})
+
+    @property
+    def last_step(self) -> int | None:
+        return max(self.steps, default=None)
+
+    @property
+    def checkpoints(self) -> tuple[Card, ...]:
+        """Those of the last step: they differ in their seed only."""
+        return tuple(card for card in self.cards if card.labels.get("step") == self.last_step)
+
+    @property
+    def n_seeds(self) -> int:
+        return len(self.checkpoints)
+
+    @property
+    def row_name(self) -> str:
+        """The model's name in the rows that stand for the family."""
+        return self.name if self.n_seeds > 1 else self.checkpoints[0].name
+
+    def has(self, row: ModelRow) -> bool:
+        """Whether the row stands for the family: its own at the last step, or its only checkpoint's."""
+        if self.n_seeds == 1:
+            return row.level == "checkpoint" and row.model == self.checkpoints[0].name
+        return row.level == "family" and row.model == self.name and row.step == self.last_step
+
+    def rows(self, rows: Iterable[R]) -> list[R]:
+        return [row for row in rows if self.has(row)]
+
+    def seed_rows(self, rows: Iterable[R]) -> list[R]:
+        """Of several seeds, the rows of each checkpoint at the last step."""
+        names = {card.name for card in self.checkpoints} if self.n_seeds > 1 else set()
+        return [row for row in rows if row.level == "checkpoint" and row.model in names]
+
+
+def families(run: Run) -> tuple[Family, ...]:
+    """In the order in which they were asked."""
+    cards: dict[str, list[Card]] = {}
+    for card in run.cards:
+        cards.setdefault(card.family, []).append(card)
+    return tuple(Family(name, tuple(members)) for name, members in cards.items())
+
+
+def at_last_step(rows: Sequence[R], of: Sequence[Family]) -> list[R]:
+    """The rows that stand for these families, one family after the other."""
+    return [row for family in of for row in family.rows(rows)]

@@ -1,0 +1,94 @@
+"""The report in Markdown: the findings, then every table."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from trueprobe.results.findings import by_outcome, silences, tally
+from trueprobe.results.report import ProbeReport, Report
+from trueprobe.results.view import Cell, Finding, Grid, Number
+from trueprobe.results.words import findings as words
+from trueprobe.results.words import methods as method_words
+from trueprobe.results.words import verdicts
+from trueprobe.types import Outcome
+
+_ESCAPED = str.maketrans({sign: f"\\{sign}" for sign in "\\`*_{}[]<>#|~!"} | {"\n": " "})
+
+
+def render(report: Report) -> str:
+    return "\n".join(_lines(report)) + "\n"
+
+
+def _lines(report: Report) -> Iterator[str]:
+    yield from (f"# {_text(words.title(report))}", "", _text(words.facts(report)), "")
+    for line in (*words.opening(report), *map(words.missing_text, report.missing)):
+        yield from (_text(line), "")
+    counts = (f"{many} {verdicts.outcome_tally(outcome)}" for outcome, many in tally(report.findings).items())
+    yield from (_text("; ".join(counts)), "")
+    for outcome, findings in by_outcome(report.findings).items():
+        yield from (f"## {verdicts.outcome_heading(outcome)}", "", *_findings(report, outcome, findings), "")
+    for probe in report.probes:
+        yield from _probe(probe)
+    others = (*report.trust, *([report.claims] if report.claims else []), report.models)
+    for grid in others:
+        yield from _grid(grid, 2)
+    yield from (
+        f"## {method_words.METHODS}",
+        "",
+        _text(report.methods),
+        "",
+        "```bibtex",
+        report.bibtex.rstrip(),
+        "```",
+    )
+
+
+def _findings(report: Report, outcome: Outcome, findings: Sequence[Finding]) -> Iterator[str]:
+    if outcome is Outcome.NONE:
+        for one in silences(report.findings):
+            yield f"- {_text(f'{one.model}, {one.probe}: {words.silence(one)}, {verdicts.verdict_text(one.verdict)}')}"
+        return
+    for finding in findings:
+        numbers = "; ".join(_text(number_line(n)) for n in finding.numbers)
+        neutral = verdicts.neutral(finding)
+        statement = f"{finding.statement} ({neutral})" if neutral else finding.statement
+        yield f"- **{_text(statement)}** ({_text(words.source_of(finding))}): {numbers}"
+
+
+def number_line(n: Number) -> str:
+    """`nursery +3.1 [+1.0, +5.2]* points (5 seeds), holds`."""
+    parts = (n.model, n.text() + n.mark.symbol, n.unit_text(), verdicts.seeds_behind(n))
+    return f"{' '.join(filter(None, parts))}, {verdicts.verdict_text(n.verdict)}"
+
+
+def _probe(probe: ProbeReport) -> Iterator[str]:
+    declaration = probe.declaration
+    yield from (f"## {_text(probe.label)}", "", _text(declaration.question), "", f"> {_text(probe.example.prompt)}", "")
+    for line in (*declaration.summary.notes, declaration.does_not_show):
+        yield from (_text(line), "")
+    for grid in probe.tables:
+        yield from _grid(grid, 3)
+
+
+def _grid(grid: Grid, level: int) -> Iterator[str]:
+    yield from (f"{'#' * level} {_text(grid.title)}", "", _text(grid.caption), "")
+    yield _row(map(_text, grid.header))
+    yield _row("--:" if numeric else "---" for numeric in grid.numeric)
+    for row in grid.rows:
+        empty = [""] * (len(grid.header) - len(row))
+        yield _row([*map(_cell, row), *empty])
+    yield ""
+
+
+def _cell(cell: Cell) -> str:
+    mark = cell.number.mark.symbol if cell.number and cell.text == cell.number.text() else ""
+    text = _text(cell.text + mark)
+    return f"**{text}**" if cell.bold and text else text
+
+
+def _row(cells: Iterable[str]) -> str:
+    return f"| {' | '.join(cells)} |"
+
+
+def _text(text: str) -> str:
+    return text.translate(_ESCAPED)

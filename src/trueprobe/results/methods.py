@@ -1,0 +1,141 @@
+"""The claims as a table, the models that were asked, and what a paper needs: a paragraph and its BibTeX."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pandas as pd
+
+from trueprobe.results.families import Family
+from trueprobe.results.findings import Section
+from trueprobe.results.numbers import count
+from trueprobe.results.source import Source
+from trueprobe.results.view import Cell, Display, Finding, Grid, Kind, Number
+from trueprobe.results.words import methods as words
+from trueprobe.results.words import tables as table_words
+from trueprobe.results.words import verdicts
+from trueprobe.runs.schema import frame_of
+from trueprobe.statistics.rows import ClaimResult
+from trueprobe.types import Card, Outcome
+
+_ENTRY = re.compile(r"^@.*?^\}", re.MULTILINE | re.DOTALL)
+_RELIABLE = "How Reliable are Model Diagnostics"
+_CARD_COLUMNS = ("model", "family", "kind", "architecture", "source", "dtype", "vocab_size")
+_PAPERS = Path(__file__).parent / "papers.bib"
+
+
+def claims_table(source: Source, sections: tuple[Section, ...]) -> Grid | None:
+    """What each paper found, what this run finds: families across, pairs of models in a column of their own."""
+    claims = [f for section in sections for f in section.findings if f.kind is Kind.CLAIM]
+    names = [family.name for family in source.families]
+    paired = any(finding.of_pairs for finding in claims)
+    rows: list[tuple[Cell, ...]] = []
+    for label in dict.fromkeys(finding.probe for finding in claims):
+        mine = [finding for finding in claims if finding.probe == label]
+        if len(mine) < len(claims):
+            rows.append((Cell(label),))
+        rows += [row for finding in mine for row in _claim_rows(finding, names, paired)]
+    if not rows:
+        return None
+    header = table_words.claims_header(names, paired)
+    return Grid(
+        "claims",
+        table_words.CLAIMS.title,
+        table_words.CLAIMS.caption,
+        header,
+        tuple(rows),
+        frame_of(source.claims, ClaimResult),
+    )
+
+
+def _claim_rows(finding: Finding, names: list[str], paired: bool) -> Iterator[tuple[Cell, ...]]:
+    head = (Cell(finding.statement), Cell(verdicts.expected(finding)))
+    if finding.of_pairs:
+        each = [Cell("–", outcome=Outcome.NONE, hint=table_words.ABOUT_TWO)] * len(names)
+        yield from ((*head, *each, _claim_cell(n, f"{n.model}: ")) for n in finding.numbers)
+        return
+    known = {number.model: number for number in finding.numbers}
+    of_two = [Cell("–", outcome=Outcome.NONE, hint=table_words.ABOUT_EACH)] if paired else []
+    yield (*head, *(_claim_cell(known.get(name)) for name in names), *of_two)
+
+
+def _claim_cell(n: Number | None, of: str = "") -> Cell:
+    if n is None:
+        return Cell("–", outcome=Outcome.NONE, hint=table_words.NOT_CLAIMED)
+    verdict = verdicts.verdict_text(n.verdict)
+    text = f"{of}{verdict}" if n.display is Display.NOTHING else f"{of}{n.text()}; {verdict}"
+    return Cell(text, outcome=n.verdict.outcome, number=n)
+
+
+def models_table(source: Source) -> Grid:
+    cards = [card for family in source.families for card in family.cards]
+    data = pd.DataFrame([dict(zip(_CARD_COLUMNS, _facts(card), strict=True)) for card in cards])
+    rows = tuple((*map(Cell, _facts(card)[:-1]), Cell(_facts(card)[-1], True)) for card in cards)
+    return Grid("models", table_words.MODELS.title, table_words.MODELS.caption, table_words.MODELS_HEADER, rows, data)
+
+
+def _facts(card: Card) -> tuple[str, ...]:
+    vocabulary = count(card.vocab_size) if card.vocab_size else ""
+    return card.name, card.family, card.kind, card.architecture, card.source, card.dtype, vocabulary
+
+
+def paragraph(source: Source) -> str:
+    """Of a finished run; before that there is nothing to report."""
+    return " ".join(filter(None, _sentences(source))) if source.complete else ""
+
+
+def _sentences(source: Source) -> Iterator[str]:
+    versions = dict(source.run.manifest.versions)
+    yield words.made_with(versions.pop("trueprobe", ""))
+    for label in source.labels:
+        declaration = source.declaration(label)
+        yield words.asked_items(label, declaration.n_items, declaration.paper, _settings(source, label))
+    yield words.models_sentence([_model(family) for family in source.families])
+    yield words.LEFT_OUT
+    rows = [row for label in source.labels for row in source.estimates(label)]
+    if rows:
+        yield words.intervals_sentence(list(dict.fromkeys(row.method for row in rows if row.method)))
+        measures = (name for label in source.labels for name in source.declaration(label).summary.measures)
+        yield words.measures_sentence([name.replace("_", " ") for name in dict.fromkeys(measures)])
+    seeds = {str(source.declaration(label).settings.get("resample_seed")) for label in source.labels} - {"None"}
+    yield words.resampling_sentence(sorted(seeds))
+    yield words.recommended(source.families)
+    yield words.software_sentence([f"{name} {version}" for name, version in versions.items()])
+
+
+def _settings(source: Source, label: str) -> list[str]:
+    chosen = source.declaration(label).settings.items()
+    parts = [f"{key}={value}" for key, value in chosen if key != "resample_seed" and value != ""]
+    limit = source.run.manifest.study.limit
+    return [*parts, *([words.limited(limit)] if limit else [])]
+
+
+def _model(family: Family) -> str:
+    card = family.cards[0]
+    sources = [one.source or one.name for one in family.cards]
+    facts = [card.kind, card.architecture, card.dtype, words.sources(sources)]
+    facts += [words.SELF_TRAINED_FACT] if card.self_trained else []
+    return f"{family.name} ({', '.join(filter(None, facts))})"
+
+
+def bibtex(source: Source) -> str:
+    """Of the papers the probes name, and of paper C, whose recommendations every report follows."""
+    entries = _ENTRY.findall(_PAPERS.read_text(encoding="utf-8"))
+    papers = dict.fromkeys([*(source.declaration(label).paper for label in source.labels), _RELIABLE])
+    chosen: dict[str, None] = {}
+    for i, paper in enumerate(papers):
+        known = [entry for entry in entries if _bare(_title(entry)) in _bare(paper)]
+        chosen |= dict.fromkeys(known or [f"@misc{{paper{i + 1},\n  note = {{{paper}}}\n}}"])
+    return "\n\n".join(chosen) + "\n"
+
+
+def _title(entry: str) -> str:
+    match = re.search(r"title = \{(.*?)\},?$", entry, re.MULTILINE)
+    assert match, entry
+    return match.group(1)
+
+
+def _bare(text: str) -> str:
+    return re.sub(r"[^a-z0-9]+", " ", text.lower()).strip()

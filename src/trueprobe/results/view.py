@@ -1,0 +1,222 @@
+"""The nouns every renderer shows: numbers with what is displayed of them, findings, and tables of cells.
+
+What is displayed of a number and which mark it has is decided here, once, from its verdict. Nothing here is a sentence.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+import pandas as pd
+
+from trueprobe.results.numbers import Format
+from trueprobe.statistics.rows import ClaimResult, Difference, Estimate, VariantDifference
+from trueprobe.types import Direction, Level, Outcome, Verdict
+
+Row = Estimate | ClaimResult | Difference | VariantDifference
+DASH = "–"
+
+
+class Display(StrEnum):
+    """What is shown of a number."""
+
+    INTERVAL = "interval"  # the value with its interval
+    VALUE = "value"  # the value alone
+    NOTHING = "nothing"  # a dash
+
+
+class Mark(StrEnum):
+    """What stands behind a number; the member's value is the symbol."""
+
+    NONE = ""
+    HOLDS = "*"
+    NOT_CONTRADICTED = "="
+    OPPOSITE = "!"
+    FLIPS = "~"
+
+    @property
+    def symbol(self) -> str:
+        return self.value
+
+
+_MARKS = dict.fromkeys((Verdict.HOLDS, Verdict.HOLDS_FOR_CHECKPOINT, Verdict.AS_PUBLISHED), Mark.HOLDS)
+_MARKS |= {Verdict.NOT_CONTRADICTED: Mark.NOT_CONTRADICTED, Verdict.OPPOSITE: Mark.OPPOSITE, Verdict.FLIPS: Mark.FLIPS}
+
+
+def display_of(value: float, low: float, verdict: Verdict) -> Display:
+    if math.isnan(value) or (verdict.silent and verdict is not Verdict.TOO_FEW_GROUPS):
+        return Display.NOTHING
+    return Display.VALUE if math.isnan(low) or verdict is Verdict.TOO_FEW_GROUPS else Display.INTERVAL
+
+
+def mark_of(verdict: Verdict) -> Mark:
+    return _MARKS.get(verdict, Mark.NONE)
+
+
+@dataclass(frozen=True)
+class Seed:
+    """One checkpoint's number."""
+
+    value: float
+    p: float
+    holds: bool  # its interval excludes the neutral point
+
+
+@dataclass(frozen=True)
+class Number:
+    """One number of a family at its last step, a checkpoint, or a pair of models."""
+
+    model: str
+    value: float
+    low: float
+    high: float
+    unit: str
+    neutral: float | None
+    verdict: Verdict
+    display: Display
+    mark: Mark
+    format: Format
+    level: Level = "checkpoint"
+    n_items: int | None = None
+    n_unscored: int = 0
+    n_seeds: int = 1
+    sd_seeds: float = math.nan
+    seeds: tuple[Seed, ...] = ()
+    estimate: Estimate | None = None  # with the reason for the verdict, where it is of one
+
+    @property
+    def _suffix(self) -> str:
+        """Shares have their unit behind them; other units stand in the heading."""
+        return self.format.suffix if self.unit == "share" and not self.format.signed else ""
+
+    def parts(self) -> tuple[str, str]:
+        """The value and its interval; the second is empty where there is none."""
+        if self.display is Display.NOTHING:
+            return DASH, ""
+        ends = (self.low, self.high) if self.display is Display.INTERVAL else (math.nan, math.nan)
+        value, interval = self.format.parts(self.value, *ends)
+        return value + self._suffix, interval
+
+    def text(self) -> str:
+        """`+3.1 [+1.0, +5.2]`, `70 % [60, 80]`, or a dash: the same in every renderer."""
+        return " ".join(filter(None, self.parts()))
+
+    def unit_text(self) -> str:
+        """The unit, where `text` does not have it: `points`."""
+        return "" if self._suffix or self.display is Display.NOTHING else self.format.suffix.strip()
+
+
+def quantity(row: Row) -> tuple[float, float | None]:
+    """The value, and what it is held against."""
+    if isinstance(row, Estimate):
+        return row.value, row.neutral
+    if isinstance(row, ClaimResult):
+        return row.value, row.threshold
+    return row.difference, 0.0
+
+
+def format_of(rows: Sequence[Row], ends: bool = False) -> Format:
+    """One format for numbers that stand beside or below each other; with `ends`, fit for their intervals too."""
+    first = rows[0]
+    values = [quantity(row)[0] for row in rows]
+    values += [end for row in rows for end in (row.low, row.high)] if ends else []
+    return Format.of(first.unit, quantity(first)[1], values)
+
+
+def number(row: Row, model: str, form: Format, seeds: tuple[Seed, ...] = ()) -> Number:
+    value, neutral = quantity(row)
+    display = display_of(value, row.low, row.verdict)
+    common = (model, value, row.low, row.high, row.unit, neutral, row.verdict, display, mark_of(row.verdict), form)
+    if isinstance(row, Estimate):
+        counts = (row.level, row.n_items, row.n_unscored, row.n_seeds, row.sd_seeds)
+        return Number(*common, *counts, seeds=seeds, estimate=row)
+    if isinstance(row, Difference):
+        return Number(*common, "pair", row.n_items)
+    return Number(*common, row.level, n_seeds=row.n_seeds, seeds=seeds)
+
+
+_LEFT_OUT = (Verdict.LOW_COVERAGE, Verdict.FAILS_GATE)  # checkpoints that a family is counted without
+
+
+def seeds_of(rows: Iterable[Estimate | ClaimResult]) -> tuple[Seed, ...]:
+    """Of the checkpoints of a family; the rows are of one number."""
+    every = list(rows)
+    counted = [row for row in every if row.verdict not in _LEFT_OUT] or every
+    return tuple(
+        Seed(row.value, row.p if isinstance(row, Estimate) else math.nan, mark_of(row.verdict) is Mark.HOLDS)
+        for row in counted
+        if not math.isnan(row.value)
+    )
+
+
+class Kind(StrEnum):
+    CLAIM = "claim"  # what a paper found
+    MEASURE = "measure"  # a probe's first measure with a neutral value, where it claims nothing of single models
+    CHOICE = "choice"  # what the choice between two labels of one probe moves
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A statement with one number for each family, or for each pair of models."""
+
+    kind: Kind
+    probe: str  # its label, or several
+    name: str
+    statement: str
+    direction: Direction | None
+    threshold: float | None
+    paper: str
+    numbers: tuple[Number, ...]
+    less: str = ""  # of a choice: the label that is subtracted
+
+    @property
+    def marks(self) -> set[Mark]:
+        return {number.mark for number in self.numbers} - {Mark.NONE}
+
+    @property
+    def speaks(self) -> bool:
+        """Whether any of its numbers says something."""
+        return any(not number.verdict.silent for number in self.numbers)
+
+    @property
+    def of_pairs(self) -> bool:
+        return any(number.level == "pair" for number in self.numbers)
+
+
+@dataclass(frozen=True)
+class Cell:
+    text: str
+    numeric: bool = False
+    bold: bool = False
+    outcome: Outcome | None = None  # what a page colours
+    shaded: bool = False
+    hint: str = ""  # on hovering
+    number: Number | None = None  # that the text is of
+
+
+EMPTY = Cell(DASH, True, outcome=Outcome.NONE)
+
+
+@dataclass(frozen=True)
+class Grid:
+    """A table: cells as people read them, and the rows behind them, unrounded. A row of one cell is a heading."""
+
+    name: str  # of the files
+    title: str
+    caption: str
+    header: tuple[str, ...]
+    rows: tuple[tuple[Cell, ...], ...]
+    data: pd.DataFrame
+    source: str = ""  # the table of the paper it stands for
+
+    @property
+    def body(self) -> list[tuple[Cell, ...]]:
+        return [row for row in self.rows if len(row) > 1]
+
+    @property
+    def numeric(self) -> list[bool]:
+        """Of each column."""
+        return [bool(self.body) and all(row[i].numeric for row in self.body) for i in range(len(self.header))]

@@ -1,0 +1,162 @@
+"""Lines that only a terminal has: legends, what found no room, comparisons, reproductions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from trueprobe.results.numbers import count
+from trueprobe.results.words.verdicts import verdict_text
+from trueprobe.types import Verdict
+
+if TYPE_CHECKING:  # these modules use the words
+    from trueprobe.results.families import Family
+    from trueprobe.results.items import BaseAnswers, Continuations, ListedWords
+    from trueprobe.results.view import Mark
+
+_MARKS = {"*": "as published, or holds", "=": "not contradicted", "!": "opposite", "~": "flips"}
+_COUNTED_ALONE = "– nothing to count"
+
+
+def marks_legend(marks: Sequence[Mark]) -> str:
+    return "; ".join(
+        [*(f"{mark.symbol} {_MARKS[mark.symbol]}" for mark in marks), "no mark: undecided", _COUNTED_ALONE]
+    )
+
+
+def asked_short(families: Sequence[Family]) -> str:
+    return f"asked: {'; '.join(map(family_title, families))}"
+
+
+def family_title(family: Family) -> str:
+    """`nursery, step 2,000 (the last of 4), 5 seeds`."""
+    last = f" (the last of {len(family.steps)})" if len(family.steps) > 1 else ""
+    step = "" if family.last_step is None else f", step {family.last_step:,}{last}"
+    return f"{family.name}{step}" + (f", {family.n_seeds} seeds" if family.n_seeds > 1 else "")
+
+
+def table_legend(intervals: bool, percent: bool, families: Sequence[Family]) -> list[str]:
+    """What the marks mean here, and what two seeds or one leave unknown."""
+    ends = "95 % intervals (none with fewer than 5 groups)" if intervals else "intervals: estimates/*.csv"
+    lines = [f"{'in percent, ' if percent else ''}{ends}; {_COUNTED_ALONE}; no mark: undecided"]
+    if any(family.n_seeds > 1 for family in families):
+        lines.append("several seeds: * holds (over seeds and items, and the seeds agree), ~ flips (they disagree)")
+    if any(family.n_seeds == 1 for family in families):
+        lines.append("one seed: * holds for this checkpoint; whether it does for another seed is not known")
+    if any(family.n_seeds == 2 for family in families):
+        lines.append("two seeds: nothing can hold; whether a third would agree is not known")
+    return lines
+
+
+def findings_head(intervals: bool) -> str:
+    return f"finding (shares in percent); {'95 % intervals' if intervals else 'intervals: claims.csv, estimates/*.csv'}"
+
+
+def gate_line(measure: str, failed: Sequence[tuple[str, str]]) -> str:
+    """The checkpoints that fail the gate, with their number."""
+    named = ", ".join(f"{model} ({value or 'nothing scored'})" for model, value in failed)
+    return f"failing the gate ({measure.replace('_', ' ')}), so that a table would show nothing: {named}"
+
+
+def tied_line(names: Sequence[str]) -> str:
+    return f"mostly ties, so that most numbers would show nothing: {', '.join(names)}"
+
+
+def base_answers_line(rows: Sequence[BaseAnswers]) -> str:
+    parts = []
+    for row in rows:
+        wrong = ", ".join(f"{target}: {answer}" for target, answer in row.wrong)
+        parts.append(f"{row.group} {row.n_correct} of {row.n_asked}" + (f" ({wrong})" if wrong else ""))
+    return f"correct at base, {rows[0].model}: {'; '.join(parts)}"
+
+
+def continuations_line(row: Continuations) -> str:
+    return f"{row.model}: {row.prompt} {', '.join(f'{token} ({p:.2g})' for token, p in row.tokens)}"
+
+
+def listed_words_line(family: str, rows: Sequence[ListedWords]) -> str:
+    counts = ", ".join(f"{row.n_known} of {row.n_listed} {row.group}" for row in rows)
+    return f"{family}: words this model has as one piece: {counts}"
+
+
+def self_trained_short(names: Sequence[str]) -> str:
+    return f"self-trained, to show the method; no stand-in for BERT or GPT-2: {', '.join(names)}"
+
+
+def more_lines(findings: int, silent: int) -> str:
+    """After a section's heading."""
+    parts = [f"{findings} more {'findings' if findings > 1 else 'finding'}"] if findings else []
+    return "; ".join([*parts, *([f"{silent} without a verdict"] if silent else [])])
+
+
+def more_rows(rows: int, models: int) -> str:
+    parts = [f"{many} more {what}" for what, many in (("rows", rows), ("models", models)) if many]
+    return f"… and {', '.join(parts)}: estimates/*.csv"
+
+
+def more_models(many: int) -> str:
+    return f"{many} more models: claims.csv"
+
+
+def more_probes(many: int) -> str:
+    return f"… and {many} more probes: claims.csv, estimates/*.csv"
+
+
+def verdict_line(verdict: Verdict, names: Sequence[str], more: int = 0) -> str:
+    return f"{verdict_text(verdict)}: {'; '.join(names)}" + (f"; {more} more" if more else "")
+
+
+def silent_claims(verdict: Verdict, many: int, every: bool, models: Sequence[str]) -> str:
+    return f"{verdict_text(verdict)}: {'all ' if every else ''}{many} claims ({', '.join(models)})"
+
+
+def run_folder(folder: str, page: bool) -> str:
+    return f"run folder: {folder}" + (f"; as a page: trueprobe report {folder}" if page else "")
+
+
+COMPARED_HEADER = ("a", "b", "a − b [95 %]", "p", "permuted", "seeds")
+TOO_FEW_SEEDS = "too few seeds on one side or both (three are needed): nothing can hold, whatever p is"
+
+
+def compared_head(a: str, b: str) -> str:
+    return f"a: {a}; b: {b}; on the items both scored, shares in percent"
+
+
+def compared_section(label: str, items: int, groups: int) -> str:
+    return f"{label}: {count(items)} items in {count(groups)} groups"
+
+
+def compared_nothing(label: str, tied: bool) -> str:
+    return f"{label}: {'mostly ties on one side or both' if tied else 'too few items that both scored'}"
+
+
+def not_asked_alike(labels: Sequence[str]) -> str:
+    return f"not asked alike of both: {', '.join(labels)}"
+
+
+def compared_legend(single: bool) -> str:
+    holds, exchanged = ("holds for these two", "answers") if single else ("holds", "answers or seeds")
+    return f"* {holds}; no mark: undecided; p: corrected over categories; permuted: {exchanged} exchanged"
+
+
+def seeds_needed(precision: float | None) -> str:
+    wanted = f"intervals of ± {precision:g}" if precision else "an interval that excludes 0"
+    return f"seeds: needed of each side for {wanted}; –: never with these items"
+
+
+def compared_total(held: int, every: int, path: str) -> str:
+    return f"{count(held)} of {count(every)} differences hold; all: {path}"
+
+
+REPRODUCED_HEADER = ("", "published", "ours", "difference", "")
+DIFFERS = "differs"
+NO_MORE_WORDS = "every token of every top ten is in the word list"
+
+
+def nothing_reproduced(sources: Sequence[str]) -> str:
+    return f"nothing to compare with yet: name a model with --model; source: {'; '.join(sources)}"
+
+
+def reproduced(agree: int, known: int, missing: int, sources: Sequence[str]) -> str:
+    left = f", {missing} not counted" if missing else ""
+    return f"{agree} of {known} within rounding{left}; source: {'; '.join(sources)}"

@@ -1,0 +1,111 @@
+"""Verdicts, outcomes and reasons, and what is behind a number."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from trueprobe.results.numbers import Format, count
+from trueprobe.statistics.rows import Estimate
+from trueprobe.types import Direction, Outcome, Reason, Verdict
+
+if TYPE_CHECKING:  # these modules use the words
+    from trueprobe.results.view import Finding, Number
+
+_VERDICTS = {
+    Verdict.HOLDS: "holds",
+    Verdict.HOLDS_FOR_CHECKPOINT: "holds for this checkpoint",
+    Verdict.FLIPS: "flips",
+    Verdict.UNDECIDED: "undecided",
+    Verdict.DESCRIPTIVE: "descriptive",
+    Verdict.AS_PUBLISHED: "as published",
+    Verdict.NOT_CONTRADICTED: "not contradicted",
+    Verdict.OPPOSITE: "opposite",
+    Verdict.FAILS_GATE: "fails the gate",
+    Verdict.LOW_COVERAGE: "mostly ties",
+    Verdict.NOTHING_SCORED: "nothing scored",
+    Verdict.TOO_FEW_GROUPS: "too few groups",
+    Verdict.NO_INTERVAL: "no interval",
+    Verdict.NO_VARIATION: "no variation",
+}
+_OUTCOMES = {
+    Outcome.GOOD: ("What holds", "hold"),
+    Outcome.BAD: ("What is the other way round, or flips", "the other way round, or flipping"),
+    Outcome.OPEN: ("What stays undecided", "undecided"),
+    Outcome.NONE: ("Where nothing can be concluded", "with nothing to count"),
+}
+_DIRECTIONS = {
+    Direction.ABOVE: "above {}",
+    Direction.BELOW: "below {}",
+    Direction.NOT_BELOW: "not below {}",
+    Direction.NOT_EQUAL: "not {}",
+    Direction.EQUAL: "equal: Cochran's Q, p at least {}",
+}
+
+
+def verdict_text(verdict: Verdict) -> str:
+    return _VERDICTS[verdict]
+
+
+def reason_text(row: Estimate) -> str:
+    """Why the verdict is not a plainer one; empty where there is no more to it."""
+    texts = {
+        Reason.NONE: "",
+        Reason.INTERVAL_INCLUDES_NEUTRAL: "the interval includes the neutral value",
+        Reason.NOT_AFTER_CORRECTION: "not after correction for the number of categories",
+        Reason.TOO_FEW_SEEDS: f"{row.n_seeds} seeds, fewer than 3",
+        Reason.SEEDS_AGAINST: f"{row.n_against} of {row.n_seeds} seeds are on the other side of neutral",
+        Reason.SEEDS_APART: f"{row.above} seeds clearly above neutral, {row.below} clearly below",
+        Reason.WORDINGS_APART: f"wordings clearly above neutral: {row.above}; clearly below: {row.below}",
+    }
+    return texts[row.reason]
+
+
+def verdict_with_reason(verdict: Verdict, row: Estimate | None) -> str:
+    """Empty where a number is only described."""
+    if verdict is Verdict.DESCRIPTIVE:
+        return ""
+    reason = reason_text(row) if row is not None else ""
+    return f"{verdict_text(verdict)}: {reason}" if reason else verdict_text(verdict)
+
+
+def outcome_heading(outcome: Outcome) -> str:
+    return _OUTCOMES[outcome][0]
+
+
+def outcome_tally(outcome: Outcome) -> str:
+    return _OUTCOMES[outcome][1]
+
+
+def expected(finding: Finding) -> str:
+    """`above 0`: where a paper has the quantity of a claim."""
+    return _DIRECTIONS[finding.direction].format(f"{finding.threshold:g}") if finding.direction else ""
+
+
+def neutral(finding: Finding) -> str:
+    """`neutral is 50 %`, of what a probe measures."""
+    if finding.direction or not finding.threshold:
+        return ""
+    form = finding.numbers[0].format
+    return f"neutral is {form.factor * finding.threshold:g}{form.suffix if form.factor == 100 else ''}"
+
+
+def behind(n: Number) -> str:
+    """What is behind a number: its verdict and the reason, items, seeds."""
+    parts = [verdict_with_reason(n.verdict, n.estimate)]
+    if n.n_items is not None:
+        parts.append(f"{count(n.n_items)} items")
+        parts += [f"{count(n.n_unscored)} not scored"] if n.n_unscored else []
+    if n.n_seeds > 1 and n.sd_seeds == n.sd_seeds:
+        deviation = f"{n.format.factor * n.sd_seeds:.{n.format.digits + 1}f}"
+        parts.append(f"{n.n_seeds} seeds, deviation {deviation}")
+    return "; ".join(filter(None, parts))
+
+
+def seed_range(n: Number, form: Format) -> str:
+    values = [seed.value for seed in n.seeds]
+    return f"{n.n_seeds} seeds, from {form.plain(min(values))} to {form.plain(max(values))}" if values else ""
+
+
+def seeds_behind(n: Number) -> str:
+    """After a number in a finding."""
+    return f"({n.n_seeds} seeds)" if n.n_seeds > 1 else ""

@@ -1,0 +1,201 @@
+"""One run, four renderers: terminal, page, Markdown and JSON have the same findings, numbers and marks."""
+
+from __future__ import annotations
+
+import json
+import multiprocessing
+import re
+import subprocess
+import sys
+from html import unescape
+
+import pytest
+from rich.console import Console
+from typer.testing import CliRunner
+
+import made_runs
+import trueprobe
+import zoo
+from trueprobe.cli import app
+from trueprobe.errors import BadInput
+from trueprobe.paths import locked
+from trueprobe.results import files, notebook, page, terminal
+from trueprobe.results import json as json_report
+from trueprobe.results.markdown import render as markdown
+from trueprobe.results.report import Report
+from trueprobe.results.view import Display, Kind, Mark
+from trueprobe.runs.folder import Run, load_run
+from trueprobe.statistics.rows import VariantDifference
+from trueprobe.types import Verdict
+
+CARDS = [*made_runs.family("toy", 3), made_runs.card("solo")]
+
+
+def everything(tmp_path):
+    """Claims of families, checkpoints, pairs and several probes, a measure, and a choice between labels."""
+    numbers = {"toy": ("family", 0.62, Verdict.HOLDS), "solo": ("checkpoint", 0.41, Verdict.FLIPS)}
+    estimates = [
+        made_runs.estimate(name, "preference", value, category=category, level=level, verdict=verdict, probe="others")
+        for name, (level, value, verdict) in numbers.items()
+        for category in ("age", "race")
+    ]
+    estimates.append(
+        made_runs.estimate("solo", "preference", 0.7, category="size", verdict=Verdict.TOO_FEW_GROUPS, probe="others")
+    )
+    claims = [
+        made_runs.claim("toy", "one", 0.2, Verdict.AS_PUBLISHED, level="family"),
+        *(made_runs.claim(f"toy-seed{n}", "one", 0.2, Verdict.UNDECIDED) for n in range(3)),
+        made_runs.claim("solo", "one", -0.2, Verdict.OPPOSITE),
+        made_runs.claim("toy", "two", 0.0, Verdict.UNDECIDED, level="family"),
+        made_runs.claim("solo", "two", 0.1, Verdict.NOT_CONTRADICTED, low=float("nan"), high=float("nan")),
+        made_runs.claim("toy against solo", "larger", 0.3, Verdict.OPPOSITE, level="pair"),
+        made_runs.claim("toy", "both", 0.1, Verdict.FLIPS, level="family", probe="pairs, others"),
+    ]
+    moved = [
+        made_runs.choice("toy", "family", "age", 0.1, Verdict.HOLDS),
+        made_runs.choice("solo", "checkpoint", "age", -0.01, Verdict.UNDECIDED),
+    ]
+    folder = made_runs.write(
+        tmp_path / "run", CARDS, estimates, claims, labels=("pairs", "others"), tables={VariantDifference: moved}
+    )
+    return load_run(folder)
+
+
+def failing_gate(tmp_path):
+    claims = [
+        made_runs.claim("toy", "one", 0.2, Verdict.FAILS_GATE, level="family"),
+        made_runs.claim("solo", "one", 0.2, Verdict.HOLDS_FOR_CHECKPOINT),
+    ]
+    rows = [made_runs.estimate("solo", "preference", 0.5, category="age")]
+    return load_run(made_runs.write(tmp_path / "run", CARDS, rows, claims, labels=("pairs", "others")))
+
+
+def sixteen_items(tmp_path):
+    models = []
+    for kind, many in (("bert", 2), ("gpt2", 1)):
+        for seed in range(many):
+            zoo.save(kind, tmp_path / kind / f"seed_{seed}", model_seed=seed)
+        models.append(f"{kind}={tmp_path}/{kind}/seed_*")
+    settings = {"data": "sample"}
+    return trueprobe.run(
+        ["crows_pairs", "stereoset"], models, tmp_path / "run", store=tmp_path / "s", settings=settings, limit=16
+    )
+
+
+def in_terminal(run) -> str:
+    console = Console(width=100, record=True, highlight=False)
+    terminal.show(run, console)
+    return console.export_text()
+
+
+@pytest.mark.parametrize(
+    "make",
+    [everything, failing_gate, pytest.param(sixteen_items, marks=pytest.mark.slow)],
+    ids=lambda make: make.__name__,
+)
+def test_findings_numbers_and_marks_are_the_same_in_all_four(make, tmp_path):
+    run = make(tmp_path)
+    report = Report.of(run)
+    text, printed = markdown(report).replace("\\", ""), in_terminal(run)
+    html = re.sub(r"\s+", " ", unescape(page.write(run).read_text(encoding="utf-8")))
+    content = json.loads(json_report.render(report))
+    listed = [finding for section in content["sections"] for finding in section["findings"]]
+    assert [f["statement"] for f in listed] == [finding.statement for finding in report.findings]
+    assert report.findings
+    for finding, plain in zip(report.findings, listed, strict=True):
+        lines = [line for line in printed.splitlines() if line.strip().startswith(finding.statement[:40])]
+        assert len(plain["numbers"]) == len(finding.numbers)
+        for n, number in zip(finding.numbers, plain["numbers"], strict=True):
+            assert (number["text"], number["mark"], number["verdict"]) == (n.text(), n.mark.symbol, n.verdict.value)
+            if n.verdict.outcome == "none":
+                continue
+            in_page = f'data-mark="{n.mark.symbol}"><b>{n.model}</b> <span class="n">{n.text()}</span>'
+            assert in_page in html
+            assert f"{n.model} {n.text()}{n.mark.symbol}" in text
+            assert any(n.text() + n.mark.symbol in line for line in lines), (finding.statement, n.text())
+            assert n.text() + n.mark.symbol in unescape(notebook.html(run))
+        if finding.speaks:
+            assert finding.statement in html
+            assert finding.statement in text
+            assert lines
+
+
+def test_every_kind_of_finding_is_there(tmp_path):
+    report = Report.of(everything(tmp_path))
+    assert {finding.kind for finding in report.findings} == set(Kind)
+    assert {mark for finding in report.findings for mark in finding.marks} == set(Mark) - {Mark.NONE}
+    displays = {number.display for finding in report.findings for number in finding.numbers}
+    assert {Display.INTERVAL, Display.VALUE} <= displays
+
+
+def test_a_number_with_too_few_groups_is_a_value_alone_in_the_terminal_and_on_the_page(tmp_path):
+    run = everything(tmp_path)
+    (finding,) = [finding for finding in Report.of(run).findings if finding.name == "size"]
+    (number,) = finding.numbers
+    assert (number.display, number.text(), number.mark) == (Display.VALUE, "70 %", Mark.NONE)
+    table = next(probe for probe in Report.of(run).probes if probe.label == "others").tables[0]
+    assert [row[1].text for row in table.rows if row[0].text == "size"] == ["70 %"]
+
+
+def test_each_table_is_read_once(tmp_path, monkeypatch):
+    run, read = everything(tmp_path), []
+    table = Run._table
+    monkeypatch.setattr(Run, "_table", lambda self, name: (read.append(name), table(self, name))[1])
+    report = Report.of(run)
+    json_report.render(report)
+    markdown(report)
+    assert [probe.items for probe in report.probes]
+    assert len(read) == len(set(read))
+    assert "observations/pairs/solo.parquet" in read
+
+
+@pytest.mark.parametrize(("form", "name"), [("markdown", "report.md"), ("json", "report.json")])
+def test_the_report_is_written_in_other_formats(form, name, tmp_path):
+    run = everything(tmp_path)
+    result = CliRunner().invoke(app, ["report", str(run.folder), "--format", form])
+    assert result.exit_code == 0, result.output
+    assert result.output.strip() == str(run.folder / name)
+    assert "larger is so" in (run.folder / name).read_text(encoding="utf-8")
+
+
+def _hold(folder, taken, done):
+    with locked(folder, "command"):
+        taken.set()
+        done.wait(30)
+
+
+@pytest.mark.parametrize("form", list(files.Format))
+def test_a_report_that_another_is_writing_is_refused_and_harms_nothing(form, tmp_path):
+    run = everything(tmp_path)
+    files.write(run, files.Format.HTML)
+    before = {path: path.read_bytes() for path in run.folder.rglob("*") if path.is_file()}
+    context = multiprocessing.get_context("spawn")
+    taken, done = context.Event(), context.Event()
+    other = context.Process(target=_hold, args=(run.folder, taken, done))
+    other.start()
+    assert taken.wait(30)
+    with pytest.raises(BadInput, match="another command is writing"):
+        files.write(run, form)
+    done.set()
+    other.join(30)
+    after = {path: path.read_bytes() for path in run.folder.rglob("*") if path.is_file()}
+    assert {path: after[path] for path in before} == before
+    assert files.write(run, form).exists()
+
+
+def test_a_report_imports_no_engine_models_or_assets(tmp_path):
+    run = everything(tmp_path)
+    code = (
+        "import sys\nfrom trueprobe.cli import app\n"
+        f"app(['report', {str(run.folder)!r}], standalone_mode=False)\n"
+        "heavy = ('trueprobe.engine', 'trueprobe.models', 'trueprobe.assets', 'torch', 'transformers')\n"
+        "print(sorted(name for name in sys.modules if name.startswith(heavy)))"
+    )
+    output = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert output.splitlines()[-1] == "[]"
+
+
+def test_the_text_of_a_claim_about_two_models_names_both(tmp_path):
+    run = everything(tmp_path)
+    assert "  larger is so, toy against solo +30.0 [+20.0, +40.0]!" in in_terminal(run)
+    assert "toy against solo: +30.0 [+20.0, +40.0]!" in notebook.html(run)

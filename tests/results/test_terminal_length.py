@@ -1,0 +1,148 @@
+"""However many models a probe is put to, what `run` prints fits on one screen and reports what was found."""
+
+from __future__ import annotations
+
+from itertools import cycle, product
+
+import pandas as pd
+import pytest
+from rich.console import Console
+
+import made_runs
+from trueprobe import probes
+from trueprobe.results.terminal import show
+from trueprobe.runs.folder import load_run
+from trueprobe.runs.records import declaration
+from trueprobe.types import CONDITION, Verdict
+
+DATA = {"crows_pairs": {"data": "sample"}, "stereoset": {"data": "sample"}}
+VERDICTS = [Verdict.UNDECIDED, Verdict.NOTHING_SCORED, Verdict.HOLDS, Verdict.FLIPS, Verdict.UNDECIDED]
+CLAIMED = [
+    Verdict.AS_PUBLISHED,
+    Verdict.OPPOSITE,
+    Verdict.UNDECIDED,
+    Verdict.FLIPS,
+    Verdict.NOTHING_SCORED,
+    Verdict.NOT_CONTRADICTED,
+]
+NAMES = ["nursery", "nursery-small", "mini", "smollm2-135m", "organisation-bert-large-uncased", "my-checkpoint"]
+UNITS = {"effect_size": ("d", 0.0), "stereotype_margin": ("probability", 0.0), "preference": ("nats", 0.0)}
+UNITS |= dict.fromkeys(("female", "male"), ("probability", None))
+NOT_OF_ITEMS = {"representation": ["cls", "word"]}
+
+
+def families(many: int) -> list[list]:
+    """Every other one has five seeds."""
+    named = enumerate(NAMES[:many])
+    return [
+        [made_runs.card(name, self_trained=True)]
+        if i % 2
+        else [made_runs.card(f"{name}-seed{s}", name, self_trained=True, model_seed=s) for s in range(5)]
+        for i, name in named
+    ]
+
+
+def about(cards) -> dict[str, str]:
+    """The model and level of the rows that stand for these checkpoints."""
+    return {"model": cards[0].family, "level": "family" if len(cards) > 1 else "checkpoint"}
+
+
+def row_names(probe) -> list[tuple[str, ...]]:
+    keys = probe.summary.row_conditions
+    known = {
+        key: list(dict.fromkeys(str(item.conditions[key]) for item in probe.items() if key in item.conditions))
+        for key in keys
+    }
+    fixed = {key: list(value) for key, value in probe.summary.where.items() if isinstance(value, tuple)}
+    return list(product(*({**known, **NOT_OF_ITEMS, **fixed}[key] for key in keys)))
+
+
+def fixed_conditions(probe) -> dict[str, str]:
+    return {key: value for key, value in probe.summary.where.items() if isinstance(value, str)}
+
+
+def estimates(probe, asked):
+    verdicts, rows = cycle(VERDICTS), []
+    for cards, names, measure in product(asked, row_names(probe), probe.summary.measures):
+        unit, neutral = UNITS.get(measure, ("share", 0.5))
+        known = {"probe": probe.name, "low": -0.456, "high": 0.789, "unit": unit, "neutral": neutral}
+        known |= {**fixed_conditions(probe), **dict(zip(probe.summary.row_conditions, names, strict=True))}
+        who = about(cards)
+        rows.append(
+            made_runs.estimate(who["model"], measure, 0.123, **known, level=who["level"], verdict=next(verdicts))
+        )
+    return rows
+
+
+def claims(probe, asked):
+    verdicts, names = cycle(CLAIMED), dict.fromkeys(claim.name for claim in probe.claims())
+    known = {"probe": probe.name, "low": -0.456, "high": 0.789, "unit": "share", **fixed_conditions(probe)}
+    return [
+        made_runs.claim(about(cards)["model"], name, 0.123, next(verdicts), level=about(cards)["level"], **known)
+        for name, cards in product(names, asked)
+    ]
+
+
+def observations(probe) -> pd.DataFrame:
+    """Every model has fewer words than are listed, and answers everything wrong: each extra line has its cause."""
+    known = {"prompt": "A short prompt, then ___", "top_words": [["word"] * 5] * 2, "part": "", "why_not_detail": ""}
+    known |= {"item": ["i0", "i1"], "why_not": ["", "multi_piece"], "top_probabilities": [[0.123] * 5] * 2}
+    known |= {"base_answer": "other", "base_preferred": 0}
+    known |= {f"{group}_words": 1 for group in probe.facts().get("verbalizer", {})}
+    conditions = {key: value for item in probe.items() for key, value in item.conditions.items()}
+    shown = {key: value[0] if isinstance(value, tuple) else value for key, value in probe.summary.examples.items()}
+    at = {CONDITION + key: str(value) for key, value in {"set": "set", **conditions, **shown}.items()}
+    return pd.DataFrame({**at, "target": "target", **known})
+
+
+def printed(tmp_path, probe, many: int, width: int) -> str:
+    asked = families(many)
+    made_runs.write(
+        tmp_path / "run",
+        [card for cards in asked for card in cards],
+        estimates(probe, asked),
+        claims(probe, asked),
+        declaration(probe, probe.items()),
+        observations(probe),
+        labels=(probe.name,),
+    )
+    console = Console(width=width, record=True, highlight=False)
+    show(load_run(tmp_path / "run"), console)
+    return console.export_text()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("width", [80, 100])
+@pytest.mark.parametrize("many", [1, 2, 6])
+@pytest.mark.parametrize("name", probes.names())
+def test_one_probe_has_thirty_lines_of_the_terminals_width(name, many, width, tmp_path):
+    probe = probes.make(name, DATA.get(name, {}))
+    text = printed(tmp_path, probe, many, width)
+    *lines, folder = text.splitlines()
+    assert len(lines) + 1 <= 30 + 6 * (width == 80)  # a probe's notes take more lines in a narrow terminal
+    assert max(map(len, lines)) <= width
+    assert folder == f"run folder: {tmp_path / 'run'}"
+    whole = " ".join(text.split())
+    assert all(model in whole for model in NAMES[:many])
+    found = ["as published", "opposite", "undecided"] if probe.claims() else ["holds", "undecided"]
+    assert any(line.startswith(f"{verdict}: ") for line in lines for verdict in found)
+    checkpoints = sum(map(len, families(many)))
+    assert f"{name}: {checkpoints} of {2 * checkpoints} scored" in whole
+    rows = [" ".join(names) for names in row_names(probe)]
+    assert sum(any(line.startswith(f"{row} ") for row in rows) for line in lines) >= min(5, len(rows))
+
+
+def test_rows_in_which_something_holds_stay_when_the_table_is_cut(tmp_path):
+    text = printed(tmp_path, probes.make("seat"), 2, 100)
+    rows = [line.split() for line in text.splitlines() if line.startswith("sent-weat")]
+    assert "more rows: estimates/*.csv" in text
+    assert all(row[-1][-1] in "*~" for row in rows)
+
+
+def test_with_more_models_than_fit_beside_each_other_the_rest_are_counted(tmp_path, monkeypatch):
+    monkeypatch.setattr("test_terminal_length.NAMES", [f"model-{i}-of-many" for i in range(14)])
+    text = printed(tmp_path, probes.make("seat"), 14, 100)
+    header = next(line for line in text.splitlines() if line.startswith("test "))
+    shown = header.count("model")
+    assert 5 <= shown < 14
+    assert f"{14 - shown} more models: estimates/*.csv" in text
