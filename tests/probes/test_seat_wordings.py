@@ -261,8 +261,11 @@ def test_two_checkpoints_are_compared_by_template_too(checkpoint, tmp_path):
     settings = {"tests": "sent-weat6", "representation": "cls", "clusters": False, "partitions": 100}
     done = trueprobe.run("seat", models, tmp_path / "run", settings=settings, store=":memory:")
     found = compare(done, "bert", "roberta")
-    assert len(found.table) == 9
-    assert found.told["wording"].tolist() == ["all"]
+    assert len(found.rows) == 9
+    summary = found.summaries["seat"]
+    assert [r.conditions["wording"] for r in found.rows if r.conditions["wording"] == summary.where["wording"]] == [
+        "all"
+    ]
 
 
 def test_what_was_not_scored_is_counted_by_template(checkpoint, tmp_path):
