@@ -22,7 +22,7 @@ VERDICTS = {
     "low coverage": {"low_coverage"},
     "not applicable": {"nothing_scored", "too_few_groups", "no_interval", "no_variation"},
 }
-WORDS = {"reason", "expected"}  # sentences before; codes and numbers after
+WORDS = {"reason", "expected", "why_not_detail"}  # sentences
 
 
 def plain(frame: pd.DataFrame) -> pd.DataFrame:
