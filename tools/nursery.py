@@ -18,7 +18,6 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
 import torch
 from safetensors.torch import load_file, save_file
 from transformers import BertForPreTraining, GPT2LMHeadModel
@@ -26,6 +25,7 @@ from transformers import BertForPreTraining, GPT2LMHeadModel
 from trueprobe import assets
 from trueprobe.engine import AnswerStore, Engine
 from trueprobe.models import open_model
+from trueprobe.runs.folder import load_run
 from trueprobe.statistics.means import wilson
 from trueprobe.training import cards, corpus, nursery
 from trueprobe.training.nursery import delta
@@ -159,21 +159,20 @@ def put_between(text: str, mark: str, content: str) -> str:
     return f"{before}{begin}\n{content}\n{end}{rest.partition(end)[2]}"
 
 
-def put_clusters(run: Path, to: Path) -> None:
-    """What `trueprobe report` needs to draw the clusters along training."""
-    manifest = json.loads((run / "manifest.json").read_text(encoding="utf-8"))
-    if not manifest["complete"]:
-        raise SystemExit(f"{run} was interrupted: run it again into it")
-    manifest.pop("where")
-    manifest["study"]["models"] = [CHECKPOINTS]
+def put_clusters(folder: Path, to: Path) -> None:
+    """What `trueprobe report` needs to draw the clusters along training: the run without observations and paths."""
+    run = load_run(folder)
+    if not run.complete:
+        raise SystemExit(f"{folder} was interrupted: run it again into it")
+    names = ("claims.parquet", "probes.json", "items/seat.parquet", "estimates/seat.parquet", "signs.parquet")
     shutil.rmtree(to, ignore_errors=True)
-    (to / "items").mkdir(parents=True)
-    for name in ("claims.parquet", "probes.json", "items/seat.parquet"):
-        shutil.copyfile(run / name, to / name)
-    for name in ("estimates.parquet", "signs.parquet"):
-        pd.read_parquet(run / name).to_parquet(to / name, index=False, compression="zstd")
-    text = json.dumps(manifest, indent=1, ensure_ascii=False, sort_keys=True)
-    (to / "manifest.json").write_text(text + "\n", encoding="utf-8")
+    for name in names:
+        (to / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(folder / name, to / name)
+    study = run.manifest.study.model_copy(update={"models": (CHECKPOINTS,)})
+    checksums = {name: run.manifest.checksums[name] for name in names}
+    manifest = run.manifest.model_copy(update={"study": study, "checksums": checksums})
+    (to / "manifest.json").write_text(manifest.model_dump_json(indent=1) + "\n", encoding="utf-8")
 
 
 def main() -> None:

@@ -75,7 +75,7 @@ def test_every_item_is_scored_and_the_answers_are_the_models(run, opened):
     seen = done.observations("distractors")
     assert (seen["why_not"] == "").all()
     assert len(seen) == 2 * len(done.items("distractors"))
-    row = seen[(seen["model"] == "bert") & (seen["attractors"] == 2)].iloc[17]
+    row = seen[(seen["model"] == "bert") & (seen["condition_attractors"] == 2)].iloc[17]
     text = done.items("distractors").set_index("item")["text"][row["item"]]
     left, right = text.split("___")
     words = ("nurse", "bus", "girl", "king")
@@ -91,10 +91,10 @@ def test_a_model_that_fails_the_gate_gets_that_said_instead_of_a_table(run, monk
     done = run("bert")
     found = printed(done)
     competence = done.estimates.query("measure == 'base_competence'")["value"].item()
-    told = (f"would say nothing: bert ({100 * competence:.1f} %)", "fails the gate: all 10 claims")
+    told = (f"would show nothing: bert ({100 * competence:.1f} %)", "fails the gate: all 10 claims")
     assert [line in found for line in told] == [least > 1] * 2
     assert ("multiple related 3" in found) == (least == 0)
-    assert "right at base, bert: place" in found
+    assert "correct at base, bert: place" in found
 
 
 @pytest.mark.slow
@@ -127,4 +127,4 @@ def test_words_of_several_pieces_are_counted_not_guessed(checkpoint, tmp_path):
     done = trueprobe.run("distractors", [str(checkpoint("bert"))], tmp_path / "run", limit=40)
     seen = done.observations("distractors")
     assert (seen["why_not"] != "").any()
-    assert "so that a table would say nothing: bert (nothing scored)" in " ".join(printed(done).split())
+    assert "so that a table would show nothing: bert (nothing scored)" in " ".join(printed(done).split())

@@ -273,7 +273,8 @@ def test_a_run_has_every_test_for_each_kind_of_model(run):
 
 def test_its_observations_have_the_documented_columns(run):
     table = run.observations("seat")
-    assert {"test", "representation", "layer", "side", "word", "association", "group_word"} <= set(table)
+    assert {"condition_test", "condition_representation", "condition_layer", "group_word"} <= set(table)
+    assert {"side", "word", "association"} <= set(table)
     targets = table[table["side"].isin(["X", "Y"])]
     assert targets["association"].notna().all()
     assert (table["group_word"] == table["word"]).all()
@@ -287,7 +288,7 @@ def test_a_sentence_that_several_tests_ask_for_is_computed_once(checkpoint, tmp_
         settings={"tests": "weat1,weat2", "representation": "cls,word", "clusters": False},
         store=":memory:",
     )
-    counts = run.manifest["counts"]["bert"]
+    counts = run.manifest.counts["bert"]
     texts = {said.text for t in made(tests="weat1,weat2").tests.values() for s in t.sets.values() for said in s}
     assert counts["requests"] == 2 * 2 * 100
     assert counts["rows"] <= len(texts) == 150
@@ -317,7 +318,7 @@ def test_sentences_that_were_not_scored_are_counted_with_each_number(checkpoint,
     assert counts.loc["cls"].eq([4, 0]).all().all()
     assert counts.loc["word"].eq([0, 4]).all().all()
     assert len(counts) == 6
-    assert (run.observations("seat").query("representation == 'word'")["why_not"] == "no_span").all()
+    assert (run.observations("seat").query("condition_representation == 'word'")["why_not"] == "no_span").all()
 
 
 def test_one_sentence_that_is_too_long_leaves_its_whole_test_unscored(checkpoint, tmp_path):
@@ -337,7 +338,7 @@ def test_exchanging_targets_or_attributes_turns_the_effect(checkpoint, tmp_path)
         (tmp_path / f"{label}.json").write_text(json.dumps(data))
     run = trueprobe.run("seat", str(checkpoint("bert")), tmp_path / "run", settings={"data": str(tmp_path)})
     effects = run.estimates[run.estimates["measure"] == "effect_size"]
-    for _, found in effects.groupby("representation"):
-        value = found.set_index("test")["value"]
+    for _, found in effects.groupby("condition_representation"):
+        value = found.set_index("condition_test")["value"]
         assert value["targets"] == pytest.approx(-value["plain"])
         assert value["attributes"] == pytest.approx(-value["plain"])

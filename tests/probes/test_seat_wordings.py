@@ -191,7 +191,7 @@ def test_an_effect_planted_in_one_template_is_found_there_and_in_no_other():
     there, _ = found.pop("Here is …."), found.pop("all")  # which holds it in part
     assert there.value > 1.5
     assert there.p < 0.001
-    assert there.verdict == "holds for this checkpoint"
+    assert there.verdict == "holds_for_checkpoint"
     assert all(e.low < 0 < e.high for e in found.values())
 
 
@@ -261,8 +261,11 @@ def test_two_checkpoints_are_compared_by_template_too(checkpoint, tmp_path):
     settings = {"tests": "sent-weat6", "representation": "cls", "clusters": False, "partitions": 100}
     done = trueprobe.run("seat", models, tmp_path / "run", settings=settings, store=":memory:")
     found = compare(done, "bert", "roberta")
-    assert len(found.table) == 9
-    assert found.told["wording"].tolist() == ["all"]
+    assert len(found.rows) == 9
+    summary = found.summaries["seat"]
+    assert [r.conditions["wording"] for r in found.rows if r.conditions["wording"] == summary.where["wording"]] == [
+        "all"
+    ]
 
 
 def test_what_was_not_scored_is_counted_by_template(checkpoint, tmp_path):

@@ -283,7 +283,7 @@ def test_bert_is_scored_in_both_tasks_and_tasks_pool(run):
     done = run("bert")
     seen = done.observations("stereoset")
     assert (seen["why_not"] == "").all()
-    assert dict(seen.groupby("task")["asked_as"].first()) == {
+    assert dict(seen.groupby("condition_task")["asked_as"].first()) == {
         "intersentence": "next_sentence",
         "intrasentence": "blank",
     }
@@ -298,7 +298,7 @@ def test_without_a_next_sentence_head_there_is_no_number_but_a_reason(run, name)
     """ALBERT's second head says whether two sentences are in order: another question."""
     done = run(name)
     seen = done.observations("stereoset")
-    assert set(seen[seen["task"] == "intersentence"]["why_not"]) == {"no_head"}
+    assert set(seen[seen["condition_task"] == "intersentence"]["why_not"]) == {"no_head"}
     found = done.estimates.query("measure == 'ss' and condition_category == 'all'").set_index("condition_task")
     assert found.loc["intersentence", "n_unscored"] == 8
     assert math.isnan(found.loc["intersentence", "value"])

@@ -51,10 +51,10 @@ def test_the_vocabulary_is_what_all_models_have_as_one_piece(run, opened):
     assert "hairdresser" not in mine
     assert mine != yours
     both = run(["tacit_retrieval"], "bert", "gpt2").estimates
-    assert set(both["vocabulary_size"]) == {str(len(mine & yours))}
+    assert set(both["condition_vocabulary_size"]) == {str(len(mine & yours))}
     alone = run(["tacit_retrieval"], "bert", out="alone").estimates
-    assert set(alone["vocabulary_size"]) == {str(len(mine))}
-    assert set(alone["vocabulary_sha256"]) != set(both["vocabulary_sha256"])
+    assert set(alone["condition_vocabulary_size"]) == {str(len(mine))}
+    assert set(alone["condition_vocabulary_sha256"]) != set(both["condition_vocabulary_sha256"])
     assert set(both["condition_vocabulary"]) == {"common"}
 
 
@@ -81,8 +81,8 @@ def test_one_row_per_prompt_and_unscored_ones_are_counted(run):
     planned = found.manifest.counts[found.cards[0].name]["rows"]
     assert planned <= len(prompts | {*made["prompt"]} | alone)
     assert (seen["probability"].dropna() <= 1).all()
-    ranks = found.estimates.query("measure == 'reciprocal_rank' and order == 'decreasing' and properties == '1'")
-    ranks = ranks[ranks["selection"] == "top"]
+    ranks = found.estimates.query("measure == 'reciprocal_rank' and condition_order == 'decreasing'")
+    ranks = ranks[(ranks["condition_properties"] == "1") & (ranks["condition_selection"] == "top")]
     assert (ranks["n_unscored"] == 1).all()
 
 

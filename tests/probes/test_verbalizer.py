@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import tomllib
 from types import SimpleNamespace
 
@@ -218,10 +217,10 @@ def leaning(**words: float) -> pd.DataFrame:
 
 
 def test_a_run_of_other_material_is_refused(ran):
-    study = json.loads(json.dumps(ran.manifest["study"]))
-    study["probes"][0]["material_id"] = "as it was before an edit"
+    entry = ran.study.probes[0].model_copy(update={"material_id": "as it was before an edit"})
+    study = ran.study.model_copy(update={"probes": (entry,)})
     with pytest.raises(BadInput, match="the material of counteracts has changed since the run; run it again"):
-        verbalizer.groups_of(SimpleNamespace(manifest={**ran.manifest, "study": study}, folder=ran.folder))
+        verbalizer.groups_of(SimpleNamespace(study=study, folder=ran.folder))
 
 
 def test_only_words_that_lean_clearly_are_written():
@@ -241,7 +240,7 @@ def test_control_characters_can_be_written(word):
     assert tomllib.loads(text)["implicit"]["female"] == [word]
 
 
-def test_a_run_without_counteracts_has_no_verbalizer(tmp_path):
-    (tmp_path / "manifest.json").write_text('{"format": 1, "study": {"probes": []}}')
+def test_a_run_without_counteracts_has_no_verbalizer(ran):
+    study = ran.study.model_copy(update={"probes": ()})
     with pytest.raises(BadInput, match="no counteracts run"):
-        verbalizer.groups_of(trueprobe.load_run(tmp_path))
+        verbalizer.groups_of(SimpleNamespace(study=study, folder=ran.folder))

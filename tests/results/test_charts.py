@@ -174,9 +174,9 @@ def test_labels_on_an_axis_do_not_overlap(tmp_path):
     rows = [made_runs.estimate("toy", "mrr", 0.5, properties=str(1000 * n), neutral=None) for n in range(1, 26)]
     svg = svg_of(view_of(tmp_path, Figure("curves", "MRR", "…", ("mrr",), "properties"), rows))
     labels = re.findall(r'translate\(([\d.]+),[\d.]+\)"([^>]*)>\d+000</text>', svg)
-    places = [float(x) for x, look in labels if 'opacity="0"' not in look]
-    assert 2 < len(places) < 25
-    assert min(b - a for a, b in itertools.pairwise(places)) > 25
+    positions = [float(x) for x, look in labels if 'opacity="0"' not in look]
+    assert 2 < len(positions) < 25
+    assert min(b - a for a, b in itertools.pairwise(positions)) > 25
 
 
 def test_colours_are_as_many_in_the_dark_and_combine_with_shapes():

@@ -32,19 +32,23 @@ def test_every_measure_comes_for_every_model_type_split_and_k(done):
     wanted = {"female", "male", "female_minus_male", "stereotype_margin", "prefers_female", "pro_stereotypical"}
     wanted |= {"covered_tokens", "covered_mass", "implicit_female", "implicit_male", "no_preference"}
     shifts = {"shift_female_minus_male", "shift_towards_stereotype", "overturned", "strengthened", "weakened"}
-    for (_, knowledge, _, k), group in estimates.groupby(["model", "knowledge", "dominated", "k"]):
+    for (_, knowledge, _, k), group in estimates.groupby(
+        ["model", "condition_knowledge", "condition_dominated", "condition_k"]
+    ):
         needed = wanted | (shifts if knowledge != "base" else set())
         needed = needed if k != "all" else {n for n in needed if not n.startswith(("covered", "implicit"))}
         assert needed <= set(group["measure"])
-    assert set(estimates["k"]) == {"3", "5", "10", "all"}
-    assert set(estimates["dominated"]) == {"all", "female", "male"}
+    assert set(estimates["condition_k"]) == {"3", "5", "10", "all"}
+    assert set(estimates["condition_dominated"]) == {"all", "female", "male"}
     assert "correlation_of_margin_with_share_female" in set(estimates["measure"])
 
 
 def test_the_two_halves_average_to_the_whole(done):
-    estimates = done.estimates.query("measure == 'female_minus_male' and k == 'all' and knowledge == 'base'")
+    estimates = done.estimates.query(
+        "measure == 'female_minus_male' and condition_k == 'all' and condition_knowledge == 'base'"
+    )
     for _, group in estimates.groupby("model"):
-        by = group.set_index("dominated")
+        by = group.set_index("condition_dominated")
         halves = sum(by.loc[half, "value"] * by.loc[half, "n_items"] for half in ("female", "male"))
         assert math.isclose(by.loc["all", "value"], halves / by.loc["all", "n_items"], abs_tol=1e-6)
 
@@ -57,7 +61,8 @@ def test_intervals_hold_their_value(done):
 
 def test_claims_are_rows_with_a_verdict_and_fit_the_kind_of_model(done):
     claims = done.claims
-    assert set(claims["verdict"]) <= {"as published", "opposite", "undecided", "not contradicted", "not applicable"}
+    known = {"as_published", "opposite", "undecided", "not_contradicted", "too_few_groups", "no_variation"}
+    assert set(claims["verdict"]) <= known
     assert set(claims.query("model == 'gpt2'")["claim"]) >= {"base_stereotyped", "causal_no_gain_neutral"}
     assert "causal_no_gain_neutral" not in set(claims.query("model == 'bert'")["claim"])
 
@@ -93,10 +98,10 @@ def test_a_model_that_can_answer_nothing_gives_a_whole_folder_that_says_why(tmp_
     transformers.AutoModelForMaskedLM.from_config(config).save_pretrained(folder)
     done = trueprobe.run("counteracts", models=[str(folder)], out=tmp_path / "run", store=tmp_path / "s", limit=40)
     assert set(done.observations("counteracts")["why_not"]) == {"too_long"}
-    assert set(done.estimates["verdict"]) == {"not applicable"}
+    assert set(done.estimates["verdict"]) == {"nothing_scored"}
     assert set(done.estimates["n_items"]) == {0}
     assert done.estimates["n_unscored"].max() > 0
-    assert set(done.claims["verdict"]) == {"not applicable"}
+    assert set(done.claims["verdict"]) == {"nothing_scored"}
 
 
 @pytest.mark.slow

@@ -58,17 +58,17 @@ def items(
     from trueprobe.cli import listing
     from trueprobe.paths import write_text
 
-    found = probes.make(probe, settings_of(settings)).items()
+    asked = probes.make(probe, settings_of(settings)).items()
     if out is not None:
-        write_text(out, listing.items_text(found))
-        print(f"{len(found):,} items written to {out}")
+        write_text(out, listing.items_text(asked))
+        print(f"{len(asked):,} items written to {out}")
         return
-    rows = listing.counts(found)
+    rows = listing.counts(asked)
     if as_json:
-        print(json.dumps({"counts": rows, "total": len(found)}, indent=1))
+        print(json.dumps({"counts": rows, "total": len(asked)}, indent=1))
         return
-    print(listing.counts_text(rows) if count else listing.show_items(found))
-    print(f"total {len(found)}")
+    print(listing.counts_text(rows) if count else listing.show_items(asked))
+    print(f"total {len(asked)}")
 
 
 @app.command(
@@ -318,16 +318,16 @@ def check_model(
 
 
 def _report(checks: Any, as_json: bool) -> None:
-    seen = []
+    outcomes = []
     for check in checks:
-        seen.append(
+        outcomes.append(
             {"check": check.name, "passed": bool(check.passed), "detail": check.detail, "skipped": check.skipped}
         )
         if not as_json:
             print(f"{check.word:4} {check.name}" + (f" ({check.detail})" if check.detail else ""))
     if as_json:
-        print(json.dumps(seen, indent=1))
-    if not all(check["passed"] for check in seen):
+        print(json.dumps(outcomes, indent=1))
+    if not all(check["passed"] for check in outcomes):
         raise typer.Exit(1)
 
 

@@ -34,13 +34,13 @@ def example(*lines: str) -> str:
 
 
 def settings_of(pairs: list[str] | None) -> dict[str, str]:
-    found = {}
+    settings = {}
     for pair in pairs or []:
         key, equals, value = pair.partition("=")
         if not equals:
             raise BadInput(f"--set takes KEY=VALUE, not '{pair}'")
-        found[key.strip()] = value.strip()
-    return found
+        settings[key.strip()] = value.strip()
+    return settings
 
 
 class Interrupted(Exception):

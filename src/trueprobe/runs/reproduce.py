@@ -35,8 +35,8 @@ class Compared:
         n = self.number
         own = {"source": n.source, "place": n.place, "model": n.model, **n.conditions, "measure": n.measure, "of": n.of}
         ours, difference = (None if math.isnan(x) else x for x in (n.scaled(self.ours), self.difference))
-        told = {"published": n.value, "decimals": n.decimals, "ours": ours, "difference": difference}
-        return {**own, **told, "agrees": None if ours is None else self.agrees}
+        numbers = {"published": n.value, "decimals": n.decimals, "ours": ours, "difference": difference}
+        return {**own, **numbers, "agrees": None if ours is None else self.agrees}
 
 
 def reproduce(
@@ -72,13 +72,13 @@ def reproduce(
     wanted = [n for n in numbers if n.model in theirs and n.only in ("", "replay" if replayed else "model")]
     if not wanted:
         raise BadInput(f"no published numbers of {', '.join(map(str, theirs))}; there are some of: {', '.join(known)}")
-    found: list[Compared] = []
+    compared: list[Compared] = []
     ways = list(dict.fromkeys(number.settings for number in wanted))
     for way in ways:
         here = [number for number in wanted if number.settings == way]
         place = out / re.sub("[^A-Za-z0-9_=.-]+", "-", way) if out and len(ways) > 1 else out
-        found += _compared(here, probe, spec, name, {**authors.settings, **_settings(way), **own}, place, options)
-    return found, True
+        compared += _compared(here, probe, spec, name, {**authors.settings, **_settings(way), **own}, place, options)
+    return compared, True
 
 
 def _compared(

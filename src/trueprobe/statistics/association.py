@@ -2,7 +2,7 @@
 
 s(w, A, B) is the mean cosine of w with A less that with B. The effect size is the difference between the means of s
 over X and over Y, in standard deviations of s over both: positive is X towards A. Its test deals all targets anew into
-two sets of the same sizes. Not shown: what a model says or does; and the test knows nothing of other words,
+two sets of the same sizes. Not shown: what a model writes or does; and the test knows nothing of other words,
 templates or trainings. Departure from the printed formula: equality counts, as in the authors' code (`strict` else).
 """
 
@@ -38,7 +38,7 @@ def _directions(vectors: np.ndarray) -> np.ndarray:
 
 
 def coincide(vectors: np.ndarray) -> np.ndarray:
-    """Which rows are the mean of all rows, within the error of float32: a network that tells none of them apart."""
+    """Which rows are the mean of all rows, within the error of float32: a network that distinguishes none of them."""
     vectors = vectors.astype(np.float64)
     centre = vectors.mean(axis=0)
     at_centre: np.ndarray = np.linalg.norm(vectors - centre, axis=1) <= _FLOAT_ERROR * np.linalg.norm(centre)

@@ -1,7 +1,7 @@
-"""Do sentences of two categories form two clusters of their own (paper C, figure 2)?
+"""Do sentences of two categories form two clusters (paper C, figure 2)?
 
 k-means with two centres, started several times; the cluster of each sentence is matched with the categories in the
-way that makes most of them right. 0.5 is the least this can be, so a small set is above it by chance: the test says
+way that makes most of them right. 0.5 is the least this can be, so a small set is above it by chance: the test shows
 how often. Not shown: clusters of another shape, or what the clusters are about where they are not the categories.
 """
 

@@ -1,4 +1,4 @@
-"""How well a ranking finds what people said: reciprocal rank, average precision, Spearman's correlation.
+"""How well a ranking finds what people named: reciprocal rank, average precision, Spearman's correlation.
 
 Each is a number of one prompt; over prompts they are averaged by `means` (MRR, mAP, mean ρ). Ranks count from 1.
 """

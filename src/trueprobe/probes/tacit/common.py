@@ -177,10 +177,7 @@ def top_words(filled: Filled) -> list[str]:
 
 
 def top_columns(filled: Filled) -> dict[str, Any]:
-    return {
-        "top_words": top_words(filled),
-        "top_probabilities": [math.exp(token.logp) for token in filled.top],
-    }
+    return {"top_words": top_words(filled), "top_probabilities": [math.exp(token.logp) for token in filled.top]}
 
 
 def gold_columns(asked: Filled, gold: Mapping[str, Word], count: int) -> dict[str, Any]:

@@ -202,12 +202,7 @@ class ProductionMeasures:
             yield self._claim(f"context_helps_{relation}", helps, "ap_change", (relation,), Direction.BELOW)
 
     def _claim(
-        self,
-        name: str,
-        statement: str,
-        column: str,
-        relations: tuple[str, ...],
-        direction: Direction = Direction.ABOVE,
+        self, name: str, statement: str, column: str, relations: tuple[str, ...], direction: Direction = Direction.ABOVE
     ) -> Claim:
         plus, conditions = {"relation": relations}, self.vocabulary
         return Claim(name, statement, "B", column, plus, direction=direction, conditions=conditions, unit="ratio")

@@ -245,14 +245,7 @@ def _category(text: str) -> str:
     return next((name for word, name in _CATEGORY_WORDS if text.lower().startswith(word)), "")
 
 
-_READERS = {
-    "cslb": _cslb,
-    "mcrae": _mcrae,
-    "flt_lemmas": _flt,
-    "flt_features": _flt,
-    "xcslb": _xcslb,
-    "plain": _plain,
-}
+_READERS = {"cslb": _cslb, "mcrae": _mcrae, "flt_lemmas": _flt, "flt_features": _flt, "xcslb": _xcslb, "plain": _plain}
 
 
 # ---------------------------------------------------------------- reading
