@@ -119,7 +119,7 @@ def test_one_probe_has_thirty_lines_of_the_terminals_width(name, many, width, tm
     probe = probes.make(name, DATA.get(name, {}))
     text = printed(tmp_path, probe, many, width)
     *lines, folder = text.splitlines()
-    assert len(lines) + 1 <= 30 + 6 * (width == 80)  # a probe's notes take more lines in a narrow terminal
+    assert len(lines) + 1 <= 30
     assert max(map(len, lines)) <= width
     assert folder == f"run folder: {tmp_path / 'run'}"
     whole = " ".join(text.split())

@@ -246,3 +246,13 @@ def test_numbers_counted_in_two_ways_take_two_runs(checkpoint, tmp_path):
     assert (overall.number.measure, overall.number.conditions["variant"]) == ("wins_of_all", "shared")
     assert not math.isnan(overall.ours)
     assert not overall.agrees
+
+
+def test_the_table_of_published_numbers_is_never_cut():
+    numbers, asked = reproduce.reproduce("distractors")
+    console = Console(width=40, record=True, highlight=False)
+    reproduction.show(numbers, console)
+    head, first, *_ = console.export_text().splitlines()
+    assert not asked
+    assert head.split() == ["published", "ours", "difference"]
+    assert first.split()[-3:] == ["0.9091", "–", "–"]

@@ -15,6 +15,8 @@ from trueprobe.results.view import DASH
 from trueprobe.results.words import terminal as words
 from trueprobe.runs.reproduce import Compared
 
+_UNLIMITED = 1000  # columns: a terminal wraps a line that is too long, a file has all of it
+
 
 def show(rows: Sequence[Compared], console: Console | None = None) -> None:
     """What does not agree within rounding is marked."""
@@ -24,7 +26,8 @@ def show(rows: Sequence[Compared], console: Console | None = None) -> None:
         table.add_column(name, justify="right" if 0 < i < 4 else "left", no_wrap=True)
     for one in rows:
         table.add_row(*map(Text, _texts(one)))
-    console.print(table, width=max(console.width, console.measure(table).maximum), soft_wrap=True)
+    for line in console.render_lines(table, console.options.update(width=_UNLIMITED), pad=False):
+        console.print("".join(segment.text for segment in line).rstrip(), markup=False, soft_wrap=True)
     console.print(verdict(rows), markup=False, soft_wrap=True)
 
 

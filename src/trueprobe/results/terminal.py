@@ -23,6 +23,7 @@ from trueprobe.runs.folder import Run
 from trueprobe.types import Verdict
 
 _FEWEST_ROWS = 5  # of a table
+_LEAST_TABLE = _FEWEST_ROWS + 5  # lines of it with its title; before it has fewer, notes are left out
 _MOST_CLAIM_LINES = 6  # with more of them each verdict has one line
 _MOST_ANSWERS = 3
 _NAMED = (
@@ -137,12 +138,16 @@ def _one_probe(report: Report, width: int, height: Callable[[RenderableType], in
     if probe.scoring.mostly_tied:
         silent.append(Text(words.tied_line(probe.scoring.mostly_tied)))
     percent = any(row.unit == "probability" for row in source.estimates(label) if row.measure in summary.measures)
-    verdicts = _verdict_lines(report, height)
+    verdicts = _verdict_lines(report, height, width)
     scored = Text(f"{label}: {sentences.scored_short(probe.scoring)}")
-    below = [*silent, *map(Text, summary.notes), *verdicts, scored, *_self_trained(report)]
+    below = [*verdicts, scored, *_self_trained(report)]
     head = Text.assemble((label, "bold"), "  ", probe.declaration.question)
     legend = [Text(line) for line in words.table_legend(True, percent, report.families)]
-    room = MOST_LINES - 1 - sum(map(height, (head, *legend, *below)))
+    room = MOST_LINES - 1 - sum(map(height, (head, *silent, *legend, *below)))
+    notes = [Text(line) for line in summary.notes]
+    while notes and room - sum(map(height, notes)) < _LEAST_TABLE:
+        notes.pop()
+    room -= sum(map(height, notes))
     grids = _grids(report, label, passed, width)
     if sum(len(grid.marked) + 2 for grid in grids) > room and len(passed) > 1:
         grids = _beside(report, label, passed, width)
@@ -155,7 +160,7 @@ def _one_probe(report: Report, width: int, height: Callable[[RenderableType], in
             room -= height(line)
     if not all(grid.intervals for grid in grids):
         legend = [Text(line) for line in words.table_legend(False, percent, report.families)]
-    yield from (head, *tables, *extra, *silent, *legend, *below[len(silent) :])
+    yield from (head, *tables, *extra, *silent, *legend, *notes, *below)
 
 
 def _grids(report: Report, label: str, passed: Sequence[Family], width: int) -> list[_Grid]:
@@ -241,13 +246,13 @@ def _behind(report: Report, label: str) -> Iterator[str]:
         yield from map(words.continuations_line, items.continuations(report.source, label, family))
 
 
-def _verdict_lines(report: Report, height: Callable[[RenderableType], int]) -> list[Text]:
+def _verdict_lines(report: Report, height: Callable[[RenderableType], int], width: int) -> list[Text]:
     """The claims by what became of them; where these are too many lines, one for each verdict."""
     claims = [finding for finding in report.findings if finding.kind is Kind.CLAIM]
     lines = [Text(line) for line in _claim_lines(claims)]
     if lines and sum(map(height, lines)) <= _MOST_CLAIM_LINES:
         return lines
-    return [Text(line) for line in _brief_lines(report.findings)]
+    return [Text(line) for line in _brief_lines(report.findings, width)]
 
 
 def _by_verdict(findings: Sequence[Finding]) -> dict[Verdict, dict[str, list[str]]]:
@@ -272,7 +277,7 @@ def _claim_lines(claims: Sequence[Finding]) -> Iterator[str]:
             yield words.verdict_line(verdict, named)
 
 
-def _brief_lines(findings: Sequence[Finding]) -> Iterator[str]:
+def _brief_lines(findings: Sequence[Finding], width: int) -> Iterator[str]:
     """A line for each verdict that is named, and how many numbers have each of the others."""
     counted = []
     for verdict, names in _by_verdict(findings).items():
@@ -281,7 +286,7 @@ def _brief_lines(findings: Sequence[Finding]) -> Iterator[str]:
             continue
         named = [f"{name} ({', '.join(models)})" for name, models in names.items()]
         many = 1
-        while many < len(named) and len(words.verdict_line(verdict, named[: many + 1])) < WIDEST - 12:
+        while many < len(named) and len(words.verdict_line(verdict, named[: many + 1])) < width - 12:
             many += 1
         yield words.verdict_line(verdict, named[:many], len(named) - many)
     if counted:
