@@ -22,8 +22,7 @@ MAY_USE = {  # package (or module of one) -> what it may import besides itself a
     "engine": {"models"},
     "training": {"assets", "models", "statistics"},
     "training.downstream": {"assets", "models", "statistics", "training", "runs.folder"},
-    "runs": {"assets", "statistics", "probes", "models", "engine", "runs.folder"},
-    "runs.folder": {"runs", "statistics", "probes", "results.notebook"},  # what a notebook shows of a run
+    "runs": {"assets", "statistics", "probes", "models", "engine"},
     "results": {"runs.folder", "runs.schema", "runs.compare", "runs.reproduce", "probes.display", "statistics.rows"},
     "cli": None,
     "__main__": None,

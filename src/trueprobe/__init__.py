@@ -22,4 +22,14 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module 'trueprobe' has no attribute '{name}'")
     import importlib
 
-    return getattr(importlib.import_module(_HOMES[name]), name)
+    module = importlib.import_module(_HOMES[name])
+    if name != "open_model":
+        importlib.import_module("trueprobe.runs.folder").Run.html = _html
+    return getattr(module, name)
+
+
+def _html(run: Run) -> str:
+    """What a notebook shows of a run."""
+    from trueprobe.results import notebook
+
+    return notebook.html(run)

@@ -9,12 +9,12 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
@@ -55,6 +55,7 @@ class Run:
     """A finished (or interrupted) run, read from its folder. Every file is read once and held against its checksum."""
 
     folder: Path
+    html: ClassVar[Callable[[Run], str] | None] = None  # set by the package: results are built on runs
 
     @cached_property
     def manifest(self) -> Manifest:
@@ -113,11 +114,9 @@ class Run:
         results = [_json_object(file, "task") for file in files]
         return sorted(results, key=lambda result: str(result["task"]))
 
-    def _repr_html_(self) -> str:
-        """The findings, as a notebook shows them."""
-        from trueprobe.results import notebook
-
-        return notebook.html(self)
+    def _repr_html_(self) -> str | None:
+        """What a notebook shows; none where nobody has said how."""
+        return type(self).html(self) if type(self).html else None
 
     # ------------------------------------------------------------ tables
 

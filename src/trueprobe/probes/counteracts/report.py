@@ -68,7 +68,7 @@ def _figures(measures: CounterActsMeasures) -> list[Figure]:
             "nothing there: choose the whole word list.",
             (first, second),
             y_title="probability",
-            source="figures 2 to 4",
+            source="figures 2 to 4 of the paper",
             **common,
         ),
         Figure(
@@ -114,7 +114,7 @@ def _tables(measures: CounterActsMeasures) -> list[Table]:
             where={"wording": measures.wordings[0]},
             order=_ORDER,
             names=names,
-            source="table 2",
+            source="table 2 of the paper",
         ),
         Table(
             "occupations",
@@ -123,7 +123,7 @@ def _tables(measures: CounterActsMeasures) -> list[Table]:
             "observations",
             ("dominated", "group_target", "share"),
             names=names,
-            source="table 1",
+            source="table 1 of the paper",
         ),
     ]
 

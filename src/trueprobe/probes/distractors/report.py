@@ -49,15 +49,20 @@ def _figures(measures: DistractorMeasures) -> list[Figure]:
     after, between, later = (_Curves(measures, position) for position in POSITIONS)
     figures = {
         "after": [
-            after.figure("Right answers, by number of attractors", accuracy, (*related, "unrelated"), "1, 6, 7 and 8"),
             after.figure(
-                "Probability of the right answer, by number of attractors", relative, (*related, "unrelated"), "2 and 3"
+                "Right answers, by number of attractors", accuracy, (*related, "unrelated"), "figures 1, 6, 7 and 8"
+            ),
+            after.figure(
+                "Probability of the right answer, by number of attractors",
+                relative,
+                (*related, "unrelated"),
+                "figures 2 and 3",
             ),
         ],
         "between": [
-            between.figure("Right answers, attractors between the person and the fact", accuracy, related, "4")
+            between.figure("Right answers, attractors between the person and the fact", accuracy, related, "figure 4")
         ],
-        "key_later": [later.figure("Right answers, the person asked about named later", accuracy, ("B",), "5")],
+        "key_later": [later.figure("Right answers, the person asked about named later", accuracy, ("B",), "figure 5")],
     }
     return [figure for position in measures.positions for figure in figures[position]]
 
@@ -69,7 +74,7 @@ class _Curves:
     measures: DistractorMeasures
     position: str
 
-    def figure(self, title: str, measure: str, types: tuple[str, ...], sources: str) -> Figure:
+    def figure(self, title: str, measure: str, types: tuple[str, ...], stands_for: str) -> Figure:
         wordings = self.measures.wordings
         by_wording = ("wording",) if len(wordings) > 1 else ()
         by_type = ("type",) if len(types) > 1 else ()
@@ -97,7 +102,7 @@ class _Curves:
             x_title="number of attractors",
             x_unit="attractors",
             y_title=y_title,
-            source=f"figure{'s' if 'and' in sources else ''} {sources}",
+            source=f"{stands_for} of the paper",
         )
 
 
@@ -112,15 +117,20 @@ def _tables(positions: Sequence[str]) -> list[Table]:
         ("base_answer",),
         names=NAMES,
         correct="base_preferred",
-        source="table 2",
+        source="table 2 of the paper",
     )
     return [base, *map(_examples, positions)]
 
 
 def _examples(position: str) -> Table:
     name, title, rows, source = {
-        "after": ("examples", "Example items", ("setting", "type"), "tables 1 and 3"),
-        "between": ("examples_between", "Examples with attractors in between", ("setting", "type"), "table 4"),
+        "after": ("examples", "Example items", ("setting", "type"), "tables 1 and 3 of the paper"),
+        "between": (
+            "examples_between",
+            "Examples with attractors in between",
+            ("setting", "type"),
+            "table 4 of the paper",
+        ),
         "key_later": ("examples_later", "Examples with the person asked about named later", ("setting",), ""),
     }[position]
     where = {"position": position, "attractors": "2"}

@@ -8,7 +8,7 @@ from trueprobe.probes.display import Figure, ItemTable, ReportSpec, Summary
 
 LEGEND = (
     "d: (mean association of X − of Y) / standard deviation, positive as the stereotype has it; X, Y and A, B: "
-    "sentences in the cluster of their category, at least 50 % by construction; p of each: estimates.csv"
+    "sentences in the cluster of their category, at least 50 % by construction; p of each: estimates/"
 )
 
 
@@ -22,7 +22,7 @@ def summary(tests: Sequence[str], more: int, clusters: bool, layers: bool) -> Su
         {"test": tuple(tests), "wording": "all"},
         ("d", "X, Y", "A, B")[: len(measures)],
         finding="effect size d, positive as the stereotype has it",
-        notes=(LEGEND, f"{more} more tests: estimates.csv") if more else (LEGEND,),
+        notes=(LEGEND, f"{more} more tests: estimates/") if more else (LEGEND,),
     )
 
 

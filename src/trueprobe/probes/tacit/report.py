@@ -53,7 +53,7 @@ def retrieval(wording: str, first_concept: str) -> ReportSpec:
             choose=("measure",),
             where=growth,
             y_title="of the right concept",
-            source="figure 2",
+            source="figure 2 of the paper",
             **common,
         ),
         Figure(
@@ -66,7 +66,7 @@ def retrieval(wording: str, first_concept: str) -> ReportSpec:
             where={**growth, "selection": ("top", "visual", "functional", "encyclopaedic")},
             order={"selection": SELECTIONS},
             y_title="MRR",
-            source="figure 3a",
+            source="figure 3a of the paper",
             **common,
         ),
         Figure(
@@ -80,7 +80,7 @@ def retrieval(wording: str, first_concept: str) -> ReportSpec:
             band=orders[-1:],
             order={"selection+order": orders},
             y_title="MRR",
-            source="figure 3b",
+            source="figure 3b of the paper",
             **common,
         ),
     ]
@@ -93,7 +93,7 @@ def retrieval(wording: str, first_concept: str) -> ReportSpec:
             ("properties", "prompt"),
             ("top_words",),
             names=TACIT_NAMES,
-            source="figure 1",
+            source="figure 1 of the paper",
             where={**growth, "group_concept": first_concept},
         )
     ]
@@ -149,7 +149,7 @@ def production(wording: str) -> ReportSpec:
             ("map_vocabulary", "map_completions", "spearman"),
             at,
             names=names,
-            source="table 1",
+            source="table 1 of the paper",
         ),
         Table(
             "context",
@@ -160,7 +160,7 @@ def production(wording: str) -> ReportSpec:
             ("change_without_context",),
             at,
             names=names,
-            source="table 2",
+            source="table 2 of the paper",
         ),
     ]
     figures = [
@@ -196,7 +196,7 @@ def prince() -> ReportSpec:
             "observations",
             ("direction", "concept", "prompt"),
             ("top_words",),
-            source="figure 4",
+            source="figure 4 of the paper",
         )
     ]
     return ReportSpec(
