@@ -500,7 +500,7 @@ def best(preferred: dict[tuple[str, str], int], margin: float = 1.0, models: int
             left[key] -= yes
             values = {"base_preferred": float(yes), "target_over_rivals_nats": margin if yes else -margin}
             tried.append(Observation(item.id, values))
-    return probe.with_trials(tried)
+    return probe.settled(tried)
 
 
 def test_the_wording_that_most_base_contexts_prefer_is_chosen_for_each_set():
@@ -523,7 +523,7 @@ def test_trials_are_the_base_contexts_of_every_wording():
 def test_what_cannot_be_scored_is_not_preferred():
     probe = probes.make("distractors", {"wording": "best"})
     tried = [Observation(item.id, why_not=WhyNot("multi_piece")) for item in probe.trials()]
-    assert set(probe.with_trials(tried).best.values()) == {"released"}
+    assert set(probe.settled(tried).best.values()) == {"released"}
 
 
 def test_best_has_no_items_before_a_model_was_asked():

@@ -64,7 +64,7 @@ class Probe(ABC):
         """Asked of every model first, where the answers decide what the probe asks; most probes have none."""
         return ()
 
-    def with_trials(self, observations: Sequence[Observation]) -> Probe:
+    def settled(self, observations: Sequence[Observation]) -> Probe:
         """This probe, with what all models' observations of `trials` decided."""
         return self
 
@@ -108,7 +108,7 @@ class Probe(ABC):
     def summary(self) -> Summary: ...
 
     @property
-    def report(self) -> ReportSpec:
+    def page(self) -> ReportSpec:
         """What the report draws and tabulates; without it, dot plots of the summary's measures."""
         return ReportSpec()
 

@@ -115,7 +115,7 @@ def _settle(plan: RunPlan, models: Sequence[Unopened], session: Session) -> list
         for label, observations in _try(plan.probes, trials, model, session):
             results[label] += observations
     return [
-        with_items(asked.label, asked.probe.with_trials(results[asked.label]), plan.study.limit)
+        with_items(asked.label, asked.probe.settled(results[asked.label]), plan.study.limit)
         if trials[asked.label]
         else asked
         for asked in plan.probes

@@ -116,7 +116,8 @@ class Run:
 
     def _repr_html_(self) -> str | None:
         """What a notebook shows; none where nobody has said how."""
-        return type(self).html(self) if type(self).html else None
+        render = type(self).html
+        return render(self) if render is not None else None
 
     # ------------------------------------------------------------ tables
 

@@ -68,9 +68,9 @@ def declaration(probe: Probe, items: Sequence[Item]) -> ProbeDeclaration:
         n_items=len(items),
         example=items[0].text if items else "",
         summary=probe.summary,
-        figures=tuple(probe.report.figures),
-        tables=tuple(probe.report.tables),
-        item_table=probe.report.items,
+        figures=tuple(probe.page.figures),
+        tables=tuple(probe.page.tables),
+        item_table=probe.page.items,
         published=tuple(_published(probe.name)),
     )
 

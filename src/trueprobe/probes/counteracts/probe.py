@@ -286,7 +286,7 @@ class CounterActs(MeasureSetProbe):
         return report.summary(self.measure_set)
 
     @property
-    def report(self) -> ReportSpec:
+    def page(self) -> ReportSpec:
         return report.report(self.measure_set)
 
     def planted(self, item: Item, request: Request, strength: float) -> dict[str, float]:

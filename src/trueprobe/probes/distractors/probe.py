@@ -212,7 +212,7 @@ class Distractors(MeasureSetProbe):
             for slots in [{"name0": pair.name or self.material.names[0], **pair.slots(0)}]
         ]
 
-    def with_trials(self, observations: Sequence[Observation]) -> Distractors:
+    def settled(self, observations: Sequence[Observation]) -> Distractors:
         """Per set, the wording in which most targets are preferred, over all models; then by how clearly."""
         conditions = {item.id: item.conditions for item in self.trials()}
         scores: dict[tuple[str, str], list[tuple[float, float]]] = {}
@@ -323,7 +323,7 @@ class Distractors(MeasureSetProbe):
         return report.summary(self.wording, self.positions[0], self.notes)
 
     @property
-    def report(self) -> ReportSpec:
+    def page(self) -> ReportSpec:
         return report.report(self.measure_set)
 
     def planted(self, item: Item, request: Request, strength: float) -> dict[str, float]:

@@ -241,7 +241,7 @@ class Seat(Probe):
         return report.summary(tests, len(self.tests) - len(tests), clusters, layers)
 
     @property
-    def report(self) -> ReportSpec:
+    def page(self) -> ReportSpec:
         return report.report()
 
     def planted(self, item: Item, request: Request, strength: float) -> dict[str, float]:

@@ -273,7 +273,7 @@ class StereoSet(Probe):
         )
 
     @property
-    def report(self) -> ReportSpec:
+    def page(self) -> ReportSpec:
         return report.report()
 
     def planted(self, item: Item, request: Request, strength: float) -> dict[str, float]:

@@ -140,7 +140,7 @@ class TacitPrince(TacitProbe):
         return Summary(rows, "asked", measures, {}, titles, finding=finding, examples=examples, notes=notes)
 
     @property
-    def report(self) -> ReportSpec:
+    def page(self) -> ReportSpec:
         return report.prince()
 
     def planted(self, item: Item, request: Request, strength: float) -> Mapping[str, float]:

@@ -138,7 +138,7 @@ class TacitProduction(NormProbe):
         return report.production_summary(self.displayed_wording, self.notes())
 
     @property
-    def report(self) -> ReportSpec:
+    def page(self) -> ReportSpec:
         return report.production(self.displayed_wording)
 
     def planted(self, item: Item, request: Request, strength: float) -> Mapping[str, float]:

@@ -231,7 +231,7 @@ class TacitRetrieval(NormProbe):
         return report.retrieval_summary(self.displayed_wording, notes, examples)
 
     @property
-    def report(self) -> ReportSpec:
+    def page(self) -> ReportSpec:
         return report.retrieval(self.displayed_wording, next(iter(self.names), ""))
 
     def planted(self, item: Item, request: Request, strength: float) -> Mapping[str, float]:
