@@ -6,9 +6,9 @@ import pytest
 
 import made_runs
 from trueprobe.errors import BadInput
-from trueprobe.results.families import at_last_step, families
 from trueprobe.results.report import Report
 from trueprobe.results.source import Source
+from trueprobe.runs.families import families
 from trueprobe.runs.folder import load_run
 from trueprobe.types import Verdict
 
@@ -53,9 +53,9 @@ def test_of_several_steps_the_last_counts(tmp_path):
     cards = [made_runs.card(f"toy-step{s}", "toy", model_seed=0, step=s) for s in (100, 200)]
     rows = [made_runs.estimate(c.name, "preference", c.labels["step"] / 1000, category="age") for c in cards]
     run = load(tmp_path, cards, rows)
-    (family,) = families(run)
+    (family,) = families(run.cards)
     assert (family.steps, family.last_step, family.n_seeds) == ([100, 200], 200, 1)
-    assert [row.value for row in at_last_step(run.estimates_of("pairs"), [family])] == [0.2]
+    assert [row.value for row in family.rows(run.estimates_of("pairs"))] == [0.2]
     assert [n.value for f in Report.of(run).findings for n in f.numbers] == [0.2]
 
 

@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from trueprobe.probes.display import Figure, Where
-from trueprobe.results.families import Family
 from trueprobe.results.view import Display, Seed, display_of, seeds_of
+from trueprobe.runs.families import Family
 from trueprobe.runs.schema import PublishedNumber
 from trueprobe.statistics.rows import Estimate
 from trueprobe.types import Verdict
@@ -106,8 +106,8 @@ def _with_pairs(row: FigureRow, figure: Figure) -> FigureRow:
 
 def _at_last_step(rows: Sequence[Estimate], of: Sequence[Family]) -> list[Estimate]:
     """A family's checkpoints at its last training step, and its row there."""
-    last = {family.name: family.last_step for family in of}
-    return [row for row in rows if row.step == last.get(_family(row), row.step)]
+    known = {family.name: family for family in of}
+    return [row for row in rows if _family(row) not in known or known[_family(row)].at_last_step(row)]
 
 
 def _family(row: Estimate) -> str:

@@ -6,12 +6,12 @@ import math
 from collections.abc import Iterator, Sequence
 
 from trueprobe.probes.display import Figure, Summary, Where
-from trueprobe.results.families import families
 from trueprobe.results.figure_rows import FigureRow, matches, rows_of
 from trueprobe.results.labels import short_names
 from trueprobe.results.pictures import FigureView, figure_view
 from trueprobe.results.select import Depth, at_depth, titles
 from trueprobe.results.words import figures as words
+from trueprobe.runs.families import families
 from trueprobe.runs.folder import Run
 from trueprobe.statistics.rows import Estimate, FlipShares, NearTies, VarianceShares
 
@@ -22,7 +22,7 @@ SOURCES = ("items", "seeds", "seeds_by_items", "wordings")  # of variance
 def of_probe(run: Run, label: str) -> list[FigureView]:
     """The declared figures that the run has numbers for; without any declared, those of the summary. With several
     checkpoints of one seed, the summary's first measure along training."""
-    declaration, rows, known = run.declarations[label], run.estimates_of(label), families(run)
+    declaration, rows, known = run.declarations[label], run.estimates_of(label), families(run.cards)
     declared = list(declaration.figures) or _summary_figures(declaration.summary)
     several_steps = any(len(family.steps) > 1 for family in known)
     wanted = [*declared, *(_along_training(rows, declaration.summary) if several_steps else [])]

@@ -12,11 +12,11 @@ from typing import Protocol, TypeVar
 
 import pandas as pd
 
-from trueprobe.results.families import Family
 from trueprobe.results.labels import label_of
 from trueprobe.results.select import Depth, at_depth, row_names, titles, where_known
 from trueprobe.results.source import Source
 from trueprobe.results.view import Finding, Kind, Mark, Number, Row, Seed, format_of, number, seeds_of
+from trueprobe.runs.families import Family
 from trueprobe.statistics.rows import ClaimResult, Estimate, VariantDifference
 from trueprobe.types import MOST_TIED, Outcome, Verdict
 

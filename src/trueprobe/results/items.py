@@ -11,10 +11,10 @@ import numpy as np
 import pandas as pd
 
 from trueprobe.probes.display import ItemTable
-from trueprobe.results.families import Family
 from trueprobe.results.source import Source, where_rows
 from trueprobe.results.view import DASH
 from trueprobe.results.words import tables as words
+from trueprobe.runs.families import Family
 from trueprobe.types import GROUP
 
 MOST_ANSWERS = 5

@@ -8,12 +8,12 @@ from collections.abc import Mapping
 from dataclasses import fields
 from typing import Any
 
-from trueprobe.results.families import Family
 from trueprobe.results.findings import Section, tally
 from trueprobe.results.report import ProbeReport, Report
 from trueprobe.results.view import Cell, Finding, Grid, Number
 from trueprobe.results.words import findings as words
 from trueprobe.results.words import verdicts
+from trueprobe.runs.families import Family
 
 FORMAT = 1
 

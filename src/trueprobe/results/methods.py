@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pandas as pd
 
-from trueprobe.results.families import Family
 from trueprobe.results.findings import Section
 from trueprobe.results.numbers import count
 from trueprobe.results.source import Source
@@ -16,6 +15,7 @@ from trueprobe.results.view import Cell, Display, Finding, Grid, Kind, Number
 from trueprobe.results.words import methods as words
 from trueprobe.results.words import tables as table_words
 from trueprobe.results.words import verdicts
+from trueprobe.runs.families import Family
 from trueprobe.runs.schema import frame_of
 from trueprobe.statistics.rows import ClaimResult
 from trueprobe.types import Card, Outcome

@@ -8,11 +8,11 @@ from enum import StrEnum
 from functools import cached_property
 
 from trueprobe.results import methods, tables, trust
-from trueprobe.results.families import Family
 from trueprobe.results.findings import Scoring, Section, sections
 from trueprobe.results.items import Example, ItemRows, example, item_rows
 from trueprobe.results.source import Source
 from trueprobe.results.view import Finding, Grid
+from trueprobe.runs.families import Family
 from trueprobe.runs.folder import Run
 from trueprobe.runs.schema import ProbeDeclaration
 

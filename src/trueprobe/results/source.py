@@ -12,9 +12,9 @@ import pandas as pd
 
 from trueprobe.errors import BadInput
 from trueprobe.probes.display import Where
-from trueprobe.results.families import Family, families
 from trueprobe.results.select import Depth, Selected, at_depth
 from trueprobe.results.words import tables as words
+from trueprobe.runs.families import Family, families
 from trueprobe.runs.folder import Run
 from trueprobe.runs.schema import ProbeDeclaration
 from trueprobe.statistics.rows import ClaimResult, Estimate
@@ -35,7 +35,7 @@ class Source:
 
     @cached_property
     def families(self) -> tuple[Family, ...]:
-        return families(self.run)
+        return families(self.run.cards)
 
     @property
     def labels(self) -> list[str]:

@@ -11,7 +11,6 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from trueprobe.probes.display import Table, Where
-from trueprobe.results.families import Family
 from trueprobe.results.findings import grouped
 from trueprobe.results.items import answer_text
 from trueprobe.results.labels import label_of, names_of
@@ -21,6 +20,7 @@ from trueprobe.results.source import Source, where_rows
 from trueprobe.results.view import DASH, EMPTY, Cell, Display, Grid, Number, format_of, number, seeds_of
 from trueprobe.results.words import tables as words
 from trueprobe.results.words import verdicts
+from trueprobe.runs.families import Family
 from trueprobe.runs.schema import frame_of
 from trueprobe.statistics.rows import Estimate
 from trueprobe.types import Outcome, Verdict

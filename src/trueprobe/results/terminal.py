@@ -10,7 +10,6 @@ from rich.table import Table
 from rich.text import Text
 
 from trueprobe.results import items
-from trueprobe.results.families import Family
 from trueprobe.results.findings import Section, grouped
 from trueprobe.results.fitting import MOST_LINES, WIDEST, Fit, Fitted, Line, Lines, fit_columns, fitted, one_line
 from trueprobe.results.report import Report
@@ -19,6 +18,7 @@ from trueprobe.results.tables import cells_of, family_rows, gate_failures, summa
 from trueprobe.results.view import DASH, Display, Finding, Kind, Mark, Number
 from trueprobe.results.words import findings as sentences
 from trueprobe.results.words import terminal as words
+from trueprobe.runs.families import Family
 from trueprobe.runs.folder import Run
 from trueprobe.types import Verdict
 

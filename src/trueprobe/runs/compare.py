@@ -9,6 +9,7 @@ from trueprobe import probes
 from trueprobe.errors import BadInput, nearest
 from trueprobe.probes import Probe
 from trueprobe.probes.display import Summary
+from trueprobe.runs.families import families
 from trueprobe.runs.folder import Run
 from trueprobe.statistics import paired
 from trueprobe.statistics.estimates import CheckpointData
@@ -71,12 +72,11 @@ def compare(run: Run, a: str, b: str, precision: float | None = None, progress: 
 
 def _cards(run: Run, name: str) -> list[Card]:
     """A checkpoint, or a family at its last step."""
-    mine = [card for card in run.cards if card.name == name] or [card for card in run.cards if card.family == name]
-    if not mine:
-        known = dict.fromkeys([*(card.family for card in run.cards), *(card.name for card in run.cards)])
+    known = {family.name: list(family.checkpoints) for family in families(run.cards)}
+    known |= {card.name: [card] for card in run.cards}
+    if name not in known:
         raise BadInput(f"{run.folder} has no model or family '{name}'{nearest(name, list(known))}")
-    last = max(card.labels.get("step", -1) for card in mine)
-    return [card for card in mine if card.labels.get("step", -1) == last]
+    return known[name]
 
 
 def _members(run: Run, label: str, probe: Probe, cards: Sequence[Card]) -> list[CheckpointData]:

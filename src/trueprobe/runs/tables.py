@@ -14,6 +14,7 @@ from typing import Any
 import pandas as pd
 
 from trueprobe.probes import Probe
+from trueprobe.runs.families import families
 from trueprobe.runs.folder import RunFolder
 from trueprobe.statistics import disagreement
 from trueprobe.statistics.between import between, is_about
@@ -108,10 +109,9 @@ class RunTables:
     def _between(self, label: str, claim: Claim) -> Iterator[ClaimResult]:
         """A claim about two models, for all pairs of the run that it speaks of; of a family its last step."""
         probe = self._probes[label]
-        last = {step.family: step for step in sorted(self.steps, key=lambda s: s.step or 0)}.values()
-        for first, second in permutations(last, 2):
-            if is_about(claim, first.cards[0], second.cards[0]):
-                one, other = ([self._to_pair(label, card) for card in side.cards] for side in (first, second))
+        for first, second in permutations([family.checkpoints for family in families(self.cards)], 2):
+            if is_about(claim, first[0], second[0]):
+                one, other = ([self._to_pair(label, card) for card in side] for side in (first, second))
                 yield between(label, Sides.of(one, other, probe.factors), claim)
 
     def _to_pair(self, label: str, card: Card) -> CheckpointData:

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 from trueprobe.results.numbers import count
 
 if TYPE_CHECKING:  # these modules use the words
-    from trueprobe.results.families import Family
     from trueprobe.results.findings import Scoring, Section, Silence
     from trueprobe.results.report import Missing, ProbeReport, Report
     from trueprobe.results.view import Finding
+    from trueprobe.runs.families import Family
 
 
 def asked_sentence(report: Report) -> str:

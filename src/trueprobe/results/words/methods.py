@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from trueprobe.results.numbers import count
 
 if TYPE_CHECKING:  # this module uses the words
-    from trueprobe.results.families import Family
+    from trueprobe.runs.families import Family
 
 METHODS = "Methods"
 LEFT_OUT = (

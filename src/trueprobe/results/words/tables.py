@@ -9,8 +9,8 @@ from trueprobe.results.numbers import count
 from trueprobe.statistics.rows import NearTies, SignAgreement
 
 if TYPE_CHECKING:  # these modules use the words
-    from trueprobe.results.families import Family
     from trueprobe.results.report import Report
+    from trueprobe.runs.families import Family
 
 
 class Titled(NamedTuple):

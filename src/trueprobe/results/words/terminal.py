@@ -10,9 +10,9 @@ from trueprobe.results.words.verdicts import verdict_text
 from trueprobe.types import Verdict
 
 if TYPE_CHECKING:  # these modules use the words
-    from trueprobe.results.families import Family
     from trueprobe.results.items import BaseAnswers, Continuations, ListedWords
     from trueprobe.results.view import Mark
+    from trueprobe.runs.families import Family
 
 _MARKS = {"*": "as published, or holds", "=": "not contradicted", "!": "opposite", "~": "flips"}
 _COUNTED_ALONE = "– nothing to count"

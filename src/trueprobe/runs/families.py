@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Protocol, TypeVar
 
-from trueprobe.runs.folder import Run
 from trueprobe.types import Card
 
 
@@ -51,16 +50,15 @@ class Family:
     def n_seeds(self) -> int:
         return len(self.checkpoints)
 
-    @property
-    def row_name(self) -> str:
-        """The model's name in the rows that stand for the family."""
-        return self.name if self.n_seeds > 1 else self.checkpoints[0].name
+    def at_last_step(self, row: ModelRow) -> bool:
+        """Whether the row is of the last step: the family's own, or one of its checkpoints'."""
+        return row.step == self.last_step
 
     def has(self, row: ModelRow) -> bool:
         """Whether the row stands for the family: its own at the last step, or its only checkpoint's."""
         if self.n_seeds == 1:
             return row.level == "checkpoint" and row.model == self.checkpoints[0].name
-        return row.level == "family" and row.model == self.name and row.step == self.last_step
+        return row.level == "family" and row.model == self.name and self.at_last_step(row)
 
     def rows(self, rows: Iterable[R]) -> list[R]:
         return [row for row in rows if self.has(row)]
@@ -71,14 +69,9 @@ class Family:
         return [row for row in rows if row.level == "checkpoint" and row.model in names]
 
 
-def families(run: Run) -> tuple[Family, ...]:
+def families(cards: Sequence[Card]) -> tuple[Family, ...]:
     """In the order in which they were asked."""
-    cards: dict[str, list[Card]] = {}
-    for card in run.cards:
-        cards.setdefault(card.family, []).append(card)
-    return tuple(Family(name, tuple(members)) for name, members in cards.items())
-
-
-def at_last_step(rows: Sequence[R], of: Sequence[Family]) -> list[R]:
-    """The rows that stand for these families, one family after the other."""
-    return [row for family in of for row in family.rows(rows)]
+    members: dict[str, list[Card]] = {}
+    for card in cards:
+        members.setdefault(card.family, []).append(card)
+    return tuple(Family(name, tuple(mine)) for name, mine in members.items())
