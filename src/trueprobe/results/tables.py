@@ -169,7 +169,7 @@ def gate_failures(source: Source, label: str) -> list[GateFailure]:
     failing = {row.model for row in where(rows, summary.where) if row.verdict is Verdict.FAILS_GATE}
     gate = {key: value for key, value in summary.gate.items() if key != "measure"}
     behind = [row for row in where(rows, gate) if row.measure == summary.gate.get("measure")] if failing else []
-    known = {row.model: number(row, row.model, _GATE) for row in behind}
+    known = {row.model: number(row, row.model, _GATE) for row in behind if not math.isnan(row.value)}
     return [GateFailure(name, known.get(name)) for name in names if name in failing]
 
 
