@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import importlib
 import statistics
 from pathlib import Path
 
@@ -91,3 +92,10 @@ def test_functions_are_short():
                 yield node.end_lineno - node.lineno + 1
 
     assert statistics.median(length for path in ROOT.rglob("*.py") for length in lengths(path)) <= 8
+
+
+def test_public_names_are_listed_for_completion_and_can_be_had():
+    assert set(trueprobe.__all__) <= set(dir(trueprobe))
+    assert all(getattr(trueprobe, name) is not None for name in trueprobe.__all__)
+    packages = [path.parent.name for path in ROOT.glob("*/__init__.py")]
+    assert [p for p in packages if not hasattr(importlib.import_module(f"trueprobe.{p}"), "__all__")] == []

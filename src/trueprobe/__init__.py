@@ -2,30 +2,38 @@
 
 from __future__ import annotations
 
+import importlib
 from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
-__all__ = ["Run", "__version__", "load_run", "open_model", "run"]
+__all__ = ["Run", "__version__", "compare", "load_run", "open_model", "run"]
 
 if TYPE_CHECKING:
     from trueprobe.models import open_model
+    from trueprobe.runs.compare import compare
     from trueprobe.runs.execute import run
     from trueprobe.runs.folder import Run, load_run
 
-_HOMES = {"run": "trueprobe.runs.execute", "load_run": "trueprobe.runs.folder", "Run": "trueprobe.runs.folder"}
-_HOMES["open_model"] = "trueprobe.models"
+_HOMES = {
+    "Run": "trueprobe.runs.folder",
+    "compare": "trueprobe.runs.compare",
+    "load_run": "trueprobe.runs.folder",
+    "open_model": "trueprobe.models",
+    "run": "trueprobe.runs.execute",
+}
 
 
 def __getattr__(name: str) -> Any:
     """Heavy modules are imported when first asked for, so that `trueprobe --help` stays instant."""
     if name not in _HOMES:
         raise AttributeError(f"module 'trueprobe' has no attribute '{name}'")
-    import importlib
+    importlib.import_module("trueprobe.runs.folder").Run.html = _html
+    return getattr(importlib.import_module(_HOMES[name]), name)
 
-    module = importlib.import_module(_HOMES[name])
-    if name != "open_model":
-        importlib.import_module("trueprobe.runs.folder").Run.html = _html
-    return getattr(module, name)
+
+def __dir__() -> list[str]:
+    """For completion: names that are imported when asked for are names too."""
+    return sorted({*globals(), *__all__})
 
 
 def _html(run: Run) -> str:

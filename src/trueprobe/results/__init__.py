@@ -1,1 +1,6 @@
-"""What a run folder shows, and how it is shown: in a terminal, on a page, as text. Never a probe, never a model."""
+"""What a run folder shows, and how it is shown. Never a probe, never a model.
+
+`report` gathers everything that is decided; `terminal`, `page`, `markdown`, `json` and `notebook` render it.
+"""
+
+__all__ = ["json", "markdown", "notebook", "page", "report", "terminal"]
