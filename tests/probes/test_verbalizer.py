@@ -190,11 +190,12 @@ def test_a_model_that_was_moved_away_is_reported(ran, folder):
         verbalizer.candidates(with_cards(ran, dataclasses.replace(card, name="moved")), store=folder / "s.sqlite")
 
 
-def test_what_is_written_covers_what_was_not(ran, table, folder, checkpoint):
-    text = verbalizer.to_toml(table, "female", "male", 0.5)
+def test_what_is_written_covers_what_was_not(ran, folder, checkpoint):
+    few = verbalizer.candidates(ran, top=3, store=folder / "s.sqlite")  # some vocabularies have no more than 40
+    text = verbalizer.to_toml(few, "female", "male", 0.5)
     written = tomllib.loads(text)["implicit"]
     words = {*written["female"], *written["male"]}
-    assert words == set(table["word"]) - {NEUTRAL}  # at 0.5 every word leans
+    assert words == set(few["word"]) - {NEUTRAL}  # at 0.5 every word leans
     path = folder / "more.toml"
     path.write_text(text, encoding="utf-8")
     again = trueprobe.run(
