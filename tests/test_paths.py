@@ -13,7 +13,7 @@ import pytest
 
 from trueprobe import paths
 from trueprobe.errors import BadInput, FailedRun
-from trueprobe.paths import LOCK, PARTIAL, locked, write_text, write_whole
+from trueprobe.paths import ANOTHER_OUT, LOCK, PARTIAL, locked, write_text, write_whole
 
 
 def tree(folder: Path) -> dict[str, str]:
@@ -150,8 +150,10 @@ def test_the_temporary_folder_has_a_name_of_its_own_each_time_and_is_for_this_us
 
 def test_the_second_writer_is_refused_and_the_first_goes_on(tmp_path):
     with locked(tmp_path, "run"):
-        with pytest.raises(BadInput, match=r"another run is writing .*; wait for it or name another --out"):
+        with pytest.raises(BadInput, match=r"another run is writing .*; wait for it$"):
             _other_process(_lock_once, tmp_path)
+        with pytest.raises(BadInput, match=r"another run is writing .*; wait for it or name another --out$"):
+            _other_process(_lock_once, tmp_path, ANOTHER_OUT)
         write_text(tmp_path / "x", "first")
     assert tree(tmp_path) == {"x": "first"}
     _other_process(_lock_once, tmp_path)  # free again
@@ -246,6 +248,6 @@ def _send(send, function, arguments) -> None:
         send.send(None)
 
 
-def _lock_once(folder: Path) -> None:
-    with locked(folder, "run"):
+def _lock_once(folder: Path, instead: str = "") -> None:
+    with locked(folder, "run", instead):
         pass

@@ -13,6 +13,7 @@ from pathlib import Path
 from trueprobe.errors import BadInput, FailedRun
 
 LOCK, PARTIAL = ".lock", ".part"
+ANOTHER_OUT = "name another --out"  # the advice of commands that have the option
 
 
 def cache() -> Path:
@@ -22,11 +23,13 @@ def cache() -> Path:
 
 
 @contextmanager
-def locked(folder: Path, what: str) -> Iterator[None]:
-    """One process at a time writes a folder. What a killed one left half-written is removed."""
+def locked(folder: Path, what: str, instead: str = "") -> Iterator[None]:
+    """One process at a time writes a folder. What a killed one left half-written is removed. `instead` is what the
+    user of a second process can do other than wait."""
     with _as_failed_run(folder):
         folder.mkdir(parents=True, exist_ok=True)
-        lock = _take(folder / LOCK, what)
+        advice = " or ".join(filter(None, ("wait for it", instead)))
+        lock = _take(folder / LOCK, f"another {what} is writing {folder}; {advice}")
     try:
         _remove_leftovers(folder)
         yield
@@ -35,7 +38,7 @@ def locked(folder: Path, what: str) -> Iterator[None]:
         os.close(lock)
 
 
-def _take(path: Path, what: str) -> int:
+def _take(path: Path, refusal: str) -> int:
     """The lock's descriptor. A link at its path is never followed, and a lock removed meanwhile is taken anew."""
     while True:
         lock = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o666)
@@ -47,7 +50,7 @@ def _take(path: Path, what: str) -> int:
             pass
         except BlockingIOError as error:
             os.close(lock)
-            raise BadInput(f"another {what} is writing {path.parent}; wait for it or name another --out") from error
+            raise BadInput(refusal) from error
         os.close(lock)
 
 
@@ -101,6 +104,3 @@ def _as_failed_run(path: Path) -> Iterator[None]:
         yield
     except OSError as error:
         raise FailedRun(f"cannot write {path}: {error.strerror or error}; what was written before stays") from error
-
-
-write_folder = write_whole

@@ -30,6 +30,12 @@ def test_help_is_instant_and_imports_no_heavy_library():
     assert min(took) < 0.5
 
 
+def test_help_lists_the_commands_in_the_order_of_work():
+    listed = trueprobe("--help").stdout.partition("Commands:\n")[2]
+    order = "list items run report compare reproduce fetch verbalizer pretrain downstream check"
+    assert [line.split()[0] for line in listed.splitlines()] == order.split()
+
+
 @pytest.mark.parametrize(
     "command",
     [
@@ -168,7 +174,7 @@ def test_ctrl_c_says_what_is_kept_and_the_same_command_goes_on(checkpoint, tmp_p
     process.send_signal(signal.SIGINT)
     _, told = process.communicate(timeout=60)
     assert process.returncode == 130
-    assert told == "trueprobe: stopped; answers so far are kept, the same command goes on\n"
+    assert told == "trueprobe: stopped; answers so far are cached, the same command goes on\n"
     done = subprocess.run([str(c) for c in command], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     assert done.stdout.endswith("out[/b]\n")

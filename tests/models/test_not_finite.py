@@ -75,7 +75,7 @@ def test_an_answer_that_overflows_is_none_and_is_not_cached(name, changed, tmp_p
     assert [answer.code for answer in engine.answer(ASKED)] == ["not_finite"] * 3
     assert store._db.execute("SELECT count(*) FROM answers").fetchone() == (0,)
     assert [answer.code for answer in engine.answer(ASKED)] == ["not_finite"] * 3
-    assert engine.counts.happened["rows_kept_before"] == 0
+    assert engine.counts.happened["rows_cached_before"] == 0
     failed = [check.name for check in check_model(model) if not check.passed]
     assert "answers are finite" in failed
 

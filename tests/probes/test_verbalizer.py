@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import tomllib
 from types import SimpleNamespace
 
@@ -162,11 +163,39 @@ def test_top_limits_the_candidates(ran, folder, table):
     assert few["word"].tolist() == [*table["word"][:3], NEUTRAL]
 
 
-def test_what_is_written_covers_what_was_not(ran, table, folder, checkpoint):
-    text = verbalizer.to_toml(table, "female", "male", 0.5)
+def with_cards(run, *cards) -> SimpleNamespace:
+    known = ("study", "folder", "sources", "observations")
+    return SimpleNamespace(cards=cards, **{name: getattr(run, name) for name in known})
+
+
+def replayed(card):
+    return dataclasses.replace(card, name="released", source="replay:outputs.json", compute_id="")
+
+
+def test_replayed_outputs_are_not_asked_for_leanings(ran, folder, table):
+    (card,) = ran.cards
+    mixed = verbalizer.candidates(with_cards(ran, card, replayed(card)), store=folder / "s.sqlite")
+    pd.testing.assert_frame_equal(mixed, table)
+
+
+def test_a_run_of_replayed_outputs_alone_has_no_model_to_ask(ran, folder):
+    alone = with_cards(ran, replayed(*ran.cards))
+    with pytest.raises(BadInput, match="has no model to ask, only replayed outputs"):
+        verbalizer.candidates(alone, store=folder / "s.sqlite")
+
+
+def test_a_model_that_was_moved_away_is_reported(ran, folder):
+    (card,) = ran.cards
+    with pytest.raises(BadInput, match="the model moved is no longer where the run was made"):
+        verbalizer.candidates(with_cards(ran, dataclasses.replace(card, name="moved")), store=folder / "s.sqlite")
+
+
+def test_what_is_written_covers_what_was_not(ran, folder, checkpoint):
+    few = verbalizer.candidates(ran, top=3, store=folder / "s.sqlite")  # some vocabularies have no more than 40
+    text = verbalizer.to_toml(few, "female", "male", 0.5)
     written = tomllib.loads(text)["implicit"]
     words = {*written["female"], *written["male"]}
-    assert words == set(table["word"]) - {NEUTRAL}  # at 0.5 every word leans
+    assert words == set(few["word"]) - {NEUTRAL}  # at 0.5 every word leans
     path = folder / "more.toml"
     path.write_text(text, encoding="utf-8")
     again = trueprobe.run(

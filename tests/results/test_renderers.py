@@ -174,7 +174,7 @@ def test_a_report_that_another_is_writing_is_refused_and_harms_nothing(form, tmp
     other = context.Process(target=_hold, args=(run.folder, taken, done))
     other.start()
     assert taken.wait(30)
-    with pytest.raises(BadInput, match="another command is writing"):
+    with pytest.raises(BadInput, match=r"another command is writing .*; wait for it$"):
         files.write(run, form)
     done.set()
     other.join(30)

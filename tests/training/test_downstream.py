@@ -19,6 +19,7 @@ import zoo
 from trueprobe.cli import app
 from trueprobe.errors import BadInput
 from trueprobe.results import page as report
+from trueprobe.runs.downstream import CheckpointAnswers, CheckpointIdentity, Comparison, Majority, TaskOutcome
 from trueprobe.statistics.means import wilson
 from trueprobe.training.downstream import Columns, DownstreamRecipe, downstream, outcome
 from trueprobe.training.downstream.recipe import SharedByCheckpoints
@@ -81,10 +82,10 @@ def content(folder: Path) -> dict[str, bytes]:
 
 
 def test_a_stopped_run_goes_on_to_the_same_bytes(recipe, tmp_path):
-    whole = downstream(recipe)
+    _, whole = downstream(recipe)
     stopped = replace(recipe, out=tmp_path / "stopped")
     with pytest.raises(KeyboardInterrupt):
-        downstream(stopped, StopsAfter(whole["data"]["train"] + 20))
+        downstream(stopped, StopsAfter(whole.data.train + 20))
     assert [path.name for path in (tmp_path / "stopped" / "checkpoints").iterdir()] == ["tiny-seed0.json"]
     assert not json.loads((tmp_path / "stopped" / "downstream.json").read_text())["complete"]
     stamp = (tmp_path / "stopped" / "checkpoints" / "tiny-seed0.json").stat().st_mtime_ns
@@ -111,9 +112,9 @@ def test_a_killed_process_goes_on_to_the_same_bytes(recipe, family, data):
 
 
 def test_the_folder_says_what_was_done(recipe):
-    result = downstream(recipe)
+    folder, result = downstream(recipe)
     held = json.loads((recipe.out / "downstream.json").read_text(encoding="utf-8"))
-    assert {"folder": str(recipe.out), **held} == result
+    assert (folder, held) == (recipe.out, result.model_dump(mode="json"))
     assert held["complete"]
     assert held["settings"]["head_seed"] == held["settings"]["order_seed"] == 0
     assert set(held["versions"]) == {"torch", "transformers", "tokenizers"}
@@ -145,6 +146,21 @@ def test_another_setup_in_the_same_folder_is_refused(recipe, tmp_path, family):
     assert [path.name for path in (tmp_path / "full").iterdir()] == ["mine.txt"]
 
 
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("downstream.json", "{", r"downstream\.json is damaged: .*; name another --out"),
+        ("downstream.json", "{}", r"downstream\.json is damaged: complete: Field required; name another --out"),
+        ("checkpoints/tiny-seed1.json", "{}", r"tiny-seed1\.json is damaged: learning_rate: Field required"),
+    ],
+)
+def test_a_damaged_file_is_reported_with_its_name(recipe, name, content, message):
+    downstream(recipe)
+    (recipe.out / name).write_text(content)
+    with pytest.raises(BadInput, match=message):
+        downstream(recipe)
+
+
 def test_pairs_of_glue_and_a_causal_family_go_the_same_way(checkpoint, tmp_path):
     (tmp_path / "RTE").mkdir()
     for name, count in (("train.tsv", 30), ("dev.tsv", 10)):
@@ -152,12 +168,12 @@ def test_pairs_of_glue_and_a_causal_family_go_the_same_way(checkpoint, tmp_path)
         (tmp_path / "RTE" / name).write_text("\n".join(["index\tsentence1\tsentence2\tlabel", *rows]) + "\n")
     models = (str(checkpoint("gpt2")), str(checkpoint("bert")))
     recipe = DownstreamRecipe(models=models, task="rte", data=tmp_path, epochs=1, device="cpu", out=tmp_path / "out")
-    result = downstream(recipe)
-    assert [row["family"] for row in result["families"]] == ["gpt2", "bert"]
-    assert result["data"]["dev_also_in_train"] == 10
-    assert result["threads"] == 1
+    _, result = downstream(recipe)
+    assert [row.family for row in result.families] == ["gpt2", "bert"]
+    assert result.data.dev_also_in_train == 10
+    assert result.threads == 1
     # one and the same pair with both labels: no one can beat the commonest
-    assert {row["shows"] for row in result["families"]} == {"nothing"}
+    assert {row.shows for row in result.families} == {Comparison.NOTHING}
 
 
 @pytest.mark.parametrize(
@@ -186,36 +202,38 @@ def test_settings_are_written_under_the_names_that_fine_tunings_begun_earlier_ha
 # ---------------------------------------------------------------- what the answers amount to
 
 
-def judged(answers: list[list[int]], wanted: list[int], steps: list[int | None] | None = None) -> dict:
+def judged(answers: list[list[int]], wanted: list[int], steps: list[int | None] | None = None) -> TaskOutcome:
     dev = tuple(Row((str(i),), "ab"[label], i) for i, label in enumerate(wanted))
     models = [
-        {"model": f"f-seed{i}", "family": "f", "model_seed": i, "step": step}
+        CheckpointIdentity(
+            model=f"f-seed{i}", family="f", model_seed=i, step=step, source="", compute_id="", self_trained=False
+        )
         for i, step in enumerate(steps or [None] * len(answers))
     ]
-    done = [{"answers": row, "learning_rate": 1e-3, "n_cut": 0} for row in answers]
+    done = [CheckpointAnswers(answers=tuple(row), learning_rate=1e-3, n_cut=0, new_weights=()) for row in answers]
     return outcome.outcome(TextTask("t", ("a", "b"), dev, dev, {}, "dev.tsv"), models, done)
 
 
 def test_mean_and_sample_deviation_worked_by_hand():
     wanted = [0] * 60 + [1] * 40
     result = judged([wanted, [1] * 10 + wanted[10:], [1] * 20 + wanted[20:]], wanted)  # 100, 90 and 80 right
-    assert result["majority"] == {"label": "a", "accuracy": 0.6}
-    [row] = result["families"]
-    assert (row["mean"], row["lowest"], row["highest"]) == (pytest.approx(0.9), 0.8, 1.0)
-    assert row["sd"] == pytest.approx(0.1)
-    assert row["share_all_alike"] == 0.8
-    assert row["shows"] == "a comparison"
+    assert result.majority == Majority(label="a", accuracy=0.6)
+    [row] = result.families
+    assert (row.mean, row.lowest, row.highest) == (pytest.approx(0.9), 0.8, 1.0)
+    assert row.sd == pytest.approx(0.1)
+    assert row.share_all_alike == 0.8
+    assert row.shows is Comparison.POSSIBLE
     # Q = 2 (3 (100² + 90² + 80²) - 270²) / (3 · 270 - (80 · 9 + 10 · 4 + 10 · 1)) = 2 · 600 / 40 = 30
-    assert row["p_equal"] == pytest.approx(np.exp(-30 / 2))  # chi-square with two degrees of freedom
+    assert row.p_equal == pytest.approx(np.exp(-30 / 2))  # chi-square with two degrees of freedom
 
 
 def test_one_that_does_not_beat_the_commonest_label_makes_the_comparison_show_nothing():
     wanted = [0] * 60 + [1] * 40
     barely = [0] * 60 + [1] * 5 + [0] * 35  # 65 right: its interval still holds 60
     result = judged([wanted, barely], wanted)
-    assert [row["beats_majority"] for row in result["checkpoints"]] == [True, False]
-    [row] = result["families"]
-    assert (row["shows"], row["not_learnt"]) == ("nothing", ["f-seed1"])
+    assert [row.beats_majority for row in result.checkpoints] == [True, False]
+    [row] = result.families
+    assert (row.shows, row.not_learnt) == (Comparison.NOTHING, ("f-seed1",))
     arguments = " ".join(outcome._family_lines(row))
     assert "the comparison shows nothing" in arguments
     assert "f-seed1" in arguments
@@ -224,10 +242,10 @@ def test_one_that_does_not_beat_the_commonest_label_makes_the_comparison_show_no
 
 def test_one_checkpoint_has_no_deviation_and_steps_are_not_mixed():
     wanted = [0, 1] * 50
-    [alone] = judged([wanted], wanted)["families"]
-    assert (alone["sd"], alone["p_equal"], alone["shows"]) == (None, None, "one checkpoint")
-    result = judged([wanted] * 4, wanted, [10, 20, 10, 20])["families"]
-    assert [(row["step"], row["n_checkpoints"]) for row in result] == [(10, 2), (20, 2)]
+    [alone] = judged([wanted], wanted).families
+    assert (alone.sd, alone.p_equal, alone.shows) == (None, None, Comparison.ONE_CHECKPOINT)
+    result = judged([wanted] * 4, wanted, [10, 20, 10, 20]).families
+    assert [(row.step, row.n_checkpoints) for row in result] == [(10, 2), (20, 2)]
 
 
 def test_cochran_s_q_of_two_is_mcnemar_s():
@@ -272,6 +290,8 @@ def test_the_command_prints_a_table_and_json(recipe, family, data):
     assert "tiny-seed2" in printed.output
     assert "always '" in printed.output
     result = json.loads(CliRunner().invoke(app, [*asked, "--json"]).output)
+    held = json.loads((recipe.out / "downstream.json").read_text(encoding="utf-8"))
+    assert result == {"folder": str(recipe.out), **held}
     assert [row["model"] for row in result["checkpoints"]] == ["tiny-seed0", "tiny-seed1", "tiny-seed2"]
     assert len(result["families"]) == 1
 
@@ -288,16 +308,16 @@ def asked(family, tmp_path_factory):
 
 
 def test_a_run_s_report_has_the_table_of_what_was_put_into_it(recipe, asked):
-    result = downstream(replace(recipe, out=None, into=asked))
-    assert Path(result["folder"]) == asked / "downstream" / "mine.tsv-tiny"
+    folder, result = downstream(replace(recipe, out=None, into=asked))
+    assert folder == asked / "downstream" / "mine.tsv-tiny"
     report.write(trueprobe.load_run(asked))
     page = (asked / "report.html").read_text(encoding="utf-8")
     table = page[page.index("Are they equally good at a task?") :].partition("</table>")[0]
-    [row] = result["families"]
-    assert f"{100 * row['mean']:.1f} ± {100 * row['sd']:.1f}" in table
-    assert f"mine.tsv, {result['data']['train']} texts" in table
+    [row] = result.families
+    assert f"{100 * row.mean:.1f} ± {100 * row.sd:.1f}" in table
+    assert f"mine.tsv, {result.data.train} texts" in table
     with (asked / "tables/downstream.csv").open(encoding="utf-8") as stream:
-        assert [float(stamp["mean"]) for stamp in csv.DictReader(stream)] == [row["mean"]]
+        assert [float(stamp["mean"]) for stamp in csv.DictReader(stream)] == [row.mean]
 
 
 def test_a_run_with_a_fine_tuning_in_it_goes_on_as_before(recipe, asked, family):

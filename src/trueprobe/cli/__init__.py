@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import sys
 
-from trueprobe.cli import commands, training
+from trueprobe.cli import asking, checks, data, training
 from trueprobe.cli.common import Interrupted, app
 from trueprobe.errors import BadInput, FailedRun
 
 __all__ = ["app", "main"]
-COMMANDS = (commands, training)  # each registers its commands when it is imported
+COMMANDS = (asking, checks, data, training)  # each registers its commands when it is imported, in this order
 
 
 def main() -> None:

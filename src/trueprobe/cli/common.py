@@ -48,7 +48,7 @@ class Interrupted(Exception):
 
 
 @contextmanager
-def interruptible(what_now: str = "answers so far are kept, the same command goes on") -> Iterator[None]:
+def interruptible(what_now: str = "answers so far are cached, the same command goes on") -> Iterator[None]:
     try:
         yield
     except KeyboardInterrupt as error:

@@ -1,13 +1,14 @@
-"""What `list` and `items` print."""
+"""What `list`, `items` and `fetch` print."""
 
 from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from textwrap import fill
 from typing import Any
 
+from trueprobe import assets as all_assets
 from trueprobe import probes as all_probes
 from trueprobe.types import Item
 
@@ -30,7 +31,6 @@ def _type(annotation: Any) -> str:
 
 def models() -> list[dict[str, Any]]:
     """What can be named as it stands: the nursery, models among the assets, the hub's cache on this machine."""
-    from trueprobe import assets as all_assets
     from trueprobe.training import nursery
 
     rows = [{**row, "what": _of_nursery(row), "here": True} for row in nursery.catalogue()]
@@ -90,8 +90,6 @@ def studies() -> list[dict[str, Any]]:
 
 def assets() -> list[dict[str, Any]]:
     """Data and models that `fetch` gets, and whether they are on this machine (by names and sizes)."""
-    from trueprobe import assets as all_assets
-
     rows = []
     for name in all_assets.names():
         card = all_assets.card(name)
@@ -102,7 +100,15 @@ def assets() -> list[dict[str, Any]]:
     return rows
 
 
-def fetched(name: str, got: Any) -> dict[str, Any]:
+LISTS: dict[str, Callable[[], list[dict[str, Any]]]] = {
+    "probes": probes,
+    "models": models,
+    "studies": studies,
+    "assets": assets,
+}
+
+
+def fetched(name: str, got: all_assets.Fetched) -> dict[str, Any]:
     about = {"asset": name, "path": str(got.path), "source": got.record.source, "licence": got.record.licence}
     return {**about, "was_here": got.was_here, "refused": list(got.refused)}
 

@@ -156,8 +156,8 @@ def downstream(
         allow_pickle=allow_pickle,
     )
     with interruptible("finished checkpoints are saved, the same command goes on"):
-        result = fine_tune(recipe, terminal_progress())
+        folder, result = fine_tune(recipe, terminal_progress())
     if as_json:
-        print(json.dumps(result, indent=1, ensure_ascii=False))
+        print(json.dumps({"folder": str(folder), **result.model_dump(mode="json")}, indent=1, ensure_ascii=False))
     else:
-        outcome.show(result)
+        outcome.show(folder, result)

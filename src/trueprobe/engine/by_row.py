@@ -74,7 +74,7 @@ class RowComputation:
         batches = [batch for batch in batches if any(row in missing for row in batch.rows)]
         self._run(batches, wanted, requests, replace=bool(outdated))
         computed = sum(len(batch.rows) for batch in batches)
-        happened = {"rows_computed": computed, "rows_kept_before": len(wanted) - len(missing)}
+        happened = {"rows_computed": computed, "rows_cached_before": len(wanted) - len(missing)}
         return Counts(planned, {**happened, "seconds": time.monotonic() - began})
 
     def _run(self, batches: Sequence[BatchPlan], wanted: Wanted, requests: int, replace: bool) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, TypeVar
@@ -14,6 +13,7 @@ from trueprobe.errors import BadInput
 from trueprobe.probes.display import Where
 from trueprobe.results.select import Depth, Selected, at_depth
 from trueprobe.results.words import tables as words
+from trueprobe.runs.downstream import Comparison, DownstreamResult, FamilyOutcome
 from trueprobe.runs.families import Family, families
 from trueprobe.runs.folder import Run
 from trueprobe.runs.schema import ProbeDeclaration
@@ -65,7 +65,7 @@ class Source:
     @cached_property
     def claims(self) -> list[ClaimResult]:
         """Those of the run, and that fine-tuned checkpoints are equally good."""
-        tuned = [_equally_good(task, row) for task in self.run.downstream for row in task.get("families", ())]
+        tuned = [_equally_good(task, row) for task in self.run.downstream for row in task.families]
         return [*self.rows(ClaimResult), *tuned]
 
     def observations(self, label: str) -> pd.DataFrame:
@@ -146,26 +146,31 @@ def where_rows(frame: pd.DataFrame, where: Where) -> pd.DataFrame:
     return frame
 
 
-def _equally_good(task: Mapping[str, Any], row: Mapping[str, Any]) -> ClaimResult:
-    known = row["p_equal"] is not None and row["shows"] != "nothing"
-    equal = Verdict.NOT_CONTRADICTED if known and row["p_equal"] >= EQUAL else Verdict.OPPOSITE
+def _equally_good(task: DownstreamResult, row: FamilyOutcome) -> ClaimResult:
+    p = None if row.shows is Comparison.NOTHING else row.p_equal
     return ClaimResult(
         probe=DOWNSTREAM,
-        claim=f"equally_good_{task['task']}",
-        statement=words.equally_good(task["task"]),
+        claim=f"equally_good_{task.task}",
+        statement=words.equally_good(task.task),
         paper="C",
-        model=row["family"],
+        model=row.family,
         level="family",
         conditions={},
         quantity="accuracy",
         direction=Direction.EQUAL,
         threshold=EQUAL,
-        value=row["sd"] if known else math.nan,
+        value=math.nan if p is None or row.sd is None else row.sd,
         low=math.nan,
         high=math.nan,
         unit="share",
-        verdict=equal if known else Verdict.NO_INTERVAL,
-        family=row["family"],
-        step=row["step"],
-        n_seeds=row["n_checkpoints"],
+        verdict=_equality(p),
+        family=row.family,
+        step=row.step,
+        n_seeds=row.n_checkpoints,
     )
+
+
+def _equality(p: float | None) -> Verdict:
+    if p is None:
+        return Verdict.NO_INTERVAL
+    return Verdict.NOT_CONTRADICTED if p >= EQUAL else Verdict.OPPOSITE

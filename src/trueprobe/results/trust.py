@@ -5,8 +5,8 @@ Everything here was counted by the run; a table is there where the run has rows 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, Protocol, TypeVar
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Protocol, TypeVar
 
 import pandas as pd
 
@@ -20,6 +20,7 @@ from trueprobe.results.tables import over_seeds
 from trueprobe.results.view import DASH, EMPTY, Cell, Grid, Mark, format_of, mark_of, number
 from trueprobe.results.words import tables as words
 from trueprobe.results.words import verdicts
+from trueprobe.runs.downstream import Comparison, FamilyOutcome
 from trueprobe.runs.schema import frame_of
 from trueprobe.statistics.rows import Disagreement, FlipShares, NearTies, SignAgreement, SignCounts, VariantDifference
 from trueprobe.types import Outcome
@@ -179,35 +180,32 @@ def _downstream(source: Source) -> Grid | None:
     lines: list[tuple[Cell, ...]] = []
     data = []
     for task in source.run.downstream:
-        texts = task["data"]
-        asked = Cell(words.task(task["task"], texts["train"], texts["train_of"]))
-        if not task["complete"]:
-            who = ", ".join(dict.fromkeys(model["family"] for model in task["models"]))
+        asked = Cell(words.task(task.task, task.data.train, task.data.train_of))
+        if not task.complete:
+            who = ", ".join(dict.fromkeys(model.family for model in task.models))
             unfinished = Cell(words.NOT_FINISHED, True, outcome=Outcome.NONE)
             lines.append((asked, Cell(who), *(EMPTY,) * 5, unfinished))
-        for row in task.get("families", ()):
-            lines.append((asked, *_tuned(row, task["majority"]["accuracy"])))
-            asked_of = {"task": task["task"], "n_train": texts["train"], "n_dev": texts["dev"]}
-            asked_of |= {"majority_accuracy": task["majority"]["accuracy"], **row}
-            data.append({**asked_of, "not_learnt": " ".join(row["not_learnt"])})
+        for row in task.families:
+            lines.append((asked, *_tuned(row, task.majority_accuracy)))
+            asked_of = {"task": task.task, "n_train": task.data.train, "n_dev": task.data.dev}
+            asked_of |= {"majority_accuracy": task.majority_accuracy, **row.model_dump(mode="json")}
+            data.append({**asked_of, "not_learnt": " ".join(row.not_learnt)})
     return _grid("downstream", words.DOWNSTREAM, words.DOWNSTREAM_HEADER, lines, pd.DataFrame(data))
 
 
-def _tuned(row: Mapping[str, Any], majority: float) -> list[Cell]:
+def _tuned(row: FamilyOutcome, majority: float) -> list[Cell]:
     percent = Format(100, " %", 1, False)
-    several, nothing = row["sd"] is not None, row["shows"] == "nothing"
-    accuracy = percent.plain(row["mean"]) + (f" ± {100 * row['sd']:.1f}" if several else "")
-    equal = p_text(row["p_equal"]) if several else DASH
-    reach = words.to(percent.plain(row["lowest"]), percent.plain(row["highest"]))
-    alike = percent.plain(row["share_all_alike"]) if several else DASH
+    accuracy = percent.plain(row.mean) + (f" ± {100 * row.sd:.1f}" if row.sd is not None else "")
+    reach = words.to(percent.plain(row.lowest), percent.plain(row.highest))
+    alike = DASH if row.share_all_alike is None else percent.plain(row.share_all_alike)
     return [
-        Cell(words.at_step(row["family"], row["step"])),
-        Cell(count(row["n_checkpoints"]), True),
+        Cell(words.at_step(row.family, row.step)),
+        Cell(count(row.n_checkpoints), True),
         Cell(accuracy, True, hint=reach),
-        *_numbers(percent.plain(majority), f"± {100 * row['error']:.1f}", alike),
-        Cell(words.SHOWS_NOTHING, True, outcome=Outcome.BAD, hint=words.not_learnt(row["not_learnt"]))
-        if nothing
-        else Cell(equal, True),
+        *_numbers(percent.plain(majority), f"± {100 * row.error:.1f}", alike),
+        Cell(words.SHOWS_NOTHING, True, outcome=Outcome.BAD, hint=words.not_learnt(row.not_learnt))
+        if row.shows is Comparison.NOTHING
+        else Cell(DASH if row.p_equal is None else p_text(row.p_equal), True),
     ]
 
 

@@ -19,7 +19,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from trueprobe.errors import BadInput, nearest
-from trueprobe.paths import LOCK, locked, write_text, write_whole
+from trueprobe.paths import ANOTHER_OUT, LOCK, locked, write_text, write_whole
+from trueprobe.runs.downstream import DownstreamResult
 from trueprobe.runs.schema import (
     FORMAT,
     ITEM_COLUMNS,
@@ -59,7 +60,7 @@ class Run:
 
     @cached_property
     def manifest(self) -> Manifest:
-        return _parsed(self.folder / MANIFEST, Manifest)
+        return parsed(self.folder / MANIFEST, Manifest)
 
     @property
     def complete(self) -> bool:
@@ -77,7 +78,7 @@ class Run:
     def local(self) -> LocalPaths | None:
         """Where things lay on the machine that ran it; None in a folder that was passed on without."""
         path = self.folder / LOCAL
-        return _parsed(path, LocalPaths) if path.exists() else None
+        return parsed(path, LocalPaths) if path.exists() else None
 
     @property
     def study(self) -> StudyDescription:
@@ -108,11 +109,10 @@ class Run:
             return float(json.loads(path.read_text(encoding="utf-8"))["began"])
 
     @cached_property
-    def downstream(self) -> list[dict[str, Any]]:
+    def downstream(self) -> list[DownstreamResult]:
         """What `downstream --into` left in the folder, finished or not, by task."""
         files = sorted((self.folder / "downstream").glob("*/downstream.json"))
-        results = [_json_object(file, "task") for file in files]
-        return sorted(results, key=lambda result: str(result["task"]))
+        return sorted((parsed(file, DownstreamResult) for file in files), key=lambda result: result.task)
 
     def _repr_html_(self) -> str | None:
         """What a notebook shows; none where nobody has said how."""
@@ -209,8 +209,7 @@ def load_run(folder: str | Path) -> Run:
     path = Path(folder)
     if not (path / MANIFEST).is_file():
         raise BadInput(f"{folder} is no run folder: it has no {MANIFEST}")
-    with _damage(path / MANIFEST):
-        written = int(_json_object(path / MANIFEST, "format")["format"])
+    written = _format_of(path / MANIFEST)
     if written != FORMAT:
         by = "a newer" if written > FORMAT else "an earlier"
         raise BadInput(
@@ -234,16 +233,16 @@ def _damage(path: Path) -> Iterator[None]:
         raise BadInput(f"{path} is damaged ({error})") from error
 
 
-def _json_object(path: Path, key: str) -> dict[str, Any]:
-    """A JSON file that is an object with at least this key."""
-    with _damage(path):
-        content: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-        if not isinstance(content, dict) or key not in content:
-            raise ValueError(f"it has no '{key}'")
-    return content
+def _format_of(manifest: Path) -> int:
+    with _damage(manifest):
+        content = json.loads(manifest.read_text(encoding="utf-8"))
+        if not isinstance(content, dict) or "format" not in content:
+            raise ValueError("it has no 'format'")
+        return int(content["format"])
 
 
-def _parsed(path: Path, schema: type[Schema]) -> Schema:
+def parsed(path: Path, schema: type[Schema]) -> Schema:
+    """A JSON file's content, validated; what is wrong is reported with the file."""
     with _damage(path):
         return schema.model_validate_json(path.read_bytes())
 
@@ -267,9 +266,9 @@ class RunFolder:
             mine = self.study if held.local else portable(self.study)
             changed = [key for key in StudyDescription.model_fields if getattr(held.study, key) != getattr(mine, key)]
             if changed:
-                raise BadInput(f"{folder} holds another run (other {', '.join(changed)}); name another --out")
+                raise BadInput(f"{folder} holds another run (other {', '.join(changed)}); {ANOTHER_OUT}")
         elif folder.exists() and any(folder.iterdir()) and not (folder / LOCK).exists():
-            raise BadInput(f"{folder} is not empty and no run folder; name another --out")
+            raise BadInput(f"{folder} is not empty and no run folder; {ANOTHER_OUT}")
 
     def refuse_other_weights(self, card: Card) -> None:
         """A model trained on since, at the same place, is another run too."""
@@ -277,10 +276,10 @@ class RunFolder:
             return
         for held in load_run(self.folder).cards:
             if held.name == card.name and held.compute_id != card.compute_id:
-                raise BadInput(f"{self.folder} holds a run of other weights of {card.name}; name another --out")
+                raise BadInput(f"{self.folder} holds a run of other weights of {card.name}; {ANOTHER_OUT}")
 
     def writing(self) -> AbstractContextManager[None]:
-        return locked(self.folder, "run")
+        return locked(self.folder, "run", ANOTHER_OUT)
 
     def manifest(self, **fields: Any) -> None:
         """What there is so far; `complete` at the end, with the checksums of all that was written."""

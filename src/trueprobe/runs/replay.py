@@ -35,6 +35,11 @@ class Replay:
         return [o for item in items for o in by_item.get(item.id) or [Observation(item.id, why_not=missing)]]
 
 
+def is_replayed(card: Card) -> bool:
+    """Whether a run has released outputs in place of this model, which therefore cannot be asked."""
+    return card.source.startswith(PREFIX)
+
+
 def read_replays(specs: Iterable[str], probes: Sequence[tuple[str, Probe]]) -> list[Replay]:
     """What the `replay:` SPECs hold, one entry per model."""
     replays = []

@@ -74,11 +74,13 @@ def file_name(name: str) -> str:
 FileName = Annotated[str, AfterValidator(file_name)]
 
 
-class _Declared(BaseModel):
+class Declared(BaseModel):
+    """What a JSON file holds, or a part of it: every key is declared, and none other is read."""
+
     model_config = ConfigDict(frozen=True, extra="forbid", ser_json_inf_nan="constants")
 
 
-class PublishedNumber(_Declared):
+class PublishedNumber(Declared):
     """A published number that figures draw beside the run's."""
 
     measure: str
@@ -88,7 +90,7 @@ class PublishedNumber(_Declared):
     source: str
 
 
-class ProbeDeclaration(_Declared):
+class ProbeDeclaration(Declared):
     """What a reader of the run folder needs to know of a probe (probes.json)."""
 
     name: str
@@ -112,7 +114,7 @@ class ProbeDeclaration(_Declared):
             file_name(name)
 
 
-class StudyEntry(_Declared):
+class StudyEntry(Declared):
     label: FileName
     name: str
     settings: dict[str, Any]
@@ -120,7 +122,7 @@ class StudyEntry(_Declared):
     file: str = ""  # of a user's probe
 
 
-class StudyDescription(_Declared):
+class StudyDescription(Declared):
     """What makes a run this run: settings with their defaults filled in, models as they were named."""
 
     title: str
@@ -132,7 +134,7 @@ class StudyDescription(_Declared):
     intervals: str
 
 
-class Manifest(_Declared):
+class Manifest(Declared):
     """manifest.json: what was asked of which models, and the checksums of the tables."""
 
     format: int
@@ -148,7 +150,7 @@ class Manifest(_Declared):
             file_name(card.name)
 
 
-class LocalPaths(_Declared):
+class LocalPaths(Declared):
     """local.json: where things lie on the machine that ran it; nothing else in the folder names them."""
 
     study: StudyDescription

@@ -20,7 +20,8 @@ from trueprobe.errors import BadInput
 from trueprobe.models import Model, Options, Source, examine
 from trueprobe.probes.counteracts.probe import CounterActs
 from trueprobe.runs.folder import Run
-from trueprobe.types import FillBlank, Filled, Progress, Request
+from trueprobe.runs.replay import is_replayed
+from trueprobe.types import Card, FillBlank, Filled, Progress, Request
 
 _NEUTRAL_WORD = "person"  # its leaning is the models' general tendency, to compare with
 
@@ -88,16 +89,21 @@ def _probe(run: Run) -> tuple[CounterActs, str]:
 
 
 def _models(run: Run) -> Iterator[Model]:
-    """The models of the run, opened one after the other where they were."""
+    """The models of the run, opened one after the other where they were; replayed outputs cannot be asked."""
+    cards = [card for card in run.cards if not is_replayed(card)]
+    if not cards:
+        raise BadInput(f"{run.folder} has no model to ask, only replayed outputs; run it with a --model SPEC, too")
     options = Options(dtype=run.study.dtype, allow_pickle=run.study.allow_pickle)
-    for card in run.cards:
-        path = Path(run.sources.get(card.name, ""))
-        if card.name not in run.sources or not path.exists():
-            raise BadInput(f"the model {card.name} is no longer where the run was made")
-        checkpoint = examine(Source(card.name, card.source, path), options)
-        if checkpoint.outline.card.compute_id != card.compute_id:
-            raise BadInput(f"the weights at {path} are not those of the run")
-        yield checkpoint.open()
+    return (_open(card, run.sources.get(card.name), options) for card in cards)
+
+
+def _open(card: Card, source: str | None, options: Options) -> Model:
+    if source is None or not Path(source).exists():
+        raise BadInput(f"the model {card.name} is no longer where the run was made")
+    checkpoint = examine(Source(card.name, card.source, Path(source)), options)
+    if checkpoint.outline.card.compute_id != card.compute_id:
+        raise BadInput(f"the weights at {source} are not those of the run")
+    return checkpoint.open()
 
 
 def _requests(probe: CounterActs, words: Sequence[str], kind: str) -> list[Request]:

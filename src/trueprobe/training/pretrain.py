@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from trueprobe.errors import BadInput, FailedRun
-from trueprobe.paths import locked, write_text
+from trueprobe.paths import ANOTHER_OUT, locked, write_text
 from trueprobe.training.examples import Examples, Masks, Special, draw_masks, draw_targets, make_pairs, make_runs
 from trueprobe.training.networks import config_of
 from trueprobe.training.recipe import PretrainRecipe, Size
@@ -38,7 +38,7 @@ def pretrain(
     setup = recipe.setup(cores)
     if recipe.start_from:
         config_of(recipe.kind, recipe.start_from, recipe.length)
-    with locked(recipe.out, "training"):
+    with locked(recipe.out, "training", ANOTHER_OUT):
         setup["threads"] = _same_setup(recipe.out, setup)
         folders = {seed: recipe.out / f"seed_{seed}" for seed in recipe.model_seeds}
         missing = [seed for seed, folder in folders.items() if not is_done(folder)]
@@ -65,7 +65,7 @@ def _same_setup(out: Path, setup: dict[str, Any]) -> int:
     old, new = ({**one, **one["recipe"]} for one in (before, json.loads(json.dumps(setup))))
     changed = [key for key in new if key not in ("recipe", "threads") and old.get(key) != new[key]]
     if changed:
-        raise BadInput(f"{out} holds trainings of another setup (other {', '.join(changed)}); name another --out")
+        raise BadInput(f"{out} holds trainings of another setup (other {', '.join(changed)}); {ANOTHER_OUT}")
     return int(before["threads"])
 
 

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from trueprobe.paths import write_folder, write_whole
+from trueprobe.paths import write_whole
 from trueprobe.training import networks
 from trueprobe.training.examples import Examples, Masks, Special, Step, batches, collate, draw_masks, draw_targets
 from trueprobe.training.recipe import PretrainRecipe, Recipe
@@ -95,7 +95,7 @@ class Training:
             self.seconds += now - began
             if self.step in self.marks:
                 self.history.append({"step": self.step, "train_loss": self.loss, **measure()})
-                write_folder(self.out / f"step_{self.step}", save)
+                write_whole(self.out / f"step_{self.step}", save)
             if self.step in self.marks or now - reported > REPORT_SECONDS:
                 report(self._status())
                 reported = now

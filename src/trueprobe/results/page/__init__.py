@@ -19,7 +19,7 @@ import pandas as pd
 from markupsafe import Markup
 
 from trueprobe import __version__
-from trueprobe.paths import locked, write_folder, write_text
+from trueprobe.paths import locked, write_text, write_whole
 from trueprobe.results import charts, figures, words
 from trueprobe.results.charts import PagePart
 from trueprobe.results.findings import by_outcome, grouped, silences, tally
@@ -58,8 +58,8 @@ def write(run: Run) -> Path:
         drawn = {label: figures.of_probe(run, label) for label in report.source.labels}
         about_seeds = figures.about_seeds(run)
         views = [view for mine in (*drawn.values(), about_seeds) for view in mine]
-        write_folder(run.folder / "figures", lambda at: charts.write_files(views, at))
-        write_folder(run.folder / "tables", lambda at: _write_tables(report.grids, at))
+        write_whole(run.folder / "figures", lambda at: charts.write_files(views, at))
+        write_whole(run.folder / "tables", lambda at: _write_tables(report.grids, at))
         parts = {label: [charts.page_parts(view) for view in mine] for label, mine in drawn.items()}
         path = run.folder / "report.html"
         write_text(path, render(report, parts, [charts.page_parts(view) for view in about_seeds]))

@@ -14,13 +14,22 @@ import time
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
 
 from trueprobe.errors import BadInput
 from trueprobe.models import find, preflight
 from trueprobe.models.checkpoint import Options, Source, device, fingerprint, weight_files
-from trueprobe.paths import locked, write_text, write_whole
-from trueprobe.runs.folder import load_run
+from trueprobe.paths import ANOTHER_OUT, locked, write_text, write_whole
+from trueprobe.runs.downstream import (
+    CheckpointAnswers,
+    CheckpointIdentity,
+    CheckpointOutcome,
+    DownstreamResult,
+    FineTuning,
+    TextColumns,
+    TextCounts,
+    as_json,
+)
+from trueprobe.runs.folder import load_run, parsed
 from trueprobe.training.downstream import outcome
 from trueprobe.training.downstream.recipe import DownstreamRecipe, SharedByCheckpoints
 from trueprobe.training.downstream.tasks import Columns, TextTask, named_columns, read_task
@@ -34,68 +43,67 @@ FILE = "downstream.json"
 SMALL_BYTES = 50_000_000
 
 
-def downstream(recipe: DownstreamRecipe, progress: Progress | None = None) -> dict[str, Any]:
-    """Fine-tunes what is not fine-tuned yet; the content of downstream.json, and the folder."""
+def downstream(recipe: DownstreamRecipe, progress: Progress | None = None) -> tuple[Path, DownstreamResult]:
+    """Fine-tunes what is not fine-tuned yet; the folder, and the content of its downstream.json."""
     task = read_task(recipe.task, recipe.data, recipe.columns, recipe.limit)
     sources = find(recipe.models, recipe.options)
     setup = _setup(recipe, task, sources)
-    out = recipe.out or _folder(recipe.into, f"{task.name}-{sources[0].family or sources[0].name}", setup["models"])
-    setup["threads"] = _threads_before(out, setup)
-    with locked(out, "fine-tuning"):
-        _write(out, {"complete": False, **setup})
-        done = _fine_tune_all(out, Tuner(task, recipe, setup["threads"]), sources, progress or NoProgress())
-        content = {"complete": True, **setup, **outcome.outcome(task, setup["models"], done)}
-        write_whole(out / "downstream.csv", lambda path: _write_csv(path, content["checkpoints"]))
-        _write(out, content)
-    return {"folder": str(out), **content}
+    out = recipe.out or _folder(recipe.into, f"{task.name}-{sources[0].family or sources[0].name}", setup.models)
+    setup = setup.model_copy(update={"threads": _threads_before(out, setup)})
+    with locked(out, "fine-tuning", "" if recipe.into else ANOTHER_OUT):
+        write_text(out / FILE, as_json(setup, indent=1))
+        done = _fine_tune_all(out, Tuner(task, recipe, setup.threads), sources, progress or NoProgress())
+        answered = outcome.outcome(task, setup.models, done)
+        result = DownstreamResult(**{**dict(setup), **dict(answered), "complete": True})
+        write_whole(out / "downstream.csv", lambda path: _write_csv(path, result.checkpoints))
+        write_text(out / FILE, as_json(result, indent=1))
+    return out, result
 
 
-def _folder(run: Path | None, name: str, models: Sequence[dict[str, Any]]) -> Path:
+def _folder(run: Path | None, name: str, models: Sequence[CheckpointIdentity]) -> Path:
     """Where it is written without --out; in a run folder only beside the same checkpoints' answers."""
     if run is None:
         return Path("runs") / f"downstream-{name}"
     asked = {card.name: card.compute_id for card in load_run(run).cards}
     for model in models:
-        if asked.get(model["model"]) != model["compute_id"]:
-            why = "has other weights, or another dtype, there" if model["model"] in asked else "is not among its models"
-            raise BadInput(f"{model['model']} {why}: {run} holds {', '.join(asked) or 'no finished run'}")
+        if asked.get(model.model) != model.compute_id:
+            why = "has other weights, or another dtype, there" if model.model in asked else "is not among its models"
+            raise BadInput(f"{model.model} {why}: {run} holds {', '.join(asked) or 'no finished run'}")
     return run / "downstream" / name
 
 
-def _write(out: Path, content: dict[str, Any]) -> None:
-    write_text(out / FILE, json.dumps(content, indent=1, ensure_ascii=False) + "\n")
-
-
-def _write_csv(path: Path, rows: list[dict[str, Any]]) -> None:
+def _write_csv(path: Path, rows: Sequence[CheckpointOutcome]) -> None:
     with path.open("w", encoding="utf-8", newline="") as stream:
-        writer = csv.DictWriter(stream, list(rows[0]), lineterminator="\n")
+        writer = csv.DictWriter(stream, list(CheckpointOutcome.model_fields), lineterminator="\n")
         writer.writeheader()
-        writer.writerows(rows)
+        writer.writerows(row.model_dump() for row in rows)
 
 
-def _setup(recipe: DownstreamRecipe, task: TextTask, sources: Sequence[Source]) -> dict[str, Any]:
-    """All that decides the numbers; as JSON has it, so that it can be compared with the one on disk."""
-    setup = {
-        "task": task.name,
-        "columns": asdict(recipe.columns) if recipe.columns else None,
-        "data": {
-            "files": task.files,
-            "split": task.split,
-            "labels": task.labels,
-            "train": len(task.train),
-            "train_of": task.train_of,
-            "dev": len(task.dev),
-            "set_aside": task.set_aside,
-            "dev_also_in_train": task.dev_in_train,
-        },
-        "settings": recipe.part(SharedByCheckpoints),
-        "threads": recipe.threads or _threads(sources),
-        "device": device(recipe.options),
-        "versions": versions(),
-        "models": [_identity(source, recipe.options) for source in sources],
-    }
-    values: dict[str, Any] = json.loads(json.dumps(setup))
-    return values
+def _setup(recipe: DownstreamRecipe, task: TextTask, sources: Sequence[Source]) -> FineTuning:
+    return FineTuning(
+        complete=False,
+        task=task.name,
+        columns=TextColumns(**asdict(recipe.columns)) if recipe.columns else None,
+        data=_counts(task),
+        settings=recipe.part(SharedByCheckpoints),
+        threads=recipe.threads or _threads(sources),
+        device=device(recipe.options),
+        versions=versions(),
+        models=tuple(_identity(source, recipe.options) for source in sources),
+    )
+
+
+def _counts(task: TextTask) -> TextCounts:
+    return TextCounts(
+        files=task.files,
+        split=task.split,
+        labels=task.labels,
+        train=len(task.train),
+        train_of=task.train_of,
+        dev=len(task.dev),
+        set_aside=task.set_aside,
+        dev_also_in_train=task.dev_in_train,
+    )
 
 
 def _threads(sources: Sequence[Source]) -> int:
@@ -104,38 +112,38 @@ def _threads(sources: Sequence[Source]) -> int:
     return 1 if largest < SMALL_BYTES else os.cpu_count() or 1
 
 
-def _identity(source: Source, options: Options) -> dict[str, Any]:
+def _identity(source: Source, options: Options) -> CheckpointIdentity:
     _, config = preflight(source, options)
-    return {
-        "model": source.name,
-        "family": source.family or source.name,
-        "model_seed": source.labels.get("model_seed"),
-        "step": source.labels.get("step"),
-        "source": source.title,
-        "compute_id": fingerprint(source, config, options),
-        "self_trained": getattr(config, "trained_by", "") == "trueprobe pretrain",
-    }
+    return CheckpointIdentity(
+        model=source.name,
+        family=source.family or source.name,
+        model_seed=source.labels.get("model_seed"),
+        step=source.labels.get("step"),
+        source=source.title,
+        compute_id=fingerprint(source, config, options),
+        self_trained=getattr(config, "trained_by", "") == "trueprobe pretrain",
+    )
 
 
-def _threads_before(out: Path, setup: dict[str, Any]) -> int:
+def _threads_before(out: Path, setup: FineTuning) -> int:
     """The number of threads the folder was begun with, else the setup's; a folder of another setup is refused."""
     if out.exists() and not out.is_dir():
         raise BadInput(f"{out} is a file; name a folder")
     if not (out / FILE).exists():
         if out.exists() and any(path.name != ".lock" for path in out.iterdir()):
-            raise BadInput(f"{out} is not empty and holds no {FILE}; name another --out")
-        return int(setup["threads"])
+            raise BadInput(f"{out} is not empty and holds no {FILE}; {ANOTHER_OUT}")
+        return setup.threads
     try:
-        before = json.loads((out / FILE).read_text(encoding="utf-8"))
-    except json.JSONDecodeError as error:
-        raise BadInput(f"{out / FILE} is damaged ({error}); name another --out") from error
-    changed = [key for key in setup if key != "threads" and before.get(key) != setup[key]]
+        before = parsed(out / FILE, DownstreamResult)
+    except BadInput as error:
+        raise BadInput(f"{error}; {ANOTHER_OUT}") from error
+    changed = setup.changed_since(before)
     if changed:
-        raise BadInput(f"{out} holds another fine-tuning (other {', '.join(changed)}); name another --out")
-    return int(before.get("threads", setup["threads"]))
+        raise BadInput(f"{out} holds another fine-tuning (other {', '.join(changed)}); {ANOTHER_OUT}")
+    return before.threads
 
 
-def _fine_tune_all(out: Path, tuner: Tuner, sources: Sequence[Source], progress: Progress) -> list[dict[str, Any]]:
+def _fine_tune_all(out: Path, tuner: Tuner, sources: Sequence[Source], progress: Progress) -> list[CheckpointAnswers]:
     """One file per checkpoint, written when it is done; times go to a file apart."""
     files = [out / "checkpoints" / f"{source.name}.json" for source in sources]
     missing = [pair for pair in zip(sources, files, strict=True) if not pair[1].exists()]
@@ -144,9 +152,9 @@ def _fine_tune_all(out: Path, tuner: Tuner, sources: Sequence[Source], progress:
         with progress.task(f"fine-tuning on {tuner.task.name}", texts, "texts") as bar:
             for source, file in missing:
                 began = time.monotonic()
-                write_text(file, json.dumps(tuner.run(source, bar.advance)) + "\n")
+                write_text(file, as_json(tuner.run(source, bar.advance)))
                 _save_time(out / "timing.json", source.name, time.monotonic() - began)
-    return [json.loads(file.read_text(encoding="utf-8")) for file in files]
+    return [parsed(file, CheckpointAnswers) for file in files]
 
 
 def _save_time(file: Path, name: str, seconds: float) -> None:

@@ -4,80 +4,92 @@ from __future__ import annotations
 
 import statistics
 from collections import Counter
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from trueprobe.runs.downstream import (
+    CheckpointAnswers,
+    CheckpointIdentity,
+    CheckpointOutcome,
+    Comparison,
+    DownstreamResult,
+    FamilyOutcome,
+    Majority,
+    TaskOutcome,
+    TextCounts,
+)
 from trueprobe.statistics.means import wilson
 from trueprobe.training.downstream.tasks import TextTask
 
+if TYPE_CHECKING:
+    from rich.table import Table
 
-def outcome(task: TextTask, models: Sequence[dict[str, Any]], done: Sequence[dict[str, Any]]) -> dict[str, Any]:
+
+def outcome(task: TextTask, models: Sequence[CheckpointIdentity], done: Sequence[CheckpointAnswers]) -> TaskOutcome:
     """The dev part's commonest label, a row per checkpoint, and a row per family and training step."""
     label, count = min(Counter(row.label for row in task.dev).items(), key=lambda pair: (-pair[1], pair[0]))
-    majority = count / len(task.dev)
+    majority = Majority(label=label, accuracy=count / len(task.dev))
     wanted = [task.labels.index(row.label) for row in task.dev]
-    checkpoints = [_checkpoint(task, m, d, wanted, majority) for m, d in zip(models, done, strict=True)]
-    setups: dict[tuple[Any, ...], list[int]] = {}
+    checkpoints = [_checkpoint(task, m, d, wanted, majority.accuracy) for m, d in zip(models, done, strict=True)]
+    setups: dict[tuple[str, int | None], list[int]] = {}
     for i, row in enumerate(checkpoints):
-        setups.setdefault((row["family"], row["step"]), []).append(i)
-    answers = np.array([one["answers"] for one in done])  # [checkpoints, texts]
-    return {
-        "majority": {"label": label, "accuracy": majority},
-        "checkpoints": checkpoints,
-        "families": [_family([checkpoints[i] for i in at], answers[at], np.array(wanted)) for at in setups.values()],
-    }
+        setups.setdefault((row.family, row.step), []).append(i)
+    answers = np.array([one.answers for one in done])  # [checkpoints, texts]
+    families = [_family([checkpoints[i] for i in at], answers[at], np.array(wanted)) for at in setups.values()]
+    return TaskOutcome(majority=majority, checkpoints=tuple(checkpoints), families=tuple(families))
 
 
 def _checkpoint(
-    task: TextTask, model: dict[str, Any], done: dict[str, Any], wanted: list[int], majority: float
-) -> dict[str, Any]:
-    right = sum(answer == label for answer, label in zip(done["answers"], wanted, strict=True))
+    task: TextTask, model: CheckpointIdentity, done: CheckpointAnswers, wanted: list[int], majority: float
+) -> CheckpointOutcome:
+    right = sum(answer == label for answer, label in zip(done.answers, wanted, strict=True))
     low, high = wilson(right / len(wanted), len(wanted))
-    return {
-        "model": model["model"],
-        "family": model["family"],
-        "model_seed": model["model_seed"],
-        "step": model["step"],
-        "task": task.name,
-        "n_train": len(task.train),
-        "n_dev": len(wanted),
-        "n_right": right,
-        "accuracy": right / len(wanted),
-        "low": low,
-        "high": high,
-        "majority_accuracy": majority,
-        "beats_majority": low > majority,
-        "learning_rate": done["learning_rate"],
-        "n_cut": done["n_cut"],
-    }
+    return CheckpointOutcome(
+        model=model.model,
+        family=model.family,
+        model_seed=model.model_seed,
+        step=model.step,
+        task=task.name,
+        n_train=len(task.train),
+        n_dev=len(wanted),
+        n_right=right,
+        accuracy=right / len(wanted),
+        low=low,
+        high=high,
+        majority_accuracy=majority,
+        beats_majority=low > majority,
+        learning_rate=done.learning_rate,
+        n_cut=done.n_cut,
+    )
 
 
-def _family(rows: list[dict[str, Any]], answers: np.ndarray, wanted: np.ndarray) -> dict[str, Any]:
+def _family(rows: list[CheckpointOutcome], answers: np.ndarray, wanted: np.ndarray) -> FamilyOutcome:
     """Mean and sample deviation over checkpoints of one setup; `error` is what the dev part's size leaves open."""
     several = len(rows) > 1
-    accuracies = [row["accuracy"] for row in rows]
-    return {
-        "family": rows[0]["family"],
-        "step": rows[0]["step"],
-        "n_checkpoints": len(rows),
-        "mean": statistics.fmean(accuracies),
-        "sd": statistics.stdev(accuracies) if several else None,
-        "lowest": min(accuracies),
-        "highest": max(accuracies),
-        "error": statistics.fmean((row["high"] - row["low"]) / 2 for row in rows),
-        "share_all_alike": float((answers == answers[0]).all(axis=0).mean()) if several else None,
-        "p_equal": cochran(answers == wanted) if several else None,
-        "not_learnt": [row["model"] for row in rows if not row["beats_majority"]],
-        "shows": _shows(rows),
-    }
+    accuracies = [row.accuracy for row in rows]
+    return FamilyOutcome(
+        family=rows[0].family,
+        step=rows[0].step,
+        n_checkpoints=len(rows),
+        mean=statistics.fmean(accuracies),
+        sd=statistics.stdev(accuracies) if several else None,
+        lowest=min(accuracies),
+        highest=max(accuracies),
+        error=statistics.fmean((row.high - row.low) / 2 for row in rows),
+        share_all_alike=float((answers == answers[0]).all(axis=0).mean()) if several else None,
+        p_equal=cochran(answers == wanted) if several else None,
+        not_learnt=tuple(row.model for row in rows if not row.beats_majority),
+        shows=_comparison(rows),
+    )
 
 
-def _shows(rows: list[dict[str, Any]]) -> str:
-    if not all(row["beats_majority"] for row in rows):
-        return "nothing"
-    return "a comparison" if len(rows) > 1 else "one checkpoint"
+def _comparison(rows: list[CheckpointOutcome]) -> Comparison:
+    if not all(row.beats_majority for row in rows):
+        return Comparison.NOTHING
+    return Comparison.POSSIBLE if len(rows) > 1 else Comparison.ONE_CHECKPOINT
 
 
 def cochran(right: np.ndarray) -> float:
@@ -93,65 +105,67 @@ def cochran(right: np.ndarray) -> float:
     return float(chi2.sf(q, k - 1))
 
 
-def show(outcome: dict[str, Any]) -> None:
+def show(folder: Path, result: DownstreamResult) -> None:
     from rich.console import Console
 
     console = Console(highlight=False)
-    console.print(_table(outcome))
-    for line in (*_lines(outcome), f"folder: {outcome['folder']}"):
+    console.print(_table(result))
+    for line in (*_lines(result), f"folder: {folder}"):
         console.print(line, markup=False, soft_wrap=True)
 
 
-def _table(outcome: dict[str, Any]) -> Any:
+def _table(result: DownstreamResult) -> Table:
     from rich.markup import escape
     from rich.table import Table
 
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold", show_edge=False)
     for column in ("checkpoint", "dev accuracy", "95 % interval", "right"):
         table.add_column(column, justify="left" if column == "checkpoint" else "right", no_wrap=True)
-    for row in outcome["checkpoints"]:
-        between = f"{row['low']:.1%} to {row['high']:.1%}"
-        right = f"{row['n_right']:,} of {row['n_dev']:,}"
-        table.add_row(escape(row["model"]), f"{row['accuracy']:.1%}", between, right)
-    majority = outcome["majority"]
-    table.add_row(escape(f"always '{majority['label']}'"), f"{majority['accuracy']:.1%}", "", "")
+    for row in result.checkpoints:
+        right = f"{row.n_right:,} of {row.n_dev:,}"
+        table.add_row(escape(row.model), f"{row.accuracy:.1%}", f"{row.low:.1%} to {row.high:.1%}", right)
+    if result.majority:
+        table.add_row(escape(f"always '{result.majority.label}'"), f"{result.majority.accuracy:.1%}", "", "")
     return table
 
 
-def _lines(outcome: dict[str, Any]) -> list[str]:
+def _lines(result: DownstreamResult) -> Iterator[str]:
     """What is printed below the table."""
-    data = outcome["data"]
-    limited = f" of {data['train_of']:,}" if data["train"] < data["train_of"] else ""
-    lines = [f"trained on {data['train']:,}{limited} texts, judged on {data['dev']:,} ({data['split']})"]
-    if data["set_aside"]:
-        lines.append(f"{data['set_aside']:,} texts without a clear label are set aside")
-    if data["dev_also_in_train"]:
-        lines.append(f"{data['dev_also_in_train']:,} dev texts are in the training part, too: accuracies flatter")
-    for row in outcome["families"]:
-        lines += _family_lines(row)
-    trained = sorted({model["family"] for model in outcome["models"] if model["self_trained"]})
-    return lines + ([f"self-trained by trueprobe pretrain: {', '.join(trained)}"] if trained else [])
+    yield from _data_lines(result.data)
+    for row in result.families:
+        yield from _family_lines(row)
+    trained = sorted({model.family for model in result.models if model.self_trained})
+    if trained:
+        yield f"self-trained by trueprobe pretrain: {', '.join(trained)}"
 
 
-def _family_lines(row: dict[str, Any]) -> list[str]:
-    name = row["family"] + (f" at step {row['step']}" if row["step"] is not None else "")
-    lines = []
-    if row["n_checkpoints"] > 1:
-        lines.append(
-            f"{name}: mean {row['mean']:.1%}, sample deviation {100 * row['sd']:.1f} points over "
-            f"{row['n_checkpoints']} checkpoints ({row['lowest']:.1%} to {row['highest']:.1%}); "
-            f"one accuracy is known to ±{100 * row['error']:.1f}"
+def _data_lines(data: TextCounts) -> Iterator[str]:
+    limited = f" of {data.train_of:,}" if data.train < data.train_of else ""
+    yield f"trained on {data.train:,}{limited} texts, judged on {data.dev:,} ({data.split})"
+    if data.set_aside:
+        yield f"{data.set_aside:,} texts without a clear label are set aside"
+    if data.dev_also_in_train:
+        yield f"{data.dev_also_in_train:,} dev texts are in the training part, too: accuracies flatter"
+
+
+def _family_lines(row: FamilyOutcome) -> Iterator[str]:
+    name = row.family + (f" at step {row.step}" if row.step is not None else "")
+    if row.sd is not None:
+        yield (
+            f"{name}: mean {row.mean:.1%}, sample deviation {100 * row.sd:.1f} points over "
+            f"{row.n_checkpoints} checkpoints ({row.lowest:.1%} to {row.highest:.1%}); "
+            f"one accuracy is known to ±{100 * row.error:.1f}"
         )
-    if row["shows"] == "a comparison":
-        lines.append(
-            f"{name}: all equally good? p = {row['p_equal']:.2g} (Cochran's Q); "
-            f"{row['share_all_alike']:.1%} of the texts get the same answer from all"
-        )
-    if row["shows"] == "nothing":
-        lines.append(
-            f"{name}: the comparison shows nothing: not above the commonest label by more than their error: "
-            + ", ".join(row["not_learnt"])
-        )
-    elif row["shows"] == "one checkpoint":
-        lines.append(f"{name}: one checkpoint: how far others of its setup would differ is unknown")
-    return lines
+    match row.shows:
+        case Comparison.POSSIBLE:
+            yield (
+                f"{name}: all equally good? p = {row.p_equal:.2g} (Cochran's Q); "
+                f"{row.share_all_alike:.1%} of the texts get the same answer from all"
+            )
+        case Comparison.NOTHING:
+            yield (
+                f"{name}: the comparison shows nothing: not above the commonest label by more than their error: "
+                + ", ".join(row.not_learnt)
+            )
+        case Comparison.ONE_CHECKPOINT:
+            yield f"{name}: one checkpoint: how far others of its setup would differ is unknown"

@@ -20,6 +20,7 @@ from trueprobe.models.checkpoint import Options, Source, load, read_tokenizer
 from trueprobe.models.hugging import start_ids
 from trueprobe.models.network import longest_row
 from trueprobe.models.text import Text
+from trueprobe.runs.downstream import CheckpointAnswers
 from trueprobe.training.downstream.recipe import DownstreamRecipe
 from trueprobe.training.downstream.tasks import Row, TextTask
 from trueprobe.training.examples import Examples, batches, padded
@@ -162,7 +163,7 @@ class Tuner:
         self.task, self.recipe, self.threads = task, recipe, threads
         self._encoded: dict[tuple[str, bool, int], tuple[Examples, Examples, int]] = {}
 
-    def run(self, source: Source, advance: Callable[[int], None]) -> dict[str, Any]:
+    def run(self, source: Source, advance: Callable[[int], None]) -> CheckpointAnswers:
         """The checkpoint's answers to the dev part, and what they depend on apart from the settings."""
         before = torch.get_num_threads()
         torch.set_num_threads(self.threads)
@@ -175,7 +176,7 @@ class Tuner:
         finally:
             torch.set_num_threads(before)
         rate = self.recipe.rate(classifier.width)
-        return {"learning_rate": rate, "n_cut": n_cut, "new_weights": classifier.new, "answers": dev_answers}
+        return CheckpointAnswers(learning_rate=rate, n_cut=n_cut, new_weights=classifier.new, answers=dev_answers)
 
     def _order(self, source: Source) -> tuple[int, ...]:
         model_seed = (source.labels.get("model_seed", 0),) if self.recipe.seed_order else ()

@@ -17,7 +17,7 @@ import numpy as np
 from trueprobe import assets, paths
 from trueprobe.assets.cache import sha256
 from trueprobe.errors import BadInput
-from trueprobe.paths import locked, write_folder
+from trueprobe.paths import locked, write_whole
 
 DELTA = "delta.safetensors"
 _BESIDE = ("config.json", "tokenizer.json", "tokenizer_config.json", "training.json", "README.md")
@@ -58,7 +58,7 @@ def ready(folder: Path) -> Path:
     if not _is_whole(place, metadata["sha256"]):
         base = assets.path_of(metadata["asset"])
         with locked(place.parent / f"{place.name}.making", "process"):
-            write_folder(place, lambda partial: write_whole_model(partial, base, folder))
+            write_whole(place, lambda partial: write_whole_model(partial, base, folder))
     return place
 
 

@@ -1,17 +1,15 @@
-"""The command line: short bodies only. Heavy imports happen inside, so that --help is instant."""
+"""The commands that ask models and show their answers. Heavy imports happen inside, so that --help is instant."""
 
 from __future__ import annotations
 
 import json
-import sys
-from collections.abc import Callable
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
-from trueprobe.cli.common import Json, Setting, Store, app, check_app, example, interruptible, settings_of
+from trueprobe.cli.common import Json, Setting, Store, app, example, interruptible, settings_of
 from trueprobe.errors import BadInput, nearest
 
 
@@ -29,15 +27,9 @@ def list_(
     """What can be run: probes with their settings, models at hand, shipped studies, assets to fetch."""
     from trueprobe.cli import listing
 
-    choices: dict[str, Callable[[], list[dict[str, Any]]]] = {
-        "probes": listing.probes,
-        "models": listing.models,
-        "studies": listing.studies,
-        "assets": listing.assets,
-    }
-    if what not in choices:
-        raise BadInput(f"nothing to list called '{what}'{nearest(what, list(choices))}")
-    rows = choices[what]()
+    if what not in listing.LISTS:
+        raise BadInput(f"nothing to list called '{what}'{nearest(what, list(listing.LISTS))}")
+    rows = listing.LISTS[what]()
     print(json.dumps(rows, indent=1, ensure_ascii=False) if as_json else listing.as_text(what, rows))
 
 
@@ -104,7 +96,7 @@ def run(
     ] = False,
     as_json: Json = False,
 ) -> None:
-    """Ask models, keep their answers, count, and write a run folder."""
+    """Ask models, cache answers, count, and write a run folder."""
     from trueprobe.cli.progress import terminal_progress
     from trueprobe.results import terminal
     from trueprobe.runs import execute
@@ -144,16 +136,21 @@ def report(
 
     with interruptible("the same command writes it again"), terminal_progress().task("writing the report"):
         path = files.write(load_run(folder), files.Format(form))
-    figures = len(list((folder / "figures").glob("*.svg")))
-    page = form is ReportFormat.HTML
-    if as_json:
-        print(json.dumps({"page": str(path), "figures": figures} if page else {"file": str(path)}))
+    if form is ReportFormat.HTML:
+        _print_page(path, folder, as_json)
     else:
-        print(path)
-        if page:
-            print(f"{folder / 'figures'}: {figures} figures as SVG and PNG with their data; {folder / 'tables'}")
+        print(json.dumps({"file": str(path)}) if as_json else path)
     if open_it:
         webbrowser.open(path.resolve().as_uri())
+
+
+def _print_page(path: Path, folder: Path, as_json: bool) -> None:
+    figures = len(list((folder / "figures").glob("*.svg")))
+    if as_json:
+        print(json.dumps({"page": str(path), "figures": figures}))
+        return
+    print(path)
+    print(f"{folder / 'figures'}: {figures} figures as SVG and PNG with their data; {folder / 'tables'}")
 
 
 @app.command(
@@ -181,10 +178,9 @@ def compare(
     from trueprobe.runs.schema import frame_of
     from trueprobe.statistics.rows import Difference
 
-    run = load_run(folder)
     with interruptible("nothing was written"):
-        result = compared(run, a, b, precision, terminal_progress())
-    table, path = frame_of(result.rows, Difference), run.folder / f"{result.file}.csv"
+        result = compared(load_run(folder), a, b, precision, terminal_progress())
+    table, path = frame_of(result.rows, Difference), folder / f"{result.file}.csv"
     write_whole(path, lambda partial: table.to_csv(partial, index=False))
     if as_json:
         print(table.to_json(orient="records", indent=1))
@@ -212,122 +208,19 @@ def reproduce(
     store: Store = None,
     as_json: Json = False,
 ) -> None:
-    """Published number, ours, difference, with the authors' own options; exit code 1 where they do not agree."""
+    """Published number, ours, difference, with the authors' options; exit code 1 where they do not agree."""
     from trueprobe.cli.progress import terminal_progress
     from trueprobe.results import reproduction
     from trueprobe.runs import reproduce as reproducing
 
+    chosen, progress = settings_of(settings), terminal_progress()
     with interruptible():
-        chosen = settings_of(settings)
-        rows, asked = reproducing.reproduce(
-            probe, model, published_as, out, chosen, store=store, progress=terminal_progress()
-        )
+        rows, asked = reproducing.reproduce(probe, model, published_as, out, chosen, store=store, progress=progress)
     if as_json:
-        print(json.dumps([one.row() for one in rows], indent=1, ensure_ascii=False))
+        print(json.dumps([number.row() for number in rows], indent=1, ensure_ascii=False))
     else:
         reproduction.show(rows)
-    if asked and not all(one.agrees for one in rows):
-        raise typer.Exit(1)
-
-
-@app.command(
-    epilog=example("trueprobe fetch crows-pairs stereoset-dev", "trueprobe fetch crows-pairs --from crows_pairs.csv")
-)
-def fetch(
-    names: Annotated[list[str], typer.Argument(metavar="ASSET", help="see: trueprobe list assets")],
-    from_file: Annotated[
-        Path | None, typer.Option("--from", metavar="FILE", help="a copy you have: the file, its archive, or a folder")
-    ] = None,
-    as_json: Json = False,
-) -> None:
-    """Get data and models from their owners, check every byte, and store them in your cache folder."""
-    from trueprobe import assets
-    from trueprobe.cli import listing
-    from trueprobe.cli.progress import terminal_progress
-
-    if from_file is not None and len(names) > 1:
-        raise BadInput(f"--from {from_file} goes with one asset, not with {len(names)}")
-    for name in names:
-        assets.card(name)  # a wrong name is reported before anything is downloaded
-    rows = []
-    for name in names:
-        with interruptible("nothing half-fetched is left, the same command starts it anew"):
-            rows.append(listing.fetched(name, assets.obtain(name, from_file, terminal_progress())))
-        for refused in rows[-1]["refused"]:
-            print(f"trueprobe: passed over {refused}", file=sys.stderr)
-        if not as_json:
-            print(listing.fetched_text(rows[-1]), flush=True)
-    if as_json:
-        print(json.dumps(rows, indent=1, ensure_ascii=False))
-
-
-@app.command(
-    epilog=example(
-        "trueprobe verbalizer runs/mine --top 30 --out more.toml",
-        "trueprobe run counteracts --set verbalizer=more.toml --model ./my-bert",
-    )
-)
-def verbalizer(
-    folder: Annotated[Path, typer.Argument(metavar="DIR")],
-    top: Annotated[int, typer.Option(min=1, help="how many words")] = 30,
-    threshold: Annotated[float, typer.Option(min=0.5, max=1, help="leaning from which --out takes a word")] = 0.8,
-    out: Annotated[Path | None, typer.Option(help="write clearly leaning words as a TOML list to edit and use")] = None,
-    store: Store = None,
-    as_json: Json = False,
-) -> None:
-    """Words the models of a run said that the word list does not know, with the leaning the models give them."""
-    from trueprobe.cli.progress import terminal_progress
-    from trueprobe.paths import write_text
-    from trueprobe.results import reproduction
-    from trueprobe.runs import verbalizer as words
-    from trueprobe.runs.folder import load_run
-
-    done = load_run(folder)
-    with interruptible():
-        table = words.candidates(done, top, store, terminal_progress())
-    print(table.to_json(orient="records", indent=1) if as_json else reproduction.words_text(table))
-    if out is not None and not table.empty:
-        write_text(out, words.to_toml(table, *words.groups_of(done), threshold))
-        print(f"written to {out}: read it, then use it with --set verbalizer={out}", file=sys.stderr)
-
-
-@check_app.command("probe", epilog=example("trueprobe check probe counteracts"))
-def check_probe(name: str, settings: Setting = None, as_json: Json = False) -> None:
-    """A probe's contract: ids, columns, sign, the same items each time."""
-    from trueprobe.runs.check import check_probe as contract
-
-    _report(contract(name, settings_of(settings)), as_json)
-
-
-@check_app.command("model", epilog=example("trueprobe check model ./my-bert"))
-def check_model(
-    spec: str,
-    device: Annotated[str, typer.Option(help="auto, cpu, cuda …")] = "auto",
-    dtype: Annotated[str, typer.Option(help="float32, bfloat16 or float16")] = "float32",
-    allow_pickle: Annotated[bool, typer.Option("--allow-pickle")] = False,
-    as_json: Json = False,
-) -> None:
-    """A model's contract: batches, order, repetition, special tokens."""
-    from trueprobe.cli.progress import terminal_progress
-    from trueprobe.models import Options, open_model
-    from trueprobe.runs.check import check_model as contract
-
-    with terminal_progress().task(f"opening {spec}"):
-        model = open_model(spec, Options(device, dtype, allow_pickle))
-    _report(contract(model), as_json)
-
-
-def _report(checks: Any, as_json: bool) -> None:
-    outcomes = []
-    for check in checks:
-        outcomes.append(
-            {"check": check.name, "passed": bool(check.passed), "detail": check.detail, "skipped": check.skipped}
-        )
-        if not as_json:
-            print(f"{check.word:4} {check.name}" + (f" ({check.detail})" if check.detail else ""))
-    if as_json:
-        print(json.dumps(outcomes, indent=1))
-    if not all(check["passed"] for check in outcomes):
+    if asked and not all(number.agrees for number in rows):
         raise typer.Exit(1)
 
 

@@ -1,0 +1,75 @@
+"""The commands that get data: assets from their owners, and further words for a word list from a run."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from trueprobe.cli.common import Json, Store, app, example, interruptible
+from trueprobe.errors import BadInput
+
+
+@app.command(
+    epilog=example("trueprobe fetch crows-pairs stereoset-dev", "trueprobe fetch crows-pairs --from crows_pairs.csv")
+)
+def fetch(
+    names: Annotated[list[str], typer.Argument(metavar="ASSET", help="see: trueprobe list assets")],
+    from_file: Annotated[
+        Path | None, typer.Option("--from", metavar="FILE", help="a copy you have: the file, its archive, or a folder")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Get data and models from their owners, check every byte, and store them in your cache folder."""
+    from trueprobe import assets
+    from trueprobe.cli import listing
+    from trueprobe.cli.progress import terminal_progress
+
+    if from_file is not None and len(names) > 1:
+        raise BadInput(f"--from {from_file} goes with one asset, not with {len(names)}")
+    for name in names:
+        assets.card(name)  # a wrong name is reported before anything is downloaded
+    rows = []
+    for name in names:
+        with interruptible("nothing half-fetched is left, the same command starts it anew"):
+            row = listing.fetched(name, assets.obtain(name, from_file, terminal_progress()))
+        for refused in row["refused"]:
+            print(f"trueprobe: did not use {refused}", file=sys.stderr)
+        if not as_json:
+            print(listing.fetched_text(row), flush=True)
+        rows.append(row)
+    if as_json:
+        print(json.dumps(rows, indent=1, ensure_ascii=False))
+
+
+@app.command(
+    epilog=example(
+        "trueprobe verbalizer runs/mine --top 30 --out more.toml",
+        "trueprobe run counteracts --set verbalizer=more.toml --model ./my-bert",
+    )
+)
+def verbalizer(
+    folder: Annotated[Path, typer.Argument(metavar="DIR")],
+    top: Annotated[int, typer.Option(min=1, help="how many words")] = 30,
+    threshold: Annotated[float, typer.Option(min=0.5, max=1, help="leaning from which --out takes a word")] = 0.8,
+    out: Annotated[Path | None, typer.Option(help="write clearly leaning words as a TOML list to edit and use")] = None,
+    store: Store = None,
+    as_json: Json = False,
+) -> None:
+    """Likely answers of a run's models that the word list does not have, with the leaning the models give them."""
+    from trueprobe.cli.progress import terminal_progress
+    from trueprobe.paths import write_text
+    from trueprobe.results import reproduction
+    from trueprobe.runs import verbalizer as words
+    from trueprobe.runs.folder import load_run
+
+    run = load_run(folder)
+    with interruptible():
+        table = words.candidates(run, top, store, terminal_progress())
+    print(table.to_json(orient="records", indent=1) if as_json else reproduction.words_text(table))
+    if out is not None and not table.empty:
+        write_text(out, words.to_toml(table, *words.groups_of(run), threshold))
+        print(f"written to {out}: read it, then use it with --set verbalizer={out}", file=sys.stderr)
