@@ -115,7 +115,7 @@ class Run:
         return sorted(results, key=lambda result: str(result["task"]))
 
     def _repr_html_(self) -> str | None:
-        """What a notebook shows; none where nobody has said how."""
+        """What a notebook shows; none where no renderer is set."""
         return type(self).html(self) if type(self).html else None
 
     # ------------------------------------------------------------ tables
