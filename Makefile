@@ -9,7 +9,7 @@ CAUSAL := --kind causal --corpus enwik8 --short 0.25 --loss-rate 0.33 --threads 
 
 .PHONY: demo test fast lint bench nursery clean
 
-## the study quick on five trainings of one small model, a larger one and SmolLM2 (fetched once), and its report
+## the study quick on five seeds of one small model, a larger one and SmolLM2 (fetched once), and its report
 demo: $(READY)
 	$(BIN)/trueprobe fetch all-minilm-l6-v2 smollm2-135m crows-pairs stereoset-dev
 	$(BIN)/trueprobe run quick --out runs/demo

@@ -29,10 +29,11 @@ def main() -> None:
         page.goto(asked.page.resolve().as_uri())
         page.add_style_tag(content=SHORTENED)
         last = page.locator(".fig").first
-        models = last.locator("[data-panel]")
-        if models.count():  # one model is enough for a first look
-            models.select_option(index=models.locator("option").count() - 1)
-        height = last.bounding_box()["y"] + last.bounding_box()["height"]
+        last.scroll_into_view_if_needed()  # a chart is drawn when it comes into view
+        last.locator(".chart svg").first.wait_for()
+        page.evaluate("scrollTo(0, 0)")
+        box = last.bounding_box()
+        height = box["y"] + box["height"]
         page.set_viewport_size({"width": WIDTH, "height": int(height) + GAP})
         page.screenshot(path=asked.picture)
         browser.close()

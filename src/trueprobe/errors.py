@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 
 class BadInput(Exception):
-    """Something the user wrote cannot be right. The message says what, where, and what would be right."""
+    """Something the user wrote cannot be right. The message states what, where, and what would be right."""
 
 
 class FailedRun(Exception):

@@ -1,6 +1,6 @@
-"""The nouns that pass between the rooms of trueprobe: frozen, model-free, filled in once.
+"""The types that pass between the packages of trueprobe: frozen, model-free, filled in once.
 
-An `Item` is what is asked, a request is how a model is asked, an answer is what it said, an `Observation` is
+An `Item` is what is asked, a request is how a model is asked, an answer is its output, an `Observation` is
 what one item shows under one model, an `Estimate` is a number with how far it can be trusted. Logs are natural.
 Nothing here computes; nothing here is rounded.
 """
@@ -23,7 +23,7 @@ Pool = Literal["cls", "last", "mean", "first", "word", "own"]
 
 TIE_NATS = 1e-4  # batching moves a log-probability by up to 2e-5, so closer than this is a tie
 CONDITION, GROUP = "condition_", "group_"  # what the columns of conditions and of groups start with
-MOST_TIED = 0.5  # of the scored items; with more ties a number says nothing about the model
+MOST_TIED = 0.5  # of the scored items; with more ties a number shows nothing about the model
 
 Code = Literal[
     "multi_piece",  # a word of several pieces where one was asked for
@@ -85,7 +85,7 @@ class FillBlank:
 
     left: str
     right: str = ""  # a causal model needs ""
-    before: str | None = None  # a sentence in front, joined by `join`
+    before: str | None = None  # a sentence before it, joined by `join`
     join: Join = "pair"
     words: tuple[str, ...] = ()  # asked for; word-initial form when `left` ends in a space
     word_start: Literal["auto", "never"] = "auto"  # "never" reproduces the no-leading-space slip
@@ -258,7 +258,7 @@ class Verdict(StrEnum):
 
     @property
     def silent(self) -> bool:
-        """The number says nothing either way."""
+        """The number decides nothing."""
         return self in _SILENT
 
     @property
@@ -272,7 +272,7 @@ class Outcome(StrEnum):
     GOOD = "good"  # holds, as published, not contradicted
     BAD = "bad"  # opposite, or flips
     OPEN = "open"  # undecided
-    NONE = "none"  # nothing can be said, or no neutral point
+    NONE = "none"  # nothing can be concluded, or no neutral point
 
 
 _SILENT = frozenset(

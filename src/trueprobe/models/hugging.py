@@ -87,7 +87,7 @@ class HuggingFaceModel:
         return Row(ids, segments if keep and segments is not None else (0,) * len(ids))
 
     def _running(self, before: str | None, join: str) -> bool:
-        """Is the sentence in front part of one running text? A causal model has no pair format of its own."""
+        """Is the preceding sentence part of one running text? A causal model has no pair format of its own."""
         return bool(before) and (join == "space" or (join == "pair" and self.kind == "causal"))
 
     def _left(self, request: FillBlank) -> str:

@@ -18,7 +18,7 @@ from trueprobe.errors import BadInput
 from trueprobe.models.rows import Batch, Read, Row
 
 ROWS_AT_ONCE = 64  # of a vocabulary product: fixed, so that a row's bits do not depend on its neighbours
-LARGEST_NORM = 2.0**17  # beyond, float32 tells logits apart by 0.016 nats at best, and probabilities sum to anything
+LARGEST_NORM = 2.0**17  # beyond, float32 resolves logits to 0.016 nats at best, and probabilities sum to anything
 _FAR = 1e-4
 
 
@@ -240,7 +240,7 @@ class Network:
 
     @cached_property
     def sees_ahead(self) -> bool:
-        """Does a later token change an earlier position? Then the network is not causal, whatever its class says."""
+        """Does a later token change an earlier position? Then the network is not causal, whatever its class is."""
         reads = [Read(Row(row, (0,) * 4), "blank", (1,)) for row in ((1, 2, 3, 4), (1, 2, 5, 6))]
         one, other = (self.read(_plain_batch([read.row.ids], [read]))[0] for read in reads)
         return not same(one, other)

@@ -219,6 +219,6 @@ class Silence:
 
 
 def silences(findings: Iterable[Finding]) -> list[Silence]:
-    """Where nothing can be said: once for each probe and model, not once for each finding."""
+    """Where nothing can be concluded: once for each probe and model, not once for each finding."""
     silent = [(f.probe, n.model, n.verdict) for f in by_outcome(findings).get(Outcome.NONE, []) for n in f.numbers]
     return [Silence(*key, len(same)) for key, same in grouped(silent, lambda key: key).items()]

@@ -1,6 +1,6 @@
 """A figure as data: pictures with panels, series and points, and what its reader may choose.
 
-There is one picture for each combination of choices. Published numbers are series of their own. A number that says
+There is one picture for each combination of choices. Published numbers are series of their own. A number that decides
 nothing is not drawn, but its model is named; one with too few groups is drawn without an interval.
 """
 
@@ -85,7 +85,7 @@ class Picture:
     panels: tuple[Panel, ...]
     legend: tuple[Series, ...]  # without points
     axis: Axis
-    conditions: tuple[str, ...]  # that tell its rows apart
+    conditions: tuple[str, ...]  # that distinguish its rows
     rows: tuple[FigureRow, ...]  # with those that are not drawn
     nearest_published: tuple[tuple[str, str], ...] = ()  # changes of choice that lead to published numbers
 

@@ -1,4 +1,4 @@
-"""The report in a terminal: at most 30 lines. Fitting it to the room is all that is decided here."""
+"""The report in a terminal: at most 30 lines. Fitting it to the space is all that is decided here."""
 
 from __future__ import annotations
 

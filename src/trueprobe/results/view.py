@@ -1,4 +1,4 @@
-"""The nouns every renderer shows: numbers with what is displayed of them, findings, and tables of cells.
+"""The types every renderer shows: numbers with what is displayed of them, findings, and tables of cells.
 
 What is displayed of a number and which mark it has is decided here, once, from its verdict. Nothing here is a sentence.
 """
@@ -178,7 +178,7 @@ class Finding:
 
     @property
     def speaks(self) -> bool:
-        """Whether any of its numbers says something."""
+        """Whether any of its numbers decides something."""
         return any(not number.verdict.silent for number in self.numbers)
 
     @property

@@ -16,7 +16,7 @@ STUDIES = Path(__file__).parent.parent / "studies"
 
 
 class ProbeRun(BaseModel):
-    """A probe with its settings; `label` tells two runs of one probe apart."""
+    """A probe with its settings; `label` distinguishes two runs of one probe."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
     name: str
@@ -57,7 +57,7 @@ def read_study(named: str) -> Study:
 
 
 class Changes(TypedDict, total=False):
-    """What a run may change of a study besides probes and models; None changes nothing."""
+    """What else than probes and models a run may change of a study; None changes nothing."""
 
     limit: int | None
     device: str | None

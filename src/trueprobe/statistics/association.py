@@ -3,7 +3,7 @@
 s(w, A, B) is the mean cosine of w with A less that with B. The effect size is the difference between the means of s
 over X and over Y, in standard deviations of s over both: positive is X towards A. Its test deals all targets anew into
 two sets of the same sizes. Not shown: what a model writes or does; and the test knows nothing of other words,
-templates or trainings. Departure from the printed formula: equality counts, as in the authors' code (`strict` else).
+templates or seeds. Departure from the printed formula: equality counts, as in the authors' code (`strict` else).
 """
 
 from __future__ import annotations

@@ -67,7 +67,7 @@ def _verdict(row: Disagreement) -> Verdict:
 def scores(rows: Sequence[Unjudged], measure: str) -> dict[Key, Unjudged]:
     """By model, level, step and shared category; other conditions pooled where there is a pooled row.
 
-    A number that says nothing (a failed gate, mostly ties) is no score."""
+    A number that decides nothing (a failed gate, mostly ties) is no score."""
     mine = [
         one for one in rows if one.estimate.measure == measure and "category" in one.estimate.conditions and one.usable
     ]

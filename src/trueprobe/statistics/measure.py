@@ -47,7 +47,7 @@ class Test(Protocol):
 
 @dataclass(frozen=True)
 class Gate:
-    """What a model must manage before a number says anything about it: the mean of a column over groups."""
+    """What a model must manage before a number means anything about it: the mean of a column over groups."""
 
     column: str
     least: float

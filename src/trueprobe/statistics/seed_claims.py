@@ -1,4 +1,4 @@
-"""What paper C says of diagnostics, as rows: how much they vary over the seeds of a family, and whether they agree.
+"""Paper C's claims about diagnostics, as rows: how much they vary over the seeds of a family, and whether they agree.
 
 Each quantity is a function of the values of all seeds; its interval leaves out one seed at a time (jackknife, t).
 Likelihood tests are the probes that declare a `diagnostic`; vector tests are the measures with a test of their own.

@@ -19,7 +19,7 @@ from trueprobe.statistics.rows import Estimate
 from trueprobe.statistics.spread import Components
 from trueprobe.types import MOST_TIED, Conditions, Reason, Verdict
 
-FEWEST_GROUPS = 5  # below this an interval over groups says nothing
+FEWEST_GROUPS = 5  # below this an interval over groups shows nothing
 FEWEST_SEEDS = 3  # two seeds cannot show what others would give
 MOST_AGAINST = 0.1  # this share of the seeds may lie on the other side by chance: none of fewer than ten
 ALPHA = 0.05
@@ -27,13 +27,13 @@ POOLED = "all"  # a condition's value in the row over all its values
 
 
 def usable(passes: bool, tied: float) -> bool:
-    """Whether a number says anything: the gate is passed, and most items are no ties."""
+    """Whether a number can decide anything: the gate is passed, and most items are no ties."""
     return passes and tied <= MOST_TIED
 
 
 @dataclass(frozen=True)
 class Unjudged:
-    """An estimate before its verdict, with what the verdict needs besides."""
+    """An estimate before its verdict, with what else the verdict needs."""
 
     estimate: Estimate  # its p is the one reported
     p: float  # the interval's
@@ -96,7 +96,7 @@ def _directed(row: Unjudged, corrected: float, neutral: float) -> dict[str, Any]
 
 
 def _unknown(row: Unjudged) -> Verdict | None:
-    """The verdict of a number that says nothing."""
+    """The verdict of a number that decides nothing."""
     e = row.estimate
     if not row.passes:
         return Verdict.FAILS_GATE

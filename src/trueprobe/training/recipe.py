@@ -102,7 +102,7 @@ class SharedBySeeds(Recipe):
     dropout: float = Field(default=0.0, ge=0, le=0.9)
     masking: Literal["static", "dynamic"] = Field(default="static", description="drawn once, or anew in each pass")
     mask_rate: float = Field(default=0.15, ge=0.01, le=0.9, description="of a masked model's tokens")
-    loss_rate: float = Field(  # files have its former name, so that trainings begun earlier go on
+    loss_rate: float = Field(  # files have its former name, so that runs begun earlier go on
         default=1.0,
         ge=0.01,
         le=1,

@@ -1,7 +1,7 @@
 """StereoSet (Nadeem et al. 2021): is the stereotype preferred to the anti-stereotype, and either to nonsense?
 
 Intrasentence: three words for a blank, scored by the mean of their pieces' probabilities, filled left to right (their
-code; the paper says log-probabilities: `score=mean_log_probability`). Intersentence: three sentences that may follow,
+code; the paper has log-probabilities: `score=mean_log_probability`). Intersentence: three sentences that may follow,
 by the checkpoint's own next-sentence head. A causal model reads whole sentences from its start token, and a sentence
 given the one before it (`continuation`, a task of its own name: no head was asked). Positive `preference_nats`:
 towards the stereotype. Not shown: what a model would write. Departures: items as paper C counts them (4,226, of 4,229
@@ -305,7 +305,7 @@ def _tie(one: float, other: float) -> bool:
 
 
 def _log_odds(logp: float) -> float:
-    """Of a probability near one, where a next-sentence head often is, the logarithm says little."""
+    """Of a probability near one, where a next-sentence head often is, the logarithm shows little."""
     if logp >= 0:
         return math.inf
     return logp - math.log(-math.expm1(logp)) if logp > -math.inf else -math.inf

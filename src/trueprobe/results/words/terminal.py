@@ -1,4 +1,4 @@
-"""Lines that only a terminal has: legends, what found no room, comparisons, reproductions."""
+"""Lines that only a terminal has: legends, what did not fit, comparisons, reproductions."""
 
 from __future__ import annotations
 

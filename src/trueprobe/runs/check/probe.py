@@ -32,7 +32,7 @@ def check_probe(name: str, settings: Mapping[str, Any] | None = None) -> Iterato
 
 
 def _free_names(probe: Probe, items: Sequence[Item]) -> Iterator[Check]:
-    """Names that tables and figures have for themselves, and a column that could not be told from a condition."""
+    """Names that tables and figures have for themselves, and a column that has the name of a condition."""
     conditions = {name for item in items for name in item.conditions}
     names = {"conditions": conditions, "columns": set(probe.columns()), "factors": set(probe.factors)}
     for what, used in names.items():
