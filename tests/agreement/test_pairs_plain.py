@@ -24,7 +24,7 @@ CROWS = ROOT.parent / "shared/data/crows_pairs/crows_pairs_anonymized.csv"
 # looked for when this file is read, before a test gets a cache folder of its own
 CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
 DEV = CACHE / "trueprobe/assets/stereoset-dev/dev.json"
-SAMPLES = ROOT / "src/trueprobe/material"
+SAMPLES = ROOT / "src/trueprobe/probes"
 NEAR = 1e-4
 
 
@@ -105,7 +105,7 @@ def plain_pair(plain: Plain, row: dict, variant: str) -> float | None:
 @pytest.mark.parametrize("which", ["sample", "published"])
 @pytest.mark.parametrize("variant", ["shared", "differing"])
 def test_pairs_are_scored_as_one_would_by_hand(plain, tmp_path, which, variant):
-    path = data(CROWS, SAMPLES / "crows_pairs/sample.csv", which)
+    path = data(CROWS, SAMPLES / "crows_pairs/data/sample.csv", which)
     with path.open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
     seen = run("crows_pairs", {"data": str(path), "variant": variant}, tmp_path, 200)
@@ -151,7 +151,7 @@ def plain_scores(plain: Plain, task: str, cluster: dict) -> dict[str, float]:
 @pytest.mark.parametrize("which", ["sample", "published"])
 @pytest.mark.parametrize("task", ["intrasentence", "intersentence"])
 def test_words_and_sentences_are_scored_as_one_would_by_hand(plain, tmp_path, which, task):
-    path = data(DEV, SAMPLES / "stereoset/sample.json", which)
+    path = data(DEV, SAMPLES / "stereoset/data/sample.json", which)
     clusters = {c["id"]: c for c in json.loads(path.read_text(encoding="utf-8"))["data"][task]}
     seen = run("stereoset", {"data": str(path), "task": task}, tmp_path, 200)
     assert len(seen) == min(200, len(clusters))

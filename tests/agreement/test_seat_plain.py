@@ -17,7 +17,7 @@ from transformers import AutoModel, AutoTokenizer
 import trueprobe
 
 FILES = Path(__file__).resolve().parents[2].parent / "shared" / "data" / "seat"
-WEIGHTS = Path(trueprobe.__file__).parent / "nursery" / "weights" / "nursery" / "seed_0"
+WEIGHTS = Path(trueprobe.__file__).parent / "training" / "nursery" / "weights" / "nursery" / "seed_0"
 REPRESENTATIONS = ("cls", "word", "mean", "first_piece")
 VIGNETTE = re.compile(r"_1[-+3]*$")
 SHAPES = [

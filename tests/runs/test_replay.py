@@ -43,11 +43,10 @@ def write(folder, said, name="Made.csv", condition=CONDITION):
 
 
 def accuracy(run, attractors, measure="accuracy"):
-    found = run.estimates.query(
-        f"measure == '{measure}' and set == 'all' and setting == 'multiple' and type == 'unrelated'"
-        f" and attractors == '{attractors}'"
-    )
-    return found["value"].item()
+    wanted = {"set": "all", "setting": "multiple", "type": "unrelated", "attractors": str(attractors)}
+    rows = [row for row in run.estimates_of("distractors") if row.measure == measure]
+    (row,) = [row for row in rows if wanted.items() <= row.conditions.items()]
+    return row.value
 
 
 @pytest.mark.slow
@@ -56,11 +55,11 @@ def test_what_was_released_is_counted_and_what_was_not_is_said(tmp_path):
     run = trueprobe.run("distractors", f"replay:{tmp_path / 'said'}", tmp_path / "run", settings=SETTINGS)
     assert [accuracy(run, n) for n in range(4)] == [1, 0, 1, 0]
     assert accuracy(run, 2, "relative_probability") == pytest.approx(0.25)
-    seen = run.observations("distractors")
-    assert len(seen) == 40_928
-    assert seen["why_not"].value_counts().to_dict() == {"not_released": 40_928 - 7_568, "": 7_568}
-    (card,) = run.manifest["cards"]
-    assert (card["name"], card["kind"], card["architecture"]) == ("Made", "masked", "released outputs")
+    observations = run.observations("distractors")
+    assert len(observations) == 40_928
+    assert observations["why_not"].value_counts().to_dict() == {"not_released": 40_928 - 7_568, "": 7_568}
+    (card,) = run.cards
+    assert (card.name, card.kind, card.architecture) == ("Made", "masked", "released outputs")
     write(tmp_path / "said", [(t, p / 2, *rest) for t, p, *rest in rows()])
     with pytest.raises(BadInput, match="other weights of Made"):
         trueprobe.run("distractors", f"replay:{tmp_path / 'said'}", tmp_path / "run", settings=SETTINGS)
@@ -115,7 +114,7 @@ def test_what_cannot_be_right_is_told_with_its_line(tmp_path):
 
 @pytest.mark.slow
 def test_probes_without_released_outputs_say_so(tmp_path):
-    with pytest.raises(BadInput, match="counteracts cannot read released outputs"):
+    with pytest.raises(BadInput, match="counteracts reads no released outputs"):
         trueprobe.run("counteracts", f"replay:{tmp_path}", tmp_path / "run")
     with pytest.raises(BadInput, match="no file or folder"):
         trueprobe.run("distractors", "replay:nowhere", tmp_path / "run", settings=SETTINGS)

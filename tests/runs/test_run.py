@@ -162,5 +162,5 @@ def test_checkpoints_of_one_training_are_no_seeds(checkpoint, tmp_path):
     assert (run.estimates["n_seeds"] == 1).all()
     assert not (run.folder / "flips.parquet").exists()
     observations = run.observations("crows_pairs")
-    assert "model_seed" not in observations
+    assert observations["model_seed"].isna().all()
     assert observations["step"].drop_duplicates().tolist() == [500, 2000, 10000]

@@ -66,9 +66,13 @@ class Run:
     def complete(self) -> bool:
         return self.manifest.complete
 
-    @property
+    @cached_property
     def cards(self) -> tuple[Card, ...]:
-        return self.manifest.cards
+        """Of the models that were asked; in an interrupted run, of those whose answers are in the folder."""
+        if self.complete:
+            return self.manifest.cards
+        asked = {path.stem for path in (self.folder / "observations").glob("*/*.parquet")}
+        return tuple(card for card in self.manifest.cards if card.name in asked)
 
     @property
     def probes(self) -> list[str]:
@@ -274,7 +278,7 @@ class RunFolder:
         """A model trained on since, at the same place, is another run too."""
         if not (self.folder / MANIFEST).exists():
             return
-        for held in load_run(self.folder).cards:
+        for held in load_run(self.folder).manifest.cards:
             if held.name == card.name and held.compute_id != card.compute_id:
                 raise BadInput(f"{self.folder} holds a run of other weights of {card.name}; {ANOTHER_OUT}")
 

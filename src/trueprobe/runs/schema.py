@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
-from pydantic import AfterValidator, BaseModel, ConfigDict
+from pydantic import AfterValidator, BaseModel, ConfigDict, field_serializer
 
 from trueprobe.errors import BadInput
 from trueprobe.probes.display import Figure, ItemTable, Summary, Table
@@ -144,6 +144,12 @@ class Manifest(Declared):
     cards: tuple[Card, ...] = ()
     counts: dict[str, dict[str, int]] = {}
     checksums: dict[str, str] = {}  # path within the folder -> sha256
+
+    @field_serializer("cards")
+    def _ordered(self, cards: tuple[Card, ...]) -> list[dict[str, Any]]:
+        """A set has no order that two processes share; the same run has the same bytes."""
+        plain = [{field.name: getattr(card, field.name) for field in dataclasses.fields(card)} for card in cards]
+        return [{**card, "heads": sorted(card["heads"])} for card in plain]
 
     def model_post_init(self, context: Any) -> None:
         for card in self.cards:
