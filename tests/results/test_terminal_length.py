@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from itertools import cycle, product
 
 import pandas as pd
@@ -47,10 +48,22 @@ def about(cards) -> dict[str, str]:
     return {"model": cards[0].family, "level": "family" if len(cards) > 1 else "checkpoint"}
 
 
+@cache
+def made(name: str):
+    return probes.make(name, DATA.get(name, {}))
+
+
+@cache
+def items(probe) -> list:
+    """Made once: the distractors have forty thousand."""
+    return probe.items()
+
+
+@cache
 def row_names(probe) -> list[tuple[str, ...]]:
     keys = probe.summary.row_conditions
     known = {
-        key: list(dict.fromkeys(str(item.conditions[key]) for item in probe.items() if key in item.conditions))
+        key: list(dict.fromkeys(str(item.conditions[key]) for item in items(probe) if key in item.conditions))
         for key in keys
     }
     fixed = {key: list(value) for key, value in probe.summary.where.items() if isinstance(value, tuple)}
@@ -89,7 +102,7 @@ def observations(probe) -> pd.DataFrame:
     known |= {"item": ["i0", "i1"], "why_not": ["", "multi_piece"], "top_probabilities": [[0.123] * 5] * 2}
     known |= {"base_answer": "other", "base_preferred": 0}
     known |= {f"{group}_words": 1 for group in probe.facts().get("verbalizer", {})}
-    conditions = {key: value for item in probe.items() for key, value in item.conditions.items()}
+    conditions = {key: value for item in items(probe) for key, value in item.conditions.items()}
     shown = {key: value[0] if isinstance(value, tuple) else value for key, value in probe.summary.examples.items()}
     at = {CONDITION + key: str(value) for key, value in {"set": "set", **conditions, **shown}.items()}
     return pd.DataFrame({**at, "target": "target", **known})
@@ -102,7 +115,7 @@ def printed(tmp_path, probe, many: int, width: int) -> str:
         [card for cards in asked for card in cards],
         estimates(probe, asked),
         claims(probe, asked),
-        declaration(probe, probe.items()),
+        declaration(probe, items(probe)),
         observations(probe),
         labels=(probe.name,),
     )
@@ -116,7 +129,7 @@ def printed(tmp_path, probe, many: int, width: int) -> str:
 @pytest.mark.parametrize("many", [1, 2, 6])
 @pytest.mark.parametrize("name", probes.names())
 def test_one_probe_has_thirty_lines_of_the_terminals_width(name, many, width, tmp_path):
-    probe = probes.make(name, DATA.get(name, {}))
+    probe = made(name)
     text = printed(tmp_path, probe, many, width)
     *lines, folder = text.splitlines()
     assert len(lines) + 1 <= 30
