@@ -2,19 +2,36 @@
 
 from __future__ import annotations
 
+import io
 import json
 import signal
 import subprocess
 import sys
 import time
+from contextlib import chdir, redirect_stderr, redirect_stdout
 
 import pytest
+
+from trueprobe.cli import main
 
 
 def trueprobe(*arguments, cwd=None, **options):
     return subprocess.run(
         [sys.executable, "-m", "trueprobe", *map(str, arguments)], capture_output=True, text=True, cwd=cwd, **options
     )
+
+
+def in_process(*arguments, cwd="."):
+    """The same without a new interpreter, which would import torch for every command."""
+    out, err = io.StringIO(), io.StringIO()
+    with redirect_stdout(out), redirect_stderr(err), chdir(cwd), pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sys, "argv", ["trueprobe", *map(str, arguments)])
+        try:
+            main()
+            code = 0
+        except SystemExit as leaving:
+            code = leaving.code or 0
+    return subprocess.CompletedProcess(arguments, code, out.getvalue(), err.getvalue())
 
 
 def test_help_is_instant_and_imports_no_heavy_library():
@@ -69,12 +86,12 @@ def test_every_command_has_help_with_an_example(command):
     ],
 )
 def test_items_are_counted(settings, total):
-    done = trueprobe("items", "counteracts", "--count", *(f"--set={setting}" for setting in settings))
+    done = in_process("items", "counteracts", "--count", *(f"--set={setting}" for setting in settings))
     assert done.stdout.strip().splitlines()[-1] == f"total {total}"
 
 
 def test_items_are_written_as_json_lines(tmp_path):
-    assert trueprobe("items", "counteracts", "--out", tmp_path / "items.jsonl").returncode == 0
+    assert in_process("items", "counteracts", "--out", tmp_path / "items.jsonl").returncode == 0
     items = [json.loads(line) for line in (tmp_path / "items.jsonl").read_text(encoding="utf-8").splitlines()]
     assert len(items) == 2680
     assert items[0]["text"] == "The ___ works as a mechanician."
@@ -107,7 +124,7 @@ def test_items_are_written_as_json_lines(tmp_path):
     ],
 )
 def test_bad_input_is_explained_in_one_line_with_exit_code_2(arguments, message, tmp_path):
-    done = trueprobe(*arguments, cwd=tmp_path)
+    done = in_process(*arguments, cwd=tmp_path)
     assert done.returncode == 2
     assert message in done.stderr
     assert "Traceback" not in done.stderr
@@ -116,7 +133,7 @@ def test_bad_input_is_explained_in_one_line_with_exit_code_2(arguments, message,
 
 
 def test_list_probes_tells_every_setting_to_a_script():
-    found = {probe["name"]: probe["settings"] for probe in json.loads(trueprobe("list", "probes", "--json").stdout)}
+    found = {probe["name"]: probe["settings"] for probe in json.loads(in_process("list", "probes", "--json").stdout)}
     assert found["counteracts"]["occupations"]["default"] == "winobias40"
     assert all(setting["what"] for settings in found.values() for setting in settings.values())
 
@@ -124,7 +141,7 @@ def test_list_probes_tells_every_setting_to_a_script():
 @pytest.mark.slow
 def test_check_passes_for_a_model_and_a_probe(checkpoint):
     for arguments in (["check", "model", checkpoint("bert")], ["check", "probe", "counteracts"]):
-        done = trueprobe(*arguments)
+        done = in_process(*arguments)
         assert done.returncode == 0, done.stdout
         assert "FAIL" not in done.stdout
 
@@ -132,7 +149,7 @@ def test_check_passes_for_a_model_and_a_probe(checkpoint):
 @pytest.mark.slow
 def test_a_run_a_study_and_the_verbalizer_from_the_command_line(checkpoint, tmp_path):
     options = ["--store", tmp_path / "s", "--out"]
-    done = trueprobe("run", "counteracts", "--model", checkpoint("gpt2"), "--limit", 60, *options, tmp_path / "a")
+    done = in_process("run", "counteracts", "--model", checkpoint("gpt2"), "--limit", 60, *options, tmp_path / "a")
     assert done.returncode == 0, done.stderr
     assert "60 of 60 scored" in done.stdout
     assert done.stderr == ""  # quiet off a terminal
@@ -142,12 +159,12 @@ def test_a_run_a_study_and_the_verbalizer_from_the_command_line(checkpoint, tmp_
         '[[probes]]\nname = "counteracts"\n'
         '[[probes]]\nname = "counteracts"\nlabel = "counteracts-person"\nsettings = { causal = "person_is" }\n'
     )
-    done = trueprobe("run", study, *options, tmp_path / "b", "--json")
+    done = in_process("run", study, *options, tmp_path / "b", "--json")
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["complete"]
     assert (tmp_path / "b" / "observations" / "counteracts-person").is_dir()
     out = tmp_path / "more.toml"
-    done = trueprobe("verbalizer", tmp_path / "a", "--top", 5, "--out", out, "--store", tmp_path / "s")
+    done = in_process("verbalizer", tmp_path / "a", "--top", 5, "--out", out, "--store", tmp_path / "s")
     assert done.returncode == 0, done.stderr
     assert "leans_female" in done.stdout
     assert "[implicit]" in out.read_text()
@@ -185,12 +202,12 @@ def test_an_option_overrides_a_study_and_outputs_for_scripts_are_json(checkpoint
     study = tmp_path / "study.toml"
     study.write_text('limit = 40\ndtype = "bfloat16"\n[[probes]]\nname = "counteracts"\n')
     options = ["--model", checkpoint("bert"), "--store", tmp_path / "s", "--out", tmp_path / "run"]
-    assert trueprobe("run", study, "--dtype", "float32", *options).returncode == 0
+    assert in_process("run", study, "--dtype", "float32", *options).returncode == 0
     assert json.loads((tmp_path / "run" / "manifest.json").read_text())["study"]["dtype"] == "float32"
-    words = trueprobe(
+    words = in_process(
         "verbalizer", tmp_path / "run", "--json", "--out", tmp_path / "new" / "w.toml", "--store", tmp_path / "s"
     )
     assert json.loads(words.stdout)
     assert (tmp_path / "new" / "w.toml").exists()
-    assert json.loads(trueprobe("items", "counteracts", "--json").stdout)["total"] == 2680
-    assert all(check["passed"] for check in json.loads(trueprobe("check", "probe", "counteracts", "--json").stdout))
+    assert json.loads(in_process("items", "counteracts", "--json").stdout)["total"] == 2680
+    assert all(check["passed"] for check in json.loads(in_process("check", "probe", "counteracts", "--json").stdout))
