@@ -107,7 +107,8 @@ def estimates(tmp_path_factory):
         store=folder / "store.sqlite",
         settings={"representation": ",".join(REPRESENTATIONS), "clusters": False},
     )
-    return run.estimates.set_index(["test", "representation", "wording"]).sort_index()
+    names = {f"condition_{name}": name for name in ("test", "representation", "wording")}
+    return run.estimates.rename(columns=names).set_index(list(names.values())).sort_index()
 
 
 @pytest.fixture(scope="module")

@@ -60,7 +60,7 @@ def task(planted=True):
 
 
 def accuracy(result, of):
-    return np.mean([of.labels[answer] == row.label for answer, row in zip(result["answers"], of.dev, strict=True)])
+    return np.mean([of.labels[answer] == row.label for answer, row in zip(result.answers, of.dev, strict=True)])
 
 
 @pytest.mark.parametrize(
@@ -133,8 +133,8 @@ def test_every_kind_of_network_can_be_fine_tuned(checkpoint, name):
     small = task()
     small = TextTask("small", small.labels, small.train[:20], small.dev[:10], {}, "dev.tsv")
     result = Tuner(small, tuning(epochs=1), 1).run(source(checkpoint(name)), lambda n: None)
-    assert len(result["answers"]) == 10
-    assert any("classifier" in new or "score" in new for new in result["new_weights"])
+    assert len(result.answers) == 10
+    assert any("classifier" in new or "score" in new for new in result.new_weights)
 
 
 def framed(classifier, *texts):
