@@ -53,16 +53,15 @@ def contents(folder: Path) -> dict[str, bytes]:
     return {str(path.relative_to(folder)): path.read_bytes() for path in files}
 
 
-@pytest.mark.parametrize("name", ["bert", "gpt2"])
-def test_a_killed_run_resumes_to_the_same_bytes(name, checkpoint, tmp_path):
-    model = checkpoint(name)
-    run(tmp_path, "undisturbed", "undisturbed.sqlite", model)
-    store = tmp_path / "killed.sqlite"
-    kill_when(lambda: (tmp_path / "killed" / "manifest.json").exists(), tmp_path, model)
-    kill_when(lambda: cached(store) > 3, tmp_path, model)
-    before = cached(store)
-    kill_when(lambda: cached(store) > before + 150, tmp_path, model)
-    run(tmp_path, "killed", "killed.sqlite", model)
+def test_a_killed_run_resumes_to_the_same_bytes(checkpoint, tmp_path):
+    """Killed when its folder is begun, in its first answers, and within the second model."""
+    models = checkpoint("bert"), checkpoint("gpt2")
+    run(tmp_path, "undisturbed", "undisturbed.sqlite", *models)
+    store, first = tmp_path / "killed.sqlite", tmp_path / "killed" / "observations" / "counteracts" / "bert.parquet"
+    kill_when(lambda: (tmp_path / "killed" / "manifest.json").exists(), tmp_path, *models)
+    kill_when(lambda: cached(store) > 3, tmp_path, *models)
+    kill_when(first.exists, tmp_path, *models)
+    run(tmp_path, "killed", "killed.sqlite", *models)
     assert contents(tmp_path / "killed") == contents(tmp_path / "undisturbed")
 
 

@@ -10,46 +10,17 @@ import pytest
 from rich.console import Console
 
 import trueprobe
+from toys import PLACES
 from trueprobe.engine import AnswerStore, Engine
 from trueprobe.results import terminal as summary
 from trueprobe.runs.check import NEAR
 from trueprobe.types import FillBlank
 
-FILE = """
-names = ["Ada", "Bea", "Cleo", "Dora"]
-unrelated = ["is late", "met the man", "knew everyone"]
-fillers = ["was here", "met everyone", "was late"]
-
-[card]
-title = "Places"
-version = "1"
-licence = "MIT"
-source = "written for this test"
-
-[sets.place]
-pairs = [
-    { background = "hospital", target = "nurse" },
-    { background = "station", target = "bus" },
-    { background = "school", target = "girl" },
-    { background = "castle", target = "king" },
-]
-
-[sets.place.wordings.plain]
-fact = "is at the {background}"
-ask = "{key} met the ___."
-B = { own = "knew {list}", each = "the {background}" }
-T = { other = "met the {target}", own = "met {list}", each = "the {target}" }
-
-[sets.place.wordings.late]
-like = "plain"
-ask = "So {key} knew the ___."
-"""
-
 
 @pytest.fixture(scope="module")
 def material(tmp_path_factory):
     path = tmp_path_factory.mktemp("material") / "places.toml"
-    path.write_text(FILE, encoding="utf-8")
+    path.write_text(PLACES, encoding="utf-8")
     return str(path)
 
 

@@ -11,6 +11,7 @@ import pytest
 import trueprobe
 import zoo
 from answering import Answering, UnopenedAnswering
+from toys import PLACES
 from trueprobe import models
 from trueprobe.engine import AnswerStore
 from trueprobe.errors import BadInput
@@ -21,35 +22,6 @@ from trueprobe.runs.plan import make_plan
 from trueprobe.runs.study import make_study
 from trueprobe.types import NoProgress
 
-PLACES = """
-names = ["Ada", "Bea", "Cleo", "Dora"]
-unrelated = ["is late", "met the man", "knew everyone"]
-fillers = ["was here", "met everyone", "was late"]
-
-[card]
-title = "Places"
-version = "1"
-licence = "MIT"
-source = "written for this test"
-
-[sets.place]
-pairs = [
-    { background = "hospital", target = "nurse" },
-    { background = "station", target = "bus" },
-    { background = "school", target = "girl" },
-    { background = "castle", target = "king" },
-]
-
-[sets.place.wordings.plain]
-fact = "is at the {background}"
-ask = "{key} met the ___."
-B = { own = "knew {list}", each = "the {background}" }
-T = { other = "met the {target}", own = "met {list}", each = "the {target}" }
-
-[sets.place.wordings.late]
-like = "plain"
-ask = "So {key} knew the ___."
-"""
 NORMS = "concept,property,frequency,category\nnurse,is late,20,visual\nbus,is here,9,visual\nman,has a bus,9,visual\n"
 
 

@@ -265,12 +265,12 @@ def test_the_same_order_again_trains_nothing_and_another_is_refused(trained, tex
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ["masked", "causal"])
 def test_a_killed_training_goes_on_to_the_same_weights(kind, text, tmp_path):
-    options = {"kind": kind, "tokens": 60_000, "save_seconds": 0.3}
+    options = {"kind": kind, "tokens": 30_000, "save_seconds": 0.1}
     pretrain(small(text, tmp_path / "whole", **options))
     arguments = [
-        *("--kind", kind, "--corpus", str(text), "--tokens", "60000", "--size", "L1-H32", "--vocab", "120"),
+        *("--kind", kind, "--corpus", str(text), "--tokens", "30000", "--size", "L1-H32", "--vocab", "120"),
         *("--length", "48", "--checkpoints", "2", "--batch-tokens", "256", "--threads", "1"),
-        *("--save-seconds", "0.3", "--out", str(tmp_path / "killed")),
+        *("--save-seconds", "0.1", "--out", str(tmp_path / "killed")),
     ]
     command = [sys.executable, "-m", "trueprobe", "pretrain", *arguments]
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
