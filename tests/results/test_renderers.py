@@ -28,6 +28,8 @@ from trueprobe.runs.folder import Run, load_run
 from trueprobe.statistics.rows import VariantDifference
 from trueprobe.types import Verdict
 
+pytestmark = pytest.mark.slow
+
 CARDS = [*made_runs.family("toy", 3), made_runs.card("solo")]
 
 

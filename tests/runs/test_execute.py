@@ -22,6 +22,8 @@ from trueprobe.runs.plan import make_plan
 from trueprobe.runs.study import make_study
 from trueprobe.types import NoProgress
 
+pytestmark = pytest.mark.slow
+
 NORMS = "concept,property,frequency,category\nnurse,is late,20,visual\nbus,is here,9,visual\nman,has a bus,9,visual\n"
 
 

@@ -17,6 +17,8 @@ from trueprobe.runs.folder import LOCAL, MANIFEST, PROBES, TIMING, Run, RunFolde
 from trueprobe.runs.schema import TABLES, Manifest, ProbeDeclaration, StudyDescription, StudyEntry
 from trueprobe.statistics.rows import Estimate
 
+pytestmark = pytest.mark.slow
+
 OUTSIDE = ("../../OWNED", "a/b", ".x", "", "a\\b", "a\0b", "x" * 300)
 
 
