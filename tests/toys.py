@@ -117,35 +117,3 @@ def wait_until(condition, seconds: float = 20) -> None:
     while not condition():
         assert time.monotonic() < deadline, "waited in vain"
         time.sleep(0.01)
-
-
-# a set of distractors whose words the small vocabularies have
-PLACES = """
-names = ["Ada", "Bea", "Cleo", "Dora"]
-unrelated = ["is late", "met the man", "knew everyone"]
-fillers = ["was here", "met everyone", "was late"]
-
-[card]
-title = "Places"
-version = "1"
-licence = "MIT"
-source = "written for this test"
-
-[sets.place]
-pairs = [
-    { background = "hospital", target = "nurse" },
-    { background = "station", target = "bus" },
-    { background = "school", target = "girl" },
-    { background = "castle", target = "king" },
-]
-
-[sets.place.wordings.plain]
-fact = "is at the {background}"
-ask = "{key} met the ___."
-B = { own = "knew {list}", each = "the {background}" }
-T = { other = "met the {target}", own = "met {list}", each = "the {target}" }
-
-[sets.place.wordings.late]
-like = "plain"
-ask = "So {key} knew the ___."
-"""

@@ -10,7 +10,7 @@ import pytest
 from rich.console import Console
 
 import trueprobe
-from toys import PLACES
+from materials import PLACES
 from trueprobe.engine import AnswerStore, Engine
 from trueprobe.results import terminal as summary
 from trueprobe.runs.check import NEAR

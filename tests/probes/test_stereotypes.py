@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
+from materials import mutated
 from trueprobe import probes
 from trueprobe.errors import BadInput
 from trueprobe.probes import files
@@ -196,29 +196,9 @@ VALUES += ['"___"', '"{target"', '"{nothing} ___"', "'''", '"""', "=", "0x", "\u
 VALUES += ['"___ {a_background}"', '"___ {a_target!z}"', '"___ {a_target:d}"', '"___ {a_target:{foo}}"', '"____"']
 
 
-@st.composite
-def mutated(draw) -> str:
-    lines = list(LINES)
-    for _ in range(draw(st.integers(1, 3))):
-        i = draw(st.integers(0, len(lines) - 1))
-        how = draw(st.sampled_from(["delete", "double", "value", "field", "cut"]))
-        if how == "delete":
-            del lines[i]
-        elif how == "double":
-            lines.insert(i, lines[i])
-        elif how == "value":
-            lines[i] = lines[i].split("=")[0] + "= " + draw(st.sampled_from(VALUES))
-        elif how == "field":
-            value = draw(st.sampled_from(VALUES)).replace("\\", r"\\")
-            lines[i] = re.sub(r'("[^"]*"|\d[\d.]*)', value, lines[i], count=1)
-        else:
-            lines[i] = lines[i][: draw(st.integers(0, len(lines[i])))]
-    return "\n".join(lines)
-
-
 @pytest.mark.slow
 @settings(max_examples=100, suppress_health_check=list(HealthCheck))
-@given(text=mutated())
+@given(text=mutated(LINES, VALUES))
 def test_no_file_can_raise_anything_but_bad_input(tmp_path_factory, text):
     path = Path(tmp_path_factory.getbasetemp()) / "mutated.toml"
     path.write_text(text, encoding="utf-8")

@@ -11,7 +11,7 @@ import pytest
 import trueprobe
 import zoo
 from answering import Answering, UnopenedAnswering
-from toys import PLACES
+from materials import PLACES
 from trueprobe import models
 from trueprobe.engine import AnswerStore
 from trueprobe.errors import BadInput

@@ -27,7 +27,7 @@ from trueprobe.results.view import DASH
 from trueprobe.results.words import figures as words
 from trueprobe.results.words import verdicts
 
-__all__ = ["DARK", "LIGHT", "PagePart", "bundle", "file_svg", "page_parts", "write_files"]
+__all__ = ["DARK", "LIGHT", "PagePart", "bundle", "environment", "file_svg", "pack", "page_parts", "write_files"]
 
 PAGE = Path(__file__).parent / "page"
 PIXELS = 2  # of a PNG per unit of its SVG
@@ -56,8 +56,9 @@ def page_parts(view: FigureView) -> PagePart:
     packed = {
         _key(one.picture): {"spec": _page_spec(one), "above": _above(one), "below": _below(one)} for one in pictures
     }
-    html = _macros().body(view, _above(pictures[0]), _below(pictures[0]), words)
-    return PagePart(view, Markup(html), f"p-{view.name}", _pack(packed))
+    first = packed[_key(pictures[0].picture)]
+    html = _macros().body(view, first["above"], first["below"], words)
+    return PagePart(view, Markup(html), f"p-{view.name}", pack(packed))
 
 
 def bundle() -> str:
@@ -95,16 +96,18 @@ def _below(drawing: Drawing) -> Markup:
 
 
 def _macros() -> Any:
-    return _environment().get_template("figure.html").module
+    return environment().get_template("figure.html").module
 
 
 @cache
-def _environment() -> jinja2.Environment:
+def environment() -> jinja2.Environment:
+    """Of the page's templates."""
     loader = jinja2.FileSystemLoader(PAGE)
     return jinja2.Environment(loader=loader, autoescape=True, trim_blocks=True, lstrip_blocks=True)
 
 
-def _pack(content: object) -> str:
+def pack(content: object) -> str:
+    """Compressed JSON that a script element holds."""
     text = json.dumps(content, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     return base64.b64encode(zlib.compress(text.encode(), 9)).decode()
 

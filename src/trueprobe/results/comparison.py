@@ -11,9 +11,8 @@ from rich.text import Text
 from trueprobe.probes.display import Summary
 from trueprobe.results.findings import grouped
 from trueprobe.results.fitting import MOST_LINES, WIDEST, Fit, Fitted, Line, Lines, fit_columns, fitted, one_line
-from trueprobe.results.numbers import Format
-from trueprobe.results.select import Depth, at_depth, row_names, titles
-from trueprobe.results.trust import p_text
+from trueprobe.results.numbers import Format, p_text
+from trueprobe.results.select import of_summary, row_names, titles
 from trueprobe.results.view import DASH, Mark, format_of, mark_of, number
 from trueprobe.results.words import tables as table_words
 from trueprobe.results.words import terminal as words
@@ -30,10 +29,7 @@ def show(comparison: Comparison, path: Path, console: Console | None = None) -> 
 
 def selected_rows(rows: list[Difference], summary: Summary) -> list[Difference]:
     """Those of the summary's measures that say something, at its depth."""
-    mine = [row for row in rows if row.measure in summary.measures]
-    selected = at_depth(mine, Depth.of(summary.where, summary), ()).rows
-    named = (row for row in selected if row_names(row.conditions, summary.row_conditions) is not None)
-    return [row for row in named if not row.verdict.silent]
+    return [row for row in of_summary(rows, summary) if not row.verdict.silent]
 
 
 def _render(comparison: Comparison, path: Path, width: int) -> Iterator[RenderableType]:

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
 from trueprobe.probes.display import Figure, Where
-from trueprobe.results.view import Display, Seed, display_of, seeds_of
-from trueprobe.runs.families import Family
+from trueprobe.results.select import matches
+from trueprobe.results.view import Display, Seed, counted, display_of, seeds_of
+from trueprobe.runs.families import Family, at_last_step
 from trueprobe.runs.schema import PublishedNumber
 from trueprobe.statistics.rows import Estimate
 from trueprobe.types import Verdict
 
-NAMED_WHEN_EMPTY = (Verdict.FAILS_GATE, Verdict.LOW_COVERAGE)  # these also leave a checkpoint out of its family
 ONE_SEED = "one seed"  # the value of `seed` where a family names none
 PUBLISHED = "published"
 _NUMBERS = ("value", "low", "high", "sd_seeds", "n_seeds", "n_items", "n_unscored", "unit", "neutral")
@@ -65,7 +65,7 @@ def rows_of(
     placed = [row for row in rows if all(condition(row, key) is not None for key in keys)]
     if "seed" in keys:
         placed = [row for row in placed if row.level != "family"]
-    groups = _by_place(placed if "step" in keys else _at_last_step(placed, of), keys)
+    groups = _by_place(placed if "step" in keys else at_last_step(placed, of, _family), keys)
     together = [_together(at, group) for at, group in groups]
     others = _published(published, figure, rows) if together else []
     return [_with_pairs(row, figure) for row in [*together, *others]]
@@ -85,11 +85,6 @@ def condition(row: Estimate, key: str) -> str | None:
     return row.conditions.get(key)
 
 
-def matches(wanted: Where, value_of: Callable[[str], str | None]) -> bool:
-    """Every condition has its value, or one of its values."""
-    return all(value_of(key) in ((one,) if isinstance(one, str) else one) for key, one in wanted.items())
-
-
 def _named(figure: Figure) -> tuple[str, ...]:
     return figure.x, figure.series, *figure.panels, *figure.choose
 
@@ -102,12 +97,6 @@ def _keys(figure: Figure) -> list[str]:
 def _with_pairs(row: FigureRow, figure: Figure) -> FigureRow:
     pairs = {name: " ".join(row.at[key] for key in name.split("+")) for name in _named(figure) if "+" in name}
     return replace(row, at={**row.at, **pairs}) if pairs else row
-
-
-def _at_last_step(rows: Sequence[Estimate], of: Sequence[Family]) -> list[Estimate]:
-    """A family's checkpoints at its last training step, and its row there."""
-    known = {family.name: family for family in of}
-    return [row for row in rows if _family(row) not in known or known[_family(row)].at_last_step(row)]
 
 
 def _family(row: Estimate) -> str:
@@ -126,7 +115,7 @@ def _together(at: Mapping[str, str], group: Sequence[Estimate]) -> FigureRow:
     """A family's row where the run has one; otherwise the mean of its checkpoints, without an interval."""
     family = [row for row in group if row.level == "family"]
     every = [row for row in group if row.level != "family"]
-    members = [row for row in every if row.verdict not in NAMED_WHEN_EMPTY] or every
+    members = counted(every)
     values = [row.value for row in members if not math.isnan(row.value)]
     first = (family or members)[0]
     row = _of_estimate(at, first)

@@ -6,10 +6,10 @@ import math
 from collections.abc import Iterator, Sequence
 
 from trueprobe.probes.display import Figure, Summary, Where
-from trueprobe.results.figure_rows import FigureRow, matches, rows_of
+from trueprobe.results.figure_rows import FigureRow, rows_of
 from trueprobe.results.labels import short_names
 from trueprobe.results.pictures import FigureView, figure_view
-from trueprobe.results.select import Depth, at_depth, titles
+from trueprobe.results.select import Depth, at_depth, directed, first_directed, matches, titles
 from trueprobe.results.words import figures as words
 from trueprobe.runs.families import families
 from trueprobe.runs.folder import Run
@@ -32,8 +32,7 @@ def of_probe(run: Run, label: str) -> list[FigureView]:
 
 def about_seeds(run: Run) -> list[FigureView]:
     """On how many items seeds disagree, and where the variance comes from, by probe."""
-    views = [view for make in (_flips, _variance) for label in run.probes if (view := make(run, label))]
-    return views
+    return [view for make in (_flips, _variance) for label in run.probes if (view := make(run, label))]
 
 
 # ---------------------------------------------------------------- figures that no probe declares
@@ -69,7 +68,7 @@ def _along_training(rows: Sequence[Estimate], summary: Summary) -> list[Figure]:
     if not rows:
         return []
     where = _summary_where(rows, summary)
-    measure = _directed(rows, summary) or summary.measures[0]
+    measure = first_directed(rows, summary) or summary.measures[0]
     names = _summary_names(summary)
     return [
         Figure(
@@ -87,16 +86,9 @@ def _along_training(rows: Sequence[Estimate], summary: Summary) -> list[Figure]:
     ]
 
 
-def _directed(rows: Sequence[Estimate], summary: Summary) -> str | None:
-    """The summary's first measure with a neutral value."""
-    directed = {row.measure for row in rows if row.neutral is not None}
-    return next((measure for measure in summary.measures if measure in directed), None)
-
-
 def _summary_where(rows: Sequence[Estimate], summary: Summary) -> Where:
     """Its conditions, or those it falls back to where most numbers under them say nothing."""
-    directed = {row.measure for row in rows if row.neutral is not None}
-    fell_back = at_depth(rows, Depth.of(summary.where, summary), directed).fell_back
+    fell_back = at_depth(rows, Depth.of(summary.where, summary), directed(rows)).fell_back
     return {**summary.where, **summary.fallback} if fell_back else summary.where
 
 
@@ -138,7 +130,7 @@ def _flip_row(row: FlipShares, part: str, share: float) -> FigureRow:
 def _variance(run: Run, label: str) -> FigureView | None:
     """Where the variance of the summary's first measure with a neutral value comes from."""
     declaration = run.declarations[label]
-    summary, measure = declaration.summary, _directed(run.estimates_of(label), declaration.summary)
+    summary, measure = declaration.summary, first_directed(run.estimates_of(label), declaration.summary)
     if measure is None:
         return None
     where = {**summary.where, **summary.fallback}  # every model has numbers there

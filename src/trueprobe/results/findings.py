@@ -13,7 +13,7 @@ from typing import Protocol, TypeVar
 import pandas as pd
 
 from trueprobe.results.labels import label_of
-from trueprobe.results.select import Depth, at_depth, row_names, titles, where_known
+from trueprobe.results.select import first_directed, of_summary, row_names, titles, where_known
 from trueprobe.results.source import Source
 from trueprobe.results.view import Finding, Kind, Mark, Number, Row, Seed, format_of, number, seeds_of
 from trueprobe.runs.families import Family
@@ -148,8 +148,7 @@ def _measure_findings(source: Source, label: str) -> Iterator[Finding]:
         for family in source.families
         for row in source.select(label, family, summary.measures, summary.where).rows
     ]
-    directed = {row.measure for _, row in rows if row.neutral is not None}
-    measure = next((name for name in summary.measures if name in directed), "")
+    measure = first_directed((row for _, row in rows), summary) or ""
     statement = summary.finding or titles(summary).get(measure, "")
     mine = [(family, row) for family, row in rows if row.measure == measure]
     for names, group in grouped(mine, lambda pair: row_names(pair[1].conditions, summary.row_conditions)).items():
@@ -167,13 +166,7 @@ def _estimate_numbers(source: Source, rows: Sequence[tuple[Family, Estimate]]) -
 def choice_rows(source: Source, rows: Sequence[VariantDifference]) -> list[tuple[Family, VariantDifference]]:
     """Of one pair of labels: the numbers that the summary shows, family by family."""
     summary = source.declaration(rows[0].first_label).summary
-    depth = Depth.of(summary.where, summary)
-    return [
-        (family, row)
-        for family in source.families
-        for row in at_depth(family.rows(rows), depth, ()).rows
-        if row.measure in summary.measures and row_names(row.conditions, summary.row_conditions) is not None
-    ]
+    return [(family, row) for family in source.families for row in of_summary(family.rows(rows), summary)]
 
 
 def _choice_findings(source: Source, rows: Sequence[VariantDifference]) -> Iterator[Finding]:

@@ -11,7 +11,7 @@ import pandas as pd
 from trueprobe.results.findings import Section
 from trueprobe.results.numbers import count
 from trueprobe.results.source import Source
-from trueprobe.results.view import Cell, Display, Finding, Grid, Kind, Number
+from trueprobe.results.view import DASH, Cell, Display, Finding, Grid, Kind, Number
 from trueprobe.results.words import methods as words
 from trueprobe.results.words import tables as table_words
 from trueprobe.results.words import verdicts
@@ -53,17 +53,17 @@ def claims_table(source: Source, sections: tuple[Section, ...]) -> Grid | None:
 def _claim_rows(finding: Finding, names: list[str], paired: bool) -> Iterator[tuple[Cell, ...]]:
     head = (Cell(finding.statement), Cell(verdicts.expected(finding)))
     if finding.of_pairs:
-        each = [Cell("–", outcome=Outcome.NONE, hint=table_words.ABOUT_TWO)] * len(names)
+        each = [Cell(DASH, outcome=Outcome.NONE, hint=table_words.ABOUT_TWO)] * len(names)
         yield from ((*head, *each, _claim_cell(n, f"{n.model}: ")) for n in finding.numbers)
         return
     known = {number.model: number for number in finding.numbers}
-    of_two = [Cell("–", outcome=Outcome.NONE, hint=table_words.ABOUT_EACH)] if paired else []
+    of_two = [Cell(DASH, outcome=Outcome.NONE, hint=table_words.ABOUT_EACH)] if paired else []
     yield (*head, *(_claim_cell(known.get(name)) for name in names), *of_two)
 
 
 def _claim_cell(n: Number | None, of: str = "") -> Cell:
     if n is None:
-        return Cell("–", outcome=Outcome.NONE, hint=table_words.NOT_CLAIMED)
+        return Cell(DASH, outcome=Outcome.NONE, hint=table_words.NOT_CLAIMED)
     verdict = verdicts.verdict_text(n.verdict)
     text = f"{of}{verdict}" if n.display is Display.NOTHING else f"{of}{n.text()}; {verdict}"
     return Cell(text, outcome=n.verdict.outcome, number=n)

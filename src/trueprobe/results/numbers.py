@@ -76,3 +76,7 @@ def ticks(low: float, high: float, most: int = 6) -> list[float]:
 
 def count(number: float) -> str:
     return f"{int(number):,}"
+
+
+def p_text(p: float) -> str:
+    return "–" if math.isnan(p) else "< 0.001" if p < 0.001 else f"{p:.3f}"

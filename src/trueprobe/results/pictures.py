@@ -16,10 +16,10 @@ from typing import Literal
 import pandas as pd
 
 from trueprobe.probes.display import Figure
-from trueprobe.results.figure_rows import NAMED_WHEN_EMPTY, FigureRow
+from trueprobe.results.figure_rows import FigureRow
 from trueprobe.results.labels import label_of
 from trueprobe.results.numbers import Format, ticks
-from trueprobe.results.view import Seed
+from trueprobe.results.view import NOT_COUNTED, Seed
 from trueprobe.results.words import figures as words
 from trueprobe.types import Verdict
 
@@ -178,7 +178,7 @@ def _choice(rows: Sequence[FigureRow], figure: Figure, name: str) -> Choice:
 
 
 def _picture(rows: Sequence[FigureRow], figure: Figure, chosen: Mapping[str, str]) -> Picture | None:
-    if not any(row.drawable or row.verdict in NAMED_WHEN_EMPTY for row in rows):
+    if not any(row.drawable or row.verdict in NOT_COUNTED for row in rows):
         return None
     xs = _values([row for row in rows if row.drawable] or rows, figure, figure.x)
     legend = _legend(rows, figure)
@@ -241,7 +241,7 @@ def _panel(panel: Panel, rows: Sequence[FigureRow], figure: Figure, legend: Mapp
 
 def _why_empty(rows: Sequence[FigureRow]) -> Verdict:
     verdicts = {row.verdict for row in rows}
-    return next((verdict for verdict in NAMED_WHEN_EMPTY if verdict in verdicts), Verdict.NOTHING_SCORED)
+    return next((verdict for verdict in NOT_COUNTED if verdict in verdicts), Verdict.NOTHING_SCORED)
 
 
 def _axis(rows: Sequence[FigureRow], figure: Figure) -> Axis:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar
 
 from trueprobe.probes.display import Summary, Where
+from trueprobe.statistics.rows import Estimate
 from trueprobe.types import Conditions, Verdict
 
 
@@ -30,17 +31,13 @@ R = TypeVar("R", bound=AtConditions)
 C = TypeVar("C", bound=Counted)
 
 
-def matches(conditions: Conditions, where: Where) -> bool:
+def matches(wanted: Where, value_of: Callable[[str], str | None]) -> bool:
     """Whether every condition has its value, or one of its values."""
-    return all(key in conditions and conditions[key] in _values(wanted) for key, wanted in where.items())
-
-
-def _values(wanted: str | tuple[str, ...]) -> tuple[str, ...]:
-    return (wanted,) if isinstance(wanted, str) else tuple(wanted)
+    return all(value_of(key) in ((one,) if isinstance(one, str) else one) for key, one in wanted.items())
 
 
 def where(rows: Iterable[R], conditions: Where) -> list[R]:
-    return [row for row in rows if matches(row.conditions, conditions)]
+    return [row for row in rows if matches(conditions, row.conditions.get)]
 
 
 def where_known(rows: Sequence[R], conditions: Where) -> list[R]:
@@ -79,6 +76,24 @@ def at_depth(rows: Sequence[C], depth: Depth, directed: Iterable[str]) -> Select
         return Selected(usual)
     deeper = where(rows, {**depth.where, **depth.fallback})
     return Selected(deeper, True) if deeper else Selected(usual)
+
+
+def of_summary(rows: Sequence[C], summary: Summary) -> list[C]:
+    """Of one model's differences: those of the summary's measures, at its depth, with a row in its table."""
+    mine = [row for row in rows if row.measure in summary.measures]
+    selected = at_depth(mine, Depth.of(summary.where, summary), ()).rows
+    return [row for row in selected if row_names(row.conditions, summary.row_conditions) is not None]
+
+
+def directed(rows: Iterable[Estimate]) -> set[str]:
+    """The measures with a neutral value."""
+    return {row.measure for row in rows if row.neutral is not None}
+
+
+def first_directed(rows: Iterable[Estimate], summary: Summary) -> str | None:
+    """The summary's first measure with a neutral value."""
+    known = directed(rows)
+    return next((measure for measure in summary.measures if measure in known), None)
 
 
 def row_names(conditions: Conditions, keys: Sequence[str]) -> tuple[str, ...] | None:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import pandas as pd
 
 from trueprobe.errors import BadInput
 from trueprobe.probes.display import Where
-from trueprobe.results.select import Depth, Selected, at_depth
+from trueprobe.results.select import Depth, Selected, at_depth, directed
 from trueprobe.results.words import tables as words
 from trueprobe.runs.downstream import Comparison, DownstreamResult, FamilyOutcome
 from trueprobe.runs.families import Family, families
@@ -29,7 +29,6 @@ EQUAL = 0.05  # below this p, checkpoints are not equally good
 class Source:
     run: Run
     _frames: dict[tuple[str, str], pd.DataFrame] = field(default_factory=dict, repr=False)
-    _rows: dict[type[Any], list[Any]] = field(default_factory=dict, repr=False)
     _of_families: dict[tuple[str, str], list[Estimate]] = field(default_factory=dict, repr=False)
     _seeds: dict[str, dict[tuple[object, ...], list[Estimate]]] = field(default_factory=dict, repr=False)
 
@@ -58,9 +57,7 @@ class Source:
 
     def rows(self, table: type[T]) -> list[T]:
         """Of any other table."""
-        if table not in self._rows:
-            self._rows[table] = self.run.rows(table)
-        return self._rows[table]
+        return self.run.rows(table)
 
     @cached_property
     def claims(self) -> list[ClaimResult]:
@@ -100,8 +97,7 @@ class Source:
     def select(self, label: str, family: Family, measures: tuple[str, ...], where: Where) -> Selected[Estimate]:
         """A family's estimates of these measures, at the depth at which they say something."""
         rows = [row for row in self._family_rows(label, family) if row.measure in measures]
-        directed = {row.measure for row in rows if row.neutral is not None}
-        return at_depth(rows, Depth.of(where, self.declaration(label).summary), directed)
+        return at_depth(rows, Depth.of(where, self.declaration(label).summary), directed(rows))
 
     def _family_rows(self, label: str, family: Family) -> list[Estimate]:
         key = (label, family.name)

@@ -13,7 +13,7 @@ from trueprobe.results import items
 from trueprobe.results.findings import Section, grouped
 from trueprobe.results.fitting import MOST_LINES, WIDEST, Fit, Fitted, Line, Lines, fit_columns, fitted, one_line
 from trueprobe.results.report import Report
-from trueprobe.results.select import titles
+from trueprobe.results.select import first_directed, titles
 from trueprobe.results.tables import cells_of, family_rows, gate_failures, summary_table
 from trueprobe.results.view import DASH, Display, Finding, Kind, Mark, Number
 from trueprobe.results.words import findings as sentences
@@ -217,8 +217,8 @@ def _beside(report: Report, label: str, passed: Sequence[Family], width: int) ->
     names = list(dict.fromkeys(placed.names for part in parts for placed in part.rows))
     if not names:
         return []
-    directed = {placed.measure for part in parts for placed in part.rows if placed.number.neutral is not None}
-    measure = [*summary.intervals, *(m for m in summary.measures if m in directed), *summary.measures][0]
+    directed = first_directed((placed.row for part in parts for placed in part.rows), summary)
+    measure = next(iter(summary.intervals), None) or directed or summary.measures[0]
     depths = grouped(parts, lambda part: summary.fallback_title if part.fell_back else summary.where_title)
     who = ". ".join(
         ": ".join(filter(None, (depth, "; ".join(words.family_title(part.family) for part in mine))))

@@ -5,22 +5,22 @@ Everything here was counted by the run; a table is there where the run has rows 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from typing import Protocol, TypeVar
+from collections.abc import Iterator, Sequence
 
 import pandas as pd
 
 from trueprobe.probes.display import Table
 from trueprobe.results.findings import choice_rows, grouped
 from trueprobe.results.labels import label_of, names_of
-from trueprobe.results.numbers import Format, count
-from trueprobe.results.select import titles
+from trueprobe.results.numbers import Format, count, p_text
+from trueprobe.results.select import first_directed, titles
 from trueprobe.results.source import Source
 from trueprobe.results.tables import over_seeds
 from trueprobe.results.view import DASH, EMPTY, Cell, Grid, Mark, format_of, mark_of, number
 from trueprobe.results.words import tables as words
 from trueprobe.results.words import verdicts
 from trueprobe.runs.downstream import Comparison, FamilyOutcome
+from trueprobe.runs.families import at_last_step
 from trueprobe.runs.schema import frame_of
 from trueprobe.statistics.rows import Disagreement, FlipShares, NearTies, SignAgreement, SignCounts, VariantDifference
 from trueprobe.types import Outcome
@@ -29,23 +29,9 @@ MOST_ROWS = 60
 _SHARE, _RATIO, _POINTS = Format.of("share", None), Format.of("ratio", None), Format.of("share", 0.0)
 
 
-class AtStep(Protocol):
-    @property
-    def step(self) -> int | None: ...
-
-
-S = TypeVar("S", bound=AtStep)
-
-
 def tables(source: Source) -> list[Grid]:
     every = [*_seeds(source), _agreement(source), _signs(source), _disagreements(source), _downstream(source)]
     return [grid for grid in (*every, *_choices(source)) if grid is not None]
-
-
-def _last_step(source: Source, rows: Iterable[tuple[str, S]]) -> list[S]:
-    """Of rows with the family they are about, those of its last step."""
-    last = {family.name: family.last_step for family in source.families}
-    return [row for family, row in rows if row.step == last.get(family, row.step)]
 
 
 def _numbers(*texts: str) -> list[Cell]:
@@ -57,25 +43,26 @@ def _seeds(source: Source) -> Iterator[Grid | None]:
     for label in source.labels:
         declaration = source.declaration(label)
         summary, called = declaration.summary, titles(declaration.summary)
-        directed = {row.measure for row in source.estimates(label) if row.neutral is not None}
-        for measure in [name for name in summary.measures if name in directed][:1]:
-            table = Table(
-                "seeds",
-                words.seeds_title(label, called[measure]),
-                words.SEEDS_CAPTION,
-                "estimates",
-                summary.row_conditions,
-                (measure,),
-                summary.where,
-                names=names_of(declaration),
-                seeds=True,
-                source=words.PAPER_C_TABLE_1,
-            )
-            yield over_seeds(source, label, table)
+        measure = first_directed(source.estimates(label), summary)
+        if measure is None:
+            continue
+        table = Table(
+            "seeds",
+            words.seeds_title(label, called[measure]),
+            words.SEEDS_CAPTION,
+            "estimates",
+            summary.row_conditions,
+            (measure,),
+            summary.where,
+            names=names_of(declaration),
+            seeds=True,
+            source=words.PAPER_C_TABLE_1,
+        )
+        yield over_seeds(source, label, table)
 
 
 def _agreement(source: Source) -> Grid | None:
-    rows = _last_step(source, ((row.family, row) for row in source.rows(FlipShares)))
+    rows = at_last_step(source.rows(FlipShares), source.families, lambda row: row.family)
     ties = [kind for kind in NearTies if any(row.near_ties is kind for row in rows)]
     lines = []
     for (label, family, category), same in grouped(rows, lambda row: (row.probe, row.family, row.category)).items():
@@ -106,7 +93,7 @@ def _grid(
 
 def _signs(source: Source) -> Grid | None:
     """The tests on which seeds disagree first."""
-    rows = _last_step(source, ((row.model, row) for row in source.rows(SignCounts)))
+    rows = at_last_step(source.rows(SignCounts), source.families, lambda row: row.model)
     worst = list(SignAgreement)
     keys = [key for key in dict.fromkeys(k for row in rows for k in row.conditions) if _varies(rows, key)]
     signed = Format.of("d", 0.0)
@@ -207,7 +194,3 @@ def _tuned(row: FamilyOutcome, majority: float) -> list[Cell]:
         if row.shows is Comparison.NOTHING
         else Cell(DASH if row.p_equal is None else p_text(row.p_equal), True),
     ]
-
-
-def p_text(p: float) -> str:
-    return DASH if p != p else "< 0.001" if p < 0.001 else f"{p:.3f}"

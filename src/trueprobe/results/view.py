@@ -9,6 +9,7 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import TypeVar
 
 import pandas as pd
 
@@ -17,6 +18,7 @@ from trueprobe.statistics.rows import ClaimResult, Difference, Estimate, Variant
 from trueprobe.types import Direction, Level, Outcome, Verdict
 
 Row = Estimate | ClaimResult | Difference | VariantDifference
+E = TypeVar("E", Estimate, Estimate | ClaimResult)
 DASH = "–"
 
 
@@ -138,16 +140,20 @@ def number(row: Row, model: str, form: Format, seeds: tuple[Seed, ...] = ()) -> 
     return Number(*common, row.level, n_seeds=row.n_seeds, seeds=seeds)
 
 
-_LEFT_OUT = (Verdict.LOW_COVERAGE, Verdict.FAILS_GATE)  # checkpoints that a family is counted without
+NOT_COUNTED = (Verdict.FAILS_GATE, Verdict.LOW_COVERAGE)  # checkpoints that a family is counted without
+
+
+def counted(rows: Iterable[E]) -> list[E]:
+    """Of the rows of a family's checkpoints those it is counted from; all of them where it has no other."""
+    every = list(rows)
+    return [row for row in every if row.verdict not in NOT_COUNTED] or every
 
 
 def seeds_of(rows: Iterable[Estimate | ClaimResult]) -> tuple[Seed, ...]:
     """Of the checkpoints of a family; the rows are of one number."""
-    every = list(rows)
-    counted = [row for row in every if row.verdict not in _LEFT_OUT] or every
     return tuple(
         Seed(row.value, row.p if isinstance(row, Estimate) else math.nan, mark_of(row.verdict) is Mark.HOLDS)
-        for row in counted
+        for row in counted(rows)
         if not math.isnan(row.value)
     )
 

@@ -6,7 +6,7 @@ not seeds: the last of them stands for the family.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Protocol, TypeVar
@@ -25,7 +25,13 @@ class ModelRow(Protocol):
     def step(self) -> int | None: ...
 
 
+class AtStep(Protocol):
+    @property
+    def step(self) -> int | None: ...
+
+
 R = TypeVar("R", bound=ModelRow)
+S = TypeVar("S", bound=AtStep)
 
 
 @dataclass(frozen=True)
@@ -50,15 +56,11 @@ class Family:
     def n_seeds(self) -> int:
         return len(self.checkpoints)
 
-    def at_last_step(self, row: ModelRow) -> bool:
-        """Whether the row is of the last step: the family's own, or one of its checkpoints'."""
-        return row.step == self.last_step
-
     def has(self, row: ModelRow) -> bool:
         """Whether the row stands for the family: its own at the last step, or its only checkpoint's."""
         if self.n_seeds == 1:
             return row.level == "checkpoint" and row.model == self.checkpoints[0].name
-        return row.level == "family" and row.model == self.name and self.at_last_step(row)
+        return row.level == "family" and row.model == self.name and row.step == self.last_step
 
     def rows(self, rows: Iterable[R]) -> list[R]:
         return [row for row in rows if self.has(row)]
@@ -67,6 +69,12 @@ class Family:
         """Of several seeds, the rows of each checkpoint at the last step."""
         names = {card.name for card in self.checkpoints} if self.n_seeds > 1 else set()
         return [row for row in rows if row.level == "checkpoint" and row.model in names]
+
+
+def at_last_step(rows: Iterable[S], of: Iterable[Family], family_of: Callable[[S], str]) -> list[S]:
+    """Of each family the rows of its last step, its own and its checkpoints'; rows of no family stay."""
+    last = {family.name: family.last_step for family in of}
+    return [row for row in rows if row.step == last.get(family_of(row), row.step)]
 
 
 def families(cards: Sequence[Card]) -> tuple[Family, ...]:

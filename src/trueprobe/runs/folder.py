@@ -53,7 +53,7 @@ Schema = TypeVar("Schema", bound=BaseModel)
 
 @dataclass(frozen=True)
 class Run:
-    """A finished (or interrupted) run, read from its folder. Every file is read once and held against its checksum."""
+    """A finished (or interrupted) run, read from its folder. Every table is held against its checksum."""
 
     folder: Path
     html: ClassVar[Callable[[Run], str] | None] = None  # set by the package: results are built on runs
@@ -145,9 +145,16 @@ class Run:
         return self._table(f"observations/{label}/{model}.parquet")
 
     def rows(self, row: type[Row]) -> list[Row]:
-        """The typed rows of a table; none where the run has no such table."""
-        name = next(name for name, declared in TABLES.items() if declared is row)
-        return [one for file in self._files(name) for one in rows_of(self._table(file), row, f"{self.folder}/{file}")]
+        """The typed rows of a table, read once; none where the run has no such table."""
+        if row not in self._rows:
+            name = next(name for name, declared in TABLES.items() if declared is row)
+            files = {file: self._table(file) for file in self._files(name)}
+            self._rows[row] = [one for file in files for one in rows_of(files[file], row, f"{self.folder}/{file}")]
+        return self._rows[row]
+
+    @cached_property
+    def _rows(self) -> dict[type[Any], list[Any]]:
+        return {}
 
     def estimates_of(self, label: str) -> list[Estimate]:
         return self._estimates.get(label, [])
@@ -261,12 +268,17 @@ class RunFolder:
         self.folder, self.study = folder, study
         self._checksums: dict[str, str] = {}
 
+    @cached_property
+    def _held(self) -> Run | None:
+        """The run that the folder holds before this one writes to it."""
+        return load_run(self.folder) if (self.folder / MANIFEST).exists() else None
+
     def refuse_other_runs(self) -> None:
         folder = self.folder
         if folder.exists() and not folder.is_dir():
             raise BadInput(f"{folder} is a file; name a folder")
-        if (folder / MANIFEST).exists():
-            held = load_run(folder)
+        held = self._held
+        if held is not None:
             mine = self.study if held.local else portable(self.study)
             changed = [key for key in StudyDescription.model_fields if getattr(held.study, key) != getattr(mine, key)]
             if changed:
@@ -276,9 +288,7 @@ class RunFolder:
 
     def refuse_other_weights(self, card: Card) -> None:
         """A model trained on since, at the same place, is another run too."""
-        if not (self.folder / MANIFEST).exists():
-            return
-        for held in load_run(self.folder).manifest.cards:
+        for held in self._held.manifest.cards if self._held else ():
             if held.name == card.name and held.compute_id != card.compute_id:
                 raise BadInput(f"{self.folder} holds a run of other weights of {card.name}; {ANOTHER_OUT}")
 
@@ -296,7 +306,7 @@ class RunFolder:
 
     def declarations(self, declared: dict[str, ProbeDeclaration]) -> None:
         passed_on = {label: _portable_declaration(declaration) for label, declaration in declared.items()}
-        self._text(PROBES, DECLARATIONS.dump_json(passed_on, indent=1).decode())
+        self._summed(PROBES, DECLARATIONS.dump_json(passed_on, indent=1))
 
     def timing(self, content: dict[str, Any]) -> None:
         write_text(self.folder / TIMING, json.dumps(content, indent=1, sort_keys=True) + "\n")
@@ -324,13 +334,13 @@ class RunFolder:
     def _json(self, name: str, content: BaseModel) -> None:
         write_text(self.folder / name, content.model_dump_json(indent=1) + "\n")
 
-    def _text(self, name: str, text: str) -> None:
-        write_text(self.folder / name, text)
-        self._checksums[name] = hashlib.sha256(text.encode()).hexdigest()
-
     def _parquet(self, name: str, frame: pd.DataFrame) -> None:
-        write_whole(self.folder / name, lambda path: frame.to_parquet(path, index=False))
-        self._checksums[name] = hashlib.sha256((self.folder / name).read_bytes()).hexdigest()
+        self._summed(name, frame.to_parquet(None, index=False))
+
+    def _summed(self, name: str, content: bytes) -> None:
+        """A file whose checksum the manifest will have."""
+        write_whole(self.folder / name, lambda path: path.write_bytes(content))
+        self._checksums[name] = hashlib.sha256(content).hexdigest()
 
 
 def _safe(name: str) -> str:

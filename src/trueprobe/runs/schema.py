@@ -270,9 +270,14 @@ def refuse_other_columns(frame: pd.DataFrame, fixed: Iterable[str], declared: It
         raise BadInput(f"{where} has a column '{(other or twice)[0]}' that is not declared, or twice")
 
 
+def reserved(names: Iterable[str]) -> list[str]:
+    """Those that a probe may not use: a table has them for itself, or they look like a condition's or a group's."""
+    return sorted(name for name in names if name in RESERVED or name.startswith((CONDITION, GROUP)))
+
+
 def refuse_reserved(names: Iterable[str], where: str) -> None:
     """A probe's value may not take the place of a column that every table has, nor of a condition or a group."""
-    taken = sorted(name for name in names if name in RESERVED or name.startswith((CONDITION, GROUP)))
+    taken = reserved(names)
     if taken:
         raise BadInput(f"{where} have a value '{taken[0]}', which is reserved; give it another name")
 

@@ -6,15 +6,11 @@
 
 from __future__ import annotations
 
-import base64
-import json
-import zlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-import jinja2
 import pandas as pd
 from markupsafe import Markup
 
@@ -26,7 +22,7 @@ from trueprobe.results.findings import by_outcome, grouped, silences, tally
 from trueprobe.results.items import ItemRows
 from trueprobe.results.latex import latex
 from trueprobe.results.report import Report
-from trueprobe.results.view import Finding, Grid
+from trueprobe.results.view import Finding
 from trueprobe.runs.folder import Run
 from trueprobe.types import Outcome
 
@@ -35,6 +31,13 @@ MOST_UNDECIDED = 8  # that are not folded
 STATIC_ROWS = 8  # of items, shown where scripts are off
 _LIGHT = {"link": "#005a8c", "good": "#00694c", "bad": "#a94400", "open": "#5c5470", "edge": "#8a939d", "hi": "#ffedc2"}
 _DARK = {"link": "#7cc7f5", "good": "#45d3a8", "bad": "#ff9a57", "open": "#c3b8e0", "edge": "#6c7681", "hi": "#4d3b0c"}
+
+
+class Export(NamedTuple):
+    """A table as the files that people take away."""
+
+    csv: str
+    tex: str
 
 
 @dataclass(frozen=True)
@@ -58,29 +61,35 @@ def write(run: Run) -> Path:
         drawn = {label: figures.of_probe(run, label) for label in report.source.labels}
         about_seeds = figures.about_seeds(run)
         views = [view for mine in (*drawn.values(), about_seeds) for view in mine]
+        exports = {grid.name: Export(grid.data.to_csv(index=False), latex(grid)) for grid in report.grids}
         write_whole(run.folder / "figures", lambda at: charts.write_files(views, at))
-        write_whole(run.folder / "tables", lambda at: _write_tables(report.grids, at))
+        write_whole(run.folder / "tables", lambda at: _write_tables(exports, at))
         parts = {label: [charts.page_parts(view) for view in mine] for label, mine in drawn.items()}
         path = run.folder / "report.html"
-        write_text(path, render(report, parts, [charts.page_parts(view) for view in about_seeds]))
+        write_text(path, render(report, parts, [charts.page_parts(view) for view in about_seeds], exports))
     return path
 
 
-def _write_tables(grids: Sequence[Grid], folder: Path) -> None:
+def _write_tables(exports: Mapping[str, Export], folder: Path) -> None:
     folder.mkdir()
-    for grid in grids:
-        (folder / f"{grid.name}.csv").write_text(grid.data.to_csv(index=False), encoding="utf-8")
-        (folder / f"{grid.name}.tex").write_text(latex(grid), encoding="utf-8")
+    for name, export in exports.items():
+        (folder / f"{name}.csv").write_text(export.csv, encoding="utf-8")
+        (folder / f"{name}.tex").write_text(export.tex, encoding="utf-8")
 
 
-def render(report: Report, drawn: dict[str, list[PagePart]], about_seeds: list[PagePart]) -> str:
+def render(
+    report: Report,
+    drawn: dict[str, list[PagePart]],
+    about_seeds: list[PagePart],
+    exports: Mapping[str, Export],
+) -> str:
     every = [part for parts in (*drawn.values(), about_seeds) for part in parts]
-    exports = {grid.name: {"csv": grid.data.to_csv(index=False), "tex": latex(grid)} for grid in report.grids}
-    packs = {"exports": pack(exports), **{part.pack_id: part.payload for part in every}}
+    packed = {name: export._asdict() for name, export in exports.items()}
+    packs = {"exports": charts.pack(packed), **{part.pack_id: part.payload for part in every}}
     packs |= {f"i-{probe.label}": _packed(probe.items) for probe in report.probes if probe.items}
     groups = [Group(outcome, findings) for outcome, findings in by_outcome(report.findings).items()]
     return (
-        _environment()
+        charts.environment()
         .get_template("report.html")
         .render(
             report=report,
@@ -101,11 +110,6 @@ def render(report: Report, drawn: dict[str, list[PagePart]], about_seeds: list[P
     )
 
 
-def _environment() -> jinja2.Environment:
-    loader = jinja2.FileSystemLoader(HERE)
-    return jinja2.Environment(loader=loader, autoescape=True, trim_blocks=True, lstrip_blocks=True)
-
-
 def _text(name: str) -> str:
     return (HERE / name).read_text(encoding="utf-8")
 
@@ -119,12 +123,6 @@ def _css() -> str:
     return themes + _text("report.css") + _text("figures.css")
 
 
-def pack(content: Any) -> str:
-    """Compressed JSON that a script element holds."""
-    text = json.dumps(content, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
-    return base64.b64encode(zlib.compress(text.encode(), 9)).decode()
-
-
 def _packed(rows: ItemRows) -> str:
     """Texts once, places as numbers."""
     columns = []
@@ -136,4 +134,4 @@ def _packed(rows: ItemRows) -> str:
             codes, distinct = pd.factorize(pd.Series(column.values, dtype=object))
             content |= {"u": list(distinct), "c": codes.tolist()}
         columns.append(content)
-    return pack({"n": rows.total, "columns": columns})
+    return charts.pack({"n": rows.total, "columns": columns})

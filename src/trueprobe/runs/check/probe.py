@@ -10,10 +10,10 @@ import pandas as pd
 from trueprobe.probes import Probe, make, spread
 from trueprobe.runs.check.outcome import Check
 from trueprobe.runs.check.planted import headline_value, planted_data, planted_frame, planted_observations, stand_in
-from trueprobe.runs.schema import RESERVED
+from trueprobe.runs.schema import reserved
 from trueprobe.statistics.claims import claim_results
 from trueprobe.statistics.estimates import estimate
-from trueprobe.types import CONDITION, GROUP, Card, Item, WhyNot
+from trueprobe.types import Card, Item, WhyNot
 
 _STRENGTHS = (-2.0, 0.0, 2.0)  # nats
 
@@ -36,7 +36,7 @@ def _free_names(probe: Probe, items: Sequence[Item]) -> Iterator[Check]:
     conditions = {name for item in items for name in item.conditions}
     names = {"conditions": conditions, "columns": set(probe.columns()), "factors": set(probe.factors)}
     for what, used in names.items():
-        taken = sorted(name for name in used if name in RESERVED or name.startswith((CONDITION, GROUP)))
+        taken = reserved(used)
         yield Check(f"no reserved names among {what}", not taken, ", ".join(taken))
     both = sorted(conditions & set(probe.columns()))
     yield Check("no column is named like a condition", not both, ", ".join(both))
