@@ -7,6 +7,9 @@ TRAINED := .cache/nursery
 MASKED := --kind masked --corpus enwik8 --short 0.25 --mask-rate 0.3 --threads 1
 CAUSAL := --kind causal --corpus enwik8 --short 0.25 --loss-rate 0.33 --threads 1
 
+# compiled modules are kept, whatever the machine says: tests start many interpreters
+export PYTHONDONTWRITEBYTECODE =
+
 .PHONY: demo test fast lint bench nursery clean
 
 ## the study quick on five seeds of one small model, a larger one and SmolLM2 (fetched once), and its report

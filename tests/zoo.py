@@ -7,6 +7,7 @@ reference data lies beside the checkout, `real_tokenizer` gives the families' pu
 from __future__ import annotations
 
 import json
+from functools import cache
 from pathlib import Path
 
 import torch
@@ -19,6 +20,7 @@ SHARED = Path(__file__).resolve().parents[2] / "shared" / "data"
 SMALL = {"hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 64}
 
 
+@cache
 def sentences() -> list[str]:
     """Enough English for "woman" and "nurse" to be one piece each; "hairdresser" stays several."""
     items = [item.text.replace("___", "target") for item in make("counteracts", {"wording": "all"}).items()[::7]]
@@ -28,8 +30,8 @@ def sentences() -> list[str]:
     return [text for text in items if "hairdresser" not in text] + [" ".join(words), common]
 
 
-def wordpiece() -> t.PreTrainedTokenizerFast:
-    """BERT uncased."""
+@cache
+def _wordpiece() -> str:
     tokenizer = Tokenizer(models.WordPiece(unk_token="[UNK]"))
     tokenizer.normalizer = normalizers.BertNormalizer(lowercase=True)
     tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
@@ -39,12 +41,22 @@ def wordpiece() -> t.PreTrainedTokenizerFast:
     tokenizer.post_processor = processors.TemplateProcessing(
         single="[CLS] $A [SEP]", pair="[CLS] $A [SEP] $B:1 [SEP]:1", special_tokens=[("[CLS]", 2), ("[SEP]", 3)]
     )
+    return tokenizer.to_str()
+
+
+def wordpiece() -> t.PreTrainedTokenizerFast:
+    """BERT uncased."""
     names = {f"{name}_token": f"[{name.upper()}]" for name in ("pad", "unk", "cls", "sep", "mask")}
-    return t.PreTrainedTokenizerFast(tokenizer_object=tokenizer, **names)
+    return _fast(_wordpiece(), **names)
 
 
-def byte_level(masked: bool) -> t.PreTrainedTokenizerFast:
-    """RoBERTa (masked) or GPT-2."""
+def _fast(trained: str, **names: str) -> t.PreTrainedTokenizerFast:
+    """Trained once, made anew for each who asks: a test may change what it was given."""
+    return t.PreTrainedTokenizerFast(tokenizer_object=Tokenizer.from_str(trained), **names)
+
+
+@cache
+def _byte_level(masked: bool) -> str:
     tokenizer = Tokenizer(models.BPE())
     tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     tokenizer.decoder = decoders.ByteLevel()
@@ -52,17 +64,24 @@ def byte_level(masked: bool) -> t.PreTrainedTokenizerFast:
     alphabet = pre_tokenizers.ByteLevel.alphabet()
     trainer = trainers.BpeTrainer(vocab_size=1200, special_tokens=specials, initial_alphabet=alphabet)
     tokenizer.train_from_iterator(sentences(), trainer)
-    if not masked:
+    if masked:
+        tokenizer.post_processor = processors.RobertaProcessing(("</s>", 2), ("<s>", 0), add_prefix_space=False)
+    else:
         tokenizer.post_processor = processors.ByteLevel(trim_offsets=False)
+    return tokenizer.to_str()
+
+
+def byte_level(masked: bool) -> t.PreTrainedTokenizerFast:
+    """RoBERTa (masked) or GPT-2."""
+    if not masked:
         end = "<|endoftext|>"
-        return t.PreTrainedTokenizerFast(tokenizer_object=tokenizer, bos_token=end, eos_token=end)
-    tokenizer.post_processor = processors.RobertaProcessing(("</s>", 2), ("<s>", 0), add_prefix_space=False)
+        return _fast(_byte_level(masked), bos_token=end, eos_token=end)
     names = {"bos_token": "<s>", "cls_token": "<s>", "eos_token": "</s>", "sep_token": "</s>", "unk_token": "<unk>"}
-    return t.PreTrainedTokenizerFast(tokenizer_object=tokenizer, **names, pad_token="<pad>", mask_token="<mask>")
+    return _fast(_byte_level(masked), **names, pad_token="<pad>", mask_token="<mask>")
 
 
-def sentencepiece(masked: bool) -> t.PreTrainedTokenizerFast:
-    """ALBERT (masked, uncased) or Llama type with a BOS of its own."""
+@cache
+def _sentencepiece(masked: bool) -> str:
     tokenizer = Tokenizer(models.Unigram())
     if masked:
         tokenizer.normalizer = normalizers.Lowercase()
@@ -71,17 +90,23 @@ def sentencepiece(masked: bool) -> t.PreTrainedTokenizerFast:
     specials = ["<pad>", "<unk>", "[CLS]", "[SEP]", "[MASK]"] if masked else ["<unk>", "<bos>", "<eos>"]
     trainer = trainers.UnigramTrainer(vocab_size=900, special_tokens=specials, unk_token="<unk>")
     tokenizer.train_from_iterator(sentences(), trainer)
-    if not masked:
+    if masked:
+        tokenizer.post_processor = processors.TemplateProcessing(
+            single="[CLS] $A [SEP]", pair="[CLS] $A [SEP] $B:1 [SEP]:1", special_tokens=[("[CLS]", 2), ("[SEP]", 3)]
+        )
+    else:
         tokenizer.post_processor = processors.TemplateProcessing(
             single="<bos> $A", pair="<bos> $A <bos> $B", special_tokens=[("<bos>", 1)]
         )
-        names = {"bos_token": "<bos>", "eos_token": "<eos>", "unk_token": "<unk>"}
-        return t.PreTrainedTokenizerFast(tokenizer_object=tokenizer, **names)
-    tokenizer.post_processor = processors.TemplateProcessing(
-        single="[CLS] $A [SEP]", pair="[CLS] $A [SEP] $B:1 [SEP]:1", special_tokens=[("[CLS]", 2), ("[SEP]", 3)]
-    )
+    return tokenizer.to_str()
+
+
+def sentencepiece(masked: bool) -> t.PreTrainedTokenizerFast:
+    """ALBERT (masked, uncased) or Llama type with a BOS of its own."""
+    if not masked:
+        return _fast(_sentencepiece(masked), bos_token="<bos>", eos_token="<eos>", unk_token="<unk>")
     names = {"pad_token": "<pad>", "unk_token": "<unk>", "cls_token": "[CLS]", "sep_token": "[SEP]"}
-    return t.PreTrainedTokenizerFast(tokenizer_object=tokenizer, **names, mask_token="[MASK]")
+    return _fast(_sentencepiece(masked), **names, mask_token="[MASK]")
 
 
 def real_tokenizer(name: str) -> t.PreTrainedTokenizerBase:
