@@ -21,11 +21,11 @@ demo: $(READY)
 ## everything that must hold: style, types, all tests
 test: lint
 	sh tools/browser.sh
-	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist worksteal
+	$(BIN)/python -m pytest -n 2 --dist worksteal
 
 ## the tests that take seconds
 fast: $(READY)
-	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist worksteal -m "not slow"
+	$(BIN)/python -m pytest -n 2 --dist worksteal -m "not slow"
 
 lint: $(READY)
 	$(BIN)/ruff check src tests bench tools

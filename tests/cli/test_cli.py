@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -12,6 +13,7 @@ from contextlib import chdir, redirect_stderr, redirect_stdout
 
 import pytest
 
+import processes
 from trueprobe.cli import main
 
 
@@ -179,20 +181,18 @@ def test_a_study_with_a_wrong_key_is_explained(tmp_path):
 
 @pytest.mark.slow
 def test_ctrl_c_says_what_is_kept_and_the_same_command_goes_on(checkpoint, tmp_path):
-    options = ["--out", tmp_path / "out[/b]", "--store", tmp_path / "s", "--batch-tokens", 32]
-    command = [sys.executable, "-m", "trueprobe", "run", "counteracts", "--model", checkpoint("bert"), *options]
-    # a test runner in the background may have been told to ignore Ctrl-C, and children inherit that
-    heed = {"preexec_fn": lambda: signal.signal(signal.SIGINT, signal.SIG_DFL)}
-    pipes = {"stderr": subprocess.PIPE, "stdout": subprocess.DEVNULL, "text": True}
-    process = subprocess.Popen([str(c) for c in command], **pipes, **heed)
+    options = ["--out", tmp_path / "out[/b]", "--store", tmp_path / "s", "--batch-tokens", 32, "--limit", 800]
+    command = [str(part) for part in ("run", "counteracts", "--model", checkpoint("bert"), *options)]
+    process = processes.start(command, stderr=tmp_path / "errors")
     deadline = time.monotonic() + 60
     while not (tmp_path / "out[/b]" / "probes.json").exists() and time.monotonic() < deadline:
         time.sleep(0.01)
-    process.send_signal(signal.SIGINT)
-    _, told = process.communicate(timeout=60)
-    assert process.returncode == 130
-    assert told == "trueprobe: stopped; answers so far are cached, the same command goes on\n"
-    done = subprocess.run([str(c) for c in command], capture_output=True, text=True)
+    os.kill(process.pid, signal.SIGINT)
+    process.join(60)
+    assert process.exitcode == 130
+    message = (tmp_path / "errors").read_text()
+    assert message == "trueprobe: stopped; answers so far are cached, the same command goes on\n"
+    done = in_process(*command)
     assert done.returncode == 0, done.stderr
     assert done.stdout.endswith("out[/b]\n")
 
@@ -210,4 +210,7 @@ def test_an_option_overrides_a_study_and_outputs_for_scripts_are_json(checkpoint
     assert json.loads(words.stdout)
     assert (tmp_path / "new" / "w.toml").exists()
     assert json.loads(in_process("items", "counteracts", "--json").stdout)["total"] == 2680
-    assert all(check["passed"] for check in json.loads(in_process("check", "probe", "counteracts", "--json").stdout))
+    assert all(
+        check["passed"]
+        for check in json.loads(in_process("check", "probe", "crows_pairs", "--set", "data=sample", "--json").stdout)
+    )

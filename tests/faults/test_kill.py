@@ -2,28 +2,40 @@
 
 from __future__ import annotations
 
-import os
 import re
-import signal
 import sqlite3
-import subprocess
-import sys
-import time
 from pathlib import Path
 
 import pytest
 
+import processes
+import trueprobe
+from trueprobe.results import files
+
 pytestmark = pytest.mark.slow
+LIMIT = 600
 
 
-def command(folder: Path, models: tuple[Path, ...], out: str) -> list[str]:
-    options = ["--limit", "600", "--batch-tokens", "64", "--out", str(folder / out)]
-    named = [part for model in models for part in ("--model", str(model))]
-    return [sys.executable, "-m", "trueprobe", "run", "counteracts", *named, *options]
+@pytest.fixture(scope="module")
+def models(checkpoint) -> tuple[str, ...]:
+    return str(checkpoint("bert")), str(checkpoint("gpt2"))
 
 
-def run(folder: Path, out: str, store: str, *models: Path) -> None:
-    subprocess.run([*command(folder, models, out), "--store", str(folder / store)], check=True, capture_output=True)
+@pytest.fixture(scope="module")
+def undisturbed(models, tmp_path_factory) -> Path:
+    folder = tmp_path_factory.mktemp("undisturbed")
+    return run(folder / "run", folder / "answers.sqlite", models)
+
+
+def run(out: Path, store: Path, models: tuple[str, ...]) -> Path:
+    return trueprobe.run("counteracts", models, out, store=store, limit=LIMIT, batch_tokens=64).folder
+
+
+def kill_when(condition, folder: Path, models: tuple[str, ...]) -> None:
+    options = ["--limit", str(LIMIT), "--batch-tokens", "64"]
+    options += ["--out", str(folder / "killed"), "--store", str(folder / "killed.sqlite")]
+    named = [part for model in models for part in ("--model", model)]
+    processes.kill_when(condition, ["run", "counteracts", *named, *options])
 
 
 def cached(store: Path) -> int:
@@ -34,63 +46,39 @@ def cached(store: Path) -> int:
         return 0
 
 
-def kill_when(condition, folder: Path, *models: Path) -> None:
-    process = subprocess.Popen(
-        [*command(folder, models, "killed"), "--store", str(folder / "killed.sqlite")],
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
-    deadline = time.monotonic() + 120
-    while not condition() and process.poll() is None and time.monotonic() < deadline:
-        time.sleep(0.002)
-    assert process.poll() is None, "the run ended before it could be killed"
-    os.kill(process.pid, signal.SIGKILL)
-    process.wait()
-
-
 def contents(folder: Path) -> dict[str, bytes]:
-    files = (path for path in folder.rglob("*") if path.is_file() and path.name != "timing.json")
-    return {str(path.relative_to(folder)): path.read_bytes() for path in files}
-
-
-def test_a_killed_run_resumes_to_the_same_bytes(checkpoint, tmp_path):
-    """Killed when its folder is begun, in its first answers, and within the second model."""
-    models = checkpoint("bert"), checkpoint("gpt2")
-    run(tmp_path, "undisturbed", "undisturbed.sqlite", *models)
-    store, first = tmp_path / "killed.sqlite", tmp_path / "killed" / "observations" / "counteracts" / "bert.parquet"
-    kill_when(lambda: (tmp_path / "killed" / "manifest.json").exists(), tmp_path, *models)
-    kill_when(lambda: cached(store) > 3, tmp_path, *models)
-    kill_when(first.exists, tmp_path, *models)
-    run(tmp_path, "killed", "killed.sqlite", *models)
-    assert contents(tmp_path / "killed") == contents(tmp_path / "undisturbed")
-
-
-def test_a_run_killed_while_it_writes_its_tables_resumes_to_the_same_bytes(checkpoint, tmp_path):
-    model = checkpoint("bert")
-    run(tmp_path, "undisturbed", "killed.sqlite", model)
-    folder = tmp_path / "killed"
-    kill_when(lambda: any((folder / "observations").rglob("*")), tmp_path, model)
-    assert not (folder / "estimates" / "counteracts.csv").exists() or not (folder / "timing.json").exists()
-    run(tmp_path, "killed", "killed.sqlite", model)
-    assert contents(folder) == contents(tmp_path / "undisturbed")
-
-
-def test_a_second_run_of_the_same_questions_gives_the_same_bytes(checkpoint, tmp_path):
-    run(tmp_path, "first", "one.sqlite", checkpoint("gpt2"))
-    run(tmp_path, "second", "one.sqlite", checkpoint("gpt2"))
-    assert contents(tmp_path / "first") == contents(tmp_path / "second")
+    paths = (path for path in folder.rglob("*") if path.is_file() and path.name != "timing.json")
+    return {str(path.relative_to(folder)): path.read_bytes() for path in paths}
 
 
 def page(folder: Path) -> tuple[str, str]:
     """The report of a folder: what people read before any probe, and everything."""
-    subprocess.run([sys.executable, "-m", "trueprobe", "report", str(folder)], check=True, capture_output=True)
-    text = (folder / "report.html").read_text(encoding="utf-8")
+    text = files.write(trueprobe.load_run(folder), files.Format.HTML).read_text(encoding="utf-8")
     return re.sub(r"<[^>]+>", " ", text[text.index("<main>") : text.index('<section id="probe-')]), text
 
 
-def test_the_report_of_a_killed_run_says_what_is_missing_until_the_run_is_finished(checkpoint, tmp_path):
-    models, folder = (checkpoint("bert"), checkpoint("gpt2")), tmp_path / "killed"
-    kill_when((folder / "observations/counteracts/bert.parquet").exists, tmp_path, *models)
+def test_a_killed_run_resumes_to_the_same_bytes(models, undisturbed, tmp_path):
+    """Killed when its folder is begun, in its first answers, and within the second model."""
+    store, first = tmp_path / "killed.sqlite", tmp_path / "killed" / "observations" / "counteracts" / "bert.parquet"
+    kill_when((tmp_path / "killed" / "manifest.json").exists, tmp_path, models)
+    kill_when(lambda: cached(store) > 3, tmp_path, models)
+    kill_when(first.exists, tmp_path, models)
+    run(tmp_path / "killed", store, models)
+    assert contents(tmp_path / "killed") == contents(undisturbed)
+
+
+def test_a_run_killed_while_it_writes_its_tables_resumes_to_the_same_bytes(models, undisturbed, tmp_path):
+    folder, store = tmp_path / "killed", tmp_path / "killed.sqlite"
+    run(tmp_path / "before", store, models)
+    kill_when(lambda: any((folder / "observations").rglob("*")), tmp_path, models)
+    assert not (folder / "estimates" / "counteracts.csv").exists() or not (folder / "timing.json").exists()
+    run(folder, store, models)
+    assert contents(folder) == contents(undisturbed) == contents(tmp_path / "before")
+
+
+def test_the_report_of_a_killed_run_says_what_is_missing_until_the_run_is_finished(models, tmp_path):
+    folder = tmp_path / "killed"
+    kill_when((folder / "observations/counteracts/bert.parquet").exists, tmp_path, models)
     assert [path.stem for path in folder.glob("observations/*/*.parquet")] == ["bert"]
     answer, text = page(folder)
     assert "This run was interrupted. Run the same command into the same folder to finish it." in answer
@@ -103,7 +91,7 @@ def test_the_report_of_a_killed_run_says_what_is_missing_until_the_run_is_finish
     assert "<figure" not in text
     assert "All numbers were made with" not in text  # no paragraph for a paper
     assert list((folder / "figures").iterdir()) == []
-    run(tmp_path, "killed", "killed.sqlite", *models)
+    run(folder, tmp_path / "killed.sqlite", models)
     answer, text = page(folder)
     assert "interrupted" not in text
     assert "Nothing is counted yet" not in text
