@@ -1,4 +1,4 @@
-"""SEAT once more, deliberately plainly: one sentence at a time, no code of trueprobe but the run it is held against.
+"""SEAT once more, deliberately plainly: nothing padded, no code of trueprobe but the run it is held against.
 
 Sentences are those of the authors' files; words are found in them by the shape of the sentence."""
 
@@ -49,24 +49,36 @@ class Plain:
         self.network = AutoModel.from_pretrained(WEIGHTS, dtype=torch.float32).eval()
         self.known = {}
 
-    def states(self, ids):
-        with torch.no_grad():
-            return self.network(input_ids=torch.tensor([ids])).last_hidden_state[0].double().numpy()
+    def states(self, rows):
+        """Of every row of token ids; rows of the same length are read together."""
+        lengths = np.array([len(ids) for ids in rows])
+        found = [None] * len(rows)
+        for length in set(lengths):
+            alike = np.flatnonzero(lengths == length)
+            with torch.no_grad():
+                states = self.network(input_ids=torch.tensor([rows[i] for i in alike])).last_hidden_state
+            for i, one in zip(alike, states.double().numpy(), strict=True):
+                found[i] = one
+        return found
 
-    def vectors(self, text):
-        if text not in self.known:
-            encoded = self.tokenizer(text, return_offsets_mapping=True)
-            states = self.states(encoded["input_ids"])
+    def read(self, texts):
+        new = list(dict.fromkeys(text for text in texts if text not in self.known))
+        if not new:
+            return
+        encoded = self.tokenizer(new, return_offsets_mapping=True)
+        bare = self.tokenizer(new, add_special_tokens=False)["input_ids"]
+        rows = zip(new, encoded["offset_mapping"], self.states(encoded["input_ids"]), self.states(bare), strict=True)
+        for text, spans, states, without_specials in rows:
             start, stop = word_span(text)
-            spans = encoded["offset_mapping"]
             inside = [i for i, (a, b) in enumerate(spans) if a < b and a < stop and start < b]
-            bare = self.tokenizer(text, add_special_tokens=False)["input_ids"]
             self.known[text] = {
                 "cls": states[0],
                 "word": states[inside].mean(0),
                 "mean": states.mean(0),
-                "first_piece": self.states(bare)[0],
+                "first_piece": without_specials[0],
             }
+
+    def vectors(self, text):
         return self.known[text]
 
 
@@ -82,6 +94,7 @@ def plain():
         if VIGNETTE.search(file.stem):
             continue
         sets = {key: part["examples"] for key, part in json.loads(file.read_text(encoding="utf-8")).items()}
+        model.read([text for texts in sets.values() for text in texts])
         for kind in REPRESENTATIONS:
             vectors = {key: np.stack([model.vectors(text)[kind] for text in texts]) for key, texts in sets.items()}
             unit = {key: v / np.linalg.norm(v, axis=1, keepdims=True) for key, v in vectors.items()}

@@ -12,6 +12,7 @@ import io
 import math
 import re
 from collections.abc import Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -38,6 +39,7 @@ CONDITIONS: dict[str, tuple[str, str, tuple[str, ...]]] = {
     "single_entity_with_neutral_distractor": ("after", "single", _UNRELATED),
     "single_entity_distractorSwapped": ("between", "single", _RELATED),
 }
+_MASK = re.compile(r"<mask>|\[mask\]", re.IGNORECASE)
 _COLUMNS = ("sentence", "target_prob", "ordered_items", "target_occupation")
 
 
@@ -45,15 +47,13 @@ def read(probe: Distractors, path: Path) -> list[Released]:
     paths = files.with_ending(path, "**/*", ".csv")
     if not paths:
         raise BadInput(f"{path}: no CONDITION/MODEL.csv or .csv.gz in it; conditions: {', '.join(CONDITIONS)}")
-    items = probe.items()
+    reader = _Reader(probe)
     models: dict[str, tuple[Kind, dict[str, Observation]]] = {}
     for file in paths:
-        position, setting, types = CONDITIONS[_condition(file)]
-        if position in probe.positions:
-            wanted = {"position": (position,), "setting": (setting,), "type": types}
-            asked = [i for i in items if all(i.conditions[key] in values for key, values in wanted.items())]
+        condition = _condition(file)
+        if CONDITIONS[condition][0] in probe.positions:
             name = files.stem(file, ".csv")
-            kind, observations = _file(probe, file, name, asked)
+            kind, observations = reader.file(file, name, reader.asked(condition))
             _add(models.setdefault(name, (kind, {}))[1], observations, file)
     return [Released(name, kind, tuple(by_item.values())) for name, (kind, by_item) in models.items()]
 
@@ -73,34 +73,59 @@ def _condition(file: Path) -> str:
     return known[0]
 
 
-def _file(probe: Distractors, file: Path, name: str, items: Sequence[Item]) -> tuple[Kind, list[Observation]]:
-    rows = _rows(file)
-    if len(rows) != len(items):
-        raise BadInput(f"{file}: {len(rows):,} sentences, and {len(items):,} are asked in this condition")
-    names = re.compile(rf"\b(?:{'|'.join(probe.material.names)})\b", re.IGNORECASE)
-    constants = probe.constants_of(name)
-    bases: dict[str, Ranking] = {}
-    observations = []
-    kind: Kind = "causal"
-    for line, (item, row) in enumerate(zip(items, rows, strict=True), 2):
-        text, blanks = re.subn(r"<mask>|\[mask\]", BLANK, row["sentence"], flags=re.IGNORECASE)
-        kind = "masked" if blanks else kind
-        ours = item.text if blanks else item.text.partition(f" {BLANK}")[0]
-        if _nameless(text, names) != _nameless(ours, names):
-            raise BadInput(f"{file}, line {line}: {row['sentence']!r} is not the sentence asked here: {item.text!r}")
-        ranking = _ranking(probe, item, row, f"{file}, line {line}")
-        base = bases.setdefault(item.groups[0], ranking)  # without attractors and fillers: first of each target
-        observations.append(Observation(item.id, probe.values(item, ranking, base, base, constants)))
-    return kind, observations
+class _Reader:
+    """Reads file after file; what many rows have in common, orders and sentences, is worked out once."""
 
+    def __init__(self, probe: Distractors) -> None:
+        self.probe = probe
+        self._items = probe.items()
+        self._names = re.compile(rf"\b(?:{'|'.join(probe.material.names)})\b", re.IGNORECASE)
+        self._spelling = {
+            name: {word.lower(): word for word in listed.words} for name, listed in probe.candidates.items()
+        }
+        self.asked = cache(self._asked)
+        self._order = cache(self._order_of)
+        self._nameless_ours = cache(self._nameless)
 
-def _ranking(probe: Distractors, item: Item, row: Mapping[str, str], where: str) -> Ranking:
-    spelling = {word.lower(): word for word in probe.candidates[str(item.conditions["set"])].words}
-    try:
-        order = tuple(spelling[word.lower()] for word in ast.literal_eval(row["ordered_items"]))
-        return Ranking(order, order[:1], {item.fields["target"]: math.log(float(row["target_prob"]))})
-    except (ValueError, SyntaxError, KeyError) as error:
-        raise BadInput(f"{where}: no order and probability of candidates ({error})") from error
+    def _asked(self, condition: str) -> list[Item]:
+        position, setting, types = CONDITIONS[condition]
+        wanted = {"position": (position,), "setting": (setting,), "type": types}
+        return [i for i in self._items if all(i.conditions[key] in values for key, values in wanted.items())]
+
+    def file(self, file: Path, name: str, items: Sequence[Item]) -> tuple[Kind, list[Observation]]:
+        rows = _rows(file)
+        if len(rows) != len(items):
+            raise BadInput(f"{file}: {len(rows):,} sentences, and {len(items):,} are asked in this condition")
+        constants = self.probe.constants_of(name)
+        bases: dict[str, Ranking] = {}
+        observations = []
+        kind: Kind = "causal"
+        for line, (item, row) in enumerate(zip(items, rows, strict=True), 2):
+            where = f"{file}, line {line}"
+            text, blanks = _MASK.subn(BLANK, row["sentence"])
+            kind = "masked" if blanks else kind
+            ours = item.text if blanks else item.text.partition(f" {BLANK}")[0]
+            if text != ours and self._nameless(text) != self._nameless_ours(ours):
+                raise BadInput(f"{where}: {row['sentence']!r} is not the sentence asked here: {item.text!r}")
+            ranking = self._ranking(item, row, where)
+            base = bases.setdefault(item.groups[0], ranking)  # without attractors and fillers: first of each target
+            observations.append(Observation(item.id, self.probe.values(item, ranking, base, base, constants)))
+        return kind, observations
+
+    def _ranking(self, item: Item, row: Mapping[str, str], where: str) -> Ranking:
+        try:
+            order = self._order(str(item.conditions["set"]), row["ordered_items"])
+            return Ranking(order, order[:1], {item.fields["target"]: math.log(float(row["target_prob"]))})
+        except (ValueError, SyntaxError, KeyError) as error:
+            raise BadInput(f"{where}: no order and probability of candidates ({error})") from error
+
+    def _order_of(self, set_name: str, listed: str) -> tuple[str, ...]:
+        return tuple(self._spelling[set_name][word.lower()] for word in ast.literal_eval(listed))
+
+    def _nameless(self, text: str) -> str:
+        """Names by the order in which they are mentioned."""
+        order: dict[str, str] = {}
+        return self._names.sub(lambda match: order.setdefault(match[0].lower(), f"E{len(order)}"), text)
 
 
 def _rows(file: Path) -> list[dict[str, str]]:
@@ -110,9 +135,3 @@ def _rows(file: Path) -> list[dict[str, str]]:
             expected = f"expected {', '.join(_COLUMNS)}, tab-separated"
             raise BadInput(f"{file}, line 1: no column '{column}'; {expected}")
     return list(reader)
-
-
-def _nameless(text: str, names: re.Pattern[str]) -> str:
-    """Names by the order in which they are mentioned."""
-    order: dict[str, str] = {}
-    return names.sub(lambda match: order.setdefault(match[0].lower(), f"E{len(order)}"), text)

@@ -42,11 +42,14 @@ def stand_in(kind: Kind) -> Card:
 
 def planted_frame(probe: Probe, items: Sequence[Item], card: Card, strength: float) -> pd.DataFrame:
     """The observations of a made-up model with a known effect of `strength` nats, as a run writes them."""
-    observations = [observation for item in items for observation in planted_observations(probe, item, card, strength)]
-    return observations_frame(probe, items, observations, card)
+    return observations_frame(probe, items, planted_observations(probe, items, card, strength), card)
 
 
-def planted_observations(probe: Probe, item: Item, card: Card, strength: float) -> Sequence[Observation]:
+def planted_observations(probe: Probe, items: Sequence[Item], card: Card, strength: float) -> list[Observation]:
+    return [observation for item in items for observation in _observed(probe, item, card, strength)]
+
+
+def _observed(probe: Probe, item: Item, card: Card, strength: float) -> Sequence[Observation]:
     ask = probe.ask(item, card)
     if isinstance(ask, WhyNot):
         return ()

@@ -9,7 +9,8 @@ import pandas as pd
 
 from trueprobe.probes import Probe, make, spread
 from trueprobe.runs.check.outcome import Check
-from trueprobe.runs.check.planted import headline_value, planted_data, planted_frame, planted_observations, stand_in
+from trueprobe.runs.check.planted import headline_value, planted_data, planted_observations, stand_in
+from trueprobe.runs.records import observations_frame
 from trueprobe.runs.schema import reserved
 from trueprobe.statistics.claims import claim_results
 from trueprobe.statistics.estimates import estimate
@@ -46,8 +47,9 @@ def _asked_of(probe: Probe, items: Sequence[Item], kind: Literal["masked", "caus
     card = stand_in(kind)
     asks = [probe.ask(item, card) for item in items]
     yield Check(f"asks a {kind} model", any(not isinstance(ask, WhyNot) for ask in asks))
-    frames = [planted_frame(probe, items, card, strength) for strength in _STRENGTHS]
-    undocumented = _undocumented(probe, items, card)
+    observed = [planted_observations(probe, items, card, strength) for strength in _STRENGTHS]
+    frames = [observations_frame(probe, items, observations, card) for observations in observed]
+    undocumented = sorted({name for o in observed[1] for name in o.values} - set(probe.columns()))
     yield Check(f"documented columns, {kind}", not undocumented, ", ".join(undocumented[:3]))
     yield _countable(probe, frames[-1], card)
     down, none, up = (headline_value(probe, frame) for frame in frames)
@@ -55,11 +57,6 @@ def _asked_of(probe: Probe, items: Sequence[Item], kind: Literal["masked", "caus
     detail = f"{down:.3f} < {none:.3f} < {up:.3f}, neutral {neutral:g}"
     yield Check(f"a planted effect moves {probe.headline.name} its way, {kind}", down < none < up, detail)
     yield Check(f"opposite effects lie on opposite sides, {kind}", down < neutral < up, detail)
-
-
-def _undocumented(probe: Probe, items: Sequence[Item], card: Card) -> list[str]:
-    values = {name for item in items for o in planted_observations(probe, item, card, 0.0) for name in o.values}
-    return sorted(values - set(probe.columns()))
 
 
 def _countable(probe: Probe, frame: pd.DataFrame, card: Card) -> Check:
