@@ -27,6 +27,7 @@ from trueprobe.training.downstream.tasks import Row, TextTask
 from trueprobe.types import NoProgress
 
 pytestmark = pytest.mark.slow
+SETTINGS = {"data": "sample"}  # of the run that a fine-tuning is put into
 
 
 @pytest.fixture(scope="module")
@@ -307,7 +308,7 @@ def test_the_command_prints_a_table_and_json(recipe, family, data):
 def asked(family, tmp_path_factory):
     """A run of the same family, and a folder for runs of others."""
     folder = tmp_path_factory.mktemp("runs") / "mine"
-    trueprobe.run("counteracts", models=[family], out=folder, limit=40)
+    trueprobe.run("crows_pairs", models=[family], out=folder, settings=SETTINGS)
     return folder
 
 
@@ -326,7 +327,7 @@ def test_a_run_s_report_has_the_table_of_what_was_put_into_it(recipe, asked):
 
 def test_a_run_with_a_fine_tuning_in_it_goes_on_as_before(recipe, asked, family):
     downstream(replace(recipe, out=None, into=asked))
-    again = trueprobe.run("counteracts", models=[family], out=asked, limit=40)
+    again = trueprobe.run("crows_pairs", models=[family], out=asked, settings=SETTINGS)
     assert again.complete
     assert (asked / "downstream/mine.tsv-tiny/downstream.csv").exists()
 
