@@ -53,7 +53,9 @@ def page_path(tmp_path_factory):
         items,
         tables={FlipShares: _flips()},
     )
-    return report.write(load_run(folder))
+    path = folder / "report.html"
+    path.write_text(report.html(load_run(folder)), encoding="utf-8")
+    return path
 
 
 def _estimates(cards, rng):
@@ -110,15 +112,29 @@ def _flips():
     ]
 
 
+@pytest.fixture(scope="session")
+def context_of(chromium):
+    """context_of(color_scheme="dark") is the same window each time; the page stores nothing, so its tabs share none."""
+    contexts = {}
+
+    def made(**options):
+        viewport = options.pop("viewport", {"width": 1200, "height": 900})
+        key = (*viewport.values(), *options.items())
+        if key not in contexts:
+            contexts[key] = chromium.new_context(viewport=viewport, **options)
+        return contexts[key]
+
+    return made
+
+
 @pytest.fixture
-def open_page(chromium, page_path):
+def open_page(context_of, page_path):
     """Opens the page, with all it asks for and complains about; closed at the end."""
-    contexts = []
+    pages = []
 
     def opened(path=page_path, **options):
-        context = chromium.new_context(**{"viewport": {"width": 1200, "height": 900}, **options})
-        contexts.append(context)
-        page = context.new_page()
+        page = context_of(**options).new_page()
+        pages.append(page)
         page.complaints, page.asked = [], []
         page.on("console", lambda m: page.complaints.append(m.text) if m.type in ("error", "warning") else None)
         page.on("pageerror", lambda error: page.complaints.append(str(error)))
@@ -129,8 +145,8 @@ def open_page(chromium, page_path):
         return page
 
     yield opened
-    for context in contexts:
-        context.close()
+    for page in pages:
+        page.close()
 
 
 @pytest.fixture

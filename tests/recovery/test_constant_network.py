@@ -64,6 +64,6 @@ def test_the_terminal_reports_why(done):
 
 
 def test_the_page_shows_no_number_of_it(done):
-    page = report.write(done).read_text(encoding="utf-8")
+    page = report.html(done)
     assert "mostly ties" in page
     assert "What holds" not in page

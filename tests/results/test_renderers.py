@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-import multiprocessing
 import re
 import subprocess
 import sys
 from html import unescape
+from pathlib import Path
 
 import pytest
 from rich.console import Console
@@ -18,7 +18,6 @@ import trueprobe
 import zoo
 from trueprobe.cli import app
 from trueprobe.errors import BadInput
-from trueprobe.paths import locked
 from trueprobe.results import files, notebook, page, terminal
 from trueprobe.results import json as json_report
 from trueprobe.results.markdown import render as markdown
@@ -99,7 +98,8 @@ def test_findings_numbers_and_marks_are_the_same_in_all_four(make, tmp_path):
     run = make(tmp_path)
     report = Report.of(run)
     text, printed = markdown(report).replace("\\", ""), in_terminal(run)
-    html = re.sub(r"\s+", " ", unescape(page.write(run).read_text(encoding="utf-8")))
+    html = re.sub(r"\s+", " ", unescape(page.html(run)))
+    shown_in_notebook = unescape(notebook.html(run))
     content = json.loads(json_report.render(report))
     listed = [finding for section in content["sections"] for finding in section["findings"]]
     assert [f["statement"] for f in listed] == [finding.statement for finding in report.findings]
@@ -115,7 +115,7 @@ def test_findings_numbers_and_marks_are_the_same_in_all_four(make, tmp_path):
             assert in_page in html
             assert f"{n.model} {n.text()}{n.mark.symbol}" in text
             assert any(n.text() + n.mark.symbol in line for line in lines), (finding.statement, n.text())
-            assert n.text() + n.mark.symbol in unescape(notebook.html(run))
+            assert n.text() + n.mark.symbol in shown_in_notebook
         if finding.speaks:
             assert finding.statement in html
             assert finding.statement in text
@@ -160,29 +160,32 @@ def test_the_report_is_written_in_other_formats(form, name, tmp_path):
     assert "larger is so" in (run.folder / name).read_text(encoding="utf-8")
 
 
-def _hold(folder, taken, done):
-    with locked(folder, "command"):
-        taken.set()
-        done.wait(30)
+HOLD = (
+    "import sys; from pathlib import Path; from trueprobe.paths import locked\n"
+    "with locked(Path(sys.argv[1]), 'command'): print('taken', flush=True); sys.stdin.read()"
+)
 
 
-@pytest.mark.parametrize("form", list(files.Format))
-def test_a_report_that_another_is_writing_is_refused_and_harms_nothing(form, tmp_path):
+def files_of(run: Run) -> dict[Path, bytes]:
+    return {path: path.read_bytes() for path in run.folder.rglob("*") if path.is_file()}
+
+
+def test_a_report_that_another_is_writing_is_refused_and_harms_nothing(tmp_path):
     run = everything(tmp_path)
-    files.write(run, files.Format.HTML)
-    before = {path: path.read_bytes() for path in run.folder.rglob("*") if path.is_file()}
-    context = multiprocessing.get_context("spawn")
-    taken, done = context.Event(), context.Event()
-    other = context.Process(target=_hold, args=(run.folder, taken, done))
-    other.start()
-    assert taken.wait(30)
-    with pytest.raises(BadInput, match=r"another command is writing .*; wait for it$"):
-        files.write(run, form)
-    done.set()
-    other.join(30)
-    after = {path: path.read_bytes() for path in run.folder.rglob("*") if path.is_file()}
+    path = files.write(run, files.Format.HTML)
+    assert path.read_text(encoding="utf-8") == page.html(run)
+    before = files_of(run)
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+    other = subprocess.Popen([sys.executable, "-c", HOLD, str(run.folder)], **pipes)
+    assert other.stdout.readline() == "taken\n"
+    for form in files.Format:
+        with pytest.raises(BadInput, match=r"another command is writing .*; wait for it$"):
+            files.write(run, form)
+    other.communicate()
+    after = files_of(run)
     assert {path: after[path] for path in before} == before
-    assert files.write(run, form).exists()
+    for form in files.Format:
+        assert files.write(run, form).exists()
 
 
 def test_a_report_imports_no_engine_models_or_assets(tmp_path):

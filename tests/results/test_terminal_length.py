@@ -108,10 +108,10 @@ def observations(probe) -> pd.DataFrame:
     return pd.DataFrame({**at, "target": "target", **known})
 
 
-def printed(tmp_path, probe, many: int, width: int) -> str:
+def write(folder, probe, many: int):
     asked = families(many)
-    made_runs.write(
-        tmp_path / "run",
+    return made_runs.write(
+        folder,
         [card for cards in asked for card in cards],
         estimates(probe, asked),
         claims(probe, asked),
@@ -119,22 +119,31 @@ def printed(tmp_path, probe, many: int, width: int) -> str:
         observations(probe),
         labels=(probe.name,),
     )
+
+
+def printed(folder, width: int) -> str:
     console = Console(width=width, record=True, highlight=False)
-    show(load_run(tmp_path / "run"), console)
+    show(load_run(folder), console)
     return console.export_text()
+
+
+@pytest.fixture(scope="module")
+def written(tmp_path_factory):
+    """written("seat", 2) is the folder of a run; it is the same for every width."""
+    return cache(lambda name, many: write(tmp_path_factory.mktemp(name) / "run", made(name), many))
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("width", [80, 100])
 @pytest.mark.parametrize("many", [1, 2, 6])
 @pytest.mark.parametrize("name", probes.names())
-def test_one_probe_has_thirty_lines_of_the_terminals_width(name, many, width, tmp_path):
-    probe = made(name)
-    text = printed(tmp_path, probe, many, width)
+def test_one_probe_has_thirty_lines_of_the_terminals_width(name, many, width, written):
+    probe, at = made(name), written(name, many)
+    text = printed(at, width)
     *lines, folder = text.splitlines()
     assert len(lines) + 1 <= 30
     assert max(map(len, lines)) <= width
-    assert folder == f"run folder: {tmp_path / 'run'}"
+    assert folder == f"run folder: {at}"
     whole = " ".join(text.split())
     assert all(model in whole for model in NAMES[:many])
     found = ["as published", "opposite", "undecided"] if probe.claims() else ["holds", "undecided"]
@@ -146,7 +155,7 @@ def test_one_probe_has_thirty_lines_of_the_terminals_width(name, many, width, tm
 
 
 def test_rows_in_which_something_holds_stay_when_the_table_is_cut(tmp_path):
-    text = printed(tmp_path, probes.make("seat"), 2, 100)
+    text = printed(write(tmp_path / "run", made("seat"), 2), 100)
     rows = [line.split() for line in text.splitlines() if line.startswith("sent-weat")]
     assert "more rows: estimates/*.csv" in text
     assert all(row[-1][-1] in "*~" for row in rows)
@@ -154,7 +163,7 @@ def test_rows_in_which_something_holds_stay_when_the_table_is_cut(tmp_path):
 
 def test_with_more_models_than_fit_beside_each_other_the_rest_are_counted(tmp_path, monkeypatch):
     monkeypatch.setattr("test_terminal_length.NAMES", [f"model-{i}-of-many" for i in range(14)])
-    text = printed(tmp_path, probes.make("seat"), 14, 100)
+    text = printed(write(tmp_path / "run", made("seat"), 14), 100)
     header = next(line for line in text.splitlines() if line.startswith("test "))
     shown = header.count("model")
     assert 5 <= shown < 14

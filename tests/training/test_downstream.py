@@ -5,18 +5,18 @@ from __future__ import annotations
 import csv
 import json
 import random
-import subprocess
+import shutil
 import sys
-import time
 from pathlib import Path
 
 import numpy as np
 import pytest
 from typer.testing import CliRunner
 
+import processes
 import trueprobe
 import zoo
-from trueprobe.cli import app
+from trueprobe.cli import app, main
 from trueprobe.errors import BadInput
 from trueprobe.results import page as report
 from trueprobe.runs.downstream import CheckpointAnswers, CheckpointIdentity, Comparison, Majority, TaskOutcome
@@ -27,6 +27,7 @@ from trueprobe.training.downstream.tasks import Row, TextTask
 from trueprobe.types import NoProgress
 
 pytestmark = pytest.mark.slow
+SETTINGS = {"data": "sample"}  # of the run that a fine-tuning is put into
 
 
 @pytest.fixture(scope="module")
@@ -47,17 +48,28 @@ def data(tmp_path_factory):
     return file
 
 
+def one_epoch(family, data, out):
+    return DownstreamRecipe(
+        models=(family,), data=data, columns=Columns(("text",), "kind"), epochs=1, device="cpu", threads=1, out=out
+    )
+
+
 @pytest.fixture
 def recipe(family, data, tmp_path):
-    return DownstreamRecipe(
-        models=(family,),
-        data=data,
-        columns=Columns(("text",), "kind"),
-        epochs=1,
-        device="cpu",
-        threads=1,
-        out=tmp_path / "out",
-    )
+    return one_epoch(family, data, tmp_path / "out")
+
+
+@pytest.fixture(scope="module")
+def finished(family, data, tmp_path_factory):
+    """The folder and the result of the recipe, never written to again."""
+    return downstream(one_epoch(family, data, tmp_path_factory.mktemp("finished") / "out"))
+
+
+@pytest.fixture
+def done(finished, recipe):
+    """The recipe, with its folder as `downstream` left it."""
+    shutil.copytree(finished[0], recipe.out)
+    return recipe
 
 
 def replace(recipe, **changes):
@@ -81,45 +93,40 @@ def content(folder: Path) -> dict[str, bytes]:
     return {str(path.relative_to(folder)): path.read_bytes() for path in files}
 
 
-def test_a_stopped_run_goes_on_to_the_same_bytes(recipe, tmp_path):
-    _, whole = downstream(recipe)
+def test_a_stopped_run_goes_on_to_the_same_bytes(finished, recipe, tmp_path):
+    whole, result = finished
     stopped = replace(recipe, out=tmp_path / "stopped")
     with pytest.raises(KeyboardInterrupt):
-        downstream(stopped, StopsAfter(whole.data.train + 20))
+        downstream(stopped, StopsAfter(result.data.train + 20))
     assert [path.name for path in (tmp_path / "stopped" / "checkpoints").iterdir()] == ["tiny-seed0.json"]
     assert not json.loads((tmp_path / "stopped" / "downstream.json").read_text())["complete"]
     stamp = (tmp_path / "stopped" / "checkpoints" / "tiny-seed0.json").stat().st_mtime_ns
-    downstream(stopped)
-    assert content(tmp_path / "out") == content(tmp_path / "stopped")
+    assert downstream(stopped)[0] == stopped.out
+    assert content(whole) == content(tmp_path / "stopped")
     assert (tmp_path / "stopped" / "checkpoints" / "tiny-seed0.json").stat().st_mtime_ns == stamp
     assert set(json.loads((tmp_path / "stopped" / "timing.json").read_text())) == {f"tiny-seed{i}" for i in range(3)}
 
 
 def test_a_killed_process_goes_on_to_the_same_bytes(recipe, family, data):
-    downstream(replace(recipe, epochs=20))
+    downstream(replace(recipe, epochs=8))
     killed, first = recipe.out.with_name("killed"), recipe.out.with_name("killed") / "checkpoints" / "tiny-seed0.json"
-    arguments = ["--data", data, "--text-column", "text", "--label-column", "kind", "--epochs", 20, "--threads", 1]
-    asked = [sys.executable, "-m", "trueprobe", "downstream", "--model", family, *map(str, arguments)]
-    asked += ["--device", "cpu", "--out", str(killed)]
-    process = subprocess.Popen(asked, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    while not first.exists() and process.poll() is None:
-        time.sleep(0.01)
-    process.kill()
-    process.wait()
+    arguments = ["--data", data, "--text-column", "text", "--label-column", "kind", "--epochs", 8, "--threads", 1]
+    asked = ["downstream", "--model", family, *map(str, arguments), "--device", "cpu", "--out", str(killed)]
+    processes.kill_when(first.exists, asked)
     assert not (killed / "downstream.csv").exists()
-    subprocess.run(asked, check=True, capture_output=True)
+    assert CliRunner().invoke(app, asked).exit_code == 0
     assert content(recipe.out) == content(killed)
 
 
-def test_the_folder_says_what_was_done(recipe):
-    folder, result = downstream(recipe)
-    held = json.loads((recipe.out / "downstream.json").read_text(encoding="utf-8"))
-    assert (folder, held) == (recipe.out, result.model_dump(mode="json"))
+def test_the_folder_says_what_was_done(finished):
+    folder, result = finished
+    held = json.loads((folder / "downstream.json").read_text(encoding="utf-8"))
+    assert held == result.model_dump(mode="json")
     assert held["complete"]
     assert held["settings"]["head_seed"] == held["settings"]["order_seed"] == 0
     assert set(held["versions"]) == {"torch", "transformers", "tokenizers"}
     assert list(held["data"]["files"]) == ["mine.tsv"]
-    with (recipe.out / "downstream.csv").open(encoding="utf-8") as stream:
+    with (folder / "downstream.csv").open(encoding="utf-8") as stream:
         rows = list(csv.DictReader(stream))
     assert [row["model_seed"] for row in rows] == ["0", "1", "2"]
     for row in rows:
@@ -127,9 +134,8 @@ def test_the_folder_says_what_was_done(recipe):
         assert (float(row["low"]), float(row["high"])) == (low, high)
 
 
-def test_another_setup_in_the_same_folder_is_refused(recipe, tmp_path, family):
-    downstream(recipe)
-    before = content(recipe.out)
+def test_another_setup_in_the_same_folder_is_refused(done, tmp_path, family):
+    recipe, before = done, content(done.out)
     for other, key in (
         (replace(recipe, epochs=2), "settings"),
         (replace(recipe, limit=20), "data"),
@@ -154,11 +160,10 @@ def test_another_setup_in_the_same_folder_is_refused(recipe, tmp_path, family):
         ("checkpoints/tiny-seed1.json", "{}", r"tiny-seed1\.json is damaged: learning_rate: Field required"),
     ],
 )
-def test_a_damaged_file_is_reported_with_its_name(recipe, name, content, message):
-    downstream(recipe)
-    (recipe.out / name).write_text(content)
+def test_a_damaged_file_is_reported_with_its_name(done, name, content, message):
+    (done.out / name).write_text(content)
     with pytest.raises(BadInput, match=message):
-        downstream(recipe)
+        downstream(done)
 
 
 def test_pairs_of_glue_and_a_causal_family_go_the_same_way(checkpoint, tmp_path):
@@ -303,7 +308,7 @@ def test_the_command_prints_a_table_and_json(recipe, family, data):
 def asked(family, tmp_path_factory):
     """A run of the same family, and a folder for runs of others."""
     folder = tmp_path_factory.mktemp("runs") / "mine"
-    trueprobe.run("counteracts", models=[family], out=folder, limit=40)
+    trueprobe.run("crows_pairs", models=[family], out=folder, settings=SETTINGS)
     return folder
 
 
@@ -322,7 +327,7 @@ def test_a_run_s_report_has_the_table_of_what_was_put_into_it(recipe, asked):
 
 def test_a_run_with_a_fine_tuning_in_it_goes_on_as_before(recipe, asked, family):
     downstream(replace(recipe, out=None, into=asked))
-    again = trueprobe.run("counteracts", models=[family], out=asked, limit=40)
+    again = trueprobe.run("crows_pairs", models=[family], out=asked, settings=SETTINGS)
     assert again.complete
     assert (asked / "downstream/mine.tsv-tiny/downstream.csv").exists()
 
@@ -341,13 +346,14 @@ def test_only_the_run_s_own_checkpoints_can_be_put_into_it(recipe, asked, tmp_pa
         downstream(replace(recipe, into=asked))
 
 
-def test_help_has_an_example_and_bad_input_ends_with_two():
-    def trueprobe(*arguments):
-        return subprocess.run(
-            [sys.executable, "-m", "trueprobe", "downstream", *arguments], capture_output=True, text=True
-        )
+def test_help_has_an_example_and_bad_input_ends_with_two(monkeypatch, capsys):
+    def ends_with(*arguments):
+        monkeypatch.setattr(sys, "argv", ["trueprobe", "downstream", *arguments])
+        with pytest.raises(SystemExit) as ended:
+            main()
+        return ended.value.code
 
-    assert "trueprobe downstream --task sst2" in trueprobe("--help").stdout.split("Examples:")[1]
-    wrong = trueprobe("--task", "sst", "--model", "nursery")
-    assert wrong.returncode == 2
-    assert "did you mean 'sst2'?" in wrong.stderr
+    assert ends_with("--help") == 0
+    assert "trueprobe downstream --task sst2" in capsys.readouterr().out.split("Examples:")[1]
+    assert ends_with("--task", "sst", "--model", "nursery") == 2
+    assert "did you mean 'sst2'?" in capsys.readouterr().err

@@ -17,10 +17,10 @@ from markupsafe import Markup
 from trueprobe import __version__
 from trueprobe.paths import locked, write_text, write_whole
 from trueprobe.results import charts, figures, words
-from trueprobe.results.charts import PagePart
 from trueprobe.results.findings import by_outcome, grouped, silences, tally
 from trueprobe.results.items import ItemRows
 from trueprobe.results.latex import latex
+from trueprobe.results.pictures import FigureView
 from trueprobe.results.report import Report
 from trueprobe.results.view import Finding
 from trueprobe.runs.folder import Run
@@ -54,19 +54,40 @@ class Group:
         return grouped(self.findings, words.findings.source_of)
 
 
-def write(run: Run) -> Path:
-    """DIR/report.html, DIR/figures/, DIR/tables/; what an earlier report left there is replaced."""
-    with locked(run.folder, "command"):
+@dataclass(frozen=True)
+class Content:
+    """What the page shows and the files beside it hold."""
+
+    report: Report
+    figures: Mapping[str, Sequence[FigureView]]  # of each probe, by its label
+    about_seeds: Sequence[FigureView]
+    exports: Mapping[str, Export]
+
+    @classmethod
+    def of(cls, run: Run) -> Content:
         report = Report.of(run)
         drawn = {label: figures.of_probe(run, label) for label in report.source.labels}
-        about_seeds = figures.about_seeds(run)
-        views = [view for mine in (*drawn.values(), about_seeds) for view in mine]
         exports = {grid.name: Export(grid.data.to_csv(index=False), latex(grid)) for grid in report.grids}
-        write_whole(run.folder / "figures", lambda at: charts.write_files(views, at))
-        write_whole(run.folder / "tables", lambda at: _write_tables(exports, at))
-        parts = {label: [charts.page_parts(view) for view in mine] for label, mine in drawn.items()}
-        path = run.folder / "report.html"
-        write_text(path, render(report, parts, [charts.page_parts(view) for view in about_seeds], exports))
+        return cls(report, drawn, figures.about_seeds(run), exports)
+
+    @property
+    def views(self) -> list[FigureView]:
+        return [view for views in (*self.figures.values(), self.about_seeds) for view in views]
+
+
+def html(run: Run) -> str:
+    """The page alone; nothing is written."""
+    return _html(Content.of(run))
+
+
+def write(run: Run) -> Path:
+    """DIR/report.html, DIR/figures/, DIR/tables/; what an earlier report left there is replaced."""
+    path = run.folder / "report.html"
+    with locked(run.folder, "command"):
+        content = Content.of(run)
+        write_whole(run.folder / "figures", lambda at: charts.write_files(content.views, at))
+        write_whole(run.folder / "tables", lambda at: _write_tables(content.exports, at))
+        write_text(path, _html(content))
     return path
 
 
@@ -77,14 +98,12 @@ def _write_tables(exports: Mapping[str, Export], folder: Path) -> None:
         (folder / f"{name}.tex").write_text(export.tex, encoding="utf-8")
 
 
-def render(
-    report: Report,
-    drawn: dict[str, list[PagePart]],
-    about_seeds: list[PagePart],
-    exports: Mapping[str, Export],
-) -> str:
+def _html(content: Content) -> str:
+    report = content.report
+    drawn = {label: [charts.page_parts(view) for view in views] for label, views in content.figures.items()}
+    about_seeds = [charts.page_parts(view) for view in content.about_seeds]
     every = [part for parts in (*drawn.values(), about_seeds) for part in parts]
-    packed = {name: export._asdict() for name, export in exports.items()}
+    packed = {name: export._asdict() for name, export in content.exports.items()}
     packs = {"exports": charts.pack(packed), **{part.pack_id: part.payload for part in every}}
     packs |= {f"i-{probe.label}": _packed(probe.items) for probe in report.probes if probe.items}
     groups = [Group(outcome, findings) for outcome, findings in by_outcome(report.findings).items()]
