@@ -7,7 +7,6 @@ import multiprocessing
 import os
 import queue
 import shutil
-import sys
 import threading
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
@@ -26,7 +25,6 @@ from trueprobe.types import NoProgress, Progress, Task
 
 _ARRAYS = ("ids", "starts", "second", "follows")
 _SETUP, _COUNTS = "setup.json", "corpus.json"
-_NETWORKS = ("transformers.models.bert.modeling_bert", "transformers.models.gpt2.modeling_gpt2")
 
 
 def pretrain(
@@ -131,7 +129,7 @@ def _judging_masks(held_out: Examples, special: Special, recipe: PretrainRecipe)
 def _side_by_side(
     recipe: PretrainRecipe, seeds: Sequence[int], jobs: int, progress: Progress, measured: Callable[[Status], object]
 ) -> None:
-    context = _processes()
+    context = multiprocessing.get_context("spawn")
     news: Any = context.Queue()
     waiting, running, bars = list(seeds), dict[int, Any](), dict[int, Task]()
     with ExitStack() as stack:
@@ -153,16 +151,6 @@ def _side_by_side(
             bars[status.seed].reach(status.step, note=note)
             if status.held_out:
                 measured(status)
-
-
-def _processes() -> Any:
-    """On Linux every seed is a copy of one process that has imported all it needs and computed nothing: seconds less
-    for each. Elsewhere such copies are not safe."""
-    if sys.platform != "linux":
-        return multiprocessing.get_context("spawn")
-    context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload([__name__, "trueprobe.training.cards", *_NETWORKS])
-    return context
 
 
 def _drop_ended(running: dict[int, Any], out: Path) -> None:
