@@ -1,4 +1,4 @@
-"""The plan: shapes depend on a row's length alone, and a tree holds every row once."""
+"""The plan: widths depend on a row's length alone, batches are filled up little, a tree holds every row once."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trueprobe.engine.plan import TREE_WIDTH, bucket, computed_tokens, pack, plan
+from trueprobe.engine.plan import TREE_WIDTH, bucket, computed_tokens, pack, padding, plan
 from trueprobe.models.rows import Read, Row
 
 ids = st.lists(st.lists(st.integers(0, 3), min_size=1, max_size=12).map(tuple), min_size=1, max_size=60, unique=True)
@@ -21,6 +21,7 @@ def row(ids):
 def model(tree=False, **more):
     card = SimpleNamespace(max_tokens=512)
     fields = {"exact_lengths": False, "max_rows": 100, "batch_tokens": 512, "tree_limit": 512, "card": card}
+    fields["row_multiple"] = 8
     return SimpleNamespace(shares_prefixes=tree, **{**fields, **more})
 
 
@@ -40,11 +41,21 @@ def test_the_plan_does_not_depend_on_the_order_of_asking(lists):
 
 
 @given(ids, st.integers(1, 700))
-def test_a_rows_shape_does_not_depend_on_the_other_rows(lists, tokens):
+def test_a_rows_width_does_not_depend_on_the_other_rows_and_their_number_is_a_multiple_or_the_most(lists, tokens):
     rows = [row(i) for i in lists]
-    together = {r: batch.shape for batch in plan(rows, model(), tokens) for r in batch.rows}
-    for r in rows:
-        assert plan([r], model(), tokens)[0].shape == together[r]
+    for batch in plan(rows, model(), tokens):
+        count, width = batch.shape
+        most = max(1, min(tokens // width, 100))
+        assert count == most or (count % 8 == 0 and count - len(batch.slots) < 8)
+        for r in batch.rows:
+            assert plan([r], model(), tokens)[0].shape == (min(most, 8), width)
+
+
+def test_dummy_rows_and_padding_are_counted():
+    planned = plan([row(range(5)), row(range(6))], model())
+    assert [(batch.shape, padding(batch)) for batch in planned] == [((8, 6), 8 * 6 - 11)]
+    (tree,) = plan([row((1, 2, 3, 4)), row((1, 2, 3, 5, 6))], model(tree=True))
+    assert (tree.tree, tree.shape, padding(tree)) == (True, (1, 6), 0)
 
 
 @given(ids)

@@ -9,7 +9,7 @@ import numpy as np
 
 from trueprobe.engine.answers import Address, AnswerStore, is_finite
 from trueprobe.engine.counts import NOT_FINITE, Counts, Speed
-from trueprobe.engine.plan import BatchPlan, computed_tokens, pack, plan
+from trueprobe.engine.plan import BatchPlan, computed_tokens, pack, padding, plan
 from trueprobe.errors import FailedRun
 from trueprobe.models import RowModel
 from trueprobe.models.rows import Batch, Read, Row
@@ -135,6 +135,7 @@ def _planned(wanted: Wanted, batches: Sequence[BatchPlan]) -> dict[str, int]:
         "rows": len(wanted),
         "tokens_in_rows": written,
         "tokens_planned": computed,
+        "tokens_padding": sum(map(padding, batches)),
         "tokens_saved": written - computed,
     }
 

@@ -1,7 +1,8 @@
 """Which rows are computed together: fixed shapes for single rows, trees for rows that share their beginning.
 
 The plan is made from all rows before the cache is looked at, so an interrupted run goes on with the very
-same batches. A shape depends on a row's length alone, never on how many rows there are: dummy rows pad it.
+same batches. A width depends on a row's length alone. A batch that is not full has dummy rows up to the multiple
+from which on a row's bits do not depend on their number; trees need none, their bits depend on the plan anyway.
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ def plan(rows: Iterable[Row], model: RowModel, batch_tokens: int | None = None) 
     if not short or sum(map(tree_tokens, slots)) > _WORTH_SHARING * sum(len(row.ids) for row in short):
         return _singles(ordered, model, tokens)
     count = max(1, tokens // TREE_WIDTH)
-    trees = [BatchPlan(tuple(slots[i : i + count]), (count, TREE_WIDTH), True) for i in range(0, len(slots), count)]
+    trees = [_forest(tuple(slots[i : i + count])) for i in range(0, len(slots), count)]
     return trees + _singles([row for row in ordered if len(row.ids) > limit], model, tokens)
 
 
@@ -51,8 +52,8 @@ def bucket(length: int) -> int:
     """The width a row of this length is padded to: finer where rows are short."""
     for top, step in ((32, 2), (64, 4), (128, 8), (256, 16), (512, 32)):
         if length <= top:
-            return -(-length // step) * step
-    return -(-length // 64) * 64
+            return _rounded_up(length, step)
+    return _rounded_up(length, 64)
 
 
 def _singles(ordered: Sequence[Row], model: RowModel, tokens: int) -> list[BatchPlan]:
@@ -64,8 +65,18 @@ def _singles(ordered: Sequence[Row], model: RowModel, tokens: int) -> list[Batch
     for width, members in sorted(by_width.items()):
         count = max(1, min(tokens // width, model.max_rows))
         for start in range(0, len(members), count):
-            batches.append(BatchPlan(tuple((row,) for row in members[start : start + count]), (count, width)))
+            slots = tuple((row,) for row in members[start : start + count])
+            batches.append(BatchPlan(slots, (min(count, _rounded_up(len(slots), model.row_multiple)), width)))
     return batches
+
+
+def _forest(trees: tuple[tuple[Row, ...], ...]) -> BatchPlan:
+    """As wide as its longest tree."""
+    return BatchPlan(trees, (len(trees), bucket(max(map(tree_tokens, trees)))), True)
+
+
+def _rounded_up(number: int, multiple: int) -> int:
+    return -(-number // multiple) * multiple
 
 
 def _trees(ordered: Sequence[Row]) -> Iterable[tuple[Row, ...]]:
@@ -90,6 +101,12 @@ def tree_tokens(tree: tuple[Row, ...]) -> int:
 def computed_tokens(batch: BatchPlan) -> int:
     """Tokens a batch computes, padding left out."""
     return sum(map(tree_tokens, batch.slots))
+
+
+def padding(batch: BatchPlan) -> int:
+    """Tokens computed for nothing: behind short rows, and in dummy rows."""
+    slots, width = batch.shape
+    return slots * width - computed_tokens(batch)
 
 
 def _shared(a: Row, b: Row) -> int:

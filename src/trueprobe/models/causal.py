@@ -55,6 +55,7 @@ class Causal(HuggingFaceModel):
     kind = "causal"
     row_exact = False  # a tree's shape depends on which texts are in it; numbers agree to 1e-4
     exact_lengths = False  # padding stands behind a row, unseen
+    row_multiple = 1
 
     @cached_property
     def batch_tokens(self) -> int:

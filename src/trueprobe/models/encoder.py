@@ -93,6 +93,7 @@ class Encoder(HuggingFaceModel):
     kind = "encoder"
     shares_prefixes = False
     tree_limit = 0
+    _trial = "vector"
 
     def __init__(self, card: Card, text: Text, network: Network, pooling: Pooling) -> None:
         super().__init__(card, text, network)

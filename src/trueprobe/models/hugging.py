@@ -36,6 +36,7 @@ from trueprobe.types import (
 )
 
 Ids = tuple[int, ...]
+_FEW_ROWS, _TRIAL_WIDTH = 8, 8
 
 
 class Refused(Exception):
@@ -50,6 +51,7 @@ class HuggingFaceModel:
     """Shared by `Masked`, `Causal` and `Encoder`, which decide how rows are framed."""
 
     kind: ClassVar[Kind]
+    _trial: ClassVar[Literal["blank", "vector"]] = "blank"  # what is read where the network is tried out
     contract: ClassVar[Literal["rows"]] = "rows"
 
     def __init__(self, card: Card, text: Text, network: Network) -> None:
@@ -172,6 +174,20 @@ class HuggingFaceModel:
     def max_rows(self) -> int:
         """So that the logits of one position per row stay within 64 MB."""
         return max(8, 16_000_000 // self.card.vocab_size)
+
+    @cached_property
+    def row_multiple(self) -> int:
+        """Eight, where eight rows alone have the bits they have among more: matrix products by blocks see to that.
+        Tried on one width here, on several by `check model`."""
+        few, more = (self.forward(self._trial_batch(slots)) for slots in (_FEW_ROWS, 3 * _FEW_ROWS))
+        return _FEW_ROWS if all(map(np.array_equal, few, more)) else self.max_rows
+
+    def _trial_batch(self, slots: int) -> Batch:
+        """Different rows, of which the first few are read."""
+        ids = np.arange(slots * _TRIAL_WIDTH).reshape(slots, _TRIAL_WIDTH) % self.network.known_pieces
+        reads = tuple(Read(Row(tuple(map(int, row)), (0,) * len(row)), self._trial, (1,)) for row in ids[:_FEW_ROWS])
+        places, columns = tuple(range(len(reads))), ((1,),) * len(reads)
+        return Batch(ids, np.zeros_like(ids), np.ones_like(ids, dtype=bool), reads, places, columns)
 
     def forward(self, batch: Batch) -> list[np.ndarray]:
         return self.network.read(batch)

@@ -5,11 +5,14 @@ from __future__ import annotations
 import math
 import random
 from collections.abc import Iterator, Sequence
+from typing import Literal
 
 import numpy as np
 
 from trueprobe.engine import AnswerStore, Engine
-from trueprobe.models import Model
+from trueprobe.engine.plan import pack, plan
+from trueprobe.models import Model, RowModel
+from trueprobe.models.rows import Read, Row
 from trueprobe.runs.check.outcome import Check, skipped
 from trueprobe.types import (
     Answer,
@@ -27,6 +30,7 @@ from trueprobe.types import (
 )
 
 NEAR = 1e-4
+_WIDTHS = (6, 14, 30, 52, 104)
 _NEEDS_ROWS = "the model answers whole requests; its batches and tokens are not seen"
 
 
@@ -78,6 +82,24 @@ def _rearranged(
     yield _close("any order" + to_the_bit, change(order), most)
     yield _close("any subset" + to_the_bit, change(order[: len(order) // 2]), most)
     yield _close("a batch of one agrees", change(order[:12], one_by_one=True), NEAR)
+    if model.contract == "rows" and model.row_exact:
+        wide = [width for width in _WIDTHS if _alone_and_among_many_differ(model, width)]
+        yield Check(
+            "few rows have the bits of many", not wide, f"not {', '.join(map(str, wide))} tokens" if wide else ""
+        )
+
+
+def _alone_and_among_many_differ(model: RowModel, width: int) -> bool:
+    """Does a row in the smallest batch of its width have other bits than in a full one?"""
+    width = min(width, model.card.max_tokens)
+    kind: Literal["blank", "vector"] = "blank" if "lm" in model.card.heads else "vector"
+    ids = np.random.default_rng(width).integers(0, model.card.vocab_size, (max(1, model.batch_tokens // width), width))
+    rows = [Row(tuple(map(int, row)), (0,) * width) for row in ids]
+    wanted = {row: (Read(row, kind, (1,)),) for row in rows}
+    (few,), many = plan(rows[:1], model), plan(rows, model)[0]
+    one = dict(zip((batch := pack(few, wanted)).reads, model.forward(batch), strict=True))
+    every = dict(zip((batch := pack(many, wanted)).reads, model.forward(batch), strict=True))
+    return any(not np.array_equal(one[read], every[read], equal_nan=True) for read in one.keys() & every.keys())
 
 
 def _close(name: str, change: float, most: float) -> Check:
