@@ -72,9 +72,9 @@ def test_one_long_text_among_ten_thousand_changes_neither_speed_nor_shapes(opene
             return model.forward(batch)
 
     def seconds(requests):
-        began = time.perf_counter()
+        began = time.process_time()
         Engine(Watched(), AnswerStore(":memory:")).answer(requests)
-        return time.perf_counter() - began
+        return time.process_time() - began
 
     seconds(short[:500])
     alone = seconds(short)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import csv
+import gc
 import gzip
 import math
 import random
@@ -24,14 +25,17 @@ from trueprobe.types import FillBlank, Filled, Observation, Token, WhyNot, Word
 pytestmark = pytest.mark.slow
 
 NAMES = ("Daniel", "Jack", "Jake", "Joe", "John", "Rowan", "Sebastian")
+_NAME = re.compile(rf"\b({'|'.join(NAMES)})\b", re.IGNORECASE)
 SETS = {"job": 6, "capital": 6, "monument": 6, "sport": 4}
 
 
-@lru_cache(maxsize=4)
+@lru_cache(maxsize=10)
 def made(**settings):
-    """A probe and its items, kept while they are used."""
+    """A probe and its items, kept while they are used, and out of the garbage collector's way."""
     probe = probes.make("distractors", settings)
-    return probe, probe.items()
+    items = probe.items()
+    gc.freeze()
+    return probe, items
 
 
 def counted(*by, **settings) -> Counter:
@@ -48,8 +52,7 @@ def told(item) -> str:
             seen.append(name)
         return f"E{seen.index(name)}"
 
-    text = item if isinstance(item, str) else item.text
-    return re.sub(rf"\b({'|'.join(NAMES)})\b", place, text, flags=re.IGNORECASE)
+    return _NAME.sub(place, item if isinstance(item, str) else item.text)
 
 
 # ---------------------------------------------------------------- how many
@@ -266,10 +269,17 @@ def released(name: str) -> list[str]:
     return [told(re.sub(r"<mask>|\[mask\]", "___", text, flags=re.IGNORECASE)) for text in sentences]
 
 
-def ours(position: str, faithful: bool, setting: str = "", types: tuple = ()) -> list[str]:
+@lru_cache(maxsize=6)
+def all_of_ours(position: str, faithful: bool) -> list[tuple[str, str, str]]:
+    """Setting, type and sentence of every item, in their order."""
     items = made(position=position, faithful=faithful)[1]
-    chosen = [i for i in items if not setting or (i.conditions["setting"] == setting and i.conditions["type"] in types)]
-    return [told(item) for item in chosen]
+    return [(item.conditions["setting"], item.conditions["type"], told(item)) for item in items]
+
+
+def ours(position: str, faithful: bool, setting: str = "", types: tuple = ()) -> list[str]:
+    return [
+        text for of, kind, text in all_of_ours(position, faithful) if not setting or (of == setting and kind in types)
+    ]
 
 
 @pytest.mark.parametrize("name", RELEASED)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import shutil
+from functools import cache
 
 import pytest
 from rich.console import Console
@@ -23,9 +24,14 @@ SETTINGS = {"faithful": True}
 HEADER = "sentence\ttarget_prob\tordered_items\ttarget_occupation\n"
 
 
-def rows(settings=SETTINGS, causal=False):
+@cache
+def rows(causal=False):
     """What a made-up model says: right with an even number of attractors, and a probability that halves with each."""
-    probe = probes.make("distractors", settings)
+    return tuple(_rows(causal))
+
+
+def _rows(causal):
+    probe = probes.make("distractors", SETTINGS)
     for item in probe.items():
         if (item.conditions["setting"], item.conditions["type"]) == ("multiple", "unrelated"):
             target, n = item.fields["target"], item.conditions["attractors"]
@@ -77,7 +83,7 @@ def names_swapped(said):
 
 @pytest.mark.slow
 def test_names_may_differ_and_causal_sentences_end_before_the_blank(tmp_path):
-    plain = list(rows(causal=True))
+    plain = rows(causal=True)
     (one,) = read(write(tmp_path, names_swapped(plain), "Small.csv"))
     assert (one.name, one.kind, len(one.observations)) == ("Small", "causal", 7_568)
 

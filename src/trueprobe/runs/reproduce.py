@@ -106,7 +106,7 @@ def _released(probe: str, authors: published.Authors, spec: str) -> set[str]:
     path = material.path_of(spec.removeprefix(replay.PREFIX))
     if not path.exists():
         raise BadInput(f"no file or folder '{path}' (--model {spec})")
-    return {one.name for one in probes.make(probe, authors.settings).read_released(path)}
+    return set(probes.make(probe, authors.settings).released_models(path))
 
 
 def _settings(way: str) -> dict[str, str]:

@@ -51,10 +51,12 @@ class Pair(Strict):
     name: str = ""  # of the entity in the base context; the first name if empty
     article: str | None = Field(default=None, pattern="^an?$")
 
-    def slots(self, place: int) -> dict[str, str]:
+    @cached_property
+    def slots(self) -> tuple[Mapping[str, str], ...]:
+        """What fills its slots at each place of a sentence."""
         slots = {"background": self.background, "a_background": with_article(self.background, self.article)}
         slots |= {"target": self.target, "a_target": with_article(self.target)}
-        return {f"{slot}{place}": text for slot, text in slots.items()}
+        return tuple({f"{slot}{place}": text for slot, text in slots.items()} for place in _COUNTS)
 
 
 class Attractor(Strict):

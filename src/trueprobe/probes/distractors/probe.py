@@ -145,9 +145,9 @@ class Distractors(MeasureSetProbe):
         rng = random.Random(seed)
         slots = {f"name{i}": name for i, name in enumerate(rng.sample(self.material.names, 1 + len(others)))}
         slots |= {f"filler{i}": f for i, f in enumerate(rng.sample(self.material.later_fillers, MOST))}
-        slots |= pair.slots(0)
+        slots |= pair.slots[0]
         for i, other in enumerate(others, 1):
-            slots |= {f"phrase{i}": other} if isinstance(other, str) else other.slots(i)
+            slots |= {f"phrase{i}": other} if isinstance(other, str) else other.slots[i]
         return slots
 
     def _item(
@@ -186,16 +186,17 @@ class Distractors(MeasureSetProbe):
         )
 
     def _sentence(self, case: Case, wording: str, slots: Mapping[str, str]) -> Sentence:
-        if (case, wording) not in self._sentences:
-            self._sentences[case, wording] = self.material.sentence(case, wording, self.settings.faithful)
-        return self._sentences[case, wording].filled(slots)
+        template = self._sentences.get((case, wording))
+        if template is None:
+            template = self._sentences[case, wording] = self.material.sentence(case, wording, self.settings.faithful)
+        return template.filled(slots)
 
     def _base(self, name: str, wording: str, pair: Pair, who: str) -> Sentence:
         """The fact and the question alone; thousands of items share one."""
         key = (name, wording, pair.background, who)
         if key not in self._bases:
             case = Case(name, "after", "multiple", "T", 0, 0)
-            self._bases[key] = self._sentence(case, wording, {"name0": who, **pair.slots(0)})
+            self._bases[key] = self._sentence(case, wording, {"name0": who, **pair.slots[0]})
         return self._bases[key]
 
     # ------------------------------------------------------------ choosing a wording
@@ -209,7 +210,7 @@ class Distractors(MeasureSetProbe):
             for name, items in self._sets.items()
             for wording in self.material.wordings
             for pair in items.pairs
-            for slots in [{"name0": pair.name or self.material.names[0], **pair.slots(0)}]
+            for slots in [{"name0": pair.name or self.material.names[0], **pair.slots[0]}]
         ]
 
     def settled(self, observations: Sequence[Observation]) -> Distractors:
@@ -262,6 +263,9 @@ class Distractors(MeasureSetProbe):
                 "outputs were released for the released sentences only: --set faithful=true, no other wording"
             )
         return released.read(self, path)
+
+    def released_models(self, path: Path) -> Sequence[str]:
+        return list(dict.fromkeys(name for _, _, name in released.outputs(self, path)))
 
     def constants_of(self, model: str) -> Mapping[str, float]:
         """The authors' base probability of each target, for the models of which it is known."""

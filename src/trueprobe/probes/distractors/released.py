@@ -43,18 +43,21 @@ _MASK = re.compile(r"<mask>|\[mask\]", re.IGNORECASE)
 _COLUMNS = ("sentence", "target_prob", "ordered_items", "target_occupation")
 
 
-def read(probe: Distractors, path: Path) -> list[Released]:
+def outputs(probe: Distractors, path: Path) -> list[tuple[Path, str, str]]:
+    """File, condition and model of all outputs in the positions that the probe asks."""
     paths = files.with_ending(path, "**/*", ".csv")
     if not paths:
         raise BadInput(f"{path}: no CONDITION/MODEL.csv or .csv.gz in it; conditions: {', '.join(CONDITIONS)}")
-    reader = _Reader(probe)
+    known = [(file, _condition(file), files.stem(file, ".csv")) for file in paths]
+    return [output for output in known if CONDITIONS[output[1]][0] in probe.positions]
+
+
+def read(probe: Distractors, path: Path) -> list[Released]:
+    listed, reader = outputs(probe, path), _Reader(probe)
     models: dict[str, tuple[Kind, dict[str, Observation]]] = {}
-    for file in paths:
-        condition = _condition(file)
-        if CONDITIONS[condition][0] in probe.positions:
-            name = files.stem(file, ".csv")
-            kind, observations = reader.file(file, name, reader.asked(condition))
-            _add(models.setdefault(name, (kind, {}))[1], observations, file)
+    for file, condition, name in listed:
+        kind, observations = reader.file(file, name, reader.asked(condition))
+        _add(models.setdefault(name, (kind, {}))[1], observations, file)
     return [Released(name, kind, tuple(by_item.values())) for name, (kind, by_item) in models.items()]
 
 

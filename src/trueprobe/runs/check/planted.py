@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import zlib
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 
 import numpy as np
 import pandas as pd
@@ -67,15 +68,21 @@ def planted_answer(request: Request, nats: Mapping[str, float], others: int = 40
         return Follows(-math.log1p(math.exp(-nats.get(request.second, 0.0))))
     if isinstance(request, EmbedText):
         return Vector(np.array(list(nats.values()), dtype=np.float32), (0,))
-    logits = {word.lower(): nats.get(word, 0.0) for word in request.words}
+    return _planted_fill(request.words, request.top, tuple(nats.items()), others)
+
+
+@lru_cache(maxsize=1024)  # many items plant the same in the same words
+def _planted_fill(asked: tuple[str, ...], top: int, nats: tuple[tuple[str, float], ...], others: int) -> Filled:
+    planted = dict(nats)
+    logits = {word.lower(): planted.get(word, 0.0) for word in asked}
     logits |= {f"other{i}": 0.0 for i in range(others)}
     norm = math.log(sum(map(math.exp, logits.values())))
     ids = {word: i for i, word in enumerate(logits)}
     tokens = {word: Token(" " + word, ids[word], logit - norm) for word, logit in logits.items()}
     ranked = sorted(tokens.values(), key=lambda token: (-token.logp, token.text))
     rank = {token.id: i for i, token in enumerate(ranked, 1)}
-    words = {w: Word((tokens[w.lower()],), rank[ids[w.lower()]], 0) for w in request.words}
-    return Filled(words, tuple(ranked[: request.top]), len(logits))
+    words = {w: Word((tokens[w.lower()],), rank[ids[w.lower()]], 0) for w in asked}
+    return Filled(words, tuple(ranked[:top]), len(logits))
 
 
 def _planted_score(words: Sequence[str], nats: Mapping[str, float], others: int) -> Scored:
