@@ -88,6 +88,10 @@ class Probe(ABC):
         """The outputs in a file or folder that the authors released, one entry per model; for `replay:PATH`."""
         raise BadInput(f"{self.name} reads no released outputs; --model replay:… is for probes whose authors have any")
 
+    def released_models(self, path: Path) -> Sequence[str]:
+        """Their names; a probe that can list them without reading every output does."""
+        return [one.name for one in self.read_released(path)]
+
     @abstractmethod
     def columns(self) -> Mapping[str, str]:
         """Every value an observation may hold, with its meaning."""

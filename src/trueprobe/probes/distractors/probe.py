@@ -263,6 +263,9 @@ class Distractors(MeasureSetProbe):
             )
         return released.read(self, path)
 
+    def released_models(self, path: Path) -> list[str]:
+        return list(dict.fromkeys(file.model for file in released.released_files(self, path)))
+
     def constants_of(self, model: str) -> Mapping[str, float]:
         """The authors' base probability of each target, for the models of which it is known."""
         if self.settings.base != "authors":
