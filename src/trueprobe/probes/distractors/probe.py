@@ -44,7 +44,9 @@ class DistractorSettings(Settings):
     wording: str = Field(
         default="", description="a wording of the material, best (by base competence) or all; the released one if empty"
     )
-    faithful: bool = Field(default=False, description="with the defects of the released sentences")
+    faithful: bool = Field(
+        default=False, description="with the defects of the released sentences, tokenised as the authors' code does"
+    )
     separator: Literal["none", "paper"] = Field(
         default="none", description="one running text (the authors' code), or the model's separator (the paper)"
     )
@@ -242,7 +244,10 @@ class Distractors(MeasureSetProbe):
         right = sentence.right if card.kind == "masked" else ""
         if self.settings.separator == "paper" and card.kind == "masked":
             return FillBlank(sentence.left, right, sentence.context, "pair", words.words, within=words)
-        return FillBlank(f"{sentence.context} {sentence.left}", right, words=words.words, within=words)
+        # their code joins start token, text and end token by spaces before it tokenises: RoBERTa and GPT-2 read these
+        around = " " if self.settings.faithful else ""
+        left = f"{around}{sentence.context} {sentence.left}"
+        return FillBlank(left, f"{right}{around}" if right else "", words=words.words, within=words)
 
     # ------------------------------------------------------------ observing
 
