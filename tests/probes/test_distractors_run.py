@@ -5,13 +5,18 @@ from __future__ import annotations
 import io
 import json
 import math
+from functools import cache
 
 import pytest
 from rich.console import Console
+from tokenizers import AddedToken
 
 import trueprobe
+import zoo
 from materials import PLACES
+from trueprobe import probes
 from trueprobe.engine import AnswerStore, Engine
+from trueprobe.models import open_model
 from trueprobe.results import terminal as summary
 from trueprobe.runs.check import NEAR
 from trueprobe.types import FillBlank
@@ -53,6 +58,62 @@ def test_every_item_is_scored_and_the_answers_are_the_models(run, opened):
     (filled,) = Engine(opened("bert"), AnswerStore(":memory:")).answer([FillBlank(left, right, words=words)])
     assert math.log(row["target_probability"]) == pytest.approx(filled.words[row["target"]].logp, abs=NEAR)
     assert row["answer"] == max(words, key=lambda word: filled.words[word].logp)
+
+
+# ---------------------------------------------------------------- the ids that the authors' code feeds
+
+AROUND = {"bert": ("[CLS]", " [MASK] . [SEP]"), "roberta": ("<s>", " <mask> . </s>"), "gpt2": ("<|endoftext|>", "")}
+PUBLISHED = {"bert": "bert-base-uncased", "roberta": "roberta-base", "gpt2": "gpt2"}
+
+
+@cache
+def made(faithful, position="after"):
+    probe = probes.make("distractors", {"faithful": faithful, "position": position})
+    return probe, probe.items()
+
+
+def ids_fed(model, requests) -> list[list[int]]:
+    return [list(model.reads(request)[0].row.ids) for request in requests]
+
+
+def check_ids(model, native, kind, position, step):
+    """Every `step`-th item and its base contexts: the authors join all by spaces and tokenise the whole string."""
+    start, end = AROUND[kind]
+    probe, items = made(True, position)
+    for item in items[::step]:
+        requests = probe.ask(item, model.card)
+        sentences = [item.fields[key] for key in ("sentence", "base", "table")]
+        whole = [f"{start} {sentence.context} {sentence.left.rstrip()}{end}" for sentence in sentences]
+        assert ids_fed(model, requests) == native(whole, add_special_tokens=False)["input_ids"], item.text
+
+
+@pytest.mark.parametrize("kind", ["roberta", "gpt2"])
+def test_faithful_feeds_the_ids_of_the_whole_string(kind, tmp_path):
+    tokenizer = zoo.byte_level(kind == "roberta")
+    if kind == "roberta":  # as RoBERTa's own, its mask takes the space before it
+        tokenizer.add_special_tokens({"mask_token": AddedToken("<mask>", lstrip=True, special=True)})
+    model = open_model(str(zoo.save(kind, tmp_path, tokenizer=tokenizer)))
+    check_ids(model, tokenizer, kind, "after", 997)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", PUBLISHED)
+def test_faithful_feeds_the_authors_ids_with_the_published_tokenizers(kind, tmp_path):
+    native = zoo.real_tokenizer(PUBLISHED[kind])
+    model = open_model(str(zoo.save(kind, tmp_path, tokenizer=zoo.real_tokenizer(PUBLISHED[kind]))))
+    check_ids(model, native, kind, "after", 101)
+
+
+def test_only_faithful_puts_spaces_around_the_text(opened):
+    """ " Joe" for RoBERTa is the piece within a text; what is asked otherwise begins a text."""
+    model = opened("roberta")
+    asked = {}
+    for faithful in (False, True):
+        probe, items = made(faithful)
+        asked[faithful] = probe.ask(items[0], model.card)[0]
+    assert (asked[True].left, asked[True].right) == (f" {asked[False].left}", f"{asked[False].right} ")
+    fed = {faithful: ids_fed(model, [request])[0] for faithful, request in asked.items()}
+    assert fed[True] != fed[False]
 
 
 @pytest.mark.slow

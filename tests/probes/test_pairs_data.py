@@ -184,7 +184,8 @@ def test_a_released_file_names_its_model(tmp_path, name, model):
         ("{}", "no scores"),
         ('{"intrasentence": {}}', "intrasentence is no list"),
         ('{"intrasentence": [{"id": "a"}]}', "intrasentence.0 is no {id, score}"),
-        ('{"intrasentence": [{"id": "a", "score": 1.5}]}', "intrasentence.0.score is 1.5, no probability"),
+        ('{"intrasentence": [{"id": "a", "score": -0.5}]}', "intrasentence.0.score is -0.5, neither a probability"),
+        ('{"intrasentence": [{"id": "a", "score": Infinity}]}', "intrasentence.0.score is inf, neither a probability"),
         ("{", "line 1, column 2: not valid JSON"),
     ],
 )

@@ -254,6 +254,19 @@ def test_made_up_released_scores_are_replayed(tmp_path):
     assert math.isnan(ours["ss", "continuation", "all"])
 
 
+def test_an_ensembles_scores_above_one_are_replayed_by_their_order(tmp_path):
+    """Sums have no odds: the difference is that of their logarithms, in both tasks."""
+    scores = {"stereotype": 2.4, "anti-stereotype": 1.2, "unrelated": 0.3}
+    made = probe(ties="authors")
+    released_sample(tmp_path, "predictions_EnsembleModel_.json", lambda task, label: scores[label])
+    assert made.released_models(tmp_path) == ["EnsembleModel"]
+    (ensemble,) = made.read_released(tmp_path)
+    ours = counted(made, ensemble)
+    for task in ("intrasentence", "intersentence"):
+        assert (ours["ss", task, "all"], ours["lms", task, "all"]) == (1, 1)
+        assert ours["preference", task, "all"] == pytest.approx(math.log(2))
+
+
 def test_released_scores_of_other_data_are_refused_and_missing_ones_counted(tmp_path):
     made = probe()
     path = tmp_path / "predictions_x.json"

@@ -10,14 +10,16 @@ from functools import cache
 import pytest
 from rich.console import Console
 
+import authors_tree
 import made_runs
 import trueprobe
 import zoo
 from trueprobe import probes
 from trueprobe.errors import BadInput, FailedRun
 from trueprobe.probes import published
+from trueprobe.probes.distractors import released
 from trueprobe.results import reproduction
-from trueprobe.runs import reproduce
+from trueprobe.runs import replay, reproduce
 
 CONDITION = "multiple_entity_with_neutral_distractor"
 SETTINGS = {"faithful": True}
@@ -118,6 +120,55 @@ def test_what_cannot_be_right_is_told_with_its_line(tmp_path):
         read(tmp_path / "nothing" if (tmp_path / "nothing").mkdir() is None else tmp_path)
 
 
+# ---------------------------------------------------------------- the authors' repository as cloned
+
+
+@pytest.mark.slow
+def test_a_clone_is_read_by_its_folders_and_its_ratios_are_the_relative_probabilities(tmp_path):
+    clone = authors_tree.clone(tmp_path, {"BertLarge": 0.8, "BertBase": 0.2})
+    settings = {"faithful": True, "base": "authors"}
+    base, large = read(clone, settings)
+    assert (base.name, large.name, large.kind) == ("BertBase", "BertLarge", "masked")
+    ratio = {0: 0.8, 1: 0.4, 2: 0.2, 3: 0.1}  # as the files have it; by their own base sentences: 1, 0.5, 0.25, 0.12
+    for model in (base, large):
+        for one in model.observations:
+            assert one.values["relative_probability"] == ratio[one.values["attractors_after_fact"]]
+    assert large.observations[0].values["base_probability"] == pytest.approx(0.4, rel=0.01)
+    assert base.observations[0].values["base_probability"] == 0.16  # their constant for flowers, known
+    before = replay._sha256(clone)
+    (clone / ".git" / "index").write_bytes(b"2")  # a fetch, a checkout: the outputs are the same
+    assert replay._sha256(clone) == before
+
+
+@pytest.mark.slow
+def test_larger_released_models_and_roberta_large_have_their_claims(tmp_path):
+    clone = authors_tree.clone(tmp_path / "clone", {"RobertaLarge": 0.9, "RobertaBase": 0.2, "GPT2Small": 0.9})
+    settings = {"faithful": True, "base": "authors"}
+    run = trueprobe.run("distractors", f"replay:{clone}", tmp_path / "run", settings=settings, limit=2000)
+    cards = {card.name: (card.kind, card.architecture, card.layers, card.width) for card in run.cards}
+    assert cards["RobertaLarge"] == ("masked", "roberta", 24, 1024)
+    assert cards["GPT2Small"] == ("causal", "gpt2", 12, 768)
+    pairs = run.claims[run.claims["level"] == "pair"]
+    verdicts = {(row.claim, row.model): row.verdict for row in pairs.itertuples()}
+    assert verdicts == {
+        ("larger_keeps_more", "RobertaLarge against RobertaBase"): "as_published",
+        ("roberta_large_keeps_most", "RobertaLarge against RobertaBase"): "as_published",
+        ("roberta_large_keeps_most", "RobertaLarge against GPT2Small"): "undecided",
+    }
+
+
+def test_reproduce_reports_before_any_work_that_there_is_nothing_to_compare(tmp_path, monkeypatch):
+    monkeypatch.setattr(released, "read", lambda *_: pytest.fail("outputs were read"))
+    for name in ("BertLarge", "GPT2XL"):
+        folder = tmp_path / "data" / "combined_data" / CONDITION / name
+        folder.mkdir(parents=True)
+        (folder / f"complete_data_For_Any{name}.csv").write_text("", encoding="utf-8")
+    with pytest.raises(BadInput, match="no published numbers of BertLarge, GPT2XL; there are some of: BertBase"):
+        reproduce.reproduce("distractors", f"replay:{tmp_path}")
+    with pytest.raises(BadInput, match=r"--as BertBase: .* none of that name: BertLarge, GPT2XL"):
+        reproduce.reproduce("distractors", f"replay:{tmp_path}", "BertBase")
+
+
 @pytest.mark.slow
 def test_probes_without_released_outputs_say_so(tmp_path):
     with pytest.raises(BadInput, match="counteracts reads no released outputs"):
@@ -157,7 +208,8 @@ def test_a_model_is_known_by_any_of_its_names():
     for name in ("BertBase", "bert-base-uncased", "google-bert/bert-base-uncased@main", "./bert-base-uncased"):
         assert authors.name_of(name) == "BertBase"
     assert authors.name_of("openai-community/gpt2") == "GPT2Small"
-    assert authors.name_of("gpt2-medium") == "gpt2-medium"
+    assert authors.name_of("gpt2-medium") == "GPT2Medium"
+    assert authors.name_of("gpt2-tiny") == "gpt2-tiny"
 
 
 def test_within_rounding_is_half_a_unit_of_the_last_place():

@@ -11,13 +11,14 @@ import pytest
 from trueprobe.runs.check import stand_in
 from trueprobe.statistics.between import between, is_about
 from trueprobe.statistics.estimates import CheckpointData
-from trueprobe.statistics.measure import LARGER, Claim, Gate
+from trueprobe.statistics.measure import LARGER, Claim, Gate, Lead, NetworkSize
 from trueprobe.statistics.paired import Sides
 from trueprobe.statistics.resampling import Resampling
 from trueprobe.types import Verdict
 
 CLAIM = Claim("larger_is_right", "the larger is right", "B", "right", {"n": (1, 2)}, unit="ratio", between=LARGER)
 ROBERTA = replace(CLAIM, between=("roberta", "bert"))
+LEAD = replace(CLAIM, between=Lead(NetworkSize("roberta", 24, 1024), (NetworkSize("gpt2", 12, 768),)))
 NOTHING = Resampling.of(pd.DataFrame({"": ["-"]}), 0)
 
 
@@ -58,6 +59,10 @@ def noisy(seed, level=0.0):
         (ROBERTA, card("roberta", tokenizer="other"), card(), True),
         (ROBERTA, card(), card("roberta"), False),
         (ROBERTA, card("roberta", layers=24), card(), False),
+        (LEAD, card("roberta", 24, 1024), card("gpt2", kind="causal"), True),  # of another kind, and smaller
+        (LEAD, card("gpt2", kind="causal"), card("roberta", 24, 1024), False),
+        (LEAD, card("roberta"), card("gpt2", kind="causal"), False),  # RoBERTa base
+        (LEAD, card("roberta", 24, 1024), card("llama", kind="causal"), False),  # no model of the paper
     ],
 )
 def test_whom_a_claim_speaks_of(claim, first, second, about):

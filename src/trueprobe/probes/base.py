@@ -89,7 +89,7 @@ class Probe(ABC):
         raise BadInput(f"{self.name} reads no released outputs; --model replay:… is for probes whose authors have any")
 
     def released_models(self, path: Path) -> Sequence[str]:
-        """Whose outputs `read_released` would give."""
+        """Their names; a probe that can list them without reading every output does."""
         return [one.name for one in self.read_released(path)]
 
     @abstractmethod

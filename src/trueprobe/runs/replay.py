@@ -14,6 +14,7 @@ from pathlib import Path
 from trueprobe.errors import BadInput
 from trueprobe.probes import Probe, Released
 from trueprobe.probes import files as material
+from trueprobe.probes.networks import KnownNetwork, known_network
 from trueprobe.types import Card, Item, Kind, Observation, WhyNot
 
 PREFIX = "replay:"
@@ -54,17 +55,19 @@ def read_replays(specs: Iterable[str], probes: Sequence[tuple[str, Probe]]) -> l
             if len(released) < len(by_label):
                 raise BadInput(f"{path}: outputs of {name} for {', '.join(released)} only; replay probes one by one")
             kind = next(iter(released.values())).kind
-            replays.append(Replay(_card(name, kind, path, content), released))
+            known = next(filter(None, (known_network(probe.name, name) for _, probe in probes)), None)
+            replays.append(Replay(_card(name, kind, known, path, content), released))
     return replays
 
 
-def _card(name: str, kind: Kind, path: Path, content: str) -> Card:
+def _card(name: str, kind: Kind, known: KnownNetwork | None, path: Path, content: str) -> Card:
+    """Released outputs hold no size; that of a network known by name is a fact."""
     return Card(
         name=name,
         family=name,
         labels={},
         kind=kind,
-        architecture="released outputs",
+        architecture=known.size.architecture if known else "released outputs",
         heads=frozenset(),
         max_tokens=0,
         vocab_size=0,
@@ -72,13 +75,16 @@ def _card(name: str, kind: Kind, path: Path, content: str) -> Card:
         source=f"{PREFIX}{path.name}",
         dtype="",
         compute_id=content,
-        tokenizer_id="",
+        tokenizer_id=known.tokenizer if known else "",
+        layers=known.size.layers if known else 0,
+        width=known.size.width if known else 0,
     )
 
 
 def _sha256(path: Path) -> str:
-    """Of a file, or of all files in a folder."""
+    """Of a file, or of all files in a folder; hidden ones, as a clone's history, change without its outputs."""
     files = [path] if path.is_file() else sorted(file for file in path.rglob("*") if file.is_file())
+    files = [file for file in files if not any(part.startswith(".") for part in file.relative_to(path).parts)]
     digest = hashlib.sha256()
     for file in files:
         digest.update(file.name.encode() + b"\0" + file.read_bytes())

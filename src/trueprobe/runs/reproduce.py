@@ -68,7 +68,7 @@ def reproduce(
     if not replayed and name not in known:
         specs = [one for model in known for one in (*authors.models.get(model, ())[:1], f"--as '{model}'")]
         raise BadInput(f"no published numbers of '{spec}'; there are some of: {', '.join(specs)}")
-    theirs = _released(probe, authors, spec) if replayed and name is None else {name}
+    theirs = _released(probe, {**authors.settings, **own}, spec, name) if replayed else {name}
     wanted = [n for n in numbers if n.model in theirs and n.only in ("", "replay" if replayed else "model")]
     if not wanted:
         raise BadInput(f"no published numbers of {', '.join(map(str, theirs))}; there are some of: {', '.join(known)}")
@@ -101,12 +101,17 @@ def _compared(
     return [Compared(number, _ours([row for row in rows if row.model == number.model], number)) for number in numbers]
 
 
-def _released(probe: str, authors: published.Authors, spec: str) -> set[str]:
-    """The models whose outputs are there."""
+def _released(probe: str, settings: Mapping[str, Any], spec: str, name: str | None) -> dict[str, None]:
+    """The authors' names of the models whose outputs are there, in order; `name` if it is that of one of them."""
     path = material.path_of(spec.removeprefix(replay.PREFIX))
     if not path.exists():
         raise BadInput(f"no file or folder '{path}' (--model {spec})")
-    return set(probes.make(probe, authors.settings).released_models(path))
+    there = dict.fromkeys(probes.make(probe, settings).released_models(path))
+    if name is None:
+        return there
+    if len(there) > 1 and name not in there:
+        raise BadInput(f"--as {name}: {path} has outputs of several models, none of that name: {', '.join(there)}")
+    return {name: None}
 
 
 def _settings(way: str) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""Findings about two models of a run: is the larger better, or one architecture than another of the same size?
+"""Findings about two models of a run: is the larger better, one architecture than another, one network than all?
 
 The quantity of the first less that of the second, paired by item on what both scored; a family with all its seeds.
 """
@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from trueprobe.statistics.claims import About, Numbers, judge_claim, result
 from trueprobe.statistics.means import means
-from trueprobe.statistics.measure import LARGER, Claim, Measure
+from trueprobe.statistics.measure import LARGER, Claim, Lead, Measure, NetworkSize
 from trueprobe.statistics.paired import Sides, compare
 from trueprobe.statistics.rows import ClaimResult, Difference
 from trueprobe.statistics.verdict import FEWEST_SEEDS
@@ -16,13 +16,21 @@ from trueprobe.types import Card, Verdict
 
 def is_about(claim: Claim, first: Card, second: Card) -> bool:
     """Are these the two it speaks of, in this order? Sizes are compared within one architecture and tokenizer."""
-    if {first.kind, second.kind} - set(claim.kinds) or first.kind != second.kind or not first.layers * second.layers:
+    if {first.kind, second.kind} - set(claim.kinds) or not first.layers * second.layers:
+        return False
+    if isinstance(claim.between, Lead):
+        return _size(first) == claim.between.leader and _size(second) in claim.between.others
+    if first.kind != second.kind:
         return False
     one, other = (first.layers, first.width), (second.layers, second.width)
     if claim.between == LARGER:
         alike = (first.architecture, first.tokenizer_id) == (second.architecture, second.tokenizer_id)
         return alike and one != other and one[0] >= other[0] and one[1] >= other[1]
     return (first.architecture, second.architecture) == claim.between and one == other
+
+
+def _size(card: Card) -> NetworkSize:
+    return NetworkSize(card.architecture, card.layers, card.width)
 
 
 def between(label: str, sides: Sides, claim: Claim) -> ClaimResult:

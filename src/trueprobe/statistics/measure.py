@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -92,6 +92,19 @@ class Flips:
     where: Mapping[str, Any] = field(default_factory=dict)
 
 
+class NetworkSize(NamedTuple):
+    architecture: str  # transformers' model_type
+    layers: int
+    width: int
+
+
+class Lead(NamedTuple):
+    """One network of a paper against each of the others it tested."""
+
+    leader: NetworkSize
+    others: tuple[NetworkSize, ...]
+
+
 @dataclass(frozen=True)
 class Claim:
     """A published finding as a quantity: mean of a column over `plus`, less its mean over `minus`.
@@ -111,7 +124,7 @@ class Claim:
     conditions: Mapping[str, str | int] = field(default_factory=dict)
     unit: str = "probability"
     gate: Gate | None = None
-    between: tuple[str, str] | None = None  # LARGER of one architecture, or two architectures of one size
+    between: tuple[str, str] | Lead | None = None  # LARGER of an architecture, two architectures of one size, or a lead
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "direction", Direction(self.direction))  # a probe may write "below"

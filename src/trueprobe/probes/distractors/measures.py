@@ -13,8 +13,9 @@ from typing import Any
 
 from trueprobe.probes.distractors.sentences import MOST, SETTINGS
 from trueprobe.probes.measure_sets import ALL, ColumnMean, combinations, mean_measures, with_all
+from trueprobe.probes.networks import KNOWN
 from trueprobe.statistics.means import group_means, means
-from trueprobe.statistics.measure import LARGER, TIED, Claim, Gate, Measure
+from trueprobe.statistics.measure import LARGER, TIED, Claim, Gate, Lead, Measure
 
 Rows = Mapping[str, tuple[str | int | float, ...]]  # conditions and columns, and their values
 LEAST_COMPETENCE = 0.5  # of the targets; the paper has 1, by choosing its items
@@ -56,6 +57,8 @@ _CURVES = (
     ColumnMean("tied", TIED, "share", of_coverage=True),
 )
 _RECENCY = (ColumnMean("accuracy_by_recency", "correct", "share"),)
+_OTHERS = ("bert-base-uncased", "bert-large-uncased", "roberta-base", "gpt2", "gpt2-medium", "gpt2-large", "gpt2-xl")
+_LEAD = Lead(KNOWN["roberta-large"].size, tuple(KNOWN[name].size for name in _OTHERS))  # the eight models of the paper
 
 
 @dataclass(frozen=True)
@@ -108,6 +111,8 @@ class DistractorMeasures:
         yield correct("later_key_falls", falls, later(1), later(3))
         robust = "the larger of two models of one architecture keeps the target more often beside related attractors"
         yield replace(correct("larger_keeps_more", robust, after(1, 2, 3), None), between=LARGER)
+        leads = "RoBERTa large keeps the target more often beside related attractors than each other model of the paper"
+        yield replace(correct("roberta_large_keeps_most", leads, after(1, 2, 3), None), between=_LEAD)
 
     @property
     def headline(self) -> Measure:

@@ -44,7 +44,9 @@ class DistractorSettings(Settings):
     wording: str = Field(
         default="", description="a wording of the material, best (by base competence) or all; the released one if empty"
     )
-    faithful: bool = Field(default=False, description="with the defects of the released sentences")
+    faithful: bool = Field(
+        default=False, description="with the defects of the released sentences, tokenised as the authors' code does"
+    )
     separator: Literal["none", "paper"] = Field(
         default="none", description="one running text (the authors' code), or the model's separator (the paper)"
     )
@@ -243,7 +245,10 @@ class Distractors(MeasureSetProbe):
         right = sentence.right if card.kind == "masked" else ""
         if self.settings.separator == "paper" and card.kind == "masked":
             return FillBlank(sentence.left, right, sentence.context, "pair", words.words, within=words)
-        return FillBlank(f"{sentence.context} {sentence.left}", right, words=words.words, within=words)
+        # their code joins start token, text and end token by spaces before it tokenises: RoBERTa and GPT-2 read these
+        around = " " if self.settings.faithful else ""
+        left = f"{around}{sentence.context} {sentence.left}"
+        return FillBlank(left, f"{right}{around}" if right else "", words=words.words, within=words)
 
     # ------------------------------------------------------------ observing
 
@@ -264,8 +269,8 @@ class Distractors(MeasureSetProbe):
             )
         return released.read(self, path)
 
-    def released_models(self, path: Path) -> Sequence[str]:
-        return list(dict.fromkeys(name for _, _, name in released.outputs(self, path)))
+    def released_models(self, path: Path) -> list[str]:
+        return list(dict.fromkeys(file.model for file in released.released_files(self, path)))
 
     def constants_of(self, model: str) -> Mapping[str, float]:
         """The authors' base probability of each target, for the models of which it is known."""

@@ -1,7 +1,9 @@
 """Reads the outputs that came with "Sorting through the noise": per sentence a probability and an order of words.
 
-A file is one condition and one model: `CONDITION/MODEL.csv`, tab-separated, plain or gzipped. Sentences stand in the
-order of our items and must be ours, up to the drawn names.
+A file is one condition and one model, tab-separated, plain or gzipped: `CONDITION/MODEL/complete_data_For_….csv` as in
+the authors' repository (the file's own name can be that of another condition; folders count), or `CONDITION/MODEL.csv`.
+Sentences stand in the order of our items and must be ours, up to the drawn names. With `base=authors`, the released
+ratio is the relative probability.
 """
 
 from __future__ import annotations
@@ -14,7 +16,7 @@ import re
 from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from trueprobe.errors import BadInput, nearest
 from trueprobe.probes import files
@@ -39,25 +41,34 @@ CONDITIONS: dict[str, tuple[str, str, tuple[str, ...]]] = {
     "single_entity_with_neutral_distractor": ("after", "single", _UNRELATED),
     "single_entity_distractorSwapped": ("between", "single", _RELATED),
 }
+_KEY_LATER = ("VaryingKeyEntity", "Varying_key_entity")  # figure 5, and its sentences: fillers are drawn, not ours
 _MASK = re.compile(r"<mask>|\[mask\]", re.IGNORECASE)
+RATIO = "relative_prob"
 _COLUMNS = ("sentence", "target_prob", "ordered_items", "target_occupation")
 
 
-def outputs(probe: Distractors, path: Path) -> list[tuple[Path, str, str]]:
-    """File, condition and model of all outputs in the positions that the probe asks."""
+class ReleasedFile(NamedTuple):
+    path: Path
+    condition: str
+    model: str
+
+
+def released_files(probe: Distractors, path: Path) -> list[ReleasedFile]:
+    """Those of the positions that are asked; none of them is opened."""
     paths = files.with_ending(path, "**/*", ".csv")
-    if not paths:
-        raise BadInput(f"{path}: no CONDITION/MODEL.csv or .csv.gz in it; conditions: {', '.join(CONDITIONS)}")
-    known = [(file, _condition(file), files.stem(file, ".csv")) for file in paths]
-    return [output for output in known if CONDITIONS[output[1]][0] in probe.positions]
+    listed = [file for file in map(_placed, paths) if file is not None]
+    if not listed:
+        known = ", ".join(CONDITIONS)
+        raise BadInput(f"{path}: no CONDITION/MODEL.csv, .csv.gz or CONDITION/MODEL/….csv in it; conditions: {known}")
+    return [file for file in listed if CONDITIONS[file.condition][0] in probe.positions]
 
 
 def read(probe: Distractors, path: Path) -> list[Released]:
-    listed, reader = outputs(probe, path), _Reader(probe)
+    reader = _Reader(probe)
     models: dict[str, tuple[Kind, dict[str, Observation]]] = {}
-    for file, condition, name in listed:
-        kind, observations = reader.file(file, name, reader.asked(condition))
-        _add(models.setdefault(name, (kind, {}))[1], observations, file)
+    for file in released_files(probe, path):
+        kind, observations = reader.file(file.path, file.model, reader.asked(file.condition))
+        _add(models.setdefault(file.model, (kind, {}))[1], observations, file.path)
     return [Released(name, kind, tuple(by_item.values())) for name, (kind, by_item) in models.items()]
 
 
@@ -68,12 +79,18 @@ def _add(by_item: dict[str, Observation], observations: Sequence[Observation], f
             raise BadInput(f"{file}: another probability for {one.item} than in an earlier file of the same model")
 
 
-def _condition(file: Path) -> str:
-    known = [part for part in reversed(file.resolve().parts[:-1]) if part in CONDITIONS]
-    if not known:
-        hint = nearest(file.parent.name, [*CONDITIONS])
-        raise BadInput(f"{file}: its folder is none of the released conditions{hint}")
-    return known[0]
+def _placed(file: Path) -> ReleasedFile | None:
+    """By its folders: the innermost condition, and the model's folder in it, if there is one."""
+    folders = file.resolve().parts[:-1]
+    inside: list[str] = []
+    for folder in reversed(folders):
+        if folder in CONDITIONS:
+            return ReleasedFile(file, folder, inside[-1] if inside else files.stem(file, ".csv"))
+        inside.append(folder)
+    if not set(folders).isdisjoint(_KEY_LATER):
+        return None
+    hint = nearest(file.parent.name, [*CONDITIONS])
+    raise BadInput(f"{file}: its folder is none of the released conditions{hint}")
 
 
 class _Reader:
@@ -99,7 +116,8 @@ class _Reader:
         rows = _rows(file)
         if len(rows) != len(items):
             raise BadInput(f"{file}: {len(rows):,} sentences, and {len(items):,} are asked in this condition")
-        constants = self.probe.constants_of(name)
+        authors = self.probe.settings.base == "authors" and RATIO in rows[0]
+        constants = self.probe.constants_of(name) or (_implied_bases(file, items, rows) if authors else {})
         bases: dict[str, Ranking] = {}
         observations = []
         kind: Kind = "causal"
@@ -112,7 +130,10 @@ class _Reader:
                 raise BadInput(f"{where}: {row['sentence']!r} is not the sentence asked here: {item.text!r}")
             ranking = self._ranking(item, row, where)
             base = bases.setdefault(item.groups[0], ranking)  # without attractors and fillers: first of each target
-            observations.append(Observation(item.id, self.probe.values(item, ranking, base, base, constants)))
+            values = self.probe.values(item, ranking, base, base, constants)
+            if authors:
+                values["relative_probability"] = _number(row, RATIO, where)
+            observations.append(Observation(item.id, values))
         return kind, observations
 
     def _ranking(self, item: Item, row: Mapping[str, str], where: str) -> Ranking:
@@ -129,6 +150,24 @@ class _Reader:
         """Names by the order in which they are mentioned."""
         order: dict[str, str] = {}
         return self._names.sub(lambda match: order.setdefault(match[0].lower(), f"E{len(order)}"), text)
+
+
+def _implied_bases(file: Path, items: Sequence[Item], rows: Sequence[Mapping[str, str]]) -> dict[str, float]:
+    """The base probability of each target behind the released ratios: by the largest, which rounding moves least."""
+    largest: dict[str, tuple[float, float]] = {}
+    for line, (item, row) in enumerate(zip(items, rows, strict=True), 2):
+        where = f"{file}, line {line}"
+        pair = _number(row, RATIO, where), _number(row, "target_prob", where)
+        target = item.fields["target"]
+        largest[target] = max(largest.get(target, (0.0, 0.0)), pair)
+    return {target: probability / ratio for target, (ratio, probability) in largest.items() if ratio}
+
+
+def _number(row: Mapping[str, str], column: str, where: str) -> float:
+    try:
+        return float(row[column])
+    except ValueError as error:
+        raise BadInput(f"{where}: {column} is no number but {row[column]!r}") from error
 
 
 def _rows(file: Path) -> list[dict[str, str]]:

@@ -201,12 +201,16 @@ class StereoSet(Probe):
     # ------------------------------------------------------------ released scores
 
     def read_released(self, path: Path) -> list[Released]:
-        """The authors' item scores, `{task: [{id, score}]}`: probabilities of words, sentences or being next."""
+        """The authors' item scores, `{task: [{id, score}]}`: probabilities of words, sentences or being next, or an
+        ensemble's sums of them."""
         return [self._released(file) for file in released.score_files(path)]
+
+    def released_models(self, path: Path) -> list[str]:
+        return list(map(released.model_name, released.score_files(path)))
 
     def _released(self, path: Path) -> Released:
         scores = released.scores(path)
-        for task, by_id in scores.items():
+        for task, (by_id, _) in scores.items():
             known = {sentence.id for c in self.material.tasks.get(task, ()) for sentence in c.sentences}
             unknown = next((name for name in by_id if name not in known), None)
             if unknown is not None:
@@ -215,14 +219,16 @@ class StereoSet(Probe):
         kind: Kind = "causal" if "gpt" in name.lower() else "masked"
         return Released(name, kind, [self._replayed(item, kind, scores) for item in self.items()])
 
-    def _replayed(self, item: Item, kind: Kind, scores: Mapping[str, Mapping[str, float]]) -> Observation:
+    def _replayed(self, item: Item, kind: Kind, scores: Mapping[str, released.TaskScores]) -> Observation:
         task = str(item.conditions["task"])
-        by_id, ids = scores.get(task, {}), [sentence.id for sentence in item.fields["cluster"].by_label]
+        by_id, are_probabilities = scores.get(task, released.NONE)
+        ids = [sentence.id for sentence in item.fields["cluster"].by_label]
         if not all(name in by_id for name in ids):
             return Observation(item.id, why_not=WhyNot("not_released"))
         logs = [math.log(by_id[name]) if by_id[name] else -math.inf for name in ids]
         if task == "intersentence":
-            return Observation(item.id, self.values(list(map(_log_odds, logs)), math.nan, "next_sentence"))
+            scored = list(map(_log_odds, logs)) if are_probabilities else logs
+            return Observation(item.id, self.values(scored, math.nan, "next_sentence"))
         return Observation(item.id, self.values(logs, math.nan, "sentence" if kind == "causal" else "blank"))
 
     # ------------------------------------------------------------ counting

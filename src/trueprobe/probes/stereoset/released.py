@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import NamedTuple
 
 from trueprobe.errors import BadInput
 from trueprobe.probes import files
@@ -25,12 +26,21 @@ def model_name(path: Path) -> str:
     return stem.split("_")[0] or stem
 
 
-def scores(path: Path) -> dict[str, dict[str, float]]:
-    """Of each task, each sentence id's score."""
+class TaskScores(NamedTuple):
+    by_id: Mapping[str, float]  # of each sentence
+    are_probabilities: bool  # an ensemble's sums are above 1, and have no odds
+
+
+NONE = TaskScores({}, True)
+
+
+def scores(path: Path) -> dict[str, TaskScores]:
+    """Of each task."""
     tasks = files.json_of(path)
     if not isinstance(tasks, dict) or not set(tasks) & set(TASKS):
         raise BadInput(f"{path}: no scores; {{{TASKS[0]}: [{{id, score}}, …], …}} is what is read")
-    return {task: dict(_scores(tasks[task], task, path)) for task in TASKS if task in tasks}
+    by_task = {task: dict(_scores(tasks[task], task, path)) for task in TASKS if task in tasks}
+    return {task: TaskScores(by_id, max(by_id.values(), default=0) <= 1) for task, by_id in by_task.items()}
 
 
 def _scores(rows: object, task: str, path: Path) -> Iterator[tuple[str, float]]:
@@ -40,6 +50,6 @@ def _scores(rows: object, task: str, path: Path) -> Iterator[tuple[str, float]]:
         name, score = (row.get("id"), row.get("score")) if isinstance(row, dict) else (None, None)
         if not isinstance(name, str) or isinstance(score, bool) or not isinstance(score, int | float):
             raise BadInput(f"{path}: {task}.{number} is no {{id, score}} but {str(row)[:60]}")
-        if not math.isfinite(score) or not 0 <= score <= 1:
-            raise BadInput(f"{path}: {task}.{number}.score is {score}, no probability")
+        if not math.isfinite(score) or score < 0:
+            raise BadInput(f"{path}: {task}.{number}.score is {score}, neither a probability nor a sum of some")
         yield name, float(score)
