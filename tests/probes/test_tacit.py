@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import math
+import random
 from collections import Counter
 from functools import lru_cache
 from itertools import pairwise
@@ -17,6 +18,9 @@ from trueprobe.probes import files
 from trueprobe.probes.tacit import norms
 from trueprobe.probes.tacit.measures import PRINCE_COLUMNS, PRODUCTION_COLUMNS, RETRIEVAL_COLUMNS
 from trueprobe.runs.check import check_probe, planted_answer, stand_in
+from trueprobe.runs.check.planted import planted_data, planted_frame
+from trueprobe.statistics.claims import claim_results
+from trueprobe.statistics.estimates import estimate
 from trueprobe.types import FillBlank, Filled, Token, WhyNot, Word, WordList
 
 MASKED, CAUSAL = stand_in("masked"), stand_in("causal")
@@ -310,6 +314,22 @@ def test_gold_outside_the_vocabulary_is_left_out_and_counted(data):
     assert (found["gold"], found["gold_left_out"], found["ap_vocabulary"]) == (["claws"], 1, 1)
     assert math.isnan(found["spearman"])
     assert probe.ask(items["paper/is/bear"], MASKED).code == "not_in_list"
+
+
+def test_a_claim_over_all_relations_is_the_estimate_over_all_sentences():
+    """Relations differ in how many sentences they have: a mean over relations would be another number of the same name."""
+    probe, items = starter("tacit_production")
+    rng = random.Random(0)
+    frame = planted_frame(probe, items[::7], MASKED, 1.0)
+    frame = frame.assign(spearman=[rng.random() * len(relation) / 10 for relation in frame["condition_relation"]])
+    data = planted_data(probe, frame, MASKED, resamples=20)
+    estimates = estimate(probe.name, [data], probe.measures())
+    (over_all,) = (e for e in estimates if (e.measure, e.conditions["relation"]) == ("spearman", "all"))
+    claims = {row.claim: row.value for row in claim_results(probe.name, [data], probe.claims())}
+    assert claims["low_correlation"] == pytest.approx(over_all.value, abs=1e-12)
+    by_name = {e.measure: e.value for e in estimates if e.conditions["relation"] == "all"}
+    gain = by_name["map_completions"] - by_name["map_vocabulary"]
+    assert claims["completions_above_vocabulary"] == pytest.approx(gain, abs=1e-9)
 
 
 # ---------------------------------------------------------------- Prince
