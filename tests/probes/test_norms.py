@@ -140,6 +140,32 @@ def test_single_words_complete_a_relation(phrase, found):
 # ---------------------------------------------------------------- formats
 
 
+@pytest.mark.parametrize(
+    "alternatives",
+    [
+        "is loud (16); does make noise (1); is noisy (1)",
+        "is loud [16]; does make noise [1]; is noisy [1]",
+        "is loud: 16; does make noise: 1; is noisy: 1",
+        "; ".join(["is loud"] * 16 + ["does make noise", "is noisy"]),  # an entry for each person
+    ],
+)
+def test_cslb_counts_the_people_who_gave_each_alternative(file, alternatives):
+    head = "concept\tfeature\tfeature type\tpf\tfeature alternatives"
+    read = norms.read(file(f"{head}\ndrum\tis loud\tother perceptual\t17\t{alternatives}\n"))
+    (listed,) = read.by_name["drum"].properties
+    assert dict(listed.by_form) == {"is loud": 16, "makes noise": 1, "is noisy": 1}
+    assert (listed.frequency, read.counts["forms_not_counted"]) == (17, 0)  # people may give two of them
+
+
+def test_alternatives_that_no_one_counted_have_the_labels_number_and_are_counted(file):
+    read = norms.read(file(CSLB))
+    fur = next(p for p in read.by_name["bear"].properties if p.label == "has fur_hair")
+    assert dict(fur.by_form) == {"has fur": 22, "has hair": 22}
+    assert read.counts["forms_not_counted"] == 2  # the bear's fur and woods
+    (dogs,) = read.by_name["dog"].properties  # one alternative is the label's
+    assert dict(dogs.by_form) == {"has fur": 18}
+
+
 def test_cslb_is_said_by_its_first_alternative(file):
     found = norms.read(file(CSLB, "norms.dat"))
     assert found.format == "cslb"

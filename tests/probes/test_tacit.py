@@ -316,8 +316,71 @@ def test_gold_outside_the_vocabulary_is_left_out_and_counted(data):
     assert probe.ask(items["paper/is/bear"], MASKED).code == "not_in_list"
 
 
+CSLB = """\
+concept\tfeature\tfeature type\tpf\tfeature alternatives
+drum\tis loud\tother perceptual\t17\tis loud (16); is noisy (1)
+drum\tis round\tvisual perceptual\t10\tis round (9); is circular (1); is a circle (1)
+drum\thas a skin\tvisual perceptual\t4\thas a skin
+apple\tis sweet\tother perceptual\t12\tis sweet
+apple\thas pips\tvisual perceptual\t12\thas pips (11); has seeds (2)
+hairdresser\tis skilled\tencyclopaedic\t5\tis skilled
+bat_(animal)\thas wings\tvisual perceptual\t20\thas wings
+bat_(animal)\tis scary\tencyclopaedic\t3\tis scary
+"""
+
+
+@pytest.fixture(scope="module")
+def cslb(tmp_path_factory):
+    path = tmp_path_factory.mktemp("cslb") / "norms.dat"
+    path.write_text(CSLB, encoding="utf-8")
+    return str(path)
+
+
+def test_production_asks_about_all_concepts_that_start_with_no_vowel(cslb):
+    """Those of retrieval must be one piece too; a hairdresser is not. No tokenizer is needed."""
+    probe = probes.make("tacit_production", {"data": cslb})
+    asked = {i.id: i.text for i in probe.items()}
+    assert set(asked) == {
+        *(f"paper/is/{concept}" for concept in ("drum", "hairdresser", "bat_(animal)")),
+        *("paper/is a/drum", "paper/has/bat_(animal)", "paper/has a/drum"),
+    }
+    assert asked["paper/has/bat_(animal)"] == "Everyone knows that a bat has ___."
+    everything = probes.make("tacit_production", {"data": cslb, "concepts": "all"})
+    assert len(everything.items()) == len(asked) + 2
+
+
+def test_completions_are_of_all_concepts_of_the_norms(cslb):
+    probe = probes.make("tacit_production", {"data": cslb})
+    assert probe.completions["is"] == ("circular", "loud", "noisy", "round", "scary", "skilled", "sweet")
+    assert probe.completions["has"] == ("pips", "seeds", "wings")  # a bat's rivals are what the apple has
+
+
+def test_the_sets_are_counted_within_the_vocabulary(cslb):
+    probe = probes.make("tacit_production", {"data": cslb})
+    assert probe.facts()["prompts_of"] == {"is": 3, "is a": 1, "has": 1, "has a": 1}
+    within = probe.with_vocabulary(WordList("common", ("loud", "skilled", "wings")))
+    assert within.facts()["prompts_of"] == {"is": 2, "is a": 0, "has": 1, "has a": 0}
+
+
+def test_each_alternative_has_its_own_frequency_or_all_the_labels(cslb):
+    logps = {"loud": -1.0, "round": -2.0, "noisy": -3.0}
+    words = WordList("common", tuple(logps))
+    found = {}
+    for way in ("each", "label"):
+        made = probes.make("tacit_production", {"data": cslb, "alternatives": way})
+        probe = made.with_vocabulary(words)
+        item = next(i for i in probe.items() if i.id == "paper/is/drum")
+        found[way] = probe.gold["drum", "is"], seen(probe, item, logps).values
+    gold, values = found["each"]
+    assert gold == {"loud": 16, "round": 9, "noisy": 1, "circular": 1}
+    assert (values["gold"], values["spearman"]) == (["loud", "round", "noisy"], 1)
+    gold, values = found["label"]
+    assert gold == {"loud": 17, "noisy": 17, "round": 10, "circular": 10}
+    assert values["spearman"] == pytest.approx(0)  # ranks 2.5, 1, 2.5 of loud, round, noisy against 3, 2, 1
+
+
 def test_a_claim_over_all_relations_is_the_estimate_over_all_sentences():
-    """Relations differ in how many sentences they have: a mean over relations would be another number of the same name."""
+    """Relations differ in how many sentences they have: a mean over relations would be another number."""
     probe, items = starter("tacit_production")
     rng = random.Random(0)
     frame = planted_frame(probe, items[::7], MASKED, 1.0)

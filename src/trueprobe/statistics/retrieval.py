@@ -25,8 +25,8 @@ def average_precision(ranks: ArrayLike) -> float:
     place 1 there is room for one."""
     ordered = np.sort(np.asarray(ranks, dtype=float))
     nth = np.arange(1, len(ordered) + 1)
-    places = nth + np.maximum.accumulate(ordered - nth)
-    return float(np.mean(nth / places)) if len(ordered) else math.nan
+    filled = nth + np.maximum.accumulate(ordered - nth)
+    return float(np.mean(nth / filled)) if len(ordered) else math.nan
 
 
 def ranks_within(logps: np.ndarray) -> np.ndarray:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import math
+from abc import abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal, Self
 
@@ -124,9 +125,12 @@ class NormProbe(TacitProbe):
     def _concepts(self) -> tuple[Concept, ...]:
         rule = self.settings.concepts
         if rule == "paper" or (rule == "auto" and self.norms.format == "cslb"):
-            folders = {"bert_cased": self.settings.bert_cased, "roberta": self.settings.roberta}
-            return material.papers_concepts(self.norms, folders)
+            return self.papers_concepts()
         return self.norms.concepts
+
+    @abstractmethod
+    def papers_concepts(self) -> tuple[Concept, ...]:
+        """By the rule of the paper's task."""
 
     @property
     def displayed_wording(self) -> str:
@@ -141,6 +145,9 @@ class NormProbe(TacitProbe):
         lost, rows = self.norms.counts["not_phrased"], self.norms.counts["rows"]
         if lost:
             lines.append(f"not asked: {lost:,} of {rows:,} listed properties, which no rule can phrase")
+        uncounted = self.norms.counts["forms_not_counted"]
+        if uncounted:
+            lines.append(f"alternatives not counted of {uncounted:,} properties: each has its property's number")
         if not self.norms.has_frequencies:
             lines.append("these norms have no frequencies: properties stand in the order of the file")
         return tuple(lines)

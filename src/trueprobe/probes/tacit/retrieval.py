@@ -19,7 +19,7 @@ import numpy as np
 from pydantic import Field
 
 from trueprobe.probes.display import ReportSpec, Summary
-from trueprobe.probes.tacit import report
+from trueprobe.probes.tacit import material, report
 from trueprobe.probes.tacit.common import NormProbe, NormSettings, as_asked, top_words
 from trueprobe.probes.tacit.material import with_blank_article
 from trueprobe.probes.tacit.measures import MOST, TOP, RetrievalMeasures
@@ -85,6 +85,10 @@ class TacitRetrieval(NormProbe):
         self.left_out = [c.name for c in self.concepts if settings.article == "a" and starts_with_vowel(c.name)]
         self.concepts = tuple(c for c in self.concepts if c.name not in set(self.left_out))
         self.narrow()
+
+    def papers_concepts(self) -> tuple[Concept, ...]:
+        folders = {"bert_cased": self.settings.bert_cased, "roberta": self.settings.roberta}
+        return material.papers_concepts(self.norms, folders)
 
     # ------------------------------------------------------------ items
 
