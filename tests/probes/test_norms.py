@@ -314,6 +314,7 @@ def test_the_papers_rule_by_hand(file, tmp_path):
     (tmp_path / "roberta" / "vocab.json").write_text('{"Ġbear": 0, "dog": 1, "Ġowl": 2}', encoding="utf-8")
     folders = {"bert_cased": str(tmp_path / "bert"), "roberta": str(tmp_path / "roberta")}
     assert [c.name for c in tacit.papers_concepts(found, folders)] == ["bear"]  # dog: not after a space; owl: a vowel
+    assert tacit.papers_words(folders).words == ("bear", "owl")
 
 
 def test_the_papers_rule_with_the_real_tokenizers(file):
@@ -322,6 +323,15 @@ def test_the_papers_rule_with_the_real_tokenizers(file):
         zoo.real_tokenizer(name)
     paths = {key: str(zoo.SHARED / "tokenizers" / name) for key, name in folders.items()}
     assert [c.name for c in tacit.papers_concepts(norms.read(file(CSLB)), paths)] == ["bear", "dog"]
+    assert len(tacit.papers_words(paths).words) == 18_508
+
+
+def test_concepts_share_perceptual_properties_and_others_by_hand(file):
+    # has fur_hair 2, is found in forests_woods 1, is big_large 1, is a mammal 1, does growl 1, does fly 2, and two of 1
+    shared = norms.read(file(CSLB)).concepts_per_property()
+    assert shared["perceptual"] == pytest.approx((2 + 1 + 1) / 3)  # fur, big; growl is another sense's
+    assert shared["not perceptual"] == pytest.approx((1 + 1 + 2 + 1 + 1) / 5)
+    assert shared["visual"] == pytest.approx((2 + 1) / 2)
 
 
 def test_a_folder_without_a_vocabulary_is_told(file, tmp_path):

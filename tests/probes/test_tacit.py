@@ -14,7 +14,7 @@ import pytest
 import zoo
 from trueprobe import probes
 from trueprobe.errors import BadInput
-from trueprobe.probes import files
+from trueprobe.probes import files, published
 from trueprobe.probes.tacit import norms
 from trueprobe.probes.tacit.measures import PRINCE_COLUMNS, PRODUCTION_COLUMNS, RETRIEVAL_COLUMNS
 from trueprobe.runs.check import check_probe, planted_answer, stand_in
@@ -474,6 +474,22 @@ def test_cslb_asks_the_papers_concepts_or_says_what_it_needs(tmp_path):
     own = {key: str(zoo.SHARED / "tokenizers" / name) for key, name in folders.items()}
     probe = probes.make("tacit_retrieval", {"data": str(path), "analyses": "growth", **own})
     assert [i.groups[0] for i in probe.items()] == ["bear"] * 10
+
+
+def test_the_papers_sets_are_counted_on_cslb():
+    path = zoo.SHARED / "norms" / "cslb" / "norms.dat"
+    if not path.is_file():
+        pytest.skip("no CSLB norms beside the checkout (../shared/data/norms/cslb)")
+    tokenizers = {"bert_cased": "bert-base-cased", "roberta": "roberta-base"}
+    own = {key: str(zoo.SHARED / "tokenizers" / name) for key, name in tokenizers.items()}
+    probe = probes.make("tacit_retrieval", {"data": str(path), **published.authors("tacit_retrieval").settings, **own})
+    counts = [number for number in published.numbers("tacit_retrieval") if not number.model]
+    assert [probe.count_of(n.measure, n.conditions) for n in counts[:2]] == [266, 2660]
+    assert all(number.agrees(probe.count_of(number.measure, number.conditions)) for number in counts)
+    lama = {"vocabulary": str(zoo.SHARED / "vocab" / "common_vocab_cased.txt")}
+    production = probes.make("tacit_production", {"data": str(path), **lama})
+    assert list(production.facts()["prompts_of"].values()) == [588, 501, 527, 509, 495]
+    assert production.gold["drum", "is"].items() >= {"loud": 16, "noisy": 1}.items()
 
 
 def test_published_numbers_name_measures_there_are():

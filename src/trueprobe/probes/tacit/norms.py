@@ -28,6 +28,10 @@ STARTER = "starter"
 CATEGORIES = ("visual", "functional", "encyclopaedic")  # the three that the paper compares
 LEAST_ANSWERS = 2  # of free listings: what only one person listed is no shared assumption
 ALL_CATEGORIES = (*CATEGORIES, "taxonomic", "other")
+PAPERS_KINDS = {  # by which it counts how many concepts share a property; "other" are CSLB's other perceptual ones
+    "perceptual": ("visual", "other"),
+    "not perceptual": ("functional", "encyclopaedic", "taxonomic"),
+}
 
 # columns a format must have, as they read in lower case with spaces for . and _; tried in this order
 _FORMATS: dict[str, tuple[str, ...]] = {
@@ -107,9 +111,10 @@ class Norms:
         return frozenset.intersection(*(self.having[label] for label in labels))
 
     def concepts_per_property(self) -> dict[str, float]:
-        """The mean number of concepts that share a property of each category."""
+        """The mean number of concepts that share a property of each category, and of the paper's two kinds."""
         category = {p.label: p.category for c in self.concepts for p in c.properties}
-        shared = {k: [len(self.having[label]) for label, c in category.items() if c == k] for k in ALL_CATEGORIES}
+        kinds = {name: (name,) for name in ALL_CATEGORIES} | PAPERS_KINDS
+        shared = {k: [len(self.having[label]) for label, c in category.items() if c in kinds[k]] for k in kinds}
         return {name: sum(counts) / len(counts) for name, counts in shared.items() if counts}
 
 

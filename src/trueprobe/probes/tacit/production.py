@@ -180,6 +180,9 @@ class TacitProduction(NormProbe):
         prompts = {relation: self._sentences(relation) for relation in self.relations}
         return {**super().facts(), "wordings": list(self.wordings), "completions": sizes, "prompts_of": prompts}
 
+    def count_of(self, what: str, conditions: Mapping[str, str]) -> float:
+        return self._sentences(conditions["relation"]) if what == "prompts" else math.nan
+
     def _sentences(self, relation: str) -> int:
         """Those of a wording that can be scored: with a gold word in the vocabulary."""
         return sum(bool(self.listed(tuple(self.gold.get((c.name, relation), ())))) for c in self.concepts)

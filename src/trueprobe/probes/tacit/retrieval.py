@@ -87,8 +87,7 @@ class TacitRetrieval(NormProbe):
         self.narrow()
 
     def papers_concepts(self) -> tuple[Concept, ...]:
-        folders = {"bert_cased": self.settings.bert_cased, "roberta": self.settings.roberta}
-        return material.papers_concepts(self.norms, folders)
+        return material.papers_concepts(self.norms, self.settings.folders)
 
     # ------------------------------------------------------------ items
 
@@ -243,6 +242,12 @@ class TacitRetrieval(NormProbe):
 
     def facts(self) -> dict[str, Any]:
         return {**super().facts(), "wordings": list(self.wordings), "left_out_for_their_article": self.left_out}
+
+    def count_of(self, what: str, conditions: Mapping[str, str]) -> float:
+        if what == "concepts_per_property":
+            return self.norms.concepts_per_property().get(conditions["selection"], math.nan)
+        asked = [i for i in self.items() if conditions.items() <= i.conditions.items()]
+        return {"prompts": len(asked), "concepts": len({item.groups for item in asked})}.get(what, math.nan)
 
 
 def _ranked(word: Word, asked: Filled, others: Sequence[Filled]) -> dict[str, Any]:
