@@ -140,6 +140,32 @@ def test_single_words_complete_a_relation(phrase, found):
 # ---------------------------------------------------------------- formats
 
 
+@pytest.mark.parametrize(
+    "alternatives",
+    [
+        "is loud (16); does make noise (1); is noisy (1)",
+        "is loud [16]; does make noise [1]; is noisy [1]",
+        "is loud: 16; does make noise: 1; is noisy: 1",
+        "; ".join(["is loud"] * 16 + ["does make noise", "is noisy"]),  # an entry for each person
+    ],
+)
+def test_cslb_counts_the_people_who_gave_each_alternative(file, alternatives):
+    head = "concept\tfeature\tfeature type\tpf\tfeature alternatives"
+    read = norms.read(file(f"{head}\ndrum\tis loud\tother perceptual\t17\t{alternatives}\n"))
+    (listed,) = read.by_name["drum"].properties
+    assert dict(listed.by_form) == {"is loud": 16, "makes noise": 1, "is noisy": 1}
+    assert (listed.frequency, read.counts["forms_not_counted"]) == (17, 0)  # people may give two of them
+
+
+def test_alternatives_that_no_one_counted_have_the_labels_number_and_are_counted(file):
+    read = norms.read(file(CSLB))
+    fur = next(p for p in read.by_name["bear"].properties if p.label == "has fur_hair")
+    assert dict(fur.by_form) == {"has fur": 22, "has hair": 22}
+    assert read.counts["forms_not_counted"] == 2  # the bear's fur and woods
+    (dogs,) = read.by_name["dog"].properties  # one alternative is the label's
+    assert dict(dogs.by_form) == {"has fur": 18}
+
+
 def test_cslb_is_said_by_its_first_alternative(file):
     found = norms.read(file(CSLB, "norms.dat"))
     assert found.format == "cslb"
@@ -288,6 +314,7 @@ def test_the_papers_rule_by_hand(file, tmp_path):
     (tmp_path / "roberta" / "vocab.json").write_text('{"Ġbear": 0, "dog": 1, "Ġowl": 2}', encoding="utf-8")
     folders = {"bert_cased": str(tmp_path / "bert"), "roberta": str(tmp_path / "roberta")}
     assert [c.name for c in tacit.papers_concepts(found, folders)] == ["bear"]  # dog: not after a space; owl: a vowel
+    assert tacit.papers_words(folders).words == ("bear", "owl")
 
 
 def test_the_papers_rule_with_the_real_tokenizers(file):
@@ -296,6 +323,15 @@ def test_the_papers_rule_with_the_real_tokenizers(file):
         zoo.real_tokenizer(name)
     paths = {key: str(zoo.SHARED / "tokenizers" / name) for key, name in folders.items()}
     assert [c.name for c in tacit.papers_concepts(norms.read(file(CSLB)), paths)] == ["bear", "dog"]
+    assert len(tacit.papers_words(paths).words) == 18_508
+
+
+def test_concepts_share_perceptual_properties_and_others_by_hand(file):
+    # has fur_hair 2, is found in forests_woods 1, is big_large 1, is a mammal 1, does growl 1, does fly 2, and two of 1
+    shared = norms.read(file(CSLB)).concepts_per_property()
+    assert shared["perceptual"] == pytest.approx((2 + 1 + 1) / 3)  # fur, big; growl is another sense's
+    assert shared["not perceptual"] == pytest.approx((1 + 1 + 2 + 1 + 1) / 5)
+    assert shared["visual"] == pytest.approx((2 + 1) / 2)
 
 
 def test_a_folder_without_a_vocabulary_is_told(file, tmp_path):

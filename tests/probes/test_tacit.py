@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import math
+import random
 from collections import Counter
 from functools import lru_cache
 from itertools import pairwise
@@ -13,10 +14,13 @@ import pytest
 import zoo
 from trueprobe import probes
 from trueprobe.errors import BadInput
-from trueprobe.probes import files
+from trueprobe.probes import files, published
 from trueprobe.probes.tacit import norms
 from trueprobe.probes.tacit.measures import PRINCE_COLUMNS, PRODUCTION_COLUMNS, RETRIEVAL_COLUMNS
 from trueprobe.runs.check import check_probe, planted_answer, stand_in
+from trueprobe.runs.check.planted import planted_data, planted_frame
+from trueprobe.statistics.claims import claim_results
+from trueprobe.statistics.estimates import estimate
 from trueprobe.types import FillBlank, Filled, Token, WhyNot, Word, WordList
 
 MASKED, CAUSAL = stand_in("masked"), stand_in("causal")
@@ -312,6 +316,85 @@ def test_gold_outside_the_vocabulary_is_left_out_and_counted(data):
     assert probe.ask(items["paper/is/bear"], MASKED).code == "not_in_list"
 
 
+CSLB = """\
+concept\tfeature\tfeature type\tpf\tfeature alternatives
+drum\tis loud\tother perceptual\t17\tis loud (16); is noisy (1)
+drum\tis round\tvisual perceptual\t10\tis round (9); is circular (1); is a circle (1)
+drum\thas a skin\tvisual perceptual\t4\thas a skin
+apple\tis sweet\tother perceptual\t12\tis sweet
+apple\thas pips\tvisual perceptual\t12\thas pips (11); has seeds (2)
+hairdresser\tis skilled\tencyclopaedic\t5\tis skilled
+bat_(animal)\thas wings\tvisual perceptual\t20\thas wings
+bat_(animal)\tis scary\tencyclopaedic\t3\tis scary
+"""
+
+
+@pytest.fixture(scope="module")
+def cslb(tmp_path_factory):
+    path = tmp_path_factory.mktemp("cslb") / "norms.dat"
+    path.write_text(CSLB, encoding="utf-8")
+    return str(path)
+
+
+def test_production_asks_about_all_concepts_that_start_with_no_vowel(cslb):
+    """Those of retrieval must be one piece too; a hairdresser is not. No tokenizer is needed."""
+    probe = probes.make("tacit_production", {"data": cslb})
+    asked = {i.id: i.text for i in probe.items()}
+    assert set(asked) == {
+        *(f"paper/is/{concept}" for concept in ("drum", "hairdresser", "bat_(animal)")),
+        *("paper/is a/drum", "paper/has/bat_(animal)", "paper/has a/drum"),
+    }
+    assert asked["paper/has/bat_(animal)"] == "Everyone knows that a bat has ___."
+    everything = probes.make("tacit_production", {"data": cslb, "concepts": "all"})
+    assert len(everything.items()) == len(asked) + 2
+
+
+def test_completions_are_of_all_concepts_of_the_norms(cslb):
+    probe = probes.make("tacit_production", {"data": cslb})
+    assert probe.completions["is"] == ("circular", "loud", "noisy", "round", "scary", "skilled", "sweet")
+    assert probe.completions["has"] == ("pips", "seeds", "wings")  # a bat's rivals are what the apple has
+
+
+def test_the_sets_are_counted_within_the_vocabulary(cslb):
+    probe = probes.make("tacit_production", {"data": cslb})
+    assert probe.facts()["prompts_of"] == {"is": 3, "is a": 1, "has": 1, "has a": 1}
+    within = probe.with_vocabulary(WordList("common", ("loud", "skilled", "wings")))
+    assert within.facts()["prompts_of"] == {"is": 2, "is a": 0, "has": 1, "has a": 0}
+
+
+def test_each_alternative_has_its_own_frequency_or_all_the_labels(cslb):
+    logps = {"loud": -1.0, "round": -2.0, "noisy": -3.0}
+    words = WordList("common", tuple(logps))
+    found = {}
+    for way in ("each", "label"):
+        made = probes.make("tacit_production", {"data": cslb, "alternatives": way})
+        probe = made.with_vocabulary(words)
+        item = next(i for i in probe.items() if i.id == "paper/is/drum")
+        found[way] = probe.gold["drum", "is"], seen(probe, item, logps).values
+    gold, values = found["each"]
+    assert gold == {"loud": 16, "round": 9, "noisy": 1, "circular": 1}
+    assert (values["gold"], values["spearman"]) == (["loud", "round", "noisy"], 1)
+    gold, values = found["label"]
+    assert gold == {"loud": 17, "noisy": 17, "round": 10, "circular": 10}
+    assert values["spearman"] == pytest.approx(0)  # ranks 2.5, 1, 2.5 of loud, round, noisy against 3, 2, 1
+
+
+def test_a_claim_over_all_relations_is_the_estimate_over_all_sentences():
+    """Relations differ in how many sentences they have: a mean over relations would be another number."""
+    probe, items = starter("tacit_production")
+    rng = random.Random(0)
+    frame = planted_frame(probe, items[::7], MASKED, 1.0)
+    frame = frame.assign(spearman=[rng.random() * len(relation) / 10 for relation in frame["condition_relation"]])
+    data = planted_data(probe, frame, MASKED, resamples=20)
+    estimates = estimate(probe.name, [data], probe.measures())
+    (over_all,) = (e for e in estimates if (e.measure, e.conditions["relation"]) == ("spearman", "all"))
+    claims = {row.claim: row.value for row in claim_results(probe.name, [data], probe.claims())}
+    assert claims["low_correlation"] == pytest.approx(over_all.value, abs=1e-12)
+    by_name = {e.measure: e.value for e in estimates if e.conditions["relation"] == "all"}
+    gain = by_name["map_completions"] - by_name["map_vocabulary"]
+    assert claims["completions_above_vocabulary"] == pytest.approx(gain, abs=1e-9)
+
+
 # ---------------------------------------------------------------- Prince
 
 
@@ -391,6 +474,22 @@ def test_cslb_asks_the_papers_concepts_or_says_what_it_needs(tmp_path):
     own = {key: str(zoo.SHARED / "tokenizers" / name) for key, name in folders.items()}
     probe = probes.make("tacit_retrieval", {"data": str(path), "analyses": "growth", **own})
     assert [i.groups[0] for i in probe.items()] == ["bear"] * 10
+
+
+def test_the_papers_sets_are_counted_on_cslb():
+    path = zoo.SHARED / "norms" / "cslb" / "norms.dat"
+    if not path.is_file():
+        pytest.skip("no CSLB norms beside the checkout (../shared/data/norms/cslb)")
+    tokenizers = {"bert_cased": "bert-base-cased", "roberta": "roberta-base"}
+    own = {key: str(zoo.SHARED / "tokenizers" / name) for key, name in tokenizers.items()}
+    probe = probes.make("tacit_retrieval", {"data": str(path), **published.authors("tacit_retrieval").settings, **own})
+    counts = [number for number in published.numbers("tacit_retrieval") if not number.model]
+    assert [probe.count_of(n.measure, n.conditions) for n in counts[:2]] == [266, 2660]
+    assert all(number.agrees(probe.count_of(number.measure, number.conditions)) for number in counts)
+    lama = {"vocabulary": str(zoo.SHARED / "vocab" / "common_vocab_cased.txt")}
+    production = probes.make("tacit_production", {"data": str(path), **lama})
+    assert list(production.facts()["prompts_of"].values()) == [588, 501, 527, 509, 495]
+    assert production.gold["drum", "is"].items() >= {"loud": 16, "noisy": 1}.items()
 
 
 def test_published_numbers_name_measures_there_are():

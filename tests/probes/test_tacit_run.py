@@ -10,6 +10,7 @@ from rich.console import Console
 
 import trueprobe
 from trueprobe.results import terminal as summary
+from trueprobe.runs.reproduce import reproduce
 
 ROWS = [
     "nurse,is late,20,visual",
@@ -104,6 +105,65 @@ def test_a_run_is_told_in_words(checkpoint, tmp_path):
     facts = json.loads((found.folder / "probes.json").read_text(encoding="utf-8"))
     assert facts["tacit_production"]["facts"]["norms"]["authored"] is True
     assert facts["tacit_production"]["facts"]["vocabulary"]["vocabulary_size"] > 0
+
+
+CSLB = [
+    "nurse\tis late\tother perceptual\t9\tis late",
+    "nurse\tis here\tencyclopaedic\t5\tis here",
+    "bus\tis late\tother perceptual\t7\tis late",
+    "bus\thas a man\tvisual perceptual\t4\thas a man",
+    "apple\tis here\tencyclopaedic\t2\tis here",
+    "hairdresser\thas a bus\tvisual perceptual\t2\thas a bus",
+    "hairdresser\tis a man\ttaxonomic\t2\tis a man",
+    "hairdresser\thas nurse\tvisual perceptual\t2\thas nurse",
+    "hairdresser\tmade of bus\tvisual perceptual\t2\tmade of bus",
+]
+
+
+@pytest.fixture
+def papers(tmp_path):
+    """Norms and two tokenizers as the paper's rules read them: words that are one piece in both."""
+    lines = ["concept\tfeature\tfeature type\tpf\tfeature alternatives", *CSLB]
+    (tmp_path / "norms.dat").write_text("\n".join(lines), encoding="utf-8")
+    words = ["nurse", "bus", "man", "late", "apple"]
+    for name in ("bert", "roberta"):
+        (tmp_path / name).mkdir()
+    (tmp_path / "bert" / "vocab.txt").write_text("\n".join([*words, "woman"]), encoding="utf-8")
+    pieces = {f"Ġ{word}": i for i, word in enumerate([*words, "girl"])}
+    (tmp_path / "roberta" / "vocab.json").write_text(json.dumps(pieces), encoding="utf-8")
+    return {
+        "data": str(tmp_path / "norms.dat"),
+        "bert_cased": str(tmp_path / "bert"),
+        "roberta": str(tmp_path / "roberta"),
+    }
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("probe", "counts", "numbers"),
+    [
+        # two concepts of one piece with two properties each; late and here are of two concepts, the others of one
+        ("tacit_retrieval", {"concepts": 2, "prompts": 4, "perceptual": 6 / 5, "not perceptual": 3 / 2}, 1),
+        # "here" is not in the vocabulary, and the apple starts with a vowel
+        ("tacit_production", {"is": 2, "is a": 1, "has": 1, "has a": 2, "is made of": 1}, 20),
+    ],
+)
+def test_reproduce_counts_as_the_authors_did_also_for_one_model(checkpoint, papers, tmp_path, probe, counts, numbers):
+    rows, asked = reproduce(
+        probe,
+        str(checkpoint("bert")),
+        "bert-base-cased",
+        tmp_path / "run",
+        papers,
+        store=tmp_path / "store.sqlite",
+    )
+    assert asked
+    of_material = [row for row in rows if not row.number.model]
+    assert [row.ours for row in of_material] == pytest.approx(list(counts.values()))
+    assert len(rows) == len(of_material) + numbers
+    ran = trueprobe.load_run(tmp_path / "run")
+    assert set(ran.estimates["condition_vocabulary"]) == {"paper"}
+    assert set(ran.estimates["condition_vocabulary_size"]) == {"5"}
 
 
 @pytest.mark.slow

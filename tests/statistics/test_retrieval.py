@@ -32,6 +32,24 @@ def test_average_precision_by_hand():
     assert math.isnan(average_precision([]))
 
 
+def test_right_answers_that_tie_take_places_of_their_own():
+    # fur and claws are as likely as each other and likelier than all else: precision 1/1 and 2/2, not 2/1
+    assert average_precision([1, 1]) == 1
+    assert average_precision([1, 1, 5]) == pytest.approx((1 + 1 + 3 / 5) / 3)
+    assert average_precision([2, 2, 2, 5]) == pytest.approx((1 / 2 + 2 / 3 + 3 / 4 + 4 / 5) / 4)
+
+
+@given(st.lists(st.integers(-5, 0), min_size=1, max_size=12), st.data())
+def test_average_precision_stays_within_its_bounds_whatever_ties(scores, data):
+    right = np.array(data.draw(st.lists(st.booleans(), min_size=len(scores), max_size=len(scores))))
+    if right.any():
+        scores = np.array(scores, dtype=float)
+        result = average_precision(ranks_within(scores)[right])
+        # as if the right answers stood before others that are as likely: the order in which each has its best rank
+        assert result == pytest.approx(by_definition(right[np.lexsort((~right, -scores))]))
+        assert 0 < result <= 1
+
+
 def by_definition(right: np.ndarray) -> float:
     """Σ P(j) Δr(j) over every place of the ranking."""
     total, hits = 0.0, 0

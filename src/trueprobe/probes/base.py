@@ -7,6 +7,7 @@ generator it did not seed by name.
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -130,6 +131,10 @@ class Probe(ABC):
     def facts(self) -> Mapping[str, Any]:
         """What a reader must know of the material (word list, version, counts)."""
         return {}
+
+    def count_of(self, what: str, conditions: Mapping[str, str]) -> float:
+        """A count of the material that the authors published too, without any model; NaN where there is none."""
+        return math.nan
 
 
 class MeasureSetProbe(Probe):

@@ -47,8 +47,8 @@ def reproduce(
     settings: Mapping[str, Any] | None = None,
     **options: Any,
 ) -> tuple[list[Compared], bool]:
-    """All numbers of the model, and whether one was asked. `settings` go before the authors'; other options are those
-    of `execute.run`.
+    """All numbers of the model, counts of the material first, and whether one was asked. `settings` go before the
+    authors'; other options are those of `execute.run`.
 
     Where numbers were counted in several ways, there is a run, and a folder in `out`, for each."""
     probes.find(probe)
@@ -72,7 +72,7 @@ def reproduce(
     wanted = [n for n in numbers if n.model in theirs and n.only in ("", "replay" if replayed else "model")]
     if not wanted:
         raise BadInput(f"no published numbers of {', '.join(map(str, theirs))}; there are some of: {', '.join(known)}")
-    compared: list[Compared] = []
+    compared = _counts(numbers, probe, {**authors.settings, **own})
     ways = list(dict.fromkeys(number.settings for number in wanted))
     for way in ways:
         here = [number for number in wanted if number.settings == way]
@@ -99,6 +99,13 @@ def _compared(
         rows = [row for row in rows if row.level == level]
         return [Compared(number, _ours(rows, number)) for number in numbers]
     return [Compared(number, _ours([row for row in rows if row.model == number.model], number)) for number in numbers]
+
+
+def _counts(numbers: Sequence[Number], probe: str, settings: dict[str, Any]) -> list[Compared]:
+    """The published counts of the material, which are no model's."""
+    counts = [number for number in numbers if not number.model]
+    made = probes.make(probe, settings) if counts else None
+    return [Compared(number, made.count_of(number.measure, number.conditions)) for number in counts if made]
 
 
 def _released(probe: str, settings: Mapping[str, Any], spec: str, name: str | None) -> dict[str, None]:

@@ -19,9 +19,14 @@ def reciprocal_rank(rank: float) -> float:
 
 
 def average_precision(ranks: ArrayLike) -> float:
-    """Σ precision@j · Δrecall(j) over the whole ranking, from the ranks of the right answers; NaN without any."""
+    """Σ precision@j · Δrecall(j) over the whole ranking, from the ranks of the right answers; NaN without any.
+
+    Right answers that share a rank take places of their own from it on: [1, 1, 5] is counted as [1, 2, 5], since at
+    place 1 there is room for one."""
     ordered = np.sort(np.asarray(ranks, dtype=float))
-    return float(np.mean(np.arange(1, len(ordered) + 1) / ordered)) if len(ordered) else math.nan
+    nth = np.arange(1, len(ordered) + 1)
+    filled = nth + np.maximum.accumulate(ordered - nth)
+    return float(np.mean(nth / filled)) if len(ordered) else math.nan
 
 
 def ranks_within(logps: np.ndarray) -> np.ndarray:

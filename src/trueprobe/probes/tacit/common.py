@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import math
+from abc import abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal, Self
 
@@ -20,7 +21,7 @@ from trueprobe.types import Card, Filled, WhyNot, Word, WordList
 
 PAPER = "Weir, Poliak & Van Durme, Probing Neural Language Models for Human Tacit Assumptions"
 TOP = 10
-COMMON = "common"
+COMMON, AUTHORS = "common", "paper"  # vocabularies that are no file
 
 
 class TacitSettings(Settings):
@@ -28,9 +29,25 @@ class TacitSettings(Settings):
     wording: str = Field(default="", description="a wording of the prompts, or all; the paper's if empty")
     vocabulary: str = Field(
         default=COMMON,
-        description="ranks are counted within the words that all models of the study have as one piece (common), or "
-        "within your own list: a file, one word per line",
+        description="ranks are counted within the words that all models of the study have as one piece (common), those "
+        "that are one piece in both bert-base-cased and RoBERTa, whatever is asked (paper), or your own list: a file, "
+        "one word per line",
     )
+    bert_cased: str = Field(default="", description="a folder with bert-base-cased's tokenizer, if not fetched")
+    roberta: str = Field(default="", description="a folder with RoBERTa's tokenizer, if not fetched")
+
+    @property
+    def folders(self) -> dict[str, str]:
+        """The user's copies of the paper's tokenizers."""
+        return {"bert_cased": self.bert_cased, "roberta": self.roberta}
+
+    def word_list(self) -> WordList | None:
+        """None where it depends on the models of the study."""
+        if self.vocabulary == COMMON:
+            return None
+        if self.vocabulary == AUTHORS:
+            return material.papers_words(self.folders)
+        return material.word_list(self.vocabulary)
 
 
 class NormSettings(TacitSettings):
@@ -39,8 +56,6 @@ class NormSettings(TacitSettings):
         default="auto",
         description="paper: one piece in bert-base-cased and in RoBERTa, no vowel; auto: paper for CSLB, else all",
     )
-    bert_cased: str = Field(default="", description="a folder with bert-base-cased's tokenizer, if not fetched")
-    roberta: str = Field(default="", description="a folder with RoBERTa's tokenizer, if not fetched")
 
 
 class TacitProbe(MeasureSetProbe):
@@ -52,7 +67,7 @@ class TacitProbe(MeasureSetProbe):
         super().__init__(settings)
         self.prompts = material.Prompts.read(settings.material)
         self.shares_vocabulary = settings.vocabulary == COMMON
-        self.vocabulary = None if self.shares_vocabulary else material.word_list(settings.vocabulary)
+        self.vocabulary = settings.word_list()
         self._listed = frozenset(self.vocabulary.words) if self.vocabulary else frozenset()
 
     def with_vocabulary(self, words: WordList) -> Self:
@@ -124,9 +139,12 @@ class NormProbe(TacitProbe):
     def _concepts(self) -> tuple[Concept, ...]:
         rule = self.settings.concepts
         if rule == "paper" or (rule == "auto" and self.norms.format == "cslb"):
-            folders = {"bert_cased": self.settings.bert_cased, "roberta": self.settings.roberta}
-            return material.papers_concepts(self.norms, folders)
+            return self.papers_concepts()
         return self.norms.concepts
+
+    @abstractmethod
+    def papers_concepts(self) -> tuple[Concept, ...]:
+        """By the rule of the paper's task."""
 
     @property
     def displayed_wording(self) -> str:
@@ -141,6 +159,9 @@ class NormProbe(TacitProbe):
         lost, rows = self.norms.counts["not_phrased"], self.norms.counts["rows"]
         if lost:
             lines.append(f"not asked: {lost:,} of {rows:,} listed properties, which no rule can phrase")
+        uncounted = self.norms.counts["forms_not_counted"]
+        if uncounted:
+            lines.append(f"alternatives not counted of {uncounted:,} properties: each has its property's number")
         if not self.norms.has_frequencies:
             lines.append("these norms have no frequencies: properties stand in the order of the file")
         return tuple(lines)

@@ -84,20 +84,26 @@ def papers_concepts(norms: Norms, folders: dict[str, str]) -> tuple[Concept, ...
     """Those that are one piece in bert-base-cased and, after a space, in RoBERTa, and start with no vowel.
 
     Of CSLB's 638 these are the paper's 266. `folders`: the user's tokenizers, by the names in `TOKENIZERS`."""
-    bert, roberta = (_pieces(name, folders.get(name, "")) for name in TOKENIZERS)
-    return tuple(
-        c for c in norms.concepts if c.name in bert and f"Ġ{c.name}" in roberta and not starts_with_vowel(c.name)
-    )
+    words = set(papers_words(folders, "concepts=all").words)
+    return tuple(c for c in norms.concepts if c.name in words and not starts_with_vowel(c.name))
 
 
-def _pieces(name: str, folder: str) -> frozenset[str]:
+def papers_words(folders: dict[str, str], without: str = "vocabulary=common") -> WordList:
+    """The paper's "unified intersection": pieces of bert-base-cased that RoBERTa has after a space, 18,508 of them.
+
+    `without`: the setting that does not need them."""
+    bert, roberta = (_pieces(name, folders.get(name, ""), without) for name in TOKENIZERS)
+    return WordList("paper", tuple(sorted(word for word in bert if f"Ġ{word}" in roberta)))
+
+
+def _pieces(name: str, folder: str, without: str) -> frozenset[str]:
     try:
         path = files.path_of(folder) if folder else assets.path_of(TOKENIZERS[name])
     except assets.NotHere as error:
         raise BadInput(
-            "the paper's concepts are those that are one piece in bert-base-cased and in RoBERTa and start with no "
-            f"vowel: this needs those two tokenizers (trueprobe fetch {' '.join(TOKENIZERS.values())}, or --set "
-            "bert_cased=FOLDER --set roberta=FOLDER); without them: --set concepts=all"
+            "the paper's words are one piece in bert-base-cased and in RoBERTa: this needs those two tokenizers "
+            f"(trueprobe fetch {' '.join(TOKENIZERS.values())}, or --set bert_cased=FOLDER --set roberta=FOLDER); "
+            f"without them: --set {without}"
         ) from error
     for file, read in (("tokenizer.json", _of_json), ("vocab.json", json.loads), ("vocab.txt", str.split)):
         for candidate in (path / file, path) if path.name == file else (path / file,):

@@ -192,19 +192,21 @@ class ProductionMeasures:
 
     def claims(self) -> Iterator[Claim]:
         narrower = "precision rises when only words people gave for the relation are ranked"
-        yield self._claim("completions_above_vocabulary", narrower, "ap_gain", self.relations)
+        yield self._claim("completions_above_vocabulary", narrower, "ap_gain")
         if self.frequencies:
             low = "probability within the gold words correlates little with how many people gave them"
-            claim = self._claim("low_correlation", low, "spearman", self.relations, Direction.BELOW)
+            claim = self._claim("low_correlation", low, "spearman", direction=Direction.BELOW)
             yield replace(claim, threshold=STRONG, unit="correlation")
         for relation in (r for r in ("is", "has") if r in self.relations):
             helps = f"after '{relation}', precision falls without `Everyone knows that` (all four models of table 2)"
-            yield self._claim(f"context_helps_{relation}", helps, "ap_change", (relation,), Direction.BELOW)
+            yield self._claim(f"context_helps_{relation}", helps, "ap_change", relation, Direction.BELOW)
 
     def _claim(
-        self, name: str, statement: str, column: str, relations: tuple[str, ...], direction: Direction = Direction.ABOVE
+        self, name: str, statement: str, column: str, relation: str = ALL, direction: Direction = Direction.ABOVE
     ) -> Claim:
-        plus, conditions = {"relation": relations}, self.vocabulary
+        """Over all sentences where no relation is named, each counted once, as in the estimates of relation `all`."""
+        plus = {} if relation == ALL else {"relation": (relation,)}
+        conditions = self.vocabulary
         return Claim(name, statement, "B", column, plus, direction=direction, conditions=conditions, unit="ratio")
 
     @property

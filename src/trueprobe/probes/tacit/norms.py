@@ -28,6 +28,10 @@ STARTER = "starter"
 CATEGORIES = ("visual", "functional", "encyclopaedic")  # the three that the paper compares
 LEAST_ANSWERS = 2  # of free listings: what only one person listed is no shared assumption
 ALL_CATEGORIES = (*CATEGORIES, "taxonomic", "other")
+PAPERS_KINDS = {  # by which it counts how many concepts share a property; "other" are CSLB's other perceptual ones
+    "perceptual": ("visual", "other"),
+    "not perceptual": ("functional", "encyclopaedic", "taxonomic"),
+}
 
 # columns a format must have, as they read in lower case with spaces for . and _; tried in this order
 _FORMATS: dict[str, tuple[str, ...]] = {
@@ -48,18 +52,25 @@ _CATEGORY_WORDS = (
     *((word, "other") for word in ("other", "sound", "tactile", "taste", "smell")),
 )
 _MCRAE_HEAD = re.compile(r"^(beh|inbeh|eg) +- +")
+_COUNTED = re.compile(r"(?P<form>.+?) *(\((?P<round>\d+)\)|\[(?P<square>\d+)\]|: *(?P<plain>\d+))")
 
 
 @dataclass(frozen=True, slots=True)
 class Property:
     label: str  # as listed: two concepts share a property if they share its label
     forms: tuple[str, ...]  # verb phrases; the first one is used in prompts
-    frequency: float  # NaN where the norms have none
+    frequency: float  # of the label; NaN where the norms have none
     category: str  # of ALL_CATEGORIES, "" where it is not known
+    people: tuple[float, ...] = ()  # how many gave each form, where the norms count them
 
     @property
     def phrase(self) -> str:
         return self.forms[0]
+
+    @property
+    def by_form(self) -> Iterator[tuple[str, float]]:
+        """Each form with how many people gave it; all of them the label's number where no one counted."""
+        return zip(self.forms, self.people or (self.frequency,) * len(self.forms), strict=True)
 
 
 @dataclass(frozen=True)
@@ -100,9 +111,10 @@ class Norms:
         return frozenset.intersection(*(self.having[label] for label in labels))
 
     def concepts_per_property(self) -> dict[str, float]:
-        """The mean number of concepts that share a property of each category."""
+        """The mean number of concepts that share a property of each category, and of the paper's two kinds."""
         category = {p.label: p.category for c in self.concepts for p in c.properties}
-        shared = {k: [len(self.having[label]) for label, c in category.items() if c == k] for k in ALL_CATEGORIES}
+        kinds = {name: (name,) for name in ALL_CATEGORIES} | PAPERS_KINDS
+        shared = {k: [len(self.having[label]) for label, c in category.items() if c in kinds[k]] for k in kinds}
         return {name: sum(counts) / len(counts) for name, counts in shared.items() if counts}
 
 
@@ -114,6 +126,7 @@ class _Row:
     forms: tuple[str, ...]  # none: it could not be phrased
     frequency: float
     category: str
+    people: tuple[float, ...] = ()
 
 
 class _Table:
@@ -180,12 +193,30 @@ class _Table:
 
 def _cslb(table: _Table) -> Iterator[_Row]:
     for line, row in table:
-        listed = [part for part in re.split(r"\s*[;|,]\s*", row["feature alternatives"]) if part]
-        label = table.cell(line, row, "feature")
-        # is found in forests_woods: the first of the two, where no alternatives are listed
-        forms = _forms(*(listed or [re.sub(r"(\w)_\w+", r"\1", label)]))
+        label, total = table.cell(line, row, "feature"), table.number(line, row, "pf")
+        listed, counted = _alternatives(row["feature alternatives"], total)
+        if not listed:  # is found in forests_woods: the first of the two
+            listed = {re.sub(r"(\w)_\w+", r"\1", label): total}
+        phrased: Counter[str] = Counter()  # "has fur" and "does have fur" are one form
+        for alternative, number in listed.items():
+            phrased.update(dict.fromkeys(_forms(alternative), number))
         category = _category(row["feature type"])
-        yield _Row(line, table.cell(line, row, "concept"), label, forms, table.number(line, row, "pf"), category)
+        people = tuple(phrased.values()) if counted else ()
+        yield _Row(line, table.cell(line, row, "concept"), label, tuple(phrased), total, category, people)
+
+
+def _alternatives(text: str, total: float) -> tuple[dict[str, float], bool]:
+    """The alternatives with how many people gave each, and whether the file has that.
+
+    It stands behind each, `is loud (16); is noisy (1)`, or there is an entry for each of `total` people."""
+    people: Counter[str] = Counter()
+    stated = False
+    for part in filter(None, re.split(r"\s*[;|,]\s*", text)):
+        match = _COUNTED.fullmatch(part)
+        number = match and (match["round"] or match["square"] or match["plain"])
+        people[match["form"] if match else part] += int(number or 1)
+        stated |= match is not None
+    return dict(people), stated or people.total() >= total
 
 
 def _mcrae(table: _Table) -> Iterator[_Row]:
@@ -276,6 +307,7 @@ def _gathered(rows: Sequence[_Row], answers: bool) -> tuple[tuple[Concept, ...],
     """Each property once per concept: what is listed again is counted; answers add up, and must be given twice."""
     by_concept: dict[str, dict[str, Property]] = {}
     counts: Counter[str] = Counter({"rows": len(rows), "not_phrased": 0, "listed_again": 0, "given_once": 0})
+    counts["forms_not_counted"] = sum(len(row.forms) > 1 and not row.people for row in rows)
     for row in rows:
         properties = by_concept.setdefault(row.concept, {})
         known = properties.get(row.label)
@@ -285,7 +317,7 @@ def _gathered(rows: Sequence[_Row], answers: bool) -> tuple[tuple[Concept, ...],
             counts["listed_again"] += 1
         else:
             frequency = row.frequency + (known.frequency if known else 0)
-            properties[row.label] = Property(row.label, row.forms, frequency, row.category)
+            properties[row.label] = Property(row.label, row.forms, frequency, row.category, row.people)
     least = LEAST_ANSWERS if answers else -math.inf
     concepts = []
     for name, properties in by_concept.items():

@@ -108,6 +108,11 @@ def completion(phrase: str) -> tuple[str, str] | None:
     return (match[1], match[2]) if match and match[2] not in ("a", "an", "not", "no") else None
 
 
+def spoken(concept: str) -> str:
+    """A concept as it stands in a sentence: bat_(animal) → bat, french_horn → french horn"""
+    return re.sub(r"[_ ]*\(.*\)$", "", concept).replace("_", " ")
+
+
 def joined(phrases: Sequence[str]) -> str:
     """has fur | has fur and is big | has fur, is big, and has claws"""
     if len(phrases) < 3:

@@ -4,25 +4,39 @@ A sentence begins with a concept and a relation (is, is a, has, has a, is made o
 words people gave. Counted is how high they stand: average precision over the vocabulary and over the words people gave
 for that relation, and whether likelier means named by more people. Not shown: that another completion is wrong; people
 name what strikes them, not all that is true, and "has arrived" is good English too. Departure from the paper: its
-evaluation sets could not be rebuilt to the last prompt; ours are those with a gold word in the vocabulary.
+evaluation sets could not be rebuilt to the last prompt; ours are the concepts that start with no vowel and have a gold
+word in the vocabulary.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
+from pydantic import Field
 
 from trueprobe.probes.display import ReportSpec, Summary
 from trueprobe.probes.tacit import report
 from trueprobe.probes.tacit.common import NormProbe, NormSettings, as_asked, gold_columns, tied, top_columns
 from trueprobe.probes.tacit.measures import TOP, ProductionMeasures
-from trueprobe.probes.tacit.phrases import RELATIONS, completion
-from trueprobe.probes.templates import BLANK, with_article
+from trueprobe.probes.tacit.norms import Concept, Property
+from trueprobe.probes.tacit.phrases import RELATIONS, completion, spoken
+from trueprobe.probes.templates import BLANK, starts_with_vowel, with_article
 from trueprobe.statistics.retrieval import average_precision, ranks_within, spearman
 from trueprobe.types import Answer, Card, FillBlank, Filled, Item, Observation, Request, WhyNot, Word
+
+
+class ProductionSettings(NormSettings):
+    concepts: Literal["auto", "paper", "all"] = Field(
+        default="auto", description="paper: all that start with no vowel; auto: paper for CSLB, else all"
+    )
+    alternatives: Literal["each", "label"] = Field(
+        default="each",
+        description="how many people gave a word, where norms list alternatives of a property: each its own number, or "
+        "all of them the label's",
+    )
 
 
 class TacitProduction(NormProbe):
@@ -35,9 +49,10 @@ class TacitProduction(NormProbe):
         "That another completion is wrong: people name what strikes them, not all that is true. Completions of several "
         "words are not asked for. The starter norms are authored, not elicited."
     )
-    Settings = NormSettings
+    Settings = ProductionSettings
+    settings: ProductionSettings
 
-    def __init__(self, settings: NormSettings) -> None:
+    def __init__(self, settings: ProductionSettings) -> None:
         super().__init__(settings)
         self.wordings = self.chosen_wordings(list(self.prompts.production))
         self.gold = self._gold()
@@ -47,13 +62,29 @@ class TacitProduction(NormProbe):
     def _gold(self) -> dict[tuple[str, str], dict[str, float]]:
         """Single-word completions with their frequency, by concept and relation, most frequent first.
 
-        All forms of a property count; where two properties give one word, the more frequent one does."""
+        All forms of a property count; where two properties give one word, the more frequent one does. Of all concepts
+        of the norms, asked about or not: what people gave for the others are completions too."""
         gold: dict[tuple[str, str], dict[str, float]] = {}
-        for concept in self.concepts:
+        for concept in self.norms.concepts:
             for listed in concept.properties:
-                for relation, word in dict.fromkeys(filter(None, map(completion, listed.forms))):
-                    gold.setdefault((concept.name, relation), {}).setdefault(word, listed.frequency)
-        return gold
+                for (relation, word), people in self._words(listed).items():
+                    words = gold.setdefault((concept.name, relation), {})
+                    words[word] = max(words.get(word, people), people)
+        return {key: dict(sorted(words.items(), key=_frequent_first)) for key, words in gold.items()}
+
+    def _words(self, listed: Property) -> dict[tuple[str, str], float]:
+        """The relations and words of a property's forms, with how many people gave them."""
+        people: dict[tuple[str, str], float] = {}
+        for form, count in listed.by_form:
+            if done := completion(form):
+                people[done] = people.get(done, 0.0) + count
+        return people if self.settings.alternatives == "each" else dict.fromkeys(people, listed.frequency)
+
+    def papers_concepts(self) -> tuple[Concept, ...]:
+        """All that start with no vowel: those of retrieval must be one piece as well, but here they are not asked for.
+
+        Which of them have a sentence depends on the vocabulary: of CSLB, no rule gives all five of the paper's sets."""
+        return tuple(concept for concept in self.norms.concepts if not starts_with_vowel(concept.name))
 
     def narrow(self) -> None:
         """The words people gave for each relation, of any concept, that ranks can be counted for."""
@@ -73,7 +104,7 @@ class TacitProduction(NormProbe):
         ]
 
     def _item(self, wording: str, concept: str, relation: str) -> Item:
-        named = concept.replace("_", " ")
+        named = spoken(concept)
         prompt = self.prompts.production[wording].format(concept=with_article(named), relation=relation)
         alone = f"A{with_article(named)[1:]} {relation} {BLANK}."
         return Item(
@@ -146,8 +177,19 @@ class TacitProduction(NormProbe):
 
     def facts(self) -> dict[str, Any]:
         sizes = {relation: len(self.completions[relation]) for relation in self.relations}
-        prompts = {r: sum(o == r for _, o in self.gold) for r in self.relations}
+        prompts = {relation: self._sentences(relation) for relation in self.relations}
         return {**super().facts(), "wordings": list(self.wordings), "completions": sizes, "prompts_of": prompts}
+
+    def count_of(self, what: str, conditions: Mapping[str, str]) -> float:
+        return self._sentences(conditions["relation"]) if what == "prompts" else math.nan
+
+    def _sentences(self, relation: str) -> int:
+        """Those of a wording that can be scored: with a gold word in the vocabulary."""
+        return sum(bool(self.listed(tuple(self.gold.get((c.name, relation), ())))) for c in self.concepts)
+
+
+def _frequent_first(entry: tuple[str, float]) -> float:
+    return 0.0 if math.isnan(entry[1]) else -entry[1]
 
 
 def _precisions(gold: Mapping[str, Word], alone: Filled, within: np.ndarray) -> dict[str, float]:

@@ -19,7 +19,7 @@ import numpy as np
 from pydantic import Field
 
 from trueprobe.probes.display import ReportSpec, Summary
-from trueprobe.probes.tacit import report
+from trueprobe.probes.tacit import material, report
 from trueprobe.probes.tacit.common import NormProbe, NormSettings, as_asked, top_words
 from trueprobe.probes.tacit.material import with_blank_article
 from trueprobe.probes.tacit.measures import MOST, TOP, RetrievalMeasures
@@ -85,6 +85,9 @@ class TacitRetrieval(NormProbe):
         self.left_out = [c.name for c in self.concepts if settings.article == "a" and starts_with_vowel(c.name)]
         self.concepts = tuple(c for c in self.concepts if c.name not in set(self.left_out))
         self.narrow()
+
+    def papers_concepts(self) -> tuple[Concept, ...]:
+        return material.papers_concepts(self.norms, self.settings.folders)
 
     # ------------------------------------------------------------ items
 
@@ -239,6 +242,12 @@ class TacitRetrieval(NormProbe):
 
     def facts(self) -> dict[str, Any]:
         return {**super().facts(), "wordings": list(self.wordings), "left_out_for_their_article": self.left_out}
+
+    def count_of(self, what: str, conditions: Mapping[str, str]) -> float:
+        if what == "concepts_per_property":
+            return self.norms.concepts_per_property().get(conditions["selection"], math.nan)
+        asked = [i for i in self.items() if conditions.items() <= i.conditions.items()]
+        return {"prompts": len(asked), "concepts": len({item.groups for item in asked})}.get(what, math.nan)
 
 
 def _ranked(word: Word, asked: Filled, others: Sequence[Filled]) -> dict[str, Any]:
