@@ -27,7 +27,14 @@ from trueprobe.probes.display import ReportSpec, Summary
 from trueprobe.probes.seat import material, report
 from trueprobe.probes.seat.material import SIDES, AssociationTest, SeatMaterial, SetSentence
 from trueprobe.probes.templates import repeated
-from trueprobe.statistics.association import PermutationTest, associations, coincide, effect_size, effect_size_ddof0
+from trueprobe.statistics.association import (
+    EFFECT_SIZE_UNIT,
+    PermutationTest,
+    associations,
+    coincide,
+    effect_size,
+    effect_size_ddof0,
+)
 from trueprobe.statistics.clustering import MatchingTest, matched
 from trueprobe.statistics.means import means
 from trueprobe.statistics.measure import Columns, Measure, Weights
@@ -224,8 +231,8 @@ class Seat(Probe):
     def _effect(self, where: Mapping[str, Any], conditions: Mapping[str, str | int], test: bool = True) -> Measure:
         function = effect_size if self.settings.ddof else effect_size_ddof0
         permuted = PermutationTest(self.settings.partitions, self.settings.two_sided, self.settings.strict)
-        columns = ("association", "in_first")
-        return Measure("effect_size", function, columns, where, conditions, "d", 0.0, test=permuted if test else None)
+        columns, unit = ("association", "in_first"), EFFECT_SIZE_UNIT
+        return Measure("effect_size", function, columns, where, conditions, unit, 0.0, test=permuted if test else None)
 
     @property
     def headline(self) -> Measure:
