@@ -38,7 +38,7 @@ from trueprobe.statistics.association import (
 from trueprobe.statistics.clustering import MatchingTest, matched
 from trueprobe.statistics.means import means
 from trueprobe.statistics.measure import Columns, Measure, Weights
-from trueprobe.types import Answer, Card, EmbedText, Item, Kind, Observation, Request, Vector, WhyNot
+from trueprobe.types import Answer, Card, EmbedText, Item, Kind, Observation, Request, Tail, Vector, WhyNot
 
 REPRESENTATIONS = ("cls", "word", "last", "own", "mean", "first_piece")
 DEFAULT: Mapping[Kind, tuple[str, ...]] = {"masked": ("cls", "word"), "causal": ("last", "word"), "encoder": ("own",)}
@@ -226,13 +226,19 @@ class Seat(Probe):
                 yield replace(self._effect({**one, **_TARGETS}, one, test=False), kinds=kinds)
             for name, sides in _CLUSTERS.items() if self.settings.clusters else ():
                 columns, where = ("cluster_right", "in_first"), {**at, **sides}
-                yield Measure(name, _right, columns, where, whole, "share", 0.5, test=MatchingTest(), kinds=kinds)
+                share = Measure(name, _right, columns, where, whole, "share", 0.5, kinds=kinds)
+                yield replace(share, test=MatchingTest(), tail=Tail.BOTH)
 
     def _effect(self, where: Mapping[str, Any], conditions: Mapping[str, str | int], test: bool = True) -> Measure:
         function = effect_size if self.settings.ddof else effect_size_ddof0
         permuted = PermutationTest(self.settings.partitions, self.settings.two_sided, self.settings.strict)
         columns, unit = ("association", "in_first"), EFFECT_SIZE_UNIT
-        return Measure("effect_size", function, columns, where, conditions, unit, 0.0, test=permuted if test else None)
+        effect = Measure("effect_size", function, columns, where, conditions, unit, 0.0)
+        return replace(effect, test=permuted, tail=self._tail) if test else effect
+
+    @property
+    def _tail(self) -> Tail:
+        return Tail.BOTH if self.settings.two_sided else Tail.UPPER
 
     @property
     def headline(self) -> Measure:
@@ -249,7 +255,7 @@ class Seat(Probe):
 
     @property
     def page(self) -> ReportSpec:
-        return report.report()
+        return report.report(self._tail)
 
     def planted(self, item: Item, request: Request, strength: float) -> dict[str, float]:
         """Coordinates: A and B at the two ends of one axis, X and Y shifted along it, the rest by chance."""
