@@ -118,6 +118,7 @@ class Seat(Probe):
     )
     Settings = SeatSettings
     factors = ("word",)
+    drawn_within = ("test", "side")
 
     def __init__(self, settings: SeatSettings) -> None:
         super().__init__(settings)
