@@ -227,6 +227,15 @@ def run(checkpoint, tmp_path_factory):
     return trueprobe.run("seat", str(checkpoint("bert")), folder / "run", settings=settings, store=":memory:")
 
 
+def test_a_test_alone_has_the_interval_that_it_has_among_others(run, checkpoint, tmp_path):
+    settings = {"tests": "weat6", "partitions": 100}
+    alone = trueprobe.run("seat", str(checkpoint("bert")), tmp_path / "run", settings=settings, store=":memory:")
+    numbers = ["measure", "condition_representation", "value", "low", "high", "p"]
+    among = run.estimates.query("condition_test == 'weat6'")
+    assert alone.estimates[numbers].values.tolist() == among[numbers].values.tolist()
+    assert set(among["method"]) == {"bootstrap over word within test and side, t with skewness, 95 %"}
+
+
 def test_the_variance_table_tells_what_comes_from_wordings(run):
     told = run.table("variance").query("measure == 'effect_size'")
     assert (

@@ -21,7 +21,7 @@ from trueprobe.results.vega import chart
 from trueprobe.runs.folder import load_run
 from trueprobe.runs.schema import PublishedNumber
 from trueprobe.statistics.rows import FlipShares, NearTies
-from trueprobe.types import Verdict
+from trueprobe.types import Tail, Verdict
 
 HOSTILE = ("a.b", "a[b]", 'say "x"', "it's", "back\\slash", "<b>bold</b>&amp;", "</script>", "datum.x", "ü ☃", "a,b\\'")
 DOTS = Figure("f", "F", "…", ("preference",), "category", "dots")
@@ -136,6 +136,21 @@ def test_seeds_are_faint_dots_hollow_where_not_significant(tmp_path):
     assert tip["seeds"] == "mean of 3 checkpoints, 1 significant at 0.01"
     seeds = [p.attrib for p in ET.fromstring(svg_of(view)).iter() if p.get("opacity") in ("0.5",)]
     assert len(seeds) == 1
+
+
+@pytest.mark.parametrize(("tail", "hollow"), [(Tail.UPPER, [False, True, False]), (Tail.BOTH, [True, True, False])])
+def test_seeds_that_are_significant_downward_are_filled_too(tmp_path, tail, hollow):
+    cards = made_runs.family("toy", 3)
+    rows = [
+        made_runs.estimate(c.name, "effect_size", v, test="weat6", unit="d", neutral=0.0, p=p)
+        for c, v, p in zip(cards, (-1.1, 0.3, 1.1), (0.999, 0.2, 0.001), strict=True)
+    ]
+    figure = Figure("seat", "SEAT", "…", ("effect_size",), "test", "dots", tail=tail)
+    view = view_of(tmp_path, figure, rows, cards)
+    data = chart(Drawing(view, view.pictures[0]))["datasets"]["rows"]
+    assert [row["hollow"] for row in data if row["role"] == "seed"] == hollow
+    (tip,) = [row["tip"] for row in data if row["role"] == "value"]
+    assert tip["seeds"] == f"mean of 3 checkpoints, {hollow.count(False)} significant at 0.01"
 
 
 def test_a_model_without_marks_is_named_in_its_panel(tmp_path):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -43,6 +44,7 @@ class Pairs:
     """What the tables need of a probe."""
 
     factors = ("pair",)
+    drawn_within = ()
     corrected_over = ("category", "test")
     flips = Flips("prefers_stereotype", "preference_nats", near_tie=0.5, size="scored_tokens")
     diagnostic = "stereotype_share"
@@ -257,7 +259,7 @@ def test_an_interval_of_a_difference_of_shares_ends_at_one():
     """Two vector tests whose seeds agree, two categories torn by one seed each: left out, it changes everything."""
     torn = np.array([0.4, 0.6, 0.6])
     values = {"0 a": np.full(3, 0.6), "1 b": torn, "1 c": torn[::-1]}
-    row = _row("all", ("m", None), "vectors_vary_more", _apart(_torn), values)
+    row = _row("all", ("m", None), "vectors_vary_more", partial(jackknife, _apart(_torn)), values)
     assert row.value == -1
     assert -1 <= row.low <= row.high <= 1
     assert jackknife(_apart(_torn), values).interval()[0] < -1

@@ -160,6 +160,18 @@ def test_without_an_effect_p_is_even():
     assert np.mean(np.array(ps) <= 0.05) < 0.08
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize(("by_word", "least", "most"), [(0.0, 0.0, 0.04), (1.0, 0.10, 0.30)])
+def test_sentences_of_one_word_are_no_independent_targets(by_word, least, most):
+    """Eight words a side with eight sentences each, no effect: the share of p ≤ 0.01, nominally 1 %. A word's effect
+    as large as a sentence's makes the test err as often as it does on real vectors."""
+    rng = np.random.default_rng(0)
+    s = by_word * np.repeat(rng.normal(size=(200, 16)), 8, axis=1) + rng.normal(size=(200, 128))
+    test = PermutationTest(partitions=1_000)
+    rate = np.mean([test.p(row[:64], row[64:], 0) <= 0.01 for row in s])
+    assert least <= rate <= most
+
+
 def test_the_test_reads_the_measure_s_columns():
     result = PermutationTest()(columns([3, 2, np.nan], [1, 0]), QUANTITY, 0)
     assert result == pytest.approx(1 / 6)

@@ -35,6 +35,22 @@ def names(n: int, letter: str = "t") -> list[str]:
 # ---------------------------------------------------------------- what is drawn
 
 
+def test_within_parts_each_has_its_groups_in_every_draw_whatever_other_parts_there_are():
+    x, y = [f"x{i}" for i in range(8)], [f"y{i}" for i in range(5)]
+    one = pd.DataFrame({"word": [*x, *y], "test": "a", "side": ["X"] * 8 + ["Y"] * 5})
+    both = pd.concat([pd.DataFrame({"word": x, "test": "b", "side": "X"}), one], ignore_index=True)
+    alone, among = (Resampling.within(table, ("test", "side"), 200) for table in (one, both))
+    assert (alone.weights[0] == 1).all()
+    assert (alone.weights[:, alone.cells[:8]].sum(axis=1) == 8).all()
+    assert (alone.weights[:, alone.cells[8:]].sum(axis=1) == 5).all()
+    assert (among.weights[:, among.cells[8:]] == alone.weights[:, alone.cells]).all()
+    assert (among.weights[:, among.cells[:8]] != alone.weights[:, alone.cells[:8]]).any()  # x of b is drawn apart
+    assert alone.groups(alone.cells) == 13
+    shuffled = Resampling.within(one.sample(frac=1, random_state=0), ("test", "side"), 200)
+    order = one.sample(frac=1, random_state=0).index
+    assert (shuffled.weights[:, shuffled.cells] == alone.weights[:, alone.cells[order]]).all()
+
+
 def test_the_first_row_is_the_sample_itself():
     both = crossed(["a", "a", "b", "b"], ["x", "y", "x", ""])
     assert both.weights.shape == (501, 4)

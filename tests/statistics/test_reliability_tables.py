@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -11,7 +13,7 @@ from trueprobe.statistics.signs import sign_counts
 from trueprobe.statistics.spread import Components
 from trueprobe.statistics.verdict import Unjudged
 from trueprobe.statistics.wordings import variance
-from trueprobe.types import Verdict
+from trueprobe.types import Tail, Verdict
 
 
 def unjudged(value=1.0, p=0.5, level="family", interval_p=None, model="m", tested=False, **more) -> Unjudged:
@@ -57,30 +59,50 @@ def test_a_single_checkpoint_has_a_row_only_where_it_has_wordings():
 # ---------------------------------------------------------------- signs
 
 
-def runs(*value_p_clear: tuple[float, float, float]) -> list[Unjudged]:
-    return [unjudged(v, p, "checkpoint", clear, f"m{i}", tested=True) for i, (v, p, clear) in enumerate(value_p_clear)]
+def runs(*value_p: tuple[float, float], tail: Tail = Tail.UPPER) -> list[Unjudged]:
+    """Their intervals all hold neutral: the test's p alone decides."""
+    rows = [unjudged(v, p, "checkpoint", 0.5, f"m{i}", tested=True) for i, (v, p) in enumerate(value_p)]
+    return [replace(row, tail=tail) for row in rows]
 
 
-@pytest.mark.parametrize(
-    ("values", "agreement", "above", "below"),
-    [
-        ([(1.0, 0.001, 0.0), (0.9, 0.002, 0.0)], SignAgreement.ALL, 2, 0),
-        ([(0.1, 0.4, 0.5), (-0.1, 0.6, 0.5)], SignAgreement.ALL, 0, 0),
-        ([(1.0, 0.001, 0.0), (0.1, 0.4, 0.5)], SignAgreement.SOME_ONLY, 1, 0),
-        ([(1.0, 0.001, 0.0), (-1.0, 0.999, 0.0)], SignAgreement.BOTH_DIRECTIONS, 1, 1),
-        ([(1.0, 0.001, 0.0), (-1.0, 0.001, 0.0)], SignAgreement.BOTH_DIRECTIONS, 1, 1),  # a two-sided test
-        ([(1.0, 0.001, 0.0), (-0.01, 0.995, 0.9)], SignAgreement.SOME_ONLY, 1, 0),  # two-sided, nothing there
-    ],
-)
+ONE_SIDED = [
+    ([(1.0, 0.001), (0.9, 0.002)], SignAgreement.ALL, 2, 0),
+    ([(0.1, 0.4), (0.1, 0.4)], SignAgreement.ALL, 0, 0),
+    ([(0.1, 0.4), (-0.1, 0.6)], SignAgreement.NOT_SIGNIFICANT, 0, 0),
+    ([(1.0, 0.001), (0.1, 0.4)], SignAgreement.SOME_ONLY, 1, 0),
+    ([(1.0, 0.01), (-0.1, 0.6)], SignAgreement.SOME_ONLY, 1, 0),
+    ([(1.0, 0.001), (-1.0, 0.999)], SignAgreement.BOTH_DIRECTIONS, 1, 1),
+]
+
+
+@pytest.mark.parametrize(("values", "agreement", "above", "below"), ONE_SIDED)
 def test_how_many_runs_are_significant_and_which_way(values, agreement, above, below):
     (row,) = sign_counts(runs(*values))
     assert (row.agreement, row.significant_above, row.significant_below) == (agreement, above, below)
     assert row.n_seeds == 2
 
 
+@pytest.mark.parametrize(("values", "agreement", "above", "below"), ONE_SIDED)
+def test_swapping_x_and_y_swaps_the_sides_of_signs(values, agreement, above, below):
+    (row,) = sign_counts(runs(*((-v, 1 - p) for v, p in values)))
+    assert (row.agreement, row.significant_above, row.significant_below) == (agreement, below, above)
+
+
+@pytest.mark.parametrize(
+    ("values", "agreement", "above", "below"),
+    [
+        ([(1.0, 0.001), (-1.0, 0.001)], SignAgreement.BOTH_DIRECTIONS, 1, 1),
+        ([(1.0, 0.001), (-0.01, 0.995)], SignAgreement.SOME_ONLY, 1, 0),  # as near to neutral as can be
+    ],
+)
+def test_a_two_sided_test_is_significant_on_the_side_of_the_value(values, agreement, above, below):
+    (row,) = sign_counts(runs(*values, tail=Tail.BOTH))
+    assert (row.agreement, row.significant_above, row.significant_below) == (agreement, above, below)
+
+
 def test_measures_without_a_test_and_single_runs_have_no_row():
     assert sign_counts([unjudged(level="checkpoint"), unjudged(level="checkpoint")]) == []
-    assert sign_counts(runs((1.0, 0.001, 0.0))) == []
+    assert sign_counts(runs((1.0, 0.001))) == []
 
 
 # ---------------------------------------------------------------- disagreement

@@ -9,6 +9,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from trueprobe.types import Tail
+
 Where = Mapping[str, str | tuple[str, ...]]  # condition = value, or one of several
 
 
@@ -38,6 +40,7 @@ class Figure:
     x_unit: str = ""  # what a number along x counts, in tooltips: `attractors`
     y_title: str = ""
     source: str = ""  # the figures of the paper it stands for
+    tail: Tail = Tail.BOTH  # that p is of: which dots of seeds are filled
 
 
 @dataclass(frozen=True, slots=True)

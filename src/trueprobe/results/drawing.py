@@ -12,9 +12,10 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from trueprobe.results.figure_rows import FigureRow
-from trueprobe.results.pictures import FigureView, Picture, Point, Series, Style, significant, tested
+from trueprobe.results.pictures import FigureView, Picture, Point, Series, Style, tested
 from trueprobe.results.words import figures as words
 from trueprobe.results.words import verdicts
+from trueprobe.types import Tail
 
 COLOURS = 7  # Okabe and Ito's, without black
 LIGHT = {
@@ -175,14 +176,14 @@ def _point(drawing: Drawing, panel: int, series: Series, point: Point) -> Iterat
         "x": _x(drawing, look, point),
     }
     title, number = _title(drawing, series, point), drawing.picture.axis.format.sentence(row.value, row.low, row.high)
-    tip = {"title": title, words.TIP_VALUE: number, **_behind(row)}
+    tip = {"title": title, words.TIP_VALUE: number, **_behind(row, drawing.view.tail)}
     value: Datum = {"role": "value", **at, "value": factor * row.value, "tip": tip, "text": f"{title}: {number}"}
     if math.isfinite(row.low) and math.isfinite(row.high):
         value |= {"low": factor * row.low, "high": factor * row.high}
     if drawing.view.kind != "bars" or row.value:
         yield value
     for seed in row.seeds:
-        hollow = tested(seed) and not significant(seed)
+        hollow = tested(seed) and not drawing.view.tail.significant(seed.p)
         yield {"role": "seed", **at, "value": factor * seed.value, "hollow": hollow}
 
 
@@ -206,13 +207,13 @@ def _title(drawing: Drawing, series: Series, point: Point) -> str:
     return " · ".join(filter(None, (place, series.title)))
 
 
-def _behind(row: FigureRow) -> dict[str, str]:
+def _behind(row: FigureRow, tail: Tail) -> dict[str, str]:
     """What is behind a mark: items, seeds and verdict, or the source of a published number."""
     if row.published:
         return {words.TIP_SOURCE: row.source}
     behind = words.items_behind(row.n_items or 0, row.n_unscored or 0)
     if row.seeds:
-        clear = sum(map(significant, row.seeds)) if any(map(tested, row.seeds)) else None
+        clear = sum(tail.significant(seed.p) for seed in row.seeds) if any(map(tested, row.seeds)) else None
         behind[words.TIP_SEEDS] = words.seeds_drawn(len(row.seeds), clear)
     verdict = verdicts.verdict_with_reason(row.verdict, row.estimate)
     return {**behind, words.TIP_VERDICT: verdict} if verdict else behind

@@ -21,10 +21,9 @@ from trueprobe.results.labels import label_of
 from trueprobe.results.numbers import Format, ticks
 from trueprobe.results.view import NOT_COUNTED, Seed
 from trueprobe.results.words import figures as words
-from trueprobe.types import Verdict
+from trueprobe.types import Tail, Verdict
 
 MOST_PICTURES = 60
-SIGNIFICANT = 0.01  # of one seed's own test, as paper C has it
 
 Kind = Literal["lines", "dots", "bars"]
 
@@ -39,10 +38,6 @@ class Style(StrEnum):
 
 def tested(seed: Seed) -> bool:
     return not math.isnan(seed.p)
-
-
-def significant(seed: Seed) -> bool:
-    return seed.p < SIGNIFICANT
 
 
 @dataclass(frozen=True)
@@ -128,6 +123,7 @@ class FigureView:
     series_title: str
     choices: tuple[Choice, ...]
     models: tuple[str, ...]  # of the panels, where the reader may look at one alone
+    tail: Tail  # that the p of seeds is of
     pictures: tuple[Picture, ...] = field(default_factory=tuple)  # the first is displayed first
 
     @property
@@ -157,6 +153,7 @@ def figure_view(label: str, figure: Figure, rows: Sequence[FigureRow]) -> Figure
         series_title=label_of(figure.names, "", figure.series),
         choices=choices,
         models=_panel_models(pictures),
+        tail=figure.tail,
         pictures=tuple(_with_nearest_published(pictures, figure)),
     )
 

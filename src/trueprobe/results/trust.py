@@ -26,6 +26,7 @@ from trueprobe.statistics.rows import Disagreement, FlipShares, NearTies, SignAg
 from trueprobe.types import Outcome
 
 MOST_ROWS = 60
+_SEEDS_APART = (SignAgreement.BOTH_DIRECTIONS, SignAgreement.SOME_ONLY)
 _SHARE, _RATIO, _POINTS = Format.of("share", None), Format.of("ratio", None), Format.of("share", 0.0)
 
 
@@ -106,7 +107,7 @@ def _signs(source: Source) -> Grid | None:
             Cell(words.to(signed.plain(row.lowest), signed.plain(row.highest)), True),
             Cell(
                 words.sign_agreement(row.agreement),
-                outcome=None if row.agreement is SignAgreement.ALL else Outcome.BAD,
+                outcome=Outcome.BAD if row.agreement in _SEEDS_APART else None,
             ),
         )
         for row in sorted(rows, key=lambda row: worst.index(row.agreement))

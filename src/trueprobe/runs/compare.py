@@ -61,7 +61,7 @@ def compare(run: Run, a: str, b: str, precision: float | None = None, progress: 
     with (progress or NoProgress()).task("comparing", len(alike), "probes") as task:
         for label, probe in alike.items():
             one, other = (_members(run, label, probe, side) for side in (first, second))
-            sides = paired.Sides.of(one, other, probe.factors)
+            sides = paired.Sides.of(one, other, probe.factors, probe.drawn_within)
             measures = [measure for measure in probe.measures() if kinds <= set(measure.kinds)]
             rows += paired.compare(label, sides, measures, probe.corrected_over, precision)
             task.advance(note=label)

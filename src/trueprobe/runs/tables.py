@@ -11,8 +11,6 @@ from dataclasses import dataclass, field
 from itertools import permutations
 from typing import Any
 
-import pandas as pd
-
 from trueprobe.probes import Probe
 from trueprobe.runs.families import families
 from trueprobe.runs.folder import RunFolder
@@ -24,14 +22,14 @@ from trueprobe.statistics.flips import Answers, subsampled
 from trueprobe.statistics.interval import Method
 from trueprobe.statistics.measure import Claim, Measure
 from trueprobe.statistics.paired import Sides, to_pair
-from trueprobe.statistics.resampling import Resampling
+from trueprobe.statistics.resampling import Resampling, groups_of
 from trueprobe.statistics.rows import ClaimResult
 from trueprobe.statistics.seed_claims import claims_over_seeds
 from trueprobe.statistics.signs import sign_counts
 from trueprobe.statistics.variants import variants
 from trueprobe.statistics.verdict import Unjudged, judge
 from trueprobe.statistics.wordings import variance
-from trueprobe.types import GROUP, Card
+from trueprobe.types import Card
 
 
 @dataclass(frozen=True)
@@ -112,7 +110,7 @@ class RunTables:
         for first, second in permutations([family.checkpoints for family in families(self.cards)], 2):
             if is_about(claim, first[0], second[0]):
                 one, other = ([self._to_pair(label, card) for card in side] for side in (first, second))
-                yield between(label, Sides.of(one, other, probe.factors), claim)
+                yield between(label, Sides.of(one, other, probe.factors, probe.drawn_within), claim)
 
     def _to_pair(self, label: str, card: Card) -> CheckpointData:
         seed = self._probes[label].settings.resample_seed
@@ -132,8 +130,8 @@ class RunTables:
         """The checkpoints' observations under each label, all with the same draws."""
         probe = self._probes[labels[0]]
         asked = [(card, self.folder.observed(label, card.name)) for label in labels for card in step.cards]
-        groups = [_groups(frame, probe.factors) for _, frame in asked]
-        drawn = Resampling.shared(groups, probe.settings.resample_seed)
+        groups = [groups_of(frame, probe.factors, probe.drawn_within) for _, frame in asked]
+        drawn = Resampling.shared(groups, probe.settings.resample_seed, probe.drawn_within)
         members = [
             CheckpointData(card.name, card.kind, frame, resampling, card.family, card.labels)
             for (card, frame), resampling in zip(asked, drawn, strict=True)
@@ -142,10 +140,6 @@ class RunTables:
 
     def _more(self, name: str, rows: Sequence[Any]) -> None:
         self.rows.setdefault(name, []).extend(rows)
-
-
-def _groups(frame: pd.DataFrame, factors: Sequence[str]) -> pd.DataFrame:
-    return frame[[GROUP + factor for factor in factors]].set_axis(list(factors), axis=1)
 
 
 def _measures(probe: Probe, step: FamilyStep) -> list[Measure]:

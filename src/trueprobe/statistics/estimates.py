@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import groupby
 from typing import Any
@@ -150,7 +150,8 @@ def _checkpoint(probe: str, member: CheckpointData, measure: Measure, sample: Re
         tied=sample.tied,
     )
     passes = not member.gates.fails(measure.gate)
-    return Unjudged(estimate, interval.p, interval.se, interval.df, tested=measure.test is not None, passes=passes)
+    row = Unjudged(estimate, interval.p, interval.se, interval.df, passes=passes)
+    return row if measure.test is None else replace(row, tested=True, tail=measure.tail)
 
 
 def _tested(measure: Measure, sample: Resampled, resample_seed: int, otherwise: float) -> float:

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from trueprobe.types import Direction
+from trueprobe.types import Direction, Tail
 
 Weights = np.ndarray  # [R, cells]
 TIED = "tied"  # observation column: 1 where the answer is a tie, within TIE_NATS or float error
@@ -67,6 +67,7 @@ class Measure:
     neutral: float | None = None
     gate: Gate | None = None
     test: Test | None = None
+    tail: Tail = Tail.UPPER  # of the test
     kinds: tuple[str, ...] = ("masked", "causal", "encoder")  # of model it is counted for
     of_coverage: bool = False  # reports how much could be counted, so it needs no coverage itself
 

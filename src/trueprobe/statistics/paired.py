@@ -19,11 +19,11 @@ from trueprobe.statistics.correction import holm
 from trueprobe.statistics.estimates import CheckpointData
 from trueprobe.statistics.interval import Quantity, interval
 from trueprobe.statistics.measure import Columns, Function, Measure
-from trueprobe.statistics.resampling import Resampling, columns_of
+from trueprobe.statistics.resampling import Resampling, columns_of, groups_of
 from trueprobe.statistics.rows import Difference
 from trueprobe.statistics.spread import CONFIDENCE, Components, Spread, over_items
 from trueprobe.statistics.verdict import ALPHA, FEWEST_SEEDS, without_interval
-from trueprobe.types import GROUP, MOST_TIED, Verdict
+from trueprobe.types import MOST_TIED, Verdict
 
 PERMUTATIONS = 10_000
 _MOST_SEEDS = 10_000  # more than this many seeds is "never"
@@ -38,15 +38,21 @@ class Sides:
     second: tuple[CheckpointData, ...]
 
     @classmethod
-    def of(cls, first: Sequence[CheckpointData], second: Sequence[CheckpointData], factors: Sequence[str]) -> Sides:
+    def of(
+        cls,
+        first: Sequence[CheckpointData],
+        second: Sequence[CheckpointData],
+        factors: Sequence[str],
+        parts: Sequence[str] = (),
+    ) -> Sides:
+        """The groups of `factors` are drawn, where `parts` are named within each of them."""
         frames = [m.frame[m.frame["why_not"] == ""].set_index(["item", "part"]) for m in (*first, *second)]
         common = frames[0].index
         for frame in frames[1:]:
             common = common.intersection(frame.index, sort=False)
         frames = [frame.loc[common].reset_index() for frame in frames]
-        groups = frames[0][[GROUP + name for name in factors]].set_axis(list(factors), axis=1)
         seed = first[0].resampling.resample_seed
-        drawn = Resampling.of(groups, resample_seed=seed)
+        (drawn,) = Resampling.shared([groups_of(frames[0], factors, parts)], seed, parts)
         members = [
             CheckpointData(m.model, m.kind, frame, drawn, m.family, m.labels)
             for m, frame in zip((*first, *second), frames, strict=True)

@@ -1,11 +1,14 @@
 """Which items are drawn how often: the bootstrap's weights, by the probe's groups.
 
 Where an item belongs to two crossed groups (a target and a background occupation), both are resampled and their
-weights multiply. `resample_seed` is our random seed, never a model's. All checkpoints of a family share their draws.
+weights multiply. Where a probe names conditions to draw `within` (the two sides of each association test), every part
+has draws of its own, which no other part changes. `resample_seed` is our random seed, never a model's. All checkpoints
+of a family share their draws.
 """
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -14,7 +17,7 @@ import numpy as np
 import pandas as pd
 
 from trueprobe.statistics.measure import TIED, Columns
-from trueprobe.types import CONDITION
+from trueprobe.types import CONDITION, GROUP
 
 RESAMPLES = 10_000
 
@@ -53,11 +56,42 @@ class Resampling:
         return cls(codes, weights, tuple(map(str, groups.columns)), names, resample_seed)
 
     @classmethod
-    def shared(cls, groups: Sequence[pd.DataFrame], resample_seed: int = 0) -> list[Resampling]:
-        """One for each table of groups, all with the same draws."""
-        whole = cls.of(pd.concat(groups, ignore_index=True), resample_seed=resample_seed)
+    def within(
+        cls, groups: pd.DataFrame, parts: Sequence[str], resamples: int = RESAMPLES, resample_seed: int = 0
+    ) -> Resampling:
+        """Of one factor, within each combination of the columns `parts`: a part has as many groups in every draw as it
+        has, and its draws depend on its name, its groups and the random seed alone."""
+        (factor,) = (name for name in groups.columns if name not in parts)
+        part = ["/".join(values) for values in zip(*(groups[name].astype(str) for name in parts), strict=True)]
+        codes, distinct = pd.factorize(pd.MultiIndex.from_arrays([part, groups[factor]]))
+        weights = np.ones((1 + resamples, len(distinct)), dtype=np.float32, order="F")
+        cells: dict[str, list[tuple[str, int]]] = {}
+        for cell, (name, group) in enumerate(distinct):
+            cells.setdefault(name, []).append((group, cell))
+        for name, members in cells.items():
+            rng = np.random.default_rng([resample_seed, zlib.crc32(name.encode())])
+            weights[1:, [cell for _, cell in sorted(members)]] = _drawn(rng, resamples, len(members))
+        names = np.array([group for _, group in distinct], dtype=str).reshape(-1, 1)
+        return cls(codes, weights, (f"{factor} within {' and '.join(parts)}",), names, resample_seed)
+
+    @classmethod
+    def shared(
+        cls, groups: Sequence[pd.DataFrame], resample_seed: int = 0, parts: Sequence[str] = ()
+    ) -> list[Resampling]:
+        """One for each table of groups, all with the same draws, within `parts` where they are named."""
+        together = pd.concat(groups, ignore_index=True)
+        if parts:
+            whole = cls.within(together, parts, resample_seed=resample_seed)
+        else:
+            whole = cls.of(together, resample_seed=resample_seed)
         ends = np.cumsum([len(table) for table in groups])
         return [replace(whole, cells=cells) for cells in np.split(whole.cells, ends[:-1])]
+
+
+def groups_of(frame: pd.DataFrame, factors: Sequence[str], parts: Sequence[str] = ()) -> pd.DataFrame:
+    """The groups of a table of observations, and the parts within which they are drawn."""
+    columns = {name: frame[GROUP + name] for name in factors} | {name: column_of(frame, name) for name in parts}
+    return pd.DataFrame(columns, index=frame.index)
 
 
 def _drawn(rng: np.random.Generator, resamples: int, groups: int) -> np.ndarray:

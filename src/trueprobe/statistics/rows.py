@@ -178,9 +178,10 @@ class Disagreement:
 class SignAgreement(StrEnum):
     """Of the seeds of a family on one test, worst first."""
 
-    BOTH_DIRECTIONS = "both_directions"
-    SOME_ONLY = "some_only"
-    ALL = "all"
+    BOTH_DIRECTIONS = "both_directions"  # significant above neutral for one seed, below for another
+    SOME_ONLY = "some_only"  # significant for some seeds, and not for others
+    NOT_SIGNIFICANT = "not_significant"  # for no seed, and the seeds lie on both sides of neutral
+    ALL = "all"  # no seed lies on the other side, and all of them are significant, or none is
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,7 +194,7 @@ class SignCounts:
     measure: str = column(_MEASURE)
     conditions: Conditions = column("where it was counted")
     n_seeds: int = column(_SEEDS)
-    significant: int = column("seeds significant at 0.01, either way")
+    significant: int = column("seeds significant at 0.01, to either side (of a one-sided p, also p ≥ 0.99)")
     significant_above: int = column("of these, above neutral")
     significant_below: int = column("of these, below neutral")
     above: int = column("seeds above neutral, significant or not")

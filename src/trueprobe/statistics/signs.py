@@ -1,6 +1,8 @@
 """Measures with a test of their own (SEAT) over the seeds of a family: how many runs are significant, and which way.
 
-The tests are one-sided as a rule: p ≤ 0.01 is significant upward, p ≥ 0.99 downward if the interval agrees.
+One rule for both directions, in the table, its words and the figure: a one-sided p is significant upward where p ≤ 0.01
+and downward where p ≥ 0.99; a two-sided p where p ≤ 0.01, on the side of the value. The test of SEAT deals sentences,
+and those about one word are not independent: see docs/measures/association.md for how often it errs.
 """
 
 from __future__ import annotations
@@ -10,9 +12,6 @@ from collections.abc import Sequence
 
 from trueprobe.statistics.rows import Estimate, SignAgreement, SignCounts
 from trueprobe.statistics.verdict import Unjudged
-
-SIGNIFICANT = 0.01
-_CLEAR = 0.05
 
 
 def sign_counts(rows: Sequence[Unjudged]) -> list[SignCounts]:
@@ -29,6 +28,7 @@ def _row(members: list[Unjudged]) -> SignCounts:
     e, values = members[0].estimate, [one.estimate.value for one in members]
     neutral = e.neutral or 0.0
     up, down = sides.count(1), sides.count(-1)
+    above, below = sum(value > neutral for value in values), sum(value < neutral for value in values)
     return SignCounts(
         probe=e.probe,
         model=e.family,
@@ -39,26 +39,29 @@ def _row(members: list[Unjudged]) -> SignCounts:
         significant=up + down,
         significant_above=up,
         significant_below=down,
-        above=sum(value > neutral for value in values),
-        below=sum(value < neutral for value in values),
+        above=above,
+        below=below,
         lowest=min(values),
         highest=max(values),
-        agreement=_agreement(up, down, len(members)),
+        agreement=_agreement((up, down), (above, below), len(members)),
     )
 
 
-def _agreement(up: int, down: int, seeds: int) -> SignAgreement:
-    if up and down:
+def _agreement(up_down: tuple[int, int], above_below: tuple[int, int], seeds: int) -> SignAgreement:
+    """Of the numbers of seeds that are significant, and that lie, to either side."""
+    if all(up_down):
         return SignAgreement.BOTH_DIRECTIONS
-    return SignAgreement.ALL if up + down in (0, seeds) else SignAgreement.SOME_ONLY
+    if sum(up_down) not in (0, seeds):
+        return SignAgreement.SOME_ONLY
+    return SignAgreement.NOT_SIGNIFICANT if all(above_below) else SignAgreement.ALL
 
 
 def _side(one: Unjudged) -> int:
+    """1 significant above neutral, −1 below, 0 neither."""
     e = one.estimate
-    above = e.value > (e.neutral or 0.0)
-    if e.p <= SIGNIFICANT:
-        return 1 if above else -1
-    return -1 if e.p >= 1 - SIGNIFICANT and not above and one.p < _CLEAR else 0
+    if not one.tail.significant(e.p):
+        return 0
+    return 1 if e.value > (e.neutral or 0.0) else -1
 
 
 def _key(e: Estimate) -> tuple[object, ...]:

@@ -17,7 +17,7 @@ import numpy as np
 from trueprobe.statistics.correction import holm
 from trueprobe.statistics.rows import Estimate
 from trueprobe.statistics.spread import Components
-from trueprobe.types import MOST_TIED, Conditions, Reason, Verdict
+from trueprobe.types import MOST_TIED, Conditions, Reason, Tail, Verdict
 
 FEWEST_GROUPS = 5  # below this an interval over groups shows nothing
 FEWEST_SEEDS = 3  # two seeds cannot show what others would give
@@ -43,6 +43,7 @@ class Unjudged:
     seed_ps: tuple[float, ...] = ()
     parts: Components | None = None  # of a family's variance
     tested: bool = False  # the p that is reported is of the measure's own test
+    tail: Tail = Tail.UPPER  # of that test
     passes: bool = True  # the gate
 
     @property

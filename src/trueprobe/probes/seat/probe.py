@@ -27,11 +27,18 @@ from trueprobe.probes.display import ReportSpec, Summary
 from trueprobe.probes.seat import material, report
 from trueprobe.probes.seat.material import SIDES, AssociationTest, SeatMaterial, SetSentence
 from trueprobe.probes.templates import repeated
-from trueprobe.statistics.association import PermutationTest, associations, coincide, effect_size, effect_size_ddof0
+from trueprobe.statistics.association import (
+    EFFECT_SIZE_UNIT,
+    PermutationTest,
+    associations,
+    coincide,
+    effect_size,
+    effect_size_ddof0,
+)
 from trueprobe.statistics.clustering import MatchingTest, matched
 from trueprobe.statistics.means import means
 from trueprobe.statistics.measure import Columns, Measure, Weights
-from trueprobe.types import Answer, Card, EmbedText, Item, Kind, Observation, Request, Vector, WhyNot
+from trueprobe.types import Answer, Card, EmbedText, Item, Kind, Observation, Request, Tail, Vector, WhyNot
 
 REPRESENTATIONS = ("cls", "word", "last", "own", "mean", "first_piece")
 DEFAULT: Mapping[Kind, tuple[str, ...]] = {"masked": ("cls", "word"), "causal": ("last", "word"), "encoder": ("own",)}
@@ -111,6 +118,7 @@ class Seat(Probe):
     )
     Settings = SeatSettings
     factors = ("word",)
+    drawn_within = ("test", "side")
 
     def __init__(self, settings: SeatSettings) -> None:
         super().__init__(settings)
@@ -219,13 +227,19 @@ class Seat(Probe):
                 yield replace(self._effect({**one, **_TARGETS}, one, test=False), kinds=kinds)
             for name, sides in _CLUSTERS.items() if self.settings.clusters else ():
                 columns, where = ("cluster_right", "in_first"), {**at, **sides}
-                yield Measure(name, _right, columns, where, whole, "share", 0.5, test=MatchingTest(), kinds=kinds)
+                share = Measure(name, _right, columns, where, whole, "share", 0.5, kinds=kinds)
+                yield replace(share, test=MatchingTest(), tail=Tail.BOTH)
 
     def _effect(self, where: Mapping[str, Any], conditions: Mapping[str, str | int], test: bool = True) -> Measure:
         function = effect_size if self.settings.ddof else effect_size_ddof0
         permuted = PermutationTest(self.settings.partitions, self.settings.two_sided, self.settings.strict)
-        columns = ("association", "in_first")
-        return Measure("effect_size", function, columns, where, conditions, "d", 0.0, test=permuted if test else None)
+        columns, unit = ("association", "in_first"), EFFECT_SIZE_UNIT
+        effect = Measure("effect_size", function, columns, where, conditions, unit, 0.0)
+        return replace(effect, test=permuted, tail=self._tail) if test else effect
+
+    @property
+    def _tail(self) -> Tail:
+        return Tail.BOTH if self.settings.two_sided else Tail.UPPER
 
     @property
     def headline(self) -> Measure:
@@ -242,7 +256,7 @@ class Seat(Probe):
 
     @property
     def page(self) -> ReportSpec:
-        return report.report()
+        return report.report(self._tail)
 
     def planted(self, item: Item, request: Request, strength: float) -> dict[str, float]:
         """Coordinates: A and B at the two ends of one axis, X and Y shifted along it, the rest by chance."""

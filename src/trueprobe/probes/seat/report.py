@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from trueprobe.probes.display import Figure, ItemTable, ReportSpec, Summary
+from trueprobe.types import Tail
 
 LEGEND = (
     "d: (mean association of X − of Y) / standard deviation, positive as the stereotype has it; X, Y and A, B: "
     "sentences in the cluster of their category, at least 50 % by construction; p of each: estimates/"
 )
+_SIGNIFICANT = {Tail.UPPER: "p ≤ 0.01 (towards A) or p ≥ 0.99 (towards B)", Tail.BOTH: "p ≤ 0.01"}
 
 
 def summary(tests: Sequence[str], more: int, clusters: bool, layers: bool) -> Summary:
@@ -26,7 +28,7 @@ def summary(tests: Sequence[str], more: int, clusters: bool, layers: bool) -> Su
     )
 
 
-def report() -> ReportSpec:
+def report(tail: Tail) -> ReportSpec:
     names = {
         "clusters_targets": "targets",
         "clusters_attributes": "attributes",
@@ -37,7 +39,7 @@ def report() -> ReportSpec:
         Figure(
             "effects",
             "Effect sizes",
-            "Small dots: one per seed, hollow where p ≥ 0.01.",
+            f"Small dots: one per seed, filled where {_SIGNIFICANT[tail]}.",
             ("effect_size",),
             "test",
             "dots",
@@ -45,6 +47,7 @@ def report() -> ReportSpec:
             where={"wording": "all"},
             names=names,
             y_title="effect size d",
+            tail=tail,
             source="figure 3 of paper C",
         ),
         Figure(
