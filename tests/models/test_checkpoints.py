@@ -14,7 +14,7 @@ from safetensors.torch import load_file, save_file
 import zoo
 from trueprobe.engine import AnswerStore, Engine
 from trueprobe.errors import BadInput
-from trueprobe.models import find, open_model
+from trueprobe.models import examine, find, open_model
 from trueprobe.models.checkpoint import Options
 from trueprobe.types import FillBlank, FollowsText
 
@@ -84,6 +84,138 @@ def test_one_changed_weight_is_another_computation(copied, opened):
     folder = copied("bert")
     change_one_weight(folder)
     assert open_model(str(folder)).card.compute_id != opened("bert").card.compute_id
+
+
+# ---------------------------------------------------------------- the files that are loaded
+
+
+def shard(folder, index_names, file) -> None:
+    """The weights as one shard, which the index names as `index_names`."""
+    (folder / file).parent.mkdir(parents=True, exist_ok=True)
+    (folder / "model.safetensors").rename(folder / file)
+    index = {"metadata": {}, "weight_map": dict.fromkeys(load_file(folder / file), index_names)}
+    (folder / "model.safetensors.index.json").write_text(json.dumps(index))
+
+
+def test_weights_that_an_index_names_in_a_subfolder_are_the_computation(copied, opened):
+    folder = copied("bert")
+    shard(folder, "parts/all.safetensors", "parts/all.safetensors")
+    before = open_model(str(folder))
+    assert before.card.compute_id == opened("bert").card.compute_id
+    weights = load_file(folder / "parts/all.safetensors")
+    save_file({name: w * 1.5 for name, w in weights.items()}, folder / "parts/all.safetensors", {"format": "pt"})
+    after = open_model(str(folder))
+    assert after.card.compute_id != before.card.compute_id
+    assert answers(after) != answers(before)
+
+
+def test_weights_beside_the_ones_that_are_loaded_are_no_part_of_it(copied, opened):
+    folder = copied("bert")
+    save_file({"other": torch.ones(3)}, folder / "adapter.safetensors")
+    assert open_model(str(folder)).card.compute_id == opened("bert").card.compute_id
+
+
+@pytest.mark.parametrize("absolute", [False, True])
+def test_an_index_that_leads_out_of_the_folder_is_refused(absolute, copied, tmp_path):
+    folder = copied("bert")
+    shard(folder, str(tmp_path / "all.safetensors") if absolute else "../all.safetensors", "../all.safetensors")
+    with pytest.raises(BadInput, match=r"index\.json names weights outside the folder"):
+        open_model(str(folder))
+
+
+def test_a_shard_that_is_not_there_is_named(copied):
+    folder = copied("bert")
+    shard(folder, "two.safetensors", "one.safetensors")
+    with pytest.raises(BadInput, match=r"index\.json names 'two\.safetensors', which is not there"):
+        open_model(str(folder))
+
+
+def test_an_index_of_safetensors_is_no_way_to_a_pickle(copied):
+    folder = copied("bert")
+    shard(folder, "all.bin", "all.safetensors")
+    torch.save(load_file(folder / "all.safetensors"), folder / "all.bin")
+    with pytest.raises(BadInput, match="--allow-pickle"):
+        open_model(str(folder))
+
+
+def change_config(folder, **changes) -> None:
+    written = json.loads((folder / "config.json").read_text())
+    (folder / "config.json").write_text(json.dumps(written | changes))
+
+
+@pytest.mark.parametrize(
+    ("name", "changes"),
+    [
+        ("bert", {"num_hidden_layers": 1}),
+        ("roberta", {"num_hidden_layers": 1}),
+        ("distilbert", {"n_layers": 1}),
+        ("gpt2", {"n_layer": 1}),
+        ("opt", {"num_hidden_layers": 1}),
+        ("llama", {"num_hidden_layers": 1}),
+        ("pythia", {"attention_bias": False}),
+    ],
+)
+def test_layer_weights_that_the_config_leaves_out_are_refused(name, changes, copied):
+    folder = copied(name)
+    change_config(folder, **changes)
+    with pytest.raises(BadInput, match="layer weights that the config leaves out"):
+        examine(find([str(folder)])[0], Options())
+
+
+def test_a_file_without_the_networks_prefix_is_held_to_it_too(copied):
+    """As the published GPT-2 files are, with constants in every layer."""
+    folder = copied("gpt2")
+    weights = {name.removeprefix("transformer."): w for name, w in load_file(folder / "model.safetensors").items()}
+    constants = {f"h.{n}.attn.{name}": torch.ones(1) for n in (0, 1) for name in ("bias", "masked_bias")}
+    save_file(weights | constants, folder / "model.safetensors", {"format": "pt"})
+    assert open_model(str(folder)).card.layers == 2
+    change_config(folder, n_layer=1)
+    with pytest.raises(BadInput, match=r"layer weights that the config leaves out \(h\.1"):
+        open_model(str(folder))
+
+
+def test_a_head_that_is_not_used_does_no_harm(copied, opened):
+    folder = copied("bert-no-next")
+    extra = ("classifier.weight", "classifier.0.weight", "bert.embeddings.position_ids", "qa_outputs.bias")
+    weights = load_file(folder / "model.safetensors") | {name: torch.ones(2) for name in extra}
+    save_file(weights, folder / "model.safetensors", {"format": "pt"})
+    assert answers(open_model(str(folder))) == answers(opened("bert-no-next"))
+
+
+# ---------------------------------------------------------------- the mask
+
+
+@pytest.mark.parametrize("room", [0, 5])
+@pytest.mark.parametrize("file", ["tokenizer.json", "vocab.txt"])
+def test_a_mask_token_that_no_file_of_the_tokenizer_lists_is_refused(file, room, tmp_path):
+    """transformers appends it to the vocabulary; with room for it in the network it has an untrained vector."""
+    tokenizer = zoo.wordpiece()
+    config = transformers.BertConfig(**zoo.SMALL, vocab_size=len(tokenizer) + room)
+    folder = save_with_tokenizer(transformers.BertForMaskedLM(config), tmp_path)
+    state = json.loads((folder / "tokenizer.json").read_text())
+    state["model"]["vocab"]["[unused]"] = state["model"]["vocab"].pop("[MASK]")
+    state["added_tokens"] = [token for token in state["added_tokens"] if token["content"] != "[MASK]"]
+    if file == "tokenizer.json":
+        (folder / file).write_text(json.dumps(state))
+    else:
+        (folder / "tokenizer.json").unlink()
+        (folder / "tokenizer_config.json").unlink()
+        (folder / file).write_text("\n".join(sorted(state["model"]["vocab"], key=state["model"]["vocab"].get)))
+    with pytest.raises(BadInput, match=r"mask token \[MASK\] is not in the vocabulary"):
+        open_model(str(folder))
+
+
+def test_a_mask_token_that_is_listed_beside_the_vocabulary_is_in_it(copied):
+    """As in ModernBERT's files."""
+    folder = copied("bert")
+    state = json.loads((folder / "tokenizer.json").read_text())
+    vocabulary = state["model"]["vocab"]
+    last = max(vocabulary, key=vocabulary.get)
+    vocabulary[last] = vocabulary.pop("[MASK]")
+    mask = next(token for token in state["added_tokens"] if token["content"] == "[MASK]")
+    mask["id"] = len(vocabulary)
+    (folder / "tokenizer.json").write_text(json.dumps(state))
+    assert open_model(str(folder)).text.tokenizer.mask_token_id == len(vocabulary)
 
 
 # ---------------------------------------------------------------- pickles and remote code

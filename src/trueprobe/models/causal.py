@@ -76,13 +76,13 @@ class Causal(HuggingFaceModel):
         """What stands before the running text: the start token, or with "bos" a sentence between two of them."""
         if before is None or join != "bos":
             return self.start
-        return (*self.start, *self.text.pieces(before).ids, *self.start)
+        return (*self.start, *self._pieces(before).ids, *self.start)
 
     def _blank_reads(self, request: FillBlank, left: str, fills: list[Ids]) -> list[Read]:
         if request.right:
             raise Refused("right_context", f"{request.right!r} stands behind the blank")
         front = self._front(request.before, request.join)
-        ids = (*front, *self.text.pieces(without_final_space(left)).ids)
+        ids = (*front, *self._pieces(without_final_space(left)).ids)
         if not ids:
             raise Refused("no_start", "no text and no start token before the blank")
         rows = [self._row((*ids, *fill)) for fill in fills]
@@ -91,7 +91,7 @@ class Causal(HuggingFaceModel):
     def _score_reads(
         self, request: ScoreText, whole: str, chosen: list[int]
     ) -> tuple[list[Read], Ids, tuple[int, ...]]:
-        pieces = self.text.pieces(whole)
+        pieces = self._pieces(whole)
         front = self._front(request.given, request.join)
         ids = (*front, *pieces.ids)
         positions = tuple(len(front) + i for i in chosen)

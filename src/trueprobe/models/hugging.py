@@ -86,6 +86,13 @@ class HuggingFaceModel:
         keep = segments is not None and self.network.uses_segments
         return Row(ids, segments if keep and segments is not None else (0,) * len(ids))
 
+    def _pieces(self, text: str) -> Pieces:
+        """A text with an unknown piece would get the answer to many other texts."""
+        pieces = self.text.pieces(text)
+        if pieces.lost:
+            raise Refused("unknown_piece", f"the tokenizer cannot spell {pieces.lost!r} in {text!r}")
+        return pieces
+
     def _running(self, before: str | None, join: str) -> bool:
         """Is the preceding sentence part of one running text? A causal model has no pair format of its own."""
         return bool(before) and (join == "space" or (join == "pair" and self.kind == "causal"))
@@ -107,7 +114,7 @@ class HuggingFaceModel:
         start = len(whole) - len(request.text)
         if running:
             request = replace(request, given=None)
-        pieces = self.text.pieces(whole)
+        pieces = self._pieces(whole)
         chosen = [i for i, span in enumerate(pieces.spans) if span[1] > start and _touches(span, request.spans, start)]
         if not chosen:
             raise Refused("no_span" if request.spans else "empty_text", repr(request.text))
@@ -120,7 +127,7 @@ class HuggingFaceModel:
         deepest = self.network.layers
         if not -deepest - 1 <= request.layer <= deepest:
             raise Refused("no_layer", f"layer {request.layer}; the model has 0 (embeddings) to {deepest}")
-        pieces = self.text.pieces(request.text)
+        pieces = self._pieces(request.text)
         row, start = self._embed_row(request, pieces.ids)
         of_text = range(start, start + len(pieces.ids))
         if request.pool == "word":
