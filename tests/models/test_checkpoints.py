@@ -16,7 +16,7 @@ from trueprobe.engine import AnswerStore, Engine
 from trueprobe.errors import BadInput
 from trueprobe.models import examine, find, open_model
 from trueprobe.models.checkpoint import Options
-from trueprobe.types import FillBlank, FollowsText
+from trueprobe.types import FillBlank, FollowsText, ScoreText
 
 REVISION = "0123456789abcdef0123456789abcdef01234567"
 
@@ -528,6 +528,115 @@ def test_two_models_of_one_name_are_an_error(copied):
 def test_that_error_is_mended_as_it_says(copied):
     here, there = (str(copied("bert", f"{place}/same")) for place in ("here", "there"))
     assert [source.name for source in find([here, f"other={there}"])] == ["same", "other"]
+
+
+# ---------------------------------------------------------------- options
+
+
+def chat(tmp_path, **names):
+    """A small GPT-2 with the special tokens of SmolLM2-Instruct."""
+    tokenizer = zoo.byte_level(False)
+    tokenizer.add_special_tokens({"additional_special_tokens": ["<|im_start|>", "<|im_end|>"]})
+    for name, token in names.items():
+        setattr(tokenizer, name, token)
+    return zoo.save("gpt2", tmp_path / "chat", tokenizer=tokenizer)
+
+
+TURNS = {"bos_token": "<|im_start|>", "eos_token": "<|im_end|>"}
+
+
+@pytest.mark.parametrize(
+    ("names", "start", "token"),
+    [
+        (TURNS, "", "<|endoftext|>"),  # a text after <|im_start|> would be the name of a speaker
+        (TURNS, "?start=auto", "<|endoftext|>"),
+        (TURNS, "?start=bos", "<|im_start|>"),
+        (TURNS, "?start=eot", "<|endoftext|>"),
+        (TURNS, "?start=none", ""),
+        ({"bos_token": None, "eos_token": "<|im_end|>"}, "", "<|endoftext|>"),  # Qwen2.5-Instruct
+        ({}, "", "<|endoftext|>"),
+    ],
+)
+def test_a_causal_text_starts_with_no_turn_of_a_chat_unless_asked_for(names, start, token, tmp_path):
+    model = open_model(f"{chat(tmp_path, **names)}{start}")
+    assert model.card.start_text == token
+    row = model.reads(FillBlank("The "))[0].row.ids
+    expected = (model.text.tokenizer.convert_tokens_to_ids(token),) if token else ()
+    assert row == (*expected, *model.token_ids("The"))
+
+
+def test_the_start_is_part_of_the_question(tmp_path):
+    """One store: answers after one start are never served for another."""
+    folder, store = chat(tmp_path, **TURNS), AnswerStore(":memory:")
+    models = [open_model(f"{folder}?start={start}") for start in ("bos", "eot")]
+    assert models[0].card.compute_id == models[1].card.compute_id
+    one, other = (Engine(model, store).answer([FillBlank("The ", words=("man",))])[0] for model in models)
+    assert abs(one.words["man"].logp - other.words["man"].logp) > 1e-3
+
+
+def test_without_a_start_the_first_token_has_no_number(checkpoint):
+    model = open_model(f"{checkpoint('gpt2')}?start=none")
+    assert model.reads(ScoreText("The nurse.")).code == "no_start"
+
+
+def test_another_tokenizer_can_be_chosen(copied, opened, tmp_path):
+    folder, moved = copied("bert"), tmp_path / "moved"
+    moved.mkdir()
+    for file in folder.glob("*token*"):
+        file.rename(moved / file.name)
+    with pytest.raises(BadInput, match="no tokenizer"):
+        open_model(str(folder))
+    model = open_model(f"{folder}?tokenizer={moved}")
+    assert model.card.tokenizer_id == opened("bert").card.tokenizer_id
+    assert answers(model) == answers(opened("bert"))
+
+
+def test_a_location_opens_the_same_model_again(copied, tmp_path):
+    folder = copied("gpt2")
+    checkpoint = examine(find([f"mine={folder}?start=none&tokenizer={folder}"])[0], Options())
+    (again,) = find([checkpoint.location])
+    assert (again.path, again.start, again.tokenizer) == (folder, "none", folder)
+    assert examine(find([str(folder)])[0], Options()).location == str(folder)
+
+
+def test_options_are_a_familys_or_each_listed_members(seeds):
+    one, other = f"{seeds}/seed_1", f"{seeds}/seed_2"
+    assert [s.start for s in find([f"mine={seeds}/seed_*?start=eot"])] == ["eot", "eot"]
+    assert [s.start for s in find([f"mine={seeds}/seed_??start=eot"])] == ["eot", "eot"]
+    assert [s.start for s in find([f"mine={seeds}/seed_?"])] == ["auto", "auto"]
+    listed = find([f"mine={other}?start=none,{one}?start=eot&tokenizer={one}"])
+    assert [(s.name, s.start, s.tokenizer) for s in listed] == [
+        ("mine-seed1", "eot", Path(one)),
+        ("mine-seed2", "none", None),
+    ]
+
+
+def test_a_shipped_model_has_options_too():
+    assert [(s.name, s.start) for s in find(["nursery-causal/0?start=none"])] == [("nursery-causal-seed0", "none")]
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        ("strat=eot", "a model has no option 'strat'; did you mean 'start'"),
+        ("start=eos", "no start 'eos'; did you mean 'eot'|no start 'eos'; choose from: auto, bos, eot, none"),
+        ("start=eot&start=bos", "has the option 'start' twice"),
+        ("tokenizer=/nowhere", "no folder '/nowhere' with a tokenizer"),
+    ],
+)
+def test_wrong_options_say_what_would_be_right(options, says, checkpoint):
+    with pytest.raises(BadInput, match=says):
+        find([f"{checkpoint('gpt2')}?{options}"])
+
+
+def test_a_start_is_for_causal_models(checkpoint):
+    with pytest.raises(BadInput, match="start=eot is for causal models; this one is masked"):
+        open_model(f"{checkpoint('bert')}?start=eot")
+
+
+def test_a_start_that_the_tokenizer_lacks_is_refused(tmp_path):
+    with pytest.raises(BadInput, match="start=bos: the tokenizer has no such token"):
+        open_model(f"{chat(tmp_path, bos_token=None)}?start=bos")
 
 
 # ---------------------------------------------------------------- the hub's cache

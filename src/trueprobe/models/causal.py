@@ -13,11 +13,11 @@ from trueprobe.errors import BadInput
 from trueprobe.models import checkpoint
 from trueprobe.models.checkpoint import Options, Source, load, read_tokenizer
 from trueprobe.models.contract import Outline
-from trueprobe.models.hugging import Described, HuggingFaceModel, Ids, Refused, describe
+from trueprobe.models.hugging import Described, HuggingFaceModel, Ids, Refused, describe, start_ids
 from trueprobe.models.network import Network
 from trueprobe.models.rows import Read, Row
 from trueprobe.models.text import Text, without_final_space
-from trueprobe.types import EmbedText, FillBlank, FollowsText, ScoreText
+from trueprobe.types import Card, EmbedText, FillBlank, FollowsText, ScoreText
 
 
 def accepts(source: Source, config: Any) -> bool:
@@ -36,7 +36,8 @@ def open_model(source: Source, config: Any, options: Options) -> Causal:
     from transformers import AutoModelForCausalLM
 
     described = _described(source, options, *load(source, AutoModelForCausalLM, options))
-    causal = Causal(described.card, described.text, Network.watching(described.model))
+    start = start_ids(described.text, source.start)
+    causal = Causal(described.card, described.text, Network.watching(described.model), start)
     if causal.network.sees_ahead:
         raise BadInput(f"{source.title}: a {config.model_type} whose tokens see later ones is no causal language model")
     return causal
@@ -55,6 +56,10 @@ class Causal(HuggingFaceModel):
     kind = "causal"
     row_exact = False  # a tree's shape depends on which texts are in it; numbers agree to 1e-4
     exact_lengths = False  # padding stands behind a row, unseen
+
+    def __init__(self, card: Card, text: Text, network: Network, start: Ids) -> None:
+        super().__init__(card, text, network)
+        self.start = start
 
     @cached_property
     def batch_tokens(self) -> int:
@@ -96,7 +101,7 @@ class Causal(HuggingFaceModel):
         ids = (*front, *pieces.ids)
         positions = tuple(len(front) + i for i in chosen)
         if 0 in positions:
-            raise Refused("no_start", "the tokenizer has no start token, so the first token has no probability")
+            raise Refused("no_start", "no start token stands before the text, so its first token has no probability")
         # the last token is only predicted, never read from
         row = self._row(ids[: max(positions)])
         read = Read(row, "token", tuple(p - 1 for p in positions), tuple(ids[p] for p in positions))

@@ -9,14 +9,16 @@ import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, redirect_stderr
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, get_args
 
 from trueprobe.errors import BadInput, nearest
 
 DTYPES = ("float32", "bfloat16", "float16")
+Start = Literal["auto", "bos", "eot", "none"]  # what a causal model's text starts with; docs/models.md has the rule
+STARTS: tuple[Start, ...] = get_args(Start)
 _NOT_COMPUTED_WITH = {"_name_or_path", "transformers_version", "dtype", "torch_dtype"}
 _TOKENIZER_FILES = ("tokenizer.json", "vocab.txt", "vocab.json", "*.model")
 _INDEX = ".index.json"
@@ -48,6 +50,15 @@ class Source:
     path: Path  # a folder, or a .gguf file
     family: str = ""
     labels: Mapping[str, int] = field(default_factory=dict)
+    start: Start = "auto"
+    tokenizer: Path | None = None  # the folder of another one than the checkpoint's
+
+    @property
+    def location(self) -> str:
+        """A SPEC that opens it again on this machine."""
+        start = [f"start={self.start}"] if self.start != "auto" else []
+        tokenizer = [f"tokenizer={self.tokenizer.resolve()}"] if self.tokenizer else []
+        return "?".join(filter(None, (str(self.path.resolve()), "&".join(start + tokenizer))))
 
     @property
     def folder(self) -> Path:
@@ -83,6 +94,7 @@ def _config(path: Path, title: str, stamp: tuple[int, int] | None) -> Any:
 def read_tokenizer(source: Source) -> Any:
     from transformers import AutoTokenizer
 
+    source = _tokenizer_source(source)
     # without these files transformers makes an empty tokenizer, silently
     if not source.is_gguf and not any(list(source.folder.glob(name)) for name in _TOKENIZER_FILES):
         raise BadInput(f"{source.title} has no tokenizer ({', '.join(_TOKENIZER_FILES)})")
@@ -94,14 +106,19 @@ def read_tokenizer(source: Source) -> Any:
     return tokenizer
 
 
+def _tokenizer_source(source: Source) -> Source:
+    return replace(source, path=source.tokenizer) if source.tokenizer else source
+
+
 def lists_token(source: Source, tokenizer: Any, token: str) -> bool:
     """Is the token in the tokenizer's files? transformers appends a special token that is not, and the network has
     never seen its id. A sentencepiece file lists none: there the tokenizer's class (DeBERTa) appends its mask."""
     if token in tokenizer.backend_tokenizer.get_vocab(with_added_tokens=False):
         return True
-    if not any((source.folder / name).exists() for name in ("tokenizer.json", "vocab.txt", "vocab.json")):
+    folder = _tokenizer_source(source).folder
+    if not any((folder / name).exists() for name in ("tokenizer.json", "vocab.txt", "vocab.json")):
         return True
-    return token in {*_added_tokens(source.folder)}
+    return token in {*_added_tokens(folder)}
 
 
 def _added_tokens(folder: Path) -> Iterator[str]:
