@@ -27,7 +27,7 @@ MOST_TIED = 0.5  # of the scored items; with more ties a number shows nothing ab
 
 Code = Literal[
     "multi_piece",  # a word of several pieces where one was asked for
-    "unknown_piece",  # tokenizer or network cannot spell it
+    "unknown_piece",  # tokenizer or network cannot spell the word or the text
     "not_separable",  # left text and word do not split into pieces at their seam
     "not_in_list",  # the word is not a member of the list it should be ranked in
     "right_context",  # a causal model cannot see text after the blank

@@ -9,6 +9,7 @@ import pytest
 import zoo
 from answering import Answering
 from trueprobe.runs.check import check_model
+from trueprobe.runs.check.outcome import Check
 from trueprobe.types import Filled
 
 FAST = ("bert", "roberta", "gpt2", "llama")
@@ -34,7 +35,7 @@ def test_a_model_that_answers_whole_requests_holds_it_where_it_applies():
     checks = list(check_model(Answering()))
     assert [check.name for check in checks if not check.passed] == []
     skipped = {check.name: check.detail for check in checks if check.skipped}
-    assert set(skipped) == {"special tokens in a text stay text"}
+    assert set(skipped) == {"special tokens in a text stay text", "characters that no piece covers are refused"}
     assert all(skipped.values())
     assert {"any order", "a batch of one agrees", "a token sees nothing behind it"} <= {check.name for check in checks}
 
@@ -48,6 +49,19 @@ def test_a_model_whose_answers_depend_on_the_request_before_is_refused():
 
     failed = {check.name for check in check_model(Wandering()) if not check.passed}
     assert {"any subset", "a batch of one agrees"} <= failed
+
+
+@pytest.mark.parametrize("name", ["bert", "gpt2"])
+def test_a_model_that_loses_characters_is_refused(name, opened, monkeypatch):
+    """The tokenizer's pieces as they come: what is unknown is one piece, whatever it was."""
+
+    def lost() -> Check:
+        (check,) = [check for check in check_model(opened(name)) if check.name.startswith("characters")]
+        return check
+
+    assert lost().passed
+    monkeypatch.setattr(opened(name), "_pieces", opened(name).text.pieces)
+    assert lost().passed == (name == "gpt2")
 
 
 def test_a_short_list_of_likely_tokens_cannot_be_summed_and_is_no_failure():

@@ -14,9 +14,9 @@ from safetensors.torch import load_file, save_file
 import zoo
 from trueprobe.engine import AnswerStore, Engine
 from trueprobe.errors import BadInput
-from trueprobe.models import find, open_model
+from trueprobe.models import examine, find, open_model
 from trueprobe.models.checkpoint import Options
-from trueprobe.types import FillBlank, FollowsText
+from trueprobe.types import FillBlank, FollowsText, ScoreText
 
 REVISION = "0123456789abcdef0123456789abcdef01234567"
 
@@ -84,6 +84,138 @@ def test_one_changed_weight_is_another_computation(copied, opened):
     folder = copied("bert")
     change_one_weight(folder)
     assert open_model(str(folder)).card.compute_id != opened("bert").card.compute_id
+
+
+# ---------------------------------------------------------------- the files that are loaded
+
+
+def shard(folder, index_names, file) -> None:
+    """The weights as one shard, which the index names as `index_names`."""
+    (folder / file).parent.mkdir(parents=True, exist_ok=True)
+    (folder / "model.safetensors").rename(folder / file)
+    index = {"metadata": {}, "weight_map": dict.fromkeys(load_file(folder / file), index_names)}
+    (folder / "model.safetensors.index.json").write_text(json.dumps(index))
+
+
+def test_weights_that_an_index_names_in_a_subfolder_are_the_computation(copied, opened):
+    folder = copied("bert")
+    shard(folder, "parts/all.safetensors", "parts/all.safetensors")
+    before = open_model(str(folder))
+    assert before.card.compute_id == opened("bert").card.compute_id
+    weights = load_file(folder / "parts/all.safetensors")
+    save_file({name: w * 1.5 for name, w in weights.items()}, folder / "parts/all.safetensors", {"format": "pt"})
+    after = open_model(str(folder))
+    assert after.card.compute_id != before.card.compute_id
+    assert answers(after) != answers(before)
+
+
+def test_weights_beside_the_ones_that_are_loaded_are_no_part_of_it(copied, opened):
+    folder = copied("bert")
+    save_file({"other": torch.ones(3)}, folder / "adapter.safetensors")
+    assert open_model(str(folder)).card.compute_id == opened("bert").card.compute_id
+
+
+@pytest.mark.parametrize("absolute", [False, True])
+def test_an_index_that_leads_out_of_the_folder_is_refused(absolute, copied, tmp_path):
+    folder = copied("bert")
+    shard(folder, str(tmp_path / "all.safetensors") if absolute else "../all.safetensors", "../all.safetensors")
+    with pytest.raises(BadInput, match=r"index\.json names weights outside the folder"):
+        open_model(str(folder))
+
+
+def test_a_shard_that_is_not_there_is_named(copied):
+    folder = copied("bert")
+    shard(folder, "two.safetensors", "one.safetensors")
+    with pytest.raises(BadInput, match=r"index\.json names 'two\.safetensors', which is not there"):
+        open_model(str(folder))
+
+
+def test_an_index_of_safetensors_is_no_way_to_a_pickle(copied):
+    folder = copied("bert")
+    shard(folder, "all.bin", "all.safetensors")
+    torch.save(load_file(folder / "all.safetensors"), folder / "all.bin")
+    with pytest.raises(BadInput, match="--allow-pickle"):
+        open_model(str(folder))
+
+
+def change_config(folder, **changes) -> None:
+    written = json.loads((folder / "config.json").read_text())
+    (folder / "config.json").write_text(json.dumps(written | changes))
+
+
+@pytest.mark.parametrize(
+    ("name", "changes"),
+    [
+        ("bert", {"num_hidden_layers": 1}),
+        ("roberta", {"num_hidden_layers": 1}),
+        ("distilbert", {"n_layers": 1}),
+        ("gpt2", {"n_layer": 1}),
+        ("opt", {"num_hidden_layers": 1}),
+        ("llama", {"num_hidden_layers": 1}),
+        ("pythia", {"attention_bias": False}),
+    ],
+)
+def test_layer_weights_that_the_config_leaves_out_are_refused(name, changes, copied):
+    folder = copied(name)
+    change_config(folder, **changes)
+    with pytest.raises(BadInput, match="layer weights that the config leaves out"):
+        examine(find([str(folder)])[0], Options())
+
+
+def test_a_file_without_the_networks_prefix_is_held_to_it_too(copied):
+    """As the published GPT-2 files are, with constants in every layer."""
+    folder = copied("gpt2")
+    weights = {name.removeprefix("transformer."): w for name, w in load_file(folder / "model.safetensors").items()}
+    constants = {f"h.{n}.attn.{name}": torch.ones(1) for n in (0, 1) for name in ("bias", "masked_bias")}
+    save_file(weights | constants, folder / "model.safetensors", {"format": "pt"})
+    assert open_model(str(folder)).card.layers == 2
+    change_config(folder, n_layer=1)
+    with pytest.raises(BadInput, match=r"layer weights that the config leaves out \(h\.1"):
+        open_model(str(folder))
+
+
+def test_a_head_that_is_not_used_does_no_harm(copied, opened):
+    folder = copied("bert-no-next")
+    extra = ("classifier.weight", "classifier.0.weight", "bert.embeddings.position_ids", "qa_outputs.bias")
+    weights = load_file(folder / "model.safetensors") | {name: torch.ones(2) for name in extra}
+    save_file(weights, folder / "model.safetensors", {"format": "pt"})
+    assert answers(open_model(str(folder))) == answers(opened("bert-no-next"))
+
+
+# ---------------------------------------------------------------- the mask
+
+
+@pytest.mark.parametrize("room", [0, 5])
+@pytest.mark.parametrize("file", ["tokenizer.json", "vocab.txt"])
+def test_a_mask_token_that_no_file_of_the_tokenizer_lists_is_refused(file, room, tmp_path):
+    """transformers appends it to the vocabulary; with room for it in the network it has an untrained vector."""
+    tokenizer = zoo.wordpiece()
+    config = transformers.BertConfig(**zoo.SMALL, vocab_size=len(tokenizer) + room)
+    folder = save_with_tokenizer(transformers.BertForMaskedLM(config), tmp_path)
+    state = json.loads((folder / "tokenizer.json").read_text())
+    state["model"]["vocab"]["[unused]"] = state["model"]["vocab"].pop("[MASK]")
+    state["added_tokens"] = [token for token in state["added_tokens"] if token["content"] != "[MASK]"]
+    if file == "tokenizer.json":
+        (folder / file).write_text(json.dumps(state))
+    else:
+        (folder / "tokenizer.json").unlink()
+        (folder / "tokenizer_config.json").unlink()
+        (folder / file).write_text("\n".join(sorted(state["model"]["vocab"], key=state["model"]["vocab"].get)))
+    with pytest.raises(BadInput, match=r"mask token \[MASK\] is not in the vocabulary"):
+        open_model(str(folder))
+
+
+def test_a_mask_token_that_is_listed_beside_the_vocabulary_is_in_it(copied):
+    """As in ModernBERT's files."""
+    folder = copied("bert")
+    state = json.loads((folder / "tokenizer.json").read_text())
+    vocabulary = state["model"]["vocab"]
+    last = max(vocabulary, key=vocabulary.get)
+    vocabulary[last] = vocabulary.pop("[MASK]")
+    mask = next(token for token in state["added_tokens"] if token["content"] == "[MASK]")
+    mask["id"] = len(vocabulary)
+    (folder / "tokenizer.json").write_text(json.dumps(state))
+    assert open_model(str(folder)).text.tokenizer.mask_token_id == len(vocabulary)
 
 
 # ---------------------------------------------------------------- pickles and remote code
@@ -396,6 +528,115 @@ def test_two_models_of_one_name_are_an_error(copied):
 def test_that_error_is_mended_as_it_says(copied):
     here, there = (str(copied("bert", f"{place}/same")) for place in ("here", "there"))
     assert [source.name for source in find([here, f"other={there}"])] == ["same", "other"]
+
+
+# ---------------------------------------------------------------- options
+
+
+def chat(tmp_path, **names):
+    """A small GPT-2 with the special tokens of SmolLM2-Instruct."""
+    tokenizer = zoo.byte_level(False)
+    tokenizer.add_special_tokens({"additional_special_tokens": ["<|im_start|>", "<|im_end|>"]})
+    for name, token in names.items():
+        setattr(tokenizer, name, token)
+    return zoo.save("gpt2", tmp_path / "chat", tokenizer=tokenizer)
+
+
+TURNS = {"bos_token": "<|im_start|>", "eos_token": "<|im_end|>"}
+
+
+@pytest.mark.parametrize(
+    ("names", "start", "token"),
+    [
+        (TURNS, "", "<|endoftext|>"),  # a text after <|im_start|> would be the name of a speaker
+        (TURNS, "?start=auto", "<|endoftext|>"),
+        (TURNS, "?start=bos", "<|im_start|>"),
+        (TURNS, "?start=eot", "<|endoftext|>"),
+        (TURNS, "?start=none", ""),
+        ({"bos_token": None, "eos_token": "<|im_end|>"}, "", "<|endoftext|>"),  # Qwen2.5-Instruct
+        ({}, "", "<|endoftext|>"),
+    ],
+)
+def test_a_causal_text_starts_with_no_turn_of_a_chat_unless_asked_for(names, start, token, tmp_path):
+    model = open_model(f"{chat(tmp_path, **names)}{start}")
+    assert model.card.start_text == token
+    row = model.reads(FillBlank("The "))[0].row.ids
+    expected = (model.text.tokenizer.convert_tokens_to_ids(token),) if token else ()
+    assert row == (*expected, *model.token_ids("The"))
+
+
+def test_the_start_is_part_of_the_question(tmp_path):
+    """One store: answers after one start are never served for another."""
+    folder, store = chat(tmp_path, **TURNS), AnswerStore(":memory:")
+    models = [open_model(f"{folder}?start={start}") for start in ("bos", "eot")]
+    assert models[0].card.compute_id == models[1].card.compute_id
+    one, other = (Engine(model, store).answer([FillBlank("The ", words=("man",))])[0] for model in models)
+    assert abs(one.words["man"].logp - other.words["man"].logp) > 1e-3
+
+
+def test_without_a_start_the_first_token_has_no_number(checkpoint):
+    model = open_model(f"{checkpoint('gpt2')}?start=none")
+    assert model.reads(ScoreText("The nurse.")).code == "no_start"
+
+
+def test_another_tokenizer_can_be_chosen(copied, opened, tmp_path):
+    folder, moved = copied("bert"), tmp_path / "moved"
+    moved.mkdir()
+    for file in folder.glob("*token*"):
+        file.rename(moved / file.name)
+    with pytest.raises(BadInput, match="no tokenizer"):
+        open_model(str(folder))
+    model = open_model(f"{folder}?tokenizer={moved}")
+    assert model.card.tokenizer_id == opened("bert").card.tokenizer_id
+    assert answers(model) == answers(opened("bert"))
+
+
+def test_a_location_opens_the_same_model_again(copied, tmp_path):
+    folder = copied("gpt2")
+    checkpoint = examine(find([f"mine={folder}?start=none&tokenizer={folder}"])[0], Options())
+    (again,) = find([checkpoint.location])
+    assert (again.path, again.start, again.tokenizer) == (folder, "none", folder)
+    assert examine(find([str(folder)])[0], Options()).location == str(folder)
+
+
+def test_options_are_a_familys_or_each_listed_members(seeds):
+    one, other = f"{seeds}/seed_1", f"{seeds}/seed_2"
+    assert [s.start for s in find([f"mine={seeds}/seed_*?start=eot"])] == ["eot", "eot"]
+    assert [s.start for s in find([f"mine={seeds}/seed_??start=eot"])] == ["eot", "eot"]
+    assert [s.start for s in find([f"mine={seeds}/seed_?"])] == ["auto", "auto"]
+    listed = find([f"mine={other}?start=none,{one}?start=eot&tokenizer={one}"])
+    assert [(s.name, s.start, s.tokenizer) for s in listed] == [
+        ("mine-seed1", "eot", Path(one)),
+        ("mine-seed2", "none", None),
+    ]
+
+
+def test_a_shipped_model_has_options_too():
+    assert [(s.name, s.start) for s in find(["nursery-causal/0?start=none"])] == [("nursery-causal-seed0", "none")]
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        ("strat=eot", "a model has no option 'strat'; did you mean 'start'"),
+        ("start=eos", "no start 'eos'; did you mean 'eot'|no start 'eos'; choose from: auto, bos, eot, none"),
+        ("start=eot&start=bos", "has the option 'start' twice"),
+        ("tokenizer=/nowhere", "no folder '/nowhere' with a tokenizer"),
+    ],
+)
+def test_wrong_options_say_what_would_be_right(options, says, checkpoint):
+    with pytest.raises(BadInput, match=says):
+        find([f"{checkpoint('gpt2')}?{options}"])
+
+
+def test_a_start_is_for_causal_models(checkpoint):
+    with pytest.raises(BadInput, match="start=eot is for causal models; this one is masked"):
+        open_model(f"{checkpoint('bert')}?start=eot")
+
+
+def test_a_start_that_the_tokenizer_lacks_is_refused(tmp_path):
+    with pytest.raises(BadInput, match="start=bos: the tokenizer has no such token"):
+        open_model(f"{chat(tmp_path, bos_token=None)}?start=bos")
 
 
 # ---------------------------------------------------------------- the hub's cache

@@ -446,6 +446,25 @@ def test_a_word_that_is_not_one_known_piece_has_no_number(name, word, code, fami
     assert words["nurse"].logp < 0
 
 
+@pytest.mark.parametrize("name", ["bert-base-cased", "albert"])
+def test_a_text_with_an_unknown_piece_has_no_number(name, family):
+    """Else odd texts of any kind would all have one answer."""
+    model = family(name)
+    for odd in ("☃", "𓀀𓀁", "ꙮ"):
+        requests = (
+            FillBlank("The ", f" met the {odd}." if model.card.kind == "masked" else ""),
+            FillBlank(f"The {odd} met the "),
+            FillBlank("The ", before=f"A {odd} came."),
+            FillBlank("The ", before=f"A {odd} came.", join="space"),
+            ScoreText(f"The {odd} was late."),
+            ScoreText("So was I.", given=f"The {odd} was late."),
+            EmbedText(f"The {odd} was late.", "mean"),
+        )
+        for request in requests:
+            assert model.reads(request).code == "unknown_piece"
+            assert odd[0] in model.reads(request).detail
+
+
 def test_a_word_that_melts_into_the_text_before_it_has_no_number(family):
     words = ask(family("gpt2"), FillBlank("The nur", words=("se",))).words
     assert words["se"].code == "not_separable"

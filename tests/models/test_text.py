@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import unicodedata
+
 import pytest
+import transformers
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tokenizers import Tokenizer, models, normalizers
 
 import zoo
 from trueprobe.models.text import Text, seam_after, without_final_space
@@ -48,6 +52,18 @@ def test_every_piece_has_its_characters_in_order(text, written):
     assert not any(written[start].isspace() for start, stop in pieces.spans if start < stop)
 
 
+@some
+@given(ANY_TEXT)
+def test_a_text_of_which_something_is_lost_says_so(text, written):
+    """Every visible character is in a piece that is no unknown one, or the text names what was lost."""
+    pieces = text.pieces(written)
+    known = [span for piece, span in zip(pieces.ids, pieces.spans, strict=True) if piece != text.tokenizer.unk_token_id]
+    covered = {i for start, stop in known for i in range(start, stop)}
+    visible = {i for i, c in enumerate(written) if not c.isspace() and unicodedata.category(c)[0] not in "MC"}
+    assert pieces.lost or visible <= covered
+    assert set(pieces.lost) <= set(written)
+
+
 BYTES = Text(zoo.byte_level(False))
 
 
@@ -56,6 +72,44 @@ BYTES = Text(zoo.byte_level(False))
 def test_a_byte_vocabulary_leaves_no_character_out(written):
     covered = {i for start, stop in BYTES.pieces(written).spans for i in range(start, stop)}
     assert {i for i, character in enumerate(written) if not character.isspace()} <= covered
+    assert not BYTES.pieces(written).lost
+
+
+def characters(normalizer=None) -> Text:
+    """A vocabulary of single characters without an unknown one: others are left out silently."""
+    tokenizer = Tokenizer(models.BPE(vocab={c: i for i, c in enumerate(" .ABCDEabcdefghijklmnoprstuw")}, merges=[]))
+    if normalizer is not None:
+        tokenizer.normalizer = normalizer
+    return Text(transformers.PreTrainedTokenizerFast(tokenizer_object=tokenizer))
+
+
+def test_characters_that_no_piece_covers_are_lost():
+    text = characters()
+    assert text.pieces("Aber nicht").lost == ""
+    assert text.pieces("Über").ids == text.pieces("ber").ids
+    assert text.pieces("Über alle Maßen ×2 ").lost == "ÜMß×2"
+    assert text.pieces("ab Ü ").lost == "Ü"  # offsets behind it are wrong, and the space would lie in no piece
+    assert text.word("Über", "space").code == text.word("Ü", "space").code == "unknown_piece"
+    assert text.word("aber", "space") == text.pieces(" aber").ids
+
+
+def test_what_normalisation_takes_away_is_not_lost():
+    """An accent written apart goes as the one of "é" does; a letter may not go."""
+    accent, space = "\N{COMBINING ACUTE ACCENT}", "\N{ZERO WIDTH SPACE}"
+    written = f"cafe{accent} {space}au"
+    accents = normalizers.Sequence([normalizers.NFD(), normalizers.StripAccents(), normalizers.Replace(space, "")])
+    assert characters(accents).pieces(written).lost == ""
+    assert characters().pieces(written).lost == accent + space
+    assert characters(normalizers.Replace(space, "")).pieces(written).lost == accent
+    assert characters(normalizers.Replace("é", "")).pieces("café").lost == "é"
+
+
+def test_an_unknown_piece_is_known_by_the_vocabulary_too():
+    """A tokenizer may not say which of its pieces is the unknown one."""
+    tokenizer = zoo.sentencepiece(False)
+    tokenizer.unk_token = None
+    assert Text(tokenizer).pieces("The ☃ was late.").lost == "☃"
+    assert Text(zoo.wordpiece()).pieces("The ☃ was late.").lost == "☃"
 
 
 @some

@@ -81,7 +81,8 @@ def run(
         typer.Option(
             "--model",
             metavar="SPEC",
-            help="nursery, mini, an asset, a folder, a .gguf file, a hub id[@revision], name=glob; repeatable",
+            help="nursery, mini, an asset, a folder, a .gguf file, a hub id[@revision], name=glob; with options "
+            "SPEC?start=auto|bos|eot|none&tokenizer=DIR; repeatable",
         ),
     ] = None,
     out: Annotated[Path | None, typer.Option(help="the run folder; run again into it to go on")] = None,

@@ -61,7 +61,7 @@ class Checkpoint:
 
     @property
     def location(self) -> str:
-        return str(self.source.path.resolve())
+        return self.source.location
 
     def open(self) -> Model:
         return open_source(self.source, self.options)

@@ -13,11 +13,11 @@ from trueprobe.errors import BadInput
 from trueprobe.models import checkpoint
 from trueprobe.models.checkpoint import Options, Source, load, read_tokenizer
 from trueprobe.models.contract import Outline
-from trueprobe.models.hugging import Described, HuggingFaceModel, Ids, Refused, describe
+from trueprobe.models.hugging import Described, HuggingFaceModel, Ids, Refused, describe, start_ids
 from trueprobe.models.network import Network
 from trueprobe.models.rows import Read, Row
 from trueprobe.models.text import Text, without_final_space
-from trueprobe.types import EmbedText, FillBlank, FollowsText, ScoreText
+from trueprobe.types import Card, EmbedText, FillBlank, FollowsText, ScoreText
 
 
 def accepts(source: Source, config: Any) -> bool:
@@ -36,7 +36,8 @@ def open_model(source: Source, config: Any, options: Options) -> Causal:
     from transformers import AutoModelForCausalLM
 
     described = _described(source, options, *load(source, AutoModelForCausalLM, options))
-    causal = Causal(described.card, described.text, Network.watching(described.model))
+    start = start_ids(described.text, source.start)
+    causal = Causal(described.card, described.text, Network.watching(described.model), start)
     if causal.network.sees_ahead:
         raise BadInput(f"{source.title}: a {config.model_type} whose tokens see later ones is no causal language model")
     return causal
@@ -56,6 +57,10 @@ class Causal(HuggingFaceModel):
     row_exact = False  # a tree's shape depends on which texts are in it; numbers agree to 1e-4
     exact_lengths = False  # padding stands behind a row, unseen
     row_multiple = 1
+
+    def __init__(self, card: Card, text: Text, network: Network, start: Ids) -> None:
+        super().__init__(card, text, network)
+        self.start = start
 
     @cached_property
     def batch_tokens(self) -> int:
@@ -77,13 +82,13 @@ class Causal(HuggingFaceModel):
         """What stands before the running text: the start token, or with "bos" a sentence between two of them."""
         if before is None or join != "bos":
             return self.start
-        return (*self.start, *self.text.pieces(before).ids, *self.start)
+        return (*self.start, *self._pieces(before).ids, *self.start)
 
     def _blank_reads(self, request: FillBlank, left: str, fills: list[Ids]) -> list[Read]:
         if request.right:
             raise Refused("right_context", f"{request.right!r} stands behind the blank")
         front = self._front(request.before, request.join)
-        ids = (*front, *self.text.pieces(without_final_space(left)).ids)
+        ids = (*front, *self._pieces(without_final_space(left)).ids)
         if not ids:
             raise Refused("no_start", "no text and no start token before the blank")
         rows = [self._row((*ids, *fill)) for fill in fills]
@@ -92,12 +97,12 @@ class Causal(HuggingFaceModel):
     def _score_reads(
         self, request: ScoreText, whole: str, chosen: list[int]
     ) -> tuple[list[Read], Ids, tuple[int, ...]]:
-        pieces = self.text.pieces(whole)
+        pieces = self._pieces(whole)
         front = self._front(request.given, request.join)
         ids = (*front, *pieces.ids)
         positions = tuple(len(front) + i for i in chosen)
         if 0 in positions:
-            raise Refused("no_start", "the tokenizer has no start token, so the first token has no probability")
+            raise Refused("no_start", "no start token stands before the text, so its first token has no probability")
         # the last token is only predicted, never read from
         row = self._row(ids[: max(positions)])
         read = Read(row, "token", tuple(p - 1 for p in positions), tuple(ids[p] for p in positions))

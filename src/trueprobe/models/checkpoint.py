@@ -6,18 +6,26 @@ import copy
 import hashlib
 import io
 import json
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, redirect_stderr
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, get_args
 
 from trueprobe.errors import BadInput, nearest
 
 DTYPES = ("float32", "bfloat16", "float16")
+Start = Literal["auto", "bos", "eot", "none"]  # what a causal model's text starts with; docs/models.md has the rule
+STARTS: tuple[Start, ...] = get_args(Start)
 _NOT_COMPUTED_WITH = {"_name_or_path", "transformers_version", "dtype", "torch_dtype"}
 _TOKENIZER_FILES = ("tokenizer.json", "vocab.txt", "vocab.json", "*.model")
+_INDEX = ".index.json"
+# in the order in which transformers looks for them
+_WEIGHT_FILES = ("model.safetensors", "model.safetensors" + _INDEX, "pytorch_model.bin", "pytorch_model.bin" + _INDEX)
+_LAYER = re.compile(r"(.*?)\.\d+\.")  # bert.encoder.layer.11.output.dense.bias -> bert.encoder.layer
+_BUFFERS = ("masked_bias", "inv_freq", "position_ids")  # constants that old files hold layer by layer
 
 
 @dataclass(frozen=True)
@@ -42,6 +50,15 @@ class Source:
     path: Path  # a folder, or a .gguf file
     family: str = ""
     labels: Mapping[str, int] = field(default_factory=dict)
+    start: Start = "auto"
+    tokenizer: Path | None = None  # the folder of another one than the checkpoint's
+
+    @property
+    def location(self) -> str:
+        """A SPEC that opens it again on this machine."""
+        start = [f"start={self.start}"] if self.start != "auto" else []
+        tokenizer = [f"tokenizer={self.tokenizer.resolve()}"] if self.tokenizer else []
+        return "?".join(filter(None, (str(self.path.resolve()), "&".join(start + tokenizer))))
 
     @property
     def folder(self) -> Path:
@@ -77,6 +94,7 @@ def _config(path: Path, title: str, stamp: tuple[int, int] | None) -> Any:
 def read_tokenizer(source: Source) -> Any:
     from transformers import AutoTokenizer
 
+    source = _tokenizer_source(source)
     # without these files transformers makes an empty tokenizer, silently
     if not source.is_gguf and not any(list(source.folder.glob(name)) for name in _TOKENIZER_FILES):
         raise BadInput(f"{source.title} has no tokenizer ({', '.join(_TOKENIZER_FILES)})")
@@ -88,11 +106,45 @@ def read_tokenizer(source: Source) -> Any:
     return tokenizer
 
 
+def _tokenizer_source(source: Source) -> Source:
+    return replace(source, path=source.tokenizer) if source.tokenizer else source
+
+
+def lists_token(source: Source, tokenizer: Any, token: str) -> bool:
+    """Is the token in the tokenizer's files? transformers appends a special token that is not, and the network has
+    never seen its id. A sentencepiece file lists none: there the tokenizer's class (DeBERTa) appends its mask."""
+    if token in tokenizer.backend_tokenizer.get_vocab(with_added_tokens=False):
+        return True
+    folder = _tokenizer_source(source).folder
+    if not any((folder / name).exists() for name in ("tokenizer.json", "vocab.txt", "vocab.json")):
+        return True
+    return token in {*_added_tokens(folder)}
+
+
+def _added_tokens(folder: Path) -> Iterator[str]:
+    """Of the three files that may list tokens beside the vocabulary."""
+    yield from (entry["content"] for entry in _read_json(folder / "tokenizer.json").get("added_tokens", []))
+    yield from _read_json(folder / "added_tokens.json")
+    decoder = _read_json(folder / "tokenizer_config.json").get("added_tokens_decoder", {})
+    yield from (entry["content"] for entry in decoder.values())
+
+
+def _read_json(file: Path) -> dict[str, Any]:
+    """{} where there is no such file."""
+    try:
+        content = json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
+    except (OSError, ValueError) as error:
+        raise BadInput(f"{file} cannot be read: {_first_line(error)}") from error
+    if not isinstance(content, dict):
+        raise BadInput(f"{file} must hold a JSON object")
+    return content
+
+
 def refuse_pickles(source: Source, options: Options) -> None:
     files = weight_files(source)
     if not files:
         raise BadInput(f"{source.title} has no weights (*.safetensors)")
-    if files[0].suffix == ".bin" and not options.allow_pickle:
+    if any(file.suffix not in (".safetensors", ".gguf") for file in files) and not options.allow_pickle:
         raise BadInput(
             f"{source.title} has only pickled weights (*.bin); a pickle can run code: read only with --allow-pickle"
         )
@@ -138,7 +190,26 @@ def _from_pretrained(source: Source, auto_class: Any, options: Options, **more: 
             )
         except (OSError, ValueError, KeyError, RuntimeError, ImportError, SafetensorError) as error:
             raise BadInput(f"{source.title} cannot be loaded: {_first_line(error)}") from error
+    _refuse_unused_layers(source, model, info["unexpected_keys"])
     return model, frozenset(info["missing_keys"])
+
+
+def _refuse_unused_layers(source: Source, model: Any, unexpected: Iterable[str]) -> None:
+    """Weights of the file that the network as configured leaves out, where they lie in its layers: a config with too
+    few layers, or without their biases, computes something else. A head that is not used does no harm."""
+    prefix = f"{model.base_model_prefix}."  # which a file may leave out
+    layers = {match[1].removeprefix(prefix) for name in model.state_dict() if (match := _LAYER.match(name))}
+    unused = sorted(
+        name
+        for name in unexpected
+        if (match := _LAYER.match(name)) and match[1].removeprefix(prefix) in layers and not name.endswith(_BUFFERS)
+    )
+    if unused:
+        more = f" and {len(unused) - 1} more" if len(unused) > 1 else ""
+        raise BadInput(
+            f"{source.title}: the file has layer weights that the config leaves out ({unused[0]}{more}); "
+            "config.json and weights do not belong together"
+        )
 
 
 def _refuse_not_finite(source: Source, model: Any, options: Options) -> None:
@@ -229,9 +300,31 @@ def _stamp(file: Path) -> tuple[int, int]:
 
 
 def weight_files(source: Source) -> list[Path]:
+    """The files that are loaded: those that an index names, in subfolders too, and no other that lies beside them."""
     if source.is_gguf:
         return [source.path]
-    return sorted(source.folder.glob("*.safetensors")) or sorted(source.folder.glob("*.bin"))
+    chosen = _read_json(source.folder / "config.json").get("transformers_weights")
+    for name in (str(chosen),) if chosen else _WEIGHT_FILES:
+        if (source.folder / name).is_file():
+            return _indexed(source, name) if name.endswith(_INDEX) else [_inside(source, name, "config.json")]
+    return []
+
+
+def _indexed(source: Source, index: str) -> list[Path]:
+    try:
+        names = sorted(set(_read_json(_inside(source, index, "config.json"))["weight_map"].values()))
+    except (KeyError, AttributeError, TypeError) as error:
+        raise BadInput(f"{source.title}: {index} has no weight_map from tensors to files") from error
+    return [_inside(source, name, index) for name in names]
+
+
+def _inside(source: Source, name: str, named_by: str) -> Path:
+    """By its name alone: what lies in the hub's cache is a link to elsewhere."""
+    if Path(name).is_absolute() or ".." in Path(name).parts:
+        raise BadInput(f"{source.title}: {named_by} names weights outside the folder ('{name}')")
+    if not (source.folder / name).is_file():
+        raise BadInput(f"{source.title}: {named_by} names '{name}', which is not there")
+    return source.folder / name
 
 
 def _first_line(error: Exception) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -10,8 +11,9 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 import torch
 
+from trueprobe.errors import BadInput
 from trueprobe.models.assemble import Blanks, Job, joined_pieces
-from trueprobe.models.checkpoint import Options, Source, fingerprint, read_config
+from trueprobe.models.checkpoint import Options, Source, Start, fingerprint, read_config
 from trueprobe.models.contract import Outline
 from trueprobe.models.network import Network, longest_row
 from trueprobe.models.rows import Batch, Read, Row
@@ -37,6 +39,8 @@ from trueprobe.types import (
 
 Ids = tuple[int, ...]
 _FEW_ROWS, _TRIAL_WIDTH = 8, 8
+_ENDS_OF_TEXT = ("<|endoftext|>", "<|end_of_text|>", "<|end▁of▁sentence|>")
+_TURN = re.compile(r"im_(start|end|sep)|turn|header_id|eot_id|role|user|assistant|system|INST", re.IGNORECASE)
 
 
 class Refused(Exception):
@@ -56,7 +60,6 @@ class HuggingFaceModel:
 
     def __init__(self, card: Card, text: Text, network: Network) -> None:
         self.card, self.text, self.network = card, text, network
-        self.start = start_ids(text)
 
     # ------------------------------------------------------------ requests to reads
 
@@ -88,6 +91,13 @@ class HuggingFaceModel:
         keep = segments is not None and self.network.uses_segments
         return Row(ids, segments if keep and segments is not None else (0,) * len(ids))
 
+    def _pieces(self, text: str) -> Pieces:
+        """A text with an unknown piece would get the answer to many other texts."""
+        pieces = self.text.pieces(text)
+        if pieces.lost:
+            raise Refused("unknown_piece", f"the tokenizer cannot spell {pieces.lost!r} in {text!r}")
+        return pieces
+
     def _running(self, before: str | None, join: str) -> bool:
         """Is the preceding sentence part of one running text? A causal model has no pair format of its own."""
         return bool(before) and (join == "space" or (join == "pair" and self.kind == "causal"))
@@ -109,7 +119,7 @@ class HuggingFaceModel:
         start = len(whole) - len(request.text)
         if running:
             request = replace(request, given=None)
-        pieces = self.text.pieces(whole)
+        pieces = self._pieces(whole)
         chosen = [i for i, span in enumerate(pieces.spans) if span[1] > start and _touches(span, request.spans, start)]
         if not chosen:
             raise Refused("no_span" if request.spans else "empty_text", repr(request.text))
@@ -122,7 +132,7 @@ class HuggingFaceModel:
         deepest = self.network.layers
         if not -deepest - 1 <= request.layer <= deepest:
             raise Refused("no_layer", f"layer {request.layer}; the model has 0 (embeddings) to {deepest}")
-        pieces = self.text.pieces(request.text)
+        pieces = self._pieces(request.text)
         row, start = self._embed_row(request, pieces.ids)
         of_text = range(start, start + len(pieces.ids))
         if request.pool == "word":
@@ -272,7 +282,9 @@ class Described:
 
 def describe(kind: Kind, source: Source, options: Options, text: Text, model: Any, heads: set[str]) -> Described:
     """The same whether `model` has its weights or is an outline of them."""
-    start, config = start_ids(text), read_config(source)
+    if kind != "causal" and source.start != "auto":
+        raise BadInput(f"{source.title}: start={source.start} is for causal models; this one is {kind}")
+    start, config = start_ids(text, source.start), read_config(source)
     card = Card(
         name=source.name,
         family=source.family or source.name,
@@ -294,14 +306,19 @@ def describe(kind: Kind, source: Source, options: Options, text: Text, model: An
     return Described(card, text, model)
 
 
-def start_ids(text: Text) -> Ids:
-    """What a text starts with: the tokenizer's own, else its BOS, else the end-of-text token that served as one."""
-    if text.one.before:
-        return text.one.before
-    for token in (text.tokenizer.bos_token_id, text.tokenizer.eos_token_id):
-        if token is not None:
-            return (token,)
-    return ()
+def start_ids(text: Text, start: Start = "auto") -> Ids:
+    """What a causal model's text starts with. "auto": what the tokenizer itself puts there, else its BOS, else the
+    end-of-text token that served as one in training; where that opens or closes a turn of a chat, the next of them."""
+    tokenizer, prefix = text.tokenizer, text.one.before
+    ends = (*map(text.fast.token_to_id, _ENDS_OF_TEXT), tokenizer.eos_token_id)  # a chat model's EOS ends a turn
+    end = next((piece for piece in ends if piece is not None), None)
+    choice = {"auto": (*prefix[:1], tokenizer.bos_token_id, end), "bos": (tokenizer.bos_token_id,), "eot": (end,)}
+    possible = [piece for piece in choice.get(start, ()) if piece is not None]
+    if not possible and start in ("bos", "eot"):
+        raise BadInput(f"start={start}: the tokenizer has no such token")
+    better = [piece for piece in possible if not _TURN.search(tokenizer.convert_ids_to_tokens(piece))]
+    chosen = tuple((better or possible)[:1])
+    return prefix if chosen == prefix[:1] else chosen
 
 
 def _touches(span: tuple[int, int], spans: tuple[tuple[int, int], ...] | None, offset: int) -> bool:

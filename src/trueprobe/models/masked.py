@@ -10,7 +10,7 @@ from typing import Any
 
 from trueprobe.errors import BadInput
 from trueprobe.models import checkpoint
-from trueprobe.models.checkpoint import Options, Source, load, read_tokenizer
+from trueprobe.models.checkpoint import Options, Source, lists_token, load, read_tokenizer
 from trueprobe.models.contract import Outline
 from trueprobe.models.hugging import Described, HuggingFaceModel, Ids, Refused, describe
 from trueprobe.models.network import Network
@@ -60,9 +60,18 @@ def _described(source: Source, config: Any, options: Options, model: Any, missin
         )
     heads = {"lm", "next_sentence"} if _has_next(config) and not next_only else {"lm"}
     text = Text(read_tokenizer(source))
-    if text.tokenizer.mask_token_id is None:
-        raise BadInput(f"{source.title}: the tokenizer has no mask token, so no blank can be asked")
+    _refuse_without_mask(source, text, model.get_input_embeddings().weight.shape[0])
     return describe("masked", source, options, text, model, heads)
+
+
+def _refuse_without_mask(source: Source, text: Text, n_embeddings: int) -> None:
+    mask = text.tokenizer.mask_token
+    if mask is None:
+        raise BadInput(f"{source.title}: the tokenizer has no mask token, so no blank can be asked")
+    piece = text.tokenizer.mask_token_id
+    unknown = piece is None or piece == text.tokenizer.unk_token_id or piece >= n_embeddings
+    if unknown or not lists_token(source, text.tokenizer, mask):
+        raise BadInput(f"{source.title}: the mask token {mask} is not in the vocabulary, so no blank can be asked")
 
 
 class Masked(HuggingFaceModel):
@@ -82,7 +91,7 @@ class Masked(HuggingFaceModel):
     def _frame(self, before: str | None, join: str, ids: Ids) -> tuple[Row, int]:
         """Special tokens and segments around `ids`, and where `ids` begins in the row."""
         form = self.text.two if before is not None and join == "pair" else self.text.one
-        first = self.text.pieces(before).ids if before is not None and join != "space" else ()
+        first = self._pieces(before).ids if before is not None and join != "space" else ()
         if form is self.text.two:
             row, segments = form.wrap(first, ids)
         else:  # with "bos" the start token stands between the two texts
@@ -90,8 +99,8 @@ class Masked(HuggingFaceModel):
         return self._row(row, segments), len(row) - len(form.after) - len(ids)
 
     def _blank_reads(self, request: FillBlank, left: str, fills: list[Ids]) -> list[Read]:
-        front = self.text.pieces(without_final_space(left)).ids
-        behind = self.text.pieces(request.right).ids
+        front = self._pieces(without_final_space(left)).ids
+        behind = self._pieces(request.right).ids
         reads = []
         for fill in fills:
             row, start = self._frame(request.before, request.join, (*front, *fill, self._mask, *behind))
@@ -101,7 +110,7 @@ class Masked(HuggingFaceModel):
     def _score_reads(
         self, request: ScoreText, whole: str, chosen: list[int]
     ) -> tuple[list[Read], Ids, tuple[int, ...]]:
-        pieces = self.text.pieces(whole)
+        pieces = self._pieces(whole)
         row, start = self._frame(request.given, request.join, pieces.ids)
         reads = []
         for i in chosen:
@@ -114,7 +123,7 @@ class Masked(HuggingFaceModel):
     def _follows_read(self, request: FollowsText) -> Read:
         if "next_sentence" not in self.card.heads:
             raise Refused("no_head", f"{self.card.architecture}: no trained next-sentence head in the checkpoint")
-        first, second = self.text.pieces(request.first).ids, self.text.pieces(request.second).ids
+        first, second = self._pieces(request.first).ids, self._pieces(request.second).ids
         return Read(self._row(*self.text.two.wrap(first, second)), "next")
 
     def _embed_row(self, request: EmbedText, ids: Ids) -> tuple[Row, int]:

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from trueprobe import assets
-from trueprobe.errors import BadInput
-from trueprobe.models.checkpoint import Source
+from trueprobe.errors import BadInput, nearest
+from trueprobe.models.checkpoint import STARTS, Source
 from trueprobe.training import nursery
 
 _HUB_FILES = ["*.json", "*.txt", "*.model", "*.safetensors", "*.gguf", "*.jinja"]
@@ -19,17 +19,50 @@ _LABELS = {  # checkpoint-500 is what transformers' Trainer calls step 500
     "model_seed": re.compile(r"(?<![a-z])seed[_-]?(\d+)()", re.IGNORECASE),
     "step": re.compile(r"(?<![a-z])(?:step|checkpoint)[_-]?(\d+)([km]?)(?![a-z0-9])", re.IGNORECASE),
 }
+_OPTIONS = re.compile(r"(.+?)\?(\w+=.*)")
+_OPTION_NAMES = ("start", "tokenizer")
 _TIMES = {"": 1, "k": 1_000, "m": 1_000_000}
 _HOW_TO_NAME = "name members seed_N, step_N or checkpoint-N, or seed_N/step_N (symbolic links will do)"
 
 
 def sources(spec: str, allow_pickle: bool = False) -> list[Source]:
-    """A SPEC of the command line to its checkpoints: one, or the members of a family (`name=glob`, `nursery`)."""
+    """A SPEC of the command line to its checkpoints: one, or the members of a family (`name=glob`, `nursery`).
+
+    Options follow a question mark, `SPEC?start=eot&tokenizer=DIR`; in a family that lists its members, each has its
+    own."""
+    name, equals, pattern = spec.partition("=")
+    if equals and name and "?" not in name and "," in pattern and not Path(spec).exists():
+        return _listed(name, pattern.split(","), allow_pickle)
+    spec, chosen = _options(spec)
+    return [replace(source, **chosen) for source in _without_options(spec, allow_pickle)]
+
+
+def _options(spec: str) -> tuple[str, dict[str, Any]]:
+    """`gpt2?start=eot` -> `gpt2`, {"start": "eot"}; the question mark of a pattern (`seed_?`) is none of options."""
+    match = None if Path(spec).expanduser().exists() else _OPTIONS.fullmatch(spec)
+    if match is None:
+        return spec, {}
+    chosen: dict[str, Any] = {}
+    for part in match[2].split("&"):
+        key, _, value = part.partition("=")
+        if key in chosen:
+            raise BadInput(f"'{spec}' has the option '{key}' twice")
+        if key == "start" and value not in STARTS:
+            raise BadInput(f"'{spec}': no start '{value}'{nearest(value, STARTS)}")
+        if key == "tokenizer" and not Path(value).expanduser().is_dir():
+            raise BadInput(f"'{spec}': no folder '{value}' with a tokenizer")
+        if key not in _OPTION_NAMES:
+            raise BadInput(f"'{spec}': a model has no option '{key}'{nearest(key, _OPTION_NAMES)}")
+        chosen[key] = Path(value).expanduser() if key == "tokenizer" else value
+    return match[1], chosen
+
+
+def _without_options(spec: str, allow_pickle: bool) -> list[Source]:
     if nursery.names(spec):
         return [_from_nursery(shipped, alone="/" in spec) for shipped in nursery.shipped(spec)]
     name, equals, pattern = spec.partition("=")
     if equals and name and not Path(spec).exists():
-        return _listed(name, pattern.split(","), allow_pickle) if "," in pattern else _family(name, pattern)
+        return _family(name, pattern)
     path = Path(spec).expanduser()
     if path.is_dir() or path.suffix == ".gguf":
         if not path.exists():
@@ -72,7 +105,7 @@ def _family(name: str, pattern: str) -> list[Source]:
 def _listed(name: str, specs: list[str], allow_pickle: bool) -> list[Source]:
     """A family whose members are listed one by one: hub ids with or without a revision, folders, files."""
     members = [
-        replace(source, name=spec, labels=source.labels or _labels(Path(spec)))
+        replace(source, name=spec, labels=source.labels or _labels(Path(_options(spec)[0])))
         for spec in map(str.strip, specs)
         for source in sources(spec, allow_pickle)
     ]

@@ -8,10 +8,13 @@ from __future__ import annotations
 
 import json
 import re
+import unicodedata
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from hashlib import sha256
 from typing import Any, Literal
+
+from tokenizers.pre_tokenizers import ByteLevel
 
 from trueprobe.errors import BadInput
 from trueprobe.types import Span, WhyNot
@@ -27,6 +30,7 @@ class Pieces:
     ids: tuple[int, ...]
     spans: tuple[Span, ...]  # characters of the text, leading space left out
     words: tuple[int | None, ...]  # which word of the text each piece belongs to; each punctuation mark is one
+    lost: str = ""  # what became an unknown piece or no piece at all: the ids are another text's
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +46,15 @@ class Format:
         parts = (self.before, first, self.between, second, self.after)
         segments = (s for part, s in zip(parts, self.segments, strict=True) for _ in part)
         return tuple(i for part in parts for i in part), tuple(segments)
+
+
+@dataclass(frozen=True)
+class Vocabulary:
+    """What a tokenizer's whole state shows: a large text, so it is read once."""
+
+    tokenizer_id: str
+    unknown: frozenset[int]  # what is not in the vocabulary becomes one of these
+    alphabet: frozenset[str] | None  # a character that is not in it is dropped; None where none can be
 
 
 class Text:
@@ -61,12 +74,14 @@ class Text:
         self.word = lru_cache(maxsize=200_000)(self._word)
         self.piece_text = lru_cache(maxsize=None)(self._piece_text)
 
-    @cached_property
+    @property
     def tokenizer_id(self) -> str:
         """The whole tokenizer as it will be used, whatever files it was read from."""
-        state = json.loads(self.fast.to_str())
-        state["truncation"] = state["padding"] = None
-        return sha256(json.dumps(state, sort_keys=True).encode()).hexdigest()
+        return self._vocabulary.tokenizer_id
+
+    @cached_property
+    def _vocabulary(self) -> Vocabulary:
+        return _vocabulary(json.loads(self.fast.to_str()), self.tokenizer.unk_token_id)
 
     def _pieces(self, text: str) -> Pieces:
         encoding = self.fast.encode(text, add_special_tokens=False)
@@ -75,7 +90,32 @@ class Text:
             cut = encoding.offsets[special][0] + len(text[slice(*encoding.offsets[special])]) // 2
             return _joined(self._pieces(text[:cut]), self._pieces(text[cut:]), cut)
         spans = tuple(_without_leading_space(text, span) for span in encoding.offsets)
-        return Pieces(tuple(encoding.ids), spans, _words_of(text, spans))
+        ids = tuple(encoding.ids)
+        return Pieces(ids, spans, _words_of(text, spans), self._lost(text, ids, spans))
+
+    def _lost(self, text: str, ids: tuple[int, ...], spans: tuple[Span, ...]) -> str:
+        """The first unknown piece's characters, else all those in no piece. Not counted: spaces, and combining marks
+        and control characters that the tokenizer's normalisation takes away, as lower-casing takes capitals."""
+        unknown = self._vocabulary.unknown
+        if not unknown.isdisjoint(ids):
+            return next(text[slice(*span)] for piece, span in zip(ids, spans, strict=True) if piece in unknown)
+        return self._dropped(text) or self._needed(text, _between(text, spans))
+
+    def _dropped(self, text: str) -> str:
+        """By their letters: the offsets of what stands behind a dropped character are wrong."""
+        alphabet, split = self._vocabulary.alphabet, self.fast.pre_tokenizer
+        if alphabet is None:
+            return ""
+        normal = self._normal(text)
+        letters = "".join(part for part, _ in split.pre_tokenize_str(normal)) if split else normal
+        return "".join(c for c in letters if c not in alphabet and c != "▁" and not c.isspace())
+
+    def _needed(self, text: str, characters: str) -> str:
+        normal = self._normal(text) if characters else ""
+        return "".join(c for c in characters if unicodedata.category(c)[0] not in "MC" or c in normal)
+
+    def _normal(self, text: str) -> str:
+        return str(self.fast.normalizer.normalize_str(text)) if self.fast.normalizer else text
 
     @cached_property
     def specials(self) -> dict[str, int]:
@@ -93,14 +133,13 @@ class Text:
         if not word:
             return WhyNot("empty_text", "an empty word")
         lead = {"start": "", "space": "a", "glued": left}[seam]  # any word does for the space: "a nurse"
-        ids = self.pieces(lead + (" " if seam == "space" else "") + word).ids
+        whole = self.pieces(lead + (" " if seam == "space" else "") + word)
         front = self.pieces(lead).ids if lead else ()
-        if ids[: len(front)] != front or len(ids) == len(front):
-            return WhyNot("not_separable", f"{left + word!r} does not split before {word!r}")
-        ids = ids[len(front) :]
-        if self.tokenizer.unk_token_id in ids:
+        if whole.lost:
             return WhyNot("unknown_piece", repr(word))
-        return ids
+        if whole.ids[: len(front)] != front or len(whole.ids) == len(front):
+            return WhyNot("not_separable", f"{left + word!r} does not split before {word!r}")
+        return whole.ids[len(front) :]
 
     @cached_property
     def whole_words(self) -> frozenset[str]:
@@ -126,6 +165,24 @@ class Text:
         return "ByteLevel" in repr(self.fast.decoder)
 
 
+def _vocabulary(state: dict[str, Any], unknown_id: int | None) -> Vocabulary:
+    state["truncation"] = state["padding"] = None
+    digest = sha256(json.dumps(state, sort_keys=True).encode()).hexdigest()
+    model = state["model"]
+    vocabulary, token = dict(model["vocab"]), model.get("unk_token")  # Unigram lists [piece, score]
+    unknown = {unknown_id, model.get("unk_id"), vocabulary.get(token)}
+    drops = model.get("type") == "BPE" and token is None and not model.get("byte_fallback")
+    return Vocabulary(digest, frozenset(unknown - {None}), _alphabet(state) if drops else None)
+
+
+def _alphabet(state: dict[str, Any]) -> frozenset[str] | None:
+    prefix = state["model"].get("continuing_subword_prefix") or ""
+    letters = {token.removeprefix(prefix) for token in state["model"]["vocab"]}
+    by_byte = "ByteLevel" in json.dumps([state["normalizer"], state["pre_tokenizer"]])
+    complete = by_byte and letters.issuperset(ByteLevel.alphabet())
+    return None if complete else frozenset(c for c in letters if len(c) == 1)
+
+
 def _words_of(text: str, spans: tuple[Span, ...]) -> tuple[int | None, ...]:
     """By the text, not the tokenizer: some count "late," as one word."""
     word_at: dict[int, int] = {}
@@ -138,7 +195,16 @@ def _joined(first: Pieces, second: Pieces, cut: int) -> Pieces:
     spans = tuple((start + cut, stop + cut) for start, stop in second.spans)
     last = max((word for word in first.words if word is not None), default=-1)
     words = tuple(None if word is None else word + last + 1 for word in second.words)
-    return Pieces(first.ids + second.ids, first.spans + spans, first.words + words)
+    return Pieces(first.ids + second.ids, first.spans + spans, first.words + words, first.lost or second.lost)
+
+
+def _between(text: str, spans: tuple[Span, ...]) -> str:
+    """The characters other than spaces that lie in no span."""
+    end, gaps = 0, ""
+    for start, stop in spans:
+        gaps += text[end:start]  # empty unless start > end
+        end = max(end, stop)
+    return "".join((gaps + text[end:]).split())
 
 
 def seam_after(left: str) -> Seam:

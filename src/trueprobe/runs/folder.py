@@ -287,10 +287,15 @@ class RunFolder:
             raise BadInput(f"{folder} is not empty and no run folder; {ANOTHER_OUT}")
 
     def refuse_other_weights(self, card: Card) -> None:
-        """A model trained on since, at the same place, is another run too."""
+        """A model trained on since, at the same place, is another run too, and so is one that is asked otherwise."""
         for held in self._held.manifest.cards if self._held else ():
             if held.name == card.name and held.compute_id != card.compute_id:
                 raise BadInput(f"{self.folder} holds a run of other weights of {card.name}; {ANOTHER_OUT}")
+            if held.name == card.name and held.start_text != card.start_text:
+                raise BadInput(
+                    f"{self.folder} holds a run of {card.name} in which texts start with '{held.start_text}', not "
+                    f"'{card.start_text}'; {ANOTHER_OUT}"
+                )
 
     def writing(self) -> AbstractContextManager[None]:
         return locked(self.folder, "run", ANOTHER_OUT)

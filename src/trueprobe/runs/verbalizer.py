@@ -10,6 +10,7 @@ import json
 import math
 from collections.abc import Iterator, Sequence
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 import pandas as pd
@@ -17,7 +18,7 @@ import pandas as pd
 from trueprobe import probes
 from trueprobe.engine import AnswerStore, Engine, library_versions
 from trueprobe.errors import BadInput
-from trueprobe.models import Model, Options, Source, examine
+from trueprobe.models import Model, Options, examine, find
 from trueprobe.probes.counteracts.probe import CounterActs
 from trueprobe.runs.folder import Run
 from trueprobe.runs.replay import is_replayed
@@ -98,9 +99,14 @@ def _models(run: Run) -> Iterator[Model]:
 
 
 def _open(card: Card, source: str | None, options: Options) -> Model:
-    if source is None or not Path(source).exists():
-        raise BadInput(f"the model {card.name} is no longer where the run was made")
-    checkpoint = examine(Source(card.name, card.source, Path(source)), options)
+    gone = BadInput(f"the model {card.name} is no longer where the run was made")
+    if source is None:
+        raise gone
+    try:
+        (member,) = find([source], options)
+    except BadInput as error:
+        raise gone from error
+    checkpoint = examine(replace(member, name=card.name, title=card.source), options)
     if checkpoint.outline.card.compute_id != card.compute_id:
         raise BadInput(f"the weights at {source} are not those of the run")
     return checkpoint.open()

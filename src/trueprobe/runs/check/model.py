@@ -31,6 +31,7 @@ from trueprobe.types import (
 
 NEAR = 1e-4
 _WIDTHS = (6, 14, 30, 52, 104)
+_ODD = ("☃", "Ж", "ب", "字", "🙂", "Ü")  # no two are one character once normalised
 _NEEDS_ROWS = "the model answers whole requests; its batches and tokens are not seen"
 
 
@@ -44,6 +45,7 @@ def check_model(model: Model, batch_tokens: int | None = None) -> Iterator[Check
     if "lm" in model.card.heads:
         yield _sums_to_one(model, batch_tokens)
     yield _specials_are_text(model)
+    yield _loses_no_character(model)
     if model.card.kind == "causal":
         yield _sees_nothing_behind(model)
 
@@ -120,12 +122,27 @@ def _specials_are_text(model: Model) -> Check:
     if model.contract == "answers":
         return skipped(name, _NEEDS_ROWS)
     text = "Say " + " ".join([*model.special_tokens()][:6]) + " aloud"
-    reads = model.reads(ScoreText(text) if "lm" in model.card.heads else EmbedText(text, "mean"))
-    if isinstance(reads, WhyNot):
+    reads = _reads(model, text)
+    if isinstance(reads, WhyNot) and reads.code != "unknown_piece":
         return Check(name, False, reads.detail)
     ids = model.token_ids(text)
     turned = set(ids) & set(model.special_tokens().values())
-    return Check(name, not turned and len(reads[0].row.ids) > 0, f"{len(ids)} pieces")
+    return Check(name, not turned and len(ids) > 0, f"{len(ids)} pieces")
+
+
+def _loses_no_character(model: Model) -> Check:
+    """Texts that differ in one character are different rows, or refused: else all of them have one answer."""
+    name = "characters that no piece covers are refused"
+    if model.contract == "answers":
+        return skipped(name, _NEEDS_ROWS)
+    read = [_reads(model, f"The nurse met {character} there.") for character in ("", *_ODD)]
+    rows = [reads[-1].row for reads in read if not isinstance(reads, WhyNot)]
+    refused = len(read) - len(rows)
+    return Check(name, len(set(rows)) == len(rows), f"{refused} of {len(_ODD)} refused")
+
+
+def _reads(model: RowModel, text: str) -> tuple[Read, ...] | WhyNot:
+    return model.reads(ScoreText(text) if "lm" in model.card.heads else EmbedText(text, "mean"))
 
 
 def _sees_nothing_behind(model: Model) -> Check:

@@ -35,6 +35,7 @@ class Classifier:
     new: tuple[str, ...]  # weights that are not the checkpoint's
     pad: int
     uses_segments: bool
+    start: tuple[int, ...]  # before a causal model's texts
 
     @property
     def width(self) -> int:
@@ -58,7 +59,8 @@ def open_classifier(source: Source, options: Options, labels: int, head_seed: in
     model.config.pad_token_id, model.config.use_cache = pads[0], False  # causal heads read before the padding
     takes_segments = "token_type_ids" in inspect.signature(model.forward).parameters
     segments = takes_segments and getattr(config, "type_vocab_size", 0) > 1
-    return Classifier(model, text, backend is causal, new, pads[0], segments)
+    start = start_ids(text, source.start) if backend is causal else ()
+    return Classifier(model, text, backend is causal, new, pads[0], segments, start)
 
 
 def _draw_head(model: Any, source: Source, missing: frozenset[str], head_seed: int) -> tuple[str, ...]:
@@ -84,7 +86,7 @@ def encode(classifier: Classifier, rows: Sequence[Row], longest: int) -> tuple[E
     """Texts framed as the model frames them, and how many were cut to fit. A pair is one running text for a causal
     model; elsewhere the longer of two sentences gives way first, from its end."""
     text = classifier.text
-    start = start_ids(text) if classifier.causal else ()
+    start = classifier.start
     encoded, seconds, n_cut = [], [], 0
     for row in rows:
         texts = (" ".join(row.texts),) if classifier.causal else row.texts
@@ -161,7 +163,7 @@ class Tuner:
 
     def __init__(self, task: TextTask, recipe: DownstreamRecipe, threads: int) -> None:
         self.task, self.recipe, self.threads = task, recipe, threads
-        self._encoded: dict[tuple[str, bool, int], tuple[Examples, Examples, int]] = {}
+        self._encoded: dict[tuple[str, bool, tuple[int, ...], int], tuple[Examples, Examples, int]] = {}
 
     def run(self, source: Source, advance: Callable[[int], None]) -> CheckpointAnswers:
         """The checkpoint's answers to the dev part, and what they depend on apart from the settings."""
@@ -184,7 +186,7 @@ class Tuner:
 
     def _examples(self, classifier: Classifier) -> tuple[Examples, Examples, int]:
         longest = min(self.recipe.longest, longest_row(classifier.model))
-        key = (classifier.text.tokenizer_id, classifier.causal, longest)
+        key = (classifier.text.tokenizer_id, classifier.causal, classifier.start, longest)
         if key not in self._encoded:
             (train, cut), (dev, dev_cut) = (
                 encode(classifier, part, longest) for part in (self.task.train, self.task.dev)
