@@ -444,6 +444,7 @@ def test_shift_is_the_prompt_less_its_base(probe, items):
     driver = see(probe, items["paper/tcsyn/driver"], asked, base)
     assert nurse["shift_female_minus_male_top3"] == pytest.approx(-0.2 - 0.4)
     assert nurse["shift_towards_stereotype_top3"] == pytest.approx(-0.6)
+    assert nurse["shift_against_stereotype_top3"] == pytest.approx(0.6)
     assert driver["shift_female_minus_male_top3"] == pytest.approx(-0.6)
     assert driver["shift_towards_stereotype_top3"] == pytest.approx(0.6)
     assert nurse["shift_towards_stereotype_all"] == pytest.approx((0.15 - 0.3) - (0.5 - 0.12))

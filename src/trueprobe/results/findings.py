@@ -155,7 +155,7 @@ def _measure_findings(source: Source, label: str) -> Iterator[Finding]:
         if names is not None:
             called = " ".join(label_of(summary.meanings, "", name) for name in names)
             head = (" ".join(names), f"{called}: {statement}", None, group[0][1].neutral, declaration.paper)
-            yield Finding(Kind.MEASURE, label, *head, _estimate_numbers(source, group))
+            yield Finding(Kind.MEASURE, label, *head, _estimate_numbers(source, group), below=summary.below)
 
 
 def _estimate_numbers(source: Source, rows: Sequence[tuple[Family, Estimate]]) -> tuple[Number, ...]:

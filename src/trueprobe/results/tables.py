@@ -174,7 +174,7 @@ def gate_failures(source: Source, label: str) -> list[GateFailure]:
 
 
 def number_cell(n: Number) -> Cell:
-    """Value and interval, with what is behind them; bold where the interval excludes the neutral value."""
+    """Value and interval, with what is behind them; bold where it holds."""
     outcome = None if n.verdict is Verdict.DESCRIPTIVE else n.verdict.outcome
     return Cell(n.text(), True, outcome is Outcome.GOOD, outcome, hint=verdicts.behind(n), number=n)
 

@@ -253,6 +253,7 @@ class CounterActs(MeasureSetProbe):
             margin = f"{self.first}_minus_{self.second}_{depth}"
             shifts[f"shift_{margin}"] = values[margin] - base[margin]
             shifts[f"shift_towards_stereotype_{depth}"] = now - then
+            shifts[f"shift_against_stereotype_{depth}"] = then - now
             fates = (now * then < 0, now * then > 0 and abs(now) > abs(then), now * then > 0 and abs(now) < abs(then))
             for fate, happened in zip(FATES, fates, strict=True):  # without a preference at base there is none to lose
                 shifts[f"{fate}_{depth}"] = float(happened) if then else math.nan
