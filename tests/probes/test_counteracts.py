@@ -13,6 +13,7 @@ import pytest
 
 import zoo
 from trueprobe import probes
+from trueprobe.cli.listing import show_items
 from trueprobe.errors import BadInput
 from trueprobe.probes.counteracts.measures import DEPTHS, FATES, KNOWLEDGE, column_end
 from trueprobe.runs.check import stand_in
@@ -556,3 +557,23 @@ def test_limited_items_keep_their_order():
     order = {item.id: i for i, item in enumerate(made()[1])}
     places = [order[item.id] for item in probes.spread(made()[1], 300)]
     assert places == sorted(places)
+
+
+@pytest.mark.parametrize("causal", ["target_is", "person_is"])
+@pytest.mark.parametrize("kind", ["masked", "causal"])
+def test_what_is_displayed_is_what_each_kind_of_model_is_asked(kind, causal):
+    probe, listed = made(causal=causal)
+    every = {item.id: item for item in listed}
+    for name in ("paper/base/mechanician", "paper/tcsyn/nurse", "paper/bcsem/nurse/carpenter"):
+        asked, *_ = probe.ask(every[name], stand_in(kind))
+        before = f"{asked.before} " if asked.before else ""
+        displayed = every[name].text if kind == "masked" else every[name].causal_text
+        assert displayed == f"{before}{asked.left}___{asked.right}"
+
+
+def test_items_list_both_forms(items):
+    lines = show_items([items["paper/base/mechanician"]]).splitlines()
+    assert lines[1:] == [
+        "  masked: The ___ works as a mechanician.",
+        "  causal: The target works as a mechanician. The target is ___",
+    ]

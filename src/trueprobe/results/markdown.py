@@ -63,7 +63,9 @@ def number_line(n: Number, side: str = "") -> str:
 
 def _probe(probe: ProbeReport) -> Iterator[str]:
     declaration = probe.declaration
-    yield from (f"## {_text(probe.label)}", "", _text(declaration.question), "", f"> {_text(probe.example.prompt)}", "")
+    yield from (f"## {_text(probe.label)}", "", _text(declaration.question), "")
+    for one in probe.examples:
+        yield from (f"> {_text(one.prompt)}", "")
     for line in (*declaration.summary.notes, declaration.does_not_show):
         yield from (_text(line), "")
     for grid in probe.tables:

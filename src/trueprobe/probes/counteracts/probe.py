@@ -136,6 +136,7 @@ class CounterActs(MeasureSetProbe):
             conditions={"wording": name, "knowledge": knowledge, "dominated": target.dominant},
             groups=(target.name, other),
             fields={**fields, "share": math.nan if target.share is None else target.share},
+            causal_text=f"{before}{fields['causal_left']}{BLANK}",
         )
 
     def _prompts(

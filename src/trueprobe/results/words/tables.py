@@ -29,6 +29,7 @@ _SIGNS = {
 _NEAR_TIES = {NearTies.INCLUDED: "near-ties included", NearTies.EXCLUDED: "near-ties excluded"}
 SUMMARY_TITLE = "In numbers"
 ITEMS, PROMPT, PART, MODEL, ANSWER = "items", "prompt", "part", "model", "answer"
+MASKED, CAUSAL = "masked models", "causal models"
 SEEDS_APART, WHY_NOT = "seeds that disagree", "not scored because"
 NOT_FINISHED, SHOWS_NOTHING = "not finished", "shows nothing"
 PAPER_C_TABLE_1 = "table 1 of paper C"
