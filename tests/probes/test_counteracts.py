@@ -577,3 +577,18 @@ def test_items_list_both_forms(items):
         "  masked: The ___ works as a mechanician.",
         "  causal: The target works as a mechanician. The target is ___",
     ]
+
+
+def test_everything_that_is_displayed_first_has_one_depth(probe):
+    """The top ten, as the claims of the headline; the whole list only under its name."""
+    summary, page = probe.summary, probe.page
+    assert (summary.where["k"], summary.where_title, dict(summary.fallback)) == ("10", "top 10", {})
+    depths = {table.title: table.where["k"] for table in page.tables if "k" in table.where}
+    assert depths.pop("Over the whole word list") == "all"
+    assert set(depths.values()) == {"10"}
+    assert {figure.order["k"][0] for figure in page.figures} == {"10"}
+    assert all(
+        page.items.names[name].endswith("all listed words") == name.endswith("_all") for name in page.items.names
+    )
+    assert page.items.rank_by.endswith("_top10")
+    assert page.items.side.endswith("_top10")
