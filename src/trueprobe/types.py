@@ -64,6 +64,7 @@ class Item:
     conditions: Mapping[str, str | int]
     groups: tuple[str, ...]
     fields: Mapping[str, Any] = field(default_factory=lambda: _NOTHING)  # whatever `ask` and `observe` need
+    causal_text: str = ""  # for people: what a causal model is asked, where that is another prompt than `text`
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from trueprobe.probes.seat import probe as seat_probe
 from trueprobe.runs import check as contracts
 from trueprobe.runs.check import probe as probe_checks
 from trueprobe.statistics import clustering
-from trueprobe.types import Observation
+from trueprobe.types import Direction, Observation
 
 
 def failed(name, settings=None) -> list[str]:
@@ -52,6 +52,14 @@ def test_a_statement_stands_alone_and_names_one_claim(name):
     named = {(claim.name, claim.statement) for claim in probe.claims()}
     assert len(named) == len({name for name, _ in named}) == len({statement for _, statement in named})
     assert not [statement for _, statement in named if not statement[0].isalpha() or statement.startswith("they ")]
+
+
+@pytest.mark.parametrize("name", probes.names())
+def test_a_number_has_the_sign_of_its_sentence(name):
+    """Held against 0, positive is what the sentence says: no claim is published below 0."""
+    probe = probes.make(name, {"data": "sample"} if name in ON_SAMPLE else {})
+    against_zero = {claim.name: claim.direction for claim in probe.claims() if claim.threshold == 0}
+    assert not {name for name, direction in against_zero.items() if direction is Direction.BELOW}
 
 
 @pytest.mark.slow

@@ -13,6 +13,7 @@ import pytest
 
 import zoo
 from trueprobe import probes
+from trueprobe.cli.listing import show_items
 from trueprobe.errors import BadInput
 from trueprobe.probes.counteracts.measures import DEPTHS, FATES, KNOWLEDGE, column_end
 from trueprobe.runs.check import stand_in
@@ -444,6 +445,7 @@ def test_shift_is_the_prompt_less_its_base(probe, items):
     driver = see(probe, items["paper/tcsyn/driver"], asked, base)
     assert nurse["shift_female_minus_male_top3"] == pytest.approx(-0.2 - 0.4)
     assert nurse["shift_towards_stereotype_top3"] == pytest.approx(-0.6)
+    assert nurse["shift_against_stereotype_top3"] == pytest.approx(0.6)
     assert driver["shift_female_minus_male_top3"] == pytest.approx(-0.6)
     assert driver["shift_towards_stereotype_top3"] == pytest.approx(0.6)
     assert nurse["shift_towards_stereotype_all"] == pytest.approx((0.15 - 0.3) - (0.5 - 0.12))
@@ -555,3 +557,38 @@ def test_limited_items_keep_their_order():
     order = {item.id: i for i, item in enumerate(made()[1])}
     places = [order[item.id] for item in probes.spread(made()[1], 300)]
     assert places == sorted(places)
+
+
+@pytest.mark.parametrize("causal", ["target_is", "person_is"])
+@pytest.mark.parametrize("kind", ["masked", "causal"])
+def test_what_is_displayed_is_what_each_kind_of_model_is_asked(kind, causal):
+    probe, listed = made(causal=causal)
+    every = {item.id: item for item in listed}
+    for name in ("paper/base/mechanician", "paper/tcsyn/nurse", "paper/bcsem/nurse/carpenter"):
+        asked, *_ = probe.ask(every[name], stand_in(kind))
+        before = f"{asked.before} " if asked.before else ""
+        displayed = every[name].text if kind == "masked" else every[name].causal_text
+        assert displayed == f"{before}{asked.left}___{asked.right}"
+
+
+def test_items_list_both_forms(items):
+    lines = show_items([items["paper/base/mechanician"]]).splitlines()
+    assert lines[1:] == [
+        "  masked: The ___ works as a mechanician.",
+        "  causal: The target works as a mechanician. The target is ___",
+    ]
+
+
+def test_everything_that_is_displayed_first_has_one_depth(probe):
+    """The top ten, as the claims of the headline; the whole list only under its name."""
+    summary, page = probe.summary, probe.page
+    assert (summary.where["k"], summary.where_title, dict(summary.fallback)) == ("10", "top 10", {})
+    depths = {table.title: table.where["k"] for table in page.tables if "k" in table.where}
+    assert depths.pop("Over the whole word list") == "all"
+    assert set(depths.values()) == {"10"}
+    assert {figure.order["k"][0] for figure in page.figures} == {"10"}
+    assert all(
+        page.items.names[name].endswith("all listed words") == name.endswith("_all") for name in page.items.names
+    )
+    assert page.items.rank_by.endswith("_top10")
+    assert page.items.side.endswith("_top10")

@@ -300,6 +300,7 @@ def test_precision_and_correlation_by_hand(data):
     assert values["ap_completions"] == pytest.approx((1 / 1 + 2 / 3) / 2)  # among fur, wings and claws
     assert values["ap_without_context"] == 1
     assert values["ap_change"] == pytest.approx(0.5)
+    assert values["ap_fall"] == pytest.approx(-0.5)
     assert values["spearman"] == 1
     assert values["gold_over_others_nats"] == pytest.approx(0)
     assert values["mass_outside"] == pytest.approx(1 - sum(map(math.exp, (-2, -3, -4))))

@@ -328,3 +328,15 @@ def test_more_choices_than_are_drawn_are_counted(many, tmp_path):
     assert len(view.pictures) == 60
     cut = "As it grows. Of 61 choices the first 60 are drawn; estimates/ has the numbers of all."
     assert view.caption == (cut if many == 61 else "As it grows.")
+
+
+def test_a_menu_says_what_is_drawn(tmp_path):
+    """Where nothing is to be drawn of the first choice, it is not on the menu, and the first that is drawn leads it."""
+    silent = {"3": Verdict.UNDECIDED, "10": Verdict.NO_VARIATION, "all": Verdict.UNDECIDED}
+    rows = [made_runs.estimate("toy", "margin", 0.1, at="x", k=k, verdict=v) for k, v in silent.items()]
+    order = {"k": ("10", "all", "3")}
+    figure = Figure("margin", "Margin", "…", ("margin",), "at", "dots", choose=("k",), order=order)
+    view = drawn(tmp_path, figure, rows)
+    (menu,) = view.choices
+    assert [value for value, _ in menu.options] == ["all", "3"]
+    assert view.pictures[0].chosen == {"k": "all"}

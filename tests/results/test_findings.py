@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 import pandas as pd
 
 import made_runs
-from trueprobe.results import words
+from trueprobe.results import markdown, page, words
 from trueprobe.results.findings import by_outcome, silences, tally
 from trueprobe.results.report import Gap, Report
 from trueprobe.runs.folder import load_run
@@ -104,6 +105,46 @@ def test_without_claims_the_directed_measure_is_the_finding(tmp_path):
     ]
     assert (first.name, first.statement, first.threshold) == ("age", "age: prefers stereotype", 0.5)
     assert words.verdicts.neutral(first) == "neutral is 50 %"
+
+
+def against(tmp_path) -> Report:
+    """One category on either side of 50 %, both of which hold."""
+    holds = Verdict.HOLDS_FOR_CHECKPOINT
+    values = {"age": 0.7, "race": 0.3}
+    rows = [made_runs.estimate("solo", "preference", v, category=c, verdict=holds) for c, v in values.items()]
+    summary = replace(made_runs.SUMMARY, finding="it does", below="against the stereotype")
+    return report(tmp_path, [made_runs.card("solo")], rows, probe=made_runs.declaration(summary=summary))
+
+
+def test_what_holds_against_the_stereotype_says_so(tmp_path):
+    mine = against(tmp_path)
+    assert [words.verdicts.side(f, f.numbers[0]) for f in mine.findings] == ["", "against the stereotype"]
+    assert "solo 30 % \\[20, 40\\]\\* against the stereotype, holds" in markdown.render(mine)
+    text = re.sub(r"<[^>]+>|\s+", " ", page.html(mine.source.run))
+    assert re.search(r"30 % \[20, 40\] +against the stereotype", text)
+    assert not re.search(r"70 % \[60, 80\] +against the stereotype", text)
+
+
+def test_the_tiles_count_what_the_lists_hold(tmp_path):
+    claims = [made_runs.claim(m, f"c{n}", 0.1, Verdict.UNDECIDED) for n in range(9) for m in ("solo", "other")]
+    claims += [made_runs.claim("solo", "good", 0.1, Verdict.AS_PUBLISHED)]
+    text = page.html(report(tmp_path, [made_runs.card("solo"), made_runs.card("other")], [], claims).source.run)
+    tiles = re.findall(r'<li class="(\w+)"><b>(\d+)</b>', text)
+    assert tiles == [("good", "1"), ("open", "18")]
+    assert "<summary>pairs: 18</summary>" in text
+    assert re.findall(r'<h3>[^<]+ <span class="of">(\d+)</span></h3>', text) == ["1", "18"]
+    assert text.count('<span class="badge open"') == 18
+
+
+def test_a_dash_has_its_reason_where_it_stands(tmp_path):
+    rows = [
+        made_runs.estimate("solo", "preference", 0.5, category="age", verdict=Verdict.NO_VARIATION),
+        made_runs.estimate("solo", "preference", 0.6, category="race"),
+    ]
+    (grid,) = report(tmp_path, [made_runs.card("solo")], rows).probes[0].tables
+    dash = grid.body[0][1]
+    assert dash.text == "–"
+    assert dash.hint == "no variation: every resample gives exactly the neutral value; 40 items"
 
 
 def test_what_a_probe_measures_stands_beside_claims_over_seeds_but_not_beside_those_of_single_models(tmp_path):

@@ -11,7 +11,7 @@ import pandas as pd
 
 import made_runs
 from trueprobe.probes.display import ItemTable
-from trueprobe.results.items import answer_text, item_rows
+from trueprobe.results.items import answer_text, examples, item_rows
 from trueprobe.results.page import _packed
 from trueprobe.results.source import Source
 from trueprobe.runs.folder import load_run
@@ -72,3 +72,29 @@ def test_answers_are_the_likeliest_tokens():
 def test_a_probe_that_declares_nothing_shows_its_numbers(tmp_path):
     rows = rows_of(made_runs.write(tmp_path / "run", [made_runs.card("toy")], []))
     assert [c.title for c in rows.columns] == ["prompt", "preference nats", "category"]
+
+
+def asked(tmp_path, *kinds):
+    """A run of models of these kinds, of which causal ones are asked another prompt."""
+    cards = [made_runs.card(kind, kind=kind) for kind in kinds]
+    folder = made_runs.write(tmp_path / "run", cards, [], probe=PROBE, complete=False)
+    path = folder / "items/pairs.parquet"
+    items = pd.read_parquet(path)
+    items.assign(causal_text=[f"{text} It is ___" for text in items["text"]]).to_parquet(path)
+    return folder
+
+
+def test_each_model_has_the_prompt_it_was_asked(tmp_path):
+    prompt, model, *_ = rows_of(asked(tmp_path, "masked", "causal")).columns
+    by_model = {name: text for name, text in zip(model.values, prompt.values, strict=True) if "Item 1" in text}
+    assert by_model == {"masked": "Item 1 is ___.", "causal": "Item 1 is ___. It is ___"}
+
+
+def test_an_example_is_what_the_models_of_the_run_were_asked(tmp_path):
+    for kinds, prompts in (
+        (["masked"], ["Item 0 is ___."]),
+        (["causal"], ["Item 0 is ___. It is ___"]),
+        (["masked", "causal"], ["Item 0 is ___.", "Item 0 is ___. It is ___"]),
+    ):
+        source = Source(load_run(asked(tmp_path / "-".join(kinds), *kinds)))
+        assert [one.prompt for one in examples(source, "pairs")] == prompts

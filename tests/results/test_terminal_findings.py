@@ -159,3 +159,12 @@ def test_models_that_begin_alike_are_told_apart(tmp_path):
     rows = [estimate(name, "age", 0.5) for name in names]
     lines = printed(run(tmp_path, [made_runs.card(name) for name in names], rows), width=80)
     assert [name[-6:] for name in lines[1].split()[-3:]] == ["seed-0", "seed-1", "seed-2"]
+
+
+def test_what_holds_against_the_stereotype_is_named(tmp_path):
+    holds = Verdict.HOLDS_FOR_CHECKPOINT
+    rows = [estimate("solo", "age", 0.7, holds), estimate("solo", "race", 0.3, holds)]
+    summary = made_runs.replace(made_runs.SUMMARY, below="against the stereotype")
+    probe = made_runs.declaration(summary=summary)
+    folder = made_runs.write(tmp_path / "run", [made_runs.card("solo")], rows, [], probe, labels=("pairs", "others"))
+    assert "* against the stereotype: pairs race" in printed(load_run(folder))

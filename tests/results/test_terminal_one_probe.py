@@ -189,3 +189,10 @@ def test_a_model_that_fails_the_gate_has_no_table_and_is_named_with_its_number(t
     assert "failing the gate (covered), so that a table would show nothing: m (12.3 % [" in " ".join(text.split())
     assert line(text, "base") == ["base", "+10.0", "[0.0,", "+20.0]"]
     assert "+30.0" not in text
+
+
+def test_a_dash_has_its_reason_in_the_legend(tmp_path):
+    rows = [row("a", "covered", 0.5), row("a", "margin", 0.0, verdict=Verdict.NO_VARIATION)]
+    rows += [row("a", "margin", 0.02, knowledge=f"t{n}") for n in range(3)]
+    text = " ".join(printed(tmp_path, rows, [made_runs.card("a")]).split())
+    assert "–: no variation: every resample gives exactly the neutral value" in text

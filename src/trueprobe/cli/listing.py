@@ -188,17 +188,24 @@ def counts_text(rows: list[dict[str, Any]]) -> str:
 
 
 def show_items(items: Sequence[Item]) -> str:
-    """One example for each combination of conditions."""
+    """One example for each combination of conditions, as masked models are asked and, where it differs, causal ones."""
     first: dict[tuple[str | int, ...], Item] = {}
     for item in items:
         first.setdefault(tuple(item.conditions.values()), item)
-    return "\n".join(f"{item.id}\n  {item.text}" for item in first.values())
+    return "\n".join(f"{item.id}\n{_prompts(item)}" for item in first.values())
+
+
+def _prompts(item: Item) -> str:
+    if not item.causal_text:
+        return f"  {item.text}"
+    return f"  masked: {item.text}\n  causal: {item.causal_text}"
 
 
 def items_text(items: Sequence[Item]) -> str:
     """All items as JSON lines."""
     rows = (
         {"id": item.id, "text": item.text, "conditions": dict(item.conditions), "groups": list(item.groups)}
+        | ({"causal_text": item.causal_text} if item.causal_text else {})
         for item in items
     )
     return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)

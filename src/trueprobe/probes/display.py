@@ -88,6 +88,7 @@ class Summary:
     titles: tuple[str, ...]  # of the measures
     meanings: Mapping[str, str] = field(default_factory=dict)  # of the rows
     finding: str = ""  # what the first measure with a neutral value stands for, in words
+    below: str = ""  # what it means that this measure lies below its neutral value: `against the stereotype`
     intervals: tuple[str, ...] = ()  # the shares and ratios that are shown with theirs
     gate: Mapping[str, str] = field(default_factory=dict)  # the estimate behind it, shown where a model fails it
     answers: Mapping[str, str] = field(default_factory=dict)  # columns behind it: by, of, answer, correct

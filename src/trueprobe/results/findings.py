@@ -46,6 +46,7 @@ class Section:
     probes: tuple[str, ...]
     findings: tuple[Finding, ...]
     scoring: Scoring | None = None
+    depth: str = ""  # `top 10`: where its numbers are counted
 
     @property
     def fails_gate(self) -> tuple[str, ...]:
@@ -80,7 +81,8 @@ def grouped(rows: Iterable[T], key: Callable[[T], K]) -> dict[K, list[T]]:
 def sections(source: Source) -> Iterator[Section]:
     for label in source.labels:
         findings = (*_claim_findings(source, label), *_measure_findings(source, label))
-        yield Section(SectionKind.PROBE, (label,), findings, scoring(source, label))
+        depth = source.declaration(label).summary.where_title
+        yield Section(SectionKind.PROBE, (label,), findings, scoring(source, label), depth)
     others = [label for label in dict.fromkeys(claim.probe for claim in source.claims) if label not in source.labels]
     together = tuple(finding for label in others for finding in _claim_findings(source, label))
     if together:
@@ -155,7 +157,7 @@ def _measure_findings(source: Source, label: str) -> Iterator[Finding]:
         if names is not None:
             called = " ".join(label_of(summary.meanings, "", name) for name in names)
             head = (" ".join(names), f"{called}: {statement}", None, group[0][1].neutral, declaration.paper)
-            yield Finding(Kind.MEASURE, label, *head, _estimate_numbers(source, group))
+            yield Finding(Kind.MEASURE, label, *head, _estimate_numbers(source, group), below=summary.below)
 
 
 def _estimate_numbers(source: Source, rows: Sequence[tuple[Family, Estimate]]) -> tuple[Number, ...]:

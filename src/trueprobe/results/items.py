@@ -15,11 +15,13 @@ from trueprobe.results.source import Source, where_rows
 from trueprobe.results.view import DASH
 from trueprobe.results.words import tables as words
 from trueprobe.runs.families import Family
+from trueprobe.runs.schema import ITEM_COLUMNS
 from trueprobe.types import GROUP
 
 MOST_ANSWERS = 5
 MOST_CHOICES = 24  # a condition with more values is searched, not chosen
 MOST_EXAMPLES = 6
+CAUSAL_TEXT = "causal_text"
 
 
 @dataclass(frozen=True)
@@ -67,9 +69,28 @@ def item_rows(source: Source, label: str) -> ItemRows | None:
     if (groups.size() > 1).any():
         rows["_minority"] = groups["_side"].agg(_minority)
     rows = rows.reset_index().merge(items, on="item", how="left")
+    rows["text"] = _as_asked(source, rows)
     rows = rows.iloc[np.argsort(-rows["_rank"].abs().fillna(-1).to_numpy(), kind="stable")]
-    conditions = [name for name in map(str, items) if name not in ("item", "text") and not name.startswith(GROUP)]
+    conditions = [name for name in map(str, items) if name not in ITEM_COLUMNS and not name.startswith(GROUP)]
     return ItemRows(list(_columns(rows, table, conditions)), len(rows))
+
+
+def prompts(source: Source, items: pd.DataFrame) -> dict[str, list[str]]:
+    """What the models of the run were asked: a column of texts, or one for each kind where these differ."""
+    if CAUSAL_TEXT not in items:
+        return {"": items["text"].tolist()}
+    kinds = dict.fromkeys(family.cards[0].kind for family in source.families)
+    columns = dict.fromkeys(CAUSAL_TEXT if kind == "causal" else "text" for kind in kinds) or {"text": None}
+    titles = {"text": words.MASKED, CAUSAL_TEXT: words.CAUSAL}
+    return {titles[name] if len(columns) > 1 else "": items[name].tolist() for name in columns}
+
+
+def _as_asked(source: Source, rows: pd.DataFrame) -> pd.Series[Any]:
+    """Of rows with a family: the prompt as its kind of model was asked."""
+    if CAUSAL_TEXT not in rows:
+        return rows["text"]
+    causal = [family.name for family in source.families if family.cards[0].kind == "causal"]
+    return rows[CAUSAL_TEXT].where(rows["family"].isin(causal) & rows[CAUSAL_TEXT].astype(bool), rows["text"])
 
 
 def _declared(source: Source, label: str, observed: pd.DataFrame) -> ItemTable:
@@ -161,19 +182,25 @@ class Example:
     answers: tuple[tuple[str, str], ...] = ()  # model and answer
 
 
-def example(source: Source, label: str) -> Example:
+def examples(source: Source, label: str) -> list[Example]:
+    """One item; as many prompts as its kinds of model were asked."""
     declaration, observed = source.declaration(label), source.last_observations(label)
     table = declaration.item_table
     scored = observed[observed["why_not"] == ""] if len(observed) else observed
     if table is None or table.answer not in scored or scored.empty:
-        return Example(declaration.example)
+        first = source.items(label).head(1)
+        texts = [texts[0] for texts in prompts(source, first).values()] if len(first) else [declaration.example]
+        return [Example(text) for text in texts]
     asked = scored["item"].iloc[0]
     mine = scored[scored["item"] == asked].drop_duplicates("family")
     order = {family.name: i for i, family in enumerate(source.families)}
     mine = mine.iloc[np.argsort([order[name] for name in mine["family"]], kind="stable")]
-    answers = tuple(zip(map(str, mine["model"]), _answers(mine, table), strict=True))
-    texts = source.items(label).set_index("item")["text"]
-    return Example(str(texts.get(asked, declaration.example)), answers)
+    asked_as = mine.assign(_answer=_answers(mine, table)).merge(source.items(label), on="item", how="left")
+    asked_as["text"] = _as_asked(source, asked_as).fillna(declaration.example)
+    return [
+        Example(str(text), tuple(zip(map(str, same["model"]), same["_answer"], strict=True)))
+        for text, same in asked_as.groupby("text", sort=False)
+    ]
 
 
 @dataclass(frozen=True)

@@ -94,8 +94,8 @@ def _number(n: Number) -> dict[str, Any]:
 
 def _probe(probe: ProbeReport) -> dict[str, Any]:
     declared = {name: getattr(probe.declaration, name) for name in ("question", "paper", "does_not_show", "n_items")}
-    example = {"prompt": probe.example.prompt, "answers": probe.example.answers}
-    return {"label": probe.label, **declared, "example": example, "tables": [_grid(grid) for grid in probe.tables]}
+    examples = [{"prompt": one.prompt, "answers": one.answers} for one in probe.examples]
+    return {"label": probe.label, **declared, "examples": examples, "tables": [_grid(grid) for grid in probe.tables]}
 
 
 def _grid(grid: Grid) -> dict[str, Any]:

@@ -49,21 +49,23 @@ def _findings(report: Report, outcome: Outcome, findings: Sequence[Finding]) -> 
             yield f"- {_text(f'{one.model}, {one.probe}: {words.silence(one)}, {verdicts.verdict_text(one.verdict)}')}"
         return
     for finding in findings:
-        numbers = "; ".join(_text(number_line(n)) for n in finding.numbers)
+        numbers = "; ".join(_text(number_line(n, verdicts.side(finding, n))) for n in finding.numbers)
         neutral = verdicts.neutral(finding)
         statement = f"{finding.statement} ({neutral})" if neutral else finding.statement
         yield f"- **{_text(statement)}** ({_text(words.source_of(finding))}): {numbers}"
 
 
-def number_line(n: Number) -> str:
-    """`nursery +3.1 [+1.0, +5.2]* points (5 seeds), holds`."""
-    parts = (n.model, n.text() + n.mark.symbol, n.unit_text(), verdicts.seeds_behind(n))
+def number_line(n: Number, side: str = "") -> str:
+    """`nursery +3.1 [+1.0, +5.2]* points (5 seeds), holds`; with the side of neutral it is on, where that is named."""
+    parts = (n.model, n.text() + n.mark.symbol, n.unit_text(), verdicts.seeds_behind(n), side)
     return f"{' '.join(filter(None, parts))}, {verdicts.verdict_text(n.verdict)}"
 
 
 def _probe(probe: ProbeReport) -> Iterator[str]:
     declaration = probe.declaration
-    yield from (f"## {_text(probe.label)}", "", _text(declaration.question), "", f"> {_text(probe.example.prompt)}", "")
+    yield from (f"## {_text(probe.label)}", "", _text(declaration.question), "")
+    for one in probe.examples:
+        yield from (f"> {_text(one.prompt)}", "")
     for line in (*declaration.summary.notes, declaration.does_not_show):
         yield from (_text(line), "")
     for grid in probe.tables:

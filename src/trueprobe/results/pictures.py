@@ -141,6 +141,7 @@ def figure_view(label: str, figure: Figure, rows: Sequence[FigureRow]) -> Figure
     pictures = [picture for one in chosen if (picture := _picture(_where(rows, one), figure, one))]
     if not pictures:
         return None
+    choices = tuple(_drawn(choice, pictures) for choice in choices)
     cut = words.pictures_cut(len(combinations), MOST_PICTURES) if len(combinations) > MOST_PICTURES else ""
     return FigureView(
         name=f"{label}-{figure.name}",
@@ -172,6 +173,14 @@ def _values(rows: Sequence[FigureRow], figure: Figure, name: str) -> list[str]:
 def _choice(rows: Sequence[FigureRow], figure: Figure, name: str) -> Choice:
     options = tuple((value, label_of(figure.names, name, value)) for value in _values(rows, figure, name))
     return Choice(name, label_of(figure.names, "", name), options)
+
+
+def _drawn(choice: Choice, pictures: Sequence[Picture]) -> Choice:
+    """The options that any picture has; that of the first picture first, as it is displayed first."""
+    drawn = {picture.chosen[choice.name] for picture in pictures}
+    options = [option for option in choice.options if option[0] in drawn]
+    first = pictures[0].chosen[choice.name]
+    return replace(choice, options=tuple(sorted(options, key=lambda option: option[0] != first)))
 
 
 def _picture(rows: Sequence[FigureRow], figure: Figure, chosen: Mapping[str, str]) -> Picture | None:
@@ -237,8 +246,9 @@ def _panel(panel: Panel, rows: Sequence[FigureRow], figure: Figure, legend: Mapp
 
 
 def _why_empty(rows: Sequence[FigureRow]) -> Verdict:
-    verdicts = {row.verdict for row in rows}
-    return next((verdict for verdict in NOT_COUNTED if verdict in verdicts), Verdict.NOTHING_SCORED)
+    verdicts = [row.verdict for row in rows]
+    known = [verdict for verdict in (*NOT_COUNTED, *verdicts) if verdict in verdicts and verdict.silent]
+    return known[0] if known else Verdict.NOTHING_SCORED
 
 
 def _axis(rows: Sequence[FigureRow], figure: Figure) -> Axis:

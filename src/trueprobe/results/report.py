@@ -9,7 +9,7 @@ from functools import cached_property
 
 from trueprobe.results import methods, tables, trust
 from trueprobe.results.findings import Scoring, Section, sections
-from trueprobe.results.items import Example, ItemRows, example, item_rows
+from trueprobe.results.items import Example, ItemRows, examples, item_rows
 from trueprobe.results.source import Source
 from trueprobe.results.view import Finding, Grid
 from trueprobe.runs.families import Family
@@ -56,8 +56,8 @@ class ProbeReport:
         return item_rows(self.source, self.label)
 
     @cached_property
-    def example(self) -> Example:
-        return example(self.source, self.label)
+    def examples(self) -> tuple[Example, ...]:
+        return tuple(examples(self.source, self.label))
 
 
 @dataclass(frozen=True)

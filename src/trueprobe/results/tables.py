@@ -12,7 +12,7 @@ import pandas as pd
 
 from trueprobe.probes.display import Table, Where
 from trueprobe.results.findings import grouped
-from trueprobe.results.items import answer_text
+from trueprobe.results.items import CAUSAL_TEXT, answer_text, prompts
 from trueprobe.results.labels import label_of, names_of
 from trueprobe.results.numbers import Format, count
 from trueprobe.results.select import row_names, titles, where
@@ -174,7 +174,7 @@ def gate_failures(source: Source, label: str) -> list[GateFailure]:
 
 
 def number_cell(n: Number) -> Cell:
-    """Value and interval, with what is behind them; bold where the interval excludes the neutral value."""
+    """Value and interval, with what is behind them; bold where it holds."""
     outcome = None if n.verdict is Verdict.DESCRIPTIVE else n.verdict.outcome
     return Cell(n.text(), True, outcome is Outcome.GOOD, outcome, hint=verdicts.behind(n), number=n)
 
@@ -267,7 +267,11 @@ def _examples(source: Source, label: str, table: Table) -> Grid | None:
     items = where_rows(source.items(label), table.where)
     if items.empty or any(key not in items for key in table.rows):
         return None
-    items = items.drop_duplicates(list(table.rows))[[*table.rows, "text"]]
-    texts = {tuple(map(str, names)): text for *names, text in items.itertuples(index=False, name=None)}
-    rows = [(*_row_head(table, names), Cell(texts[names])) for names in ordered(list(texts), table)[:MOST_ROWS]]
-    return _grid(label, table, _header(table, label_of(table.names, "", "text")), rows, items)
+    items = items.drop_duplicates(list(table.rows))
+    asked = prompts(source, items)
+    names = [tuple(map(str, row)) for row in items[list(table.rows)].itertuples(index=False, name=None)]
+    texts = dict(zip(names, zip(*asked.values(), strict=True), strict=True))
+    rows = [(*_row_head(table, one), *map(Cell, texts[one])) for one in ordered(names, table)[:MOST_ROWS]]
+    called = label_of(table.names, "", "text")
+    header = _header(table, *(f"{called}, {kind}" if kind else called for kind in asked))
+    return _grid(label, table, header, rows, items[[*table.rows, *(n for n in ("text", CAUSAL_TEXT) if n in items)]])

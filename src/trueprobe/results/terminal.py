@@ -18,6 +18,7 @@ from trueprobe.results.tables import cells_of, family_rows, gate_failures, summa
 from trueprobe.results.view import DASH, Display, Finding, Kind, Mark, Number
 from trueprobe.results.words import findings as sentences
 from trueprobe.results.words import terminal as words
+from trueprobe.results.words import verdicts
 from trueprobe.runs.families import Family
 from trueprobe.runs.folder import Run
 from trueprobe.types import Verdict
@@ -59,7 +60,7 @@ def _self_trained(report: Report) -> list[Text]:
 
 
 def _several_probes(report: Report, width: int, height: Callable[[RenderableType], int]) -> Iterator[RenderableType]:
-    last = _self_trained(report)
+    last = [*_against(report), *_self_trained(report)]
     fit = Fit.of([_lines(section) for section in report.sections], MOST_LINES - 4 - sum(map(height, last)))
     asked = fit.columns([family.name for family in report.families])
     columns, intervals = fit_columns(asked, width - fit.words_width - 1)
@@ -70,6 +71,15 @@ def _several_probes(report: Report, width: int, height: Callable[[RenderableType
     legend = words.marks_legend([mark for mark in Mark if mark in marks])
     yield one_line("; ".join([legend, *([words.more_models(left_out)] if left_out else [])]), width)
     yield from last
+
+
+def _against(report: Report) -> list[Text]:
+    """What holds below its neutral value, where a probe names that side."""
+    sides = [(verdicts.side(f, n), f.probe, f.name) for f in report.findings for n in f.numbers]
+    named = grouped((side for side in sides if side[0]), lambda side: side[0])
+    return [
+        Text(words.against(below, [" ".join(one[1:]) for one in dict.fromkeys(mine)])) for below, mine in named.items()
+    ]
 
 
 def _lines(section: Section) -> Lines:
@@ -142,7 +152,8 @@ def _one_probe(report: Report, width: int, height: Callable[[RenderableType], in
     scored = Text(f"{label}: {sentences.scored_short(probe.scoring)}")
     below = [*verdicts, scored, *_self_trained(report)]
     head = Text.assemble((label, "bold"), "  ", probe.declaration.question)
-    legend = [Text(line) for line in words.table_legend(True, percent, report.families)]
+    dashes = _dashes(report, label, passed)
+    legend = [Text(line) for line in words.table_legend(True, percent, report.families, dashes)]
     room = MOST_LINES - 1 - sum(map(height, (head, *silent, *legend, *below)))
     notes = [Text(line) for line in summary.notes]
     while notes and room - sum(map(height, notes)) < _LEAST_TABLE:
@@ -159,7 +170,7 @@ def _one_probe(report: Report, width: int, height: Callable[[RenderableType], in
             extra.append(line)
             room -= height(line)
     if not all(grid.intervals for grid in grids):
-        legend = [Text(line) for line in words.table_legend(False, percent, report.families)]
+        legend = [Text(line) for line in words.table_legend(False, percent, report.families, dashes)]
     yield from (head, *tables, *extra, *silent, *legend, *notes, *below)
 
 
@@ -186,6 +197,13 @@ def _grids(report: Report, label: str, passed: Sequence[Family], width: int) -> 
         marked = [any(n.mark is not Mark.NONE for n in row if n) for row in zip(*numbers.values(), strict=True)]
         grids.append(_Grid(", ".join(filter(None, title)), {summary.row_title: first, **columns}, marked, intervals))
     return grids
+
+
+def _dashes(report: Report, label: str, passed: Sequence[Family]) -> list[Verdict]:
+    """Why numbers of the tables are dashes, each reason once."""
+    parts = family_rows(report.source, label, summary_table(report.source, label))
+    numbers = (placed.number for part in parts if part.family in passed for placed in part.rows)
+    return list(dict.fromkeys(n.verdict for n in numbers if n.display is Display.NOTHING and n.verdict.silent))
 
 
 def _fit_measures(

@@ -177,6 +177,7 @@ class Finding:
     paper: str
     numbers: tuple[Number, ...]
     less: str = ""  # of a choice: the label that is subtracted
+    below: str = ""  # of a measure: what a number below the neutral value means
 
     @property
     def marks(self) -> set[Mark]:

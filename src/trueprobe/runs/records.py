@@ -13,7 +13,8 @@ from trueprobe.types import CONDITION, GROUP, Card, Item, Observation
 
 
 def items_frame(probe: Probe, items: Sequence[Item]) -> pd.DataFrame:
-    return pd.DataFrame([{"item": i.id, "text": i.text, **_conditions(i), **_groups(probe, i.groups)} for i in items])
+    rows = [{"item": i.id, **_texts(i), **_conditions(i), **_groups(probe, i.groups)} for i in items]
+    return pd.DataFrame(rows)
 
 
 def observations_frame(
@@ -44,6 +45,10 @@ def observations_frame(
     documented = list(probe.columns())
     first = [name for name in frame.columns if name not in documented]
     return frame.reindex(columns=first + documented)
+
+
+def _texts(item: Item) -> dict[str, str]:
+    return {"text": item.text} | ({"causal_text": item.causal_text} if item.causal_text else {})
 
 
 def _conditions(item: Item) -> dict[str, str | int]:

@@ -44,7 +44,11 @@ TABLES: Mapping[str, type[Any]] = types.MappingProxyType(
     }
 )
 ITEM_COLUMNS: Mapping[str, str] = types.MappingProxyType(
-    {"item": "the item's id", "text": "the whole prompt, with ___ for the blank"}
+    {
+        "item": "the item's id",
+        "text": "the whole prompt, with ___ for the blank",
+        "causal_text": "what a causal model is asked instead, where that is another prompt",
+    }
 )
 OBSERVATION_COLUMNS: Mapping[str, str] = types.MappingProxyType(
     {

@@ -46,7 +46,7 @@ def claims(rows: Sequence[Disagreement]) -> list[ClaimResult]:
 def _claim(row: Disagreement) -> ClaimResult:
     claim = Claim(
         f"disagree_on_{PUBLISHED}",
-        f"{row.first} and {row.second} disagree on {PUBLISHED}",
+        f"{row.first} and {row.second} disagree on {PUBLISHED} (the first less the second)",
         "C",
         "difference of scores",
         {},

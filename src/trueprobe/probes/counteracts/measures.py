@@ -86,6 +86,7 @@ class CounterActsMeasures:
             "no_preference": f"1 if neither is likelier {within} (no listed word at all)",
             f"shift_{a}_minus_{b}": f"{a} less {b} probability, less that of the base prompt, {within}",
             "shift_towards_stereotype": f"stereotype margin less that of the base prompt, {within}",
+            "shift_against_stereotype": f"the same with the other sign: by how much the margin is lowered, {within}",
             "overturned": f"1 if the base prompt's preference changed sides, {within}; none at base: not counted",
             "strengthened": f"1 if the same side is preferred by more than in base, {within}",
             "weakened": f"1 if the same side is preferred by less than in base, {within}",
@@ -142,7 +143,7 @@ class CounterActsMeasures:
             yield from ((f"log_relative_{group}", "nats", 0.0) for group in (a, b))
 
     def claims(self) -> Iterator[Claim]:
-        """What the paper reports, as quantities. Positive shifts go towards the stereotype."""
+        """What the paper reports, as quantities: positive is as the sentence has it."""
         for k in K:
             yield from _claims(k)
 
@@ -157,16 +158,14 @@ def _claims(k: int) -> Iterator[Claim]:
         name: str,
         statement: str,
         knowledge: tuple[str, ...],
-        direction: Direction = Direction.BELOW,
-        column: str = "shift_towards_stereotype",
+        column: str = "shift_against_stereotype",
         **more: Any,
     ) -> Claim:
-        plus = {"knowledge": knowledge}
-        return Claim(name, statement, "A", f"{column}_top{k}", plus, direction=direction, conditions={"k": k}, **more)
+        return Claim(name, statement, "A", f"{column}_top{k}", {"knowledge": knowledge}, conditions={"k": k}, **more)
 
-    above, margin = Direction.ABOVE, "stereotype_margin"
-    yield claim("base_stereotyped", "every model is stereotyped at base", ("base",), above, margin)
-    yield claim("pro_enlarges", "pro-stereotypical knowledge enlarges the margin", PRO, above)
+    towards = "shift_towards_stereotype"
+    yield claim("base_stereotyped", "every model is stereotyped at base", ("base",), "stereotype_margin")
+    yield claim("pro_enlarges", "pro-stereotypical knowledge enlarges the margin", PRO, towards)
     yield claim("counter_lowers", "counterexamples lower the margin", COUNTER)
     lower = "counterexamples about {} lower the margin".format
     yield claim("own_counter_lowers", lower("the target occupation"), TARGET_COUNTER)
@@ -175,10 +174,10 @@ def _claims(k: int) -> Iterator[Claim]:
     less = "counterexamples lower the margin more than neutral knowledge does"
     yield claim("neutral_lowers_less", less, COUNTER, minus={"knowledge": NEUTRAL})
     keeps = "unrelated knowledge leaves the preference: fewer than one in ten overturned"
-    yield claim("unrelated_keeps", keeps, ("un",), column="overturned", threshold=0.1, unit="share")
+    yield claim("unrelated_keeps", keeps, ("un",), "overturned", direction=Direction.BELOW, threshold=0.1, unit="share")
     gains = "masked models gain from neutral knowledge"
     yield claim("masked_gain_neutral", gains, ("tneu",), kinds=("masked",))
     no_gain = "causal models do not gain from neutral knowledge"
-    yield claim("causal_no_gain_neutral", no_gain, ("tneu",), Direction.NOT_BELOW, kinds=("causal",))
+    yield claim("causal_no_gain_neutral", no_gain, ("tneu",), towards, direction=Direction.NOT_BELOW, kinds=("causal",))
     better = "counterexamples similar in syntax lower the margin more than those similar in meaning"
     yield claim("syntax_over_meaning", better, SYNTAX, minus={"knowledge": MEANING})

@@ -136,6 +136,7 @@ class CounterActs(MeasureSetProbe):
             conditions={"wording": name, "knowledge": knowledge, "dominated": target.dominant},
             groups=(target.name, other),
             fields={**fields, "share": math.nan if target.share is None else target.share},
+            causal_text=f"{before}{fields['causal_left']}{BLANK}",
         )
 
     def _prompts(
@@ -253,6 +254,7 @@ class CounterActs(MeasureSetProbe):
             margin = f"{self.first}_minus_{self.second}_{depth}"
             shifts[f"shift_{margin}"] = values[margin] - base[margin]
             shifts[f"shift_towards_stereotype_{depth}"] = now - then
+            shifts[f"shift_against_stereotype_{depth}"] = then - now
             fates = (now * then < 0, now * then > 0 and abs(now) > abs(then), now * then > 0 and abs(now) < abs(then))
             for fate, happened in zip(FATES, fates, strict=True):  # without a preference at base there is none to lose
                 shifts[f"{fate}_{depth}"] = float(happened) if then else math.nan

@@ -25,7 +25,7 @@ _ORDER = {"knowledge": tuple(KNOWLEDGE)}
 
 
 def _where(measures: CounterActsMeasures) -> dict[str, str]:
-    """What is displayed first; where the top 10 of a model holds too few listed words, the summary's `fallback`."""
+    """The depth of claims, tables and items, and what figures draw first; the whole list has a table of its own."""
     return {"wording": with_all(measures.wordings)[-1], "dominated": "all", "k": "10"}
 
 
@@ -39,8 +39,6 @@ def summary(measures: CounterActsMeasures) -> Summary:
         titles=(measures.first, measures.second, "towards stereotype", "shift from base", "turned", "covered"),
         meanings=KNOWLEDGE,
         where_title="top 10",
-        fallback={"k": "all"},
-        fallback_title="all listed words, as the top 10 holds too few",
     )
 
 
@@ -93,11 +91,24 @@ def _figures(measures: CounterActsMeasures) -> list[Figure]:
 def _tables(measures: CounterActsMeasures) -> list[Table]:
     names = {**KNOWLEDGE, "group_target": "occupation", "dominated": "dominated by"}
     names |= {"share": f"% {measures.first}", "overturned": "turned", "text": "prompt"}
+    whole = {"k": "all"}
     return [
+        Table(
+            "whole-list",
+            "Over the whole word list",
+            "All listed words, wherever they rank: for models whose top 10 holds too few. No claim and no other "
+            "table is counted so.",
+            "estimates",
+            ("knowledge",),
+            (measures.first, measures.second, "stereotype_margin", "shift_towards_stereotype", "overturned"),
+            {**_where(measures), **whole},
+            _ORDER,
+            {**names, "stereotype_margin": "towards stereotype", "shift_towards_stereotype": "shift from base"},
+        ),
         Table(
             "fates",
             "What became of the preference",
-            "Of the prompts with a preference when asked alone: the share that changed sides, grew, or shrank.",
+            "Top 10. Of the prompts with a preference when asked alone: the share that changed sides, grew, or shrank.",
             "estimates",
             ("knowledge",),
             FATES,
@@ -130,17 +141,17 @@ def _tables(measures: CounterActsMeasures) -> list[Table]:
 
 def _item_table(first: str, second: str) -> ItemTable:
     names = {
-        f"{first}_all": first,
-        f"{second}_all": second,
-        "stereotype_margin_all": "towards stereotype",
-        "shift_towards_stereotype_all": "shift from base",
-        "stereotype_margin_top10": "… in the top 10",
+        f"{first}_top10": f"{first}, top 10",
+        f"{second}_top10": f"{second}, top 10",
+        "stereotype_margin_top10": "towards stereotype, top 10",
+        "shift_towards_stereotype_top10": "shift from base, top 10",
+        "stereotype_margin_all": "towards stereotype, all listed words",
     }
     return ItemTable(
         tuple(names),
-        "shift_towards_stereotype_all",
+        "shift_towards_stereotype_top10",
         answer="top_tokens",
         probabilities="top_probabilities",
-        side="stereotype_margin_all",
+        side="stereotype_margin_top10",
         names=names,
     )

@@ -158,6 +158,7 @@ class CrowsPairs(Probe):
             where={"direction": "all"},
             titles=("stereotype", "ties", "difference, nats", "> 1 nat", "< −1 nat"),
             finding="how often the more stereotyping sentence is likelier",
+            below="against the stereotype",
             intervals=("prefers_stereotype",),
             notes=(
                 "stereotype: share of pairs whose more stereotyping sentence is preferred, ties half, 50 % is neutral; "

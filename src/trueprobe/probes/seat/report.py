@@ -24,6 +24,7 @@ def summary(tests: Sequence[str], more: int, clusters: bool, layers: bool) -> Su
         {"test": tuple(tests), "wording": "all"},
         ("d", "X, Y", "A, B")[: len(measures)],
         finding="effect size d, positive as the stereotype has it",
+        below="against the stereotype",
         notes=(LEGEND, f"{more} more tests: estimates/") if more else (LEGEND,),
     )
 

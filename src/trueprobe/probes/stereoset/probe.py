@@ -271,6 +271,7 @@ class StereoSet(Probe):
             where={},
             titles=("ss", "lms", "icat", "by term", "difference, nats"),
             finding="how often the stereotype is preferred to the anti-stereotype",
+            below="against the stereotype",
             intervals=("ss",),
             notes=(
                 "ss: stereotype preferred to anti-stereotype, 50 % is neutral; lms: either preferred to the unrelated "

@@ -152,6 +152,7 @@ PRODUCTION_COLUMNS = {
     "ap_gain": "ap_completions less ap_vocabulary",
     "ap_without_context": "ap_vocabulary of the sentence alone, without `Everyone knows that`",
     "ap_change": "ap_without_context less ap_vocabulary (the paper's table 2)",
+    "ap_fall": "the same with the other sign: by how much precision falls without `Everyone knows that`",
     "spearman": "rank correlation of production frequency and probability among the gold words; two at least",
     "gold_over_others_nats": "mean log-probability of the gold words less that of the relation's other completions",
     "answer_is_gold": "1 if the likeliest word of the vocabulary is one that people gave",
@@ -199,7 +200,7 @@ class ProductionMeasures:
             yield replace(claim, threshold=STRONG, unit="correlation")
         for relation in (r for r in ("is", "has") if r in self.relations):
             helps = f"after '{relation}', precision falls without `Everyone knows that` (all four models of table 2)"
-            yield self._claim(f"context_helps_{relation}", helps, "ap_change", relation, Direction.BELOW)
+            yield self._claim(f"context_helps_{relation}", helps, "ap_fall", relation)
 
     def _claim(
         self, name: str, statement: str, column: str, relation: str = ALL, direction: Direction = Direction.ABOVE

@@ -203,6 +203,7 @@ def _precisions(gold: Mapping[str, Word], alone: Filled, within: np.ndarray) -> 
         "ap_gain": completions - whole,
         "ap_without_context": without,
         "ap_change": without - whole,
+        "ap_fall": whole - without,
     }
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from trueprobe.results.numbers import count
+from trueprobe.results.words.verdicts import verdict_text
 from trueprobe.statistics.rows import NearTies
 from trueprobe.types import Verdict
 
@@ -19,16 +20,12 @@ MODEL, ALL_MODELS = "model", "all"
 NO_SUCH_PICTURE = "This run has no numbers for this choice."
 NUMBERS = "The numbers"
 TIP_VALUE, TIP_SOURCE, TIP_SEEDS, TIP_VERDICT = "value", "source", "seeds", "verdict"
-_EMPTY = {
-    Verdict.FAILS_GATE: "fails the gate: nothing to draw",
-    Verdict.LOW_COVERAGE: "mostly ties: nothing to draw",
-}
 _KINDS = {"lines": "Line chart", "dots": "Dot plot", "bars": "Stacked bars"}
 
 
 def why_empty(verdict: Verdict) -> str:
     """Instead of the marks of a panel."""
-    return _EMPTY.get(verdict, "nothing to count")
+    return f"{verdict_text(verdict)}: nothing to draw"
 
 
 def pictures_cut(choices: int, most: int) -> str:

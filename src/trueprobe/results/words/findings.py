@@ -36,7 +36,8 @@ def opening(report: Report) -> list[str]:
 
 def probe_sentence(probe: ProbeReport) -> str:
     asked = f"{probe.declaration.question} {count(probe.declaration.n_items)} prompts of {probe.label}."
-    return f"{asked} {scored_sentence(probe.scoring)}"
+    depth = probe.declaration.summary.where_title
+    return f"{asked} {scored_sentence(probe.scoring)}" + (f" Numbers are of the {depth}." if depth else "")
 
 
 def scored_sentence(scoring: Scoring) -> str:
@@ -77,7 +78,8 @@ def section_heading(section: Section) -> str:
         return title
     groups = {"failing the gate": section.fails_gate, "mostly ties": section.scoring.mostly_tied}
     silent = "".join(f"; {what}: {', '.join(names)}" for what, names in groups.items() if names)
-    return f"{title}: {scored_short(section.scoring)}{silent}"
+    depth = f", {section.depth}" if section.depth else ""
+    return f"{title}{depth}: {scored_short(section.scoring)}{silent}"
 
 
 def missing_text(missing: Missing) -> str:

@@ -30,10 +30,15 @@ _SIGNS = {
 _NEAR_TIES = {NearTies.INCLUDED: "near-ties included", NearTies.EXCLUDED: "near-ties excluded"}
 SUMMARY_TITLE = "In numbers"
 ITEMS, PROMPT, PART, MODEL, ANSWER = "items", "prompt", "part", "model", "answer"
+MASKED, CAUSAL = "masked models", "causal models"
 SEEDS_APART, WHY_NOT = "seeds that disagree", "not scored because"
 NOT_FINISHED, SHOWS_NOTHING = "not finished", "shows nothing"
 PAPER_C_TABLE_1 = "table 1 of paper C"
 ABOUT_TWO, ABOUT_EACH, NOT_CLAIMED = "about two models", "about each model", "not claimed of this kind of model"
+BOLD = (
+    "Bold: it holds, on either side of neutral. The interval excludes the neutral value, still so after correction for "
+    "the number of categories; of several seeds, at least three, they agree."
+)
 SEEDS_CAPTION = (
     "Mean ± sample deviation over seeds, in the unit of the measure (points for shares and probabilities). Bold: a "
     "deviation over 2.5 points. Shaded: seeds reach from within 2 points of neutral to clearly beyond."
@@ -76,7 +81,8 @@ DOWNSTREAM_HEADER = (
 )
 CLAIMS = Titled(
     "What the papers found, what this run finds",
-    "Each published finding as a quantity; the number of each model with its 95 % interval, and the verdict.",
+    "Each published finding as a quantity; the number of each model with its 95 % interval, and the verdict. A number "
+    "has the sign of its sentence: positive is as the sentence has it, and by how much.",
 )
 MODELS = Titled("Who was asked", "A family is several seeds of one model, or one seed at several steps.")
 MODELS_HEADER = ("model", "family", "kind", "architecture", "source", "dtype", "vocabulary")
@@ -84,7 +90,7 @@ MODELS_HEADER = ("model", "family", "kind", "architecture", "source", "dtype", "
 
 def summary_caption(fixed: Sequence[str]) -> str:
     at = f"{'; '.join(fixed).capitalize()}. " if fixed else ""
-    return f"{at}In brackets 95 % intervals. Bold: the interval excludes the neutral value."
+    return f"{at}In brackets 95 % intervals. {BOLD}"
 
 
 def family_heading(family: Family, depth: str) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from trueprobe.results.numbers import count
-from trueprobe.results.words.verdicts import verdict_text
+from trueprobe.results.words.verdicts import verdict_text, verdict_with_reason
 from trueprobe.types import Verdict
 
 if TYPE_CHECKING:  # these modules use the words
@@ -35,10 +35,13 @@ def family_title(family: Family) -> str:
     return f"{family.name}{step}" + (f", {family.n_seeds} seeds" if family.n_seeds > 1 else "")
 
 
-def table_legend(intervals: bool, percent: bool, families: Sequence[Family]) -> list[str]:
-    """What the marks mean here, and what two seeds or one leave unknown."""
+def table_legend(
+    intervals: bool, percent: bool, families: Sequence[Family], dashes: Sequence[Verdict] = ()
+) -> list[str]:
+    """What the marks and dashes mean here, and what two seeds or one leave unknown."""
     ends = "95 % intervals (none with fewer than 5 groups)" if intervals else "intervals: estimates/*.csv"
-    lines = [f"{'in percent, ' if percent else ''}{ends}; {_COUNTED_ALONE}; no mark: undecided"]
+    lines = [f"{'in percent, ' if percent else ''}{ends}; no mark: undecided"]
+    lines += [f"–: {'; '.join(verdict_with_reason(verdict, None) for verdict in dashes)}"] if dashes else []
     if any(family.n_seeds > 1 for family in families):
         lines.append("several seeds: * holds (over seeds and items, and the seeds agree), ~ flips (they disagree)")
     if any(family.n_seeds == 1 for family in families):
@@ -92,6 +95,10 @@ def more_lines(findings: int, silent: int) -> str:
 def more_rows(rows: int, models: int) -> str:
     parts = [f"{many} more {what}" for what, many in (("rows", rows), ("models", models)) if many]
     return f"… and {', '.join(parts)}: estimates/*.csv"
+
+
+def against(below: str, findings: Sequence[str]) -> str:
+    return f"* {below}: {'; '.join(findings)}"
 
 
 def more_models(many: int) -> str:

@@ -27,6 +27,13 @@ _VERDICTS = {
     Verdict.NO_INTERVAL: "no interval",
     Verdict.NO_VARIATION: "no variation",
 }
+_SILENT = {  # why a dash stands where items were scored
+    Verdict.FAILS_GATE: "the model cannot do what the number presupposes",
+    Verdict.NOTHING_SCORED: "no scored item has a value here",
+    Verdict.TOO_FEW_GROUPS: "fewer than 5 groups of items",
+    Verdict.NO_INTERVAL: "too few resamples or seeds have a value",
+    Verdict.NO_VARIATION: "every resample gives exactly the neutral value",
+}
 _OUTCOMES = {
     Outcome.GOOD: ("What holds", "hold"),
     Outcome.BAD: ("What is the other way round, or flips", "the other way round, or flipping"),
@@ -64,7 +71,7 @@ def verdict_with_reason(verdict: Verdict, row: Estimate | None) -> str:
     """Empty where a number is only described."""
     if verdict is Verdict.DESCRIPTIVE:
         return ""
-    reason = reason_text(row) if row is not None else ""
+    reason = (reason_text(row) if row is not None else "") or _SILENT.get(verdict, "")
     return f"{verdict_text(verdict)}: {reason}" if reason else verdict_text(verdict)
 
 
@@ -87,6 +94,12 @@ def neutral(finding: Finding) -> str:
         return ""
     form = finding.numbers[0].format
     return f"neutral is {form.factor * finding.threshold:g}{form.suffix if form.factor == 100 else ''}"
+
+
+def side(finding: Finding, n: Number) -> str:
+    """`against the stereotype`: of a number that holds below its neutral value, where the probe names that side."""
+    threshold = finding.threshold
+    return finding.below if n.verdict.outcome is Outcome.GOOD and threshold is not None and n.value < threshold else ""
 
 
 def behind(n: Number) -> str:
