@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import resource
 import signal
 import subprocess
 import sys
@@ -43,10 +44,11 @@ def test_help_is_instant_and_imports_no_heavy_library():
     assert found.stdout.strip() == "[]"
     took = []
     for _ in range(3):
-        began = time.perf_counter()
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
         assert trueprobe("--help").returncode == 0
-        took.append(time.perf_counter() - began)
-    assert min(took) < 0.5
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        took.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
+    assert min(took) < 0.3  # seconds of CPU: those of the clock depend on what else runs
 
 
 def test_help_lists_the_commands_in_the_order_of_work():

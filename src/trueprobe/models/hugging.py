@@ -196,8 +196,8 @@ class HuggingFaceModel:
         """Different rows, of which the first few are read."""
         ids = np.arange(slots * _TRIAL_WIDTH).reshape(slots, _TRIAL_WIDTH) % self.network.known_pieces
         reads = tuple(Read(Row(tuple(map(int, row)), (0,) * len(row)), self._trial, (1,)) for row in ids[:_FEW_ROWS])
-        places, columns = tuple(range(len(reads))), ((1,),) * len(reads)
-        return Batch(ids, np.zeros_like(ids), np.ones_like(ids, dtype=bool), reads, places, columns)
+        slots_read, columns = tuple(range(len(reads))), ((1,),) * len(reads)
+        return Batch(ids, np.zeros_like(ids), np.ones_like(ids, dtype=bool), reads, slots_read, columns)
 
     def forward(self, batch: Batch) -> list[np.ndarray]:
         return self.network.read(batch)
