@@ -82,7 +82,9 @@ class Answering:
     def _scored(self, request: ScoreText) -> Scored:
         words = request.text.split()
         # what stands before a word decides, and nothing behind it
-        tokens = tuple(Token(f" {w}", i, -_chance(" ".join(words[: i + 1]))) for i, w in enumerate(words))
+        front = ["alone"] if request.start == "first_token" else []
+        before = [[*(front if i else []), *words[: i + 1]] for i in range(len(words))]
+        tokens = tuple(Token(f" {w}", i, -_chance(" ".join(before[i]))) for i, w in enumerate(words))
         return Scored(tokens, tuple(range(len(words))), tuple(range(len(words))))
 
 

@@ -104,6 +104,7 @@ class ScoreText:
     join: Join = "pair"
     spans: tuple[Span, ...] | None = None  # only the tokens that touch these
     masking: Literal["each", "rest_of_word"] = "each"
+    start: Literal["text", "first_token"] = "text"  # causal models: what the start token stands before; else refused
 
 
 @dataclass(frozen=True, slots=True)

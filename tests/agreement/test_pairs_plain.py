@@ -174,3 +174,74 @@ def test_words_and_sentences_are_scored_as_one_would_by_hand(plain, tmp_path, wh
 
 def _pairs() -> list[tuple[str, str]]:
     return [("stereotype", "anti-stereotype"), ("stereotype", "unrelated"), ("anti-stereotype", "unrelated")]
+
+
+# ---------------------------------------------------------------- causal models, as the authors' and bias-bench's code
+
+
+class PlainCausal:
+    """Sentence scores of GPT-2: the first token after the start token alone, the others without a start token."""
+
+    def __init__(self, folder: Path) -> None:
+        self.tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
+        self.model = transformers.AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32).eval()
+        (self.first,) = self._probabilities([self.tokenizer.bos_token_id])
+
+    @torch.no_grad()
+    def _probabilities(self, ids: list[int]) -> torch.Tensor:
+        return torch.softmax(self.model(torch.tensor([ids])).logits[0].double(), 1)
+
+    def score(self, sentence: str) -> float:
+        ids = self.tokenizer(sentence, add_special_tokens=False)["input_ids"]
+        later = self._probabilities(ids)
+        probabilities = [self.first[ids[0]], *(later[i - 1, ids[i]] for i in range(1, len(ids)))]
+        return 2 ** (sum(math.log2(p) for p in probabilities) / len(ids))
+
+
+@pytest.fixture(scope="module")
+def gpt2(checkpoint):
+    return checkpoint("gpt2"), PlainCausal(checkpoint("gpt2"))
+
+
+def run_gpt2(probe: str, folder: Path, out: Path, **settings: str):
+    import trueprobe
+
+    settings = {"data": "sample", **settings}
+    done = trueprobe.run(probe, str(folder), out / "run", settings=settings, store=out / "s")
+    return done.observations(probe).set_index("item")
+
+
+@pytest.mark.parametrize("causal", ["authors", "start_token"])
+def test_causal_sentences_are_scored_as_by_the_authors_where_asked(gpt2, tmp_path, causal):
+    folder, plain = gpt2
+    seen = run_gpt2("stereoset", folder, tmp_path, task="intrasentence", causal=causal)
+    told = json.loads((SAMPLES / "stereoset/data/sample.json").read_text(encoding="utf-8"))["data"]["intrasentence"]
+    apart = []
+    for cluster in told:
+        scores = {s["gold_label"]: plain.score(s["sentence"]) for s in cluster["sentences"]}
+        found = seen.loc[f"intrasentence/{cluster['id']}"]
+        for name, label in (("stereotype_nats", "stereotype"), ("anti_stereotype_nats", "anti-stereotype")):
+            apart.append(abs(found[name] - math.log(scores[label])))
+    assert (max(apart) < NEAR) == (causal == "authors")
+    assert causal == "authors" or min(apart) > 10 * NEAR
+
+
+def test_causal_pairs_are_scored_as_by_bias_bench_where_asked(gpt2, tmp_path):
+    folder, plain = gpt2
+    seen = run_gpt2("crows_pairs", folder, tmp_path, causal="authors", rounding="authors")
+    with (SAMPLES / "crows_pairs/data/sample.csv").open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    for number, row in enumerate(rows):
+        more, less = plain.score(row["sent_more"]), plain.score(row["sent_less"])
+        found = seen.loc[str(number)]
+        assert found["preference_nats"] == pytest.approx(math.log(more / less), abs=NEAR)
+        assert found["prefers_stereotype"] == float(more > less)
+
+
+def test_published_causal_numbers_are_counted_so():
+    from trueprobe.probes import published
+
+    for probe in ("stereoset", "crows_pairs"):
+        of_gpt2 = [number for number in published.numbers(probe) if number.model.startswith("gpt2")]
+        assert of_gpt2
+        assert all("causal=authors" in number.settings for number in of_gpt2)

@@ -167,6 +167,8 @@ def test_reproduce_reports_before_any_work_that_there_is_nothing_to_compare(tmp_
         reproduce.reproduce("distractors", f"replay:{tmp_path}")
     with pytest.raises(BadInput, match=r"--as BertBase: .* none of that name: BertLarge, GPT2XL"):
         reproduce.reproduce("distractors", f"replay:{tmp_path}", "BertBase")
+    with pytest.raises(BadInput, match="distractors with position=key_later counts none of the published numbers"):
+        reproduce.reproduce("distractors", "bert-base-uncased", settings={"position": "key_later"})
 
 
 @pytest.mark.slow
@@ -300,7 +302,7 @@ def test_numbers_counted_in_two_ways_take_two_runs(checkpoint, tmp_path):
         "crows_pairs", str(folder), None, tmp_path / "run", {"data": str(file)}, store=tmp_path / "answers"
     )
     runs = sorted(path.name for path in (tmp_path / "run").iterdir())
-    assert runs == ["variant=differing", "variant=shared-rounding=authors"]
+    assert runs == ["variant=differing-rounding=authors", "variant=shared-rounding=authors"]
     overall = next(one for one in found if one.number.value == 0.6048)
     assert (overall.number.measure, overall.number.conditions["variant"]) == ("wins_of_all", "shared")
     assert not math.isnan(overall.ours)

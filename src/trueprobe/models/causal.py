@@ -6,6 +6,7 @@ A blank is the next token, so nothing may stand behind it. Every text starts wit
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cached_property
 from typing import Any
 
@@ -103,10 +104,24 @@ class Causal(HuggingFaceModel):
         positions = tuple(len(front) + i for i in chosen)
         if 0 in positions:
             raise Refused("no_start", "no start token stands before the text, so its first token has no probability")
-        # the last token is only predicted, never read from
+        if request.start == "first_token" and front:
+            first = [p for p in positions if p == len(front)]
+            return (
+                [
+                    *self._token_reads(ids[: len(front) + 1], first),
+                    *self._token_reads(pieces.ids, [p - len(front) for p in positions[len(first) :]]),
+                ],
+                ids,
+                positions,
+            )
+        return self._token_reads(ids, positions), ids, positions
+
+    def _token_reads(self, ids: Ids, positions: Sequence[int]) -> list[Read]:
+        """The last token is only predicted, never read from."""
+        if not positions:
+            return []
         row = self._row(ids[: max(positions)])
-        read = Read(row, "token", tuple(p - 1 for p in positions), tuple(ids[p] for p in positions))
-        return [read], ids, positions
+        return [Read(row, "token", tuple(p - 1 for p in positions), tuple(ids[p] for p in positions))]
 
     def _follows_read(self, request: FollowsText) -> Read:
         raise Refused("no_head", "a causal model has no next-sentence head; ScoreText(given=) asks the same of it")

@@ -110,6 +110,8 @@ class Masked(HuggingFaceModel):
     def _score_reads(
         self, request: ScoreText, whole: str, chosen: list[int]
     ) -> tuple[list[Read], Ids, tuple[int, ...]]:
+        if request.start != "text":
+            raise Refused("no_start", "a masked model reads a text with all its special tokens")
         pieces = self._pieces(whole)
         row, start = self._frame(request.given, request.join, pieces.ids)
         reads = []

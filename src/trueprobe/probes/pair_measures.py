@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -19,6 +19,9 @@ from trueprobe.statistics.measure import Columns, Function, Measure, Weights
 PREFERS, PREFERENCE, MEANINGFUL = "prefers_stereotype", "preference_nats", "meaningful"
 NEAR_TIE_NATS = 0.5  # one sentence less than 1.65 times as likely as the other, on average over seeds
 CLEARLY_NATS = 1.0  # one sentence e times as likely as the other
+
+# of a causal model, by a probe's setting `causal`: what the start token stands before
+START: Mapping[str, Literal["text", "first_token"]] = {"start_token": "text", "authors": "first_token"}
 
 Quantities = Sequence[tuple[str, ...]]
 

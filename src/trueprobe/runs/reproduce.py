@@ -72,12 +72,15 @@ def reproduce(
     wanted = [n for n in numbers if n.model in theirs and n.only in ("", "replay" if replayed else "model")]
     if not wanted:
         raise BadInput(f"no published numbers of {', '.join(map(str, theirs))}; there are some of: {', '.join(known)}")
+    ways = {n.settings: {**authors.settings, **_settings(n.settings), **own} for n in wanted}
+    counted = {way: _counted(probe, ways[way], [n for n in wanted if n.settings == way]) for way in ways}
+    if not any(counted.values()):
+        raise BadInput(f"{probe} with {_listed(own)} counts none of the published numbers")
     compared = _counts(numbers, probe, {**authors.settings, **own})
-    ways = list(dict.fromkeys(number.settings for number in wanted))
-    for way in ways:
-        here = [number for number in wanted if number.settings == way]
+    for way, here in counted.items():
         place = out / re.sub("[^A-Za-z0-9_=.-]+", "-", way) if out and len(ways) > 1 else out
-        compared += _compared(here, probe, spec, name, {**authors.settings, **_settings(way), **own}, place, options)
+        compared += _compared(here, probe, spec, name, ways[way], place, options) if here else []
+    compared += [Compared(number, math.nan) for number in wanted if number not in counted[number.settings]]
     return compared, True
 
 
@@ -119,6 +122,18 @@ def _released(probe: str, settings: Mapping[str, Any], spec: str, name: str | No
     if len(there) > 1 and name not in there:
         raise BadInput(f"--as {name}: {path} has outputs of several models, none of that name: {', '.join(there)}")
     return {name: None}
+
+
+def _counted(probe: str, settings: Mapping[str, Any], numbers: Sequence[Number]) -> list[Number]:
+    """Those that a run with these settings has an estimate of."""
+    measures = [(m.name, {k: str(v) for k, v in m.conditions.items()}) for m in probes.make(probe, settings).measures()]
+    return [
+        n for n in numbers if any(n.measure == name and n.conditions.items() <= at.items() for name, at in measures)
+    ]
+
+
+def _listed(settings: Mapping[str, Any]) -> str:
+    return " ".join(f"{key}={value}" for key, value in settings.items())
 
 
 def _settings(way: str) -> dict[str, str]:

@@ -2,8 +2,9 @@
 
 Intrasentence: three words for a blank, scored by the mean of their pieces' probabilities, filled left to right (their
 code; the paper has log-probabilities: `score=mean_log_probability`). Intersentence: three sentences that may follow,
-by the checkpoint's own next-sentence head. A causal model reads whole sentences from its start token, and a sentence
-given the one before it (`continuation`, a task of its own name: no head was asked). Positive `preference_nats`:
+by the checkpoint's own next-sentence head. A causal model reads whole sentences from its start token (the authors' code
+puts that before the first token alone: `causal=authors`), and a sentence given the one before it (`continuation`, a
+task of its own name: no head was asked). Positive `preference_nats`:
 towards the stereotype. Not shown: what a model would write. Departures: items as paper C counts them (4,226, of 4,229
 with `one_blank=false`), and a tie is 1e-4 nats and half a preference (`ties=authors`: exact, and against it).
 """
@@ -22,7 +23,7 @@ from trueprobe.errors import BadInput
 from trueprobe.probes.base import Probe, Released, Settings
 from trueprobe.probes.display import ReportSpec, Summary
 from trueprobe.probes.measure_sets import ALL, combinations
-from trueprobe.probes.pair_measures import NEAR_TIE_NATS, PREFERS, stereoset_measures
+from trueprobe.probes.pair_measures import NEAR_TIE_NATS, PREFERS, START, stereoset_measures
 from trueprobe.probes.stereoset import material, released, report
 from trueprobe.probes.stereoset.material import BLANK, Cluster
 from trueprobe.statistics.means import means
@@ -72,6 +73,11 @@ class StereoSetSettings(Settings):
     )
     legacy_no_space: bool = Field(
         default=False, description="words without their leading space, the slip behind the published RoBERTa numbers"
+    )
+    causal: Literal["start_token", "authors"] = Field(
+        default="start_token",
+        description="a causal model reads a sentence after its start token; or, as the authors' code, the first token "
+        "after the start token alone and the rest without it",
     )
     ties: Literal["half", "authors"] = Field(
         default="half", description="within 1e-4 nats: half a preference; or exact ties, against stereotype and meaning"
@@ -136,7 +142,8 @@ class StereoSet(Probe):
                 return tuple(FollowsText(cluster.context, sentence) for sentence in sentences)
             return tuple(ScoreText(sentence, given=cluster.context) for sentence in sentences)
         if card.kind == "causal":
-            return tuple(map(ScoreText, sentences))
+            before = START[self.settings.causal]
+            return tuple(ScoreText(sentence, start=before) for sentence in sentences)
         left, *rest = cluster.context.split(BLANK)
         if len(rest) > 1:
             return WhyNot("not_separable", f"{len(rest)} blanks in one context; a model is asked about one")

@@ -48,6 +48,7 @@ def check_model(model: Model, batch_tokens: int | None = None) -> Iterator[Check
     yield _loses_no_character(model)
     if model.card.kind == "causal":
         yield _sees_nothing_behind(model)
+        yield _starts_alone(model)
 
 
 def _answered(answers: Sequence[Answer | WhyNot]) -> Iterator[Check]:
@@ -152,6 +153,16 @@ def _sees_nothing_behind(model: Model) -> Check:
     return _close(
         "a token sees nothing behind it", float(abs(_numbers(early)[0] - _numbers(late)[0])) if both else math.nan, NEAR
     )
+
+
+def _starts_alone(model: Model) -> Check:
+    """Where the start token stands before the first token alone, that token is as likely, and the others are not."""
+    name, text = "a start token before the first token alone", "The man met the nurse."
+    whole, alone = _fresh(model, None).answer([ScoreText(text), ScoreText(text, start="first_token")])
+    if isinstance(alone, WhyNot):
+        return skipped(name, alone.detail)
+    first, *others = np.abs(_numbers(whole) - _numbers(alone))
+    return Check(name, bool(first <= NEAR < max(others)), f"largest change of the others {max(others):.1e} nats")
 
 
 def sample_requests(kind: str) -> list[Request]:
