@@ -1,17 +1,25 @@
-"""Findings about two models of a run: is the larger better, or one architecture than another of the same size?
+"""Findings about two models of a run: is the larger better, one architecture than another of the same size, or one
+model of a known size than any other?
 
 The quantity of the first less that of the second, paired by item on what both scored; a family with all its seeds.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
 from trueprobe.statistics.claims import About, Numbers, judge_claim, result
+from trueprobe.statistics.estimates import CheckpointData
 from trueprobe.statistics.means import means
-from trueprobe.statistics.measure import LARGER, Claim, Measure
+from trueprobe.statistics.measure import ANY_OTHER, LARGER, Claim, Measure
 from trueprobe.statistics.paired import Sides, compare
 from trueprobe.statistics.rows import ClaimResult, Difference
 from trueprobe.statistics.verdict import FEWEST_SEEDS
-from trueprobe.types import Card, Verdict
+from trueprobe.types import CONDITION, GROUP, Card, Verdict
+
+SIZES = {"base": (12, 768), "large": (24, 1024)}  # layers and width, as BERT and RoBERTa have them
 
 
 def is_about(claim: Claim, first: Card, second: Card) -> bool:
@@ -22,12 +30,45 @@ def is_about(claim: Claim, first: Card, second: Card) -> bool:
     if claim.between == LARGER:
         alike = (first.architecture, first.tokenizer_id) == (second.architecture, second.tokenizer_id)
         return alike and one != other and one[0] >= other[0] and one[1] >= other[1]
-    return (first.architecture, second.architecture) == claim.between and one == other
+    if claim.between is None or not all(map(_is_called, (first, second), claim.between)):
+        return False
+    if "-" in claim.between[0]:
+        return (first.architecture, one) != (second.architecture, other)
+    return one == other
+
+
+def _is_called(card: Card, name: str) -> bool:
+    """By architecture (`roberta`), or by architecture and size (`roberta-large`)."""
+    architecture, _, size = name.partition("-")
+    alike = card.architecture == architecture and (not size or (card.layers, card.width) == SIZES[size])
+    return alike or name == ANY_OTHER
+
+
+def sides_of(
+    claim: Claim, first: Sequence[CheckpointData], second: Sequence[CheckpointData], factors: Sequence[str]
+) -> Sides:
+    """Paired by item; where the two are looked at in different conditions, by group and the remaining conditions."""
+    if claim.minus is not None:
+        first = [_at(member, claim.plus) for member in first]
+        second = [_at(member, claim.minus) for member in second]
+    scaled = [
+        replace(member, frame=member.frame.assign(**{claim.column: claim.times * member.frame[claim.column]}))
+        for member in second
+    ]
+    return Sides.of(first, scaled, factors)
+
+
+def _at(member: CheckpointData, where: Mapping[str, Any]) -> CheckpointData:
+    frame = member.frame[member.rows(where)]
+    known = [name for name in map(str, frame) if name.startswith((GROUP, CONDITION))]
+    rest = [name for name in known if name.removeprefix(CONDITION) not in where]
+    return replace(member, frame=frame.assign(item=["/".join(map(str, row)) for row in frame[rest].to_numpy()]))
 
 
 def between(label: str, sides: Sides, claim: Claim) -> ClaimResult:
     """The row of `claims` for these two."""
-    measure = Measure(claim.name, means, (claim.column,), claim.plus, claim.conditions, claim.unit)
+    where = claim.plus if claim.minus is None else {}  # else `sides_of` has looked there
+    measure = Measure(claim.name, means, (claim.column,), where, claim.conditions, claim.unit)
     (row,) = compare(label, sides, [measure])
     first, second = (side[0].family if len(side) > 1 else side[0].model for side in (sides.first, sides.second))
     about = About(f"{first} against {second}", "pair", n_seeds=sides.fewest_seeds)

@@ -97,7 +97,8 @@ class Claim:
     """A published finding as a quantity: mean of a column over `plus`, less its mean over `minus`.
 
     Where several values are listed, the means over each of them are averaged. A finding `between` two models is the
-    mean over `plus` of the first, less that of the second, on the items both scored."""
+    mean over `plus` of the first, less that of the second, on the items both scored; with `minus`, less that of the
+    second over `minus`, on the groups both scored."""
 
     name: str
     statement: str
@@ -111,13 +112,15 @@ class Claim:
     conditions: Mapping[str, str | int] = field(default_factory=dict)
     unit: str = "probability"
     gate: Gate | None = None
-    between: tuple[str, str] | None = None  # LARGER of one architecture, or two architectures of one size
+    between: tuple[str, str] | None = None  # LARGER of one architecture, two architectures of one size, or two sizes
+    times: float = 1.0  # of a finding between two models: what the second's values are multiplied by
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "direction", Direction(self.direction))  # a probe may write "below"
 
 
 LARGER = ("larger", "smaller")
+ANY_OTHER = "any other"  # the second of two sizes: ("roberta-large", ANY_OTHER)
 
 
 def cell_sums(columns: Columns, stacked: np.ndarray, cells: int) -> np.ndarray:
