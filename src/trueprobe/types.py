@@ -64,6 +64,7 @@ class Item:
     conditions: Mapping[str, str | int]
     groups: tuple[str, ...]
     fields: Mapping[str, Any] = field(default_factory=lambda: _NOTHING)  # whatever `ask` and `observe` need
+    flags: tuple[str, ...] = ()  # codes of what a reader should know of it: a clue that names the answer
 
 
 @dataclass(frozen=True, slots=True)

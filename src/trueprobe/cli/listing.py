@@ -192,13 +192,14 @@ def show_items(items: Sequence[Item]) -> str:
     first: dict[tuple[str | int, ...], Item] = {}
     for item in items:
         first.setdefault(tuple(item.conditions.values()), item)
-    return "\n".join(f"{item.id}\n  {item.text}" for item in first.values())
+    return "\n".join("\n  ".join([" ".join([item.id, *item.flags]), item.text]) for item in first.values())
 
 
 def items_text(items: Sequence[Item]) -> str:
     """All items as JSON lines."""
     rows = (
         {"id": item.id, "text": item.text, "conditions": dict(item.conditions), "groups": list(item.groups)}
+        | ({"flags": list(item.flags)} if item.flags else {})
         for item in items
     )
     return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
