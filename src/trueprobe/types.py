@@ -65,6 +65,7 @@ class Item:
     groups: tuple[str, ...]
     fields: Mapping[str, Any] = field(default_factory=lambda: _NOTHING)  # whatever `ask` and `observe` need
     causal_text: str = ""  # for people: what a causal model is asked, where that is another prompt than `text`
+    flags: tuple[str, ...] = ()  # codes of what a reader should know of it: a clue that names the answer
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import json
 import math
 import random
 from collections import Counter
@@ -13,6 +14,7 @@ import pytest
 
 import zoo
 from trueprobe import probes
+from trueprobe.cli import listing
 from trueprobe.errors import BadInput
 from trueprobe.probes import files, published
 from trueprobe.probes.tacit import norms
@@ -203,6 +205,34 @@ def test_ranks_and_what_came_instead_by_hand(data):
     assert (found["instead_known"], found["instead_fits_all"], found["fits_all"], found["fits_only"]) == (1, 0, 1, 1)
     two = seen(probe, items["paper/top/decreasing/bear/2"], logps).values
     assert (two["instead_satisfies"], two["instead_fits_all"], two["fits_all"], two["fits_only"]) == (1, 1, 2, 0)
+
+
+def test_clues_that_name_the_concept_are_flagged_and_counted(tmp_path):
+    """By the word or its plural, not by a part of a word; in a list from the clue on."""
+    path = tmp_path / "norms.csv"
+    rows = ["has a point,9", "has an Arrow head,8", "does fly,7", "is narrow,6"]
+    lines = [f"arrow,{row}" for row in rows] + ["bow,shoots arrows,5", "bone,has bones,4"]
+    path.write_text("\n".join(["concept,property,frequency", *lines]), encoding="utf-8")
+    probe = probes.make("tacit_retrieval", {"data": str(path), "analyses": "growth", "article": "own"})
+    items = {item.id.removeprefix("paper/top/decreasing/"): item for item in probe.items()}
+    flagged = [name for name, item in items.items() if item.flags]
+    assert flagged == ["arrow/2", "arrow/3", "arrow/4", "bone/1"]
+    assert probe.facts()["properties_that_name_the_concept"] == {"arrow": ["has an Arrow head"], "bone": ["has bones"]}
+    assert any("2 properties of 2 concepts name the concept itself" in note for note in probe.summary.notes)
+    logs = [json.loads(line) for line in listing.items_text(list(items.values())).splitlines()]
+    assert [row.get("flags") for row in logs] == [["names_concept"] if name in flagged else None for name in items]
+    plain = probes.make("tacit_retrieval", {"data": str(path), "analyses": "growth"})
+    named = {i.id: seen(plain, i, {"bone": -1.0}).values["names_concept"] for i in plain.items()}
+    assert named == {"paper/top/decreasing/bow/1": 0, "paper/top/decreasing/bone/1": 1}
+
+
+def test_clues_that_name_the_concept_in_real_norms():
+    path = zoo.SHARED / "norms" / "xcslb" / "xcslb_compressed.csv"
+    if not path.is_file():
+        pytest.skip("no norms beside the checkout (../shared/data/norms)")
+    probe = probes.make("tacit_retrieval", {"data": str(path), "analyses": "growth", "article": "own"})
+    assert sum(map(len, probe.naming.values())) == 59
+    assert not any(starter("tacit_retrieval", analyses="growth")[0].naming.values())
 
 
 def test_an_answer_outside_the_norms_satisfies_nothing_known(data):

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from trueprobe.runs.check import stand_in
-from trueprobe.statistics.between import between, is_about
+from trueprobe.statistics.between import between, is_about, sides_of
 from trueprobe.statistics.estimates import CheckpointData
 from trueprobe.statistics.measure import LARGER, Claim, Gate, Lead, NetworkSize
 from trueprobe.statistics.paired import Sides
@@ -18,13 +18,20 @@ from trueprobe.types import Verdict
 
 CLAIM = Claim("larger_is_right", "the larger is right", "B", "right", {"n": (1, 2)}, unit="ratio", between=LARGER)
 ROBERTA = replace(CLAIM, between=("roberta", "bert"))
-LEAD = replace(CLAIM, between=Lead(NetworkSize("roberta", 24, 1024), (NetworkSize("gpt2", 12, 768),)))
+BASE = NetworkSize("roberta", 12, 768)
+LEADER = NetworkSize("roberta", 24, 1024)
+LEAD = replace(CLAIM, between=Lead(LEADER, (NetworkSize("gpt2", 12, 768),)))
+BEST = replace(CLAIM, plus={"n": (1,)}, minus={"n": (2,)}, between=Lead(LEADER, (BASE, NetworkSize("bert", 12, 768))))
+DOUBLE = replace(CLAIM, plus={"n": (2,)}, between=Lead(LEADER, (BASE,)), times=1.5)
 NOTHING = Resampling.of(pd.DataFrame({"": ["-"]}), 0)
 
 
 def card(architecture="bert", layers=12, width=768, tokenizer="t", kind="masked"):
     fields = {"architecture": architecture, "layers": layers, "width": width, "tokenizer_id": tokenizer}
     return replace(stand_in(kind), **fields)
+
+
+LARGE = card("roberta", layers=24, width=1024)
 
 
 def sides(first, second, able=1.0, groups=30) -> Sides:
@@ -63,6 +70,15 @@ def noisy(seed, level=0.0):
         (LEAD, card("gpt2", kind="causal"), card("roberta", 24, 1024), False),
         (LEAD, card("roberta"), card("gpt2", kind="causal"), False),  # RoBERTa base
         (LEAD, card("roberta", 24, 1024), card("llama", kind="causal"), False),  # no model of the paper
+        (BEST, LARGE, card(), True),
+        (BEST, LARGE, card("roberta", tokenizer="other"), True),
+        (BEST, LARGE, LARGE, False),  # another training of the same is no other model
+        (BEST, card("roberta"), card(), False),  # RoBERTa-base is not the one it speaks of
+        (BEST, card(), LARGE, False),
+        (BEST, card(layers=24, width=1024), card(), False),
+        (DOUBLE, LARGE, card("roberta"), True),
+        (DOUBLE, LARGE, card("roberta", layers=6), False),
+        (DOUBLE, LARGE, card(), False),
     ],
 )
 def test_whom_a_claim_speaks_of(claim, first, second, about):
@@ -90,3 +106,57 @@ def test_no_difference_stays_undecided_and_a_failed_gate_is_the_verdict():
     gated = replace(CLAIM, gate=Gate("able", 0.5))
     assert between("p", sides([noisy(0, 3.0)], [noisy(1)], able=0.0), gated).verdict == Verdict.FAILS_GATE
     assert between("p", sides([noisy(0, 3.0)], [noisy(1)], groups=30), gated).verdict == Verdict.AS_PUBLISHED
+
+
+def at_lengths(name, by_length, groups=30):
+    """A checkpoint with values for length 1 and 2 of every group, and a row of another selection."""
+    frame = pd.DataFrame(
+        [
+            {"item": f"{selection}/g{g:02d}/{n}", "condition_selection": selection, "condition_n": n, "right": value[g]}
+            | {"part": "", "why_not": "", "group_target": f"g{g:02d}"}
+            for g in range(groups)
+            for selection, n, value in (("top", 1, by_length[0]), ("top", 2, by_length[1]), ("bottom", 1, noisy(5)))
+        ]
+    )
+    return CheckpointData(name, "masked", frame, NOTHING, name)
+
+
+def test_one_model_at_one_length_against_another_at_another():
+    """Four properties against ten: no item is the same, but the groups are."""
+    top = {"selection": ("top",)}
+    claim = replace(BEST, plus={**top, "n": (1,)}, minus={**top, "n": (2,)})
+    plain = noisy(0)
+    first, second = at_lengths("a", (plain + 0.5, plain + 9)), at_lengths("b", (plain - 9, plain))
+    row = between("p", sides_of(claim, [first], [second], ["target"]), claim)
+    assert (row.value, row.verdict) == (pytest.approx(0.5), Verdict.AS_PUBLISHED)
+    back = between("p", sides_of(claim, [second], [first], ["target"]), claim)
+    assert (back.value, back.verdict) == (pytest.approx(-18), Verdict.OPPOSITE)
+    alike = at_lengths("c", (noisy(1), noisy(2)))
+    assert between("p", sides_of(claim, [alike], [alike], ["target"]), claim).verdict == Verdict.UNDECIDED
+
+
+def test_groups_that_only_one_of_them_has_at_that_length_are_left_out():
+    claim = replace(BEST, plus={"selection": ("top",), "n": (1,)}, minus={"selection": ("top",), "n": (2,)})
+    first, second = at_lengths("a", (noisy(0), noisy(0))), at_lengths("b", (noisy(1), noisy(0) - 1))
+    short = second.frame["condition_n"] == 1
+    few = replace(second, frame=second.frame[short | (second.frame["group_target"] < "g20")])
+    pair = sides_of(claim, [first], [few], ["target"])
+    assert [len(member.frame) for member in pair.members] == [20, 20]
+    assert between("p", pair, claim).value == pytest.approx(1)
+    none = replace(second, frame=second.frame[short])
+    assert between("p", sides_of(claim, [first], [none], ["target"]), claim).verdict == Verdict.NOTHING_SCORED
+
+
+@pytest.mark.parametrize(
+    ("ratio", "verdict"), [(2.0, Verdict.AS_PUBLISHED), (1.5, Verdict.UNDECIDED), (1.0, Verdict.OPPOSITE)]
+)
+def test_double_is_nearer_to_twice_than_to_once(ratio, verdict):
+    """Values of about 3: an equal is clearly not double, and what is half as much again could be either."""
+    level = noisy(0, 3.0)
+    claim = replace(DOUBLE, plus={"selection": ("top",), "n": (2,)})
+    pair = sides_of(
+        claim, [at_lengths("a", (level, ratio * level + noisy(1) / 5))], [at_lengths("b", (level, level))], ["target"]
+    )
+    row = between("p", pair, claim)
+    assert row.verdict == verdict
+    assert row.value == pytest.approx((ratio - 1.5) * level.mean() + noisy(1).mean() / 5)

@@ -192,7 +192,7 @@ def show_items(items: Sequence[Item]) -> str:
     first: dict[tuple[str | int, ...], Item] = {}
     for item in items:
         first.setdefault(tuple(item.conditions.values()), item)
-    return "\n".join(f"{item.id}\n{_prompts(item)}" for item in first.values())
+    return "\n".join("\n".join([" ".join([item.id, *item.flags]), _prompts(item)]) for item in first.values())
 
 
 def _prompts(item: Item) -> str:
@@ -206,6 +206,7 @@ def items_text(items: Sequence[Item]) -> str:
     rows = (
         {"id": item.id, "text": item.text, "conditions": dict(item.conditions), "groups": list(item.groups)}
         | ({"causal_text": item.causal_text} if item.causal_text else {})
+        | ({"flags": list(item.flags)} if item.flags else {})
         for item in items
     )
     return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)

@@ -15,13 +15,13 @@ from trueprobe.probes import Probe
 from trueprobe.runs.families import families
 from trueprobe.runs.folder import RunFolder
 from trueprobe.statistics import disagreement
-from trueprobe.statistics.between import between, is_about
+from trueprobe.statistics.between import between, is_about, sides_of
 from trueprobe.statistics.claims import claim_results
 from trueprobe.statistics.estimates import CheckpointData, unjudged
 from trueprobe.statistics.flips import Answers, subsampled
 from trueprobe.statistics.interval import Method
 from trueprobe.statistics.measure import Claim, Measure
-from trueprobe.statistics.paired import Sides, to_pair
+from trueprobe.statistics.paired import to_pair
 from trueprobe.statistics.resampling import Resampling, groups_of
 from trueprobe.statistics.rows import ClaimResult
 from trueprobe.statistics.seed_claims import claims_over_seeds
@@ -110,7 +110,7 @@ class RunTables:
         for first, second in permutations([family.checkpoints for family in families(self.cards)], 2):
             if is_about(claim, first[0], second[0]):
                 one, other = ([self._to_pair(label, card) for card in side] for side in (first, second))
-                yield between(label, Sides.of(one, other, probe.factors, probe.drawn_within), claim)
+                yield between(label, sides_of(claim, one, other, probe.factors, probe.drawn_within), claim)
 
     def _to_pair(self, label: str, card: Card) -> CheckpointData:
         seed = self._probes[label].settings.resample_seed

@@ -5,13 +5,18 @@ The quantity of the first less that of the second, paired by item on what both s
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
 from trueprobe.statistics.claims import About, Numbers, judge_claim, result
+from trueprobe.statistics.estimates import CheckpointData
 from trueprobe.statistics.means import means
 from trueprobe.statistics.measure import LARGER, Claim, Lead, Measure, NetworkSize
 from trueprobe.statistics.paired import Sides, compare
 from trueprobe.statistics.rows import ClaimResult, Difference
 from trueprobe.statistics.verdict import FEWEST_SEEDS
-from trueprobe.types import Card, Verdict
+from trueprobe.types import CONDITION, GROUP, Card, Verdict
 
 
 def is_about(claim: Claim, first: Card, second: Card) -> bool:
@@ -29,13 +34,39 @@ def is_about(claim: Claim, first: Card, second: Card) -> bool:
     return (first.architecture, second.architecture) == claim.between and one == other
 
 
+def sides_of(
+    claim: Claim,
+    first: Sequence[CheckpointData],
+    second: Sequence[CheckpointData],
+    factors: Sequence[str],
+    parts: Sequence[str] = (),
+) -> Sides:
+    """Paired by item; where the two are looked at in different conditions, by group and the remaining conditions."""
+    if claim.minus is not None:
+        first = [_at(member, claim.plus) for member in first]
+        second = [_at(member, claim.minus) for member in second]
+    scaled = [
+        replace(member, frame=member.frame.assign(**{claim.column: claim.times * member.frame[claim.column]}))
+        for member in second
+    ]
+    return Sides.of(first, scaled, factors, parts)
+
+
+def _at(member: CheckpointData, where: Mapping[str, Any]) -> CheckpointData:
+    frame = member.frame[member.rows(where)]
+    known = [name for name in map(str, frame) if name.startswith((GROUP, CONDITION))]
+    rest = [name for name in known if name.removeprefix(CONDITION) not in where]
+    return replace(member, frame=frame.assign(item=["/".join(map(str, row)) for row in frame[rest].to_numpy()]))
+
+
 def _size(card: Card) -> NetworkSize:
     return NetworkSize(card.architecture, card.layers, card.width)
 
 
 def between(label: str, sides: Sides, claim: Claim) -> ClaimResult:
     """The row of `claims` for these two."""
-    measure = Measure(claim.name, means, (claim.column,), claim.plus, claim.conditions, claim.unit)
+    where = claim.plus if claim.minus is None else {}  # else `sides_of` has looked there
+    measure = Measure(claim.name, means, (claim.column,), where, claim.conditions, claim.unit)
     (row,) = compare(label, sides, [measure])
     first, second = (side[0].family if len(side) > 1 else side[0].model for side in (sides.first, sides.second))
     about = About(f"{first} against {second}", "pair", n_seeds=sides.fewest_seeds)

@@ -111,7 +111,8 @@ class Claim:
     """A published finding as a quantity: mean of a column over `plus`, less its mean over `minus`.
 
     Where several values are listed, the means over each of them are averaged. A finding `between` two models is the
-    mean over `plus` of the first, less that of the second, on the items both scored."""
+    mean over `plus` of the first, less that of the second, on the items both scored; with `minus`, less that of the
+    second over `minus`, on the groups both scored."""
 
     name: str
     statement: str
@@ -126,6 +127,7 @@ class Claim:
     unit: str = "probability"
     gate: Gate | None = None
     between: tuple[str, str] | Lead | None = None  # LARGER of an architecture, two architectures of one size, or a lead
+    times: float = 1.0  # of a finding between two models: what the second's values are multiplied by
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "direction", Direction(self.direction))  # a probe may write "below"

@@ -11,8 +11,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from trueprobe.probes.measure_sets import ALL, ColumnMean, Conditions, combinations, mean_measures, with_all
+from trueprobe.probes.networks import KNOWN
 from trueprobe.statistics.means import means
-from trueprobe.statistics.measure import LARGER, Claim, Measure
+from trueprobe.statistics.measure import LARGER, Claim, Lead, Measure
 from trueprobe.statistics.retrieval import commonest_share
 from trueprobe.types import Direction
 
@@ -20,9 +21,14 @@ MOST = 10
 NOT_VISUAL = ("functional", "encyclopaedic")
 LENGTHS = tuple(range(1, MOST + 1))
 SHORT = tuple(range(1, 6))  # as many properties of each category as nearly every concept has
+DOUBLED = 1.5  # what is this many times as much or more is nearer to double than to the same
 STRONG = 0.5  # a rank correlation below this is a low one; the paper's highest is .389
 
+NAMES_CONCEPT = "names_concept"  # column, and flag of an item
 TOP = 10  # likeliest words that are recorded
+_LEADER, *_OTHERS = (
+    KNOWN[name].size for name in ("roberta-large", "roberta-base", "bert-base-cased", "bert-large-cased")
+)
 Rows = Mapping[str, tuple[str | int | float, ...]]  # conditions and columns, and their values
 
 COMMON_COLUMNS = {
@@ -46,6 +52,7 @@ RETRIEVAL_COLUMNS = {
     "instead_known": "where another word was ranked first: 1 if it is a concept of the norms",
     "instead_satisfies": "the share of the clues that this word has by the norms",
     "instead_fits_all": "1 if it has all of them",
+    NAMES_CONCEPT: "1 if a clue holds the concept's own word: A ___ has an arrow head",
     "order_at": "order and number of properties in one",
 }
 _RETRIEVED = (
@@ -119,6 +126,25 @@ class RetrievalMeasures:
         yield replace(self._claim("larger_finds_more", larger, grown(*LENGTHS)), between=LARGER)
         other = "RoBERTa finds the concept better than BERT of the same size, over one to ten properties"
         yield replace(self._claim("roberta_finds_more", other, grown(*LENGTHS)), between=("roberta", "bert"))
+        yield from self._claims_of_the_largest(grown(4), grown(10))
+
+    def _claims_of_the_largest(self, four: Rows, ten: Rows) -> Iterator[Claim]:
+        """Of RoBERTa-large: the paper's Results, on figure 2."""
+        ranked, likely = (
+            f"RoBERTa-large {does} with four properties than any other model with ten (Results, on figure 2)"
+            for does in ("finds the concept better", "gives the concept more probability")
+        )
+        beats = replace(self._claim("four_beat_ten", ranked, four, ten), between=Lead(_LEADER, tuple(_OTHERS)))
+        yield beats
+        yield replace(
+            beats, name="four_beat_ten_probability", statement=likely, column="probability", unit="probability"
+        )
+        double = (
+            "with ten properties RoBERTa-large gives the concept double the probability that RoBERTa-base gives it "
+            f"(Results, on figure 2): the first less {DOUBLED} times the second"
+        )
+        claim = replace(self._claim("double_probability", double, ten), column="probability", unit="probability")
+        yield replace(claim, between=Lead(_LEADER, (_OTHERS[0],)), times=DOUBLED)
 
     def _claims_of_frequency(self) -> Iterator[Claim]:
         orders = ("decreasing", "increasing")

@@ -20,7 +20,7 @@ from pathlib import Path
 
 from trueprobe.errors import BadInput, nearest
 from trueprobe.probes import files
-from trueprobe.probes.tacit.phrases import bare_words, free_phrase, verb_phrase
+from trueprobe.probes.tacit.phrases import bare_words, free_phrase, names, verb_phrase
 from trueprobe.probes.templates import FileCard
 
 FOLDER = Path(__file__).parent / "data"
@@ -236,7 +236,7 @@ def _flt(table: _Table) -> Iterator[_Row]:
         frequency = table.number(line, row, "n") if "n" in row else 1.0
         answer = row[column].lower()
         cue, phrase = table.cell(line, row, "cue"), free_phrase(answer, bare)
-        if phrase and re.search(rf"\b{re.escape(cue.lower())}(s|es)?\b", phrase):  # it gives the concept away
+        if phrase and names(phrase, cue):  # it gives the concept away
             phrase = None
         yield _Row(line, cue, phrase or answer, (phrase,) if phrase else (), frequency, "")
 

@@ -113,6 +113,11 @@ def spoken(concept: str) -> str:
     return re.sub(r"[_ ]*\(.*\)$", "", concept).replace("_", " ")
 
 
+def names(phrase: str, concept: str) -> bool:
+    """Does it hold the word itself, or its plural? "has an arrow head" names an arrow."""
+    return bool(re.search(rf"\b{re.escape(spoken(concept))}(s|es)?\b", phrase, re.IGNORECASE))
+
+
 def joined(phrases: Sequence[str]) -> str:
     """has fur | has fur and is big | has fur, is big, and has claws"""
     if len(phrases) < 3:

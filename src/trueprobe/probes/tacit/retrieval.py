@@ -22,9 +22,9 @@ from trueprobe.probes.display import ReportSpec, Summary
 from trueprobe.probes.tacit import material, report
 from trueprobe.probes.tacit.common import NormProbe, NormSettings, as_asked, top_words
 from trueprobe.probes.tacit.material import with_blank_article
-from trueprobe.probes.tacit.measures import MOST, TOP, RetrievalMeasures
+from trueprobe.probes.tacit.measures import MOST, NAMES_CONCEPT, TOP, RetrievalMeasures
 from trueprobe.probes.tacit.norms import CATEGORIES, Concept, Property
-from trueprobe.probes.tacit.phrases import joined
+from trueprobe.probes.tacit.phrases import joined, names
 from trueprobe.probes.templates import BLANK, article_for, starts_with_vowel
 from trueprobe.statistics.retrieval import reciprocal_rank
 from trueprobe.types import (
@@ -84,6 +84,7 @@ class TacitRetrieval(NormProbe):
         self.wordings = self.chosen_wordings(list(self.prompts.retrieval))
         self.left_out = [c.name for c in self.concepts if settings.article == "a" and starts_with_vowel(c.name)]
         self.concepts = tuple(c for c in self.concepts if c.name not in set(self.left_out))
+        self.naming = {concept.name: _naming(concept) for concept in self.concepts}
         self.narrow()
 
     def papers_concepts(self) -> tuple[Concept, ...]:
@@ -143,6 +144,7 @@ class TacitRetrieval(NormProbe):
             conditions={"wording": wording, "selection": chosen.selection, "order": chosen.order, "properties": n},
             groups=(concept.name,),
             fields={"concept": concept.name, "clues": clues, "labels": labels},
+            flags=() if self.naming[concept.name].isdisjoint(labels) else (NAMES_CONCEPT,),
         )
 
     def _article(self, word: str) -> str:
@@ -214,6 +216,7 @@ class TacitRetrieval(NormProbe):
             "instead_known": math.nan if right else float(known is not None),
             "instead_satisfies": math.nan if right else shared,
             "instead_fits_all": math.nan if right or not known else float(answer in fitting),
+            NAMES_CONCEPT: float(NAMES_CONCEPT in item.flags),
             "order_at": f"{item.conditions['order']} {item.conditions['properties']}",
         }
 
@@ -228,10 +231,15 @@ class TacitRetrieval(NormProbe):
     @property
     def summary(self) -> Summary:
         left_out = f"{len(self.left_out)} concepts that start with a vowel are left out (article=own keeps them)"
-        notes = (*self.notes(), *((left_out,) if self.left_out else ()))
+        notes = (*self.notes(), *((left_out,) if self.left_out else ()), *self._naming_note())
         examples: dict[str, Any] = {"selection": self._first, "order": self._order, "wording": self.wordings[0]}
         examples |= {"properties": (1, 3, 8), "group_concept": self.names[:1]}
         return report.retrieval_summary(self.displayed_wording, notes, examples)
+
+    def _naming_note(self) -> tuple[str, ...]:
+        counts = [len(labels) for labels in self.naming.values() if labels]
+        note = f"{sum(counts)} properties of {len(counts)} concepts name the concept itself (column {NAMES_CONCEPT})"
+        return (note,) if counts else ()
 
     @property
     def page(self) -> ReportSpec:
@@ -241,13 +249,20 @@ class TacitRetrieval(NormProbe):
         return {item.fields["concept"]: strength}
 
     def facts(self) -> dict[str, Any]:
-        return {**super().facts(), "wordings": list(self.wordings), "left_out_for_their_article": self.left_out}
+        naming = {name: sorted(labels) for name, labels in self.naming.items() if labels}
+        facts = {"left_out_for_their_article": self.left_out, "properties_that_name_the_concept": naming}
+        return {**super().facts(), "wordings": list(self.wordings), **facts}
 
     def count_of(self, what: str, conditions: Mapping[str, str]) -> float:
         if what == "concepts_per_property":
             return self.norms.concepts_per_property().get(conditions["selection"], math.nan)
         asked = [i for i in self.items() if conditions.items() <= i.conditions.items()]
         return {"prompts": len(asked), "concepts": len({item.groups for item in asked})}.get(what, math.nan)
+
+
+def _naming(concept: Concept) -> frozenset[str]:
+    """The labels of properties that give the concept away."""
+    return frozenset(listed.label for listed in concept.properties if names(listed.phrase, concept.name))
 
 
 def _ranked(word: Word, asked: Filled, others: Sequence[Filled]) -> dict[str, Any]:
