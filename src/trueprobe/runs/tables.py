@@ -88,7 +88,7 @@ class RunTables:
         """The tables over all probes; those that this run has nothing for are not written."""
         diagnostics = {label: probe.diagnostic for label, probe in self._probes.items() if probe.diagnostic}
         self._more("flip_causes", subsampled(self._answers))
-        self._more("claims", claims_over_seeds(self._unjudged, diagnostics))
+        self._more("claims", claims_over_seeds(self._unjudged, diagnostics, self._answers))
         apart = disagreement.between(self._unjudged, diagnostics)
         self._more("disagreements", apart)
         self._more("claims", disagreement.claims(apart))
