@@ -44,7 +44,7 @@ class Pairs:
     """What the tables need of a probe."""
 
     factors = ("pair",)
-    drawn_within = ()
+    drawn_within, terms = (), ""
     corrected_over = ("category", "test")
     flips = Flips("prefers_stereotype", "preference_nats", near_tie=0.5, size="scored_tokens")
     diagnostic = "stereotype_share"

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
+import pandas as pd
 import pytest
 from scipy.stats import binom
 
+from trueprobe.statistics import flips
+from trueprobe.statistics.flips import Answers
 from trueprobe.statistics.rows import ClaimResult, Estimate
 from trueprobe.statistics.seed_claims import claims_over_seeds
 from trueprobe.statistics.verdict import Unjudged
@@ -92,3 +97,61 @@ def test_vector_tests_without_a_tendency_are_reported_to_vary_more():
         row = vectors_vary_more(quantities(rng, 13, 6.0), quantities(rng, 50, 0.0), clusters(rng, 20))
         made += row.verdict is Verdict.AS_PUBLISHED
     assert made >= 95
+
+
+# ---------------------------------------------------------------- categories
+
+
+CROWS_PAIRS = (516, 262, 172, 159, 105, 87, 84, 63, 60)  # items of its categories
+
+
+def answers(rng: np.random.Generator, sizes=CROWS_PAIRS, by_category=0.0, by_seed=0.0) -> Answers:
+    """Of items with a tendency each (logits); categories move with the seed, or all items alike."""
+    categories = np.repeat([f"c{i}" for i in range(len(sizes))], sizes)
+    moved = np.repeat(rng.normal(0, by_category, (len(sizes), SEEDS)), sizes, axis=0) + rng.normal(0, by_seed, SEEDS)
+    logits = rng.normal(size=(len(categories), 1)) + moved
+    prefers = (rng.random(logits.shape) < 1 / (1 + np.exp(-logits))).astype(float)
+    return Answers("crows", "m", None, pd.DataFrame({"category": categories}), prefers, prefers, 0.5)
+
+
+def categories_vary_more(of: Answers) -> ClaimResult:
+    (row,) = claims_over_seeds({"crows": []}, {"crows": "prefers"}, [of])
+    return row
+
+
+def decided(runs: int, **planted: float) -> list[Verdict]:
+    rows = (categories_vary_more(answers(np.random.default_rng([i, 1]), **planted)).verdict for i in range(runs))
+    return [verdict for verdict in rows if verdict in DECIDED]
+
+
+def test_categories_are_held_against_cuts_of_their_sizes_by_hand():
+    """Four items, two categories of two. Seeds turn both items of the first: their shares are 0, 1, 1 (deviation
+    1/√3), those of the second 1, 1, 1: a mean of 0.289. Of the three ways to deal the items, one is as they are, and
+    two put a turning item into each category: shares 0.5, 1, 1, the same mean. So nothing is more than by its size."""
+    prefers = np.array([[0, 1, 1], [0, 1, 1], [1, 1, 1], [1, 1, 1]], float)
+    of = Answers("crows", "m", None, pd.DataFrame({"category": list("aabb")}), prefers, prefers, 0.5)
+    assert of.categories_beside_cuts() == pytest.approx((0, 0, 0), abs=1e-12)
+    turned = np.array([[0, 1, 1], [0, 1, 1], [1, 0, 1], [1, 0, 1]], float)  # now two halves of one category cancel
+    value, low, high = replace(of, prefers=turned).categories_beside_cuts()
+    as_dealt = np.std([0.5, 0.5, 1], ddof=1)  # two deals of three; the third is the categories themselves
+    assert value == pytest.approx(2 / 3 * (1 / np.sqrt(3) - as_dealt), abs=0.02)
+    assert (low, high) == pytest.approx((0, 1 / np.sqrt(3) - as_dealt))
+
+
+def test_one_category_is_the_total():
+    of = answers(np.random.default_rng(0), sizes=(20,))
+    assert claims_over_seeds({"crows": []}, {"crows": "prefers"}, [of]) == []
+    assert claims_over_seeds({"crows": []}, {}, [answers(np.random.default_rng(0), sizes=(20, 20))]) == []
+
+
+@pytest.mark.slow
+def test_categories_like_any_other_set_of_items_are_rarely_reported_to_vary_more(monkeypatch):
+    monkeypatch.setattr(flips, "DRAWS", 300)
+    assert len(decided(100) + decided(100, by_seed=0.3)) <= most_by_chance(200)
+
+
+@pytest.mark.slow
+def test_categories_that_move_with_the_seed_are_reported_to_vary_more(monkeypatch):
+    """By 0.4 in logits, about 9 points."""
+    monkeypatch.setattr(flips, "DRAWS", 300)
+    assert decided(60, by_category=0.4).count(Verdict.AS_PUBLISHED) >= 57

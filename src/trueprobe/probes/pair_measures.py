@@ -134,9 +134,11 @@ def crows_measures(where: Mapping[str, Any], conditions: Mapping[str, Any], **mo
 
 def stereoset_measures(where: Mapping[str, Any], conditions: Mapping[str, Any], **more: Any) -> Iterator[Measure]:
     for end, mean, both in (("", means, icat), ("_by_term", group_means, icat_by_term)):
+        more["over_groups"] = mean is group_means
         yield Measure(f"ss{end}", mean, (PREFERS,), where, conditions, "share", 0.5, **more)
         yield Measure(f"lms{end}", mean, (MEANINGFUL,), where, conditions, "share", 0.5, **more)
         yield Measure(f"icat{end}", both, (PREFERS, MEANINGFUL), where, conditions, "share", None, **more)
+    more["over_groups"] = False
     yield _neutral(where, conditions, more)
     yield from _of_preference(where, conditions, more)
 

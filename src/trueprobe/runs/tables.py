@@ -88,7 +88,7 @@ class RunTables:
         """The tables over all probes; those that this run has nothing for are not written."""
         diagnostics = {label: probe.diagnostic for label, probe in self._probes.items() if probe.diagnostic}
         self._more("flip_causes", subsampled(self._answers))
-        self._more("claims", claims_over_seeds(self._unjudged, diagnostics))
+        self._more("claims", claims_over_seeds(self._unjudged, diagnostics, self._answers))
         apart = disagreement.between(self._unjudged, diagnostics)
         self._more("disagreements", apart)
         self._more("claims", disagreement.claims(apart))
@@ -133,7 +133,7 @@ class RunTables:
         groups = [groups_of(frame, probe.factors, probe.drawn_within) for _, frame in asked]
         drawn = Resampling.shared(groups, probe.settings.resample_seed, probe.drawn_within)
         members = [
-            CheckpointData(card.name, card.kind, frame, resampling, card.family, card.labels)
+            CheckpointData(card.name, card.kind, frame, resampling, card.family, card.labels, probe.terms)
             for (card, frame), resampling in zip(asked, drawn, strict=True)
         ]
         return [members[i : i + len(step.cards)] for i in range(0, len(members), len(step.cards))]

@@ -19,8 +19,8 @@ from trueprobe.statistics.multibootstrap import METHOD as MULTIBOOTSTRAP
 from trueprobe.statistics.resampling import Resampling, columns_of, rows_where
 from trueprobe.statistics.rows import Estimate
 from trueprobe.statistics.spread import Trials
-from trueprobe.statistics.verdict import Unjudged, judge
-from trueprobe.types import Verdict
+from trueprobe.statistics.verdict import FEWEST_GROUPS, Unjudged, judge
+from trueprobe.types import GROUP, Verdict
 
 OVER_ITEMS = "bootstrap over {groups}, t with skewness, 95 %"
 OVER_SEEDS = "seeds and {groups} crossed, t with skewness, 95 %"
@@ -37,6 +37,17 @@ class CheckpointData:
     resampling: Resampling
     family: str = ""
     labels: Mapping[str, int] = field(default_factory=dict)
+    terms: str = ""  # the factor whose groups may be too few to draw
+
+    def drawn(self, rows: np.ndarray, scored: np.ndarray) -> Resampling:
+        """How these rows are drawn: by their groups, or item by item within each where there are too few of them.
+
+        The draws within a term depend on its items alone, so that the checkpoints of a family share them."""
+        groups = self.resampling.groups(self.resampling.cells[rows][scored])
+        if not self.terms or groups >= FEWEST_GROUPS:
+            return replace(self.resampling, cells=self.resampling.cells[rows])
+        items = pd.DataFrame({"item": self.frame["item"][rows], self.terms: self.frame[GROUP + self.terms][rows]})
+        return Resampling.within(items, (self.terms,), len(self.resampling.weights) - 1, self.resampling.resample_seed)
 
     @cached_property
     def gates(self) -> Gates:
@@ -92,6 +103,7 @@ class Resampled:
     scored: np.ndarray
     groups: int
     tied: float  # share of the scored observations; 0 for a measure of coverage
+    resampling: Resampling
 
 
 def resampled(members: Sequence[CheckpointData], measures: list[Measure]) -> Iterator[tuple[Measure, list[Resampled]]]:
@@ -101,32 +113,40 @@ def resampled(members: Sequence[CheckpointData], measures: list[Measure]) -> Ite
     for (where, function), group in groupby(measures, key=lambda m: (tuple(m.where.items()), m.function)):
         together = list(group)
         wanted = [m.columns for m in together]
-        picked, values = [], []
+        picked, drawn, values = [], [], []
         for member, mine in zip(members, columns, strict=True):
             rows = member.rows(dict(where))
-            picked.append(mine.pick(rows))
-            counted = function(picked[-1], wanted, member.resampling.weights) if rows.any() else None
+            here = mine.pick(rows)
+            by_groups = replace(member.resampling, cells=here.cells)
+            drawn.append(by_groups if together[0].over_groups else member.drawn(rows, _scored(here, together[0])))
+            picked.append(replace(here, cells=drawn[-1].cells))
+            counted = function(picked[-1], wanted, drawn[-1].weights) if rows.any() else None
             values.append(None if counted is None else np.ascontiguousarray(counted.T, dtype=float))
         for i, measure in enumerate(together):
             yield (
                 measure,
                 [
-                    _resampled(measure, p, v[i] if v is not None else None, member.resampling)
-                    for member, p, v in zip(members, picked, values, strict=True)
+                    _resampled(measure, p, v[i] if v is not None else None, by)
+                    for by, p, v in zip(drawn, picked, values, strict=True)
                 ],
             )
 
 
 def _resampled(measure: Measure, columns: Columns, sample: np.ndarray | None, resampling: Resampling) -> Resampled:
-    scored = ~np.isnan(np.stack([columns.values[name] for name in measure.columns])).any(axis=0)
-    nothing = np.full(len(resampling.weights), np.nan)
+    scored = _scored(columns, measure)
+    values = np.full(len(resampling.weights), np.nan) if sample is None else sample
     groups = resampling.groups(columns.cells[scored])
-    return Resampled(nothing if sample is None else sample, columns, scored, groups, measure.tied(columns, scored))
+    return Resampled(values, columns, scored, groups, measure.tied(columns, scored), resampling)
+
+
+def _scored(columns: Columns, measure: Measure) -> np.ndarray:
+    scored: np.ndarray = ~np.isnan(np.stack([columns.values[name] for name in measure.columns])).any(axis=0)
+    return scored
 
 
 def _checkpoint(probe: str, member: CheckpointData, measure: Measure, sample: Resampled) -> Unjudged:
     quantity = Quantity(measure.unit, measure.neutral)
-    interval = of_checkpoint(sample.values, sample.groups, quantity, _trials(measure, sample, member.resampling))
+    interval = of_checkpoint(sample.values, sample.groups, quantity, _trials(measure, sample))
     estimate = Estimate(
         probe=probe,
         model=member.model,
@@ -140,7 +160,7 @@ def _checkpoint(probe: str, member: CheckpointData, measure: Measure, sample: Re
         n_groups=sample.groups,
         unit=measure.unit,
         neutral=measure.neutral,
-        method=_method(interval, OVER_ITEMS, member.resampling),
+        method=_method(interval, OVER_ITEMS, sample.resampling),
         verdict=Verdict.UNDECIDED,
         family=member.family,
         model_seed=member.labels.get("model_seed"),
@@ -194,7 +214,7 @@ def _family(
         n_groups=groups,
         unit=measure.unit,
         neutral=measure.neutral,
-        method=_method(over, OVER_SEEDS, first.resampling),
+        method=_method(over, OVER_SEEDS, samples[able[0] if able else 0].resampling),
         verdict=Verdict.UNDECIDED,
         level="family",
         family=first.family,
@@ -212,10 +232,11 @@ def _family(
     return Unjudged(estimate, over.p, over.se, over.df, tuple(values), seeds, over.parts, passes=passes)
 
 
-def _trials(measure: Measure, sample: Resampled, resampling: Resampling) -> Trials | None:
-    if measure.unit != "share" or measure.function not in (means, group_means):
+def _trials(measure: Measure, sample: Resampled) -> Trials | None:
+    """Items of a few terms are no independent trials: each term has its own share."""
+    if measure.unit != "share" or measure.function not in (means, group_means) or sample.resampling.parted:
         return None
-    return trials_of(sample.columns.values[measure.columns[0]][sample.scored], sample.groups, resampling.factors)
+    return trials_of(sample.columns.values[measure.columns[0]][sample.scored], sample.groups, sample.resampling.factors)
 
 
 class Gates:

@@ -69,6 +69,7 @@ class Measure:
     test: Test | None = None
     tail: Tail = Tail.UPPER  # of the test
     kinds: tuple[str, ...] = ("masked", "causal", "encoder")  # of model it is counted for
+    over_groups: bool = False  # a mean over groups, so that it has no number without them
     of_coverage: bool = False  # reports how much could be counted, so it needs no coverage itself
 
     @property

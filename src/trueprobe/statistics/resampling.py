@@ -31,6 +31,7 @@ class Resampling:
     factors: tuple[str, ...]
     names: np.ndarray  # [cells, factors]
     resample_seed: int = 0
+    parted: bool = False  # drawn within parts
 
     def groups(self, cells: np.ndarray) -> int:
         """Independent units behind these cells: of the crossed factors that apply, the one with fewest groups."""
@@ -72,7 +73,7 @@ class Resampling:
             rng = np.random.default_rng([resample_seed, zlib.crc32(name.encode())])
             weights[1:, [cell for _, cell in sorted(members)]] = _drawn(rng, resamples, len(members))
         names = np.array([group for _, group in distinct], dtype=str).reshape(-1, 1)
-        return cls(codes, weights, (f"{factor} within {' and '.join(parts)}",), names, resample_seed)
+        return cls(codes, weights, (f"{factor} within {' and '.join(parts)}",), names, resample_seed, parted=True)
 
     @classmethod
     def shared(

@@ -1,7 +1,8 @@
 """Paper C's claims about diagnostics, as rows: how much they vary over the seeds of a family, and whether they agree.
 
 Each quantity is a function of the values of all seeds; its interval leaves out one seed at a time (jackknife, t), and
-where tests are counted (`vectors_vary_more`) other tests are allowed for too.
+where tests are counted (`vectors_vary_more`) other tests are allowed for too. Categories are held against the total cut
+to their sizes, with the interval of such cuts.
 Likelihood tests are the probes that declare a `diagnostic`; vector tests are the effect sizes with a test of their own
 (the accuracy of clusters is none: it cannot lie below neutral, so its seeds never lie on both sides).
 """
@@ -19,6 +20,7 @@ import numpy as np
 from trueprobe.statistics.association import EFFECT_SIZE_UNIT
 from trueprobe.statistics.claims import About, Numbers, result
 from trueprobe.statistics.disagreement import scores
+from trueprobe.statistics.flips import Answers
 from trueprobe.statistics.measure import Claim
 from trueprobe.statistics.rows import ClaimResult
 from trueprobe.statistics.spread import Spread
@@ -28,13 +30,15 @@ from trueprobe.types import Verdict
 Family = tuple[str, int | None]  # its name, and the step
 Values = Mapping[str, np.ndarray]  # [category] = a value for each seed, neutral at 0.5
 _WHAT = {
-    "categories_vary_more": "categories vary more over seeds than the total",
+    "categories_vary_more": "categories vary more over seeds than as many items of the total",
     "first_varies_more": "{first} varies more over seeds than {second}, category by category",
     "vectors_vary_more": "vector tests change sides over seeds more often than likelihood tests",
 }
 
 
-def claims_over_seeds(estimates: Mapping[str, Sequence[Unjudged]], diagnostics: Mapping[str, str]) -> list[ClaimResult]:
+def claims_over_seeds(
+    estimates: Mapping[str, Sequence[Unjudged]], diagnostics: Mapping[str, str], answers: Sequence[Answers] = ()
+) -> list[ClaimResult]:
     """For every family of the run that has seeds enough."""
     families = dict.fromkeys(
         (one.estimate.model, one.estimate.step)
@@ -42,16 +46,24 @@ def claims_over_seeds(estimates: Mapping[str, Sequence[Unjudged]], diagnostics: 
         for one in rows
         if one.estimate.level == "family" and one.estimate.n_seeds >= FEWEST_SEEDS
     )
-    return [row for family in families for row in _claims(family, estimates, diagnostics)]
+    by_category = [_categories(one) for one in answers if one.probe in diagnostics and one.seeds >= FEWEST_SEEDS]
+    return [
+        *filter(None, by_category),
+        *(row for family in families for row in _claims(family, estimates, diagnostics)),
+    ]
+
+
+def _categories(answers: Answers) -> ClaimResult | None:
+    if answers.items["category"].nunique() < 2:
+        return None
+    numbers = Numbers(*answers.categories_beside_cuts())
+    return _result(answers.probe, (answers.family, answers.step), "categories_vary_more", numbers, answers.seeds)
 
 
 def _claims(
     family: Family, estimates: Mapping[str, Sequence[Unjudged]], diagnostics: Mapping[str, str]
 ) -> Iterator[ClaimResult]:
     likelihood = {label: _by_category(estimates[label], measure, family) for label, measure in diagnostics.items()}
-    for label, values in likelihood.items():
-        if "all" in values and len(values) > 2:
-            yield _row(label, family, "categories_vary_more", partial(jackknife, _excess), values)
     # the larger dataset second, as the paper has it
     for first, second in combinations(sorted(likelihood, key=lambda label: _items(estimates[label])), 2):
         both = {f"0 {k}": v for k, v in likelihood[first].items() if k != "all"}
@@ -100,10 +112,6 @@ def _items(estimates: Sequence[Unjudged]) -> int:
 # ---------------------------------------------------------------- quantities
 
 
-def _excess(values: Values) -> float:
-    return _mean_sd([v for key, v in values.items() if key != "all"]) - float(values["all"].std(ddof=1))
-
-
 def _mean_sd(values: Sequence[np.ndarray]) -> float:
     return float(np.mean([v.std(ddof=1) for v in values]))
 
@@ -142,10 +150,14 @@ def _row(
     lengths = {len(v) for v in values.values()}
     spread = spread_of(values) if len(lengths) == 1 else Spread(math.nan, math.nan)
     low, high = (float(np.clip(end, -1, 1)) for end in spread.interval())  # a difference of shares
+    return _result(label, family, name, Numbers(spread.value, low, high), max(lengths), **names)
+
+
+def _result(label: str, family: Family, name: str, numbers: Numbers, seeds: int, **names: str) -> ClaimResult:
     column = "seeds on both sides" if name.startswith("vectors") else "sd_seeds"
     claim = Claim(name, _WHAT[name].format(**names), "C", column, {}, unit="share")
-    about = About(family[0], "family", family[0], family[1], max(lengths))
-    return result(label, claim, about, Numbers(spread.value, low, high), _verdict(spread.value, low, high))
+    about = About(family[0], "family", family[0], family[1], seeds)
+    return result(label, claim, about, numbers, _verdict(numbers.value, numbers.low, numbers.high))
 
 
 def _verdict(value: float, low: float, high: float) -> Verdict:

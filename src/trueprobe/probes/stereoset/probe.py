@@ -99,6 +99,7 @@ class StereoSet(Probe):
     paper = "Nadeem, Bethke & Reddy, StereoSet: Measuring stereotypical bias in pretrained language models"
     Settings = StereoSetSettings
     factors = ("target",)
+    terms = "target"
     flips = Flips("prefers_stereotype", "preference_nats", near_tie=NEAR_TIE_NATS, size="scored_tokens")
     diagnostic = "ss"
 
