@@ -17,6 +17,7 @@ from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers,
 from trueprobe.probes import make
 
 SHARED = Path(__file__).resolve().parents[2] / "shared" / "data"
+ASCII = "".join(map(chr, range(33, 127)))  # every tokenizer spells plain text, inside a word too
 SMALL = {"hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 64}
 
 
@@ -37,7 +38,8 @@ def _wordpiece() -> str:
     tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
     tokenizer.decoder = decoders.WordPiece()
     specials = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
-    tokenizer.train_from_iterator(sentences(), trainers.WordPieceTrainer(vocab_size=900, special_tokens=specials))
+    trainer = trainers.WordPieceTrainer(vocab_size=900, special_tokens=specials, initial_alphabet=list(ASCII.lower()))
+    tokenizer.train_from_iterator([*sentences(), "z" + "".join(filter(str.isalnum, ASCII))], trainer)
     tokenizer.post_processor = processors.TemplateProcessing(
         single="[CLS] $A [SEP]", pair="[CLS] $A [SEP] $B:1 [SEP]:1", special_tokens=[("[CLS]", 2), ("[SEP]", 3)]
     )
@@ -88,7 +90,9 @@ def _sentencepiece(masked: bool) -> str:
     tokenizer.pre_tokenizer = pre_tokenizers.Metaspace(prepend_scheme="always" if masked else "first")
     tokenizer.decoder = decoders.Metaspace()
     specials = ["<pad>", "<unk>", "[CLS]", "[SEP]", "[MASK]"] if masked else ["<unk>", "<bos>", "<eos>"]
-    trainer = trainers.UnigramTrainer(vocab_size=900, special_tokens=specials, unk_token="<unk>")
+    trainer = trainers.UnigramTrainer(
+        vocab_size=900, special_tokens=specials, unk_token="<unk>", initial_alphabet=list(ASCII)
+    )
     tokenizer.train_from_iterator(sentences(), trainer)
     if masked:
         tokenizer.post_processor = processors.TemplateProcessing(

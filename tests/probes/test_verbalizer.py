@@ -122,8 +122,10 @@ def folder(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def ran(folder, checkpoint):
-    bert = str(checkpoint("bert"))
+def ran(folder):
+    tokenizer = zoo.wordpiece()
+    tokenizer.add_tokens(["#"])  # so that inner pieces (##er), which top tens of a random network are full of, are text
+    bert = str(zoo.save("bert", folder / "bert", tokenizer=tokenizer))
     return trueprobe.run("counteracts", models=[bert], out=folder / "run", limit=40, store=folder / "s.sqlite")
 
 
@@ -150,6 +152,14 @@ def test_mass_is_the_mean_probability_over_prompts(ran):
     masses = [p for tokens, ps in told for t, p in zip(tokens, ps, strict=True) if t.strip().lower() == most]
     assert words.loc[most, "mass"] == pytest.approx(sum(masses) / 40)
     assert words.loc[most, "prompts"] == len(masses)
+
+
+def test_a_word_that_no_model_can_spell_has_no_leaning(ran, folder, monkeypatch):
+    words = pd.DataFrame({"word": ["☃", "nurse"], "mass": [0.2, 0.1], "prompts": [2, 1]})
+    monkeypatch.setattr(verbalizer, "uncovered", lambda run, label: words)
+    table = verbalizer.candidates(ran, store=folder / "s.sqlite")
+    assert table["leans_female"].isna().tolist() == [True, False, False]
+    assert "☃" not in verbalizer.to_toml(table, "female", "male", 0.5)
 
 
 def test_leanings_are_shares_and_the_neutral_word_comes_last(table):

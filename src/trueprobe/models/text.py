@@ -94,11 +94,13 @@ class Text:
         return Pieces(ids, spans, _words_of(text, spans), self._lost(text, ids, spans))
 
     def _lost(self, text: str, ids: tuple[int, ...], spans: tuple[Span, ...]) -> str:
-        """The first unknown piece's characters, else all those in no piece. Not counted: spaces, and combining marks
+        """The characters of unknown pieces, else those in no piece. Not counted: spaces, and combining marks
         and control characters that the tokenizer's normalisation takes away, as lower-casing takes capitals."""
         unknown = self._vocabulary.unknown
         if not unknown.isdisjoint(ids):
-            return next(text[slice(*span)] for piece, span in zip(ids, spans, strict=True) if piece in unknown)
+            lost = "".join(text[slice(*span)] for piece, span in zip(ids, spans, strict=True) if piece in unknown)
+            if lost:  # white space alone may be an unknown piece, too
+                return lost
         return self._dropped(text) or self._needed(text, _between(text, spans))
 
     def _dropped(self, text: str) -> str:

@@ -39,7 +39,7 @@ def candidates(
     with closing(AnswerStore(store, library_versions())) as answers:
         engines = (Engine(model, answers, progress) for model in _models(run))
         leanings = [_leaning(probe, asked, engine) for engine in engines]
-    leaning = pd.DataFrame(leanings).mean()
+    leaning = pd.DataFrame(leanings).mean().reindex(asked)  # NaN: no model can spell the word in a text
     words = words.assign(**{f"leans_{probe.first}": leaning[words["word"]].to_numpy()})
     last = {"word": _NEUTRAL_WORD, f"leans_{probe.first}": leaning[_NEUTRAL_WORD]}
     return pd.concat([words, pd.DataFrame([last])], ignore_index=True)

@@ -109,7 +109,8 @@ def train_tokenizer(kind: str, documents: list[list[str]], vocab_size: int) -> A
         single="[CLS] $A [SEP]", pair="[CLS] $A [SEP] $B:1 [SEP]:1", special_tokens=[("[CLS]", 2), ("[SEP]", 3)]
     )
     names = {f"{name}_token": f"[{name.upper()}]" for name in ("pad", "unk", "cls", "sep", "mask")}
-    return PreTrainedTokenizerFast(tokenizer_object=tokenizer, **names)
+    inputs = ["input_ids", "token_type_ids", "attention_mask"]  # else plain transformers leaves out the segments
+    return PreTrainedTokenizerFast(tokenizer_object=tokenizer, model_input_names=inputs, **names)
 
 
 def _pieces(documents: list[list[str]], vocab_size: int) -> dict[str, int]:
