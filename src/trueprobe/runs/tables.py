@@ -135,7 +135,7 @@ class RunTables:
         groups = [_groups(frame, probe.factors) for _, frame in asked]
         drawn = Resampling.shared(groups, probe.settings.resample_seed)
         members = [
-            CheckpointData(card.name, card.kind, frame, resampling, card.family, card.labels)
+            CheckpointData(card.name, card.kind, frame, resampling, card.family, card.labels, card.architecture)
             for (card, frame), resampling in zip(asked, drawn, strict=True)
         ]
         return [members[i : i + len(step.cards)] for i in range(0, len(members), len(step.cards))]

@@ -37,6 +37,7 @@ class CheckpointData:
     resampling: Resampling
     family: str = ""
     labels: Mapping[str, int] = field(default_factory=dict)
+    architecture: str = ""
 
     @cached_property
     def gates(self) -> Gates:

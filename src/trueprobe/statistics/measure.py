@@ -112,6 +112,7 @@ class Claim:
     unit: str = "probability"
     gate: Gate | None = None
     between: tuple[str, str] | None = None  # LARGER of one architecture, or two architectures of one size
+    architectures: tuple[str, ...] = ()  # the finding is about these alone
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "direction", Direction(self.direction))  # a probe may write "below"
