@@ -94,6 +94,14 @@ def test_items_are_counted(settings, total):
     assert done.stdout.strip().splitlines()[-1] == f"total {total}"
 
 
+def test_a_count_tells_how_many_items_a_limit_must_leave():
+    assert (
+        "at least 59 are needed for intervals: --limit 59 or more"
+        in in_process("items", "counteracts", "--count").stdout
+    )
+    assert json.loads(in_process("items", "counteracts", "--json").stdout)["needed"] == 59
+
+
 def test_items_are_written_as_json_lines(tmp_path):
     assert in_process("items", "counteracts", "--out", tmp_path / "items.jsonl").returncode == 0
     items = [json.loads(line) for line in (tmp_path / "items.jsonl").read_text(encoding="utf-8").splitlines()]

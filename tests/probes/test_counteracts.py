@@ -9,6 +9,7 @@ from collections import Counter
 from dataclasses import replace
 from functools import cache
 
+import pandas as pd
 import pytest
 
 import zoo
@@ -17,7 +18,11 @@ from trueprobe.cli.listing import show_items
 from trueprobe.errors import BadInput
 from trueprobe.probes.counteracts.measures import DEPTHS, FATES, KNOWLEDGE, column_end
 from trueprobe.runs.check import stand_in
-from trueprobe.types import FillBlank, Filled, Token, WhyNot, Word
+from trueprobe.statistics.claims import Numbers, claim_results, judge_claim
+from trueprobe.statistics.estimates import CheckpointData
+from trueprobe.statistics.measure import Claim
+from trueprobe.statistics.resampling import Resampling
+from trueprobe.types import Direction, FillBlank, Filled, Token, Verdict, WhyNot, Word
 
 SINGLE = ("base", "tsyn", "tsem", "tneu", "tcsyn", "tcsem", "un")
 CROSSED = ("bcsyn", "bcsem", "tnbc")
@@ -592,3 +597,50 @@ def test_everything_that_is_displayed_first_has_one_depth(probe):
     )
     assert page.items.rank_by.endswith("_top10")
     assert page.items.side.endswith("_top10")
+
+
+def test_the_second_version_s_colours_are_of_the_preferred_group(probe):
+    """Blue: the model prefers male; orange: female (captions of figures 2 to 4)."""
+    (figure,) = [figure for figure in probe.page.figures if figure.series == "side"]
+    assert figure.measures == ("female_minus_male",)
+    assert [figure.names[f"side={side}"] for side in figure.order["side"]] == ["prefers male", "prefers female"]
+
+
+def claims_of(probe, name):
+    (claim,) = [claim for claim in probe.claims() if claim.name == name and claim.conditions["k"] == 10]
+    return claim
+
+
+def test_either_group_is_as_published_and_its_sign_is_named(probe):
+    claim = claims_of(probe, "base_either_group")
+    assert (claim.column, claim.direction) == ("female_minus_male_top10", Direction.NOT_EQUAL)
+    assert claim.statement.endswith("(female less male)")
+    verdicts = [judge_claim(claim, Numbers(v, v - 0.1, v + 0.1), 40) for v in (0.2, -0.2, 0.05)]
+    assert verdicts == [Verdict.AS_PUBLISHED, Verdict.AS_PUBLISHED, Verdict.UNDECIDED]
+
+
+def test_opposite_preferences_are_of_masked_models_and_more_than_half(probe):
+    claim = claims_of(probe, "masked_opposite_neutral")
+    assert (claim.kinds, claim.column, claim.plus["knowledge"]) == (("masked",), "overturned_top10", ("tneu",))
+    assert (claim.direction, claim.threshold) == (Direction.ABOVE, 0.5)
+
+
+def test_findings_about_one_architecture_are_rows_of_it_alone(probe):
+    names = {
+        architecture: {claim.name for claim in probe.claims() if claim.architectures == (architecture,)}
+        for architecture in ("albert", "roberta", "bert", "gpt2")
+    }
+    assert names["albert"] == {"albert_tsem_enlarges", "albert_overturned", "albert_keeps_tcsem"}
+    assert names["roberta"] == {"roberta_pro_enlarges", "roberta_bcsyn_overturned", "roberta_tcsyn_lowers"}
+    assert not names["bert"] | names["gpt2"]
+    assert claims_of(probe, "albert_overturned").plus["knowledge"] == ("tcsyn", "bcsyn", "bcsem")
+    assert claims_of(probe, "roberta_bcsyn_overturned").plus["knowledge"] == ("bcsyn",)
+
+
+@pytest.mark.parametrize(("architecture", "expected"), [("albert", ["of_all", "of_albert"]), ("bert", ["of_all"])])
+def test_a_finding_about_one_architecture_is_counted_for_it_alone(architecture, expected):
+    frame = pd.DataFrame({"v": [0.1, 0.2, 0.3, 0.4, 0.5, 0.6], "at": "x", "group": list("abcdef")})
+    member = CheckpointData("m", "masked", frame, Resampling.of(frame[["group"]]), "m", {}, architecture)
+    of_all = Claim("of_all", "of all", "A", "v", {"at": ("x",)})
+    of_albert = replace(of_all, name="of_albert", architectures=("albert",))
+    assert [row.claim for row in claim_results("p", [member], [of_all, of_albert])] == expected

@@ -252,7 +252,8 @@ def test_the_groups_are_those_of_the_runs_material(ran):
 
 
 def leaning(**words: float) -> pd.DataFrame:
-    return pd.DataFrame({"word": [*words, NEUTRAL], "leans_female": [*words.values(), 0.9]})
+    """With a neutral word that leans nowhere."""
+    return pd.DataFrame({"word": [*words, NEUTRAL], "leans_female": [*words.values(), 0.5]})
 
 
 def test_a_run_of_other_material_is_refused(ran):
@@ -265,6 +266,16 @@ def test_a_run_of_other_material_is_refused(ran):
 def test_only_words_that_lean_clearly_are_written():
     text = verbalizer.to_toml(leaning(model=0.8, boss=0.1, dog=0.5, edge=0.7), "female", "male", 0.7)
     assert tomllib.loads(text) == {"implicit": {"female": ["model", "edge"], "male": ["boss"]}}
+
+
+def test_a_word_that_leans_as_the_neutral_one_does_is_not_written():
+    """By hand: 0.5 : 0.5 over 0.2 : 0.8 is 4 : 1. Of a shipped model every word was male at 0.8."""
+    words = {"first": 0.18, "name": 0.17, "city": 0.19, "company": 0.16, "midwife": 0.5, "captain": 0.05, NEUTRAL: 0.2}
+    table = pd.DataFrame({"word": list(words), "leans_female": list(words.values())})
+    beyond = dict(zip(words, verbalizer.beyond_neutral(table, "female"), strict=True))
+    assert (beyond["midwife"], beyond[NEUTRAL]) == pytest.approx((0.8, 0.5))
+    text = verbalizer.to_toml(table, "female", "male", 0.79)
+    assert tomllib.loads(text) == {"implicit": {"female": ["midwife"], "male": ["captain"]}}
 
 
 @pytest.mark.parametrize("word", ['a"b', "a\\b", "é", "\u2028", "\ufffd", "'", "#", "##er"])

@@ -340,3 +340,22 @@ def test_a_menu_says_what_is_drawn(tmp_path):
     (menu,) = view.choices
     assert [value for value, _ in menu.options] == ["all", "3"]
     assert view.pictures[0].chosen == {"k": "all"}
+
+
+def test_a_side_of_neutral_has_its_colour_also_where_the_other_does_not_occur(tmp_path):
+    figure = Figure("p", "P", "…", ("margin",), "at", "dots", "side", ("model",), order={"side": ("below", "above")})
+    for values in ({"x": 0.2}, {"x": 0.2, "y": -0.1}):
+        rows = [made_runs.estimate("toy", "margin", v, at=x, neutral=0.0) for x, v in values.items()]
+        picture = first(tmp_path / str(len(values)), figure, rows)
+        assert [(series.name, series.index) for series in picture.legend] == [("below", 0), ("above", 1)]
+        sides = {point.x: (series.name, series.index) for series in picture.panels[0].series for point in series.points}
+        assert sides == {"x": ("above", 1), "y": ("below", 0)} if len(values) > 1 else {"x": ("above", 1)}
+
+
+def test_seeds_on_both_sides_stay_one_point_of_their_family(tmp_path):
+    cards, values = made_runs.family("toy", 3), (0.3, 0.2, -0.1)
+    rows = [made_runs.estimate(c.name, "margin", v, at="x", neutral=0.0) for c, v in zip(cards, values, strict=True)]
+    rows = [replace(row, family="toy") for row in rows]
+    figure = Figure("p", "P", "…", ("margin",), "at", "dots", "side", ("model",), order={"side": ("below", "above")})
+    (series,) = first(tmp_path, figure, rows, cards).panels[0].series
+    assert (series.name, len(series.points), len(series.points[0].row.seeds)) == ("above", 1, 3)

@@ -168,3 +168,13 @@ def test_what_holds_against_the_stereotype_is_named(tmp_path):
     probe = made_runs.declaration(summary=summary)
     folder = made_runs.write(tmp_path / "run", [made_runs.card("solo")], rows, [], probe, labels=("pairs", "others"))
     assert "* against the stereotype: pairs race" in printed(load_run(folder))
+
+
+def test_where_no_finding_stands_its_reason_does(tmp_path):
+    claims = [claim("solo", f"c{n}", 0.1, Verdict.TOO_FEW_GROUPS) for n in range(3)]
+    probe = made_runs.declaration(items_needed=366)
+    cards = [made_runs.card("solo")]
+    folder = made_runs.write(tmp_path / "run", cards, [], claims, probe, labels=("pairs", "others"))
+    lines = printed(load_run(folder), 80)
+    heading = next(i for i, line in enumerate(lines) if line.startswith("pairs: "))
+    assert lines[heading + 1] == "  too few groups because of the limit; at least 366 items are needed"

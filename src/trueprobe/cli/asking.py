@@ -49,17 +49,22 @@ def items(
     from trueprobe import probes
     from trueprobe.cli import listing
     from trueprobe.paths import write_text
+    from trueprobe.runs.needed import items_needed
 
-    asked = probes.make(probe, settings_of(settings)).items()
+    made = probes.make(probe, settings_of(settings))
+    asked = made.items()
     if out is not None:
         write_text(out, listing.items_text(asked))
         print(f"{len(asked):,} items written to {out}")
         return
     rows = listing.counts(asked)
     if as_json:
-        print(json.dumps({"counts": rows, "total": len(asked)}, indent=1))
+        totals = {"total": len(asked), "needed": items_needed(made, asked)}
+        print(json.dumps({"counts": rows, **totals}, indent=1))
         return
     print(listing.counts_text(rows) if count else listing.show_items(asked))
+    if count and (needed := items_needed(made, asked)):
+        print(f"at least {needed:,} are needed for intervals: --limit {needed} or more")
     print(f"total {len(asked)}")
 
 

@@ -54,7 +54,9 @@ def fetch(
 def verbalizer(
     folder: Annotated[Path, typer.Argument(metavar="DIR")],
     top: Annotated[int, typer.Option(min=1, help="how many words")] = 30,
-    threshold: Annotated[float, typer.Option(min=0.5, max=1, help="leaning from which --out takes a word")] = 0.8,
+    threshold: Annotated[
+        float, typer.Option(min=0.5, max=1, help="leaning beyond the neutral word from which --out takes one")
+    ] = 0.8,
     out: Annotated[Path | None, typer.Option(help="write clearly leaning words as a TOML list to edit and use")] = None,
     store: Store = None,
     as_json: Json = False,

@@ -164,16 +164,17 @@ def spread(items: Sequence[Item], limit: int | None) -> list[Item]:
     """The first `limit` items when conditions take turns: the same ones each time, in their order."""
     if limit is None or limit >= len(items):
         return list(items)
+    return [items[i] for i in sorted(in_turns(items)[:limit])]
+
+
+def in_turns(items: Sequence[Item]) -> list[int]:
+    """The places of the items, in the order in which a growing limit takes them."""
     turns: dict[tuple[str | int, ...], list[int]] = {}
     for i, item in enumerate(items):
         turns.setdefault(tuple(item.conditions.values()), []).append(i)
     queues = [_evenly(queue) for queue in turns.values()]
-    chosen: list[int] = []
-    for turn in range(max(map(len, queues))):
-        chosen += [queue[turn] for queue in queues if turn < len(queue)]
-        if len(chosen) >= limit:
-            break
-    return [items[i] for i in sorted(chosen[:limit])]
+    longest = max(map(len, queues), default=0)
+    return [queue[turn] for turn in range(longest) for queue in queues if turn < len(queue)]
 
 
 def _evenly(queue: list[int]) -> list[int]:

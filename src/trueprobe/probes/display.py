@@ -19,7 +19,8 @@ class Figure:
     """A picture of estimates, as data: the report draws it from the run folder and needs no probe for it.
 
     Where a condition is named, `model` (a family of checkpoints), `measure`, `step` and `seed` may be named too, and
-    `a+b` for two conditions together.
+    `a+b` for two conditions together. A series `side` is the side of the neutral value that a number lies on, `below`
+    or `above`: each has its colour, also where the other does not occur.
     `lines` have numbers along x; `dots` list x downwards, with intervals and one faint dot per seed; `bars` list x
     downwards and stack the series."""
 

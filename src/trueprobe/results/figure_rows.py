@@ -18,6 +18,7 @@ from trueprobe.types import Verdict
 
 ONE_SEED = "one seed"  # the value of `seed` where a family names none
 PUBLISHED = "published"
+SIDE = "side"  # the series of numbers on one side of their neutral value
 _NUMBERS = ("value", "low", "high", "sd_seeds", "n_seeds", "n_items", "n_unscored", "unit", "neutral")
 
 
@@ -91,11 +92,15 @@ def _named(figure: Figure) -> tuple[str, ...]:
 
 def _keys(figure: Figure) -> list[str]:
     """The conditions a figure distinguishes; `a+b` is the two together."""
-    return list(dict.fromkeys(key for key in ("measure", *"+".join(_named(figure)).split("+")) if key != "model"))
+    return list(
+        dict.fromkeys(key for key in ("measure", *"+".join(_named(figure)).split("+")) if key not in ("model", SIDE))
+    )
 
 
 def _with_pairs(row: FigureRow, figure: Figure) -> FigureRow:
     pairs = {name: " ".join(row.at[key] for key in name.split("+")) for name in _named(figure) if "+" in name}
+    if figure.series == SIDE:
+        pairs[SIDE] = "below" if row.value < (row.neutral or 0) else "above"
     return replace(row, at={**row.at, **pairs}) if pairs else row
 
 

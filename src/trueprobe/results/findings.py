@@ -47,6 +47,7 @@ class Section:
     findings: tuple[Finding, ...]
     scoring: Scoring | None = None
     depth: str = ""  # `top 10`: where its numbers are counted
+    items_needed: int = 0  # where the run was limited to fewer
 
     @property
     def fails_gate(self) -> tuple[str, ...]:
@@ -81,8 +82,8 @@ def grouped(rows: Iterable[T], key: Callable[[T], K]) -> dict[K, list[T]]:
 def sections(source: Source) -> Iterator[Section]:
     for label in source.labels:
         findings = (*_claim_findings(source, label), *_measure_findings(source, label))
-        depth = source.declaration(label).summary.where_title
-        yield Section(SectionKind.PROBE, (label,), findings, scoring(source, label), depth)
+        depth, needed = source.declaration(label).summary.where_title, items_lacking(source, label)
+        yield Section(SectionKind.PROBE, (label,), findings, scoring(source, label), depth, needed)
     others = [label for label in dict.fromkeys(claim.probe for claim in source.claims) if label not in source.labels]
     together = tuple(finding for label in others for finding in _claim_findings(source, label))
     if together:
@@ -90,6 +91,12 @@ def sections(source: Source) -> Iterator[Section]:
     moved = grouped(source.rows(VariantDifference), lambda row: (row.first_label, row.second_label))
     for pair, rows in moved.items():
         yield Section(SectionKind.CHOICE, pair, tuple(_choice_findings(source, rows)))
+
+
+def items_lacking(source: Source, label: str) -> int:
+    """How many items would be needed, where the limit left fewer; else 0."""
+    declaration = source.declaration(label)
+    return declaration.items_needed if declaration.n_items < declaration.items_needed else 0
 
 
 def scoring(source: Source, label: str) -> Scoring:

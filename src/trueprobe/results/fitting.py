@@ -43,6 +43,7 @@ class Line:
 class Lines:
     heading: str
     lines: Sequence[Line]
+    note: str = ""  # a line of its own below
 
 
 @dataclass(frozen=True)
@@ -57,7 +58,8 @@ class Fit:
     def of(cls, sections: Sequence[Lines], room: int) -> Fit:
         left_out = len(sections) - (room - 1) if len(sections) > room else 0
         first = sections[: len(sections) - left_out]
-        return cls(first, _choose(first, room - len(first) - bool(left_out)), left_out)
+        notes = sum(bool(section.note) for section in first)
+        return cls(first, _choose(first, max(0, room - len(first) - notes - bool(left_out))), left_out)
 
     @property
     def lines(self) -> list[Line]:
@@ -86,6 +88,8 @@ class Fit:
                     yield one_line(f"  {line.statement}", width - len(line.pair) - 1).append(f" {line.pair}")
                 else:
                     yield _aligned(sizes, [(f"  {line.statement}", *next(rows))])
+            if section.note:
+                yield one_line(f"  {section.note}", width)
         if self.left_out:
             yield one_line(words.more_probes(self.left_out), width)
 

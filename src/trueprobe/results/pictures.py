@@ -16,7 +16,7 @@ from typing import Literal
 import pandas as pd
 
 from trueprobe.probes.display import Figure
-from trueprobe.results.figure_rows import FigureRow
+from trueprobe.results.figure_rows import SIDE, FigureRow
 from trueprobe.results.labels import label_of
 from trueprobe.results.numbers import Format, ticks
 from trueprobe.results.view import NOT_COUNTED, Seed
@@ -206,7 +206,8 @@ def _ordered(xs: list[str], figure: Figure) -> list[str]:
 def _legend(rows: Sequence[FigureRow], figure: Figure) -> dict[str, Series]:
     """Series of this run get their colours and shapes in order, published ones theirs."""
     made: dict[str, Series] = {}
-    for name in _values(rows, figure, figure.series):
+    present = _values(rows, figure, figure.series)
+    for name in dict.fromkeys([*figure.order[SIDE], *present]) if figure.series == SIDE else present:
         style = _style(figure, rows, name)
         index = sum((one.style is Style.PUBLISHED) == (style is Style.PUBLISHED) for one in made.values())
         made[name] = Series(name, label_of(figure.names, figure.series, name), index, style)
@@ -218,8 +219,8 @@ def _style(figure: Figure, rows: Sequence[FigureRow], name: str) -> Style:
         return Style.REST if name in figure.band else Style.PART
     if name in figure.band:
         return Style.BAND
-    published = all(row.published for row in rows if row.at[figure.series] == name)
-    return Style.PUBLISHED if published else Style.MODEL
+    mine = [row.published for row in rows if row.at[figure.series] == name]
+    return Style.PUBLISHED if mine and all(mine) else Style.MODEL
 
 
 def _panels(rows: Sequence[FigureRow], figure: Figure, legend: Mapping[str, Series]) -> list[Panel]:

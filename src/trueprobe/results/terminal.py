@@ -83,7 +83,8 @@ def _against(report: Report) -> list[Text]:
 
 
 def _lines(section: Section) -> Lines:
-    return Lines(sentences.section_heading(section), [line for finding in section.findings for line in _of(finding)])
+    lines = [line for finding in section.findings for line in _of(finding)]
+    return Lines(sentences.section_heading(section), lines, sentences.silent_section(section))
 
 
 def _of(finding: Finding) -> Iterator[Line]:

@@ -133,7 +133,9 @@ class RunTables:
         groups = [groups_of(frame, probe.factors, probe.drawn_within) for _, frame in asked]
         drawn = Resampling.shared(groups, probe.settings.resample_seed, probe.drawn_within)
         members = [
-            CheckpointData(card.name, card.kind, frame, resampling, card.family, card.labels, probe.terms)
+            CheckpointData(
+                card.name, card.kind, frame, resampling, card.family, card.labels, probe.terms, card.architecture
+            )
             for (card, frame), resampling in zip(asked, drawn, strict=True)
         ]
         return [members[i : i + len(step.cards)] for i in range(0, len(members), len(step.cards))]

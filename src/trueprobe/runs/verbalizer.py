@@ -1,7 +1,8 @@
 """The verbalizer's second step: likely words that the word list does not know, with each word's leaning.
 
 A word's leaning is measured by asking the models themselves ("The nurse said that ___ was late."): the share of
-the first group's words among both groups' words. It is a model's association, not a fact about people.
+the first group's words among both groups' words. It is a model's association, not a fact about people. A model that
+leans one way for anybody does so for a neutral word too: words are judged by how much further they lean than that one.
 """
 
 from __future__ import annotations
@@ -42,7 +43,17 @@ def candidates(
     leaning = pd.DataFrame(leanings).mean().reindex(asked)  # NaN: no model can spell the word in a text
     words = words.assign(**{f"leans_{probe.first}": leaning[words["word"]].to_numpy()})
     last = {"word": _NEUTRAL_WORD, f"leans_{probe.first}": leaning[_NEUTRAL_WORD]}
-    return pd.concat([words, pd.DataFrame([last])], ignore_index=True)
+    table = pd.concat([words, pd.DataFrame([last])], ignore_index=True)
+    return table.assign(**{f"leans_{probe.first}_beyond_neutral": beyond_neutral(table, probe.first)})
+
+
+def beyond_neutral(table: pd.DataFrame, first: str) -> pd.Series[float]:
+    """Each word's leaning as it would be if the neutral word, in the last row, leaned nowhere: the odds of the first
+    group are divided by those of the neutral word. Neutral 0.2, word 0.5 -> 0.8; neutral 0.2, word 0.2 -> 0.5."""
+    leaning = table[f"leans_{first}"]
+    neutral = float(leaning.iloc[-1])
+    towards, away = leaning * (1 - neutral), (1 - leaning) * neutral
+    return towards / (towards + away)
 
 
 def uncovered(run: Run, label: str) -> pd.DataFrame:
@@ -60,11 +71,13 @@ def uncovered(run: Run, label: str) -> pd.DataFrame:
 
 
 def to_toml(table: pd.DataFrame, first: str, second: str, threshold: float) -> str:
-    """Words that lean clearly, as a file for `--set verbalizer=FILE`; a person should read it before using it."""
-    lean = table[table["word"] != _NEUTRAL_WORD].set_index("word")[f"leans_{first}"]
+    """Words that lean clearly further than the neutral word, as a file for `--set verbalizer=FILE`; a person should
+    read it before using it."""
+    lean = beyond_neutral(table, first).set_axis(table["word"]).drop(_NEUTRAL_WORD)
     chosen = {first: lean[lean >= threshold].index, second: lean[lean <= 1 - threshold].index}
     lines = [
-        f"# words whose leaning is at least {threshold:g}; delete what names no {first} or {second} person",
+        f"# words that lean at least {threshold:g} beyond the neutral word '{_NEUTRAL_WORD}'; delete what names no "
+        f"{first} or {second} person",
         "[implicit]",
     ]
     lines += [f"{group} = [{', '.join(_quoted(word) for word in words)}]" for group, words in chosen.items()]

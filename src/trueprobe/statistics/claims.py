@@ -25,7 +25,7 @@ def claim_results(
     label: str, members: Sequence[CheckpointData], published: Sequence[Claim], method: Method = "crossed"
 ) -> list[ClaimResult]:
     """The rows of each checkpoint, then those of the family, for the claims about their kind of model."""
-    mine = [claim for claim in published if members[0].kind in claim.kinds and not claim.between]
+    mine = [claim for claim in published if _is_about(claim, members[0]) and not claim.between]
     samples = [[_sample(member, columns, claim) for claim in mine] for member, columns in _columns(members, mine)]
     rows = [
         _checkpoint(label, claim, member, sample)
@@ -36,6 +36,10 @@ def claim_results(
         over_members = zip(mine, zip(*samples, strict=True), strict=True)
         rows += [_family(label, members, claim, list(seeds), method) for claim, seeds in over_members]
     return rows
+
+
+def _is_about(claim: Claim, member: CheckpointData) -> bool:
+    return member.kind in claim.kinds and (not claim.architectures or member.architecture in claim.architectures)
 
 
 @dataclass(frozen=True)
@@ -161,6 +165,8 @@ def judge_claim(claim: Claim, numbers: Numbers, groups: int) -> Verdict:
     above, below = numbers.low > claim.threshold, numbers.high < claim.threshold
     if claim.direction is Direction.NOT_BELOW:
         return Verdict.OPPOSITE if below else Verdict.NOT_CONTRADICTED
+    if claim.direction is Direction.NOT_EQUAL:
+        above, below = above or below, False
     if claim.direction is Direction.BELOW:
         above, below = below, above
     return Verdict.AS_PUBLISHED if above else Verdict.OPPOSITE if below else Verdict.UNDECIDED

@@ -38,6 +38,7 @@ class CheckpointData:
     family: str = ""
     labels: Mapping[str, int] = field(default_factory=dict)
     terms: str = ""  # the factor whose groups may be too few to draw
+    architecture: str = ""
 
     def drawn(self, rows: np.ndarray, scored: np.ndarray) -> Resampling:
         """How these rows are drawn: by their groups, or item by item within each where there are too few of them.

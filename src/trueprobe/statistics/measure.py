@@ -129,6 +129,7 @@ class Claim:
     gate: Gate | None = None
     between: tuple[str, str] | Lead | None = None  # LARGER of an architecture, two architectures of one size, or a lead
     times: float = 1.0  # of a finding between two models: what the second's values are multiplied by
+    architectures: tuple[str, ...] = ()  # the finding is about these alone
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "direction", Direction(self.direction))  # a probe may write "below"

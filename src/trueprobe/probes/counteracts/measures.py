@@ -7,7 +7,7 @@ counted for each kind of occupation.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -35,6 +35,8 @@ KNOWLEDGE = {  # what is put in front of the prompt
 PRO, COUNTER, NEUTRAL = ("tsyn", "tsem"), ("tcsyn", "tcsem", "bcsyn", "bcsem"), ("tneu", "tnbc")
 TARGET_COUNTER, OTHER_COUNTER = ("tcsyn", "tcsem"), ("bcsyn", "bcsem")
 SYNTAX, MEANING = ("tcsyn", "bcsyn"), ("tcsem", "bcsem")
+ENLARGED, LOWERED, OVERTURNED = "shift_towards_stereotype", "shift_against_stereotype", "overturned"
+_HALF = {"threshold": 0.5, "unit": "share"}
 
 
 def column_end(depth: int | str) -> str:
@@ -145,7 +147,8 @@ class CounterActsMeasures:
     def claims(self) -> Iterator[Claim]:
         """What the paper reports, as quantities: positive is as the sentence has it."""
         for k in K:
-            yield from _claims(k)
+            yield from _claims(k, self._groups)
+            yield from _claims_of_architectures(k)
 
     @property
     def headline(self) -> Measure:
@@ -153,19 +156,26 @@ class CounterActsMeasures:
         return Measure("stereotype_margin", means, column, where, {**where, "k": ALL}, neutral=0.0)
 
 
-def _claims(k: int) -> Iterator[Claim]:
+def _claim(k: int) -> Callable[..., Claim]:
     def claim(
         name: str,
         statement: str,
         knowledge: tuple[str, ...],
-        column: str = "shift_against_stereotype",
+        column: str = LOWERED,
         **more: Any,
     ) -> Claim:
         return Claim(name, statement, "A", f"{column}_top{k}", {"knowledge": knowledge}, conditions={"k": k}, **more)
 
-    towards = "shift_towards_stereotype"
-    yield claim("base_stereotyped", "every model is stereotyped at base", ("base",), "stereotype_margin")
-    yield claim("pro_enlarges", "pro-stereotypical knowledge enlarges the margin", PRO, towards)
+    return claim
+
+
+def _claims(k: int, groups: tuple[str, str]) -> Iterator[Claim]:
+    claim, (a, b) = _claim(k), groups
+    either = f"asked alone, every model prefers one of the two groups ({a} less {b})"
+    yield claim("base_either_group", either, ("base",), f"{a}_minus_{b}", direction=Direction.NOT_EQUAL)
+    dominant = "asked alone, every model prefers the group that dominates the occupation"
+    yield claim("base_stereotyped", dominant, ("base",), "stereotype_margin")
+    yield claim("pro_enlarges", "pro-stereotypical knowledge enlarges the margin", PRO, ENLARGED)
     yield claim("counter_lowers", "counterexamples lower the margin", COUNTER)
     lower = "counterexamples about {} lower the margin".format
     yield claim("own_counter_lowers", lower("the target occupation"), TARGET_COUNTER)
@@ -174,10 +184,33 @@ def _claims(k: int) -> Iterator[Claim]:
     less = "counterexamples lower the margin more than neutral knowledge does"
     yield claim("neutral_lowers_less", less, COUNTER, minus={"knowledge": NEUTRAL})
     keeps = "unrelated knowledge leaves the preference: fewer than one in ten overturned"
-    yield claim("unrelated_keeps", keeps, ("un",), "overturned", direction=Direction.BELOW, threshold=0.1, unit="share")
+    yield claim("unrelated_keeps", keeps, ("un",), OVERTURNED, direction=Direction.BELOW, threshold=0.1, unit="share")
     gains = "masked models gain from neutral knowledge"
     yield claim("masked_gain_neutral", gains, ("tneu",), kinds=("masked",))
+    opposite = "with neutral knowledge masked models prefer the opposite group: more than half overturned"
+    yield claim("masked_opposite_neutral", opposite, ("tneu",), OVERTURNED, kinds=("masked",), **_HALF)
     no_gain = "causal models do not gain from neutral knowledge"
-    yield claim("causal_no_gain_neutral", no_gain, ("tneu",), towards, direction=Direction.NOT_BELOW, kinds=("causal",))
+    yield claim(
+        "causal_no_gain_neutral", no_gain, ("tneu",), ENLARGED, direction=Direction.NOT_BELOW, kinds=("causal",)
+    )
     better = "counterexamples similar in syntax lower the margin more than those similar in meaning"
     yield claim("syntax_over_meaning", better, SYNTAX, minus={"knowledge": MEANING})
+
+
+def _claims_of_architectures(k: int) -> Iterator[Claim]:
+    """What the paper finds of ALBERT and of RoBERTa alone; of BERT and GPT-2 it reports no clear pattern."""
+    claim = _claim(k)
+    albert, roberta = {"architectures": ("albert",)}, {"architectures": ("roberta",)}
+    enlarges = "ALBERT: pro-stereotypical knowledge with the same meaning enlarges the margin"
+    yield claim("albert_tsem_enlarges", enlarges, ("tsem",), ENLARGED, **albert)
+    overturned = "ALBERT: counterexamples overturn more than half, except those about the target with the same meaning"
+    yield claim("albert_overturned", overturned, ("tcsyn", "bcsyn", "bcsem"), OVERTURNED, **_HALF, **albert)
+    keeps = "ALBERT: counterexamples about the target with the same meaning overturn fewer than half"
+    below = {"direction": Direction.BELOW}
+    yield claim("albert_keeps_tcsem", keeps, ("tcsem",), OVERTURNED, **_HALF, **albert, **below)
+    enlarges = "RoBERTa: pro-stereotypical knowledge enlarges the margin"
+    yield claim("roberta_pro_enlarges", enlarges, PRO, ENLARGED, **roberta)
+    overturned = "RoBERTa: counterexamples in another occupation with the same syntax overturn more than half"
+    yield claim("roberta_bcsyn_overturned", overturned, ("bcsyn",), OVERTURNED, **_HALF, **roberta)
+    lowered = "RoBERTa: counterexamples about the target with the same syntax lower the margin"
+    yield claim("roberta_tcsyn_lowers", lowered, ("tcsyn",), **roberta)

@@ -53,6 +53,8 @@ def _figures(measures: CounterActsMeasures) -> list[Figure]:
     names |= {first: f"{first} words", second: f"{second} words", "dominated=all": "all"}
     names |= {f"dominated={group}": f"{group}-dominated" for group in (first, second)}
     order = {**_ORDER, "k": ("10", "3", "5", "all"), "dominated": ("all", first, second)}
+    order["side"] = ("below", "above")
+    names |= {"side=below": f"prefers {second}", "side=above": f"prefers {first}"}
     order["wording"] = ("all", *wordings) if several else wordings
     common: dict[str, Any] = {"x": "knowledge", "kind": "dots", "series": "measure", "panels": ("model",)}
     common |= {"choose": ("k", "dominated", *several), "order": order, "names": names}
@@ -66,8 +68,18 @@ def _figures(measures: CounterActsMeasures) -> list[Figure]:
             "nothing there: choose the whole word list.",
             (first, second),
             y_title="probability",
-            source="figures 2 to 4 of the paper",
+            source="figures 2 to 4 of the paper in its first version, with its colours",
             **common,
+        ),
+        Figure(
+            "preference",
+            "Which group is preferred",
+            f"Probability of {first} words less that of {second} words, with its 95 % interval over occupations; the "
+            "colour is that of the group that is preferred.",
+            (f"{first}_minus_{second}",),
+            y_title=f"{first} less {second}",
+            source="figures 2 to 4 of the paper in its second version, with its colours",
+            **{**common, "series": "side"},
         ),
         Figure(
             "margin",

@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from trueprobe.results.numbers import count
+from trueprobe.results.words.verdicts import verdict_with_reason
+from trueprobe.types import Verdict
 
 if TYPE_CHECKING:  # these modules use the words
     from trueprobe.results.findings import Scoring, Section, Silence
@@ -96,8 +98,24 @@ def missing_text(missing: Missing) -> str:
     return texts[missing.gap]
 
 
-def silence(one: Silence) -> str:
-    return f"{one.n_findings} {'finding' if one.n_findings == 1 else 'findings'}"
+def silence(one: Silence, needed: int = 0) -> str:
+    """How many, and why; `needed`: the items that would be, where a limit left too few groups."""
+    many = f"{one.n_findings} {'finding' if one.n_findings == 1 else 'findings'}"
+    return f"{many}: {why_silent(one.verdict, needed)}"
+
+
+def why_silent(verdict: Verdict, needed: int = 0) -> str:
+    if verdict is Verdict.TOO_FEW_GROUPS and needed:
+        return f"too few groups because of the limit; at least {count(needed)} items are needed"
+    return verdict_with_reason(verdict, None)
+
+
+def silent_section(section: Section) -> str:
+    """Where none of its findings decides anything: why, once for each reason; else an empty text."""
+    if not section.findings or any(finding.speaks for finding in section.findings):
+        return ""
+    verdicts = dict.fromkeys(n.verdict for finding in section.findings for n in finding.numbers)
+    return "; ".join(why_silent(verdict, section.items_needed) for verdict in verdicts)
 
 
 def title(report: Report) -> str:

@@ -1,0 +1,54 @@
+"""How many items a limit must leave: by hand, and as the limit itself spreads them."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import pytest
+
+from trueprobe import probes
+from trueprobe.runs.needed import items_needed
+from trueprobe.statistics.measure import Claim
+from trueprobe.types import Item
+
+
+def probe_of(*plus):
+    claims = [Claim(f"c{n}", f"claim {n}", "A", "v", part) for n, part in enumerate(plus)]
+    return SimpleNamespace(claims=lambda: claims)
+
+
+def items_of(**groups: int) -> list[Item]:
+    return [Item(f"{at}{n}", "…", {"at": at}, (f"g{n}",)) for at, many in groups.items() for n in range(many)]
+
+
+def test_conditions_take_turns_until_each_has_five_groups():
+    assert items_needed(probe_of({"at": ("x",)}, {"at": ("y",)}), items_of(x=9, y=9)) == 10
+    assert items_needed(probe_of({"at": ("x",)}), items_of(x=9, y=9)) == 9
+    assert items_needed(probe_of({"at": ("x",)}), items_of(x=9, y=2)) == 7  # y is used up after two turns
+
+
+def test_what_never_has_five_groups_needs_nothing():
+    assert items_needed(probe_of({"at": ("x",)}), items_of(x=4)) == 0
+
+
+def test_the_crossed_factor_with_fewest_groups_counts():
+    items = [Item(f"{n}", "…", {"at": "x"}, (f"a{n}", f"b{n // 3}")) for n in range(30)]
+    asked = probes.spread(items, needed := items_needed(probe_of({"at": ("x",)}), items))
+    assert len({item.groups[1] for item in asked}) == 5
+    assert len({item.groups[1] for item in probes.spread(items, needed - 1)}) == 4
+
+
+@pytest.mark.parametrize("name", ["counteracts", "tacit_production"])
+def test_one_item_less_leaves_a_claim_without_an_interval(name):
+    probe = probes.make(name, {})
+    items = probe.items()
+    needed = items_needed(probe, items)
+
+    def fewest(limit):
+        """Groups of the condition that all claims compare, in its rarest value."""
+        key = {"counteracts": "knowledge", "tacit_production": "relation"}[name]
+        asked = probes.spread(items, limit)
+        values = {str(item.conditions[key]) for item in items}
+        return min(len({i.groups[0] for i in asked if str(i.conditions[key]) == value}) for value in values)
+
+    assert fewest(needed) >= 5 > fewest(needed - 1)
