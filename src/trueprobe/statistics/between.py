@@ -27,11 +27,13 @@ def is_about(claim: Claim, first: Card, second: Card) -> bool:
 
 def between(label: str, sides: Sides, claim: Claim) -> ClaimResult:
     """The row of `claims` for these two."""
-    measure = Measure(claim.name, means, (claim.column,), claim.plus, claim.conditions, claim.unit)
+    column, covered = (claim.column,), claim.coverage
+    measure = Measure(claim.name, means, column, claim.plus, claim.conditions, claim.unit, coverage=covered)
     (row,) = compare(label, sides, [measure])
     first, second = (side[0].family if len(side) > 1 else side[0].model for side in (sides.first, sides.second))
     about = About(f"{first} against {second}", "pair", n_seeds=sides.fewest_seeds)
-    return result(label, claim, about, Numbers(row.difference, row.low, row.high), _verdict(sides, claim, row))
+    numbers = Numbers(row.difference, row.low, row.high, row.p, row.covered)
+    return result(label, claim, about, numbers, _verdict(sides, claim, row))
 
 
 def _verdict(sides: Sides, claim: Claim, row: Difference) -> Verdict:

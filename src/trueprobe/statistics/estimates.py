@@ -14,7 +14,7 @@ import pandas as pd
 
 from trueprobe.statistics.interval import Interval, Method, Quantity, of_checkpoint, of_family, trials_of
 from trueprobe.statistics.means import group_means, means
-from trueprobe.statistics.measure import Columns, Gate, Measure
+from trueprobe.statistics.measure import Columns, Gate, Measure, least
 from trueprobe.statistics.multibootstrap import METHOD as MULTIBOOTSTRAP
 from trueprobe.statistics.resampling import Resampling, columns_of, rows_where
 from trueprobe.statistics.rows import Estimate
@@ -92,11 +92,12 @@ class Resampled:
     scored: np.ndarray
     groups: int
     tied: float  # share of the scored observations; 0 for a measure of coverage
+    covered: float  # share of the observations that hold anything to count; NaN where that is not known
 
 
 def resampled(members: Sequence[CheckpointData], measures: list[Measure]) -> Iterator[tuple[Measure, list[Resampled]]]:
     """Measures over the same rows share their matrix products."""
-    names = [name for measure in measures for name in measure.columns]
+    names = [name for measure in measures for name in measure.all_columns]
     columns = [columns_of(member.frame, names, member.resampling) for member in members]
     for (where, function), group in groupby(measures, key=lambda m: (tuple(m.where.items()), m.function)):
         together = list(group)
@@ -121,7 +122,8 @@ def _resampled(measure: Measure, columns: Columns, sample: np.ndarray | None, re
     scored = ~np.isnan(np.stack([columns.values[name] for name in measure.columns])).any(axis=0)
     nothing = np.full(len(resampling.weights), np.nan)
     groups = resampling.groups(columns.cells[scored])
-    return Resampled(nothing if sample is None else sample, columns, scored, groups, measure.tied(columns, scored))
+    values = nothing if sample is None else sample
+    return Resampled(values, columns, scored, groups, measure.tied(columns, scored), measure.covered(columns))
 
 
 def _checkpoint(probe: str, member: CheckpointData, measure: Measure, sample: Resampled) -> Unjudged:
@@ -148,6 +150,7 @@ def _checkpoint(probe: str, member: CheckpointData, measure: Measure, sample: Re
         p=_tested(measure, sample, member.resampling.resample_seed, interval.p),
         detectable=interval.detectable,
         tied=sample.tied,
+        covered=sample.covered,
     )
     passes = not member.gates.fails(measure.gate)
     return Unjudged(estimate, interval.p, interval.se, interval.df, tested=measure.test is not None, passes=passes)
@@ -173,7 +176,7 @@ def _family(
     mine: list[Unjudged],
     method: Method,
 ) -> Unjudged:
-    """Over the seeds that pass the gate, have a number and are not mostly ties; over all of them where none does."""
+    """Over the seeds that pass the gate, have a number and coverage; over all of them where none does."""
     any_usable = any(row.usable for row in mine)
     able = [i for i, row in enumerate(mine) if row.usable == any_usable and not math.isnan(row.estimate.value)]
     first, values = members[0], np.array([mine[i].estimate.value for i in able])
@@ -205,6 +208,7 @@ def _family(
         p=over.p,
         detectable=over.detectable,
         tied=max((mine[i].estimate.tied for i in able), default=0.0),
+        covered=least(mine[i].estimate.covered for i in able or range(len(mine))),
     )
     seeds = tuple(mine[i].p for i in able)
     passes = any(row.passes for row in mine)

@@ -129,7 +129,8 @@ def _row(
     column = "seeds on both sides" if name.startswith("vectors") else "sd_seeds"
     claim = Claim(name, _WHAT[name].format(**names), "C", column, {}, unit="share")
     about = About(family[0], "family", family[0], family[1], max(lengths))
-    return result(label, claim, about, Numbers(spread.value, low, high), _verdict(spread.value, low, high))
+    numbers = Numbers(spread.value, low, high, spread.p(0.0))
+    return result(label, claim, about, numbers, _verdict(spread.value, low, high))
 
 
 def _verdict(value: float, low: float, high: float) -> Verdict:

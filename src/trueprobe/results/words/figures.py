@@ -21,7 +21,7 @@ NUMBERS = "The numbers"
 TIP_VALUE, TIP_SOURCE, TIP_SEEDS, TIP_VERDICT = "value", "source", "seeds", "verdict"
 _EMPTY = {
     Verdict.FAILS_GATE: "fails the gate: nothing to draw",
-    Verdict.LOW_COVERAGE: "mostly ties: nothing to draw",
+    Verdict.LOW_COVERAGE: "low coverage: nothing to draw",
 }
 _KINDS = {"lines": "Line chart", "dots": "Dot plot", "bars": "Stacked bars"}
 
