@@ -10,7 +10,7 @@ CAUSAL := --kind causal --corpus enwik8 --short 0.25 --loss-rate 0.33 --threads 
 # compiled modules are kept, whatever the machine says: tests start many interpreters
 export PYTHONDONTWRITEBYTECODE =
 
-.PHONY: demo test fast lint bench nursery clean
+.PHONY: demo test fast lint bench bench-nulls nursery clean
 
 ## the study quick on five seeds of one small model, a larger one and SmolLM2 (fetched once), and its report
 demo: $(READY)
@@ -40,6 +40,10 @@ bench: $(READY)
 	$(BIN)/python bench/engine.py --probe distractors --causal
 	$(BIN)/python bench/pretrain.py
 	$(BIN)/python bench/pretrain.py --causal
+
+## how often claims are called as published by random networks, with shuffled labels, and where effects are planted
+bench-nulls: $(READY)
+	nice -n 19 $(BIN)/python bench/null_rates.py --write docs/null-rates.md
 
 $(READY): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV) || { apt-get update && apt-get install -y python3-venv && $(PYTHON) -m venv $(VENV); }

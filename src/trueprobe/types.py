@@ -24,6 +24,7 @@ Pool = Literal["cls", "last", "mean", "first", "word", "own"]
 TIE_NATS = 1e-4  # batching moves a log-probability by up to 2e-5, so closer than this is a tie
 CONDITION, GROUP = "condition_", "group_"  # what the columns of conditions and of groups start with
 MOST_TIED = 0.5  # of the scored items; with more ties a number shows nothing about the model
+LEAST_COVERED = 0.5  # of the items; with fewer that hold anything to count, the few decide (docs/decisions/0014)
 
 Code = Literal[
     "multi_piece",  # a word of several pieces where one was asked for
@@ -253,7 +254,7 @@ class Verdict(StrEnum):
     NOT_CONTRADICTED = "not_contradicted"
     OPPOSITE = "opposite"
     FAILS_GATE = "fails_gate"
-    LOW_COVERAGE = "low_coverage"  # mostly ties
+    LOW_COVERAGE = "low_coverage"  # mostly ties, or too few items that hold anything to count
     NOTHING_SCORED = "nothing_scored"
     TOO_FEW_GROUPS = "too_few_groups"  # a value without an interval
     NO_INTERVAL = "no_interval"  # too little was scored in too many resamples, or by too few seeds
@@ -272,9 +273,9 @@ class Verdict(StrEnum):
 class Outcome(StrEnum):
     """What a reader sorts findings by."""
 
-    GOOD = "good"  # holds, as published, not contradicted
+    GOOD = "good"  # holds, as published
     BAD = "bad"  # opposite, or flips
-    OPEN = "open"  # undecided
+    OPEN = "open"  # undecided, or not contradicted: no evidence against is no finding
     NONE = "none"  # nothing can be concluded, or no neutral point
 
 
@@ -288,9 +289,9 @@ _SILENT = frozenset(
         Verdict.NO_VARIATION,
     }
 )
-_GOOD = (Verdict.HOLDS, Verdict.HOLDS_FOR_CHECKPOINT, Verdict.AS_PUBLISHED, Verdict.NOT_CONTRADICTED)
+_GOOD = (Verdict.HOLDS, Verdict.HOLDS_FOR_CHECKPOINT, Verdict.AS_PUBLISHED)
 _OUTCOMES = dict.fromkeys(_GOOD, Outcome.GOOD) | dict.fromkeys((Verdict.OPPOSITE, Verdict.FLIPS), Outcome.BAD)
-_OUTCOMES[Verdict.UNDECIDED] = Outcome.OPEN
+_OUTCOMES |= dict.fromkeys((Verdict.UNDECIDED, Verdict.NOT_CONTRADICTED), Outcome.OPEN)
 
 
 class Reason(StrEnum):

@@ -66,7 +66,7 @@ def test_too_few_seeds_are_named(seeds, named):
 
 def test_ties_are_given_as_the_reason_where_nothing_can_be_compared():
     lines = compared(comparison([difference(), difference(probe="silent", verdict=Verdict.LOW_COVERAGE)]))
-    assert "silent: mostly ties on one side or both" in lines
+    assert "silent: low coverage on one side or both" in lines
 
 
 def test_the_step_that_stands_for_a_family_is_named():

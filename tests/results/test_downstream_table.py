@@ -109,7 +109,7 @@ def test_that_they_are_equally_good_is_a_claim(tmp_path):
     numbers = {f.name: f.numbers[0] for f in mine.findings}
     known = {name: (n.verdict.outcome, n.text(), n.verdict) for name, n in numbers.items()}
     assert known == {
-        "equally_good_sst2": (Outcome.GOOD, "0.31 %", Verdict.NOT_CONTRADICTED),
+        "equally_good_sst2": (Outcome.OPEN, "0.31 %", Verdict.NOT_CONTRADICTED),
         "equally_good_rte": (Outcome.BAD, "0.31 %", Verdict.OPPOSITE),
         "equally_good_qnli": (Outcome.NONE, "–", Verdict.NO_INTERVAL),
         "equally_good_mine": (Outcome.NONE, "–", Verdict.NO_INTERVAL),

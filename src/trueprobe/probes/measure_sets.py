@@ -31,6 +31,7 @@ class ColumnMean(NamedTuple):
     unit: str
     neutral: float | None = None
     of_coverage: bool = False
+    coverage: str = ""  # see `Measure`
 
 
 def with_all(values: Sequence[str]) -> tuple[str, ...]:
@@ -50,5 +51,6 @@ def combinations(**values: Iterable[str | int]) -> Iterator[tuple[Conditions, Co
 def mean_measures(
     quantities: Iterable[ColumnMean], where: Mapping[str, Any], conditions: Mapping[str, str | int], **more: Any
 ) -> Iterator[Measure]:
-    for name, column, unit, neutral, of_coverage in quantities:
-        yield Measure(name, means, (column,), where, conditions, unit, neutral, of_coverage=of_coverage, **more)
+    for name, column, unit, neutral, of_coverage, coverage in quantities:
+        more |= {"of_coverage": of_coverage, "coverage": coverage}
+        yield Measure(name, means, (column,), where, conditions, unit, neutral, **more)

@@ -66,11 +66,13 @@ def _size(card: Card) -> NetworkSize:
 def between(label: str, sides: Sides, claim: Claim) -> ClaimResult:
     """The row of `claims` for these two."""
     where = claim.plus if claim.minus is None else {}  # else `sides_of` has looked there
-    measure = Measure(claim.name, means, (claim.column,), where, claim.conditions, claim.unit)
+    column, covered = (claim.column,), claim.coverage
+    measure = Measure(claim.name, means, column, where, claim.conditions, claim.unit, coverage=covered)
     (row,) = compare(label, sides, [measure])
     first, second = (side[0].family if len(side) > 1 else side[0].model for side in (sides.first, sides.second))
     about = About(f"{first} against {second}", "pair", n_seeds=sides.fewest_seeds)
-    return result(label, claim, about, Numbers(row.difference, row.low, row.high), _verdict(sides, claim, row))
+    numbers = Numbers(row.difference, row.low, row.high, row.p, row.covered)
+    return result(label, claim, about, numbers, _verdict(sides, claim, row))
 
 
 def _verdict(sides: Sides, claim: Claim, row: Difference) -> Verdict:

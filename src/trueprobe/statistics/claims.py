@@ -14,7 +14,7 @@ from trueprobe.statistics.correction import holm
 from trueprobe.statistics.estimates import CheckpointData
 from trueprobe.statistics.interval import Interval, Method, Quantity, of_checkpoint, of_family, trials_of
 from trueprobe.statistics.means import means
-from trueprobe.statistics.measure import Claim, Columns
+from trueprobe.statistics.measure import Claim, Columns, least
 from trueprobe.statistics.resampling import columns_of
 from trueprobe.statistics.rows import ClaimResult
 from trueprobe.statistics.verdict import ALPHA, FEWEST_SEEDS, usable, without_interval
@@ -51,6 +51,7 @@ class _Sample:
     interval: Interval
     passes: bool  # the gate
     tied: float  # share of the scored items
+    covered: float  # share of the items that hold anything to count, of the part that has least
 
     @property
     def value(self) -> float:
@@ -58,11 +59,12 @@ class _Sample:
 
     @property
     def usable(self) -> bool:
-        return usable(self.passes, self.tied)
+        return usable(self.passes, self.tied, self.covered)
 
 
 def _columns(members: Sequence[CheckpointData], mine: Sequence[Claim]) -> list[tuple[CheckpointData, Columns]]:
-    return [(m, columns_of(m.frame, (claim.column for claim in mine), m.resampling)) for m in members]
+    names = {name for claim in mine for name in (claim.column, claim.coverage) if name}
+    return [(m, columns_of(m.frame, names, m.resampling)) for m in members]
 
 
 def _quantity(claim: Claim) -> Quantity:
@@ -73,18 +75,20 @@ def _sample(member: CheckpointData, columns: Columns, claim: Claim) -> _Sample:
     values = _mean_where(columns, member, claim.column, claim.plus)
     if claim.minus is not None:
         values = values - _mean_where(columns, member, claim.column, claim.minus)
-    parts = [member.rows(part) & ~np.isnan(columns.values[claim.column]) for part in _parts(claim)]
+    asked = [member.rows(part) for part in _parts(claim)]
+    parts = [rows & ~np.isnan(columns.values[claim.column]) for rows in asked]
     groups = min(member.resampling.groups(columns.cells[part]) for part in parts)
     trials = None
     if claim.unit == "share" and len(parts) == 1:
         trials = trials_of(columns.values[claim.column][parts[0]], groups, member.resampling.factors)
     interval = of_checkpoint(values, groups, _quantity(claim), trials)
     passes, tied = not member.gates.fails(claim.gate), columns.tied(np.logical_or.reduce(parts))
-    return _Sample(values, groups, interval, passes, tied)
+    covered = least(columns.covered(claim.coverage, rows) for rows in asked)
+    return _Sample(values, groups, interval, passes, tied, covered)
 
 
 def _checkpoint(label: str, claim: Claim, member: CheckpointData, sample: _Sample) -> ClaimResult:
-    numbers = Numbers(sample.value, sample.interval.low, sample.interval.high)
+    numbers = Numbers(sample.value, sample.interval.low, sample.interval.high, sample.interval.p, sample.covered)
     verdict = _unusable([sample]) or judge_claim(claim, numbers, sample.groups)
     about = About(member.model, "checkpoint", member.family, member.labels.get("step"))
     return result(label, claim, about, numbers, verdict)
@@ -93,12 +97,13 @@ def _checkpoint(label: str, claim: Claim, member: CheckpointData, sample: _Sampl
 def _family(
     label: str, members: Sequence[CheckpointData], claim: Claim, seeds: list[_Sample], method: Method
 ) -> ClaimResult:
-    """Over the seeds that pass the gate, have a number and are not mostly ties."""
+    """Over the seeds that pass the gate, have a number and coverage."""
     able = [seed for seed in seeds if seed.usable and not math.isnan(seed.value)]
     groups = min((seed.groups for seed in able), default=0)
     first = members[0]
     over = of_family([s.values for s in able], groups, _quantity(claim), method, first.resampling.resample_seed)
-    numbers = Numbers(float(np.mean([seed.value for seed in able])) if able else math.nan, over.low, over.high)
+    value = float(np.mean([seed.value for seed in able])) if able else math.nan
+    numbers = Numbers(value, over.low, over.high, over.p, least(seed.covered for seed in able or seeds))
     verdict = _unusable(seeds) or _over_seeds(claim, able, numbers, groups)
     about = About(first.family, "family", first.family, first.labels.get("step"), len(able))
     return result(label, claim, about, numbers, verdict)
@@ -126,6 +131,8 @@ class Numbers:
     value: float
     low: float
     high: float
+    p: float = math.nan  # against the threshold
+    covered: float = math.nan
 
 
 @dataclass(frozen=True)
@@ -169,6 +176,8 @@ def judge_claim(claim: Claim, numbers: Numbers, groups: int) -> Verdict:
         above, below = above or below, False
     if claim.direction is Direction.BELOW:
         above, below = below, above
+    if above and claim.trivial:
+        return Verdict.NOT_CONTRADICTED
     return Verdict.AS_PUBLISHED if above else Verdict.OPPOSITE if below else Verdict.UNDECIDED
 
 

@@ -14,7 +14,7 @@ import pandas as pd
 
 from trueprobe.statistics.interval import Interval, Method, Quantity, of_checkpoint, of_family, trials_of
 from trueprobe.statistics.means import group_means, means
-from trueprobe.statistics.measure import Columns, Gate, Measure
+from trueprobe.statistics.measure import Columns, Gate, Measure, least
 from trueprobe.statistics.multibootstrap import METHOD as MULTIBOOTSTRAP
 from trueprobe.statistics.resampling import Resampling, columns_of, rows_where
 from trueprobe.statistics.rows import Estimate
@@ -105,11 +105,12 @@ class Resampled:
     groups: int
     tied: float  # share of the scored observations; 0 for a measure of coverage
     resampling: Resampling
+    covered: float  # share of the observations that hold anything to count; NaN where that is not known
 
 
 def resampled(members: Sequence[CheckpointData], measures: list[Measure]) -> Iterator[tuple[Measure, list[Resampled]]]:
     """Measures over the same rows share their matrix products."""
-    names = [name for measure in measures for name in measure.columns]
+    names = [name for measure in measures for name in measure.all_columns]
     columns = [columns_of(member.frame, names, member.resampling) for member in members]
     for (where, function), group in groupby(measures, key=lambda m: (tuple(m.where.items()), m.function)):
         together = list(group)
@@ -137,7 +138,9 @@ def _resampled(measure: Measure, columns: Columns, sample: np.ndarray | None, re
     scored = _scored(columns, measure)
     values = np.full(len(resampling.weights), np.nan) if sample is None else sample
     groups = resampling.groups(columns.cells[scored])
-    return Resampled(values, columns, scored, groups, measure.tied(columns, scored), resampling)
+    return Resampled(
+        values, columns, scored, groups, measure.tied(columns, scored), resampling, measure.covered(columns)
+    )
 
 
 def _scored(columns: Columns, measure: Measure) -> np.ndarray:
@@ -169,6 +172,7 @@ def _checkpoint(probe: str, member: CheckpointData, measure: Measure, sample: Re
         p=_tested(measure, sample, member.resampling.resample_seed, interval.p),
         detectable=interval.detectable,
         tied=sample.tied,
+        covered=sample.covered,
     )
     passes = not member.gates.fails(measure.gate)
     row = Unjudged(estimate, interval.p, interval.se, interval.df, passes=passes)
@@ -195,7 +199,7 @@ def _family(
     mine: list[Unjudged],
     method: Method,
 ) -> Unjudged:
-    """Over the seeds that pass the gate, have a number and are not mostly ties; over all of them where none does."""
+    """Over the seeds that pass the gate, have a number and coverage; over all of them where none does."""
     any_usable = any(row.usable for row in mine)
     able = [i for i, row in enumerate(mine) if row.usable == any_usable and not math.isnan(row.estimate.value)]
     first, values = members[0], np.array([mine[i].estimate.value for i in able])
@@ -227,6 +231,7 @@ def _family(
         p=over.p,
         detectable=over.detectable,
         tied=max((mine[i].estimate.tied for i in able), default=0.0),
+        covered=least(mine[i].estimate.covered for i in able or range(len(mine))),
     )
     seeds = tuple(mine[i].p for i in able)
     passes = any(row.passes for row in mine)

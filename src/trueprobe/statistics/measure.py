@@ -6,7 +6,8 @@ on sums per cell (the smallest unit that is resampled together), so a bootstrap 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol
 
@@ -33,6 +34,17 @@ class Columns:
         ties = self.values[TIED][rows] if TIED in self.values else np.array([])
         ties = ties[~np.isnan(ties)]
         return float(ties.mean()) if len(ties) else 0.0
+
+    def covered(self, name: str, rows: np.ndarray) -> float:
+        """The mean of a column of coverage among these rows, NaN where it is not known."""
+        known = self.values[name][rows] if name else np.array([])
+        known = known[~np.isnan(known)]
+        return float(known.mean()) if len(known) else np.nan
+
+
+def least(shares: Iterable[float]) -> float:
+    """The smallest that is known."""
+    return min((share for share in shares if not math.isnan(share)), default=math.nan)
 
 
 class Function(Protocol):
@@ -71,15 +83,25 @@ class Measure:
     kinds: tuple[str, ...] = ("masked", "causal", "encoder")  # of model it is counted for
     over_groups: bool = False  # a mean over groups, so that it has no number without them
     of_coverage: bool = False  # reports how much could be counted, so it needs no coverage itself
+    coverage: str = ""  # observation column: 1 where an item holds anything to count, 0 where it does not
 
     @property
     def reported(self) -> dict[str, str]:
         """Its conditions as an estimate has them."""
         return {key: str(value) for key, value in self.conditions.items()}
 
+    @property
+    def all_columns(self) -> tuple[str, ...]:
+        """With the one of its coverage."""
+        return (*self.columns, self.coverage) if self.coverage else self.columns
+
     def tied(self, columns: Columns, scored: np.ndarray) -> float:
         """The share of ties that its verdict depends on."""
         return 0.0 if self.of_coverage else columns.tied(scored)
+
+    def covered(self, columns: Columns) -> float:
+        """The share of items that its verdict depends on; also of items without a number, which is the point."""
+        return columns.covered(self.coverage, np.ones(len(columns.cells), dtype=bool))
 
 
 @dataclass(frozen=True)
@@ -130,6 +152,8 @@ class Claim:
     between: tuple[str, str] | Lead | None = None  # LARGER of an architecture, two architectures of one size, or a lead
     times: float = 1.0  # of a finding between two models: what the second's values are multiplied by
     architectures: tuple[str, ...] = ()  # the finding is about these alone
+    coverage: str = ""  # as a measure has it; every part of the quantity needs it
+    trivial: bool = False  # a network that answers at random fulfils it too, so it can only be contradicted
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "direction", Direction(self.direction))  # a probe may write "below"

@@ -18,12 +18,12 @@ from scipy.special import ndtri, stdtrit  # type: ignore[import-untyped]
 from trueprobe.statistics.correction import holm
 from trueprobe.statistics.estimates import CheckpointData
 from trueprobe.statistics.interval import Quantity, interval
-from trueprobe.statistics.measure import Columns, Function, Measure
+from trueprobe.statistics.measure import Columns, Function, Measure, least
 from trueprobe.statistics.resampling import Resampling, columns_of, groups_of
-from trueprobe.statistics.rows import Difference
+from trueprobe.statistics.rows import Difference, VariantDifference
 from trueprobe.statistics.spread import CONFIDENCE, Components, Spread, over_items
-from trueprobe.statistics.verdict import ALPHA, FEWEST_SEEDS, without_interval
-from trueprobe.types import MOST_TIED, Verdict
+from trueprobe.statistics.verdict import ALPHA, FEWEST_SEEDS, low_coverage, without_interval
+from trueprobe.types import Verdict
 
 PERMUTATIONS = 10_000
 _MOST_SEEDS = 10_000  # more than this many seeds is "never"
@@ -98,7 +98,7 @@ def compare(
     seeds = None if sides.single else sides.fewest_seeds
     judged = []
     for row, p in zip(rows, ps.tolist(), strict=True):
-        verdict = judge_difference(row.difference, p, row.n_groups, seeds, row.tied)
+        verdict = judge_difference(row, p, seeds)
         judged.append(replace(row, p_corrected=p, verdict=verdict))
     return judged
 
@@ -111,10 +111,11 @@ class _Sample:
     groups: int
     p_permutation: float
     tied: float  # share of the scored items, of the member that has most
+    covered: float  # share of the items that hold anything to count, of the member that has least
 
 
 def _samples(sides: Sides, measures: Sequence[Measure]) -> Iterator[_Sample]:
-    names = {name for measure in measures for name in measure.columns}
+    names = {name for measure in measures for name in measure.all_columns}
     every = [columns_of(m.frame, names, sides.resampling) for m in sides.members]
     missing = {name: np.isnan([columns.values[name] for columns in every]).any(axis=0) for name in every[0].values}
     every = [
@@ -133,7 +134,8 @@ def _samples(sides: Sides, measures: Sequence[Measure]) -> Iterator[_Sample]:
             scored = ~np.isnan(np.stack([picked[0].values[name] for name in measure.columns])).any(axis=0)
             groups = sides.resampling.groups(picked[0].cells[scored])
             tied = max(measure.tied(columns, scored) for columns in picked)
-            yield _Sample(measure, values[:, i], int(scored.sum()), groups, ps[i], tied)
+            covered = least(map(measure.covered, picked))
+            yield _Sample(measure, values[:, i], int(scored.sum()), groups, ps[i], tied, covered)
 
 
 def _values(function: Function, columns: Columns, wanted: Sequence[tuple[str, ...]], weights: np.ndarray) -> np.ndarray:
@@ -164,6 +166,7 @@ def _row(label: str, sides: Sides, sample: _Sample, precision: float | None) -> 
         detectable=apart.detectable,
         seeds_needed=seeds_needed(parts, precision or abs(spread.value), sample.groups) if parts else None,
         tied=sample.tied,
+        covered=sample.covered,
     )
 
 
@@ -297,13 +300,13 @@ def corrected(measures: Sequence[Measure], ps: Sequence[float], over: tuple[str,
     return values
 
 
-def judge_difference(value: float, p: float, groups: int, seeds: int | None, tied: float = 0.0) -> Verdict:
-    """Of a difference; `seeds` of the smaller family, None where it is of single checkpoints."""
-    if math.isnan(value):
+def judge_difference(row: Difference | VariantDifference, p: float, seeds: int | None) -> Verdict:
+    """By its corrected p; `seeds` of the smaller family, None where it is of single checkpoints."""
+    if math.isnan(row.difference):
         return Verdict.NOTHING_SCORED
-    if tied > MOST_TIED:
+    if low_coverage(row.tied, row.covered):
         return Verdict.LOW_COVERAGE
-    unknown = without_interval(groups, p, math.nan, None)  # without an interval there is no p either
+    unknown = without_interval(row.n_groups, p, math.nan, None)  # without an interval there is no p either
     if unknown is not None:
         return unknown
     if not p < ALPHA:

@@ -30,6 +30,7 @@ _P_CORRECTED = "p, corrected (Holm) for the number of categories asked about"
 _LOW, _HIGH = "lower end of the 95 % interval", "upper end of the 95 % interval"
 _SEEDS = "seeds behind the number"
 _VERDICT = "what the number comes to"
+_COVERED = "share of the items that hold anything to count, of the part, seed or side that has least; may be unknown"
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +63,7 @@ class Estimate:
     p_corrected: float = column(_P_CORRECTED, math.nan)
     detectable: float = column("smallest distance from neutral that is detected 4 times in 5", math.nan)
     tied: float = column("share of ties among the scored items; of a family, of the seed that has most", 0.0)
+    covered: float = column(_COVERED, math.nan)
     reason: Reason = column("why the verdict is not a plainer one", Reason.NONE)
     n_against: int = column("seeds on the other side of neutral than the family", 0)
     above: str = column("where a number flips: how many seeds, or which wordings, are clearly above neutral", "")
@@ -90,6 +92,8 @@ class ClaimResult:
     family: str = column("the family of the checkpoint or of the row; empty for a pair", "")
     step: int | None = column(_STEP, None)
     n_seeds: int = column(_SEEDS, 1)
+    covered: float = column(_COVERED, math.nan)
+    p: float = column("of the interval, against the threshold", math.nan)
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,6 +118,7 @@ class Difference:
     detectable: float = column("smallest difference that is detected 4 times in 5")
     seeds_needed: int | None = column("seeds of each side for an interval that excludes 0, or of the precision asked")
     tied: float = column("share of ties among the scored items, of the checkpoint that has most", 0.0)
+    covered: float = column(_COVERED, math.nan)
     p_corrected: float = column(_P_CORRECTED, math.nan)
     verdict: Verdict = column(_VERDICT, Verdict.UNDECIDED)
 
@@ -140,6 +145,7 @@ class VariantDifference:
     n_seeds: int = column(_SEEDS)
     p: float = column("of the interval, against 0")
     tied: float = column("share of ties among the scored items, under the label that has more")
+    covered: float = column(_COVERED, math.nan)
     p_corrected: float = column(_P_CORRECTED, math.nan)
     verdict: Verdict = column(_VERDICT, Verdict.UNDECIDED)
 

@@ -150,7 +150,7 @@ def _row(
     lengths = {len(v) for v in values.values()}
     spread = spread_of(values) if len(lengths) == 1 else Spread(math.nan, math.nan)
     low, high = (float(np.clip(end, -1, 1)) for end in spread.interval())  # a difference of shares
-    return _result(label, family, name, Numbers(spread.value, low, high), max(lengths), **names)
+    return _result(label, family, name, Numbers(spread.value, low, high, spread.p(0.0)), max(lengths), **names)
 
 
 def _result(label: str, family: Family, name: str, numbers: Numbers, seeds: int, **names: str) -> ClaimResult:

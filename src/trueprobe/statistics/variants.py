@@ -14,7 +14,7 @@ import numpy as np
 
 from trueprobe.statistics.estimates import CheckpointData, resampled
 from trueprobe.statistics.interval import Interval, Quantity, of_checkpoint, of_family
-from trueprobe.statistics.measure import Measure
+from trueprobe.statistics.measure import Measure, least
 from trueprobe.statistics.paired import corrected, judge_difference
 from trueprobe.statistics.rows import VariantDifference
 
@@ -35,14 +35,15 @@ def variants(
         apart = np.stack([b.values - a.values for a, b in zip(one, other, strict=True)])
         values = np.stack([[a.values[0], b.values[0]] for a, b in zip(one, other, strict=True)])
         tied = [max(a.tied, b.tied) for a, b in zip(one, other, strict=True)]
+        covered = [least((a.covered, b.covered)) for a, b in zip(one, other, strict=True)]
         quantity = Quantity(measure.unit, 0.0, difference=True)
         for i, member in enumerate(first[0]):
-            moved = _Moved(of_checkpoint(apart[i], groups[i], quantity), groups[i], tied[i])
+            moved = _Moved(of_checkpoint(apart[i], groups[i], quantity), groups[i], tied[i], covered[i])
             by_checkpoint[i].append(_row(labels, [member], measure, values[[i]], moved))
         if len(first[0]) > 1:
             able = ~np.isnan(apart[:, 0])
             fewest = min((n for n, scored in zip(groups, able, strict=True) if scored), default=0)
-            moved = _Moved(of_family(list(apart[able]), fewest, quantity), fewest, max(tied))
+            moved = _Moved(of_family(list(apart[able]), fewest, quantity), fewest, max(tied), least(covered))
             family.append(_row(labels, first[0], measure, values[able], moved))
     together = [*by_checkpoint, family] if family else by_checkpoint  # one checkpoint alone is no family
     return [row for mine in together for row in _judged(mine, ours, tuple(corrected_over))]
@@ -57,6 +58,7 @@ class _Moved:
     interval: Interval
     groups: int
     tied: float  # share of the scored items, in the way of asking that has more of them
+    covered: float  # share of the items that hold anything to count, in the way of asking that has fewer
 
 
 def _row(
@@ -84,6 +86,7 @@ def _row(
         n_seeds=len(values),
         p=moved.interval.p,
         tied=moved.tied,
+        covered=moved.covered,
     )
 
 
@@ -96,4 +99,4 @@ def _judged(
 
 def _judge(row: VariantDifference, p: float) -> VariantDifference:
     seeds = None if row.level == "checkpoint" else row.n_seeds
-    return replace(row, p_corrected=p, verdict=judge_difference(row.difference, p, row.n_groups, seeds, row.tied))
+    return replace(row, p_corrected=p, verdict=judge_difference(row, p, seeds))

@@ -17,7 +17,7 @@ import numpy as np
 from trueprobe.statistics.correction import holm
 from trueprobe.statistics.rows import Estimate
 from trueprobe.statistics.spread import Components
-from trueprobe.types import MOST_TIED, Conditions, Reason, Tail, Verdict
+from trueprobe.types import LEAST_COVERED, MOST_TIED, Conditions, Reason, Tail, Verdict
 
 FEWEST_GROUPS = 5  # below this an interval over groups shows nothing
 FEWEST_SEEDS = 3  # two seeds cannot show what others would give
@@ -26,9 +26,14 @@ ALPHA = 0.05
 POOLED = "all"  # a condition's value in the row over all its values
 
 
-def usable(passes: bool, tied: float) -> bool:
-    """Whether a number can decide anything: the gate is passed, and most items are no ties."""
-    return passes and tied <= MOST_TIED
+def low_coverage(tied: float, covered: float) -> bool:
+    """Mostly ties, or too few items that hold anything to count."""
+    return tied > MOST_TIED or covered < LEAST_COVERED
+
+
+def usable(passes: bool, tied: float, covered: float) -> bool:
+    """Whether a number can decide anything: the gate is passed, and there is coverage."""
+    return passes and not low_coverage(tied, covered)
 
 
 @dataclass(frozen=True)
@@ -48,7 +53,7 @@ class Unjudged:
 
     @property
     def usable(self) -> bool:
-        return usable(self.passes, self.estimate.tied)
+        return usable(self.passes, self.estimate.tied, self.estimate.covered)
 
 
 def judge(rows: Sequence[Unjudged], corrected_over: Iterable[str] = ()) -> list[Estimate]:
@@ -103,7 +108,7 @@ def _unknown(row: Unjudged) -> Verdict | None:
         return Verdict.FAILS_GATE
     if math.isnan(e.value):
         return Verdict.NOTHING_SCORED
-    if e.tied > MOST_TIED:
+    if low_coverage(e.tied, e.covered):
         return Verdict.LOW_COVERAGE
     return without_interval(e.n_groups, e.low, e.high, e.neutral)
 

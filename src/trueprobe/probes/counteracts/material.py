@@ -6,11 +6,14 @@ The shipped `gender.toml` and `age.toml` are such files; a user's file needs no 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated
 
 from pydantic import Field, field_validator, model_validator
 
+from trueprobe.errors import BadInput, nearest
+from trueprobe.probes import files
 from trueprobe.probes.templates import (
     ENDS_IN_BLANK,
     NO_BLANK,
@@ -165,3 +168,28 @@ class ExtraWords(Strict):
 
     verbalizer: WordLists = Field(default_factory=dict)
     implicit: WordLists = Field(default_factory=dict)
+
+
+def word_lists(material: CounterActsMaterial, extra_file: str) -> tuple[WordLists, WordLists]:
+    """Words that name a group, and words that belong to one by stereotype only, with the user's additions."""
+    explicit, implicit = dict(material.verbalizer), dict(material.implicit)
+    if not extra_file:
+        return explicit, implicit
+    extra = files.parse(files.path_of(extra_file), ExtraWords)
+    for group in (*extra.verbalizer, *extra.implicit):
+        if group not in material.groups:
+            raise BadInput(f"{extra_file}: no group '{group}'{nearest(group, list(material.groups))}")
+    for group, words in extra.verbalizer.items():
+        explicit[group] = _together(explicit.get(group, ()), words)
+        named = {word.lower() for word in words}  # a word may be moved from stereotype to name
+        implicit[group] = tuple(word for word in implicit.get(group, ()) if word.lower() not in named)
+    for group, words in extra.implicit.items():
+        implicit[group] = _together(implicit.get(group, ()), words)
+    problem = word_list_problem(explicit, implicit)
+    if problem:
+        raise BadInput(f"{extra_file}: together with the material, {problem}")
+    return explicit, implicit
+
+
+def _together(words: Iterable[str], more: Iterable[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys((*words, *more)))

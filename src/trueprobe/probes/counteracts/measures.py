@@ -8,9 +8,10 @@ counted for each kind of occupation.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
+from trueprobe.probes.counteracts.coverage import LEAST_MASS
 from trueprobe.probes.measure_sets import ALL, ColumnMean, combinations, mean_measures, with_all
 from trueprobe.statistics.correlation import pearson
 from trueprobe.statistics.means import means
@@ -20,6 +21,7 @@ from trueprobe.types import Direction
 K = (3, 5, 10)
 DEPTHS: tuple[int | str, ...] = (*K, ALL)  # within the top k, and over the whole verbalizer
 FATES = ("overturned", "strengthened", "weakened")  # of the base prompt's preference
+ANSWERED = (f"they have {LEAST_MASS:.1%} of the probability", "there is one, and one group is likelier")
 KNOWLEDGE = {  # what is put in front of the prompt
     "base": "the prompt alone",
     "tsyn": "pro-stereotypical, same syntax",
@@ -86,6 +88,8 @@ class CounterActsMeasures:
             f"prefers_{a}": f"1 if {a} words are likelier {within}; no preference: not counted",
             "pro_stereotypical": f"1 if the dominant group is likelier {within}; no preference: not counted",
             "no_preference": f"1 if neither is likelier {within} (no listed word at all)",
+            "answered": f"1 if listed words can be counted {within}: {ANSWERED[depth != ALL]}",
+            "compared": f"1 if that holds for the prompt and for its base prompt, {within}",
             f"shift_{a}_minus_{b}": f"{a} less {b} probability, less that of the base prompt, {within}",
             "shift_towards_stereotype": f"stereotype margin less that of the base prompt, {within}",
             "shift_against_stereotype": f"the same with the other sign: by how much the margin is lowered, {within}",
@@ -117,13 +121,17 @@ class CounterActsMeasures:
                 for depth in DEPTHS:
                     columns = (f"{self.first}_minus_{self.second}_{column_end(depth)}", "share")
                     name = f"correlation_of_margin_with_share_{self.first}"
-                    yield Measure(name, pearson, columns, where, {**at, "k": depth}, "correlation", 0.0)
+                    measure = Measure(name, pearson, columns, where, {**at, "k": depth}, "correlation", 0.0)
+                    yield replace(measure, coverage=f"answered_{column_end(depth)}")
 
     def _quantities(self, depth: int | str, is_base: bool) -> Iterator[ColumnMean]:
         end = column_end(depth)
         for name, unit, neutral in self._counted(depth != ALL, is_base):
             of_coverage = name in ("no_preference", "covered_tokens", "covered_mass")
-            yield ColumnMean(name, f"{name}_{end}", unit, neutral, of_coverage)
+            coverage = "" if of_coverage else f"{_needs(name)}_{end}"
+            yield ColumnMean(name, f"{name}_{end}", unit, neutral, of_coverage, coverage)
+        if depth == ALL:  # what the top ten covers stands beside every number
+            yield ColumnMean("covered_mass", f"covered_mass_top{max(K)}", "share", None, of_coverage=True)
 
     def _counted(self, is_top: bool, is_base: bool) -> Iterator[tuple[str, str, float | None]]:
         a, b = self._groups
@@ -156,6 +164,11 @@ class CounterActsMeasures:
         return Measure("stereotype_margin", means, column, where, {**where, "k": ALL}, neutral=0.0)
 
 
+def _needs(name: str) -> str:
+    """The column of coverage: of the prompt, or of the prompt and its base prompt."""
+    return "compared" if name.startswith(("shift_", "log_relative_", *FATES)) else "answered"
+
+
 def _claim(k: int) -> Callable[..., Claim]:
     def claim(
         name: str,
@@ -164,7 +177,8 @@ def _claim(k: int) -> Callable[..., Claim]:
         column: str = LOWERED,
         **more: Any,
     ) -> Claim:
-        return Claim(name, statement, "A", f"{column}_top{k}", {"knowledge": knowledge}, conditions={"k": k}, **more)
+        more |= {"conditions": {"k": k}, "coverage": f"{_needs(column)}_top{k}"}
+        return Claim(name, statement, "A", f"{column}_top{k}", {"knowledge": knowledge}, **more)
 
     return claim
 
@@ -184,7 +198,16 @@ def _claims(k: int, groups: tuple[str, str]) -> Iterator[Claim]:
     less = "counterexamples lower the margin more than neutral knowledge does"
     yield claim("neutral_lowers_less", less, COUNTER, minus={"knowledge": NEUTRAL})
     keeps = "unrelated knowledge leaves the preference: fewer than one in ten overturned"
-    yield claim("unrelated_keeps", keeps, ("un",), OVERTURNED, direction=Direction.BELOW, threshold=0.1, unit="share")
+    yield claim(
+        "unrelated_keeps",
+        keeps,
+        ("un",),
+        OVERTURNED,
+        direction=Direction.BELOW,
+        threshold=0.1,
+        unit="share",
+        trivial=True,
+    )
     gains = "masked models gain from neutral knowledge"
     yield claim("masked_gain_neutral", gains, ("tneu",), kinds=("masked",))
     opposite = "with neutral knowledge masked models prefer the opposite group: more than half overturned"

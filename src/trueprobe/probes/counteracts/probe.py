@@ -9,9 +9,11 @@ matched number by number; ours is in counteracts/data.
 
 from __future__ import annotations
 
+import copy
 import math
 import random
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from typing import Any, Literal
 
@@ -21,21 +23,32 @@ from trueprobe.errors import BadInput, nearest
 from trueprobe.probes import files
 from trueprobe.probes.base import MeasureSetProbe, Settings
 from trueprobe.probes.counteracts import report
+from trueprobe.probes.counteracts.coverage import FORMS, answered, chosen_form, form_coverage, unlisted
 from trueprobe.probes.counteracts.material import (
     WITH_BACKGROUND,
     Background,
     CounterActsMaterial,
-    ExtraWords,
     Wording,
-    WordLists,
-    word_list_problem,
+    word_lists,
 )
 from trueprobe.probes.counteracts.measures import DEPTHS, FATES, KNOWLEDGE, CounterActsMeasures, K, column_end
 from trueprobe.probes.display import ReportSpec, Summary
 from trueprobe.probes.templates import BLANK
 from trueprobe.statistics.means import ratio
 from trueprobe.statistics.measure import Flips
-from trueprobe.types import TIE_NATS, Answer, Card, FillBlank, Filled, Item, Observation, Request, Token, WhyNot, Word
+from trueprobe.types import (
+    TIE_NATS,
+    Answer,
+    Card,
+    FillBlank,
+    Filled,
+    Item,
+    Observation,
+    Request,
+    Token,
+    WhyNot,
+    Word,
+)
 
 
 class CounterActsSettings(Settings):
@@ -50,9 +63,10 @@ class CounterActsSettings(Settings):
     article: Literal["auto", "a"] = Field(
         default="auto", description="an engineer (auto), or a engineer as printed (a)"
     )
-    causal: Literal["target_is", "person_is"] = Field(
-        default="target_is",
-        description="how a causal model is asked: the paper's 'The target is', or a natural sentence",
+    causal: Literal["auto", "target_is", "person_is"] = Field(
+        default="auto",
+        description="how causal models are asked: the paper's 'The target is', or a natural sentence where the top ten "
+        "of fewer than half of the base prompts would hold a listed word; or one of the two",
     )
     separator: Literal["own", "paper"] = Field(
         default="own",
@@ -88,9 +102,11 @@ class CounterActs(MeasureSetProbe):
         super().__init__(settings)
         self.material = CounterActsMaterial.read(settings.material)
         self.first, self.second = self.groups = tuple(self.material.groups)
-        self.verbalizer, self.implicit = _word_lists(self.material, settings.verbalizer)
+        self.verbalizer, self.implicit = word_lists(self.material, settings.verbalizer)
         self.wordings = self._chosen_wordings()
         self._words_in_vocabulary: dict[str, dict[str, int]] = {}  # by tokenizer
+        self.form = FORMS[0] if settings.causal == "auto" else settings.causal  # of the question to causal models
+        self.form_coverage: dict[str, float] = {}  # of both forms, once trials have decided
 
     def _chosen_wordings(self) -> dict[str, Wording]:
         known = self.material.wordings
@@ -127,7 +143,7 @@ class CounterActs(MeasureSetProbe):
         return sorted(rng.sample(others, wanted), key=others.index)
 
     def _item(self, name: str, knowledge: str, target: Background, background: Background | None) -> Item:
-        fields = self._prompts(name, knowledge, target, background)
+        fields = self._prompts(name, knowledge, target, background, self.form)
         before = f"{fields['knowledge']} " if fields["knowledge"] else ""
         other = background.name if background else ""
         return Item(
@@ -139,13 +155,33 @@ class CounterActs(MeasureSetProbe):
             causal_text=f"{before}{fields['causal_left']}{BLANK}",
         )
 
+    # ------------------------------------------------------------ choosing how causal models are asked
+
+    def trials(self) -> list[Item]:
+        """Every base prompt in both forms; only causal models are asked."""
+        if self.settings.causal != "auto" or self.form_coverage:
+            return []
+        bases = [(name, target) for name in self.wordings for target in self.targets]
+        return [self._trial(form, name, target) for form in FORMS for name, target in bases]
+
+    def _trial(self, form: str, name: str, target: Background) -> Item:
+        item, fields = self._item(name, "base", target, None), self._prompts(name, "base", target, None, form)
+        return replace(item, id=f"{form}/{item.id}", fields={**item.fields, **fields, "form": form})
+
+    def settled(self, observations: Sequence[Observation]) -> CounterActs:
+        """One form for all causal models, chosen by what their answers cover."""
+        decided = copy.copy(self)
+        decided.form_coverage = form_coverage(observations, f"answered_top{max(K)}")
+        decided.form = chosen_form(decided.form_coverage)
+        return decided
+
     def _prompts(
-        self, name: str, knowledge: str, target: Background, background: Background | None
+        self, name: str, knowledge: str, target: Background, background: Background | None, form: str
     ) -> dict[str, str | None]:
         wording, slots = self.wordings[name], self.material.fields(target, background, self.settings.article == "a")
         left, right = (part.format(**slots) for part in wording.base.split(BLANK))
         causal = wording.causal_person.removesuffix(BLANK).format(**slots)
-        if self.settings.causal == "target_is":
+        if form == FORMS[0]:
             causal = f"{left}target{right} {wording.causal_target.removesuffix(BLANK).format(**slots)}"
         before = None if knowledge == "base" else getattr(wording, knowledge).format(**slots)
         return {"knowledge": before, "left": left, "right": right, "causal_left": causal}
@@ -156,6 +192,8 @@ class CounterActs(MeasureSetProbe):
         """The prompt, and for knowledge prompts the base prompt too: a row asked twice is computed once."""
         if card.kind == "encoder":
             return WhyNot("no_head", "an encoder fills no blanks")
+        if "form" in item.fields and card.kind != "causal":
+            return WhyNot("right_context", "both forms are tried on causal models alone")
         fields, join = item.fields, "space"
         left, right = fields["causal_left"], ""
         if card.kind == "masked":
@@ -187,6 +225,9 @@ class CounterActs(MeasureSetProbe):
 
     def observe(self, item: Item, card: Card, answers: Sequence[Answer]) -> list[Observation]:
         asked, *rest = (answer for answer in answers if isinstance(answer, Filled))
+        why = unlisted(self._countable_words(card, asked), self.verbalizer)
+        if why is not None:
+            return [Observation(item.id, why_not=why)]
         dominant = str(item.conditions["dominated"])
         values = self._masses(asked, dominant) | self._top(asked)
         values |= {f"{group}_words": count for group, count in self._countable_words(card, asked).items()}
@@ -235,7 +276,8 @@ class CounterActs(MeasureSetProbe):
         return values
 
     def _preference(self, masses: Mapping[str, float], depth: str, dominant: str) -> dict[str, float]:
-        margin = masses[f"{self.first}_{depth}"] - masses[f"{self.second}_{depth}"]
+        first, second = (masses[f"{group}_{depth}"] for group in self.groups)
+        margin = first - second
         towards = margin if dominant == self.first else -margin
         return {
             f"{self.first}_minus_{self.second}_{depth}": margin,
@@ -244,6 +286,7 @@ class CounterActs(MeasureSetProbe):
             f"prefers_{self.first}_{depth}": float(margin > 0) if margin else math.nan,
             f"pro_stereotypical_{depth}": float(towards > 0) if margin else math.nan,
             f"no_preference_{depth}": float(margin == 0),
+            f"answered_{depth}": answered(first, second, depth),
         }
 
     def _against(self, values: Mapping[str, Any], base: Mapping[str, Any]) -> dict[str, float]:
@@ -255,6 +298,7 @@ class CounterActs(MeasureSetProbe):
             shifts[f"shift_{margin}"] = values[margin] - base[margin]
             shifts[f"shift_towards_stereotype_{depth}"] = now - then
             shifts[f"shift_against_stereotype_{depth}"] = then - now
+            shifts[f"compared_{depth}"] = values[f"answered_{depth}"] * base[f"answered_{depth}"]
             fates = (now * then < 0, now * then > 0 and abs(now) > abs(then), now * then > 0 and abs(now) < abs(then))
             for fate, happened in zip(FATES, fates, strict=True):  # without a preference at base there is none to lose
                 shifts[f"{fate}_{depth}"] = float(happened) if then else math.nan
@@ -285,7 +329,7 @@ class CounterActs(MeasureSetProbe):
 
     @property
     def summary(self) -> Summary:
-        return report.summary(self.measure_set)
+        return report.summary(self.measure_set, self.form, self.form_coverage)
 
     @property
     def page(self) -> ReportSpec:
@@ -305,32 +349,8 @@ class CounterActs(MeasureSetProbe):
             "implicit": {group: len(words) for group, words in self.implicit.items()},
             "wordings": list(self.wordings),
             "knowledge": KNOWLEDGE,
+            "causal": {"form": self.form, "covered": self.form_coverage},
         }
-
-
-def _word_lists(material: CounterActsMaterial, extra_file: str) -> tuple[WordLists, WordLists]:
-    """Words that name a group, and words that belong to one by stereotype only, with the user's additions."""
-    explicit, implicit = dict(material.verbalizer), dict(material.implicit)
-    if not extra_file:
-        return explicit, implicit
-    extra = files.parse(files.path_of(extra_file), ExtraWords)
-    for group in (*extra.verbalizer, *extra.implicit):
-        if group not in material.groups:
-            raise BadInput(f"{extra_file}: no group '{group}'{nearest(group, list(material.groups))}")
-    for group, words in extra.verbalizer.items():
-        explicit[group] = _together(explicit.get(group, ()), words)
-        named = {word.lower() for word in words}  # a word may be moved from stereotype to name
-        implicit[group] = tuple(word for word in implicit.get(group, ()) if word.lower() not in named)
-    for group, words in extra.implicit.items():
-        implicit[group] = _together(implicit.get(group, ()), words)
-    problem = word_list_problem(explicit, implicit)
-    if problem:
-        raise BadInput(f"{extra_file}: together with the material, {problem}")
-    return explicit, implicit
-
-
-def _together(words: Iterable[str], more: Iterable[str]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys((*words, *more)))
 
 
 def _tied(logps: Iterable[float]) -> float:

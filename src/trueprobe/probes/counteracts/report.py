@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from trueprobe.probes.counteracts.measures import FATES, KNOWLEDGE, CounterActsMeasures
@@ -20,6 +21,7 @@ SHORT = {
     "tnbc": "neutral elsewhere",
     "un": "unrelated",
 }
+COVERED_NOTE = "covered: share of the top 10's probability that the word list knows"
 _DEPTHS = {"k=10": "top 10", "k=5": "top 5", "k=3": "top 3", "k=all": "the whole word list"}
 _ORDER = {"knowledge": tuple(KNOWLEDGE)}
 
@@ -29,7 +31,15 @@ def _where(measures: CounterActsMeasures) -> dict[str, str]:
     return {"wording": with_all(measures.wordings)[-1], "dominated": "all", "k": "10"}
 
 
-def summary(measures: CounterActsMeasures) -> Summary:
+def _form_note(form: str, covered: Mapping[str, float]) -> tuple[str, ...]:
+    """Which form of the question causal models were asked, where both were tried."""
+    if not covered:
+        return ()
+    shares = ", ".join(f"{name} {share:.0%}" for name, share in covered.items())
+    return (f"causal models were asked in the form {form}; base prompts with a listed word in the top 10: {shares}",)
+
+
+def summary(measures: CounterActsMeasures, form: str, covered: Mapping[str, float]) -> Summary:
     margins = ("stereotype_margin", "shift_towards_stereotype", "overturned", "covered_mass")
     return Summary(
         rows="knowledge",
@@ -39,6 +49,7 @@ def summary(measures: CounterActsMeasures) -> Summary:
         titles=(measures.first, measures.second, "towards stereotype", "shift from base", "turned", "covered"),
         meanings=KNOWLEDGE,
         where_title="top 10",
+        notes=(COVERED_NOTE, *_form_note(form, covered)),
     )
 
 

@@ -219,11 +219,12 @@ class ProductionMeasures:
 
     def claims(self) -> Iterator[Claim]:
         narrower = "precision rises when only words people gave for the relation are ranked"
-        yield self._claim("completions_above_vocabulary", narrower, "ap_gain")
+        claim = self._claim("completions_above_vocabulary", narrower, "ap_gain")
+        yield replace(claim, trivial=True)  # a rank among fewer words is never a worse one
         if self.frequencies:
             low = "probability within the gold words correlates little with how many people gave them"
             claim = self._claim("low_correlation", low, "spearman", direction=Direction.BELOW)
-            yield replace(claim, threshold=STRONG, unit="correlation")
+            yield replace(claim, threshold=STRONG, unit="correlation", trivial=True)
         for relation in (r for r in ("is", "has") if r in self.relations):
             helps = f"after '{relation}', precision falls without `Everyone knows that` (all four models of table 2)"
             yield self._claim(f"context_helps_{relation}", helps, "ap_fall", relation)

@@ -133,8 +133,8 @@ def compared_section(label: str, items: int, groups: int) -> str:
     return f"{label}: {count(items)} items in {count(groups)} groups"
 
 
-def compared_nothing(label: str, tied: bool) -> str:
-    return f"{label}: {'mostly ties on one side or both' if tied else 'too few items that both scored'}"
+def compared_nothing(label: str, uncovered: bool) -> str:
+    return f"{label}: {'low coverage on one side or both' if uncovered else 'too few items that both scored'}"
 
 
 def not_asked_alike(labels: Sequence[str]) -> str:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from trueprobe.results.numbers import Format, count
 from trueprobe.statistics.rows import Estimate
-from trueprobe.types import Direction, Outcome, Reason, Verdict
+from trueprobe.types import MOST_TIED, Direction, Outcome, Reason, Verdict
 
 if TYPE_CHECKING:  # these modules use the words
     from trueprobe.results.view import Finding, Number
@@ -21,7 +21,7 @@ _VERDICTS = {
     Verdict.NOT_CONTRADICTED: "not contradicted",
     Verdict.OPPOSITE: "opposite",
     Verdict.FAILS_GATE: "fails the gate",
-    Verdict.LOW_COVERAGE: "mostly ties",
+    Verdict.LOW_COVERAGE: "low coverage",
     Verdict.NOTHING_SCORED: "nothing scored",
     Verdict.TOO_FEW_GROUPS: "too few groups",
     Verdict.NO_INTERVAL: "no interval",
@@ -67,11 +67,21 @@ def reason_text(row: Estimate) -> str:
     return texts[row.reason]
 
 
+def coverage_text(row: Estimate) -> str:
+    """What stands in the way of a verdict for want of coverage."""
+    if row.verdict is not Verdict.LOW_COVERAGE:
+        return ""
+    if row.tied > MOST_TIED:
+        return f"{row.tied:.0%} of the items are ties"
+    return f"{row.covered:.0%} of the items hold anything to count"
+
+
 def verdict_with_reason(verdict: Verdict, row: Estimate | None) -> str:
     """Empty where a number is only described."""
     if verdict is Verdict.DESCRIPTIVE:
         return ""
-    reason = (reason_text(row) if row is not None else "") or _SILENT.get(verdict, "")
+    reason = (coverage_text(row) or reason_text(row)) if row is not None else ""
+    reason = reason or _SILENT.get(verdict, "")
     return f"{verdict_text(verdict)}: {reason}" if reason else verdict_text(verdict)
 
 

@@ -1,0 +1,301 @@
+"""How often a claim is called as published where there is nothing, and where what it claims was planted.
+
+Nothing: random networks of every architecture of the tests' zoo, and trained models whose labels are shuffled. Each
+claim may be called as published in one case of twenty. Planted: made-up answers with the published effect and noise;
+each claim should be called as published in 19 cases of 20. `make bench-nulls` writes docs/null-rates.md.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from scipy.stats import binom  # type: ignore[import-untyped]
+from transformers import AutoTokenizer, PreTrainedTokenizerBase
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
+import zoo
+from trueprobe.engine import AnswerStore, Engine
+from trueprobe.models import Model, Options, examine, find
+from trueprobe.probes import Probe, make, names, spread
+from trueprobe.runs.check.planted import planted_answer, stand_in
+from trueprobe.runs.records import observations_frame
+from trueprobe.statistics.claims import claim_results
+from trueprobe.statistics.estimates import CheckpointData
+from trueprobe.statistics.resampling import Resampling
+from trueprobe.statistics.rows import ClaimResult
+from trueprobe.training import nursery
+from trueprobe.types import CONDITION, GROUP, Answer, Card, Item, Observation, Request, Verdict, WhyNot, WordList
+
+SAMPLE = {"data": "sample"}  # nothing is to be fetched
+SETTINGS = {"distractors": {"position": "all"}, "crows_pairs": SAMPLE, "stereoset": SAMPLE}
+NETWORKS = (*zoo.MASKED, *zoo.CAUSAL)
+TRAINED = ("nursery/0", "nursery-small/0", "mini", "nursery-causal/0")
+RESAMPLES = 1000
+LIMIT = 200  # items of each probe
+MORE = {"tacit_retrieval": 4}  # times as many: it asks about each concept in eighty conditions
+WRONG = 0.05
+# what a network that knows nothing fulfils, or what claims that nothing happens: such a claim can only be contradicted
+NEVER_PUBLISHED = ("unrelated_keeps", "causal_no_gain_neutral", "completions_above_vocabulary", "low_correlation")
+
+
+@dataclass(frozen=True)
+class Rates:
+    """Verdicts of each claim, counted."""
+
+    counts: dict[tuple[str, str], Counter[Verdict]] = field(default_factory=dict)
+
+    def add(self, rows: Sequence[ClaimResult]) -> None:
+        for row in rows:
+            depth = f", k={row.conditions['k']}" if "k" in row.conditions else ""
+            self.counts.setdefault((row.probe, row.claim + depth), Counter())[row.verdict] += 1
+
+    def published(self, claim: tuple[str, str]) -> tuple[int, int]:
+        """How often it was called as published, of how many."""
+        counts = self.counts.get(claim, Counter())
+        return counts[Verdict.AS_PUBLISHED], sum(counts.values())
+
+    def too_often(self, most: float = WRONG, chance: float = 0.001) -> list[tuple[str, str]]:
+        """The claims called as published so often that a rate of at most `most` is not to be believed."""
+        counted = ((claim, *self.published(claim)) for claim in self.counts)
+        return [claim for claim, many, every in counted if binom.sf(many - 1, every, most) < chance]
+
+
+@cache
+def claiming() -> dict[str, Probe]:
+    """The probes that claim something of single models."""
+    made = {name: make(name, SETTINGS.get(name, {})) for name in names()}
+    return {name: probe for name, probe in made.items() if any(not claim.between for claim in probe.claims())}
+
+
+@cache
+def some_items(name: str, limit: int) -> list[Item]:
+    return spread(claiming()[name].items(), limit * MORE.get(name, 1))
+
+
+def judged(probe: Probe, frame: pd.DataFrame, card: Card) -> list[ClaimResult]:
+    drawn = Resampling.of(frame[[GROUP + name for name in probe.factors]], RESAMPLES)
+    return claim_results(probe.name, [CheckpointData(card.name, card.kind, frame, drawn)], probe.claims())
+
+
+# ---------------------------------------------------------------- nothing there
+
+
+def of_random_networks(count: int, limit: int = LIMIT) -> Rates:
+    """Architectures take turns; every other round has a shipped model's vocabulary, in which listed words are few."""
+    rates = Rates()
+    for seed in range(count):
+        turn, place = divmod(seed, len(NETWORKS))
+        name = NETWORKS[place]
+        tokenizer = shipped_tokenizer(name in zoo.MASKED) if turn % 2 else None
+        with tempfile.TemporaryDirectory() as folder:
+            asked = Asked.of(str(zoo.save(name, Path(folder) / name, seed, tokenizer)))
+            for probe, items, answers in asked.probes(limit):
+                rates.add(judged(probe, asked.frame(probe, items, answers), asked.model.card))
+    return rates
+
+
+@cache
+def shipped_tokenizer(masked: bool) -> PreTrainedTokenizerBase:
+    return AutoTokenizer.from_pretrained(nursery.shipped("nursery/0" if masked else "nursery-causal/0")[0].folder)
+
+
+def of_shuffled_labels(spec: str, count: int, limit: int = LIMIT) -> Rates:
+    """One model's answers, again and again with labels that have nothing to do with them."""
+    rates, asked = Rates(), Asked.of(spec)
+    for probe, items, answers in asked.probes(limit):
+        for seed in range(count):
+            rng = np.random.default_rng(seed)
+            if "dominated" in items[0].conditions:
+                frame = asked.frame(probe, _other_groups(items, rng), answers)
+            else:
+                frame = _other_conditions(asked.frame(probe, items, answers), rng)
+            rates.add(judged(probe, frame, asked.model.card))
+    return rates
+
+
+def _other_groups(items: Sequence[Item], rng: np.random.Generator) -> list[Item]:
+    """Which group dominates an occupation is drawn anew."""
+    kinds = sorted({str(item.conditions["dominated"]) for item in items})
+    targets = sorted({item.groups[0] for item in items})
+    drawn = dict(zip(targets, rng.choice(kinds, len(targets)).tolist(), strict=True))
+    return [replace(i, conditions={**i.conditions, "dominated": drawn[i.groups[0]]}) for i in items]
+
+
+def _other_conditions(frame: pd.DataFrame, rng: np.random.Generator) -> pd.DataFrame:
+    """The conditions of the observations of a group (a target, a concept) change places."""
+    conditions = [name for name in frame if name.startswith((CONDITION, "order_at"))]
+    group = next(name for name in frame if name.startswith(GROUP))
+    shuffled = frame.copy()
+    for places in frame.groupby(group).indices.values():
+        rows = frame.index[places]
+        shuffled.loc[rows, conditions] = frame.loc[rng.permutation(rows), conditions].to_numpy()
+    return shuffled
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A model and its whole words."""
+
+    model: Model
+    words: frozenset[str] | None
+
+    @classmethod
+    def of(cls, spec: str) -> Asked:
+        checkpoint = examine(find([spec])[0], Options())
+        return cls(checkpoint.open(), checkpoint.outline.whole_words())
+
+    def probes(self, limit: int) -> Iterator[tuple[Probe, list[Item], list[Sequence[Answer | WhyNot]]]]:
+        """Each probe with items that this model can be asked, and the answers to each."""
+        for name, probe in claiming().items():
+            candidates: Sequence[Item] = some_items(name, limit)
+            if probe.shares_vocabulary and self.words is not None:
+                probe = probe.with_vocabulary(WordList("own", tuple(sorted(self.words))))
+                candidates = probe.items()
+            asks = [(item, probe.ask(item, self.model.card)) for item in candidates]
+            able = {item.id: ask for item, ask in asks if not isinstance(ask, WhyNot)}
+            items = spread([item for item, _ in asks if item.id in able], limit * MORE.get(name, 1))
+            requests = [request for item in items for request in able[item.id]]
+            answers = iter(Engine(self.model, AnswerStore(":memory:")).answer(requests))
+            if items:
+                yield probe, items, [[next(answers) for _ in able[item.id]] for item in items]
+
+    def frame(self, probe: Probe, items: Sequence[Item], answers: Sequence[Sequence[Answer | WhyNot]]) -> pd.DataFrame:
+        observed: list[Observation] = []
+        for item, taken in zip(items, answers, strict=True):
+            missing = [one for one in taken if isinstance(one, WhyNot)]
+            scored = [one for one in taken if not isinstance(one, WhyNot)]
+            observed += probe.unscored(item, missing[0]) if missing else probe.observe(item, self.model.card, scored)
+        return observations_frame(probe, items, observed, self.model.card)
+
+
+# ---------------------------------------------------------------- an effect
+
+
+Strength = Callable[[Item, int, Card, np.random.Generator], Mapping[str, float]]  # item, place of the request
+
+
+def _knowledge(item: Item, place: int, card: Card, rng: np.random.Generator) -> dict[str, float]:
+    """As paper A has it: a preference at base that grows, shrinks or turns by the kind of knowledge."""
+    effects = {"base": 1.0, "tsyn": 2.0, "tsem": 2.0, "tneu": 0.6, "tnbc": 0.6, "un": 1.0}
+    effects |= {"tcsyn": -1.5, "bcsyn": -1.5, "tcsem": -0.7, "bcsem": -0.7}
+    effects |= {"tneu": 1.0} if card.kind == "causal" else {}
+    kind = str(item.conditions["knowledge"]) if place == 0 else "base"
+    return {"": effects[kind] + rng.normal(0, 0.2)}
+
+
+def _clues(item: Item, place: int, card: Card, rng: np.random.Generator) -> dict[str, float]:
+    """As paper B has it: more clues help, less and less; frequent ones, and not visual ones, help most."""
+    at = item.conditions
+    early = {"decreasing": 0.9, "increasing": -0.9}.get(str(at["order"]), 0.0) / int(at["properties"])
+    by = {"top": 0.8, "bottom": -0.8, "visual": -0.8}.get(str(at["selection"]), 0.0)
+    return {"": 0.8 * math.log(int(at["properties"])) + early + by}
+
+
+def _completions(item: Item, place: int, card: Card, rng: np.random.Generator) -> dict[str, float]:
+    """As paper B has it: what people gave is likelier, most of all behind `Everyone knows that`."""
+    return {"": 2.5 if place == 0 else 1.0}
+
+
+def _distracted(item: Item, place: int, card: Card, rng: np.random.Generator) -> dict[str, float]:
+    """As paper D has it: one related attractor often wins, more do little; unrelated ones act gradually."""
+    at, target = item.conditions, item.fields["target"]
+    many = int(at["attractors"])
+    if place > 0 or not many:
+        return {target: 4.0}
+    if at["type"] == "unrelated":
+        return {target: 4.0 - 0.6 * many}
+    wins = {1: 0.7, 2: 0.75, 3: 0.75 if at["setting"] == "multiple" else 0.35}[many]
+    wins *= {"key_later": (0.3, 0.6, 1.0)[many - 1]}.get(str(at["position"]), 1.0)
+    return {target: 2.0, item.fields["attractors"][-1]: 8.0 if rng.random() < wins else 0.0}
+
+
+PLANTED: dict[str, Strength] = {
+    "counteracts": _knowledge,
+    "tacit_retrieval": _clues,
+    "tacit_production": _completions,
+    "distractors": _distracted,
+}
+
+
+def of_planted_effects(count: int, limit: int = 8 * LIMIT) -> Rates:
+    rates = Rates()
+    for name, strength in PLANTED.items():
+        probe = claiming()[name]
+        items = spread(probe.items(), limit)
+        for seed in range(count):
+            rng, card = np.random.default_rng(seed), stand_in("masked" if seed % 2 else "causal")
+            observed = [one for item in items for one in _planted(probe, item, card, strength, rng)]
+            rates.add(judged(probe, observations_frame(probe, items, observed, card), card))
+    return rates
+
+
+def _planted(
+    probe: Probe, item: Item, card: Card, strength: Strength, rng: np.random.Generator
+) -> Sequence[Observation]:
+    asked = probe.ask(item, card)
+    if isinstance(asked, WhyNot):
+        return probe.unscored(item, asked)
+    effects = [strength(item, place, card, rng) for place in range(len(asked))]
+    answers = [_answer(probe, item, r, effect, rng) for r, effect in zip(asked, effects, strict=True)]
+    return probe.observe(item, card, answers)
+
+
+def _answer(
+    probe: Probe, item: Item, request: Request, effect: Mapping[str, float], rng: np.random.Generator
+) -> Answer:
+    """Every asked word with noise; the effect on words by name, or (`""`) on those that the probe plants."""
+    words = request.words  # type: ignore[union-attr]
+    nats = dict(zip(words, rng.normal(0, 0.5, len(words)).tolist(), strict=True))
+    more = probe.planted(item, request, effect[""]) if "" in effect else effect
+    return planted_answer(request, {word: value + more.get(word, 0.0) for word, value in nats.items()})
+
+
+# ---------------------------------------------------------------- the table
+
+
+def table(random: Rates, shuffled: Rates, planted: Rates) -> Iterator[str]:
+    yield "| probe | claim | random networks | shuffled labels | planted |"
+    yield "|---|---|--:|--:|--:|"
+    claims = dict.fromkeys((*random.counts, *shuffled.counts, *planted.counts))
+    for claim in claims:
+        cells = [_cell(*rates.published(claim)) for rates in (random, shuffled, planted)]
+        yield f"| {claim[0]} | `{claim[1]}` | {' | '.join(cells)} |"
+
+
+def _cell(many: int, every: int) -> str:
+    return f"{many} of {every}" if every else "–"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--networks", type=int, default=208)
+    parser.add_argument("--shuffles", type=int, default=50, help="of each trained model")
+    parser.add_argument("--planted", type=int, default=40)
+    parser.add_argument("--limit", type=int, default=LIMIT)
+    parser.add_argument("--write", type=Path, help="the page; its lines up to the table stay")
+    options = parser.parse_args()
+    planted = of_planted_effects(options.planted)
+    shuffled = Rates()
+    for spec in TRAINED:
+        for claim, counts in of_shuffled_labels(spec, options.shuffles, options.limit).counts.items():
+            shuffled.counts.setdefault(claim, Counter()).update(counts)
+    random = of_random_networks(options.networks, options.limit)
+    lines = list(table(random, shuffled, planted))
+    print("\n".join(lines))
+    if options.write:
+        head = options.write.read_text(encoding="utf-8").partition(lines[0])[0]
+        options.write.write_text(head + "\n".join(lines) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
