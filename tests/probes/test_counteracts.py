@@ -640,7 +640,7 @@ def test_findings_about_one_architecture_are_rows_of_it_alone(probe):
 @pytest.mark.parametrize(("architecture", "expected"), [("albert", ["of_all", "of_albert"]), ("bert", ["of_all"])])
 def test_a_finding_about_one_architecture_is_counted_for_it_alone(architecture, expected):
     frame = pd.DataFrame({"v": [0.1, 0.2, 0.3, 0.4, 0.5, 0.6], "at": "x", "group": list("abcdef")})
-    member = CheckpointData("m", "masked", frame, Resampling.of(frame[["group"]]), "m", {}, architecture)
+    member = CheckpointData("m", "masked", frame, Resampling.of(frame[["group"]]), architecture=architecture)
     of_all = Claim("of_all", "of all", "A", "v", {"at": ("x",)})
     of_albert = replace(of_all, name="of_albert", architectures=("albert",))
     assert [row.claim for row in claim_results("p", [member], [of_all, of_albert])] == expected
