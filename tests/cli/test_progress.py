@@ -10,8 +10,7 @@ import sys
 
 import pytest
 
-from trueprobe.cli.progress import terminal_progress
-from trueprobe.types import NoProgress
+from trueprobe.cli.progress import LineProgress, terminal_progress
 
 
 def on_a_terminal(*command: str) -> str:
@@ -33,9 +32,35 @@ def on_a_terminal(*command: str) -> str:
     return re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", written.decode(errors="replace"))
 
 
-def test_off_a_terminal_nothing_is_shown(capfd):
+def test_off_a_terminal_a_line_comes_now_and_then(capfd, monkeypatch):
+    """None in the first half minute, then at growing intervals: some dozens in ten hours."""
+    clock = [0.0]
+    monkeypatch.setattr("trueprobe.cli.progress.time.monotonic", lambda: clock[0])
+    with terminal_progress().task("bert", 36_000, "rows") as task:
+        for second in range(1, 36_001):
+            clock[0] = float(second)
+            task.advance(1, "5 saved")
+    out, lines = capfd.readouterr()
+    written = lines.splitlines()
+    assert out == ""
+    assert written[0] == "bert: 30/36,000 (0%) rows 5 saved"
+    assert 24 <= len(written) <= 60
+
+
+def test_work_of_unknown_amount_and_several_tasks_share_the_lines(capfd, monkeypatch):
+    clock = [0.0]
+    monkeypatch.setattr("trueprobe.cli.progress.time.monotonic", lambda: clock[0])
     progress = terminal_progress()
-    assert type(progress) is NoProgress
+    with progress.task("outer", 2, "models") as outer, progress.task("cleaning") as inner:
+        clock[0] = 31.0
+        inner.reach(7)
+        outer.advance()
+    assert capfd.readouterr().err == "cleaning: 7\n"
+
+
+def test_off_a_terminal_a_short_command_shows_nothing(capfd):
+    progress = terminal_progress()
+    assert type(progress) is LineProgress
     with progress.task("bert", 10, "rows") as task, progress.task("opening"):
         task.advance(10, "5 saved")
         task.reach(10, 10)

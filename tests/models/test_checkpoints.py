@@ -15,7 +15,8 @@ import zoo
 from trueprobe.engine import AnswerStore, Engine
 from trueprobe.errors import BadInput
 from trueprobe.models import examine, find, open_model
-from trueprobe.models.checkpoint import Options
+from trueprobe.models.checkpoint import Options, Source, _config, read_tokenizer
+from trueprobe.models.text import Text
 from trueprobe.types import FillBlank, FollowsText, ScoreText
 
 REVISION = "0123456789abcdef0123456789abcdef01234567"
@@ -700,6 +701,89 @@ def test_a_gguf_file_answers_as_the_folder_it_was_made_from(tmp_path):
     assert (file.card.name, file.card.source, file.card.architecture) == ("tiny", "tiny.gguf", "llama")
     assert (file.card.kind, file.card.start_text, file.card.dtype) == ("causal", "<|endoftext|>", "float32")
     assert answers(file) == pytest.approx(answers(folder), abs=1e-4)
+
+
+def test_a_gguf_file_is_read_once(tmp_path, monkeypatch):
+    """Dequantising takes minutes; the second opening reads a folder in the cache, and is the same model."""
+    file = tmp_path / "tiny.gguf"
+    zoo.save_llama(tmp_path / "folder", file)
+    first = open_model(str(file))
+    assert first.card.tokenizer_id == Text(read_tokenizer(Source("", "", file))).tokenizer_id
+    monkeypatch.setattr("trueprobe.models.gguf._write", None)
+    monkeypatch.setattr("transformers.modeling_gguf_pytorch_utils.load_gguf_checkpoint", None)
+    monkeypatch.setattr("transformers.integrations.gguf.reader.read_gguf_metadata", None)
+    monkeypatch.setattr("gguf.GGUFReader", None)
+    _config.cache_clear()
+    again = open_model(str(file))
+    assert again.card == first.card
+    assert answers(again) == answers(first)
+    assert examine(find([f"{file}?start=none"])[0], Options()).location == f"{file}?start=none"
+
+
+def test_another_gguf_file_at_the_same_place_is_another_model(tmp_path):
+    file = tmp_path / "tiny.gguf"
+    zoo.save_llama(tmp_path / "folder", file)
+    before = open_model(str(file))
+    content = bytearray(file.read_bytes())
+    content[-4:] = (1.0).hex().encode()[:4]
+    file.write_bytes(content)
+    after = open_model(str(file))
+    assert after.card.compute_id != before.card.compute_id
+    assert len({find([str(file)])[0].path, before.network.model.config._name_or_path}) == 2
+
+
+def test_a_gguf_file_cut_short_leaves_nothing_in_the_cache(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    file = tmp_path / "tiny.gguf"
+    zoo.save_llama(tmp_path / "folder", file)
+    file.write_bytes(file.read_bytes()[: file.stat().st_size // 2])
+    with pytest.raises(BadInput, match=r"tiny\.gguf"):
+        open_model(str(file))
+    assert not [*(tmp_path / "cache").rglob("*.safetensors")]
+
+
+def test_a_gguf_file_without_a_weight_is_refused(tmp_path, monkeypatch):
+    """In the folder made of it a random weight would look like any other."""
+    file = tmp_path / "tiny.gguf"
+    zoo.save_llama(tmp_path / "folder", file)
+    monkeypatch.setattr("trueprobe.models.gguf.load", lambda *args, **more: (None, frozenset({"model.norm.weight"})))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    with pytest.raises(BadInput, match=r"lacks weights \(missing: model\.norm\.weight"):
+        open_model(str(file))
+
+
+# ---------------------------------------------------------------- sentencepiece files
+
+
+def only_sentencepiece(folder):
+    import sentencepiece
+
+    for file in folder.glob("*token*"):
+        file.unlink()
+    with (folder / "tokenizer.model").open("wb") as file:
+        texts = iter(["The nurse was late. So was the man."] * 20)
+        sentencepiece.SentencePieceTrainer.train(
+            sentence_iterator=texts, model_writer=file, vocab_size=40, hard_vocab_limit=False, minloglevel=2
+        )
+    return folder
+
+
+@pytest.mark.skipif(transformers.utils.is_protobuf_available(), reason="protobuf is here, so the file can be read")
+def test_the_package_that_a_sentencepiece_file_needs_is_named(copied):
+    says = r"tokenizer\.model is a sentencepiece file, .* needs the package protobuf"
+    with pytest.raises(BadInput, match=says) as error:
+        open_model(str(only_sentencepiece(copied("llama"))))
+    assert "tiktoken" not in str(error.value)
+
+
+@pytest.mark.skipif(not transformers.utils.is_protobuf_available(), reason="no package protobuf here")
+def test_a_folder_with_only_a_sentencepiece_file_is_opened(copied):
+    import sentencepiece
+
+    folder = only_sentencepiece(copied("llama"))
+    plain = sentencepiece.SentencePieceProcessor(model_file=str(folder / "tokenizer.model"))
+    text = "The nurse was late."
+    assert open_model(str(folder)).token_ids(text) == tuple(plain.encode(text))
 
 
 # ---------------------------------------------------------------- networks that are not what they seem

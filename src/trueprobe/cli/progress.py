@@ -1,10 +1,11 @@
-"""The one progress display: bars and spinners on a terminal, nothing elsewhere."""
+"""The one progress display: bars and spinners on a terminal, elsewhere a line now and then."""
 
 from __future__ import annotations
 
 import sys
+import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 
 from rich.console import Console
@@ -22,9 +23,10 @@ from rich.progress import Progress as Bars
 from rich.progress import Task as Bar
 from rich.text import Text
 
-from trueprobe.types import NoProgress, Progress, Task
+from trueprobe.types import Progress, Task
 
 BYTES = "bytes"
+FIRST_LINE = 30.0  # seconds
 
 
 class _Amount(ProgressColumn):
@@ -74,5 +76,47 @@ class TerminalProgress:
                 self._bars.stop()
 
 
+@dataclass
+class _Lines:
+    """When the next line is due: after half a minute, then at growing intervals, some sixty in a day."""
+
+    due: float
+    interval: float = FIRST_LINE
+
+    def print(self, line: str) -> None:
+        now = time.monotonic()
+        if now >= self.due:
+            self.interval *= 1.1
+            self.due = now + self.interval
+            print(line, file=sys.stderr, flush=True)
+
+
+@dataclass
+class _LineTask:
+    lines: _Lines
+    title: str
+    total: int | None
+    unit: str
+    done: int = 0
+
+    def advance(self, amount: int = 1, note: str = "") -> None:
+        self.reach(self.done + amount, self.total, note)
+
+    def reach(self, amount: int, total: int | None = None, note: str = "") -> None:
+        self.done, self.total = amount, self.total if total is None else total
+        of = f"/{self.total:,} ({self.done / self.total:.0%})" if self.total else ""
+        self.lines.print(" ".join(filter(None, (f"{self.title}: {self.done:,}{of}", self.unit, note))))
+
+
+class LineProgress:
+    """For output that goes to a file: whoever reads it later sees that work went on. Short commands stay silent."""
+
+    def __init__(self) -> None:
+        self._lines = _Lines(time.monotonic() + FIRST_LINE)
+
+    def task(self, title: str, total: int | None = None, unit: str = "") -> AbstractContextManager[Task]:
+        return nullcontext(_LineTask(self._lines, title, total, unit))
+
+
 def terminal_progress() -> Progress:
-    return TerminalProgress() if sys.stderr.isatty() else NoProgress()
+    return TerminalProgress() if sys.stderr.isatty() else LineProgress()

@@ -19,6 +19,7 @@ from trueprobe.models.checkpoint import (
     weight_hashes,
 )
 from trueprobe.models.contract import AnswerModel, Model, Outline, RowModel, Unopened
+from trueprobe.models.gguf import unpacked
 from trueprobe.models.specs import sources
 
 __all__ = [
@@ -70,8 +71,8 @@ class Checkpoint:
 def examine(source: Source, options: Options) -> Checkpoint:
     """Refuses what can be refused without building the network: formats, heads, weights that are not finite, devices.
 
-    What only a forward pass shows (a causal model that sees ahead) and pickled or .gguf weights that are not finite
-    are refused when the model is opened."""
+    What only a forward pass shows (a causal model that sees ahead) and pickled weights that are not finite are refused
+    when the model is opened."""
     backend, config = preflight(source, options)
     refuse_unknown_device(options)
     if not files_are_finite(source, options):
@@ -107,7 +108,8 @@ def open_model(spec: str, options: Options | None = None) -> Model:
 
 
 def find(specs: Sequence[str], options: Options | None = None) -> list[Source]:
-    """All checkpoints the SPECs name, each with a name of its own; a family's members must differ in weights."""
+    """All checkpoints the SPECs name, each with a name of its own; a family's members must differ in weights. A .gguf
+    file is unpacked into the cache when it is first named."""
     checkpoints: list[Source] = []
     missing: list[str] = []
     for spec in specs:
@@ -124,7 +126,7 @@ def find(specs: Sequence[str], options: Options | None = None) -> list[Source]:
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
         raise BadInput(f"two models are called '{twice[0]}'; name one of them: --model 'other=PATH'")
-    return checkpoints
+    return [unpacked(source) for source in checkpoints]
 
 
 def _refuse_twins(members: list[Source]) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import hashlib
 import io
 import json
@@ -52,13 +51,14 @@ class Source:
     labels: Mapping[str, int] = field(default_factory=dict)
     start: Start = "auto"
     tokenizer: Path | None = None  # the folder of another one than the checkpoint's
+    original: Path | None = None  # the .gguf file that `path` was made of
 
     @property
     def location(self) -> str:
         """A SPEC that opens it again on this machine."""
         start = [f"start={self.start}"] if self.start != "auto" else []
         tokenizer = [f"tokenizer={self.tokenizer.resolve()}"] if self.tokenizer else []
-        return "?".join(filter(None, (str(self.path.resolve()), "&".join(start + tokenizer))))
+        return "?".join(filter(None, (str((self.original or self.path).resolve()), "&".join(start + tokenizer))))
 
     @property
     def folder(self) -> Path:
@@ -102,8 +102,21 @@ def read_tokenizer(source: Source) -> Any:
         try:
             tokenizer = AutoTokenizer.from_pretrained(**source.from_pretrained, trust_remote_code=False)
         except (OSError, ValueError, KeyError, ImportError, TypeError) as error:
-            raise BadInput(f"{source.title}: no usable tokenizer ({_first_line(error)})") from error
+            reason = _lacking_packages(source) or _first_line(error)
+            raise BadInput(f"{source.title}: no usable tokenizer ({reason})") from error
     return tokenizer
+
+
+def _lacking_packages(source: Source) -> str:
+    """transformers' own message names tiktoken, which is tried when sentencepiece's format cannot be read."""
+    from transformers.utils import is_protobuf_available, is_sentencepiece_available
+
+    files = [file.name for file in source.folder.glob("*.model")]
+    lacking = {"sentencepiece": not is_sentencepiece_available(), "protobuf": not is_protobuf_available()}
+    if not files or not any(lacking.values()):
+        return ""
+    names = " and ".join(name for name, lacks in lacking.items() if lacks)
+    return f"{files[0]} is a sentencepiece file, and reading it needs the package {names}: pip install {names}"
 
 
 def _tokenizer_source(source: Source) -> Source:
@@ -163,15 +176,8 @@ def load(source: Source, auto_class: Any, options: Options, **shape: Any) -> tup
 
 
 def outline(source: Source, auto_class: Any, options: Options) -> tuple[Any, frozenset[str]]:
-    """The network without its weights (on torch's meta device), and the weights the file does not have.
-
-    A .gguf file would be read and dequantised as a whole for this; what it lacks shows when it is opened."""
-    import torch
-
-    if not source.is_gguf:
-        return _from_pretrained(source, auto_class, options, device_map="meta")
-    with torch.device("meta"):
-        return auto_class.from_config(copy.deepcopy(read_config(source))), frozenset()
+    """The network without its weights (on torch's meta device), and the weights the file does not have."""
+    return _from_pretrained(source, auto_class, options, device_map="meta")
 
 
 def _from_pretrained(source: Source, auto_class: Any, options: Options, **more: Any) -> tuple[Any, frozenset[str]]:
@@ -235,7 +241,7 @@ def _finite(weights: Any, dtype: Any = None) -> bool:
 
 def files_are_finite(source: Source, options: Options) -> bool:
     """Are all weights in the files finite in the dtype asked for? Also True for files that cannot be mapped into
-    memory (pickles, .gguf): those are checked as they are loaded."""
+    memory (pickles): those are checked as they are loaded."""
     files = [file for file in weight_files(source) if file.suffix == ".safetensors"]
     return all(_file_is_finite(file, _stamp(file), options.dtype) for file in files)
 
@@ -284,7 +290,8 @@ def fingerprint(source: Source, config: Any, options: Options) -> str:
 
 
 def weight_hashes(source: Source) -> tuple[bytes, ...]:
-    return tuple(_file_hash(file, _stamp(file)) for file in weight_files(source))
+    files = [source.original] if source.original else weight_files(source)
+    return tuple(_file_hash(file, _stamp(file)) for file in files)
 
 
 @lru_cache(maxsize=1024)  # gigabytes are read once, however often a checkpoint is looked at
