@@ -18,7 +18,7 @@ def tuned(task: str, complete: bool = True, train_of: int = 900, **changes) -> d
     """The content of a downstream.json, as strings and numbers: a file that was written before."""
     row = {"family": "toy", "step": None, "n_checkpoints": 3, "mean": 0.764, "sd": 0.0031, "lowest": 0.76}
     row |= {"highest": 0.77, "error": 0.018, "share_all_alike": 0.698, "p_equal": 0.87, "not_learnt": []}
-    row |= {"shows": "a comparison", **changes}
+    row |= {"shows": "a comparison", "largest_difference": 0.01, "p_within_1": 0.4, "p_within_2": 0.03, **changes}
     texts = {"files": {"train.tsv": "0"}, "split": "dev.tsv", "labels": ["no", "yes"], "train": 900}
     texts |= {"train_of": train_of, "dev": 200, "set_aside": 0, "dev_also_in_train": 0}
     content = {"complete": complete, "task": task, "columns": None, "data": texts, "settings": {"epochs": 3}}
@@ -54,10 +54,10 @@ def grid(tmp_path, *results):
 
 
 def test_a_task_and_a_family_have_a_row(tmp_path):
-    table = grid(tmp_path, tuned("sst2"), tuned("rte", train_of=2490, p_equal=1e-6))
+    table = grid(tmp_path, tuned("sst2"), tuned("rte", train_of=2490, p_equal=1e-6, p_within_2=0.06))
     assert [[cell.text for cell in row] for row in table.rows] == [
-        ["rte, 900 of 2,490 texts", "toy", "3", "76.4 ± 0.3", "50.1", "± 1.8", "69.8", "< 0.001"],
-        ["sst2, 900 texts", "toy", "3", "76.4 ± 0.3", "50.1", "± 1.8", "69.8", "0.870"],
+        ["rte, 900 of 2,490 texts", "toy", "3", "76.4 ± 0.3", "50.1", "± 1.8", "69.8", "not shown", "< 0.001"],
+        ["sst2, 900 texts", "toy", "3", "76.4 ± 0.3", "50.1", "± 1.8", "69.8", "2 points", "0.870"],
     ]
     assert table.data["mean"].tolist() == [0.764, 0.764]
     assert "$<$ 0.001" in latex(table)
@@ -71,8 +71,20 @@ def test_what_was_not_learnt_shows_nothing_instead_of_equality(tmp_path):
 
 def test_one_checkpoint_has_neither_deviation_nor_p(tmp_path):
     alone = {"n_checkpoints": 1, "sd": None, "share_all_alike": None, "p_equal": None, "shows": "one checkpoint"}
+    alone |= {"largest_difference": None, "p_within_1": None, "p_within_2": None}
     (row,) = grid(tmp_path, tuned("sst2", **alone)).rows
-    assert [cell.text for cell in row[2:]] == ["1", "76.4", "50.1", "± 1.8", "–", "–"]
+    assert [cell.text for cell in row[2:]] == ["1", "76.4", "50.1", "± 1.8", "–", "–", "–"]
+
+
+def test_the_smallest_margin_shown_stands_in_the_table_with_both_p_values(tmp_path):
+    (row,) = grid(tmp_path, tuned("sst2", p_within_1=0.049, p_within_2=0.0001)).rows
+    assert (row[-2].text, row[-2].hint) == (
+        "1 point",
+        "largest difference 1.0 points; p 0.049 at 1 point, < 0.001 at 2",
+    )
+    before = dict.fromkeys(("largest_difference", "p_within_1", "p_within_2"))
+    (row,) = grid(tmp_path / "before", tuned("sst2", **before)).rows  # a file that was written before
+    assert row[-2].text == "–"
 
 
 @pytest.mark.parametrize(
@@ -95,7 +107,7 @@ def test_a_finished_fine_tuning_has_an_outcome(tmp_path):
 
 def test_a_stopped_fine_tuning_is_named_and_has_no_numbers(tmp_path):
     (row,) = grid(tmp_path, tuned("sst2", complete=False)).rows
-    assert [cell.text for cell in row] == ["sst2, 900 texts", "toy", *["–"] * 5, "not finished"]
+    assert [cell.text for cell in row] == ["sst2, 900 texts", "toy", *["–"] * 6, "not finished"]
 
 
 def test_without_any_there_is_no_table(tmp_path):

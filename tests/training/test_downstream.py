@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy.stats import norm
 from typer.testing import CliRunner
 
 import processes
@@ -251,6 +252,50 @@ def test_one_checkpoint_has_no_deviation_and_steps_are_not_mixed():
     assert (alone.sd, alone.p_equal, alone.shows) == (None, None, Comparison.ONE_CHECKPOINT)
     result = judged([wanted] * 4, wanted, [10, 20, 10, 20]).families
     assert [(row.step, row.n_checkpoints) for row in result] == [(10, 2), (20, 2)]
+
+
+def both_right_but(b: int, c: int, n: int) -> tuple[np.ndarray, np.ndarray]:
+    """Of n texts the first alone gets b right, and the second alone c."""
+    first, second = np.ones(n, bool), np.ones(n, bool)
+    second[:b], first[b : b + c] = False, False
+    return first, second
+
+
+def test_two_one_sided_tests_worked_by_hand():
+    # no text parts the two: z = −nδ / √(nδ (1 − δ)) = −√(nδ / (1 − δ)), for n = 1000 and δ = 0.02 −√(20 / 0.98)
+    assert outcome.p_within(*both_right_but(0, 0, 1000), 0.02) == pytest.approx(norm.cdf(-np.sqrt(20 / 0.98)))
+    # 1 of 100 texts parts them, δ = 0.02: likeliest is that the second is never right alone, and z = (1 − 2) / √1.96;
+    # the other way the second alone is right in 0.49 %, and z = (−1 − 2) / √(0.98 + 1.96), which is less
+    assert outcome.p_within(*both_right_but(1, 0, 100), 0.02) == pytest.approx(norm.cdf(-1 / 1.4))
+    assert outcome._p_less(0, 1, 100, 0.02) == pytest.approx(norm.cdf(-3 / np.sqrt(2.94)), abs=1e-4)
+
+
+def test_equivalence_is_symmetric_needs_texts_and_is_that_of_the_worst_pair():
+    one, other = both_right_but(30, 12, 1000)
+    assert outcome.p_within(one, other, 0.02) == outcome.p_within(other, one, 0.02)
+    assert outcome.p_within(*both_right_but(0, 0, 20), 0.02) > 0.2  # twenty texts show nothing
+    assert outcome.p_within(*both_right_but(20, 0, 1000), 0.02) == pytest.approx(0.5)  # just the margin
+    wanted = [0, 1] * 500
+    [row] = judged([wanted, wanted, [1] * 30 + wanted[30:]], wanted).families  # the third has 15 of 1,000 wrong
+    assert row.largest_difference == pytest.approx(0.015)
+    third = outcome.p_within(*both_right_but(15, 0, 1000), 0.02)
+    assert (row.p_within_2, row.margin) == (pytest.approx(third), None)
+    assert "not shown to be equally good within 2 points" in " ".join(outcome._family_lines(row))
+    [row] = judged([wanted, wanted], wanted).families
+    assert (row.margin, row.p_within_1) == (0.01, pytest.approx(norm.cdf(-np.sqrt(10 / 0.99))))
+
+
+def test_checkpoints_that_differ_by_the_margin_are_rarely_called_equal_and_equal_ones_mostly():
+    rng = np.random.default_rng(0)
+    counts = {apart: rng.multinomial(4000, [0.04 + apart, 0.04, 0.92 - apart], size=400) for apart in (0.02, 0.0)}
+    called = {
+        apart: np.mean(
+            [max(outcome._p_less(b, c, 4000, 0.02), outcome._p_less(c, b, 4000, 0.02)) < 0.05 for b, c, _ in of]
+        )
+        for apart, of in counts.items()
+    }
+    assert called[0.02] <= 0.09  # 5 % in 400, and chance
+    assert called[0.0] >= 0.95
 
 
 def test_cochran_s_q_of_two_is_mcnemar_s():

@@ -172,13 +172,21 @@ def _downstream(source: Source) -> Grid | None:
         if not task.complete:
             who = ", ".join(dict.fromkeys(model.family for model in task.models))
             unfinished = Cell(words.NOT_FINISHED, True, outcome=Outcome.NONE)
-            lines.append((asked, Cell(who), *(EMPTY,) * 5, unfinished))
+            lines.append((asked, Cell(who), *(EMPTY,) * 6, unfinished))
         for row in task.families:
             lines.append((asked, *_tuned(row, task.majority_accuracy)))
             asked_of = {"task": task.task, "n_train": task.data.train, "n_dev": task.data.dev}
             asked_of |= {"majority_accuracy": task.majority_accuracy, **row.model_dump(mode="json")}
             data.append({**asked_of, "not_learnt": " ".join(row.not_learnt)})
     return _grid("downstream", words.DOWNSTREAM, words.DOWNSTREAM_HEADER, lines, pd.DataFrame(data))
+
+
+def _margin(row: FamilyOutcome) -> Cell:
+    """The margin within which the accuracies are shown to be equal; its p-values are the hint."""
+    if row.p_within_1 is None or row.p_within_2 is None or row.shows is Comparison.NOTHING:
+        return EMPTY
+    hint = words.within_hint(100 * (row.largest_difference or 0.0), p_text(row.p_within_1), p_text(row.p_within_2))
+    return Cell(words.within(row.margin), True, hint=hint)
 
 
 def _tuned(row: FamilyOutcome, majority: float) -> list[Cell]:
@@ -191,6 +199,7 @@ def _tuned(row: FamilyOutcome, majority: float) -> list[Cell]:
         Cell(count(row.n_checkpoints), True),
         Cell(accuracy, True, hint=reach),
         *_numbers(percent.plain(majority), f"± {100 * row.error:.1f}", alike),
+        _margin(row),
         Cell(words.SHOWS_NOTHING, True, outcome=Outcome.BAD, hint=words.not_learnt(row.not_learnt))
         if row.shows is Comparison.NOTHING
         else Cell(DASH if row.p_equal is None else p_text(row.p_equal), True),

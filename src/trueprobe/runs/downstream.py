@@ -13,6 +13,7 @@ from typing import Self
 from pydantic import model_validator
 
 from trueprobe.runs.schema import Declared
+from trueprobe.statistics.verdict import ALPHA
 
 
 class Comparison(StrEnum):
@@ -21,6 +22,9 @@ class Comparison(StrEnum):
     NOTHING = "nothing"  # a checkpoint did not learn the task
     ONE_CHECKPOINT = "one checkpoint"
     POSSIBLE = "a comparison"
+
+
+MARGINS = (0.01, 0.02)  # differences of accuracy that are tested for: see `p_within_1` and `p_within_2`
 
 
 class TextColumns(Declared):
@@ -102,7 +106,7 @@ class CheckpointOutcome(Declared):
 
 
 class FamilyOutcome(Declared):
-    """Over the checkpoints of one setup and step; `sd`, `share_all_alike` and `p_equal` need several."""
+    """Over the checkpoints of one setup and step; `sd`, `share_all_alike`, `p_equal` and what follows need several."""
 
     family: str
     step: int | None
@@ -116,6 +120,15 @@ class FamilyOutcome(Declared):
     p_equal: float | None
     not_learnt: tuple[str, ...]
     shows: Comparison
+    largest_difference: float | None = None  # of two accuracies
+    p_within_1: float | None = None  # that no two differ by 1 point or more: small where that is shown
+    p_within_2: float | None = None
+
+    @property
+    def margin(self) -> float | None:
+        """The smallest of the margins that the accuracies are shown to lie within, if any."""
+        ps = zip(MARGINS, (self.p_within_1, self.p_within_2), strict=True)
+        return next((margin for margin, p in ps if p is not None and p < ALPHA), None)
 
 
 class TaskOutcome(Declared):

@@ -66,7 +66,9 @@ DOWNSTREAM = Titled(
     "Every checkpoint fine-tuned alike and judged on the dev part: mean ± sample deviation of the accuracies, what "
     "always giving the commonest label would get, the error that the size of the dev part leaves to one accuracy, "
     "the texts to which all give the same answer, and how often equally good checkpoints would differ this much "
-    "(Cochran's Q). Where a checkpoint does not beat the commonest label, the comparison shows nothing.",
+    "(Cochran's Q). Equal within: by two one-sided tests all accuracies differ by less (1 or 2 points, p < 0.05); "
+    "a large p of Q is no proof of that. Where a checkpoint does not beat the commonest label, the comparison shows "
+    "nothing.",
     "table 2 of paper C",
 )
 DOWNSTREAM_HEADER = (
@@ -77,6 +79,7 @@ DOWNSTREAM_HEADER = (
     "commonest label, %",
     "error, points",
     "alike, %",
+    "equal within",
     "p",
 )
 CLAIMS = Titled(
@@ -146,6 +149,16 @@ def claims_header(names: Sequence[str], paired: bool) -> tuple[str, ...]:
 def task(name: str, train: int, train_of: int) -> str:
     limited_to = f" of {count(train_of)}" if train < train_of else ""
     return f"{name}, {count(train)}{limited_to} texts"
+
+
+def within(margin: float | None) -> str:
+    if margin is None:
+        return "not shown"
+    return f"{100 * margin:.0f} point{'s' if margin > 0.01 else ''}"
+
+
+def within_hint(largest: float, p_1: str, p_2: str) -> str:
+    return f"largest difference {largest:.1f} points; p {p_1} at 1 point, {p_2} at 2"
 
 
 def not_learnt(names: Sequence[str]) -> str:

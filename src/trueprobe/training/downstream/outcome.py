@@ -5,12 +5,14 @@ from __future__ import annotations
 import statistics
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from trueprobe.runs.downstream import (
+    MARGINS,
     CheckpointAnswers,
     CheckpointIdentity,
     CheckpointOutcome,
@@ -83,7 +85,43 @@ def _family(rows: list[CheckpointOutcome], answers: np.ndarray, wanted: np.ndarr
         p_equal=cochran(answers == wanted) if several else None,
         not_learnt=tuple(row.model for row in rows if not row.beats_majority),
         shows=_comparison(rows),
+        **(_equivalence(answers == wanted) if several else {}),
     )
+
+
+def _equivalence(right: np.ndarray) -> dict[str, float]:
+    """Of all pairs together: each must be within the margin, so that the largest p counts and none is corrected."""
+    pairs = list(combinations(right, 2))
+    within = {f"p_within_{100 * m:.0f}": max(p_within(a, b, m) for a, b in pairs) for m in MARGINS}
+    accuracies = right.mean(axis=1)
+    return {"largest_difference": float(accuracies.max() - accuracies.min()), **within}
+
+
+def p_within(first: np.ndarray, second: np.ndarray, margin: float) -> float:
+    """Two one-sided tests on two checkpoints' right answers to the same texts: the p-value of a difference of
+    accuracies that is at least `margin` one way or the other. Small where they are equally good within the margin."""
+    only_first, only_second = int((first & ~second).sum()), int((second & ~first).sum())
+    return max(
+        _p_less(only_first, only_second, len(first), margin), _p_less(only_second, only_first, len(first), margin)
+    )
+
+
+def _p_less(b: int, c: int, n: int, margin: float) -> float:
+    """Tango's score test (1998) that (b − c) / n is less than the margin. Its variance is that of the likeliest
+    answers with just this margin, so that no text which parts the two is no proof either."""
+    from scipy.special import ndtr  # type: ignore[import-untyped]
+
+    half = -b - c + (2 * n - b + c) * margin
+    only_second = (np.sqrt(half**2 + 8 * n * c * margin * (1 - margin)) - half) / (4 * n)
+    return float(ndtr((b - c - n * margin) / np.sqrt(n * (2 * only_second + margin * (1 - margin)))))
+
+
+def _within(row: FamilyOutcome) -> str:
+    apart = f"two differ by {100 * (row.largest_difference or 0.0):.1f} points at most"
+    ps = f"two one-sided tests: p = {row.p_within_1:.2g} at 1 point, {row.p_within_2:.2g} at 2"
+    if row.margin is None:
+        return f"{apart}; not shown to be equally good within 2 points ({ps})"
+    return f"{apart}; equally good within {100 * row.margin:.0f} point{'s' if row.margin > 0.01 else ''} ({ps})"
 
 
 def _comparison(rows: list[CheckpointOutcome]) -> Comparison:
@@ -162,6 +200,7 @@ def _family_lines(row: FamilyOutcome) -> Iterator[str]:
                 f"{name}: all equally good? p = {row.p_equal:.2g} (Cochran's Q); "
                 f"{row.share_all_alike:.1%} of the texts get the same answer from all"
             )
+            yield f"{name}: {_within(row)}"
         case Comparison.NOTHING:
             yield (
                 f"{name}: the comparison shows nothing: not above the commonest label by more than their error: "
