@@ -114,8 +114,9 @@ def silent_section(section: Section) -> str:
     """Where none of its findings decides anything: why, once for each reason; else an empty text."""
     if not section.findings or any(finding.speaks for finding in section.findings):
         return ""
-    verdicts = dict.fromkeys(n.verdict for finding in section.findings for n in finding.numbers)
-    return "; ".join(why_silent(verdict, section.items_needed) for verdict in verdicts)
+    verdicts = {n.verdict for finding in section.findings for n in finding.numbers}
+    first = (Verdict.TOO_FEW_GROUPS, *Verdict)  # what can be helped; the heading names those that fail a gate
+    return "; ".join(why_silent(verdict, section.items_needed) for verdict in sorted(verdicts, key=first.index))
 
 
 def title(report: Report) -> str:
