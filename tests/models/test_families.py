@@ -191,12 +191,22 @@ LEFTS = ("", "The ", "The nurse said that the ", 'She said: "', "(", "It's the m
 RIGHTS = ("", ".", " was late.", ", who was late, left!", "'s hat is here.", '" she said.', ")", "-time job; really?")
 
 
+def refused(model, native, text, request) -> bool:
+    """Where the tokenizer itself makes an unknown piece of the text (ALBERT: of "ł" and "—"), the text is refused."""
+    unknown = native.unk_token_id in native(text)["input_ids"]
+    why_not = model.reads(request)
+    assert (isinstance(why_not, WhyNot) and why_not.code == "unknown_piece") is unknown, text
+    return unknown
+
+
 @pytest.mark.parametrize("name", MASKED)
 def test_one_text_is_framed_as_the_tokenizer_itself_frames_it(name, family):
     model, native = family(name), zoo.real_tokenizer(name)
     for left in LEFTS:
         for right in RIGHTS:
             whole = left + native.mask_token + right
+            if refused(model, native, whole, FillBlank(left, right)):
+                continue
             assert rows(model, FillBlank(left, right)) == [tokens(model, native(whole)["input_ids"])], whole
 
 
@@ -207,6 +217,8 @@ def test_a_pair_is_framed_as_the_tokenizer_itself_frames_it(name, family):
         for right in RIGHTS:
             whole = left + native.mask_token + right
             encoded = native("She's a nurse, isn't she?", whole, return_token_type_ids=True)
+            if refused(model, native, whole, FillBlank(left, right, "She's a nurse, isn't she?")):
+                continue
             read = only_read(model, FillBlank(left, right, "She's a nurse, isn't she?"))
             assert tokens(model, read.row.ids) == tokens(model, encoded["input_ids"]), whole
             assert list(read.row.segments) == encoded["token_type_ids"]
@@ -217,6 +229,8 @@ def test_a_pair_is_framed_as_the_tokenizer_itself_frames_it(name, family):
 def test_a_scored_text_is_framed_as_the_tokenizer_itself_frames_it(name, family):
     model, native = family(name), zoo.real_tokenizer(name)
     for text in ("The nurse, who's 30, said: 'No!'", "Unbelievably late.", "naïve café — 3.14% (ok)"):
+        if refused(model, native, text, ScoreText(text)):
+            continue
         read = model.reads(ScoreText(text))[-1]  # the last token: masked, or still to come
         before = read.row.ids if name == "gpt2" else read.row.ids[: read.positions[0]]
         ids = native(text)["input_ids"]
@@ -395,10 +409,14 @@ MARKS = ("[MASK]", "[SEP]", "[CLS]", "<s>", "</s>", "<mask>", "<pad>", "<|endoft
 def test_a_special_token_written_by_a_user_stays_text(name, mark, family):
     model = family(name)
     tokenizer = model.text.tokenizer
+    special = {i for i in tokenizer.all_special_ids if i != tokenizer.unk_token_id}
+    if name == "albert" and "<" in mark:  # which its vocabulary does not have
+        assert not special & {*model.token_ids(f"Say {mark} aloud")}
+        assert model.reads(EmbedText(f"Say {mark} aloud", "mean")).code == "unknown_piece"
+        return
     plain, marked = (
         only_read(model, EmbedText(text, "mean")).row.ids for text in ("Say it aloud", f"Say {mark} aloud")
     )
-    special = {i for i in tokenizer.all_special_ids if i != tokenizer.unk_token_id}
     assert [i for i in marked if i in special] == [i for i in plain if i in special]
     assert len(marked) > len(plain)
 

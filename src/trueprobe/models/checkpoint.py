@@ -84,7 +84,7 @@ def read_config(source: Source) -> Any:
 def _config(path: Path, title: str, stamp: tuple[int, int] | None) -> Any:
     from transformers import AutoConfig
 
-    with _quiet():
+    with quiet():
         try:
             return AutoConfig.from_pretrained(**Source("", title, path).from_pretrained, trust_remote_code=False)
         except (OSError, ValueError, KeyError) as error:
@@ -98,7 +98,7 @@ def read_tokenizer(source: Source) -> Any:
     # without these files transformers makes an empty tokenizer, silently
     if not source.is_gguf and not any(list(source.folder.glob(name)) for name in _TOKENIZER_FILES):
         raise BadInput(f"{source.title} has no tokenizer ({', '.join(_TOKENIZER_FILES)})")
-    with _quiet():
+    with quiet():
         try:
             tokenizer = AutoTokenizer.from_pretrained(**source.from_pretrained, trust_remote_code=False)
         except (OSError, ValueError, KeyError, ImportError, TypeError) as error:
@@ -184,7 +184,7 @@ def _from_pretrained(source: Source, auto_class: Any, options: Options, **more: 
     import torch
     from safetensors import SafetensorError
 
-    with _quiet():
+    with quiet():
         try:
             model, info = auto_class.from_pretrained(
                 **source.from_pretrained,
@@ -339,7 +339,7 @@ def _first_line(error: Exception) -> str:
 
 
 @contextmanager
-def _quiet() -> Iterator[None]:
+def quiet() -> Iterator[None]:
     """transformers' loading reports are read, not printed; what goes wrong is raised."""
     from transformers.utils import logging
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from trueprobe import paths
 from trueprobe.errors import BadInput
-from trueprobe.models.checkpoint import Options, Source, load, read_tokenizer, weight_hashes
+from trueprobe.models.checkpoint import Options, Source, load, quiet, read_tokenizer, weight_hashes
 
 
 def unpacked(source: Source) -> Source:
@@ -35,5 +35,6 @@ def _write(source: Source, partial: Path) -> None:
     model, missing = load(source, AutoModelForCausalLM, Options(device="cpu"), quantization_config=whole)
     if missing:  # they would be random here, and look like any others in the folder
         raise BadInput(f"{source.title} lacks weights (missing: {', '.join(sorted(missing)[:2])} …)")
-    model.save_pretrained(str(partial))
-    tokenizer.save_pretrained(str(partial))
+    with quiet():
+        model.save_pretrained(str(partial))
+        tokenizer.save_pretrained(str(partial))
