@@ -72,6 +72,7 @@ def declaration(probe: Probe, items: Sequence[Item]) -> ProbeDeclaration:
         tables=tuple(probe.page.tables),
         item_table=probe.page.items,
         published=tuple(_published(probe.name)),
+        primary=probe.primary,
     )
 
 

@@ -18,7 +18,7 @@ from typing import Any, Literal
 import numpy as np
 from pydantic import Field
 
-from trueprobe.probes.display import ReportSpec, Summary
+from trueprobe.probes.display import Primary, ReportSpec, Summary
 from trueprobe.probes.tacit import report
 from trueprobe.probes.tacit.common import NormProbe, NormSettings, as_asked, top_words
 from trueprobe.probes.tacit.material import with_blank_article
@@ -229,6 +229,10 @@ class TacitRetrieval(NormProbe):
         examples: dict[str, Any] = {"selection": self._first, "order": self._order, "wording": self.wordings[0]}
         examples |= {"properties": (1, 3, 8), "group_concept": self.names[:1]}
         return report.retrieval_summary(self.displayed_wording, notes, examples)
+
+    @property
+    def primary(self) -> tuple[Primary, ...]:
+        return report.retrieval_primary(self.displayed_wording)
 
     @property
     def page(self) -> ReportSpec:
