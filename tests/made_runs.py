@@ -86,7 +86,8 @@ def choice(model: str, level: str, category: str, difference: float, verdict: Ve
     plain = {"first_label": "pairs", "second_label": "others", "model": model, "level": level, "step": None}
     plain |= {"measure": "preference", "first": 0.5, "second": 0.5 + difference, "difference": difference}
     plain |= {"low": difference - 0.02, "high": difference + 0.02, "unit": "share", "n_groups": 40, "n_seeds": 1}
-    plain |= {"family": model.partition("-")[0], "p": 0.5, "tied": 0.0, "verdict": verdict}
+    plain |= {"family": model.partition("-")[0], "tied": 0.0, "verdict": verdict}
+    plain |= {"p": 0.5 if verdict is Verdict.UNDECIDED else 0.001}
     return row(VariantDifference, plain, {"category": category})
 
 

@@ -30,6 +30,7 @@ MAY_USE = {  # package (or module of one) -> what it may import besides itself a
         "runs.families",
         "runs.downstream",
         "runs.compare",
+        "runs.primary",
         "runs.reproduce",
         "probes.display",
         "statistics.rows",

@@ -249,6 +249,7 @@ class Verdict(StrEnum):
     HOLDS_FOR_CHECKPOINT = "holds_for_checkpoint"
     FLIPS = "flips"  # seeds or wordings lie on both sides of neutral beyond noise
     UNDECIDED = "undecided"
+    EXPLORATORY = "exploratory"  # on a list that is controlled together, a number that is not primary
     DESCRIPTIVE = "descriptive"  # the measure has no neutral point
     AS_PUBLISHED = "as_published"  # this one and the next two: of claims
     NOT_CONTRADICTED = "not_contradicted"
@@ -276,6 +277,7 @@ class Outcome(StrEnum):
     GOOD = "good"  # holds, as published
     BAD = "bad"  # opposite, or flips
     OPEN = "open"  # undecided, or not contradicted: no evidence against is no finding
+    EXPLORATORY = "exploratory"  # an interval without a verdict
     NONE = "none"  # nothing can be concluded, or no neutral point
 
 
@@ -292,6 +294,7 @@ _SILENT = frozenset(
 _GOOD = (Verdict.HOLDS, Verdict.HOLDS_FOR_CHECKPOINT, Verdict.AS_PUBLISHED)
 _OUTCOMES = dict.fromkeys(_GOOD, Outcome.GOOD) | dict.fromkeys((Verdict.OPPOSITE, Verdict.FLIPS), Outcome.BAD)
 _OUTCOMES |= dict.fromkeys((Verdict.UNDECIDED, Verdict.NOT_CONTRADICTED), Outcome.OPEN)
+_OUTCOMES[Verdict.EXPLORATORY] = Outcome.EXPLORATORY
 
 
 class Reason(StrEnum):

@@ -51,7 +51,7 @@ def test_a_comparison_has_both_numbers_their_difference_and_what_it_would_take()
     assert lines[2] == "pairs: 1,508 items in 40 groups"
     assert cells(lines, "age: t") == ["52", "%", "49", "%", "+3.0", "[+1.0,", "+5.0]*", "<", "0.001", "0.250", "4"]
     assert cells(lines, "race: t") == ["50", "%", "50", "%", "0.0", "[−2.0,", "+2.0]", "0.200", "0.250", "–"]
-    assert lines[-1] == "1 of 2 differences hold; all: all.csv"
+    assert lines[-1] == "1 of 2 primary differences hold (false discovery rate 5 %); all: all.csv"
     assert "seeds: needed of each side for intervals of ± 0.02; –: never with these items" in compared(
         comparison(rows, 0.02)
     )

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from trueprobe.statistics.claims import claim_results
 from trueprobe.statistics.estimates import CheckpointData, estimate
 from trueprobe.statistics.interval import Quantity, interval, of_checkpoint
-from trueprobe.statistics.means import means
+from trueprobe.statistics.means import means, wilson
 from trueprobe.statistics.measure import Claim, Measure
 from trueprobe.statistics.resampling import Resampling
 from trueprobe.statistics.spread import Spread, Unmoved
@@ -154,3 +154,12 @@ def test_shares_stay_between_none_and_all_and_their_differences_between_minus_on
     for row in claim_results("p", checkpoints, [claim(minus={"at": ("y",)})]):
         assert not row.low < -1
         assert not row.high > 1
+
+
+@pytest.mark.parametrize("groups", range(2, 60))
+def test_the_interval_of_none_or_all_ends_at_the_value(groups):
+    """Wilson's formula leaves 2.8e-17 for 0 of 9, and 1 - 1.1e-16 for 10 of 10."""
+    for value in (0.0, 1.0):
+        low, high = wilson(value, groups)
+        assert low <= value <= high
+        assert (low if value == 0 else high) == value

@@ -17,7 +17,7 @@ from typing import Any, ClassVar
 from pydantic import BaseModel, ConfigDict, Field
 
 from trueprobe.errors import BadInput
-from trueprobe.probes.display import ReportSpec, Summary
+from trueprobe.probes.display import Primary, ReportSpec, Summary
 from trueprobe.probes.measure_sets import MeasureSet
 from trueprobe.statistics.measure import Claim, Flips, Measure
 from trueprobe.types import Answer, Card, Item, Kind, Observation, Request, WhyNot, WordList
@@ -113,6 +113,11 @@ class Probe(ABC):
     @property
     @abstractmethod
     def summary(self) -> Summary: ...
+
+    @property
+    def primary(self) -> tuple[Primary, ...] | None:
+        """At most three; None where they are not declared, and all that the summary shows counts as one list."""
+        return None
 
     @property
     def page(self) -> ReportSpec:

@@ -5,13 +5,38 @@ The declarations are written into the run folder; what shows them reads them fro
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from trueprobe.types import Tail
 
 Where = Mapping[str, str | tuple[str, ...]]  # condition = value, or one of several
+
+
+def matches(wanted: Where, value_of: Callable[[str], str | None]) -> bool:
+    """Whether every condition has its value, or one of its values."""
+    return all(value_of(key) in ((one,) if isinstance(one, str) else one) for key, one in wanted.items())
+
+
+def row_names(conditions: Mapping[str, str], keys: Sequence[str]) -> tuple[str, ...] | None:
+    """The values of the conditions that name a row; None where it lacks one of them."""
+    if any(key not in conditions for key in keys):
+        return None
+    return tuple(str(conditions[key]) for key in keys)
+
+
+@dataclass(frozen=True, slots=True)
+class Primary:
+    """One of the few numbers a probe is for: a measure at conditions that leave one row of a model, and the claims
+    about it. Verdicts are worded of primary numbers alone."""
+
+    measure: str
+    where: Where = field(default_factory=dict)
+    claims: tuple[str, ...] = ()
+
+
+MOST_PRIMARY = 3
 
 
 @dataclass(frozen=True, slots=True)

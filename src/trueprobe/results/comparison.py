@@ -8,11 +8,11 @@ from pathlib import Path
 from rich.console import Console, RenderableType
 from rich.text import Text
 
-from trueprobe.probes.display import Summary
+from trueprobe.probes.display import Summary, row_names
 from trueprobe.results.findings import grouped
 from trueprobe.results.fitting import MOST_LINES, WIDEST, Fit, Fitted, Line, Lines, fit_columns, fitted, one_line
 from trueprobe.results.numbers import Format, p_text
-from trueprobe.results.select import of_summary, row_names, titles
+from trueprobe.results.select import of_summary, titles
 from trueprobe.results.view import DASH, Mark, format_of, mark_of, number
 from trueprobe.results.words import tables as table_words
 from trueprobe.results.words import terminal as words
@@ -52,7 +52,7 @@ def _render(comparison: Comparison, path: Path, width: int) -> Iterator[Renderab
     if several:
         yield Text(words.seeds_needed(comparison.precision))
     held = sum(mark_of(row.verdict) is Mark.HOLDS for row in comparison.rows)
-    yield Text(words.compared_total(held, len(comparison.rows), str(path)))
+    yield Text(words.compared_total(held, len(comparison.primary), str(path)))
 
 
 def _section(label: str, rows: list[Difference], summary: Summary, header: tuple[str, ...]) -> Lines:

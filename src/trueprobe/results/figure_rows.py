@@ -8,8 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
-from trueprobe.probes.display import Figure, Where
-from trueprobe.results.select import matches
+from trueprobe.probes.display import Figure, Where, matches
 from trueprobe.results.view import Display, Seed, counted, display_of, seeds_of
 from trueprobe.runs.families import Family, at_last_step
 from trueprobe.runs.schema import PublishedNumber

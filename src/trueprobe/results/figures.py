@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 
-from trueprobe.probes.display import Figure, Summary, Where
+from trueprobe.probes.display import Figure, Summary, Where, matches
 from trueprobe.results.figure_rows import FigureRow, rows_of
 from trueprobe.results.labels import short_names
 from trueprobe.results.pictures import FigureView, figure_view
-from trueprobe.results.select import Depth, at_depth, directed, first_directed, matches, titles
+from trueprobe.results.select import Depth, at_depth, directed, first_directed, titles
 from trueprobe.results.words import figures as words
 from trueprobe.runs.families import families
 from trueprobe.runs.folder import Run

@@ -12,11 +12,13 @@ from typing import Protocol, TypeVar
 
 import pandas as pd
 
+from trueprobe.probes.display import row_names
 from trueprobe.results.labels import label_of
-from trueprobe.results.select import first_directed, of_summary, row_names, titles, where_known
+from trueprobe.results.select import first_directed, of_summary, titles, where_known
 from trueprobe.results.source import Source
 from trueprobe.results.view import Finding, Kind, Mark, Number, Row, Seed, format_of, number, seeds_of
 from trueprobe.runs.families import Family
+from trueprobe.runs.primary import displayed
 from trueprobe.statistics.rows import ClaimResult, Estimate, VariantDifference
 from trueprobe.types import MOST_TIED, Outcome, Verdict
 
@@ -124,7 +126,7 @@ def claim_rows(source: Source, label: str) -> list[tuple[Family | None, ClaimRes
     ]
     mine += [(None, row) for row in rows if row.level == "pair"]
     chosen = {id(row) for row in where_known([row for _, row in mine], fixed)}
-    return [(family, row) for family, row in mine if id(row) in chosen]
+    return [(family, displayed(row, source.listed)) for family, row in mine if id(row) in chosen]
 
 
 def _claim_findings(source: Source, label: str) -> Iterator[Finding]:
@@ -175,7 +177,8 @@ def _estimate_numbers(source: Source, rows: Sequence[tuple[Family, Estimate]]) -
 def choice_rows(source: Source, rows: Sequence[VariantDifference]) -> list[tuple[Family, VariantDifference]]:
     """Of one pair of labels: the numbers that the summary shows, family by family."""
     summary = source.declaration(rows[0].first_label).summary
-    return [(family, row) for family in source.families for row in of_summary(family.rows(rows), summary)]
+    chosen = [(family, row) for family in source.families for row in of_summary(family.rows(rows), summary)]
+    return [(family, displayed(row, source.listed)) for family, row in chosen]
 
 
 def _choice_findings(source: Source, rows: Sequence[VariantDifference]) -> Iterator[Finding]:

@@ -31,6 +31,7 @@ def content(report: Report) -> dict[str, Any]:
             "families": [_family(family) for family in report.families],
             "missing": [{**_fields(one), "text": words.missing_text(one)} for one in report.missing],
             "tally": tally(report.findings),
+            "n_primary": report.n_primary,
             "sections": [_section(section) for section in report.sections],
             "probes": [_probe(probe) for probe in report.probes],
             "trust": [_grid(grid) for grid in report.trust],

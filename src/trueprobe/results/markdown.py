@@ -24,7 +24,7 @@ def _lines(report: Report) -> Iterator[str]:
     for line in (*words.opening(report), *map(words.missing_text, report.missing)):
         yield from (_text(line), "")
     counts = (f"{many} {verdicts.outcome_tally(outcome)}" for outcome, many in tally(report.findings).items())
-    yield from (_text("; ".join(counts)), "")
+    yield from (_text("; ".join(counts)), "", _text(verdicts.controlled(report.n_primary)), "")
     for outcome, findings in by_outcome(report.findings).items():
         yield from (f"## {verdicts.outcome_heading(outcome)}", "", *_findings(report, outcome, findings), "")
     for probe in report.probes:

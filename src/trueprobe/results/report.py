@@ -85,6 +85,11 @@ class Report:
     def findings(self) -> tuple[Finding, ...]:
         return tuple(finding for section in self.sections for finding in section.findings)
 
+    @property
+    def n_primary(self) -> int:
+        """The numbers that are controlled together."""
+        return len(self.source.listed)
+
     @cached_property
     def probes(self) -> tuple[ProbeReport, ...]:
         known = {section.probes[0]: section.scoring for section in self.sections if section.scoring}

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar
 
-from trueprobe.probes.display import Summary, Where
+from trueprobe.probes.display import Summary, Where, matches, row_names
 from trueprobe.statistics.rows import Estimate
 from trueprobe.types import Conditions, Verdict
 
@@ -29,11 +29,6 @@ class AtConditions(Protocol):
 
 R = TypeVar("R", bound=AtConditions)
 C = TypeVar("C", bound=Counted)
-
-
-def matches(wanted: Where, value_of: Callable[[str], str | None]) -> bool:
-    """Whether every condition has its value, or one of its values."""
-    return all(value_of(key) in ((one,) if isinstance(one, str) else one) for key, one in wanted.items())
 
 
 def where(rows: Iterable[R], conditions: Where) -> list[R]:
@@ -94,13 +89,6 @@ def first_directed(rows: Iterable[Estimate], summary: Summary) -> str | None:
     """The summary's first measure with a neutral value."""
     known = directed(rows)
     return next((measure for measure in summary.measures if measure in known), None)
-
-
-def row_names(conditions: Conditions, keys: Sequence[str]) -> tuple[str, ...] | None:
-    """The values of the conditions that name a row; None where it lacks one of them."""
-    if any(key not in conditions for key in keys):
-        return None
-    return tuple(str(conditions[key]) for key in keys)
 
 
 def titles(summary: Summary) -> dict[str, str]:

@@ -13,11 +13,12 @@ from trueprobe.errors import BadInput
 from trueprobe.probes.display import Where
 from trueprobe.results.select import Depth, Selected, at_depth, directed
 from trueprobe.results.words import tables as words
+from trueprobe.runs import primary
 from trueprobe.runs.downstream import Comparison, DownstreamResult, FamilyOutcome
 from trueprobe.runs.families import Family, families
 from trueprobe.runs.folder import Run
 from trueprobe.runs.schema import ProbeDeclaration
-from trueprobe.statistics.rows import ClaimResult, Estimate
+from trueprobe.statistics.rows import ClaimResult, Estimate, VariantDifference
 from trueprobe.types import CONDITION, Direction, Verdict
 
 T = TypeVar("T")
@@ -102,8 +103,25 @@ class Source:
     def _family_rows(self, label: str, family: Family) -> list[Estimate]:
         key = (label, family.name)
         if key not in self._of_families:
-            self._of_families[key] = family.rows(self.estimates(label))
+            rows = family.rows(self.estimates(label))
+            self._of_families[key] = [primary.displayed(row, self.listed) for row in rows]
         return self._of_families[key]
+
+    @cached_property
+    def listed(self) -> dict[primary.Key, Verdict]:
+        """The verdicts of the primary numbers of all families, controlled together."""
+        rows: list[primary.Listed] = []
+        for label in self.labels:
+            estimates = [row for row in self.estimates(label) if row.neutral is not None]
+            rows += [row for family in self.families for row in family.rows(estimates)]
+        for claim in self.claims:
+            rows += [claim] if claim.level == "pair" or any(family.has(claim) for family in self.families) else []
+        rows += [row for family in self.families for row in family.rows(self.rows(VariantDifference))]
+        return primary.verdicts([row for row in rows if primary.is_primary(row, self._declared(row))])
+
+    def _declared(self, row: primary.Listed) -> ProbeDeclaration | None:
+        label = row.first_label if isinstance(row, VariantDifference) else row.probe
+        return self.run.declarations.get(label)
 
     def seed_rows(self, family: Family, row: Estimate) -> list[Estimate]:
         """The rows of a family's checkpoints behind one of its own."""
@@ -160,6 +178,7 @@ def _equally_good(task: DownstreamResult, row: FamilyOutcome) -> ClaimResult:
         high=math.nan,
         unit="share",
         verdict=_equality(p),
+        p=math.nan if p is None else p,
         family=row.family,
         step=row.step,
         n_seeds=row.n_checkpoints,

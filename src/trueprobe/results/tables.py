@@ -10,12 +10,12 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
-from trueprobe.probes.display import Table, Where
+from trueprobe.probes.display import Table, Where, row_names
 from trueprobe.results.findings import grouped
 from trueprobe.results.items import CAUSAL_TEXT, answer_text, prompts
 from trueprobe.results.labels import label_of, names_of
 from trueprobe.results.numbers import Format, count
-from trueprobe.results.select import row_names, titles, where
+from trueprobe.results.select import titles, where
 from trueprobe.results.source import Source, where_rows
 from trueprobe.results.view import DASH, EMPTY, Cell, Display, Grid, Number, format_of, number, seeds_of
 from trueprobe.results.words import tables as words

@@ -60,7 +60,7 @@ def _self_trained(report: Report) -> list[Text]:
 
 
 def _several_probes(report: Report, width: int, height: Callable[[RenderableType], int]) -> Iterator[RenderableType]:
-    last = [*_against(report), *_self_trained(report)]
+    last = [one_line(verdicts.controlled(report.n_primary), width), *_against(report), *_self_trained(report)]
     fit = Fit.of([_lines(section) for section in report.sections], MOST_LINES - 4 - sum(map(height, last)))
     asked = fit.columns([family.name for family in report.families])
     columns, intervals = fit_columns(asked, width - fit.words_width - 1)
@@ -149,9 +149,9 @@ def _one_probe(report: Report, width: int, height: Callable[[RenderableType], in
     if probe.scoring.mostly_tied:
         silent.append(Text(words.tied_line(probe.scoring.mostly_tied)))
     percent = any(row.unit == "probability" for row in source.estimates(label) if row.measure in summary.measures)
-    verdicts = _verdict_lines(report, height, width)
+    judged = _verdict_lines(report, height, width)
     scored = Text(f"{label}: {sentences.scored_short(probe.scoring)}")
-    below = [*verdicts, scored, *_self_trained(report)]
+    below = [*judged, Text(verdicts.controlled(report.n_primary)), scored, *_self_trained(report)]
     head = Text.assemble((label, "bold"), "  ", probe.declaration.question)
     dashes = _dashes(report, label, passed)
     legend = [Text(line) for line in words.table_legend(True, percent, report.families, dashes)]

@@ -9,13 +9,15 @@ from trueprobe import probes
 from trueprobe.errors import BadInput, nearest
 from trueprobe.probes import Probe
 from trueprobe.probes.display import Summary
+from trueprobe.runs import primary
 from trueprobe.runs.families import families
 from trueprobe.runs.folder import Run
+from trueprobe.runs.schema import ProbeDeclaration
 from trueprobe.statistics import paired
 from trueprobe.statistics.estimates import CheckpointData
 from trueprobe.statistics.rows import Difference
 from trueprobe.statistics.verdict import FEWEST_SEEDS
-from trueprobe.types import Card, NoProgress, Progress
+from trueprobe.types import Card, NoProgress, Outcome, Progress
 
 
 @dataclass(frozen=True)
@@ -24,11 +26,17 @@ class Comparison:
 
     a: str
     b: str
-    rows: Sequence[Difference]
+    rows: Sequence[Difference]  # with the verdicts of the primary ones, which are controlled together
     summaries: Mapping[str, Summary]  # of each probe, by its label
     precision: float | None = None
     apart: tuple[str, ...] = ()  # probes that ask the two kinds of model for different things
     steps: tuple[int | None, int | None] = (None, None)  # of either side: the last training step it was asked at
+
+    @property
+    def primary(self) -> list[Difference]:
+        """Those that could have a verdict."""
+        silent = (Outcome.EXPLORATORY, Outcome.NONE)
+        return [row for row in self.rows if row.verdict.outcome not in silent]
 
     @property
     def n_seeds(self) -> tuple[int, int]:
@@ -65,9 +73,16 @@ def compare(run: Run, a: str, b: str, precision: float | None = None, progress: 
             measures = [measure for measure in probe.measures() if kinds <= set(measure.kinds)]
             rows += paired.compare(label, sides, measures, probe.corrected_over, precision)
             task.advance(note=label)
+    rows = _controlled(rows, run.declarations)
     summaries = {label: run.declarations[label].summary for label in alike}
     steps = (first[0].labels.get("step"), second[0].labels.get("step"))
     return Comparison(a, b, rows, summaries, precision, apart, steps)
+
+
+def _controlled(rows: Sequence[Difference], declarations: Mapping[str, ProbeDeclaration]) -> list[Difference]:
+    """The primary differences of all probes are one list; the others have an interval and no verdict."""
+    known = primary.verdicts([row for row in rows if primary.is_primary(row, declarations[row.probe])])
+    return [primary.displayed(row, known) for row in rows]
 
 
 def _cards(run: Run, name: str) -> list[Card]:

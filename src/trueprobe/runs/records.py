@@ -79,6 +79,7 @@ def declaration(probe: Probe, items: Sequence[Item], limited: bool = False) -> P
         tables=tuple(probe.page.tables),
         item_table=probe.page.items,
         published=tuple(_published(probe.name)),
+        primary=probe.primary,
     )
 
 

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 from pydantic import AfterValidator, BaseModel, ConfigDict, field_serializer
 
 from trueprobe.errors import BadInput
-from trueprobe.probes.display import Figure, ItemTable, Summary, Table
+from trueprobe.probes.display import Figure, ItemTable, Primary, Summary, Table
 from trueprobe.statistics import rows
 from trueprobe.statistics.measure import TIED
 from trueprobe.types import CODES, CONDITION, GROUP, Card
@@ -113,6 +113,7 @@ class ProbeDeclaration(Declared):
     tables: tuple[Table, ...] = ()
     item_table: ItemTable | None = None
     published: tuple[PublishedNumber, ...] = ()
+    primary: tuple[Primary, ...] | None = None
 
     def model_post_init(self, context: Any) -> None:
         for name in (*(figure.name for figure in self.figures), *(table.name for table in self.tables)):

@@ -54,7 +54,8 @@ def _claim(row: Disagreement) -> ClaimResult:
         unit="share",
     )
     about = About(row.model, row.level, row.family, row.step, row.n_seeds)
-    return result(f"{row.first}, {row.second}", claim, about, Numbers(row.difference, row.low, row.high), _verdict(row))
+    numbers = Numbers(row.difference, row.low, row.high, row.p)
+    return result(f"{row.first}, {row.second}", claim, about, numbers, _verdict(row))
 
 
 def _verdict(row: Disagreement) -> Verdict:

@@ -50,4 +50,5 @@ def wilson(share: float, count: int, z: float = 1.959963984540054) -> tuple[floa
     """The 95 % interval of a plain share of independent trials (Wilson 1927)."""
     centre = (share + z * z / (2 * count)) / (1 + z * z / count)
     half = z / (1 + z * z / count) * np.sqrt(share * (1 - share) / count + z * z / (4 * count * count))
-    return float(centre - half), float(centre + half)
+    # of none and of all, the formula's end is the share but for rounding
+    return float(centre - half) if share > 0 else 0.0, float(centre + half) if share < 1 else 1.0

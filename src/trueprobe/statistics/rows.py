@@ -61,6 +61,7 @@ class Estimate:
     highest: float = column("largest value of a seed", math.nan)
     p: float = column("of the measure's own test if it has one, else of the interval, against neutral", math.nan)
     p_corrected: float = column(_P_CORRECTED, math.nan)
+    p_interval: float = column("of the interval, against neutral: the verdict rests on it", math.nan)
     detectable: float = column("smallest distance from neutral that is detected 4 times in 5", math.nan)
     tied: float = column("share of ties among the scored items; of a family, of the seed that has most", 0.0)
     covered: float = column(_COVERED, math.nan)

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from trueprobe.statistics.correction import holm
+from trueprobe.statistics.correction import benjamini_hochberg, holm
 from trueprobe.statistics.rows import Estimate
 from trueprobe.statistics.spread import Components
 from trueprobe.types import LEAST_COVERED, MOST_TIED, Conditions, Reason, Tail, Verdict
@@ -63,9 +63,24 @@ def judge(rows: Sequence[Unjudged], corrected_over: Iterable[str] = ()) -> list[
     by_interval = _corrected(rows, [row.p for row in rows], over)
     wordings = _wordings_apart(rows)
     return [
-        replace(row.estimate, p_corrected=float(p), **_judgement(row, float(by_interval[i]), wordings.get(i)))
+        replace(
+            row.estimate,
+            p_corrected=float(p),
+            p_interval=row.p,
+            **_judgement(row, float(by_interval[i]), wordings.get(i)),
+        )
         for i, (row, p) in enumerate(zip(rows, reported, strict=True))
     ]
+
+
+_FINDINGS = (Verdict.HOLDS, Verdict.HOLDS_FOR_CHECKPOINT, Verdict.AS_PUBLISHED, Verdict.OPPOSITE)
+
+
+def controlled(verdicts: Sequence[Verdict], ps: Sequence[float]) -> list[Verdict]:
+    """Of a list that is read together: about one in twenty of its findings is false, and of a list without any effect
+    one in twenty has a finding (Benjamini & Hochberg). What has no p stays as it is."""
+    clear = ~(benjamini_hochberg(np.array(ps, dtype=float)) >= ALPHA)
+    return [v if c or v not in _FINDINGS else Verdict.UNDECIDED for v, c in zip(verdicts, clear, strict=True)]
 
 
 def _judgement(row: Unjudged, corrected: float, wordings: dict[str, str] | None) -> dict[str, Any]:

@@ -32,7 +32,7 @@ from trueprobe.probes.counteracts.material import (
     word_lists,
 )
 from trueprobe.probes.counteracts.measures import DEPTHS, FATES, KNOWLEDGE, CounterActsMeasures, K, column_end
-from trueprobe.probes.display import ReportSpec, Summary
+from trueprobe.probes.display import Primary, ReportSpec, Summary
 from trueprobe.probes.templates import BLANK
 from trueprobe.statistics.means import ratio
 from trueprobe.statistics.measure import Flips
@@ -330,6 +330,10 @@ class CounterActs(MeasureSetProbe):
     @property
     def summary(self) -> Summary:
         return report.summary(self.measure_set, self.form, self.form_coverage)
+
+    @property
+    def primary(self) -> tuple[Primary, ...]:
+        return report.primary(self.measure_set)
 
     @property
     def page(self) -> ReportSpec:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from trueprobe.probes.counteracts.measures import FATES, KNOWLEDGE, CounterActsMeasures
-from trueprobe.probes.display import Figure, ItemTable, ReportSpec, Summary, Table
+from trueprobe.probes.display import Figure, ItemTable, Primary, ReportSpec, Summary, Table
 from trueprobe.probes.measure_sets import with_all
 
 SHORT = {
@@ -50,6 +50,16 @@ def summary(measures: CounterActsMeasures, form: str, covered: Mapping[str, floa
         meanings=KNOWLEDGE,
         where_title="top 10",
         notes=(COVERED_NOTE, *_form_note(form, covered)),
+    )
+
+
+def primary(measures: CounterActsMeasures) -> tuple[Primary, ...]:
+    """The paper's three findings: stereotyped at base, more so after agreeing knowledge, less after counterexamples."""
+    at, shift = _where(measures), "shift_towards_stereotype"
+    return (
+        Primary("stereotype_margin", {**at, "knowledge": "base"}, ("base_stereotyped",)),
+        Primary(shift, {**at, "knowledge": "tsyn"}, ("pro_enlarges",)),
+        Primary(shift, {**at, "knowledge": "tcsyn"}, ("counter_lowers",)),
     )
 
 

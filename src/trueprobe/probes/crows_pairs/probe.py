@@ -19,7 +19,7 @@ from pydantic import Field
 
 from trueprobe.probes.base import Probe, Settings
 from trueprobe.probes.crows_pairs import material, report
-from trueprobe.probes.display import ReportSpec, Summary
+from trueprobe.probes.display import Primary, ReportSpec, Summary
 from trueprobe.probes.measure_sets import ALL, combinations
 from trueprobe.probes.pair_measures import NEAR_TIE_NATS, PREFERS, START, crows_measures
 from trueprobe.statistics.means import means
@@ -174,6 +174,10 @@ class CrowsPairs(Probe):
                 "difference: its log-likelihood minus the other's",
             ),
         )
+
+    @property
+    def primary(self) -> tuple[Primary, ...]:
+        return (Primary("prefers_stereotype", {"category": ALL, "direction": ALL}),)
 
     @property
     def page(self) -> ReportSpec:

@@ -24,7 +24,7 @@ from pydantic import Field
 from trueprobe.errors import BadInput, nearest
 from trueprobe.probes import files, published
 from trueprobe.probes.base import MeasureSetProbe, Released, Settings
-from trueprobe.probes.display import ReportSpec, Summary
+from trueprobe.probes.display import Primary, ReportSpec, Summary
 from trueprobe.probes.distractors import released, report, sentences
 from trueprobe.probes.distractors.material import DistractorMaterial, ItemSet, Pair, Sentence
 from trueprobe.probes.distractors.measures import DistractorMeasures
@@ -330,6 +330,10 @@ class Distractors(MeasureSetProbe):
     @property
     def summary(self) -> Summary:
         return report.summary(self.wording, self.positions[0], self.notes)
+
+    @property
+    def primary(self) -> tuple[Primary, ...]:
+        return report.primary(self.summary.where)
 
     @property
     def page(self) -> ReportSpec:

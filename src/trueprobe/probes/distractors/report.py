@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from trueprobe.probes.display import Figure, ItemTable, ReportSpec, Summary, Table
+from trueprobe.probes.display import Figure, ItemTable, Primary, ReportSpec, Summary, Table, Where
 from trueprobe.probes.distractors.measures import DistractorMeasures
 from trueprobe.probes.distractors.sentences import POSITIONS, SETTINGS
 
@@ -147,6 +147,21 @@ def _item_table() -> ItemTable:
     }
     return ItemTable(
         tuple(names), "target_over_rivals_nats", answer="answer", side="target_over_rivals_nats", names=names
+    )
+
+
+def primary(where: Where) -> tuple[Primary, ...]:
+    """The paper's: one related attractor lowers accuracy, more do little, unrelated ones act gradually."""
+    at = {**where, "setting": "multiple"}
+    related = {**at, "type": "B" if where["position"] == "key_later" else "related"}
+    return (
+        Primary("accuracy_gated", {**related, "attractors": "1"}, ("one_attractor_hurts",)),
+        Primary("accuracy_gated", {**related, "attractors": "3"}, ("first_hurts_most",)),
+        Primary(
+            "relative_probability_gated",
+            {**at, "type": "unrelated", "attractors": "3"},
+            ("unrelated_act_gradually",),
+        ),
     )
 
 

@@ -23,7 +23,7 @@ from pydantic import Field, field_validator
 from trueprobe.errors import BadInput, nearest
 from trueprobe.probes import files
 from trueprobe.probes.base import Probe, Settings
-from trueprobe.probes.display import ReportSpec, Summary
+from trueprobe.probes.display import Primary, ReportSpec, Summary, Where
 from trueprobe.probes.seat import material, report
 from trueprobe.probes.seat.material import SIDES, AssociationTest, SeatMaterial, SetSentence
 from trueprobe.probes.templates import repeated
@@ -253,6 +253,15 @@ class Seat(Probe):
             tests = [name for name in tests if name.startswith("sent-weat")] or tests[:_MOST_TESTS]
         clusters, layers = self.settings.clusters, len(self.settings.layers) > 1
         return report.summary(tests, len(self.tests) - len(tests), clusters, layers)
+
+    @property
+    def primary(self) -> tuple[Primary, ...]:
+        """The three tests of gender in sentences: career, mathematics and science against family and arts."""
+        first = tuple(dict.fromkeys(self._representations(kind)[0] for kind in get_args(Kind)))  # of each kind of model
+        layers = self.settings.layers
+        one = {"layer": str(layers[0])} if len(layers) > 1 else {}
+        where: Where = {"wording": "all", "representation": first, **one}
+        return tuple(Primary("effect_size", {**where, "test": f"sent-weat{n}"}) for n in (6, 7, 8))
 
     @property
     def page(self) -> ReportSpec:

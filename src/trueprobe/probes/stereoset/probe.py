@@ -21,7 +21,7 @@ from pydantic import Field
 
 from trueprobe.errors import BadInput
 from trueprobe.probes.base import Probe, Released, Settings
-from trueprobe.probes.display import ReportSpec, Summary
+from trueprobe.probes.display import Primary, ReportSpec, Summary
 from trueprobe.probes.measure_sets import ALL, combinations
 from trueprobe.probes.pair_measures import NEAR_TIE_NATS, PREFERS, START, stereoset_measures
 from trueprobe.probes.stereoset import material, released, report
@@ -286,6 +286,12 @@ class StereoSet(Probe):
                 "one; icat: 100 % is ss 50 and lms 100; by term: ss as the mean over target terms, as the original",
             ),
         )
+
+    @property
+    def primary(self) -> tuple[Primary, ...]:
+        """The score of each task over all categories."""
+        tasks = ("intrasentence", "intersentence", "continuation")
+        return tuple(Primary("ss", {"task": task, "category": ALL}) for task in tasks)
 
     @property
     def page(self) -> ReportSpec:

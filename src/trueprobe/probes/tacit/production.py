@@ -17,7 +17,7 @@ from typing import Any, Literal
 import numpy as np
 from pydantic import Field
 
-from trueprobe.probes.display import ReportSpec, Summary
+from trueprobe.probes.display import Primary, ReportSpec, Summary
 from trueprobe.probes.tacit import report
 from trueprobe.probes.tacit.common import NormProbe, NormSettings, as_asked, gold_columns, tied, top_columns
 from trueprobe.probes.tacit.measures import TOP, ProductionMeasures
@@ -167,6 +167,10 @@ class TacitProduction(NormProbe):
     @property
     def summary(self) -> Summary:
         return report.production_summary(self.displayed_wording, self.notes())
+
+    @property
+    def primary(self) -> tuple[Primary, ...]:
+        return report.production_primary(self.displayed_wording)
 
     @property
     def page(self) -> ReportSpec:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from trueprobe.probes.display import Figure, ItemTable, ReportSpec, Summary, Table
+from trueprobe.probes.display import Figure, ItemTable, Primary, ReportSpec, Summary, Table, Where
 
 SELECTIONS = ("top", "random", "bottom", "visual", "functional", "encyclopaedic")
 TACIT_NAMES = {
@@ -37,6 +37,20 @@ def retrieval_summary(wording: str, notes: tuple[str, ...], examples: Mapping[st
         examples=examples,
         notes=(legend, *notes),
     )
+
+
+def retrieval_primary(wording: str) -> tuple[Primary, ...]:
+    """The paper's figure 3: the concept is found better with more properties, ever less so, and by larger models."""
+    claims = {"10": "properties_help", "5": "gain_flattens", "1": "larger_finds_more"}
+    where: Where = {"wording": wording, "selection": ("top", "listed"), "order": ("decreasing", "listed")}
+    return tuple(Primary("reciprocal_rank", {**where, "properties": n}, (claim,)) for n, claim in claims.items())
+
+
+def production_primary(wording: str) -> tuple[Primary, ...]:
+    """The paper's tables 1 and 2: precision, and what it loses without `Everyone knows that`."""
+    change = "change_without_context"
+    lost = [Primary(change, {"wording": wording, "relation": r}, (f"context_helps_{r}",)) for r in ("is", "has")]
+    return (Primary("map_vocabulary", {"wording": wording, "relation": "all"}), *lost)
 
 
 def retrieval(wording: str, first_concept: str) -> ReportSpec:

@@ -18,7 +18,7 @@ from typing import Any, Literal
 import numpy as np
 from pydantic import Field
 
-from trueprobe.probes.display import ReportSpec, Summary
+from trueprobe.probes.display import Primary, ReportSpec, Summary
 from trueprobe.probes.tacit import material, report
 from trueprobe.probes.tacit.common import NormProbe, NormSettings, as_asked, top_words
 from trueprobe.probes.tacit.material import with_blank_article
@@ -240,6 +240,10 @@ class TacitRetrieval(NormProbe):
         counts = [len(labels) for labels in self.naming.values() if labels]
         note = f"{sum(counts)} properties of {len(counts)} concepts name the concept itself (column {NAMES_CONCEPT})"
         return (note,) if counts else ()
+
+    @property
+    def primary(self) -> tuple[Primary, ...]:
+        return report.retrieval_primary(self.displayed_wording)
 
     @property
     def page(self) -> ReportSpec:

@@ -50,7 +50,7 @@ class Group:
 
     @property
     def folded(self) -> dict[str, list[Finding]]:
-        if self.outcome is not Outcome.OPEN or len(self.findings) <= MOST_UNDECIDED:
+        if self.outcome not in (Outcome.OPEN, Outcome.EXPLORATORY) or len(self.findings) <= MOST_UNDECIDED:
             return {}
         return grouped(self.findings, words.findings.source_of)
 

@@ -15,13 +15,13 @@ if TYPE_CHECKING:  # these modules use the words
     from trueprobe.runs.families import Family
 
 _MARKS = {"*": "as published, or holds", "=": "not contradicted", "!": "opposite", "~": "flips"}
+_NO_MARK = "no mark: undecided, exploratory"
 _COUNTED_ALONE = "– nothing to count"
 
 
 def marks_legend(marks: Sequence[Mark]) -> str:
-    return "; ".join(
-        [*(f"{mark.symbol} {_MARKS[mark.symbol]}" for mark in marks), "no mark: undecided", _COUNTED_ALONE]
-    )
+    named = (f"{mark.symbol} {_MARKS[mark.symbol]}" for mark in marks)
+    return "; ".join([*named, _NO_MARK, _COUNTED_ALONE])
 
 
 def asked_short(families: Sequence[Family]) -> str:
@@ -40,7 +40,7 @@ def table_legend(
 ) -> list[str]:
     """What the marks and dashes mean here, and what two seeds or one leave unknown."""
     ends = "95 % intervals (none with fewer than 5 groups)" if intervals else "intervals: estimates/*.csv"
-    lines = [f"{'in percent, ' if percent else ''}{ends}; no mark: undecided"]
+    lines = [f"{'in percent, ' if percent else ''}{ends}; {_COUNTED_ALONE}; {_NO_MARK}"]
     lines += [f"–: {'; '.join(verdict_with_reason(verdict, None) for verdict in dashes)}"] if dashes else []
     if any(family.n_seeds > 1 for family in families):
         lines.append("several seeds: * holds (over seeds and items, and the seeds agree), ~ flips (they disagree)")
@@ -143,7 +143,7 @@ def not_asked_alike(labels: Sequence[str]) -> str:
 
 def compared_legend(single: bool) -> str:
     holds, exchanged = ("holds for these two", "answers") if single else ("holds", "answers or seeds")
-    return f"* {holds}; no mark: undecided; p: corrected over categories; permuted: {exchanged} exchanged"
+    return f"* {holds}; {_NO_MARK}; p: corrected; permuted: {exchanged} exchanged"
 
 
 def seeds_needed(precision: float | None) -> str:
@@ -152,7 +152,7 @@ def seeds_needed(precision: float | None) -> str:
 
 
 def compared_total(held: int, every: int, path: str) -> str:
-    return f"{count(held)} of {count(every)} differences hold; all: {path}"
+    return f"{count(held)} of {count(every)} primary differences hold (false discovery rate 5 %); all: {path}"
 
 
 REPRODUCED_HEADER = ("", "published", "ours", "difference", "")

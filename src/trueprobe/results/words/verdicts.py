@@ -16,6 +16,7 @@ _VERDICTS = {
     Verdict.HOLDS_FOR_CHECKPOINT: "holds for this checkpoint",
     Verdict.FLIPS: "flips",
     Verdict.UNDECIDED: "undecided",
+    Verdict.EXPLORATORY: "exploratory",
     Verdict.DESCRIPTIVE: "descriptive",
     Verdict.AS_PUBLISHED: "as published",
     Verdict.NOT_CONTRADICTED: "not contradicted",
@@ -38,6 +39,7 @@ _OUTCOMES = {
     Outcome.GOOD: ("What holds", "hold"),
     Outcome.BAD: ("What is the other way round, or flips", "the other way round, or flipping"),
     Outcome.OPEN: ("What stays undecided", "undecided"),
+    Outcome.EXPLORATORY: ("Exploratory: intervals without a verdict", "exploratory"),
     Outcome.NONE: ("Where nothing can be concluded", "with nothing to count"),
 }
 _DIRECTIONS = {
@@ -83,6 +85,14 @@ def verdict_with_reason(verdict: Verdict, row: Estimate | None) -> str:
     reason = (coverage_text(row) or reason_text(row)) if row is not None else ""
     reason = reason or _SILENT.get(verdict, "")
     return f"{verdict_text(verdict)}: {reason}" if reason else verdict_text(verdict)
+
+
+def controlled(many: int) -> str:
+    """What the verdicts of a list are worth."""
+    if not many:
+        return "No number here is primary: all are exploratory, with intervals and without verdicts."
+    numbers = "the one primary number" if many == 1 else f"{count(many)} primary numbers"
+    return f"Verdicts: of {numbers}, false discovery rate 5 % over these; all else is exploratory."
 
 
 def outcome_heading(outcome: Outcome) -> str:
