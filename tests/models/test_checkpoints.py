@@ -763,24 +763,30 @@ def only_sentencepiece(folder):
     with (folder / "tokenizer.model").open("wb") as file:
         texts = iter(["The nurse was late. So was the man."] * 20)
         sentencepiece.SentencePieceTrainer.train(
-            sentence_iterator=texts, model_writer=file, vocab_size=40, hard_vocab_limit=False, minloglevel=2
+            sentence_iterator=texts, model_writer=file, model_type="bpe", vocab_size=40, minloglevel=2
         )
     return folder
 
 
-@pytest.mark.skipif(transformers.utils.is_protobuf_available(), reason="protobuf is here, so the file can be read")
-def test_the_package_that_a_sentencepiece_file_needs_is_named(copied):
+def test_the_package_that_a_sentencepiece_file_needs_is_named(copied, monkeypatch):
+    def without(*_, **__):
+        raise ValueError("tiktoken is required to read a `tiktoken` file")
+
+    monkeypatch.setattr(transformers.AutoTokenizer, "from_pretrained", without)
+    monkeypatch.setattr("transformers.utils.is_protobuf_available", lambda: False)
     says = r"tokenizer\.model is a sentencepiece file, .* needs the package protobuf"
     with pytest.raises(BadInput, match=says) as error:
         open_model(str(only_sentencepiece(copied("llama"))))
     assert "tiktoken" not in str(error.value)
 
 
-@pytest.mark.skipif(not transformers.utils.is_protobuf_available(), reason="no package protobuf here")
-def test_a_folder_with_only_a_sentencepiece_file_is_opened(copied):
+def test_a_folder_with_only_a_sentencepiece_file_is_opened_where_its_class_is_named(copied):
     import sentencepiece
 
     folder = only_sentencepiece(copied("llama"))
+    with pytest.raises(BadInput, match=r'reads tokenizer\.model otherwise .*"LlamaTokenizer"'):
+        open_model(str(folder))
+    (folder / "tokenizer_config.json").write_text('{"tokenizer_class": "LlamaTokenizer"}')
     plain = sentencepiece.SentencePieceProcessor(model_file=str(folder / "tokenizer.model"))
     text = "The nurse was late."
     assert open_model(str(folder)).token_ids(text) == tuple(plain.encode(text))

@@ -104,7 +104,22 @@ def read_tokenizer(source: Source) -> Any:
         except (OSError, ValueError, KeyError, ImportError, TypeError) as error:
             reason = _lacking_packages(source) or _first_line(error)
             raise BadInput(f"{source.title}: no usable tokenizer ({reason})") from error
+    _refuse_other_pieces(source, tokenizer)
     return tokenizer
+
+
+def _refuse_other_pieces(source: Source, tokenizer: Any) -> None:
+    """Where transformers knows no class for a sentencepiece file it leaves out the space before a text, silently."""
+    files = sorted(source.folder.glob("*.model"))
+    if source.is_gguf or len(files) != 1 or (source.folder / "tokenizer.json").exists():
+        return
+    from sentencepiece import SentencePieceProcessor
+
+    text = "the nurse was late"
+    theirs, ours = SentencePieceProcessor(model_file=str(files[0])).encode(text, out_type=str), tokenizer.tokenize(text)
+    if theirs != ours:
+        advice = 'name its class in tokenizer_config.json, as {"tokenizer_class": "LlamaTokenizer"}'
+        raise BadInput(f"{source.title}: transformers reads {files[0].name} otherwise than it is written; {advice}")
 
 
 def _lacking_packages(source: Source) -> str:
