@@ -12,9 +12,9 @@ import math
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 
 import numpy as np
@@ -82,6 +82,16 @@ def some_items(name: str, limit: int) -> list[Item]:
     return spread(claiming()[name].items(), limit * MORE.get(name, 1))
 
 
+@lru_cache(maxsize=16)
+def fitted(name: str, words: frozenset[str] | None, limit: int) -> tuple[Probe, Sequence[Item]]:
+    """A probe with some items that can be asked; ranking within these words, where it ranks."""
+    if words is None:
+        return claiming()[name], some_items(name, limit)
+    probe = claiming()[name].with_vocabulary(WordList("own", tuple(sorted(words))))
+    able = [item for item in probe.items() if not isinstance(probe.ask(item, stand_in("masked")), WhyNot)]
+    return probe, spread(able, limit * MORE.get(name, 1))
+
+
 def judged(probe: Probe, frame: pd.DataFrame, card: Card) -> list[ClaimResult]:
     drawn = Resampling.of(frame[[GROUP + name for name in probe.factors]], RESAMPLES)
     return claim_results(probe.name, [CheckpointData(card.name, card.kind, frame, drawn)], probe.claims())
@@ -95,13 +105,26 @@ def of_random_networks(count: int, limit: int = LIMIT) -> Rates:
     rates = Rates()
     for seed in range(count):
         turn, place = divmod(seed, len(NETWORKS))
-        name = NETWORKS[place]
-        tokenizer = shipped_tokenizer(name in zoo.MASKED) if turn % 2 else None
-        with tempfile.TemporaryDirectory() as folder:
-            asked = Asked.of(str(zoo.save(name, Path(folder) / name, seed, tokenizer)))
-            for probe, items, answers in asked.probes(limit):
-                rates.add(judged(probe, asked.frame(probe, items, answers), asked.model.card))
+        for name in claiming():
+            rates.add(random_claims(name, NETWORKS[place], seed, limit, shipped_vocabulary=turn % 2 == 1))
     return rates
+
+
+def random_claims(
+    probe: str, network: str, seed: int, limit: int = LIMIT, shipped_vocabulary: bool = True
+) -> list[ClaimResult]:
+    asked = random_network(network, seed, shipped_vocabulary)
+    rows: list[ClaimResult] = []
+    for made, items, answers in asked.probes(limit, [probe]):
+        rows += judged(made, asked.frame(made, items, answers), asked.model.card)
+    return rows
+
+
+@lru_cache(maxsize=1)
+def random_network(name: str, seed: int, shipped_vocabulary: bool) -> Asked:
+    tokenizer = shipped_tokenizer(name in zoo.MASKED) if shipped_vocabulary else None
+    with tempfile.TemporaryDirectory() as folder:
+        return Asked.of(str(zoo.save(name, Path(folder) / name, seed, tokenizer)))
 
 
 @cache
@@ -154,16 +177,15 @@ class Asked:
         checkpoint = examine(find([spec])[0], Options())
         return cls(checkpoint.open(), checkpoint.outline.whole_words())
 
-    def probes(self, limit: int) -> Iterator[tuple[Probe, list[Item], list[Sequence[Answer | WhyNot]]]]:
+    def probes(
+        self, limit: int, names: Iterable[str] | None = None
+    ) -> Iterator[tuple[Probe, list[Item], list[Sequence[Answer | WhyNot]]]]:
         """Each probe with items that this model can be asked, and the answers to each."""
-        for name, probe in claiming().items():
-            candidates: Sequence[Item] = some_items(name, limit)
-            if probe.shares_vocabulary and self.words is not None:
-                probe = probe.with_vocabulary(WordList("own", tuple(sorted(self.words))))
-                candidates = probe.items()
+        for name in names or claiming():
+            probe, candidates = fitted(name, self.words if claiming()[name].shares_vocabulary else None, limit)
             asks = [(item, probe.ask(item, self.model.card)) for item in candidates]
             able = {item.id: ask for item, ask in asks if not isinstance(ask, WhyNot)}
-            items = spread([item for item, _ in asks if item.id in able], limit * MORE.get(name, 1))
+            items = [item for item in candidates if item.id in able]
             requests = [request for item in items for request in able[item.id]]
             answers = iter(Engine(self.model, AnswerStore(":memory:")).answer(requests))
             if items:
@@ -196,9 +218,10 @@ def _knowledge(item: Item, place: int, card: Card, rng: np.random.Generator) -> 
 def _clues(item: Item, place: int, card: Card, rng: np.random.Generator) -> dict[str, float]:
     """As paper B has it: more clues help, less and less; frequent ones, and not visual ones, help most."""
     at = item.conditions
-    early = {"decreasing": 0.9, "increasing": -0.9}.get(str(at["order"]), 0.0) / int(at["properties"])
+    early = {"decreasing": 0.7, "increasing": -0.7}.get(str(at["order"]), 0.0) / int(at["properties"])
     by = {"top": 0.8, "bottom": -0.8, "visual": -0.8}.get(str(at["selection"]), 0.0)
-    return {"": 0.8 * math.log(int(at["properties"])) + early + by}
+    helped = 1.7 * (1 - math.exp((1 - int(at["properties"])) / 2))
+    return {"": helped + early + by - 0.5}
 
 
 def _completions(item: Item, place: int, card: Card, rng: np.random.Generator) -> dict[str, float]:
@@ -231,7 +254,7 @@ def of_planted_effects(count: int, limit: int = 8 * LIMIT) -> Rates:
     rates = Rates()
     for name, strength in PLANTED.items():
         probe = claiming()[name]
-        items = spread(probe.items(), limit)
+        items = some_items(name, limit)
         for seed in range(count):
             rng, card = np.random.default_rng(seed), stand_in("masked" if seed % 2 else "causal")
             observed = [one for item in items for one in _planted(probe, item, card, strength, rng)]

@@ -186,7 +186,8 @@ def _claim(k: int) -> Callable[..., Claim]:
 def _claims(k: int, groups: tuple[str, str]) -> Iterator[Claim]:
     claim, (a, b) = _claim(k), groups
     either = f"asked alone, every model prefers one of the two groups ({a} less {b})"
-    yield claim("base_either_group", either, ("base",), f"{a}_minus_{b}", direction=Direction.NOT_EQUAL)
+    # any network, a random one too, leans to one side: that it does not would be the news
+    yield claim("base_either_group", either, ("base",), f"{a}_minus_{b}", direction=Direction.NOT_EQUAL, trivial=True)
     dominant = "asked alone, every model prefers the group that dominates the occupation"
     yield claim("base_stereotyped", dominant, ("base",), "stereotype_margin")
     yield claim("pro_enlarges", "pro-stereotypical knowledge enlarges the margin", PRO, ENLARGED)

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from trueprobe.probes.measure_sets import ALL, ColumnMean, Conditions, combinations, mean_measures, with_all
 from trueprobe.probes.networks import KNOWN
 from trueprobe.statistics.means import means
-from trueprobe.statistics.measure import LARGER, Claim, Lead, Measure
+from trueprobe.statistics.measure import LARGER, Claim, Gate, Lead, Measure
 from trueprobe.statistics.retrieval import commonest_share
 from trueprobe.types import Direction
 
@@ -22,6 +22,7 @@ NOT_VISUAL = ("functional", "encyclopaedic")
 LENGTHS = tuple(range(1, MOST + 1))
 SHORT = tuple(range(1, 6))  # as many properties of each category as nearly every concept has
 DOUBLED = 1.5  # what is this many times as much or more is nearer to double than to the same
+LEAST_GOLD = 0.1  # of the prompts; a model that puts people's words among its ten less often has no precision to lose
 STRONG = 0.5  # a rank correlation below this is a low one; the paper's highest is .389
 
 NAMES_CONCEPT = "names_concept"  # column, and flag of an item
@@ -227,7 +228,8 @@ class ProductionMeasures:
             yield replace(claim, threshold=STRONG, unit="correlation", trivial=True)
         for relation in (r for r in ("is", "has") if r in self.relations):
             helps = f"after '{relation}', precision falls without `Everyone knows that` (all four models of table 2)"
-            yield self._claim(f"context_helps_{relation}", helps, "ap_fall", relation)
+            claim = self._claim(f"context_helps_{relation}", helps, "ap_fall", relation)
+            yield replace(claim, gate=Gate("any_gold", LEAST_GOLD, {"relation": relation}))
 
     def _claim(
         self, name: str, statement: str, column: str, relation: str = ALL, direction: Direction = Direction.ABOVE
