@@ -45,7 +45,13 @@ LIMIT = 200  # items of each probe
 MORE = {"tacit_retrieval": 4}  # times as many: it asks about each concept in eighty conditions
 WRONG = 0.05
 # what a network that knows nothing fulfils, or what claims that nothing happens: such a claim can only be contradicted
-NEVER_PUBLISHED = ("unrelated_keeps", "causal_no_gain_neutral", "completions_above_vocabulary", "low_correlation")
+NEVER_PUBLISHED = (
+    "base_either_group",
+    "unrelated_keeps",
+    "causal_no_gain_neutral",
+    "completions_above_vocabulary",
+    "low_correlation",
+)
 
 
 @dataclass(frozen=True)

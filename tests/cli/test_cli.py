@@ -117,7 +117,7 @@ def test_items_are_written_as_json_lines(tmp_path):
         (["items", "counteract"], "no probe named 'counteract'; did you mean 'counteracts'?"),
         (["items", "counteracts", "--set", "ocupations=table58"], "did you mean 'occupations'?"),
         (["items", "counteracts", "--set", "occupations=table59"], "no 'table59'; did you mean 'table58'?"),
-        (["items", "counteracts", "--set", "causal=x"], "choose from: target_is, person_is"),
+        (["items", "counteracts", "--set", "causal=x"], "choose from: auto, target_is, person_is"),
         (["items", "counteracts", "--set", "backgrounds=few"], "setting backgrounds: no 'few'"),
         (["items", "counteracts", "--set", "occupations"], "KEY=VALUE"),
         (["list", "prbes"], "did you mean 'probes'?"),

@@ -611,12 +611,16 @@ def claims_of(probe, name):
     return claim
 
 
-def test_either_group_is_as_published_and_its_sign_is_named(probe):
+def test_either_group_contradicts_nothing_and_its_sign_is_named(probe):
     claim = claims_of(probe, "base_either_group")
     assert (claim.column, claim.direction) == ("female_minus_male_top10", Direction.NOT_EQUAL)
     assert claim.statement.endswith("(female less male)")
     verdicts = [judge_claim(claim, Numbers(v, v - 0.1, v + 0.1), 40) for v in (0.2, -0.2, 0.05)]
-    assert verdicts == [Verdict.AS_PUBLISHED, Verdict.AS_PUBLISHED, Verdict.UNDECIDED]
+    assert verdicts == [
+        Verdict.NOT_CONTRADICTED,
+        Verdict.NOT_CONTRADICTED,
+        Verdict.UNDECIDED,
+    ]  # a random network leans too
 
 
 def test_opposite_preferences_are_of_masked_models_and_more_than_half(probe):

@@ -33,7 +33,8 @@ def candidates(
 ) -> pd.DataFrame:
     """Uncovered top-ten tokens by probability mass, with their leaning; the neutral word comes last."""
     probe, label = _probe(run)
-    words = uncovered(run, label).head(top)
+    words = uncovered(run, label)
+    words = words[words["word"] != _NEUTRAL_WORD].head(top)
     if words.empty:
         return words
     asked = [*words["word"], _NEUTRAL_WORD]
