@@ -112,13 +112,13 @@ def test_a_single_model_that_is_refused_as_it_is_opened_leaves_nothing_behind(tm
 
 def test_a_plan_names_the_run_and_opens_nothing(checkpoint, openings):
     spec = str(checkpoint("bert"))
-    plan = make_plan(make_study("counteracts", spec, {"article": "a"}, limit=12))
+    plan = make_plan(make_study("counteracts", spec, {"article": "a", "causal": "target_is"}, limit=12))
     assert [(asked.label, len(asked.items)) for asked in plan.probes] == [("counteracts", 12)]
     assert [source.name for source in plan.sources] == ["bert"]
     assert plan.description.probes[0].settings["article"] == "a"
     assert plan.description.models == (spec,)
     assert plan.default_name.startswith("counteracts-")
-    again = make_plan(make_study("counteracts", spec, {"article": "a"}, limit=12))
+    again = make_plan(make_study("counteracts", spec, {"article": "a", "causal": "target_is"}, limit=12))
     other = make_plan(make_study("counteracts", spec, limit=12))
     assert plan.default_name == again.default_name != other.default_name
     assert openings == {}
