@@ -146,11 +146,7 @@ def test_one_probe_has_thirty_lines_of_the_terminals_width(name, many, width, wr
     assert folder == f"run folder: {at}"
     whole = " ".join(text.split())
     assert all(model in whole for model in NAMES[:many])
-    found = (
-        ["as published", "opposite", "undecided", "exploratory"]
-        if probe.claims()
-        else ["holds", "undecided", "exploratory"]
-    )
+    found = ["as published", "opposite", "undecided"] if probe.claims() else ["holds", "undecided", "exploratory"]
     assert any(line.startswith(f"{verdict}: ") for line in lines for verdict in found)
     checkpoints = sum(map(len, families(many)))
     assert f"{name}: {checkpoints} of {2 * checkpoints} scored" in whole
