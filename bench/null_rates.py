@@ -70,6 +70,10 @@ class Rates:
         counts = self.counts.get(claim, Counter())
         return counts[Verdict.AS_PUBLISHED], sum(counts.values())
 
+    def decided(self, claim: tuple[str, str]) -> int:
+        """How often anything could be decided: gate passed, items covered, an interval there."""
+        return sum(many for verdict, many in self.counts.get(claim, Counter()).items() if not verdict.silent)
+
     def too_often(self, most: float = WRONG, chance: float = 0.001) -> list[tuple[str, str]]:
         """The claims called as published so often that a rate of at most `most` is not to be believed."""
         counted = ((claim, *self.published(claim)) for claim in self.counts)
@@ -297,12 +301,14 @@ def table(random: Rates, shuffled: Rates, planted: Rates) -> Iterator[str]:
     yield "|---|---|--:|--:|--:|"
     claims = dict.fromkeys((*random.counts, *shuffled.counts, *planted.counts))
     for claim in claims:
-        cells = [_cell(*rates.published(claim)) for rates in (random, shuffled, planted)]
+        cells = [_cell(rates, claim) for rates in (random, shuffled, planted)]
         yield f"| {claim[0]} | `{claim[1]}` | {' | '.join(cells)} |"
 
 
-def _cell(many: int, every: int) -> str:
-    return f"{many} of {every}" if every else "–"
+def _cell(rates: Rates, claim: tuple[str, str]) -> str:
+    """`2 / 28 / 208`: as published, could be decided, asked."""
+    published, every = rates.published(claim)
+    return f"{published} / {rates.decided(claim)} / {every}" if every else "–"
 
 
 def main() -> None:
