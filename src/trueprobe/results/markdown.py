@@ -45,9 +45,8 @@ def _lines(report: Report) -> Iterator[str]:
 
 def _findings(report: Report, outcome: Outcome, findings: Sequence[Finding]) -> Iterator[str]:
     if outcome is Outcome.NONE:
-        needed = {section.probes[0]: section.items_needed for section in report.sections}
         for one in silences(report.findings):
-            yield f"- {_text(f'{one.model}, {one.probe}: {words.silence(one, needed.get(one.probe, 0))}')}"
+            yield f"- {_text(f'{one.model}, {one.probe}: {words.silence(one, report.items_needed.get(one.probe, 0))}')}"
         return
     for finding in findings:
         numbers = "; ".join(_text(number_line(n, verdicts.side(finding, n))) for n in finding.numbers)

@@ -85,6 +85,11 @@ class Report:
     def findings(self) -> tuple[Finding, ...]:
         return tuple(finding for section in self.sections for finding in section.findings)
 
+    @cached_property
+    def items_needed(self) -> dict[str, int]:
+        """Of each probe: how many items its findings need, where a limit left fewer; else 0."""
+        return {section.probes[0]: section.items_needed for section in self.sections}
+
     @property
     def n_primary(self) -> int:
         """The numbers that are controlled together."""

@@ -231,8 +231,7 @@ def _write(ready: _Ready) -> None:
     folder.manifest(versions=_versions(), cards=cards)
     for asked in ready.probes:
         folder.items(asked.label, items_frame(asked.probe, asked.items))
-    limited = ready.plan.study.limit is not None
-    folder.declarations({asked.label: declaration(asked.probe, asked.items, limited) for asked in ready.probes})
+    folder.declarations({a.label: declaration(a.probe, a.items, a.items_needed) for a in ready.probes})
     done = [_ask_model(ready, model) for model in ready.models] + [_replay(ready, one) for one in ready.replays]
     _count(ready, cards)
     folder.timing({"began": began, "seconds": time.time() - began, "models": {one.name: one.timing for one in done}})

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import product
 from typing import Any
 
 from trueprobe.probes.base import Probe, in_turns
@@ -63,12 +62,7 @@ def _parts(probe: Probe) -> list[Part]:
 
 def _of_claims(probe: Probe) -> Iterator[Part]:
     for claim in probe.claims():
-        for side in (claim.plus, claim.minus or {}):
-            yield from (dict(zip(side, values, strict=True)) for values in product(*map(_single, side.values())))
-
-
-def _single(values: Sequence[Any]) -> list[tuple[str, ...]]:
-    return [(str(value),) for value in values]
+        yield from ({key: _several(value) for key, value in part.items()} for part in claim.parts)
 
 
 def _of_summary(probe: Probe) -> Iterator[Part]:

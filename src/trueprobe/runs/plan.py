@@ -12,6 +12,7 @@ from trueprobe.errors import BadInput
 from trueprobe.models import Options, Source, find
 from trueprobe.probes import Probe
 from trueprobe.runs import replay
+from trueprobe.runs.needed import items_needed
 from trueprobe.runs.schema import StudyDescription, StudyEntry
 from trueprobe.runs.study import ProbeRun, Study
 from trueprobe.types import Item
@@ -24,6 +25,7 @@ class AskedProbe:
     label: str
     probe: Probe
     items: list[Item]
+    items_needed: int = 0  # where a limit left some out: how many its findings need
 
 
 @dataclass(frozen=True)
@@ -51,7 +53,9 @@ def make_plan(study: Study) -> RunPlan:
 
 
 def with_items(label: str, probe: Probe, limit: int | None) -> AskedProbe:
-    return AskedProbe(label, probe, probes.spread(probe.items(), limit))
+    every = probe.items()
+    needed = 0 if limit is None else items_needed(probe, every)
+    return AskedProbe(label, probe, probes.spread(every, limit), needed)
 
 
 def _refuse_incomplete(study: Study) -> None:

@@ -8,7 +8,6 @@ from collections.abc import Mapping, Sequence
 import pandas as pd
 
 from trueprobe.probes import Probe, published
-from trueprobe.runs.needed import items_needed
 from trueprobe.runs.schema import ProbeDeclaration, PublishedNumber, refuse_reserved
 from trueprobe.types import CONDITION, GROUP, Card, Item, Observation
 
@@ -60,7 +59,7 @@ def _groups(probe: Probe, groups: Sequence[str]) -> dict[str, str]:
     return {GROUP + name: group for name, group in zip(probe.factors, groups, strict=True)}
 
 
-def declaration(probe: Probe, items: Sequence[Item], limited: bool = False) -> ProbeDeclaration:
+def declaration(probe: Probe, items: Sequence[Item], items_needed: int = 0) -> ProbeDeclaration:
     """What a reader of the run folder needs to know of a probe."""
     return ProbeDeclaration(
         name=probe.name,
@@ -72,7 +71,7 @@ def declaration(probe: Probe, items: Sequence[Item], limited: bool = False) -> P
         columns=dict(probe.columns()),
         facts=_plain(probe.facts()),
         n_items=len(items),
-        items_needed=items_needed(probe, probe.items()) if limited else 0,
+        items_needed=items_needed,
         example=items[0].text if items else "",
         summary=probe.summary,
         figures=tuple(probe.page.figures),

@@ -45,11 +45,13 @@ def sides_of(
     if claim.minus is not None:
         first = [_at(member, claim.plus) for member in first]
         second = [_at(member, claim.minus) for member in second]
-    scaled = [
-        replace(member, frame=member.frame.assign(**{claim.column: claim.times * member.frame[claim.column]}))
-        for member in second
-    ]
-    return Sides.of(first, scaled, factors, parts)
+    if claim.times != 1:
+        second = [_times(member, claim.column, claim.times) for member in second]
+    return Sides.of(first, second, factors, parts)
+
+
+def _times(member: CheckpointData, column: str, times: float) -> CheckpointData:
+    return replace(member, frame=member.frame.assign(**{column: times * member.frame[column]}))
 
 
 def _at(member: CheckpointData, where: Mapping[str, Any]) -> CheckpointData:

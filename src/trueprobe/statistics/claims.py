@@ -75,7 +75,7 @@ def _sample(member: CheckpointData, columns: Columns, claim: Claim) -> _Sample:
     values = _mean_where(columns, member, claim.column, claim.plus)
     if claim.minus is not None:
         values = values - _mean_where(columns, member, claim.column, claim.minus)
-    asked = [member.rows(part) for part in _parts(claim)]
+    asked = [member.rows(part) for part in claim.parts]
     parts = [rows & ~np.isnan(columns.values[claim.column]) for rows in asked]
     groups = min(member.resampling.groups(columns.cells[part]) for part in parts)
     trials = None
@@ -191,9 +191,3 @@ def _mean_where(columns: Columns, member: CheckpointData, column: str, where: Ma
         samples.append(means(columns.pick(rows), [(column,)], member.resampling.weights)[:, 0])
     mean: np.ndarray = np.mean(samples, axis=0)
     return mean
-
-
-def _parts(claim: Claim) -> list[dict[str, Any]]:
-    """The conditions of each of the means a claim compares."""
-    sides = [claim.plus] if claim.minus is None else [claim.plus, claim.minus]
-    return [dict(zip(side, values, strict=True)) for side in sides for values in product(*side.values())]

@@ -120,7 +120,7 @@ def resampled(members: Sequence[CheckpointData], measures: list[Measure]) -> Ite
             rows = member.rows(dict(where))
             here = mine.pick(rows)
             by_groups = replace(member.resampling, cells=here.cells)
-            drawn.append(by_groups if together[0].over_groups else member.drawn(rows, _scored(here, together[0])))
+            drawn.append(by_groups if together[0].over_groups else member.drawn(rows, together[0].scored(here)))
             picked.append(replace(here, cells=drawn[-1].cells))
             counted = function(picked[-1], wanted, drawn[-1].weights) if rows.any() else None
             values.append(None if counted is None else np.ascontiguousarray(counted.T, dtype=float))
@@ -135,17 +135,12 @@ def resampled(members: Sequence[CheckpointData], measures: list[Measure]) -> Ite
 
 
 def _resampled(measure: Measure, columns: Columns, sample: np.ndarray | None, resampling: Resampling) -> Resampled:
-    scored = _scored(columns, measure)
+    scored = measure.scored(columns)
     values = np.full(len(resampling.weights), np.nan) if sample is None else sample
     groups = resampling.groups(columns.cells[scored])
     return Resampled(
         values, columns, scored, groups, measure.tied(columns, scored), resampling, measure.covered(columns)
     )
-
-
-def _scored(columns: Columns, measure: Measure) -> np.ndarray:
-    scored: np.ndarray = ~np.isnan(np.stack([columns.values[name] for name in measure.columns])).any(axis=0)
-    return scored
 
 
 def _checkpoint(probe: str, member: CheckpointData, measure: Measure, sample: Resampled) -> Unjudged:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import product
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -95,6 +96,11 @@ class Measure:
         """With the one of its coverage."""
         return (*self.columns, self.coverage) if self.coverage else self.columns
 
+    def scored(self, columns: Columns) -> np.ndarray:
+        """Which observations have all it counts."""
+        scored: np.ndarray = ~np.isnan(np.stack([columns.values[name] for name in self.columns])).any(axis=0)
+        return scored
+
     def tied(self, columns: Columns, scored: np.ndarray) -> float:
         """The share of ties that its verdict depends on."""
         return 0.0 if self.of_coverage else columns.tied(scored)
@@ -157,6 +163,12 @@ class Claim:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "direction", Direction(self.direction))  # a probe may write "below"
+
+    @property
+    def parts(self) -> list[dict[str, Any]]:
+        """The conditions of each of the means that it compares."""
+        sides = [self.plus] if self.minus is None else [self.plus, self.minus]
+        return [dict(zip(side, values, strict=True)) for side in sides for values in product(*side.values())]
 
 
 LARGER = ("larger", "smaller")

@@ -131,7 +131,7 @@ def _samples(sides: Sides, measures: Sequence[Measure]) -> Iterator[_Sample]:
         values = np.stack([_values(function, columns, wanted, weights).T for columns in picked]).astype(float)
         ps = _permutation_ps(sides, function, wanted, picked, values[:, :, 0])
         for i, measure in enumerate(together):
-            scored = ~np.isnan(np.stack([picked[0].values[name] for name in measure.columns])).any(axis=0)
+            scored = measure.scored(picked[0])
             groups = sides.resampling.groups(picked[0].cells[scored])
             tied = max(measure.tied(columns, scored) for columns in picked)
             covered = least(map(measure.covered, picked))

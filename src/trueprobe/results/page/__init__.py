@@ -6,7 +6,6 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -120,7 +119,6 @@ def _html(content: Content) -> str:
             tally=tally(report.findings),
             groups=[group for group in groups if group.outcome is not Outcome.NONE],
             silences=silences(report.findings),
-            needed=defaultdict(int, {section.probes[0]: section.items_needed for section in report.sections}),
             drawn=drawn,
             about_seeds=about_seeds,
             static_rows=STATIC_ROWS,

@@ -99,10 +99,9 @@ def _alone_and_among_many_differ(model: RowModel, width: int) -> bool:
     ids = np.random.default_rng(width).integers(0, model.card.vocab_size, (max(1, model.batch_tokens // width), width))
     rows = [Row(tuple(map(int, row)), (0,) * width) for row in ids]
     wanted = {row: (Read(row, kind, (1,)),) for row in rows}
-    (few,), many = plan(rows[:1], model), plan(rows, model)[0]
-    one = dict(zip((batch := pack(few, wanted)).reads, model.forward(batch), strict=True))
-    every = dict(zip((batch := pack(many, wanted)).reads, model.forward(batch), strict=True))
-    return any(not np.array_equal(one[read], every[read], equal_nan=True) for read in one.keys() & every.keys())
+    batches = [pack(plan(some, model)[0], wanted) for some in (rows[:1], rows)]
+    few, many = (dict(zip(batch.reads, model.forward(batch), strict=True)) for batch in batches)
+    return any(not np.array_equal(few[read], many[read], equal_nan=True) for read in few.keys() & many.keys())
 
 
 def _close(name: str, change: float, most: float) -> Check:
