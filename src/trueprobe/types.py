@@ -312,18 +312,11 @@ class Reason(StrEnum):
 SIGNIFICANT = 0.01  # of a measure's own test, as paper C has it
 
 
-SIGNIFICANT = 0.01  # of a measure's own test, as paper C has it
-
-
 class Tail(StrEnum):
     """Which side of a test's distribution its p-value is of."""
 
     UPPER = "upper"  # values as large: a number as far below neutral has p near 1
     BOTH = "both"  # values as far to either side
-
-    def significant(self, p: float) -> bool:
-        """To either side of neutral: one rule for tables, words and figures."""
-        return p <= SIGNIFICANT or (self is Tail.UPPER and p >= 1 - SIGNIFICANT)
 
     def significant(self, p: float) -> bool:
         """To either side of neutral: one rule for tables, words and figures."""
