@@ -13,6 +13,7 @@ from rich.text import Text
 from trueprobe.results.findings import ranked
 from trueprobe.results.view import Display, Mark, Number
 from trueprobe.results.words import terminal as words
+from trueprobe.results.words import verdicts
 
 MOST_LINES, WIDEST = 30, 100
 _LEAST_WORDS = 46  # columns of a finding's words, before intervals are left out
@@ -26,6 +27,13 @@ def fitted(n: Number | None) -> Fitted:
         return "", ""
     mark = n.mark.symbol or ("" if n.neutral is None or n.display is Display.NOTHING else " ")
     return n.text() + mark, n.parts()[0] + mark
+
+
+def beside(n: Number | None) -> Fitted:
+    """Where models stand beside each other: with the coverage of each number."""
+    covered = verdicts.covered(n, " %") if n else ""
+    whole, value = fitted(n)
+    return (f"{whole} {covered}", f"{value} {covered}") if covered else (whole, value)
 
 
 @dataclass(frozen=True)

@@ -195,6 +195,8 @@ def over_seeds(source: Source, label: str, table: Table) -> Grid | None:
     several = len(table.measures) > 1
     titled = (f"{f}, {label_of(table.names, 'measure', m)}" if several else f for f, m in columns)
     header = _header(table, words.ITEMS, *titled)
+    if any(not math.isnan(placed.number.covered) for placed in every):
+        table = replace(table, caption=words.with_coverage(table.caption))
     return _grid(label, table, header, rows, frame_of([placed.row for placed in every], Estimate))
 
 
@@ -203,12 +205,12 @@ def seeds_cell(n: Number) -> Cell:
     if n.display is Display.NOTHING or math.isnan(n.sd_seeds):
         return number_cell(n)
     form, scale = replace(n.format, digits=max(1, n.format.digits)), n.format.factor
-    percent = scale == 100
+    percent, covered = scale == 100, verdicts.covered(n, " %")
     away = [(abs(scale * (seed.value - (n.neutral or 0))), seed.holds) for seed in n.seeds]
     near = any(far <= NEAR_POINTS for far, _ in away)
     beyond = any(far > NEAR_POINTS and holds for far, holds in away)
     return Cell(
-        f"{form.plain(n.value)} ± {scale * n.sd_seeds:.{form.digits}f}",
+        " ".join(filter(None, (f"{form.plain(n.value)} ± {scale * n.sd_seeds:.{form.digits}f}", covered))),
         numeric=True,
         bold=percent and scale * n.sd_seeds > UNSTABLE_POINTS,
         shaded=percent and near and beyond,

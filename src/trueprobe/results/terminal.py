@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -11,7 +12,18 @@ from rich.text import Text
 
 from trueprobe.results import items
 from trueprobe.results.findings import Section, grouped
-from trueprobe.results.fitting import MOST_LINES, WIDEST, Fit, Fitted, Line, Lines, fit_columns, fitted, one_line
+from trueprobe.results.fitting import (
+    MOST_LINES,
+    WIDEST,
+    Fit,
+    Fitted,
+    Line,
+    Lines,
+    beside,
+    fit_columns,
+    fitted,
+    one_line,
+)
 from trueprobe.results.report import Report
 from trueprobe.results.select import first_directed, titles
 from trueprobe.results.tables import cells_of, family_rows, gate_failures, summary_table
@@ -60,7 +72,8 @@ def _self_trained(report: Report) -> list[Text]:
 
 
 def _several_probes(report: Report, width: int, height: Callable[[RenderableType], int]) -> Iterator[RenderableType]:
-    last = [one_line(verdicts.controlled(report.n_primary), width), *_against(report), *_self_trained(report)]
+    last = [one_line(verdicts.controlled(report.n_primary), width), *_against(report), *_coverage(report)]
+    last += _self_trained(report)
     fit = Fit.of([_lines(section) for section in report.sections], MOST_LINES - 4 - sum(map(height, last)))
     asked = fit.columns([family.name for family in report.families])
     columns, intervals = fit_columns(asked, width - fit.words_width - 1)
@@ -82,6 +95,12 @@ def _against(report: Report) -> list[Text]:
     ]
 
 
+def _coverage(report: Report) -> list[Text]:
+    """What the brackets behind some numbers are."""
+    known = any(not math.isnan(n.covered) for finding in report.findings for n in finding.numbers)
+    return [Text(verdicts.COVERED)] if known else []
+
+
 def _lines(section: Section) -> Lines:
     lines = [line for finding in section.findings for line in _of(finding)]
     return Lines(sentences.section_heading(section), lines, sentences.silent_section(section))
@@ -91,11 +110,11 @@ def _of(finding: Finding) -> Iterator[Line]:
     if finding.of_pairs:
         for n in finding.numbers:
             marks = {n.mark} - {Mark.NONE}
-            yield Line(f"{finding.statement}, {n.model}", {}, marks, not n.verdict.silent, fitted(n)[0].strip())
+            yield Line(f"{finding.statement}, {n.model}", {}, marks, not n.verdict.silent, beside(n)[0].strip())
         return
     cells: dict[str, Fitted] = {}
     for n in finding.numbers:
-        cells.setdefault(n.model, fitted(n))
+        cells.setdefault(n.model, beside(n))
     yield Line(finding.statement, cells, finding.marks, finding.speaks)
 
 
@@ -246,10 +265,11 @@ def _beside(report: Report, label: str, passed: Sequence[Family], width: int) ->
     numbers = {part.family.name: [cells_of(part.rows).get((name, measure)) for name in names] for part in parts}
     first = [" ".join(name) for name in names]
     room = width - max(map(len, (summary.row_title, *first))) - 1
-    asked = {name: [fitted(n) if n else (DASH, DASH) for n in column] for name, column in numbers.items()}
+    asked = {name: [beside(n) if n else (DASH, DASH) for n in column] for name, column in numbers.items()}
     columns, intervals = fit_columns(asked, room)
     marked = [any(n.mark is not Mark.NONE for n in row if n) for row in zip(*numbers.values(), strict=True)]
-    title = f"{titles(summary)[measure]}; {who}"
+    covered = any(not math.isnan(n.covered) for column in numbers.values() for n in column if n)
+    title = "; ".join([titles(summary)[measure], who, *([verdicts.COVERED] if covered else [])])
     return [_Grid(title, {summary.row_title: first, **columns}, marked, intervals, len(asked) - len(columns))]
 
 

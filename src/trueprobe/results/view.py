@@ -86,6 +86,7 @@ class Number:
     n_unscored: int = 0
     n_seeds: int = 1
     sd_seeds: float = math.nan
+    covered: float = math.nan  # share of the items that hold anything to count, where the probe says
     seeds: tuple[Seed, ...] = ()
     estimate: Estimate | None = None  # with the reason for the verdict, where it is of one
 
@@ -134,10 +135,10 @@ def number(row: Row, model: str, form: Format, seeds: tuple[Seed, ...] = ()) -> 
     common = (model, value, row.low, row.high, row.unit, neutral, row.verdict, display, mark_of(row.verdict), form)
     if isinstance(row, Estimate):
         counts = (row.level, row.n_items, row.n_unscored, row.n_seeds, row.sd_seeds)
-        return Number(*common, *counts, seeds=seeds, estimate=row)
+        return Number(*common, *counts, row.covered, seeds, row)
     if isinstance(row, Difference):
-        return Number(*common, "pair", row.n_items)
-    return Number(*common, row.level, n_seeds=row.n_seeds, seeds=seeds)
+        return Number(*common, "pair", row.n_items, covered=row.covered)
+    return Number(*common, row.level, n_seeds=row.n_seeds, covered=row.covered, seeds=seeds)
 
 
 NOT_COUNTED = (Verdict.FAILS_GATE, Verdict.LOW_COVERAGE)  # checkpoints that a family is counted without

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from trueprobe.results.numbers import count
+from trueprobe.results.words import verdicts
 from trueprobe.statistics.rows import NearTies, SignAgreement
 
 if TYPE_CHECKING:  # these modules use the words
@@ -89,6 +90,10 @@ CLAIMS = Titled(
 )
 MODELS = Titled("Who was asked", "A family is several seeds of one model, or one seed at several steps.")
 MODELS_HEADER = ("model", "family", "kind", "architecture", "source", "dtype", "vocabulary")
+
+
+def with_coverage(caption: str) -> str:
+    return f"{caption} {verdicts.COVERED.capitalize()}."
 
 
 def summary_caption(fixed: Sequence[str]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 from trueprobe.results.numbers import Format, count
@@ -128,6 +129,7 @@ def behind(n: Number) -> str:
     if n.n_items is not None:
         parts.append(f"{count(n.n_items)} items")
         parts += [f"{count(n.n_unscored)} not scored"] if n.n_unscored else []
+    parts += [f"{n.covered:.0%} of them hold anything to count"] if not math.isnan(n.covered) else []
     if n.n_seeds > 1 and n.sd_seeds == n.sd_seeds:
         deviation = f"{n.format.factor * n.sd_seeds:.{n.format.digits + 1}f}"
         parts.append(f"{n.n_seeds} seeds, deviation {deviation}")
@@ -137,6 +139,14 @@ def behind(n: Number) -> str:
 def seed_range(n: Number, form: Format) -> str:
     values = [seed.value for seed in n.seeds]
     return f"{n.n_seeds} seeds, from {form.plain(min(values))} to {form.plain(max(values))}" if values else ""
+
+
+COVERED = "in brackets: the share of the prompts in which there is anything to count"
+
+
+def covered(n: Number, unit: str = " % covered") -> str:
+    """After a number: `(84 % covered)`, where a probe says what its prompts must hold to be counted."""
+    return "" if math.isnan(n.covered) else f"({100 * n.covered:.0f}{unit})"
 
 
 def seeds_behind(n: Number) -> str:
