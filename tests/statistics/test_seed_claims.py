@@ -130,12 +130,13 @@ def test_categories_are_held_against_cuts_of_their_sizes_by_hand():
     two put a turning item into each category: shares 0.5, 1, 1, the same mean. So nothing is more than by its size."""
     prefers = np.array([[0, 1, 1], [0, 1, 1], [1, 1, 1], [1, 1, 1]], float)
     of = Answers("crows", "m", None, pd.DataFrame({"category": list("aabb")}), prefers, prefers, 0.5)
-    assert of.categories_beside_cuts() == pytest.approx((0, 0, 0), abs=1e-12)
+    assert of.categories_beside_cuts() == pytest.approx((0, 0, 0, 1), abs=1e-12)
     turned = np.array([[0, 1, 1], [0, 1, 1], [1, 0, 1], [1, 0, 1]], float)  # now two halves of one category cancel
-    value, low, high = replace(of, prefers=turned).categories_beside_cuts()
+    value, low, high, p = replace(of, prefers=turned).categories_beside_cuts()
     as_dealt = np.std([0.5, 0.5, 1], ddof=1)  # two deals of three; the third is the categories themselves
     assert value == pytest.approx(2 / 3 * (1 / np.sqrt(3) - as_dealt), abs=0.02)
     assert (low, high) == pytest.approx((0, 1 / np.sqrt(3) - as_dealt))
+    assert p == pytest.approx(2 / 3, abs=0.06)  # one deal of three is as large
 
 
 def test_one_category_is_the_total():

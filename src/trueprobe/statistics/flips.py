@@ -23,6 +23,7 @@ from trueprobe.types import MOST_TIED
 
 MOST_LISTED = 50
 DRAWS = 1000
+_ROUNDING = 1e-12  # of sums in another order
 _SIZES = 4  # quarters of the items by size
 
 
@@ -70,8 +71,8 @@ class Answers:
     def pick(self, rows: np.ndarray) -> Answers:
         return replace(self, items=self.items[rows], prefers=self.prefers[rows], margins=self.margins[rows])
 
-    def categories_beside_cuts(self) -> tuple[float, float, float]:
-        """How much more categories vary over seeds than as many items of all: value and 95 % interval, in shares.
+    def categories_beside_cuts(self) -> tuple[float, float, float, float]:
+        """How much more categories vary over seeds than as many items of all: value, 95 % interval and two-sided p.
 
         The deviation over seeds, a mean over categories, less the same where the items are dealt anew to categories of
         these sizes: a smaller set varies more by itself. The interval is that of the deals, so it excludes 0 in 5 % of
@@ -84,10 +85,14 @@ class Answers:
             return float(by_category.std(axis=1, ddof=1).mean())
 
         rng = np.random.default_rng(self.resample_seed)
-        dealt = [mean_sd(rng.permutation(self.prefers)) for _ in range(DRAWS)]
+        dealt = np.array([mean_sd(rng.permutation(self.prefers)) for _ in range(DRAWS)])
         observed = mean_sd(self.prefers[order])
         low, high = np.quantile(dealt, [0.025, 0.975])
-        return observed - float(np.mean(dealt)), observed - float(high), observed - float(low)
+        larger, smaller = (
+            1 + int(np.sum(side)) for side in (dealt >= observed - _ROUNDING, dealt <= observed + _ROUNDING)
+        )
+        p = min(1.0, 2 * min(larger, smaller) / (1 + DRAWS))
+        return observed - float(np.mean(dealt)), observed - float(high), observed - float(low), p
 
     # ------------------------------------------------------------ tables
 
