@@ -18,7 +18,7 @@ from scipy.special import ndtri, stdtrit  # type: ignore[import-untyped]
 from trueprobe.statistics.correction import holm
 from trueprobe.statistics.estimates import CheckpointData
 from trueprobe.statistics.interval import Quantity, interval
-from trueprobe.statistics.measure import Columns, Function, Measure, least
+from trueprobe.statistics.measure import Columns, Function, Measure, counted, least
 from trueprobe.statistics.resampling import Resampling, columns_of, groups_of
 from trueprobe.statistics.rows import Difference, VariantDifference
 from trueprobe.statistics.spread import CONFIDENCE, Components, Spread, over_items
@@ -128,7 +128,7 @@ def _samples(sides: Sides, measures: Sequence[Measure]) -> Iterator[_Sample]:
         picked = [columns.pick(rows) for columns in every]
         weights = sides.resampling.weights
         wanted = [m.columns for m in together]
-        values = np.stack([_values(function, columns, wanted, weights).T for columns in picked]).astype(float)
+        values = counted(function, wanted, picked, weights)
         ps = _permutation_ps(sides, function, wanted, picked, values[:, :, 0])
         for i, measure in enumerate(together):
             scored = measure.scored(picked[0])
@@ -136,10 +136,6 @@ def _samples(sides: Sides, measures: Sequence[Measure]) -> Iterator[_Sample]:
             tied = max(measure.tied(columns, scored) for columns in picked)
             covered = least(map(measure.covered, picked))
             yield _Sample(measure, values[:, i], int(scored.sum()), groups, ps[i], tied, covered)
-
-
-def _values(function: Function, columns: Columns, wanted: Sequence[tuple[str, ...]], weights: np.ndarray) -> np.ndarray:
-    return function(columns, wanted, weights) if len(columns.cells) else np.full((len(weights), len(wanted)), np.nan)
 
 
 def _row(label: str, sides: Sides, sample: _Sample, precision: float | None) -> Difference:
