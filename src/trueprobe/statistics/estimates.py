@@ -14,7 +14,7 @@ import pandas as pd
 
 from trueprobe.statistics.interval import Interval, Method, Quantity, of_checkpoint, of_family, trials_of
 from trueprobe.statistics.means import group_means, means
-from trueprobe.statistics.measure import Columns, Function, Gate, Measure, counted, least
+from trueprobe.statistics.measure import Columns, Function, Gate, Measure, batches, counted, least
 from trueprobe.statistics.multibootstrap import METHOD as MULTIBOOTSTRAP
 from trueprobe.statistics.resampling import Resampling, columns_of, rows_where
 from trueprobe.statistics.rows import Estimate
@@ -100,29 +100,44 @@ def unjudged(
 
 
 @dataclass(frozen=True)
+class Scored:
+    """The observations behind a number."""
+
+    rows: np.ndarray
+    n_items: int
+    groups: int
+    tied: float  # share of ties among them
+
+    def ties(self, measure: Measure) -> float:
+        """The share of ties that the measure's verdict depends on."""
+        return 0.0 if measure.of_coverage else self.tied
+
+
+@dataclass(frozen=True)
 class Picked:
-    """One checkpoint's observations at a measure's conditions. What depends on those that are scored is looked up once:
-    most measures score the same ones."""
+    """One checkpoint's observations at a measure's conditions. What only depends on which of them are scored is looked
+    up once: most measures score the same ones."""
 
     columns: Columns
     resampling: Resampling
-    _known: dict[bytes, Scored] = field(default_factory=dict)
+    _scored: dict[bytes, Scored] = field(default_factory=dict)
+    _covered: dict[str, float] = field(default_factory=dict)
 
     def scored(self, measure: Measure) -> Scored:
         rows = measure.scored(self.columns)
         key = rows.tobytes()
-        if key not in self._known:
+        if key not in self._scored:
             groups = self.resampling.groups(self.columns.cells[rows])
-            self._known[key] = Scored(rows, int(rows.sum()), groups, self.columns.tied(rows))
-        return self._known[key]
+            self._scored[key] = Scored(rows, int(rows.sum()), groups, self.columns.tied(rows))
+        return self._scored[key]
 
-
-@dataclass(frozen=True)
-class Scored:
-    rows: np.ndarray
-    n_items: int
-    groups: int
-    tied: float  # share of these observations
+    def covered(self, measure: Measure) -> float:
+        """The share of the observations that hold anything to count, also of those without a number, which is the
+        point; NaN where it is not known."""
+        name = measure.coverage
+        if name not in self._covered:
+            self._covered[name] = self.columns.covered(name, np.ones(len(self.columns.cells), dtype=bool))
+        return self._covered[name]
 
 
 @dataclass(frozen=True)
@@ -132,8 +147,8 @@ class Resampled:
     values: np.ndarray  # [1 + R]
     picked: Picked
     scored: Scored
-    tied: float  # share of the scored observations; 0 for a measure of coverage
-    covered: float  # share of the observations that hold anything to count; NaN where that is not known
+    tied: float
+    covered: float
 
     @property
     def groups(self) -> int:
@@ -147,10 +162,9 @@ def resampled(members: Sequence[CheckpointData], measures: list[Measure]) -> Ite
     for _, alike in groupby(measures, key=lambda m: tuple(m.where.items())):
         first, *others = alike
         here = [_Here(member, mine, member.rows(first.where)) for member, mine in zip(members, columns, strict=True)]
-        for function, group in groupby([first, *others], key=lambda m: m.function):
-            together = list(group)
+        for together in batches([first, *others], len(members) * len(members[0].resampling.weights)):
             picked = [one.picked(together[0]) for one in here]
-            values = _values(function, [m.columns for m in together], picked)
+            values = values_of(together[0].function, [m.columns for m in together], picked)
             for i, measure in enumerate(together):
                 yield measure, [_resampled(measure, one, v[i]) for one, v in zip(picked, values, strict=True)]
 
@@ -178,18 +192,17 @@ class _Here:
         return Picked(replace(self._by_groups.columns, cells=drawn.cells), drawn)
 
 
-def _values(function: Function, quantities: list[tuple[str, ...]], picked: Sequence[Picked]) -> list[np.ndarray]:
+def values_of(function: Function, quantities: list[tuple[str, ...]], picked: Sequence[Picked]) -> list[np.ndarray]:
     """[quantities, 1 + R] of each."""
     weights = picked[0].resampling.weights
     if any(one.resampling.weights is not weights for one in picked):
-        return [values for one in picked for values in _values(function, quantities, [one])]
+        return [values for one in picked for values in values_of(function, quantities, [one])]
     return list(counted(function, quantities, [one.columns for one in picked], weights))
 
 
 def _resampled(measure: Measure, picked: Picked, values: np.ndarray) -> Resampled:
     scored = picked.scored(measure)
-    tied = 0.0 if measure.of_coverage else scored.tied
-    return Resampled(values, picked, scored, tied, measure.covered(picked.columns))
+    return Resampled(values, picked, scored, scored.ties(measure), picked.covered(measure))
 
 
 def _checkpoint(probe: str, member: CheckpointData, measure: Measure, sample: Resampled) -> Unjudged:

@@ -7,10 +7,10 @@ on sums per cell (the smallest unit that is resampled together), so a bootstrap 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import reduce
-from itertools import product
+from functools import cached_property, reduce
+from itertools import groupby, product
 from operator import or_
 from typing import Any, NamedTuple, Protocol
 
@@ -19,7 +19,7 @@ import numpy as np
 from trueprobe.types import Direction, Tail
 
 Weights = np.ndarray  # [R, cells]
-_AT_ONCE = 1_000_000  # weights that are made float64 together
+_AT_ONCE = 400_000  # values that are held together, about what a cache holds
 TIED = "tied"  # observation column: 1 where the answer is a tie, within TIE_NATS or float error
 
 
@@ -91,7 +91,7 @@ class Measure:
     of_coverage: bool = False  # reports how much could be counted, so it needs no coverage itself
     coverage: str = ""  # observation column: 1 where an item holds anything to count, 0 where it does not
 
-    @property
+    @cached_property
     def reported(self) -> dict[str, str]:
         """Its conditions as an estimate has them."""
         return {key: str(value) for key, value in self.conditions.items()}
@@ -105,14 +105,6 @@ class Measure:
         """Which observations have all it counts."""
         scored: np.ndarray = ~reduce(or_, (np.isnan(columns.values[name]) for name in self.columns))
         return scored
-
-    def tied(self, columns: Columns, scored: np.ndarray) -> float:
-        """The share of ties that its verdict depends on."""
-        return 0.0 if self.of_coverage else columns.tied(scored)
-
-    def covered(self, columns: Columns) -> float:
-        """The share of items that its verdict depends on; also of items without a number, which is the point."""
-        return columns.covered(self.coverage, np.ones(len(columns.cells), dtype=bool))
 
 
 @dataclass(frozen=True)
@@ -181,8 +173,8 @@ LARGER = ("larger", "smaller")
 
 def cell_sums(cells: np.ndarray, stacked: np.ndarray, n_cells: int) -> np.ndarray:
     """[n, observations] -> [n, cells]"""
-    places = cells + n_cells * np.arange(len(stacked))[:, None]
-    sums = np.bincount(places.ravel(), stacked.ravel(), len(stacked) * n_cells)
+    targets = cells + n_cells * np.arange(len(stacked))[:, None]
+    sums = np.bincount(targets.ravel(), stacked.ravel(), len(stacked) * n_cells)
     return sums.reshape(len(stacked), n_cells).astype(float, copy=False)  # of nothing, numpy counts whole numbers
 
 
@@ -194,8 +186,16 @@ def totals(cells: np.ndarray, stacked: np.ndarray, weights: Weights) -> np.ndarr
     portion = max(1, _AT_ONCE // max(1, len(present)))
     for start in range(0, len(weights), portion):
         some = weights.T[:, start : start + portion]
-        drawn[:, start : start + portion] = sums @ (some if every else some[present]).astype(float)
+        np.matmul(sums, (some if every else some[present]).astype(float), out=drawn[:, start : start + portion])
     return drawn
+
+
+def batches(measures: Iterable[Measure], values_each: int) -> Iterator[list[Measure]]:
+    """Neighbours with the same function, as many as are counted together; more would not stay in the cache."""
+    most = max(1, _AT_ONCE // values_each)
+    for _, group in groupby(measures, key=lambda m: m.function):
+        alike = list(group)
+        yield from (alike[start : start + most] for start in range(0, len(alike), most))
 
 
 def counted(
