@@ -56,7 +56,7 @@ def test_what_is_written_is_read_in_either_form(tmp_path_factory, rows):
         ("", "mine.csv, line 1: no column 'sent_more'"),
         ("sent_mor,sent_less,stereo_antistereo,bias_type\n", "no column 'sent_more'; did you mean 'sent_mor'?"),
         (HEADER, "a header and no pairs"),
-        (HEADER + "a,b,stereo,age\na,b,stereo\n", "line 3: 3 cells, but bias_type is number 4"),
+        (HEADER + "a,b,stereo,age\na,b,stereo\n", "line 3: 3 cells, none of them bias_type"),
         (HEADER + 'a,"b\nc",stereo,age\na,,stereo,age\n', "line 4: sent_less is empty"),
         (HEADER + "a,b,stereotype,age\n", "line 2: stereo_antistereo is 'stereotype'; did you mean 'stereo'?"),
         (HEADER + "a,a,stereo,age\n", "line 2: sent_more and sent_less are the same sentence"),

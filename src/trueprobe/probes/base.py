@@ -51,7 +51,7 @@ class Probe(ABC):
     factors: ClassVar[tuple[str, ...]]  # what each entry of Item.groups names
     drawn_within: ClassVar[tuple[str, ...]] = ()  # conditions or columns: the one factor's groups are drawn within each
     terms: ClassVar[str] = ""  # the factor whose groups may be too few to draw: its items are drawn within each then
-    corrected_over: ClassVar[tuple[str, ...]] = ("category", "test")  # conditions that ask one thing many times
+    corrected_over: tuple[str, ...] = ("category", "test")  # conditions that ask one thing many times
     flips: Flips | None = None  # where pairwise answers are, if there are any
     diagnostic: str | None = None  # the measure that is its stereotype score by `category`, if it has one
     shares_vocabulary: bool = False  # ranks within the words that all models of a study have as one piece

@@ -5,14 +5,12 @@ Comma- or tab-separated, with the columns sent_more, sent_less, stereo_antistere
 
 from __future__ import annotations
 
-import csv
-import io
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 from trueprobe.errors import BadInput, nearest
-from trueprobe.probes import datasets
+from trueprobe.probes import datasets, tables
 from trueprobe.probes.datasets import Dataset
+from trueprobe.probes.tables import DataRow
 
 ASSETS = ("crows-pairs",)
 DIRECTIONS = ("stereo", "antistereo")
@@ -39,44 +37,18 @@ class Pairs:
 
 def read(name: str) -> Pairs:
     data = datasets.read(name, ASSETS, "crows_pairs/data/sample.csv")
-    pairs = tuple(_pairs(data))
-    if not pairs:
+    table = tables.read(data)
+    for column in COLUMNS:
+        table.column(column)
+    if not table.rows:
         raise BadInput(f"{data.path}: a header and no pairs")
-    return Pairs(pairs, data)
+    return Pairs(tuple(map(_pair, table.rows)), data)
 
 
-def _pairs(data: Dataset) -> Iterator[SentencePair]:
-    first = data.text.split("\n", 1)[0]
-    rows = csv.reader(io.StringIO(data.text, newline=""), delimiter="\t" if "\t" in first else ",", strict=True)
-    try:
-        header = next(rows, [])
-        indices = [_index(header, column, data) for column in COLUMNS]
-        first_line = rows.line_num + 1  # of a row, which may have several
-        for row in rows:
-            if row:
-                yield _pair(row, indices, f"{data.path}, line {first_line}")
-            first_line = rows.line_num + 1
-    except csv.Error as error:
-        raise BadInput(f"{data.path}, line {rows.line_num}: not a table ({error})") from error
-
-
-def _index(header: list[str], column: str, data: Dataset) -> int:
-    if column not in header:
-        raise BadInput(f"{data.path}, line 1: no column '{column}'{nearest(column, [c for c in header if c])}")
-    return header.index(column)
-
-
-def _pair(row: list[str], indices: list[int], where: str) -> SentencePair:
-    last = max(indices)
-    if len(row) <= last:
-        raise BadInput(f"{where}: {len(row)} cells, but {COLUMNS[indices.index(last)]} is number {last + 1}")
-    cells = {column: row[index].strip() for column, index in zip(COLUMNS, indices, strict=True)}
-    for column, cell in cells.items():
-        if not cell:
-            raise BadInput(f"{where}: {column} is empty")
-    more, less, direction, category = cells.values()
+def _pair(row: DataRow) -> SentencePair:
+    more, less, direction, category = map(row.text, COLUMNS)
     if direction not in DIRECTIONS:
-        raise BadInput(f"{where}: stereo_antistereo is '{direction}'{nearest(direction, DIRECTIONS)}")
+        raise BadInput(f"{row.place}: stereo_antistereo is '{direction}'{nearest(direction, DIRECTIONS)}")
     if more == less:
-        raise BadInput(f"{where}: sent_more and sent_less are the same sentence")
+        raise BadInput(f"{row.place}: sent_more and sent_less are the same sentence")
     return SentencePair(more, less, direction, category)

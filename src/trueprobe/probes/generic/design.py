@@ -1,0 +1,218 @@
+"""The design of a user's file: which columns are conditions, which names the group, and what is counted where.
+
+Every condition is counted over all items, at each of its values, and, where conditions cross, at each combination.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from pydantic import Field, field_validator
+
+from trueprobe.errors import BadInput
+from trueprobe.probes import datasets, files, tables
+from trueprobe.probes.base import Settings
+from trueprobe.probes.datasets import Dataset
+from trueprobe.probes.measure_sets import ALL, Conditions
+from trueprobe.probes.tables import DataRow, DataTable
+from trueprobe.statistics.rows import Estimate
+from trueprobe.types import CONDITION, GROUP
+
+EXAMPLE = "example"
+AUTO, NONE = "auto", "none"
+FILE = "file"  # the condition that a row's file is, unless a column has that name
+MOST_VALUES = 20  # of a column that is taken for a condition without being named
+MOST_CELLS = 64  # combinations of conditions that are counted
+EMPTY = "(empty)"  # the value of a condition where the file has none
+ENDINGS = (".csv", ".tsv", ".jsonl", ".csv.gz", ".tsv.gz", ".jsonl.gz")
+# what tables and figures name themselves
+TAKEN = {field.name for field in dataclasses.fields(Estimate)} | {"item", "text", "causal_text", "part", "why_not"}
+TAKEN |= {"why_not_detail", "model_seed", "seed", "scoring", "side"}
+
+
+class DesignSettings(Settings):
+    data: str = Field(default=EXAMPLE, description="your CSV, TSV or JSON lines file, a folder of them, or example")
+    conditions: tuple[str, ...] = Field(
+        default=(AUTO,),
+        description=f"columns, separated by commas; auto: all further ones with 2 to {MOST_VALUES} values; or none",
+    )
+    group: str = Field(
+        default=AUTO, description="column of what is resampled together; auto: the column group, else each row alone"
+    )
+
+    @field_validator("conditions", mode="before")
+    @classmethod
+    def _split(cls, value: Any) -> Any:
+        return tuple(part.strip() for part in value.split(",")) if isinstance(value, str) else value
+
+
+@dataclass(frozen=True)
+class Roles:
+    """What the columns of a file are for; those a probe reads itself are `read`."""
+
+    read: tuple[str, ...]
+    observed: tuple[str, ...]  # columns of the observations, whose names no condition may have
+    ids: tuple[str, ...] = ("id",)  # together they name a row, where the file has them all
+    conditions: tuple[str, ...] = ()  # that a known format has, however many values
+
+
+@dataclass(frozen=True)
+class DesignRow:
+    id: str
+    conditions: Mapping[str, str]
+    groups: tuple[str, ...]
+    data: DataRow
+
+
+@dataclass(frozen=True)
+class Design:
+    conditions: tuple[str, ...]
+    rows: tuple[DesignRow, ...]
+    ignored: tuple[str, ...]  # columns that are nothing of it
+    empty_lines: int
+
+    @cached_property
+    def values(self) -> dict[str, tuple[str, ...]]:
+        """Of each condition, in the order of the file."""
+        return {name: tuple(dict.fromkeys(row.conditions[name] for row in self.rows)) for name in self.conditions}
+
+    @cached_property
+    def cells(self) -> tuple[Conditions, ...]:
+        """Combinations of several conditions, unless they are too many or one condition names them already."""
+        cells = dict.fromkeys(tuple(row.conditions.items()) for row in self.rows)
+        most_values = max(map(len, self.values.values()), default=0)
+        return tuple(map(dict, cells)) if most_values < len(cells) <= MOST_CELLS else ()
+
+    def combinations(self) -> Iterator[tuple[Conditions, Conditions]]:
+        """`where` and `conditions` of the measures: all, each value of each condition, each combination."""
+        pooled: Conditions = dict.fromkeys(self.conditions, ALL)
+        several = {name: values for name, values in self.values.items() if len(values) > 1}
+        alone: list[Conditions] = [{name: value} for name, values in several.items() for value in values]
+        for where in [Conditions(), *alone, *self.cells]:
+            yield where, {**pooled, **where}
+
+    def facts(self) -> dict[str, Any]:
+        return {
+            "items": len(self.rows),
+            "groups": len({row.groups for row in self.rows}),
+            "conditions": {name: dict(Counter(row.conditions[name] for row in self.rows)) for name in self.conditions},
+            "columns_ignored": list(self.ignored),
+            "empty_lines": self.empty_lines,
+        }
+
+
+# ---------------------------------------------------------------- reading
+
+
+def read_data(name: str, example: str) -> list[Dataset]:
+    """The shipped example, a file, or every file of a folder."""
+    if name == EXAMPLE:
+        return [datasets.sample(example)]
+    path = files.path_of(name)
+    if not path.is_dir():
+        return [datasets.read_file(name, (EXAMPLE,))]
+    inside = sorted(file for file in path.iterdir() if file.name.endswith(ENDINGS))
+    if not inside:
+        raise BadInput(f"{name}: no file in it ends in {', '.join(ENDINGS[:3])}")
+    return [datasets.read_file(str(file), ()) for file in inside]
+
+
+def read_table(data: Sequence[Dataset]) -> DataTable:
+    table = tables.joined([tables.read(one) for one in data])
+    if not table.rows:
+        raise BadInput(f"{table.place}: no rows")
+    return table
+
+
+def design_of(table: DataTable, settings: DesignSettings, roles: Roles) -> Design:
+    group = _group(table, settings)
+    ids = roles.ids if set(roles.ids) <= set(table.columns) else ()
+    free = [column for column in table.columns if column and column not in (*roles.read, *ids, group)]
+    columns = _conditions(table, settings, roles, free)
+    named = {_plain(column): column for column in columns}
+    if len(named) < len(columns):
+        raise BadInput(f"{table.place}: two conditions would both be called '{_plain(columns[-1])}'")
+    _refuse_taken(named, table, roles)
+    rows = tuple(_row(row, number, ids, group, named) for number, row in enumerate(table.rows))
+    _refuse_twins(rows)
+    return Design(tuple(named), rows, tuple(column for column in free if column not in columns), table.empty_lines)
+
+
+def _group(table: DataTable, settings: DesignSettings) -> str:
+    if settings.group != AUTO:
+        return table.column(settings.group)
+    return "group" if "group" in table.columns else ""
+
+
+def _conditions(table: DataTable, settings: DesignSettings, roles: Roles, free: Sequence[str]) -> list[str]:
+    """Where there is none, all items have the file's name as their one condition."""
+    if settings.conditions == (NONE,):
+        return [FILE]
+    if settings.conditions == (AUTO,):
+        known = [column for column in roles.conditions if column in free or column in roles.ids]
+        likely, most = (known, len(table.rows)) if known else ([*free, FILE], MOST_VALUES)
+        return [column for column in dict.fromkeys(likely) if _varies(table, column, most)] or [FILE]
+    for column in settings.conditions:
+        if column != FILE and table.column(column) in (*roles.read, settings.group):
+            raise BadInput(f"the column '{column}' is read for something else and cannot be a condition")
+    return list(dict.fromkeys(settings.conditions))
+
+
+def _varies(table: DataTable, column: str, most: int) -> bool:
+    """Values that come back: 2 to `most` of them, and two rows for each on average."""
+    cells = [_cell(row, column) for row in table.rows]
+    if any(isinstance(cell, (list, dict)) for cell in cells):
+        return False
+    return 2 <= len(set(map(_value, cells))) <= min(most, len(cells) // 2)
+
+
+def _cell(row: DataRow, column: str) -> Any:
+    """A short row has none; the file's name is a column of every row."""
+    return row.cells.get(column, row.file if column == FILE else None)
+
+
+def _plain(column: str) -> str:
+    """A name for tables and figures: `type of verb` -> `type_of_verb`."""
+    return re.sub(r"\W+", "_", column).strip("_")
+
+
+def _value(cell: Any) -> str:
+    return tables.text_of(cell).strip() or EMPTY
+
+
+def _refuse_taken(named: Mapping[str, str], table: DataTable, roles: Roles) -> None:
+    for name, column in named.items():
+        if not name or name in TAKEN or name in roles.observed or name.startswith((CONDITION, GROUP)):
+            raise BadInput(
+                f"{table.place}: a condition cannot be called '{column}', tables use that name; rename the column, or "
+                "leave it out: --set conditions=A,B"
+            )
+
+
+def _row(row: DataRow, number: int, ids: Sequence[str], group: str, named: Mapping[str, str]) -> DesignRow:
+    name = "/".join(row.text(column) for column in ids) or str(number)
+    conditions = {}
+    for condition, column in named.items():
+        conditions[condition] = _value(_cell(row, column))
+        if conditions[condition] == ALL:
+            raise BadInput(f"{row.place}: {column} is '{ALL}', the name of all values together; call it otherwise")
+    return DesignRow(name, conditions, (row.text(group) if group else name,), row)
+
+
+def _refuse_twins(rows: Sequence[DesignRow]) -> None:
+    first: dict[str, DesignRow] = {}
+    for row in rows:
+        other = first.setdefault(row.id, row)
+        if other is not row:
+            raise BadInput(f"{row.data.place}: the id '{row.id}' is that of {other.data.place} too")
+
+
+def data_facts(data: Sequence[Dataset]) -> dict[str, Any]:
+    """Which files, as a run records them."""
+    return {"data": [dict(one.card) for one in data], "sha256": [one.sha256 for one in data]}
