@@ -10,6 +10,7 @@ from typing import Any
 
 from trueprobe import assets as all_assets
 from trueprobe import probes as all_probes
+from trueprobe.assets.hub_families import FAMILIES
 from trueprobe.types import Item
 
 
@@ -40,7 +41,16 @@ def models() -> list[dict[str, Any]]:
             size = round(asset["bytes"] / 1e6, 1)
             about = {"model": asset["name"], "what": asset["title"], "size_mb": size, "licence": asset["licence"]}
             rows.append({**about, "here": asset["here"], "self_trained": False})
-    return rows + _hub_models()
+    return rows + _hub_families() + _hub_models()
+
+
+def _hub_families() -> list[dict[str, Any]]:
+    """Published families that one word names."""
+    return [
+        {"model": one.name, "what": f"{one.title}: {one.spec}", "paper": one.paper, "licence": one.licence}
+        | {"seeds": one.seeds, "size_mb": None, "here": False, "from_hub": True, "self_trained": False}
+        for one in FAMILIES
+    ]
 
 
 def _of_nursery(row: dict[str, Any]) -> str:
@@ -150,8 +160,12 @@ def _one_line(name: str, text: str) -> str:
     return f"{name:<17} {text}"
 
 
+def _where(row: dict[str, Any]) -> str:
+    return "yes" if row["here"] else "hub" if row.get("from_hub") else "fetch"
+
+
 def _models_text(rows: list[dict[str, Any]]) -> str:
-    cells = [[r["model"], "yes" if r["here"] else "fetch", _size(r["size_mb"] * 1e6), r["licence"]] for r in rows]
+    cells = [[r["model"], _where(r), _size(r["size_mb"] * 1e6) if r["size_mb"] else "–", r["licence"]] for r in rows]
     about = [fill(f"{row['model']}: {row['what']}", 80, subsequent_indent="  ") for row in rows]
     also = "a SPEC too: a folder with a transformers checkpoint, a .gguf file, a hub id with optional @revision, or "
     table = _table(["model", "here", "size", "licence"], cells)

@@ -14,6 +14,7 @@ from trueprobe.models.checkpoint import (
     Source,
     files_are_finite,
     read_config,
+    refuse_adapter,
     refuse_pickles,
     refuse_unknown_device,
     weight_hashes,
@@ -88,6 +89,7 @@ def open_source(source: Source, options: Options) -> Model:
 
 def preflight(source: Source, options: Options) -> tuple[Backend, Any]:
     """The backend and config of a checkpoint; no weight is read."""
+    refuse_adapter(source)
     refuse_pickles(source, options)
     config = read_config(source)
     for name in _BACKENDS:

@@ -21,6 +21,7 @@ STARTS: tuple[Start, ...] = get_args(Start)
 _NOT_COMPUTED_WITH = {"_name_or_path", "transformers_version", "dtype", "torch_dtype"}
 _TOKENIZER_FILES = ("tokenizer.json", "vocab.txt", "vocab.json", "*.model")
 _INDEX = ".index.json"
+ADAPTER = "adapter_config.json"  # of PEFT: LoRA and others
 # in the order in which transformers looks for them
 _WEIGHT_FILES = ("model.safetensors", "model.safetensors" + _INDEX, "pytorch_model.bin", "pytorch_model.bin" + _INDEX)
 _LAYER = re.compile(r"(.*?)\.\d+\.")  # bert.encoder.layer.11.output.dense.bias -> bert.encoder.layer
@@ -52,13 +53,16 @@ class Source:
     start: Start = "auto"
     tokenizer: Path | None = None  # the folder of another one than the checkpoint's
     original: Path | None = None  # the .gguf file that `path` was made of
+    as_encoder: bool = False  # asked for vectors only, whatever head it has
 
     @property
     def location(self) -> str:
         """A SPEC that opens it again on this machine."""
         start = [f"start={self.start}"] if self.start != "auto" else []
         tokenizer = [f"tokenizer={self.tokenizer.resolve()}"] if self.tokenizer else []
-        return "?".join(filter(None, (str((self.original or self.path).resolve()), "&".join(start + tokenizer))))
+        encoder = ["as=encoder"] if self.as_encoder else []
+        options = "&".join(start + tokenizer + encoder)
+        return "?".join(filter(None, (str((self.original or self.path).resolve()), options)))
 
     @property
     def folder(self) -> Path:
@@ -73,6 +77,22 @@ class Source:
         """The arguments every from_pretrained call takes."""
         gguf = {"gguf_file": self.path.name} if self.is_gguf else {}
         return {"pretrained_model_name_or_path": str(self.folder), "local_files_only": True, **gguf}
+
+
+def refuse_adapter(source: Source) -> None:
+    """transformers would look for the base model itself, with a package that may be missing."""
+    file = source.folder / ADAPTER
+    if source.is_gguf or not file.is_file():
+        return
+    try:
+        base = json.loads(file.read_text(encoding="utf-8")).get("base_model_name_or_path") or "its base model"
+    except (OSError, ValueError, AttributeError):
+        base = "its base model"
+    raise BadInput(
+        f"{source.title} is a PEFT adapter of {base} ({ADAPTER}), no whole model; merge it first, in Python: "
+        f"PeftModel.from_pretrained(base, '{source.title}').merge_and_unload().save_pretrained('merged'), save the "
+        "tokenizer to 'merged' too, then --model ./merged"
+    )
 
 
 def read_config(source: Source) -> Any:

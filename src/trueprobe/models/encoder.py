@@ -1,7 +1,9 @@
 """Sentence encoders as sentence-transformers saves them: a network without a language-model head, and a pooling.
 
 They are asked for vectors only. Pool `own` is the vector the encoder was made for: pooled as in its `1_Pooling`, and of
-length one where its modules normalise. Other pools work as for a masked model.
+length one where its modules normalise. Other pools work as for a masked model. With `?as=encoder` any network that
+reads in both directions is one (a fine-tuned classifier, BERT without its head); its own vector is that of the first
+position.
 """
 
 from __future__ import annotations
@@ -16,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from trueprobe.errors import BadInput
-from trueprobe.models import checkpoint
+from trueprobe.models import checkpoint, masked
 from trueprobe.models.checkpoint import Options, Source, load, read_tokenizer
 from trueprobe.models.contract import Outline
 from trueprobe.models.hugging import Described, HuggingFaceModel, Ids, Refused, describe
@@ -25,11 +27,14 @@ from trueprobe.models.rows import Batch, Read, Row
 from trueprobe.models.text import Text
 from trueprobe.types import Answer, Card, EmbedText, Pool, Request, Vector
 
+MODULES = "modules.json"  # of sentence-transformers
 _KNOWN = {"Transformer", "Pooling", "Normalize"}
 
 
 def accepts(source: Source, config: Any) -> bool:
-    return (source.folder / "modules.json").is_file()
+    if source.as_encoder and not masked.accepts(source, config):
+        raise BadInput(f"{source.title}: as=encoder is for networks that read in both directions, as BERT does")
+    return source.as_encoder or (source.folder / MODULES).is_file()
 
 
 @dataclass(frozen=True)
@@ -40,6 +45,9 @@ class Pooling:
     normalise: bool = False
     modules: str = "none"  # as the files name them
     max_tokens: int | None = None
+
+
+FIRST_POSITION = Pooling("cls")  # what a classifier reads
 
 
 def outline(source: Source, config: Any, options: Options) -> Outline:
@@ -67,7 +75,9 @@ def _described(source: Source, options: Options, pooling: Pooling, model: Any, m
 
 
 def read_pooling(source: Source) -> Pooling:
-    modules = _json(source, "modules.json")
+    if not (source.folder / MODULES).is_file():
+        return FIRST_POSITION
+    modules = _json(source, MODULES)
     try:
         kinds = {module["type"].split(".")[-1]: module["path"] for module in modules}
     except (TypeError, KeyError, AttributeError) as error:

@@ -56,7 +56,8 @@ def _described(source: Source, config: Any, options: Options, model: Any, missin
     if missing - next_only:
         lacks = ", ".join(sorted(missing - next_only)[:2])
         raise BadInput(
-            f"{source.title} has no trained masked-language-model head (missing: {lacks} …); it cannot fill blanks"
+            f"{source.title} has no trained masked-language-model head (missing: {lacks} …); it cannot fill blanks; "
+            "for its vectors alone (seat): --model 'SPEC?as=encoder'"
         )
     heads = {"lm", "next_sentence"} if _has_next(config) and not next_only else {"lm"}
     text = Text(read_tokenizer(source))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
 from itertools import pairwise
@@ -10,7 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from trueprobe import assets
+from trueprobe.assets.hub_families import known
 from trueprobe.errors import BadInput, nearest
+from trueprobe.models.braces import expanded, listed
 from trueprobe.models.checkpoint import STARTS, Source
 from trueprobe.training import nursery
 
@@ -20,7 +23,7 @@ _LABELS = {  # checkpoint-500 is what transformers' Trainer calls step 500
     "step": re.compile(r"(?<![a-z])(?:step|checkpoint)[_-]?(\d+)([km]?)(?![a-z0-9])", re.IGNORECASE),
 }
 _OPTIONS = re.compile(r"(.+?)\?(\w+=.*)")
-_OPTION_NAMES = ("start", "tokenizer")
+_OPTION_NAMES = ("start", "tokenizer", "as")
 _TIMES = {"": 1, "k": 1_000, "m": 1_000_000}
 _HOW_TO_NAME = "name members seed_N, step_N or checkpoint-N, or seed_N/step_N (symbolic links will do)"
 
@@ -30,9 +33,17 @@ def sources(spec: str, allow_pickle: bool = False) -> list[Source]:
 
     Options follow a question mark, `SPEC?start=eot&tokenizer=DIR`; in a family that lists its members, each has its
     own."""
+    published = known(spec)
+    if published is not None:
+        family, on_hub = published
+        return _listed(family.name, listed(on_hub), allow_pickle)
     name, equals, pattern = spec.partition("=")
-    if equals and name and "?" not in name and "," in pattern and not Path(spec).exists():
-        return _listed(name, pattern.split(","), allow_pickle)
+    if equals and name and "?" not in name and not Path(spec).exists():
+        members = listed(pattern)
+        if len(members) > 1:
+            return _listed(name, members, allow_pickle)
+    elif len(expanded(spec)) > 1 and not Path(spec).exists():
+        raise BadInput(f"'{spec}' names several checkpoints; they need a name: --model 'name={spec}'")
     spec, chosen = _options(spec)
     return [replace(source, **chosen) for source in _without_options(spec, allow_pickle)]
 
@@ -42,19 +53,29 @@ def _options(spec: str) -> tuple[str, dict[str, Any]]:
     match = None if Path(spec).expanduser().exists() else _OPTIONS.fullmatch(spec)
     if match is None:
         return spec, {}
-    chosen: dict[str, Any] = {}
-    for part in match[2].split("&"):
-        key, _, value = part.partition("=")
-        if key in chosen:
-            raise BadInput(f"'{spec}' has the option '{key}' twice")
-        if key == "start" and value not in STARTS:
-            raise BadInput(f"'{spec}': no start '{value}'{nearest(value, STARTS)}")
-        if key == "tokenizer" and not Path(value).expanduser().is_dir():
-            raise BadInput(f"'{spec}': no folder '{value}' with a tokenizer")
-        if key not in _OPTION_NAMES:
-            raise BadInput(f"'{spec}': a model has no option '{key}'{nearest(key, _OPTION_NAMES)}")
-        chosen[key] = Path(value).expanduser() if key == "tokenizer" else value
-    return match[1], chosen
+    pairs = [part.partition("=")[::2] for part in match[2].split("&")]
+    twice = [key for key, count in Counter(key for key, _ in pairs).items() if count > 1]
+    if twice:
+        raise BadInput(f"'{spec}' has the option '{twice[0]}' twice")
+    return match[1], dict(_option(spec, key, value) for key, value in pairs)
+
+
+def _option(spec: str, key: str, value: str) -> tuple[str, Any]:
+    """The field of `Source` that an option sets."""
+    match key:
+        case "start":
+            if value not in STARTS:
+                raise BadInput(f"'{spec}': no start '{value}'{nearest(value, STARTS)}")
+            return "start", value
+        case "tokenizer":
+            if not Path(value).expanduser().is_dir():
+                raise BadInput(f"'{spec}': no folder '{value}' with a tokenizer")
+            return "tokenizer", Path(value).expanduser()
+        case "as":
+            if value != "encoder":
+                raise BadInput(f"'{spec}': no as={value}; as=encoder asks for vectors, whatever head there is")
+            return "as_encoder", True
+    raise BadInput(f"'{spec}': a model has no option '{key}'{nearest(key, _OPTION_NAMES)}")
 
 
 def _without_options(spec: str, allow_pickle: bool) -> list[Source]:
@@ -88,28 +109,38 @@ def _from_nursery(shipped: nursery.Shipped, alone: bool) -> Source:
 
 
 def _family(name: str, pattern: str) -> list[Source]:
+    members = _matching(pattern)
+    if not members:
+        raise BadInput(f"family '{name}': nothing matches '{pattern}'")
+    if len(members) == 1 and not members[0].labels:
+        return [replace(members[0], name=_plain_name(name))]
+    return _family_of(name, members)
+
+
+def _matching(pattern: str) -> list[Source]:
+    """Folders and .gguf files that a pattern matches."""
     folder = Path(pattern).expanduser()
     root = Path(folder.anchor or ".")
     exact = [folder] if folder.exists() else []  # a path may hold brackets of its own
     paths = exact or sorted(
         p for p in root.glob(str(folder.relative_to(folder.anchor))) if p.is_dir() or p.suffix == ".gguf"
     )
-    if not paths:
-        raise BadInput(f"family '{name}': nothing matches '{pattern}'")
-    members = [Source(str(path), path.name, path, labels=_labels(path)) for path in paths]
-    if len(members) == 1 and not members[0].labels:
-        return [replace(members[0], name=_plain_name(name))]
-    return _family_of(name, members)
+    return [Source(str(path), path.name, path, labels=_labels(path)) for path in paths]
 
 
 def _listed(name: str, specs: list[str], allow_pickle: bool) -> list[Source]:
-    """A family whose members are listed one by one: hub ids with or without a revision, folders, files."""
-    members = [
-        replace(source, name=spec, labels=source.labels or _labels(Path(_options(spec)[0])))
-        for spec in map(str.strip, specs)
+    """A family whose members are listed one by one: hub ids with or without a revision, folders, files, patterns."""
+    return _family_of(name, [source for spec in specs for source in _member(spec, allow_pickle)])
+
+
+def _member(spec: str, allow_pickle: bool) -> list[Source]:
+    plain, chosen = _options(spec)
+    if set(plain) & set("*["):
+        return [replace(source, **chosen) for source in _matching(plain)]
+    return [
+        replace(source, name=spec, labels=source.labels or _labels(Path(plain)))
         for source in sources(spec, allow_pickle)
     ]
-    return _family_of(name, members)
 
 
 def _family_of(name: str, members: list[Source]) -> list[Source]:
