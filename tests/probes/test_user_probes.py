@@ -57,10 +57,10 @@ def test_a_run_calls_it_by_its_name(write, checkpoint, tmp_path):
 def test_the_probe_of_a_run_is_made_again_from_its_file(write, checkpoint, tmp_path):
     done = trueprobe.run(write(), models=[str(checkpoint("bert"))], out=tmp_path / "run", store=":memory:")
     entry = done.study.probes[0].model_dump()
-    assert probes.make_again(entry).items() == probes.make(write()).items()
+    assert probes.make_again(entry, allow_code=True).items() == probes.make(write()).items()
     write(edited('"red", "blue"', '"red", "pink"'))
     with pytest.raises(BadInput, match="the material of colours has changed"):
-        probes.make_again(entry)
+        probes.make_again(entry, allow_code=True)
 
 
 def test_an_edited_file_is_another_material_and_is_loaded_anew(write):
@@ -79,7 +79,7 @@ def test_what_the_class_calls_its_material_counts_too(write):
 
 def test_a_study_names_it_by_its_path(write, tmp_path):
     (tmp_path / "study.toml").write_text(f'models = ["nursery"]\n[[probes]]\nname = "{write()}"\n', encoding="utf-8")
-    assert [probe.label for probe in read_study(str(tmp_path / "study.toml")).probes] == ["colours"]
+    assert [probe.label for probe in read_study(str(tmp_path / "study.toml"), allow_code=True).probes] == ["colours"]
 
 
 def test_it_runs_beside_a_shipped_one_and_each_takes_its_settings(write):

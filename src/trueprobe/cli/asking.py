@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from trueprobe.cli.common import Json, Setting, Store, app, example, interruptible, settings_of
+from trueprobe.cli.common import AllowCode, Json, Setting, Store, app, example, interruptible, settings_of
 from trueprobe.errors import BadInput, nearest
 
 
@@ -85,7 +85,11 @@ def items(
 )
 def run(
     what: Annotated[
-        list[str], typer.Argument(metavar="PROBE… | STUDY", help="probes, or a study: a file or a shipped name")
+        list[str],
+        typer.Argument(
+            metavar="PROBE… | STUDY",
+            help="probes by name, .py file or folder of them; or a study: a file or a shipped name",
+        ),
     ],
     model: Annotated[
         list[str] | None,
@@ -106,6 +110,7 @@ def run(
     allow_pickle: Annotated[
         bool, typer.Option("--allow-pickle", help="read pickled weights; a pickle can run code")
     ] = False,
+    allow_code: AllowCode = False,
     as_json: Json = False,
 ) -> None:
     """Ask models, cache answers, count, and write a run folder."""
@@ -123,6 +128,7 @@ def run(
         dtype=dtype,
         batch_tokens=_tokens(batch_tokens),
         allow_pickle=allow_pickle or None,
+        allow_code=allow_code,
     )
     with interruptible():
         done = execute.run(study, out=out, store=store, progress=terminal_progress())
@@ -179,6 +185,7 @@ def compare(
         float | None,
         typer.Option(min=0, help="seeds_needed is for intervals of ± this; else for an interval that excludes 0"),
     ] = None,
+    allow_code: AllowCode = False,
     as_json: Json = False,
 ) -> None:
     """Two models of a run on the items both scored.
@@ -194,7 +201,7 @@ def compare(
     from trueprobe.statistics.rows import Difference
 
     with interruptible("nothing was written"):
-        result = compared(load_run(folder), a, b, precision, terminal_progress())
+        result = compared(load_run(folder), a, b, precision, terminal_progress(), allow_code)
     table, path = frame_of(result.rows, Difference), folder / f"{result.file}.csv"
     write_whole(path, lambda partial: table.to_csv(partial, index=False))
     if as_json:

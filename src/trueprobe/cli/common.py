@@ -42,6 +42,9 @@ Setting = Annotated[
     list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="a setting of the probe; repeatable")
 ]
 Json = Annotated[bool, typer.Option("--json", help="for scripts")]
+AllowCode = Annotated[
+    bool, typer.Option("--allow-code", help="run the code of probes that a study or run folder names by a path")
+]
 Store = Annotated[Path | None, typer.Option(help="the answer store; by default one in your cache folder")]
 
 

@@ -11,13 +11,18 @@ from typing import Any
 from trueprobe import assets as all_assets
 from trueprobe import probes as all_probes
 from trueprobe.assets.hub_families import FAMILIES
+from trueprobe.errors import BadInput
 from trueprobe.types import Item
 
 
 def probes() -> list[dict[str, Any]]:
     rows = []
     for name in all_probes.names():
-        probe = all_probes.find(name)
+        try:
+            probe = all_probes.find(name)
+        except BadInput as error:  # of another distribution
+            rows.append({"name": name, "short": str(error), "question": str(error), "paper": "", "settings": {}})
+            continue
         settings = {
             key: {"default": field.default, "type": _type(field.annotation), "what": field.description or ""}
             for key, field in probe.Settings.model_fields.items()

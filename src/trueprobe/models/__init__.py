@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, cast
 
 from trueprobe.assets import NotHere
+from trueprobe.assets.installed import MODELS, installed, load, version
 from trueprobe.errors import BadInput
 from trueprobe.models.checkpoint import (
     Options,
@@ -43,6 +44,7 @@ __all__ = [
 # in the order in which they are tried: without its language-model head an encoder would be taken for a masked model
 # that lost it, and many masked architectures have a causal head class too
 _BACKENDS = ("encoder", "masked", "causal")
+_FUNCTIONS = ("accepts", "outline", "open_model")  # of a backend
 
 
 class Backend(Protocol):
@@ -92,13 +94,24 @@ def preflight(source: Source, options: Options) -> tuple[Backend, Any]:
     refuse_adapter(source)
     refuse_pickles(source, options)
     config = read_config(source)
-    for name in _BACKENDS:
-        backend = cast(Backend, importlib.import_module(f"trueprobe.models.{name}"))
+    for backend in _backends():
         if backend.accepts(source, config):
             return backend, config
     raise BadInput(
         f"{source.title}: '{config.model_type}' is neither a masked nor a causal language model that transformers knows"
     )
+
+
+def _backends() -> Iterator[Backend]:
+    """Those of other distributions first: each accepts only what is its own."""
+    for point in installed(MODELS).values():
+        backend = load(point)
+        lacks = [name for name in _FUNCTIONS if not callable(getattr(backend, name, None))]
+        if lacks:
+            raise BadInput(f"the backend '{point.name}' of {version(point)} lacks {', '.join(lacks)}")
+        yield cast(Backend, backend)
+    for name in _BACKENDS:
+        yield cast(Backend, importlib.import_module(f"trueprobe.models.{name}"))
 
 
 def open_model(spec: str, options: Options | None = None) -> Model:

@@ -15,7 +15,7 @@ from trueprobe.errors import BadInput, nearest
 from trueprobe.probes.base import Probe, Released, Settings, spread
 from trueprobe.probes.display import Figure, ItemTable, ReportSpec, Summary, Table
 from trueprobe.probes.files import explain
-from trueprobe.probes.loading import find, is_probe, label_of, names
+from trueprobe.probes.loading import files_in, find, is_path, is_probe, label_of, names
 
 __all__ = [
     "Figure",
@@ -26,7 +26,9 @@ __all__ = [
     "Settings",
     "Summary",
     "Table",
+    "files_in",
     "find",
+    "is_path",
     "is_probe",
     "label_of",
     "make",
@@ -50,8 +52,14 @@ def make(name: str, settings: Mapping[str, Any] | None = None) -> Probe:
         raise BadInput(f"{name}, setting {explain(error, probe.Settings)}") from error
 
 
-def make_again(entry: Mapping[str, Any]) -> Probe:
-    """The probe of a run, by its entry in the manifest; refused where its files have changed."""
+def make_again(entry: Mapping[str, Any], allow_code: bool = False) -> Probe:
+    """The probe of a run, by its entry in the manifest; refused where its files have changed.
+
+    A run folder may come from elsewhere: code at a path that it names is run only where the user allows it."""
+    if entry.get("file") and not allow_code:
+        raise BadInput(
+            f"the run's probe {entry['label']} is the file {entry['file']}; --allow-code runs its code again"
+        )
     probe = make(entry.get("file") or entry["name"], entry["settings"])
     if probe.material_id != entry["material_id"]:
         raise BadInput(f"the material of {entry['label']} has changed since the run; run it again")

@@ -69,12 +69,15 @@ def parse_json(text: str, path: Path) -> Any:
         raise BadInput(f"{path}: JSON nested too deeply") from error
 
 
-def parse(path: Path, schema: type[Schema]) -> Schema:
+def toml_of(path: Path) -> dict[str, Any]:
     try:
-        data = tomllib.loads(text_of(path))
+        return tomllib.loads(text_of(path))
     except tomllib.TOMLDecodeError as error:
         raise BadInput(f"{path}: not valid TOML: {error}") from error
-    return validated(data, schema, path)
+
+
+def parse(path: Path, schema: type[Schema]) -> Schema:
+    return validated(toml_of(path), schema, path)
 
 
 def validated(data: Any, schema: type[Schema], path: Path) -> Schema:

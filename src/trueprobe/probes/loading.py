@@ -1,4 +1,4 @@
-"""Finds probes: shipped packages by their name, a user's probe by the path of its .py file."""
+"""Finds probes: shipped packages and installed ones by their name, a user's probe by the path of its .py file."""
 
 from __future__ import annotations
 
@@ -10,10 +10,12 @@ import re
 import sys
 import traceback
 from functools import cache
+from importlib.metadata import EntryPoint
 from pathlib import Path
 from types import ModuleType
 from typing import Any, cast
 
+from trueprobe.assets.installed import PROBES, installed, load, version
 from trueprobe.errors import BadInput, nearest
 from trueprobe.probes.base import Probe, Settings
 from trueprobe.probes.files import ROOT, path_of
@@ -32,27 +34,68 @@ def _modules() -> dict[str, str]:
 
 
 def names() -> list[str]:
-    return sorted(_modules())
+    """Of the shipped probes, and of those that other distributions bring."""
+    return sorted({*_modules(), *installed(PROBES)})
+
+
+def is_path(name: str) -> bool:
+    """The path of a Python file, whose code is run when it is loaded."""
+    return name.endswith(".py")
 
 
 def is_probe(name: str) -> bool:
-    """A shipped probe's name, or the path of a Python file; whether that holds a probe is known when it is loaded."""
-    return name in names() or name.endswith(".py")
+    """A probe's name, or the path of a Python file; whether that holds a probe is known when it is loaded."""
+    return is_path(name) or name in names()
 
 
 def find(name: str) -> type[Probe]:
-    """The class of a shipped probe, or of the probe in a .py file."""
-    if name.endswith(".py"):
+    """The class of a shipped or installed probe, or of the probe in a .py file."""
+    if is_path(name):
         return _from_file(name)
-    if name not in names():
+    if name in _modules():
+        shipped: type[Probe] = importlib.import_module(_modules()[name]).PROBE
+        return shipped
+    if name not in installed(PROBES):
         raise BadInput(f"no probe named '{name}'{nearest(name, names())}")
-    probe: type[Probe] = importlib.import_module(_modules()[name]).PROBE
-    return probe
+    return _from_distribution(installed(PROBES)[name])
 
 
 def label_of(name: str) -> str:
     """What a run calls a probe that has no label: its name, also where it was named by its file."""
-    return find(name).name if name.endswith(".py") else name
+    return find(name).name if is_path(name) else name
+
+
+def files_in(folder: str) -> list[str]:
+    """The files of a folder that hold a probe each: not tests, nor what begins with an underscore or a dot."""
+    paths = sorted(path for path in path_of(folder).glob("*.py") if not path.name.startswith(("_", ".", "test_")))
+    files = [str(path) for path in paths if path.name != "conftest.py"]
+    if not files:
+        raise BadInput(f"no probe in the folder '{folder}': none of its files is named NAME.py")
+    return files
+
+
+# ---------------------------------------------------------------- an installed distribution
+
+
+def _from_distribution(point: EntryPoint) -> type[Probe]:
+    probe = load(point)
+    problem = _problem(probe)
+    if not problem and probe.name != point.name:
+        problem = f"the entry point is called '{point.name}', the probe '{probe.name}'"
+    if problem:
+        raise BadInput(f"{version(point)}, {point.value}: {problem}")
+    return _identified(probe, version(point), "")
+
+
+@cache
+def _identified(probe: Any, code: str, file: str) -> type[Probe]:
+    """Other code is another run, whatever the class counts as its material."""
+
+    def material_id(self: Any) -> str:
+        return hashlib.sha256((code + super(loaded, self).material_id).encode()).hexdigest()
+
+    loaded: Any = type(probe.__name__, (probe,), {"file": file, "material_id": property(material_id)})
+    return cast(type[Probe], loaded)
 
 
 # ---------------------------------------------------------------- a user's file
@@ -74,13 +117,7 @@ def _loaded(name: str, path: Path, source: bytes) -> type[Probe]:
     problem = _problem(probe)
     if problem:
         raise BadInput(f"{name}: {problem}")
-
-    def material_id(self: Any) -> str:
-        """An edited file is another run, whatever the class counts as its material."""
-        return hashlib.sha256((digest + super(loaded, self).material_id).encode()).hexdigest()
-
-    loaded: Any = type(probe.__name__, (probe,), {"file": name, "material_id": property(material_id)})
-    return cast(type[Probe], loaded)
+    return _identified(probe, digest, name)
 
 
 def _imported(module_name: str, path: Path, source: bytes) -> ModuleType:
@@ -118,4 +155,4 @@ def _problem(probe: Any) -> str:
         return f"{probe.__name__}.Settings is not a subclass of trueprobe.probes.Settings"
     if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_.-]*", probe.name):
         return f"the name '{probe.name}' becomes a file name: letters, digits, _ . and - only"
-    return f"the name '{probe.name}' is a shipped probe's" if probe.name in names() else ""
+    return f"the name '{probe.name}' is a shipped probe's" if probe.name in _modules() else ""

@@ -53,14 +53,22 @@ class Comparison:
         return f"comparisons/{self.a}_vs_{self.b}".replace(" ", "_")
 
 
-def compare(run: Run, a: str, b: str, precision: float | None = None, progress: Progress | None = None) -> Comparison:
-    """`a` less `b`. A family is all its seeds, at their last training step; `precision` is the half-width wanted."""
+def compare(
+    run: Run,
+    a: str,
+    b: str,
+    precision: float | None = None,
+    progress: Progress | None = None,
+    allow_code: bool = False,
+) -> Comparison:
+    """`a` less `b`. A family is all its seeds, at their last training step; `precision` is the half-width wanted.
+    `allow_code`: probes that the run names by a path are loaded from there."""
     first, second = (_cards(run, name) for name in (a, b))
     both = {card.name for card in first} & {card.name for card in second}
     if both:
         raise BadInput(f"{min(both)} is on both sides; --a and --b must have no checkpoint in common")
     kinds = {card.kind for card in (*first, *second)}
-    made = {entry.label: probes.make_again(entry.model_dump()) for entry in run.study.probes}
+    made = {entry.label: probes.make_again(entry.model_dump(), allow_code) for entry in run.study.probes}
     alike = {label: probe for label, probe in made.items() if any(kinds <= set(m.kinds) for m in probe.measures())}
     apart = tuple(label for label in made if label not in alike)
     if not alike:

@@ -45,7 +45,7 @@ def run(
 ) -> Run:
     """Run probes on models and give the run folder: `run("counteracts", models=["path-or-id"])`.
 
-    `changes`: limit, device, dtype, batch_tokens, allow_pickle."""
+    `changes`: limit, device, dtype, batch_tokens, allow_pickle, allow_code."""
     plan = make_plan(make_study(what, models, settings, **changes))
     progress = progress or NoProgress()
     folder = RunFolder(Path(out) if out else Path("runs") / plan.default_name, plan.description)

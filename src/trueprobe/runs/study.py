@@ -47,13 +47,25 @@ def shipped() -> list[str]:
     return sorted(path.stem for path in STUDIES.glob("*.toml"))
 
 
-def read_study(named: str) -> Study:
-    """A TOML file, or a shipped study by its name."""
+def read_study(named: str, allow_code: bool = False) -> Study:
+    """A TOML file, or a shipped study by its name. Code at a path that the file names is run only where the user allows
+    it, and nothing of it is loaded before."""
     path = STUDIES / f"{named}.toml" if named in shipped() else Path(named).expanduser()
     if not path.is_file():
         known = [*probes.names(), *shipped()]
         raise BadInput(f"no probe or study named '{named}'{nearest(named, known)}")
-    return material.parse(path, Study)
+    data = material.toml_of(path)
+    code = _code_of(data)
+    if code and not allow_code:
+        raise BadInput(f"{path} names the probe {code[0]}, whose code would be run; if you trust it: --allow-code")
+    return material.validated(data, Study, path)
+
+
+def _code_of(data: Mapping[str, Any]) -> list[str]:
+    """The paths of probes that a study names, whatever else is wrong with it."""
+    entries = data.get("probes")
+    named = [entry.get("name") for entry in entries if isinstance(entry, dict)] if isinstance(entries, list) else []
+    return [name for name in named if isinstance(name, str) and probes.is_path(name)]
 
 
 class Changes(TypedDict, total=False):
@@ -64,6 +76,7 @@ class Changes(TypedDict, total=False):
     dtype: str | None
     batch_tokens: int | None
     allow_pickle: bool | None
+    allow_code: bool  # no part of the study: whether its file may name probes by their paths
 
 
 def make_study(
@@ -72,8 +85,9 @@ def make_study(
     settings: Mapping[str, Any] | None = None,
     **changes: Unpack[Changes],
 ) -> Study:
-    """Probes by their names, or a study by its file or shipped name, with what is changed about it."""
-    named = [what] if isinstance(what, str) else [] if isinstance(what, Study) else list(what)
+    """Probes by names, files or folders, or a study by its file or shipped name, with what is changed about it."""
+    allow_code = bool(changes.pop("allow_code", False))
+    named = [] if isinstance(what, Study) else _with_folders([what] if isinstance(what, str) else what)
     wrong = [name for name in named if not probes.is_probe(name)]
     if len(named) > 1 and wrong:
         raise BadInput(f"no probe named '{wrong[0]}'{nearest(wrong[0], probes.names())}")
@@ -82,7 +96,7 @@ def make_study(
     if wrong or isinstance(what, Study):
         if settings:
             raise BadInput("--set belongs to a probe; a study has its settings in its file")
-        data = (what if isinstance(what, Study) else read_study(wrong[0])).model_dump()
+        data = (what if isinstance(what, Study) else read_study(wrong[0], allow_code)).model_dump()
     if models:
         data["models"] = [models] if isinstance(models, str) else list(models)
     data |= {key: value for key, value in changes.items() if value is not None}
@@ -90,6 +104,15 @@ def make_study(
         return Study.model_validate(data)
     except ValidationError as error:
         raise BadInput(material.explain(error, Study)) from error
+
+
+def _with_folders(named: Sequence[str]) -> list[str]:
+    """Each folder as the files of probes in it; the name of a probe or a study is none."""
+    names = {*probes.names(), *shipped()}
+    folders = {
+        name for name in named if name not in names and not probes.is_path(name) and material.path_of(name).is_dir()
+    }
+    return [one for name in named for one in (probes.files_in(name) if name in folders else [name])]
 
 
 def _settings_of(name: str, named: Sequence[str], settings: Mapping[str, Any]) -> dict[str, Any]:
