@@ -37,6 +37,8 @@ def common(
 
 check_app = typer.Typer(help="Run the public contract tests on a probe or a model.", no_args_is_help=True)
 app.add_typer(check_app, name="check")
+new_app = typer.Typer(help="Write the beginning of a probe.", no_args_is_help=True)
+app.add_typer(new_app, name="new")
 
 Setting = Annotated[
     list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="a setting of the probe; repeatable")
