@@ -6,6 +6,7 @@ import math
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import trueprobe
@@ -13,7 +14,9 @@ from trueprobe import probes
 from trueprobe.engine import AnswerStore, Engine
 from trueprobe.errors import BadInput
 from trueprobe.runs.check import headline_value, planted_frame, stand_in
-from trueprobe.types import FillBlank, Filled, Scored, ScoreText, Token, WhyNot, Word
+from trueprobe.statistics.estimates import CheckpointData, estimate
+from trueprobe.statistics.resampling import Resampling
+from trueprobe.types import FillBlank, Filled, Reason, Scored, ScoreText, Token, Verdict, WhyNot, Word
 
 MASKED, CAUSAL = stand_in("masked"), stand_in("causal")
 KINDS = pytest.mark.parametrize("card", [MASKED, CAUSAL], ids=["masked", "causal"])
@@ -96,6 +99,24 @@ def test_a_random_network_prefers_nothing(name, opened, tmp_path):
     answers = iter(Engine(model, AnswerStore(":memory:")).answer([request for ask in asks for request in ask]))
     values = [made.observe(item, model.card, (next(answers), next(answers)))[0].values for item in made.items()]
     assert abs(sum(v["prefers_better"] for v in values) - 100) < 4 * math.sqrt(200) / 2
+
+
+def test_a_column_called_wording_shows_numbers_that_flip_with_it(tmp_path):
+    """Ten nouns in two wordings: one always prefers the better sentence, the other always the worse."""
+    nouns = ["dog", "cat", "cow", "hen", "fox", "owl", "bee", "ant", "elk", "eel"]
+    rows = [f"The {n} {w} sleeps.,The {n} {w} sleep.,{w},{n}" for n in nouns for w in ("now", "here")]
+    (tmp_path / "mine.csv").write_text("\n".join(["better,worse,wording,group", *rows]))
+    made = probes.make("pairs", {"data": str(tmp_path / "mine.csv")})
+    parts = [
+        planted_frame(made, [item for item in made.items() if item.conditions["wording"] == wording], MASKED, strength)
+        for wording, strength in (("now", 2.0), ("here", -2.0))
+    ]
+    frame = pd.concat(parts, ignore_index=True)
+    data = CheckpointData("m", "masked", frame, Resampling.of(frame[["group_group"]], 200))
+    measures = [m for m in made.measures() if m.name == "difference" and "masked" in m.kinds]
+    rows = {row.conditions["wording"]: row for row in estimate("pairs", [data], measures, made.corrected_over)}
+    assert (rows["now"].value > 0, rows["here"].value > 0) == (True, False)
+    assert (rows["all"].verdict, rows["all"].reason) == (Verdict.FLIPS, Reason.WORDINGS_APART)
 
 
 # ---------------------------------------------------------------- cloze
