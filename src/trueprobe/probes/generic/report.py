@@ -1,10 +1,10 @@
-"""What the probes of a user's file display: rows by its conditions, a figure for each of them, a table, the items."""
+"""What the probes of a user's file display: rows by its conditions, a figure for each of them, the items."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from trueprobe.probes.display import Figure, ItemTable, ReportSpec, Table
+from trueprobe.probes.display import Figure, ItemTable, ReportSpec
 from trueprobe.probes.generic.design import Design
 from trueprobe.probes.measure_sets import ALL
 
@@ -27,19 +27,9 @@ def notes(design: Design) -> tuple[str, ...]:
 
 
 def page(design: Design, share: str, difference: str, what: str) -> ReportSpec:
-    """`share` is a measure, `difference` an observation column, `what` stands on the axis."""
-    table = Table(
-        "seeds",
-        "Over seeds",
-        "Mean ± deviation.",
-        "estimates",
-        rows(design),
-        (share,),
-        pooled(design),
-        seeds=True,
-    )
-    values = (difference,)
-    return ReportSpec([*_figures(design, share, what)], [table], ItemTable(values, difference, side=difference))
+    """`share` is a measure, `difference` an observation column, `what` stands on the axis. The tables that every run
+    has are enough: the summary and the means over seeds."""
+    return ReportSpec([*_figures(design, share, what)], items=ItemTable((difference,), difference, side=difference))
 
 
 def _figures(design: Design, share: str, what: str) -> Iterator[Figure]:
