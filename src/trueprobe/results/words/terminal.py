@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from trueprobe.results.numbers import count
-from trueprobe.results.words.verdicts import verdict_text, verdict_with_reason
+from trueprobe.results.words.verdicts import NO_MARK, NOTHING_TO_COUNT, mark_text, verdict_text, verdict_with_reason
 from trueprobe.types import Verdict
 
 if TYPE_CHECKING:  # these modules use the words
@@ -14,13 +14,11 @@ if TYPE_CHECKING:  # these modules use the words
     from trueprobe.results.view import Mark
     from trueprobe.runs.families import Family
 
-_MARKS = {"*": "as published, or holds", "=": "not contradicted", "!": "opposite", "~": "flips"}
-_NO_MARK = "no mark: undecided, exploratory"
-_COUNTED_ALONE = "– nothing to count"
+_NO_MARK, _COUNTED_ALONE = f"no mark: {NO_MARK}", f"– {NOTHING_TO_COUNT}"
 
 
 def marks_legend(marks: Sequence[Mark]) -> str:
-    named = (f"{mark.symbol} {_MARKS[mark.symbol]}" for mark in marks)
+    named = (f"{mark.symbol} {mark_text(mark)}" for mark in marks)
     return "; ".join([*named, _NO_MARK, _COUNTED_ALONE])
 
 
