@@ -54,7 +54,7 @@ def test_what_holds_below_its_neutral_value_is_counted_with_its_side(tmp_path):
     ]
     summary = made_runs.replace(made_runs.SUMMARY, below="against the stereotype")
     mine = report(tmp_path, estimates=rows, probe=made_runs.declaration(summary=summary))
-    assert sentence(mine).startswith("solo shows 2 of 2 findings (1 against the stereotype); most widely: a:")
+    assert sentence(mine).startswith("solo shows 2 of 2 findings (1 against the stereotype); among them: a:")
 
 
 @pytest.mark.parametrize(
@@ -86,9 +86,7 @@ def test_a_run_of_exploratory_numbers_decides_nothing(tmp_path):
 def test_a_run_that_scored_nothing_says_so(tmp_path):
     none = pd.DataFrame([made_runs.observation("i0", None, category="age")])
     mine = report(tmp_path, [claim("a", Verdict.NOTHING_SCORED)], observed=none)
-    assert sentence(mine) == (
-        "Nothing can be concluded: no answer could be scored. None of the 1 answers could be scored (1 multi_piece)."
-    )
+    assert sentence(mine) == ("Nothing can be concluded: none of the 1 answers could be scored (1 multi_piece).")
     assert "no model could be scored on any item" in words.how_far(mine)
 
 
@@ -102,6 +100,6 @@ def test_how_far_names_items_seeds_and_what_is_missing(tmp_path):
     claims = [made_runs.claim("solo", "a", 0.1, Verdict.FAILS_GATE)]
     mine = Report.of(load_run(made_runs.write(tmp_path / "run", cards, [], claims)))
     assert words.how_far(mine) == (
-        "4 items; 3 seeds of toy; one seed of solo, so that another may differ; all 16 answers scored; 1 numbers with "
+        "4 items; 3 seeds of toy; one seed of solo, so that another may differ; all 16 answers scored; 1 number with "
         "nothing to count."
     )

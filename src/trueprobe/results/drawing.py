@@ -129,10 +129,13 @@ class Drawing:
 
     @property
     def beside(self) -> bool:
-        """Series stand beside each other, so that intervals do not hide each other."""
+        """Series stand beside each other where they meet, so that intervals do not hide each other."""
         reference = () if self.view.kind == "lines" else (Style.PUBLISHED,)  # of dots: on the line of the model's own
-        names = ({one.name for one in panel.series if one.style not in reference} for panel in self.picture.panels)
-        return any(len(own) > 1 for own in names)
+        for panel in self.picture.panels:
+            names = {one.name: {point.x for point in one.points} for one in panel.series if one.style not in reference}
+            if sum(map(len, names.values())) > len(set().union(*names.values())):
+                return True
+        return False
 
     @property
     def note(self) -> str:

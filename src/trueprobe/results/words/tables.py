@@ -187,5 +187,10 @@ def items_caption(total: int) -> str:
     return f"{items_rows(total)}, those that decide most first. Of several seeds, the mean; answers of the first."
 
 
+def scrolls(rows: int) -> str:
+    """Above a table that is higher than its place."""
+    return f"{count(rows)} rows: scroll"
+
+
 def items_rows(total: int) -> str:
     return f"{count(total)} rows"
