@@ -79,22 +79,22 @@ class RunResults(Run):
         """The main findings by families, with the key of the marks."""
         return _html(self._results)
 
-    @cached_property
+    @property
     def findings(self) -> pd.DataFrame:
         """Every finding of every family, unrounded: a row for each number.
 
-        >>> run = trueprobe.run("counteracts", "nursery/0", limit=160)
+        >>> run = trueprobe.load_run("runs/mine")
         >>> list(run.findings.columns)[:6]
         ['probe', 'finding', 'model', 'value', 'low', 'high']
         """
         rows = [FindingRow.of(finding, number) for finding in self._results.findings for number in finding.numbers]
         return frame_of(rows, FindingRow)
 
-    @cached_property
+    @property
     def figures(self) -> pd.DataFrame:
         """What `plot` can draw: probe, figure, title, and the choices that it takes, the default first.
 
-        >>> run = trueprobe.run("counteracts", "nursery/0", limit=160)
+        >>> run = trueprobe.load_run("runs/mine")
         >>> "margin" in set(run.figures["figure"])
         True
         """
@@ -106,10 +106,11 @@ class RunResults(Run):
         return pd.DataFrame(entries, columns=["probe", "figure", "title", "choices"])
 
     def plot(self, probe: str = "", figure: str = "", **choices: str | int) -> alt.FacetChart | alt.LayerChart:
-        """A figure of the page as an Altair chart, to change and to save. `figures` lists names and choices.
+        """A figure of the page as an Altair chart, to change and to save. `figures` lists names and choices. Of several
+        panels, `chart.spec.width` is the width of each.
 
-        >>> run = trueprobe.run("counteracts", "nursery/0", limit=160)
-        >>> chart = run.plot("counteracts", "margin", k="all").properties(title="Stereotypes", width=400)
+        >>> run = trueprobe.load_run("runs/mine")
+        >>> chart = run.plot("counteracts", "margin", k="all").properties(title="Stereotypes")
         >>> chart.save("margin.svg")
         """
         from trueprobe.results import charts
@@ -122,7 +123,7 @@ class RunResults(Run):
     def report(self) -> Path:
         """Writes the page into the run folder.
 
-        >>> trueprobe.run("counteracts", "nursery/0", "runs/mine", limit=160).report().name
+        >>> trueprobe.load_run("runs/mine").report().name
         'report.html'
         """
         return files.write(self, files.Format.HTML)
