@@ -104,9 +104,8 @@ def test_the_tutorial_runs_from_its_first_cell_to_its_last(tmp_path, monkeypatch
 def test_the_tutorial_is_committed_with_what_its_cells_gave():
     content = json.loads((ROOT / "docs" / "tutorial.ipynb").read_text(encoding="utf-8"))
     outputs = [output for cell in content["cells"] for output in cell.get("outputs", [])]
-    assert {output["output_type"] for output in outputs} <= {"execute_result", "display_data"}  # no error, no warning
-    assert any("text/html" in output["data"] for output in outputs)
-    assert any("image/png" in output["data"] for output in outputs)
+    assert not [output for output in outputs if output["output_type"] == "error" or output.get("name") == "stderr"]
+    assert {"text/html", "image/png"} <= {kind for output in outputs for kind in output.get("data", ())}
 
 
 def test_the_readme_names_make_targets_that_exist():
