@@ -86,15 +86,15 @@ class WordList:
 class FillBlank:
     """What stands between `left` and `right`? Both verbatim; text is never parsed for special tokens."""
 
-    left: str
+    left: str  # ends in a space where word-initial forms are asked for
     right: str = ""  # a causal model needs ""
     before: str | None = None  # a sentence before it, joined by `join`
-    join: Join = "pair"
+    join: Join = "pair"  # or "space" (one running text), "bos" (the start token in between)
     words: tuple[str, ...] = ()  # asked for; word-initial form when `left` ends in a space
     word_start: Literal["auto", "never"] = "auto"  # "never" reproduces the no-leading-space slip
-    pieces: Literal["one", "left_to_right"] = "one"
-    within: WordList | None = None  # ranks and top refer to this list, or to the whole vocabulary
-    top: int = 0
+    pieces: Literal["one", "left_to_right"] = "one"  # a longer word is refused, or read piece by piece
+    within: WordList | None = None  # ranks and top refer to its one-piece members; probabilities to the vocabulary
+    top: int = 0  # how many of the likeliest tokens are listed
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,10 +102,10 @@ class ScoreText:
     """Log-probability of each token of `text`; masked models: each token masked in turn."""
 
     text: str
-    given: str | None = None
+    given: str | None = None  # a sentence before it that is read and not scored
     join: Join = "pair"
     spans: tuple[Span, ...] | None = None  # only the tokens that touch these
-    masking: Literal["each", "rest_of_word"] = "each"
+    masking: Literal["each", "rest_of_word"] = "each"  # or with the later pieces of its word; masked models only
     start: Literal["text", "first_token"] = "text"  # causal models: what the start token stands before; else refused
 
 
@@ -119,6 +119,9 @@ class FollowsText:
 
 @dataclass(frozen=True, slots=True)
 class EmbedText:
+    """`pool`: `cls` first position of the row, `mean` all positions, `first` and `last` piece of the text, `word` mean
+    over `span`, `own` as a sentence encoder's files define it."""
+
     text: str
     pool: Pool = "cls"
     layer: int = -1  # 0 is the embedding layer, -1 the last
@@ -136,9 +139,9 @@ Request = FillBlank | ScoreText | FollowsText | EmbedText
 class Token:
     text: str  # as people read it; a leading space marks a word-initial piece where the vocabulary has that notion
     id: int
-    logp: float
+    logp: float  # over the whole vocabulary
     exact: bool = True  # False where a source only bounds it
-    span: Span | None = None
+    span: Span | None = None  # characters of the request's own text
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,8 +166,8 @@ class WordArrays(Protocol):
 @dataclass(frozen=True, slots=True)
 class Filled:
     words: Mapping[str, Word | WhyNot]
-    top: tuple[Token, ...]
-    list_size: int
+    top: tuple[Token, ...]  # likeliest first
+    list_size: int  # how many words the ranks are among
 
     def mass(self, words: tuple[str, ...]) -> float:
         """Summed probability of those of the asked words that are one piece; a piece shared by two counts once."""
@@ -200,7 +203,7 @@ class Follows:
 @dataclass(frozen=True, slots=True)
 class Vector:
     values: Any  # float32 array [hidden]
-    positions: tuple[int, ...]
+    positions: tuple[int, ...]  # those averaged
 
 
 Answer = Filled | Scored | Follows | Vector
