@@ -4,7 +4,7 @@
 
 TRAINED holds some or all of the folders `nursery`, `nursery-small`, `nursery-causal` and `mini` as `trueprobe pretrain`
 left them, and `clusters`, a run of `seat` on the checkpoints along the first; what is not there stays as it is. Weights
-become float16 (mini: a difference from its encoder); the held-out figures are those of the weights as shipped. Of the
+become float16 (mini: one byte each); the held-out figures are those of the weights as shipped. Of the
 run the observations, and the folders of the checkpoints, are left out.
 """
 
@@ -28,12 +28,13 @@ from trueprobe.models import open_model
 from trueprobe.runs.folder import load_run
 from trueprobe.statistics.means import wilson
 from trueprobe.training import cards, corpus, nursery
-from trueprobe.training.nursery import delta
+from trueprobe.training.nursery import quantised
 from trueprobe.training.pretrain import prepare, prepared
 from trueprobe.training.recipe import PretrainRecipe
 from trueprobe.training.trainer import held_out
 from trueprobe.types import FillBlank
 
+MINI_STARTS_FROM = "all-minilm-l6-v2"
 CARD = Path(nursery.__file__).parent / "CARD.md"
 CHECKPOINTS = "nursery=nursery/seed_*/step_*"
 PROMPTS = (
@@ -99,9 +100,9 @@ def put_family(family: str, trained: Path, text: Path, base: Path) -> None:
         for seed in seeds:
             target = folder if family == "mini" else folder / seed.name
             if family == "mini":
-                delta.make(base, seed, target, nursery.MINI_STARTS_FROM)
+                quantised.make(seed, target)
                 whole = Path(out) / "whole"
-                delta.write_whole_model(whole, base, target)
+                quantised.write_whole_model(whole, target)
             else:
                 ship(seed, target)
                 whole = target
@@ -179,7 +180,7 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("trained", type=Path)
     asked = parser.parse_args()
-    text, base = corpus.locate("enwik8"), assets.path_of(nursery.MINI_STARTS_FROM)
+    text, base = corpus.locate("enwik8"), assets.path_of(MINI_STARTS_FROM)
     for name in nursery.NAMES:
         if (asked.trained / name).is_dir():
             put_family(name, asked.trained, text, base)

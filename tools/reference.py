@@ -302,11 +302,10 @@ def _models() -> Iterator[str]:
             str(m["seeds"]),
             f"{m['parameters'] / 1e6:.1f} M",
             m["licence"],
-            m.get("needs", ""),
         )
         for m in nursery.catalogue()
     )
-    yield from table(("model", "kind", "seeds", "parameters", "licence", "needs the asset"), rows)
+    yield from table(("model", "kind", "seeds", "parameters", "licence"), rows)
 
 
 def _assets() -> Iterator[str]:

@@ -6,8 +6,11 @@ import pytest
 from rich.console import Console
 
 import made_runs
+from trueprobe.results import markdown, page
 from trueprobe.results.fitting import MOST_LINES
+from trueprobe.results.report import Report
 from trueprobe.results.terminal import show
+from trueprobe.results.words import verdicts
 from trueprobe.runs.folder import load_run
 from trueprobe.types import Direction, Verdict
 
@@ -59,6 +62,21 @@ def test_a_column_for_each_model_with_interval_and_mark(tmp_path):
     assert cells(lines, "two is so") == ["0.0", "[−10.0,", "+10.0]"]
     assert cells(lines, "share is so") == ["22", "%", "[12,", "32]!"]
     assert "* as published, or holds; ! opposite; no mark: undecided, exploratory; – nothing to count" in lines
+
+
+def test_coverage_stands_beside_each_number_that_has_one(tmp_path):
+    claims = [
+        claim("solo", "one", 0.2, Verdict.AS_PUBLISHED, covered=0.84),
+        claim("solo", "two", 0.2, Verdict.LOW_COVERAGE, covered=0.031),
+    ]
+    loaded = run(tmp_path, [made_runs.card("solo")], [estimate("solo", "age", 0.5)], claims)
+    lines = printed(loaded)
+    assert cells(lines, "one is so") == ["+20.0", "[+10.0,", "+30.0]*", "(84", "%)"]
+    assert verdicts.COVERED in lines
+    assert "(84 % covered), as published" in markdown.render(Report.of(loaded)).replace("\\", "")
+    assert "(84 % covered)" in page.html(loaded)
+    plain = run(tmp_path / "plain", [made_runs.card("solo")], [estimate("solo", "age", 0.5)], claims[:0])
+    assert verdicts.COVERED not in printed(plain)
 
 
 def test_what_a_probe_measures_stands_beside_claims_over_seeds(tmp_path):

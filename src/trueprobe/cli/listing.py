@@ -34,9 +34,6 @@ def models() -> list[dict[str, Any]]:
     from trueprobe.training import nursery
 
     rows = [{**row, "what": _of_nursery(row), "here": True} for row in nursery.catalogue()]
-    for row in rows:
-        if base := row.get("needs"):
-            row["here"] = all_assets.cached(str(base))
     for asset in assets():
         if asset["kind"] == "model":
             size = round(asset["bytes"] / 1e6, 1)

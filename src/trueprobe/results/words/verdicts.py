@@ -141,7 +141,7 @@ def seed_range(n: Number, form: Format) -> str:
     return f"{n.n_seeds} seeds, from {form.plain(min(values))} to {form.plain(max(values))}" if values else ""
 
 
-COVERED = "in brackets: the share of the prompts in which there is anything to count"
+COVERED = "in round brackets: the share of the prompts in which there is anything to count"
 
 
 def covered(n: Number, unit: str = " % covered") -> str:

@@ -11,7 +11,6 @@ from trueprobe.errors import BadInput
 
 WEIGHTS = Path(__file__).parent / "weights"
 LICENCE = "CC BY-SA 3.0"  # as the text they were trained on
-MINI_STARTS_FROM = "all-minilm-l6-v2"
 NAMES = ("nursery", "nursery-small", "nursery-causal", "mini")
 
 
@@ -36,7 +35,7 @@ def shipped(spec: str) -> list[Shipped]:
     if family == "mini":
         if seed:
             raise BadInput("'mini' is one model without seeds: --model mini")
-        from trueprobe.training.nursery.delta import ready
+        from trueprobe.training.nursery.quantised import ready
 
         return [Shipped("mini", None, ready(folder))]
     seeds = sorted(int(path.name.removeprefix("seed_")) for path in folder.glob("seed_*"))
@@ -63,5 +62,4 @@ def _catalogued(family: str) -> dict[str, Any]:
         "size_mb": round(sum(file.stat().st_size for file in (WEIGHTS / family).rglob("*") if file.is_file()) / 1e6, 1),
         "licence": LICENCE,
         "self_trained": True,
-        **({"needs": MINI_STARTS_FROM} if family == "mini" else {}),
     }
