@@ -30,7 +30,7 @@ from trueprobe.statistics import measure
 from trueprobe.statistics.means import group_means, means
 from trueprobe.statistics.measure import Claim, Gate, Lead, Measure
 from trueprobe.training import nursery
-from trueprobe.types import WordList
+from trueprobe.types import Item, WordList
 
 FOLDER = Path(__file__).resolve().parents[1] / "docs" / "reference"
 NOTE = "Generated from the code by `tools/reference.py`; edit the code, not this page."
@@ -39,6 +39,7 @@ SAMPLES = {"crows_pairs": {"data": "sample"}, "stereoset": {"data": "sample"}}  
 KINDS = {"masked", "causal"}
 Declared = TypeVar("Declared", Measure, Claim)
 Row = tuple[str, str, str]
+MOST_EXAMPLES = 20
 
 
 def pages() -> dict[str, str]:
@@ -121,6 +122,9 @@ def _probe(probe: Probe) -> Iterator[str]:
     yield from (f"**Question.** {probe.question}", "", f"**Paper.** {probe.paper}", "")
     yield from (f"**Does not show.** {probe.does_not_show}", "", "## Settings", "")
     yield from table(("setting", "default", "values", "meaning"), map(_setting, *_settings(probe)))
+    yield from ("## Examples of items", "", *_examples(probe.items()))
+    if meanings := probe.summary.meanings:
+        yield from table(("value", "meaning"), ((f"`{value}`", meaning) for value, meaning in meanings.items()))
     yield from ("## Measures", "", f"Resampled with: {code(probe.factors)}. Conditions of the numbers:", "")
     yield from table(("condition", "values"), _conditions(probe.measures()))
     header = ("measure", "is", "unit", "neutral", "needs")
@@ -136,6 +140,22 @@ def _probe(probe: Probe) -> Iterator[str]:
         yield from _tests()
     yield from ("## Columns of the observations", "")
     yield from table(("column", "meaning"), _columns(probe.columns()))
+
+
+def _examples(items: Sequence[Item]) -> Iterator[str]:
+    """Items until every value of a condition is among them, as far as a page can hold them."""
+    listed: set[tuple[str, str | int]] = set()
+    shown: list[Item] = []
+    for item in items:
+        if len(shown) < MOST_EXAMPLES and not listed.issuperset(item.conditions.items()):
+            listed.update(item.conditions.items())
+            shown.append(item)
+    rows = ((*(code_of(str(value)) for value in item.conditions.values()), item.text) for item in shown)
+    yield from table((*items[0].conditions, "text"), rows)
+
+
+def code_of(value: str) -> str:
+    return f"`{value}`" if value else ""
 
 
 def _tests() -> Iterator[str]:
@@ -279,7 +299,8 @@ def _columns(columns: Mapping[str, str]) -> Iterator[tuple[str, str]]:
 def columns_page() -> str:
     about = "For readers of a [run folder](../run-folder.md): every column. An absent number is null."
     fixed = {"items": schema.ITEM_COLUMNS, "observations": schema.OBSERVATION_COLUMNS}
-    return page("Columns of the tables", about, [*_fixed(fixed), schema.column_reference()])
+    files = ("Manifest", "StudyDescription", "ProbeDeclaration", "LocalPaths")
+    return page("Columns of the tables", about, [*_fixed(fixed), schema.column_reference(), *_classes(schema, files)])
 
 
 def _fixed(tables: Mapping[str, Mapping[str, str]]) -> Iterator[str]:
@@ -415,7 +436,7 @@ def _member(module: types.ModuleType, node: ast.stmt) -> Iterator[Row]:
         yield f"`{ast.unparse(node.target)}`", f"`{ast.unparse(node.annotation)}{default}`", _comment(module, node)
     elif isinstance(node, ast.Assign):
         yield f"`{ast.unparse(node.targets[0])}`", f"`{ast.unparse(node.value)}`", _comment(module, node)
-    elif isinstance(node, ast.FunctionDef) and not node.name.startswith("_"):
+    elif isinstance(node, ast.FunctionDef) and not node.name.startswith(("_", "model_post")):
         yield f"`{_call(node)}`", f"`{ast.unparse(node.returns) if node.returns else ''}`", _about(node)
 
 

@@ -248,19 +248,19 @@ class Observation:
 class Verdict(StrEnum):
     """What a number comes to, by one rule (docs/decisions/0008-verdicts.md). Words for it are written by renderers."""
 
-    HOLDS = "holds"  # a family: its interval excludes neutral after correction, and its seeds agree
-    HOLDS_FOR_CHECKPOINT = "holds_for_checkpoint"
-    FLIPS = "flips"  # seeds or wordings lie on both sides of neutral beyond noise
-    UNDECIDED = "undecided"
+    HOLDS = "holds"  # three seeds or more: the interval excludes neutral after correction, and the seeds agree
+    HOLDS_FOR_CHECKPOINT = "holds_for_checkpoint"  # one checkpoint: the interval over items excludes neutral
+    FLIPS = "flips"  # seeds or wordings lie on both sides of neutral (of a claim: its threshold) beyond noise
+    UNDECIDED = "undecided"  # none of these, which is no proof of no effect
     EXPLORATORY = "exploratory"  # on a list that is controlled together, a number that is not primary
     DESCRIPTIVE = "descriptive"  # the measure has no neutral point
-    AS_PUBLISHED = "as_published"  # this one and the next two: of claims
-    NOT_CONTRADICTED = "not_contradicted"
-    OPPOSITE = "opposite"
-    FAILS_GATE = "fails_gate"
+    AS_PUBLISHED = "as_published"  # a claim: the interval lies wholly on the side the paper reports
+    NOT_CONTRADICTED = "not_contradicted"  # a claim that can only be contradicted, and is not
+    OPPOSITE = "opposite"  # a claim: the interval lies wholly on the other side
+    FAILS_GATE = "fails_gate"  # the model lacks what the number takes for granted
     LOW_COVERAGE = "low_coverage"  # mostly ties, or too few items that hold anything to count
-    NOTHING_SCORED = "nothing_scored"
-    TOO_FEW_GROUPS = "too_few_groups"  # a value without an interval
+    NOTHING_SCORED = "nothing_scored"  # no value
+    TOO_FEW_GROUPS = "too_few_groups"  # fewer than five: a value without an interval
     NO_INTERVAL = "no_interval"  # too little was scored in too many resamples, or by too few seeds
     NO_VARIATION = "no_variation"  # every resample gives exactly the neutral value
 
@@ -304,9 +304,9 @@ class Reason(StrEnum):
     """Why a verdict is not a plainer one; the numbers behind it are fields of the estimate."""
 
     NONE = ""
-    INTERVAL_INCLUDES_NEUTRAL = "interval_includes_neutral"
-    NOT_AFTER_CORRECTION = "not_after_correction"
-    TOO_FEW_SEEDS = "too_few_seeds"  # n_seeds
+    INTERVAL_INCLUDES_NEUTRAL = "interval_includes_neutral"  # low, high, neutral
+    NOT_AFTER_CORRECTION = "not_after_correction"  # p, p_corrected
+    TOO_FEW_SEEDS = "too_few_seeds"  # n_seeds: fewer than three
     SEEDS_AGAINST = "seeds_against"  # n_against of n_seeds lie on the other side of neutral
     SEEDS_APART = "seeds_apart"  # above, below: seeds beyond noise
     WORDINGS_APART = "wordings_apart"  # above, below: wordings beyond noise
