@@ -4,9 +4,16 @@ from __future__ import annotations
 
 import ast
 import importlib
+import json
+import resource
 import statistics
+import subprocess
+import sys
 from pathlib import Path
 
+import pytest
+
+import made_runs
 import trueprobe
 
 ROOT = Path(trueprobe.__file__).parent
@@ -39,6 +46,30 @@ MAY_USE = {  # package (or module of one) -> what it may import besides itself a
     "__main__": None,
     "__init__": None,
 }
+
+NETWORKS = {"torch", "transformers", "tokenizers", "safetensors", "accelerate", "trueprobe.models", "trueprobe.engine"}
+FIGURES = {"altair", "vl_convert", "jinja2"}
+FUNCTIONS = {"scipy.special", "scipy.stats", "scipy.optimize"}
+TABLES = {"pandas", "pyarrow"}
+NOT_FOR = {  # light commands, in the order of what they need -> what none up to them imports
+    "--help": {*NETWORKS, *FIGURES, *FUNCTIONS, *TABLES, "numpy", "pydantic", "rich", "huggingface_hub"},
+    "run --help": {*NETWORKS, *FIGURES, *FUNCTIONS, *TABLES, "numpy", "rich", "huggingface_hub"},
+    "list probes": {*NETWORKS, *FIGURES, *FUNCTIONS, *TABLES, "huggingface_hub"},
+    "list studies": {*NETWORKS, *FIGURES, *FUNCTIONS, *TABLES, "huggingface_hub"},
+    "list assets": {*NETWORKS, *FIGURES, *FUNCTIONS, *TABLES, "huggingface_hub"},
+    "list models": {*NETWORKS, *FIGURES, *FUNCTIONS, *TABLES},
+    "items counteracts --count": {*NETWORKS, *FIGURES, *FUNCTIONS, *TABLES},
+    "report run --format json": {*NETWORKS, *FIGURES, *FUNCTIONS},
+    "report run --format markdown": {*NETWORKS, *FIGURES, *FUNCTIONS},
+}
+COMMANDS_IN_TURN = """
+import json, os, sys
+from trueprobe.cli import app
+out, sys.stdout = sys.stdout, open(os.devnull, "w")
+for command in json.loads(sys.argv[1]):
+    app(command.split(), standalone_mode=False)
+    print(json.dumps(sorted(sys.modules)), file=out)
+"""
 
 
 def home(module: str) -> str:
@@ -101,3 +132,34 @@ def test_public_names_are_listed_for_completion_and_can_be_had():
     assert all(getattr(trueprobe, name) is not None for name in trueprobe.__all__)
     packages = [path.parent.name for path in ROOT.glob("*/__init__.py")]
     assert [p for p in packages if not hasattr(importlib.import_module(f"trueprobe.{p}"), "__all__")] == []
+
+
+def test_a_light_command_imports_no_library_that_it_does_not_need(tmp_path):
+    """All in one process: what a command must not import, those before it must not either."""
+    made_runs.write(tmp_path / "run", [made_runs.card("solo")], [made_runs.estimate("solo", "preference", 0.7)])
+    asked = [sys.executable, "-c", COMMANDS_IN_TURN, json.dumps(list(NOT_FOR))]
+    output = subprocess.run(asked, capture_output=True, text=True, check=True, cwd=tmp_path).stdout
+    imported = [set(json.loads(line)) for line in output.splitlines()]
+    needless = {command: names & NOT_FOR[command] for command, names in zip(NOT_FOR, imported, strict=True)}
+    assert not any(needless.values()), needless
+
+
+def cpu_seconds(*arguments: str, times: int, cwd: Path) -> float:
+    """The least of several: what the clock shows depends on what else runs, CPU time does so less."""
+    took = []
+    for _ in range(times):
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        subprocess.run([sys.executable, *arguments], capture_output=True, check=True, cwd=cwd)
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        took.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
+    return min(took)
+
+
+@pytest.mark.slow
+def test_commands_start_in_a_few_times_what_importing_torch_takes(checkpoint, tmp_path):
+    """Measured: --help 0.06, list probes 0.22, a run of two items 3, of which 2.3 import the network's class."""
+    torch = cpu_seconds("-c", "import torch", times=3, cwd=tmp_path)
+    assert cpu_seconds("-m", "trueprobe", "--help", times=3, cwd=tmp_path) < 0.15 * torch
+    assert cpu_seconds("-m", "trueprobe", "list", "probes", times=3, cwd=tmp_path) < 0.5 * torch
+    asked = ("run", "counteracts", "--model", str(checkpoint("bert")), "--limit", "2", "--store", "answers")
+    assert cpu_seconds("-m", "trueprobe", *asked, times=1, cwd=tmp_path) < 5 * torch

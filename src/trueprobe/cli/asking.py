@@ -1,7 +1,5 @@
 """The commands that ask models and show their answers. Heavy imports happen inside, so that --help is instant."""
 
-from __future__ import annotations
-
 import json
 from enum import StrEnum
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What the commands share: the application itself, common options, and how they are interrupted."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The commands that get data: assets from their owners, and further words for a word list from a run."""
 
-from __future__ import annotations
-
 import json
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The commands that train: a family of models, and its fine-tuning on a task."""
 
-from __future__ import annotations
-
 import json
 import sys
 from pathlib import Path

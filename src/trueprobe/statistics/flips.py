@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
-from scipy.stats import norm, spearmanr  # type: ignore[import-untyped]
+import scipy  # type: ignore[import-untyped]
 
 from trueprobe.statistics.estimates import CheckpointData
 from trueprobe.statistics.measure import Flips
@@ -240,7 +240,7 @@ def _rank_correlation(x: np.ndarray, y: np.ndarray) -> tuple[float, float, float
     """Spearman's, with the interval of Bonett & Wright (2000); NaN where one does not vary."""
     if len(set(y)) < 2 or len(x) < 10:
         return float("nan"), float("nan"), float("nan")
-    rho = float(spearmanr(x, y).statistic)
-    half = norm.ppf(0.975) * np.sqrt((1 + rho**2 / 2) / (len(x) - 3))
+    rho = float(scipy.stats.spearmanr(x, y).statistic)
+    half = scipy.stats.norm.ppf(0.975) * np.sqrt((1 + rho**2 / 2) / (len(x) - 3))
     z = np.arctanh(np.clip(rho, -0.999999, 0.999999))
     return rho, float(np.tanh(z - half)), float(np.tanh(z + half))

@@ -13,7 +13,7 @@ from itertools import combinations, groupby, product
 
 import numpy as np
 import pandas as pd
-from scipy.special import ndtri, stdtrit  # type: ignore[import-untyped]
+import scipy  # type: ignore[import-untyped]
 
 from trueprobe.statistics.correction import holm
 from trueprobe.statistics.estimates import CheckpointData
@@ -199,7 +199,9 @@ def difference(first: np.ndarray, second: np.ndarray, groups: int) -> tuple[Spre
 
 def seeds_needed(parts: Parts, precision: float, groups: int) -> int | None:
     """How many seeds each side needs for an interval of ± `precision`; None where these items never get there."""
-    room = (precision / ndtri((1 + CONFIDENCE) / 2)) ** 2 - parts.items  # t is never below z: fewer cannot be enough
+    room = (
+        precision / scipy.special.ndtri((1 + CONFIDENCE) / 2)
+    ) ** 2 - parts.items  # t is never below z: fewer cannot be enough
     if not room > 0:
         return None
     first = max(2, math.floor(min(parts.per_seed / room, _MOST_SEEDS)) - 1)
@@ -209,7 +211,7 @@ def seeds_needed(parts: Parts, precision: float, groups: int) -> int | None:
         total = parts.items + over
         with np.errstate(invalid="ignore", divide="ignore"):
             df = total**2 / (over**2 / (2 * (seeds - 1)) + parts.items**2 / max(1, groups - 1))
-        enough = np.flatnonzero(stdtrit(df, (1 + CONFIDENCE) / 2) * np.sqrt(total) <= precision)
+        enough = np.flatnonzero(scipy.special.stdtrit(df, (1 + CONFIDENCE) / 2) * np.sqrt(total) <= precision)
         if len(enough):
             return int(seeds[enough[0]])
     return None

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import ndtr, stdtr, stdtrit  # type: ignore[import-untyped]
+import scipy  # type: ignore[import-untyped]
 
 from trueprobe.statistics.means import wilson
 
@@ -34,7 +34,7 @@ class Spread:
     def interval(self) -> tuple[float, float]:
         if not self.se > 0:
             return self.value + 0 * self.se, self.value + 0 * self.se
-        reach = float(stdtrit(self.df, (1 + CONFIDENCE) / 2))
+        reach = float(scipy.special.stdtrit(self.df, (1 + CONFIDENCE) / 2))
         return self.value - self.se * self._inverse(reach), self.value - self.se * self._inverse(-reach)
 
     def p(self, neutral: float) -> float:
@@ -43,15 +43,17 @@ class Spread:
             return math.nan if math.isnan(self.se) or self.value == neutral else 0.0
         t, k = min(max((self.value - neutral) / self.se, -1e100), 1e100), self._skew_correction  # its cube stays finite
         corrected = t + k * t * t / 3 + k * k * t**3 / 27 + k / 6
-        return float(2 * stdtr(self.df, -abs(corrected)))
+        return float(2 * scipy.special.stdtr(self.df, -abs(corrected)))
 
     def detectable(self) -> float:
         """The smallest distance from neutral that would have been detected with a chance of 80 %."""
-        return self.se * float(stdtrit(self.df, (1 + CONFIDENCE) / 2) + stdtrit(self.df, POWER))
+        return self.se * float(
+            scipy.special.stdtrit(self.df, (1 + CONFIDENCE) / 2) + scipy.special.stdtrit(self.df, POWER)
+        )
 
     @property
     def _skew_correction(self) -> float:
-        most = _MOST_SKEW_CORRECTION / float(stdtrit(self.df, (1 + CONFIDENCE) / 2))
+        most = _MOST_SKEW_CORRECTION / float(scipy.special.stdtrit(self.df, (1 + CONFIDENCE) / 2))
         return min(max(self.skew, -most), most)
 
     def _inverse(self, quantile: float) -> float:
@@ -195,7 +197,9 @@ class Trials:
     def p(self, neutral: float) -> float:
         if not 0 < neutral < 1:
             return math.nan
-        return float(2 * ndtr(-abs(self.share - neutral) / math.sqrt(neutral * (1 - neutral) / self.count)))
+        return float(
+            2 * scipy.special.ndtr(-abs(self.share - neutral) / math.sqrt(neutral * (1 - neutral) / self.count))
+        )
 
     def detectable(self) -> float:
         return float(Spread(self.share, math.sqrt(0.25 / self.count)).detectable())
@@ -222,7 +226,11 @@ class Unmoved:
         if not off:
             return 1.0
         differing = off / (1 - self.value) if off > 0 else -off / (1 + self.value)  # the share of groups it would take
-        return float(2 * ndtr(-math.sqrt(self.groups * differing / (1 - differing)))) if differing < 1 else 0.0
+        return (
+            float(2 * scipy.special.ndtr(-math.sqrt(self.groups * differing / (1 - differing))))
+            if differing < 1
+            else 0.0
+        )
 
     def detectable(self) -> float:
         return Trials(self.value, self.groups).detectable()
