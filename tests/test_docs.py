@@ -7,9 +7,9 @@ import shlex
 from pathlib import Path
 
 import pytest
-import reference  # tools/reference.py
 from typer.testing import CliRunner
 
+import reference  # tools/reference.py
 import trueprobe
 from trueprobe.cli import app
 
@@ -79,8 +79,11 @@ def test_links_between_pages_lead_somewhere():
 
 def test_the_reference_is_what_the_code_gives():
     """Otherwise: python tools/reference.py"""
-    differing = [name for name, text in reference.pages().items() if reference.read(name) != text]
+    generated = reference.pages()
+    differing = [name for name, text in generated.items() if reference.read(name) != text]
     assert not differing, f"run `python tools/reference.py`: {differing}"
+    written = {page.relative_to(reference.FOLDER).as_posix() for page in reference.FOLDER.rglob("*.md")}
+    assert written - set(generated) == {"coverage.md"}  # measured, by tools/coverage.py
 
 
 def test_hand_written_pages_stay_short():
