@@ -32,7 +32,7 @@ lint: $(READY)
 	$(BIN)/ruff format --check src tests bench tools
 	$(BIN)/mypy
 
-## the engine and training against the bare network, as ratios
+## the engine and training against the bare network, as ratios; counting in CPU seconds
 bench: $(READY)
 	$(BIN)/python bench/engine.py
 	$(BIN)/python bench/engine.py --causal
@@ -40,6 +40,8 @@ bench: $(READY)
 	$(BIN)/python bench/engine.py --probe distractors --causal
 	$(BIN)/python bench/pretrain.py
 	$(BIN)/python bench/pretrain.py --causal
+	$(BIN)/trueprobe run quick --model nursery --model nursery-small --out runs/bench
+	$(BIN)/python bench/counting.py runs/bench
 
 ## how often claims are called as published by random networks, with shuffled labels, and where effects are planted
 bench-nulls: $(READY)

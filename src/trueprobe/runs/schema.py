@@ -13,6 +13,7 @@ import types
 import typing
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum
+from operator import attrgetter
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, field_serializer
@@ -181,7 +182,7 @@ def frame_of(values: Sequence[Any], row: type[Any]) -> pd.DataFrame:
     import pandas as pd
 
     declared = hints(row)
-    columns = {field.name: [getattr(value, field.name) for value in values] for field in _plain_fields(row)}
+    columns = {field.name: list(map(attrgetter(field.name), values)) for field in _plain_fields(row)}
     frame = pd.DataFrame({name: _typed(column, declared[name]) for name, column in columns.items()})
     if "conditions" not in declared:
         return frame

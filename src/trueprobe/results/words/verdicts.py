@@ -96,6 +96,12 @@ def controlled(many: int) -> str:
     return f"Verdicts: of {numbers}, false discovery rate 5 % over these; all else is exploratory."
 
 
+def controlled_short(many: int) -> str:
+    if not many:
+        return "no number is primary: all exploratory"
+    return f"verdicts: {count(many)} primary, false discovery rate 5 %"
+
+
 def outcome_heading(outcome: Outcome) -> str:
     return _OUTCOMES[outcome][0]
 
