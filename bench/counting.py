@@ -1,6 +1,6 @@
 """CPU seconds of counting, after all observations are there: the tables of a run, a comparison, one large measure.
 
-    trueprobe run quick --model nursery --model nursery-small --out runs/bench
+    trueprobe run tour --model nursery --model nursery-small --out runs/bench
     python bench/counting.py runs/bench [--a nursery] [--b nursery-small]
 
 On one thread; the tables are those of `--a` alone, written to a temporary folder.
