@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import json
+
 import pandas as pd
 import pytest
 
 import made_runs
 from trueprobe.probes.display import Primary
+from trueprobe.results import json as json_report
+from trueprobe.results import markdown, page
 from trueprobe.results.answer import Answer, State
 from trueprobe.results.report import Report
 from trueprobe.results.words import answer as words
@@ -88,6 +92,16 @@ def test_a_run_that_scored_nothing_says_so(tmp_path):
     mine = report(tmp_path, [claim("a", Verdict.NOTHING_SCORED)], observed=none)
     assert sentence(mine) == ("Nothing can be concluded: none of the 1 answers could be scored (1 multi_piece).")
     assert "no model could be scored on any item" in words.how_far(mine)
+
+
+def test_the_sentence_is_the_same_on_the_page_in_markdown_and_in_json(tmp_path):
+    mine = report(tmp_path, [claim("a", Verdict.AS_PUBLISHED), claim("b", Verdict.OPPOSITE)])
+    text = "solo shows 1 of 2 findings; namely: a is so; the other way round: b is so (solo)."
+    assert f'<p id="sentence">{text}</p>' in page.html(mine.source.run)
+    assert f"**{text}**" in markdown.render(mine)
+    answer = json.loads(json_report.render(mine))["answer"]
+    assert (answer["text"], answer["state"]) == (text, "decided")
+    assert answer["standings"] == [{"name": "solo", "n_holds": 1, "n_judged": 2, "below": []}]
 
 
 def test_an_interrupted_run_says_so(tmp_path):

@@ -53,6 +53,8 @@ SHAPES = (  # as SVG paths in a square from -1 to 1: for Vega and for the page's
     "M-.9,-.9H.9V.9H-.9Z",
     "M0,-1.3L1.3,0L0,1.3L-1.3,0Z",
     "M0,-1.2L1.2,.9H-1.2Z",
+    "M0,1.2L1.2,-.9H-1.2Z",
+    "M-1.1,-.4H-.4V-1.1H.4V-.4H1.1V.4H.4V1.1H-.4V.4H-1.1Z",
 )
 DODGE = 0.014  # of the length of an axis of numbers, between series
 
