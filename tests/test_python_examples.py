@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import altair as alt
+import pandas as pd
 import pytest
 
 import trueprobe
@@ -48,8 +49,21 @@ def test_the_tutorial_runs_from_its_first_cell_to_its_last(tmp_path, monkeypatch
     runs = [one for one in displayed if isinstance(one, trueprobe.RunResults)]
     assert [run.complete and "<table>" in run._repr_html_() for run in runs] == [True, True]
     assert [type(one).__name__ for one in displayed if isinstance(one, alt.TopLevelMixin)] == ["FacetChart"]
+    assert_what_its_text_says(runs[-1], names["table"])
     assert (tmp_path / "effects.svg").exists()
     assert (tmp_path / "runs" / "tutorial" / "report.html").exists()
+
+
+def assert_what_its_text_says(run: trueprobe.RunResults, compared: pd.DataFrame) -> None:
+    verdicts = run.findings.set_index(["name", "model"])["verdict"].to_dict()
+    decided = {key: verdict for key, verdict in verdicts.items() if verdict != "undecided"}
+    assert decided == {("sent-weat6 cls", "mini"): "holds_for_checkpoint", ("sent-weat7 cls", "nursery"): "holds"}
+    seeds = run.estimates.query("family == 'nursery' and level == 'checkpoint'")
+    above = {test: sum(rows["value"] > 0) for test, rows in seeds.groupby("condition_test")}
+    assert above["sent-weat6"] == 3
+    assert above["sent-weat7"] == 0
+    assert compared["low"][0] > 0
+    assert set(compared["verdict"]) == {"undecided"}
 
 
 def test_the_tutorial_is_committed_with_what_its_cells_gave():
