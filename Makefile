@@ -2,6 +2,7 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+INSTALLED := $(VENV)/installed
 READY := $(VENV)/ready
 TRAINED := .cache/nursery
 MASKED := --kind masked --corpus enwik8 --short 0.25 --mask-rate 0.3 --threads 1
@@ -10,13 +11,18 @@ CAUSAL := --kind causal --corpus enwik8 --short 0.25 --loss-rate 0.33 --threads 
 # compiled modules are kept, whatever the machine says: tests start many interpreters
 export PYTHONDONTWRITEBYTECODE =
 
-.PHONY: demo test fast lint bench bench-nulls nursery clean
+.PHONY: demo tour test fast lint bench bench-nulls docs nursery clean
 
-## the study quick on five seeds of one small model, a larger one and SmolLM2 (fetched once), and its report
-demo: $(READY)
-	$(BIN)/trueprobe fetch all-minilm-l6-v2 smollm2-135m crows-pairs stereoset-dev
+## a first look at the shipped models, and its page: nothing is fetched
+demo: $(INSTALLED)
 	$(BIN)/trueprobe run quick --out runs/demo
 	$(BIN)/trueprobe report runs/demo
+
+## all four papers, with SmolLM2, CrowS-Pairs and StereoSet, which are fetched once
+tour: $(INSTALLED)
+	$(BIN)/trueprobe fetch smollm2-135m crows-pairs stereoset-dev
+	$(BIN)/trueprobe run tour --out runs/tour
+	$(BIN)/trueprobe report runs/tour
 
 ## everything that must hold: style, types, all tests
 test: lint
@@ -32,7 +38,7 @@ lint: $(READY)
 	$(BIN)/ruff format --check src tests bench tools
 	$(BIN)/mypy
 
-## the engine and training against the bare network, as ratios
+## the engine and training against the bare network, as ratios; counting in CPU seconds
 bench: $(READY)
 	$(BIN)/python bench/engine.py
 	$(BIN)/python bench/engine.py --causal
@@ -40,13 +46,31 @@ bench: $(READY)
 	$(BIN)/python bench/engine.py --probe distractors --causal
 	$(BIN)/python bench/pretrain.py
 	$(BIN)/python bench/pretrain.py --causal
+	$(BIN)/trueprobe run tour --model nursery --model nursery-small --out runs/bench
+	$(BIN)/python bench/counting.py runs/bench
 
 ## how often claims are called as published by random networks, with shuffled labels, and where effects are planted
 bench-nulls: $(READY)
 	nice -n 19 $(BIN)/python bench/null_rates.py --write docs/null-rates.md
 
-$(READY): pyproject.toml constraints.txt
+## the documentation as a site, in site/; docs/reference/ is written from the code
+docs: $(VENV)/docs-ready
+	$(BIN)/python tools/reference.py
+	$(BIN)/mkdocs build --strict --quiet
+	@echo site/index.html
+
+$(VENV)/docs-ready: $(INSTALLED)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[docs]"
+	touch $@
+
+# what a user needs
+$(INSTALLED): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV) || { apt-get update && apt-get install -y python3-venv && $(PYTHON) -m venv $(VENV); }
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e .
+	touch $@
+
+# and what tests need
+$(READY): $(INSTALLED)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[dev]"
 	touch $@
 
@@ -61,4 +85,4 @@ nursery: $(READY)
 	$(BIN)/python tools/nursery.py $(TRAINED)
 
 clean:
-	rm -rf $(VENV) .cache runs
+	rm -rf $(VENV) .cache runs site

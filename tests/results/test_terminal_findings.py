@@ -37,7 +37,7 @@ def run(tmp_path, cards, estimates, claims=(), labels=("pairs", "others")):
 
 
 def printed(loaded, width=100) -> list[str]:
-    console = Console(width=width, record=True, highlight=False)
+    console = Console(width=width, height=40, record=True, highlight=False)
     show(loaded, console)
     return [line.rstrip() for line in console.export_text().splitlines()]
 

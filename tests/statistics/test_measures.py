@@ -5,9 +5,22 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from trueprobe.probes.pair_measures import (
+    clearly_for,
+    icat,
+    icat_by_term,
+    median,
+    ties,
+    upper_quartile,
+    wins,
+    wins_of_decided,
+)
+from trueprobe.statistics import measure
+from trueprobe.statistics.association import effect_size, effect_size_ddof0
 from trueprobe.statistics.correlation import pearson
 from trueprobe.statistics.means import group_means, means
-from trueprobe.statistics.measure import Columns, cell_sums
+from trueprobe.statistics.measure import Columns, cell_sums, counted, totals
+from trueprobe.statistics.retrieval import commonest_share
 
 NAN = np.nan
 
@@ -75,8 +88,68 @@ def test_picking_rows_keeps_their_cells():
 
 
 def test_cell_sums_by_hand():
-    stacked = np.array([[1.0, 10], [2, 20], [4, 40]])
-    assert cell_sums(columns([2, 0, 2], v=[0, 0, 0]), stacked, 4).tolist() == [[2, 20], [0, 0], [5, 50], [0, 0]]
+    stacked = np.array([[1.0, 2, 4], [10, 20, 40]])
+    assert cell_sums(np.array([2, 0, 2]), stacked, 4).tolist() == [[2, 0, 5, 0], [20, 0, 50, 0]]
+    assert cell_sums(np.array([], dtype=int), stacked[:, :0], 1).tolist() == [[0.0], [0.0]]
+
+
+def test_totals_by_hand(monkeypatch: pytest.MonkeyPatch):
+    cells, stacked, weights = (
+        np.array([2, 0, 2]),
+        np.array([[1.0, 2, 4]]),
+        np.array([[1, 9, 1], [3, 9, 0], [0, 9, 2.0]]),
+    )
+    by_hand = [[2 + 5, 3 * 2, 2 * 5]]
+    assert totals(cells, stacked, weights).tolist() == by_hand
+    monkeypatch.setattr(measure, "_AT_ONCE", 4)  # two draws at a time
+    assert totals(cells, stacked, weights).tolist() == by_hand
+
+
+# ---------------------------------------------------------------- many at once
+
+
+def random_members(rng: np.random.Generator, n: int, cells: np.ndarray) -> list[Columns]:
+    """Numbers, shares, codes and sides with gaps in various places."""
+    return [
+        columns(
+            cells,
+            x=np.where(rng.random(len(cells)) < 0.1, NAN, rng.normal(size=len(cells))),
+            share=np.where(rng.random(len(cells)) < 0.1, NAN, rng.integers(0, 3, len(cells)) / 2),
+            side=rng.integers(0, 2, len(cells)),
+        )
+        for _ in range(n)
+    ]
+
+
+ONE_COLUMN = (
+    *(means, group_means, commonest_share, median, upper_quartile),
+    *(wins, ties, clearly_for, wins_of_decided),
+)
+TWO_COLUMNS = (pearson, effect_size, effect_size_ddof0, icat, icat_by_term)
+
+
+@pytest.mark.parametrize("function", [*ONE_COLUMN, *TWO_COLUMNS])
+def test_many_measures_of_many_members_are_as_one_at_a_time(function):
+    rng = np.random.default_rng(3)
+    members = random_members(rng, 4, rng.integers(0, 30, 80))
+    weights = np.asfortranarray(rng.poisson(1.0, (200, 40)).astype(np.float32))
+    single: list[tuple[str, ...]] = [("x",), ("share",)]
+    quantities = single if function in ONE_COLUMN else [("x", "side"), ("share", "side")]
+    together = counted(function, quantities, members, weights)
+    assert together.shape == (4, 2, 200)
+    for i, member in enumerate(members):
+        for j, quantity in enumerate(quantities):
+            np.testing.assert_allclose(together[i, j], function(member, [quantity], weights)[:, 0], rtol=1e-12)
+
+
+def test_members_out_of_step_are_counted_too():
+    rng = np.random.default_rng(4)
+    members = [random_members(rng, 1, np.arange(n) % 7)[0] for n in (30, 20, 0)]
+    weights = rng.poisson(1.0, (50, 7)).astype(float)
+    together = counted(means, [("x",)], members, weights)
+    for values, member in zip(together[:2], members, strict=False):
+        np.testing.assert_array_equal(values[0], means(member, [("x",)], weights)[:, 0])
+    assert np.isnan(together[2]).all()
 
 
 # ---------------------------------------------------------------- weights are repetitions

@@ -17,18 +17,26 @@ class ReportFormat(StrEnum):
     JSON = "json"
 
 
-@app.command("list", epilog=example("trueprobe list probes --json", "trueprobe list assets"))
+@app.command(
+    "list", epilog=example("trueprobe list probes", "trueprobe list probes counteracts", "trueprobe list assets --json")
+)
 def list_(
     what: Annotated[str, typer.Argument(metavar="[probes|models|studies|assets]")] = "probes",
+    name: Annotated[str, typer.Argument(metavar="[NAME]", help="one of them, with all details")] = "",
     as_json: Json = False,
 ) -> None:
-    """What can be run: probes with their settings, models at hand, shipped studies, assets to fetch."""
+    """Probes, models, studies and assets that can be named."""
     from trueprobe.cli import listing
 
     if what not in listing.LISTS:
         raise BadInput(f"nothing to list called '{what}'{nearest(what, list(listing.LISTS))}")
     rows = listing.LISTS[what]()
-    print(json.dumps(rows, indent=1, ensure_ascii=False) if as_json else listing.as_text(what, rows))
+    if name:
+        rows = [row for row in rows if listing.name_of(row) == name]
+        if not rows:
+            known = [listing.name_of(row) for row in listing.LISTS[what]()]
+            raise BadInput(f"no '{name}' among the {what}{nearest(name, known)}")
+    print(json.dumps(rows, indent=1, ensure_ascii=False) if as_json else listing.as_text(what, rows, bool(name)))
 
 
 @app.command(
@@ -128,33 +136,39 @@ def run(
 def report(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="a run folder")],
     form: Annotated[ReportFormat, typer.Option("--format", help="of the file it writes")] = ReportFormat.HTML,
+    figures: Annotated[
+        str, typer.Option(metavar="FORMATS", help="svg, png or svg,png: figures and tables as files beside the page")
+    ] = "",
     open_it: Annotated[bool, typer.Option("--open", help="show it in your browser")] = False,
     as_json: Json = False,
 ) -> None:
-    """The findings, figures and tables of a run, from its folder alone: one page, Markdown or JSON."""
+    """The findings of a run folder as a page, Markdown or JSON."""
     import webbrowser
 
     from trueprobe.cli.progress import terminal_progress
     from trueprobe.results import files
     from trueprobe.runs.folder import load_run
 
+    formats = files.figure_formats(figures)
     with interruptible("the same command writes it again"), terminal_progress().task("writing the report"):
-        path = files.write(load_run(folder), files.Format(form))
+        path = files.write(load_run(folder), files.Format(form), formats)
     if form is ReportFormat.HTML:
-        _print_page(path, folder, as_json)
+        _print_page(path, folder if formats else None, as_json)
     else:
         print(json.dumps({"file": str(path)}) if as_json else path)
     if open_it:
         webbrowser.open(path.resolve().as_uri())
 
 
-def _print_page(path: Path, folder: Path, as_json: bool) -> None:
-    figures = len(list((folder / "figures").glob("*.svg")))
+def _print_page(path: Path, folder: Path | None, as_json: bool) -> None:
+    """With a folder, how many figures it has as files."""
+    figures = len(list((folder / "figures").glob("*.csv"))) if folder else 0
     if as_json:
         print(json.dumps({"page": str(path), "figures": figures}))
         return
     print(path)
-    print(f"{folder / 'figures'}: {figures} figures as SVG and PNG with their data; {folder / 'tables'}")
+    if folder:
+        print(f"{folder / 'figures'}: {figures} figures with their data; {folder / 'tables'}")
 
 
 @app.command(
@@ -173,7 +187,10 @@ def compare(
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Two models or families on the items both scored: difference, interval, permutation test, seeds needed."""
+    """Two models of a run on the items both scored.
+
+    Difference, interval, permutation test, and how many seeds would be needed.
+    """
     from trueprobe.cli.progress import terminal_progress
     from trueprobe.paths import write_whole
     from trueprobe.results import comparison
@@ -212,7 +229,10 @@ def reproduce(
     store: Store = None,
     as_json: Json = False,
 ) -> None:
-    """Published number, ours, difference, with the authors' options; exit code 1 where they do not agree."""
+    """Published number, ours, difference.
+
+    With the authors' options; exit code 1 where they do not agree.
+    """
     from trueprobe.cli.progress import terminal_progress
     from trueprobe.results import reproduction
     from trueprobe.runs import reproduce as reproducing

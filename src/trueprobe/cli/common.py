@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from trueprobe import __version__
 from trueprobe.errors import BadInput
 
 app = typer.Typer(
@@ -17,6 +18,23 @@ app = typer.Typer(
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
 )
+
+
+def _print_version(asked: bool) -> None:
+    if asked:
+        print(f"trueprobe {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def common(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="print it and exit")
+    ] = False,
+) -> None:
+    pass
+
+
 check_app = typer.Typer(help="Run the public contract tests on a probe or a model.", no_args_is_help=True)
 app.add_typer(check_app, name="check")
 

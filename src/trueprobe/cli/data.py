@@ -21,7 +21,7 @@ def fetch(
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Get data and models from their owners, check every byte, and store them in your cache folder."""
+    """Get data and models from their owners, every byte checked."""
     from trueprobe import assets
     from trueprobe.cli import listing
     from trueprobe.cli.progress import terminal_progress
@@ -59,7 +59,10 @@ def verbalizer(
     store: Store = None,
     as_json: Json = False,
 ) -> None:
-    """Likely answers of a run's models that the word list does not have, with the leaning the models give them."""
+    """Likely answers that the word list of a run lacks.
+
+    With the leaning that the models give them.
+    """
     from trueprobe.cli.progress import terminal_progress
     from trueprobe.paths import write_text
     from trueprobe.results import reproduction

@@ -21,7 +21,8 @@ def probes() -> list[dict[str, Any]]:
             key: {"default": field.default, "type": _type(field.annotation), "what": field.description or ""}
             for key, field in probe.Settings.model_fields.items()
         }
-        rows.append({"name": name, "question": probe.question, "paper": probe.paper, "settings": settings})
+        about = {"short": probe.short, "question": probe.question, "paper": probe.paper}
+        rows.append({"name": name, **about, "settings": settings})
     return rows
 
 
@@ -126,14 +127,27 @@ def _size(count: float) -> str:
     return f"{count / 1e6:,.1f} MB" if count >= 1e6 else f"{count / 1e3:,.0f} kB"
 
 
-def as_text(what: str, rows: list[dict[str, Any]]) -> str:
+def name_of(row: dict[str, Any]) -> str:
+    return str(row.get("name") or row["model"])
+
+
+def as_text(what: str, rows: list[dict[str, Any]], details: bool = False) -> str:
     if what == "assets":
         return _assets_text(rows)
-    if what == "probes":
+    if what == "probes" and details:
         return "\n\n".join(_probe_text(row) for row in rows)
+    if what == "probes":
+        return "\n".join([*(_one_line(row["name"], row["short"]) for row in rows), "", ABOUT_ONE])
     if what == "studies":
         return "\n".join(f"{row['name']}: {row['title']}" for row in rows)
     return _models_text(rows)
+
+
+ABOUT_ONE = "Question, paper and settings of one: trueprobe list probes NAME"
+
+
+def _one_line(name: str, text: str) -> str:
+    return f"{name:<17} {text}"
 
 
 def _models_text(rows: list[dict[str, Any]]) -> str:

@@ -52,7 +52,7 @@ def pretrain(
     save_seconds: Annotated[float, typer.Option(help="how often the state to go on from is saved")] = 60.0,
     as_json: Json = False,
 ) -> None:
-    """Train small models of one setup that differ only in their seed."""
+    """Train small models that differ only in their seed."""
     from trueprobe.cli.progress import terminal_progress
     from trueprobe.training import cards
     from trueprobe.training.corpus import locate
@@ -129,7 +129,10 @@ def downstream(
     allow_pickle: Annotated[bool, typer.Option("--allow-pickle", help="read pickled weights")] = False,
     as_json: Json = False,
 ) -> None:
-    """Fine-tune every checkpoint of a family alike on a classification task and compare their accuracies."""
+    """Fine-tune the checkpoints of a family alike and compare.
+
+    On a classification task: are their accuracies the same?
+    """
     from trueprobe.cli.progress import terminal_progress
     from trueprobe.training.downstream import DownstreamRecipe, named_columns, outcome
     from trueprobe.training.downstream import downstream as fine_tune

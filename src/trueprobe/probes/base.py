@@ -43,6 +43,7 @@ class Probe(ABC):
     """One instance per run: made from checked settings."""
 
     name: ClassVar[str]
+    short: ClassVar[str] = ""  # the question in at most 62 characters, for lists
     question: ClassVar[str]  # one paragraph a stranger understands
     does_not_show: ClassVar[str]
     paper: ClassVar[str]

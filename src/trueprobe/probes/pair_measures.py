@@ -70,19 +70,16 @@ def _weighted(values: np.ndarray, cells: np.ndarray, weights: Weights, share: fl
     count, width = len(order), math.isqrt(len(order)) + 1
     if not count:
         return np.full(len(weights), np.nan)
-    present, cell_of = np.unique(cells[order], return_inverse=True)
-    drawn = weights[:, present]
-    in_block = np.zeros((len(present), -(-count // width)), dtype=weights.dtype)  # small whole numbers: exact
-    np.add.at(in_block, (cell_of, np.arange(count) // width), 1)
-    reached = np.cumsum(drawn @ in_block, axis=1)
-    goal = share * reached[:, -1]
-    block = np.count_nonzero(reached < goal[:, None], axis=1)
-    rows = np.arange(len(weights))
-    before = np.where(block > 0, reached[rows, block - 1], 0)
-    inside = np.minimum(block[:, None] * width + np.arange(width), count - 1)  # [R, width]
-    within = before[:, None] + np.cumsum(drawn[rows[:, None], cell_of[inside]], axis=1)
-    step = np.count_nonzero(within < goal[:, None], axis=1)
-    return np.where(reached[:, -1] > 0, values[order[inside[rows, np.minimum(step, width - 1)]]], np.nan)
+    values, cells, drawn, draws = values[order], cells[order], weights.T, np.arange(len(weights))
+    blocks = [drawn[cells[start : start + width]].sum(axis=0) for start in range(0, count, width)]
+    reached = np.cumsum(blocks, axis=0)  # [blocks, R]: small whole numbers, exact
+    goal = share * reached[-1]
+    block = np.count_nonzero(reached < goal, axis=0)
+    here, place = np.where(block > 0, reached[block - 1, draws], 0), block * width
+    for _ in range(width - 1):
+        here += drawn[cells[place], draws]
+        place += here < goal
+    return np.where(reached[-1] > 0, values[place], np.nan)
 
 
 lower_quartile = _quantile(0.25)

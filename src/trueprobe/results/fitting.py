@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 
-from rich.console import RenderableType
+from rich.console import Console, RenderableType
 from rich.table import Table
 from rich.text import Text
 
@@ -15,10 +15,15 @@ from trueprobe.results.view import Display, Mark, Number
 from trueprobe.results.words import terminal as words
 from trueprobe.results.words import verdicts
 
-MOST_LINES, WIDEST = 30, 100
+FEWEST_LINES, MOST_LINES, WIDEST = 23, 30, 140  # a screen of 24 keeps a line for the prompt
 _LEAST_WORDS = 46  # columns of a finding's words, before intervals are left out
 _SHORTEST_NAME = 8  # of a model's, above its column
 Fitted = tuple[str, str]  # a cell with and without its interval
+
+
+def lines_of(console: Console) -> int:
+    """How many lines a summary may have: those of the screen, within bounds."""
+    return min(MOST_LINES, max(FEWEST_LINES, console.height - 1))
 
 
 def fitted(n: Number | None) -> Fitted:

@@ -49,6 +49,12 @@ def matrix(report: Report, most_rows: int = 8, most_columns: int | None = None) 
     return Matrix(rows, _columns(rows, names, most_columns), single, len(names))
 
 
+def whole(report: Report, section: Section) -> Matrix:
+    """Every finding of one section, with those about pairs of models."""
+    names = tuple(family.name for family in report.families)
+    return Matrix(section.findings, names, len(section.findings), len(names))
+
+
 def tier(finding: Finding) -> int:
     """0 with a verdict on any family, 1 undecided, 2 exploratory, 3 where nothing can be concluded."""
     return min(_TIERS[number.verdict.outcome] for number in finding.numbers)

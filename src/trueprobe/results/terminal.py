@@ -12,18 +12,8 @@ from rich.text import Text
 
 from trueprobe.results import items
 from trueprobe.results.findings import Section, grouped
-from trueprobe.results.fitting import (
-    MOST_LINES,
-    WIDEST,
-    Fit,
-    Fitted,
-    Line,
-    Lines,
-    beside,
-    fit_columns,
-    fitted,
-    one_line,
-)
+from trueprobe.results.fitting import WIDEST, Fit, Fitted, Line, Lines, beside, fit_columns, fitted, lines_of, one_line
+from trueprobe.results.labels import short_names
 from trueprobe.results.report import Report
 from trueprobe.results.select import first_directed, titles
 from trueprobe.results.tables import cells_of, family_rows, gate_failures, summary_table
@@ -37,6 +27,7 @@ from trueprobe.types import Verdict
 
 _FEWEST_ROWS = 5  # of a table
 _LEAST_TABLE = _FEWEST_ROWS + 5  # lines of it with its title; before it has fewer, notes are left out
+_LEAST_MEANING = 12  # columns beside the code of a row, before its meaning is left out
 _MOST_CLAIM_LINES = 6  # with more of them each verdict has one line
 _MOST_ANSWERS = 3
 _NAMED = (
@@ -55,26 +46,35 @@ def show(run: Run, console: Console | None = None) -> None:
     several = len(report.probes) > 1
     width = min(console.width, WIDEST)
     render = _several_probes if several else _one_probe
-    for part in render(report, width, lambda part: _height(console, part, width)):
+    room = Room(width, lines_of(console), lambda part: _height(console, part, width))
+    for part in render(report, room):
         console.print(part, width=width)
     console.print(words.run_folder(str(run.folder), several), markup=False, soft_wrap=True)
+
+
+@dataclass(frozen=True)
+class Room:
+    width: int
+    lines: int
+    height: Callable[[RenderableType], int]  # of a part, in lines
 
 
 def _height(console: Console, part: RenderableType, width: int) -> int:
     return len(console.render_lines(part, console.options.update(width=width), pad=False))
 
 
-def _self_trained(report: Report) -> list[Text]:
-    return [Text(words.self_trained_short(report.self_trained))] if report.self_trained else []
+def _self_trained(report: Report, width: int) -> list[Text]:
+    return [one_line(words.self_trained_short(report.self_trained), width)] if report.self_trained else []
 
 
 # ---------------------------------------------------------------- several probes: a line for each finding
 
 
-def _several_probes(report: Report, width: int, height: Callable[[RenderableType], int]) -> Iterator[RenderableType]:
+def _several_probes(report: Report, room: Room) -> Iterator[RenderableType]:
+    width = room.width
     last = [one_line(verdicts.controlled(report.n_primary), width), *_against(report), *_coverage(report)]
-    last += _self_trained(report)
-    fit = Fit.of([_lines(section) for section in report.sections], MOST_LINES - 4 - sum(map(height, last)))
+    last += _self_trained(report, width)
+    fit = Fit.of([_lines(section) for section in report.sections], room.lines - 4 - sum(map(room.height, last)))
     asked = fit.columns([family.name for family in report.families])
     columns, intervals = fit_columns(asked, width - fit.words_width - 1)
     yield one_line(words.asked_short(report.families), width)
@@ -131,12 +131,17 @@ class _Grid:
     intervals: bool = True
     left_out: int = 0  # models without room
 
+    @property
+    def head_lines(self) -> int:
+        """Of its title, where that fits a line, and the titles of the columns."""
+        return 2 + any("\n" in _folded(title, cells) for title, cells in self.columns.items())
+
     def render(self, lines: int) -> Iterator[RenderableType]:
         """Title and table; where these lines do not hold all rows, marked ones stay first, and the rest is counted."""
         yield Text(self.title)
         rows = list(zip(*self.columns.values(), strict=True))
-        if len(rows) > lines - 2 - bool(self.left_out):
-            many = max(_FEWEST_ROWS, lines - 3)
+        if len(rows) > lines - self.head_lines - bool(self.left_out):
+            many = max(_FEWEST_ROWS, lines - self.head_lines - 1)
             chosen = sorted(sorted(range(len(rows)), key=lambda i: not self.marked[i])[:many])
             rows = [rows[i] for i in chosen]
         yield _table(self.columns, rows)
@@ -148,14 +153,17 @@ class _Grid:
 def _table(columns: Mapping[str, Sequence[str]], rows: Sequence[Sequence[str]]) -> Table:
     table = Table(box=None, padding=(0, 1, 0, 0), header_style="bold")
     for i, name in enumerate(columns):
-        table.add_column(Text(name), justify="right" if i else "left", no_wrap=True, min_width=0 if i else 6)
+        table.add_column(
+            Text(_folded(name, columns[name])), justify="right" if i else "left", no_wrap=True, min_width=0 if i else 6
+        )
     for row in rows:
         table.add_row(*map(Text, row))
     return table
 
 
-def _one_probe(report: Report, width: int, height: Callable[[RenderableType], int]) -> Iterator[RenderableType]:
+def _one_probe(report: Report, space: Room) -> Iterator[RenderableType]:
     """The question, numbers as far as there is room, how to read them, and what they come to."""
+    width, height = space.width, space.height
     (probe,) = report.probes
     source, label, summary = report.source, probe.label, probe.declaration.summary
     failures = gate_failures(source, label)
@@ -169,18 +177,19 @@ def _one_probe(report: Report, width: int, height: Callable[[RenderableType], in
         silent.append(Text(words.tied_line(probe.scoring.mostly_tied)))
     percent = any(row.unit == "probability" for row in source.estimates(label) if row.measure in summary.measures)
     judged = _verdict_lines(report, height, width)
-    scored = Text(f"{label}: {sentences.scored_short(probe.scoring)}")
-    below = [*judged, Text(verdicts.controlled(report.n_primary)), scored, *_self_trained(report)]
+    scored = Text(f"{sentences.scored_short(probe.scoring)}; {verdicts.controlled_short(report.n_primary)}")
+    below = [*judged, scored, *_self_trained(report, width)]
     head = Text.assemble((label, "bold"), "  ", probe.declaration.question)
     dashes = _dashes(report, label, passed)
-    legend = [Text(line) for line in words.table_legend(True, percent, report.families, dashes)]
-    room = MOST_LINES - 1 - sum(map(height, (head, *silent, *legend, *below)))
+    marks = _marks(report, label, passed)
+    legend = [Text(line) for line in words.table_legend(True, percent, report.families, marks, dashes)]
+    room = space.lines - 1 - sum(map(height, (head, *silent, *legend, *below)))
     notes = [Text(line) for line in summary.notes]
     while notes and room - sum(map(height, notes)) < _LEAST_TABLE:
         notes.pop()
     room -= sum(map(height, notes))
     grids = _grids(report, label, passed, width)
-    if sum(len(grid.marked) + 2 for grid in grids) > room and len(passed) > 1:
+    if sum(len(grid.marked) + grid.head_lines for grid in grids) > room and len(passed) > 1:
         grids = _beside(report, label, passed, width)
     tables = [part for grid in grids for part in grid.render(room - height(Text(grid.title)) + 1)]
     room -= sum(map(height, tables))
@@ -190,7 +199,7 @@ def _one_probe(report: Report, width: int, height: Callable[[RenderableType], in
             extra.append(line)
             room -= height(line)
     if not all(grid.intervals for grid in grids):
-        legend = [Text(line) for line in words.table_legend(False, percent, report.families, dashes)]
+        legend = [Text(line) for line in words.table_legend(False, percent, report.families, marks, dashes)]
     yield from (head, *tables, *extra, *silent, *legend, *notes, *below)
 
 
@@ -207,9 +216,10 @@ def _grids(report: Report, label: str, passed: Sequence[Family], width: int) -> 
         }
         if part.family not in passed or not numbers:
             continue
-        first = [" ".join(name) for name in names]
-        room = width - max(map(len, (summary.row_title, *first))) - 1
-        columns, intervals = _fit_measures(numbers, {titles(summary)[m] for m in summary.intervals}, room)
+        first = _row_labels(report, label, names)
+        codes = max(map(len, (summary.row_title, *first)))
+        columns, intervals = _fit_measures(numbers, {titles(summary)[m] for m in summary.intervals}, width - codes - 1)
+        first = _row_labels(report, label, names, width - _width(columns) - 1)
         title = [
             words.family_title(part.family),
             summary.fallback_title if part.fell_back else summary.where_title,
@@ -219,28 +229,69 @@ def _grids(report: Report, label: str, passed: Sequence[Family], width: int) -> 
     return grids
 
 
+def _numbers(report: Report, label: str, passed: Sequence[Family]) -> list[Number]:
+    """Of the tables."""
+    parts = family_rows(report.source, label, summary_table(report.source, label))
+    return [placed.number for part in parts if part.family in passed for placed in part.rows]
+
+
+def _marks(report: Report, label: str, passed: Sequence[Family]) -> list[Mark]:
+    present = {n.mark for n in _numbers(report, label, passed)} - {Mark.NONE}
+    return [mark for mark in Mark if mark in present]
+
+
 def _dashes(report: Report, label: str, passed: Sequence[Family]) -> list[Verdict]:
     """Why numbers of the tables are dashes, each reason once."""
-    parts = family_rows(report.source, label, summary_table(report.source, label))
-    numbers = (placed.number for part in parts if part.family in passed for placed in part.rows)
+    numbers = _numbers(report, label, passed)
     return list(dict.fromkeys(n.verdict for n in numbers if n.display is Display.NOTHING and n.verdict.silent))
 
 
 def _fit_measures(
     numbers: Mapping[str, Sequence[Number | None]], first: set[str], room: int
 ) -> tuple[dict[str, list[str]], bool]:
-    """All intervals; else those of directed numbers that are no shares or ratios, and of `first`; else none."""
+    """All intervals; else those of directed numbers that are no shares or ratios, and of `first`; else of one of them,
+    and what rows mean beside their codes; else none."""
     directed = {
         title
         for title, column in numbers.items()
         if any(n and n.neutral is not None and n.unit not in ("share", "ratio", "correlation") for n in column)
     }
+    important = [title for title in numbers if title in first | directed]
     columns: dict[str, list[str]] = {}
-    for whole in (set(numbers), first | directed, set[str]()):
+    for whole, meanings in (
+        (list(numbers), _LEAST_MEANING),
+        (important, _LEAST_MEANING),
+        (important[:1], _LEAST_MEANING),
+        (important, 0),
+        ([], 0),
+    ):
         columns = {title: [_cell(n, title in whole) for n in column] for title, column in numbers.items()}
-        if sum(max(map(len, [title, *cells])) + 1 for title, cells in columns.items()) <= room:
+        if _width(columns) <= room - meanings:
             return columns, bool(whole)
     return columns, False
+
+
+def _width(columns: Mapping[str, Sequence[str]]) -> int:
+    return sum(max(map(len, [*_folded(title, cells).split("\n"), *cells])) + 1 for title, cells in columns.items())
+
+
+def _folded(title: str, cells: Sequence[str]) -> str:
+    """A title of several words that is wider than its cells, on two lines."""
+    before, _, after = title.partition(" ")
+    return f"{before}\n{after}" if after and len(title) > max(map(len, cells), default=0) else title
+
+
+def _row_labels(report: Report, label: str, names: Sequence[tuple[str, ...]], room: int = 0) -> list[str]:
+    """The codes of the rows, and as far as there is room what they mean."""
+    called = short_names(report.source.declaration(label))
+    labels = []
+    for name in names:
+        meanings = [called[part] for part in name if called.get(part, part) != part]
+        whole = "  ".join(filter(None, (" ".join(name), ", ".join(meanings))))
+        labels.append(whole if len(whole) <= room else f"{whole[: room - 1].rstrip(' ,')}…")
+    return (
+        labels if room >= max(len(" ".join(name)) for name in names) + _LEAST_MEANING else [" ".join(n) for n in names]
+    )
 
 
 def _cell(n: Number | None, whole: bool) -> str:
@@ -263,10 +314,11 @@ def _beside(report: Report, label: str, passed: Sequence[Family], width: int) ->
         for depth, mine in depths.items()
     )
     numbers = {part.family.name: [cells_of(part.rows).get((name, measure)) for name in names] for part in parts}
-    first = [" ".join(name) for name in names]
+    first = _row_labels(report, label, names)
     room = width - max(map(len, (summary.row_title, *first))) - 1
     asked = {name: [beside(n) if n else (DASH, DASH) for n in column] for name, column in numbers.items()}
     columns, intervals = fit_columns(asked, room)
+    first = _row_labels(report, label, names, width - _width(columns) - 1)
     marked = [any(n.mark is not Mark.NONE for n in row if n) for row in zip(*numbers.values(), strict=True)]
     covered = any(not math.isnan(n.covered) for column in numbers.values() for n in column if n)
     title = "; ".join([titles(summary)[measure], who, *([verdicts.COVERED] if covered else [])])

@@ -258,10 +258,12 @@ def _count(ready: _Ready, cards: Sequence[Card]) -> None:
     from trueprobe.runs.tables import RunTables
 
     tables = RunTables(ready.folder, cards, ready.plan.study.intervals)
-    for asked in ready.probes:
-        with ready.session.progress.task(f"counting {asked.label}"):
+    with ready.session.progress.task("counting", len(ready.probes) + 1, "probes") as task:
+        for asked in ready.probes:
+            task.advance(0, asked.label)
             tables.add(asked.label, asked.probe)
-    tables.write()
+            task.advance(1)
+        tables.write()
 
 
 def _versions() -> dict[str, str]:

@@ -16,7 +16,7 @@ from math import comb
 
 import numpy as np
 
-from trueprobe.statistics.measure import Columns, Weights, cell_sums
+from trueprobe.statistics.measure import Columns, Weights, totals
 
 EFFECT_SIZE_UNIT = "d"  # standard deviations of the associations of all targets
 _CLOSE = 1e-12  # sums over the same values in another order differ by less, relative to the sum of magnitudes
@@ -57,24 +57,24 @@ def effect_size_ddof0(columns: Columns, quantities: Sequence[tuple[str, ...]], w
 
 
 def _effect_sizes(columns: Columns, quantities: Sequence[tuple[str, ...]], weights: Weights, ddof: int) -> np.ndarray:
-    present = np.unique(columns.cells)  # the others contribute nothing
-    drawn = weights[:, present].astype(float)
-    sizes = []
-    for association, in_x in quantities:
-        s, x = columns.values[association], columns.values[in_x]
-        scored = ~np.isnan(s) & ~np.isnan(x)
-        # centred, so that the difference of large squares loses nothing
-        s = np.where(scored, s - (s[scored].mean() if scored.any() else 0.0), 0.0)
-        x = np.where(scored, x, 0.0)
-        y = scored - x
-        stacked = np.stack([x, y, x * s, y * s, s * s], axis=1)
-        n_x, n_y, sum_x, sum_y, squares = (drawn @ cell_sums(columns, stacked, weights.shape[1])[present]).T
-        n = n_x + n_y
-        with np.errstate(invalid="ignore", divide="ignore"):
-            variance = (squares - (sum_x + sum_y) ** 2 / n) / (n - ddof)
-            difference = sum_x / n_x - sum_y / n_y
-            sizes.append(np.where(variance > 0, difference / np.sqrt(variance), np.nan))
-    return np.stack(sizes, axis=1)
+    stacked = np.concatenate([_moments(columns.values[s], columns.values[x]) for s, x in quantities])
+    drawn = totals(columns.cells, stacked, weights).reshape(len(quantities), 5, -1)
+    n_x, n_y, sum_x, sum_y, squares = drawn.swapaxes(0, 1)
+    n = n_x + n_y
+    with np.errstate(invalid="ignore", divide="ignore"):
+        variance = (squares - (sum_x + sum_y) ** 2 / n) / (n - ddof)
+        difference = sum_x / n_x - sum_y / n_y
+        return np.where(variance > 0, difference / np.sqrt(variance), np.nan).T
+
+
+def _moments(s: np.ndarray, x: np.ndarray) -> np.ndarray:
+    """[5, targets]: in X, in Y, their associations, the squares; centred, so that a difference of large squares loses
+    nothing."""
+    scored = ~np.isnan(s) & ~np.isnan(x)
+    s = np.where(scored, s - (s[scored].mean() if scored.any() else 0.0), 0.0)
+    x = np.where(scored, x, 0.0)
+    y = scored - x
+    return np.stack([x, y, x * s, y * s, s * s])
 
 
 @dataclass(frozen=True)

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import product
 from typing import Any
 
 import numpy as np
 
 from trueprobe.statistics.correction import holm
-from trueprobe.statistics.estimates import CheckpointData
+from trueprobe.statistics.estimates import CheckpointData, Picked, values_of
 from trueprobe.statistics.interval import Interval, Method, Quantity, of_checkpoint, of_family, trials_of
 from trueprobe.statistics.means import means
 from trueprobe.statistics.measure import Claim, Columns, least
@@ -26,7 +26,8 @@ def claim_results(
 ) -> list[ClaimResult]:
     """The rows of each checkpoint, then those of the family, for the claims about their kind of model."""
     mine = [claim for claim in published if _is_about(claim, members[0]) and not claim.between]
-    samples = [[_sample(member, columns, claim) for claim in mine] for member, columns in _columns(members, mine)]
+    means_at = _PartMeans(members, _columns(members, mine))
+    samples = [[_sample(means_at, i, claim) for claim in mine] for i in range(len(members))]
     rows = [
         _checkpoint(label, claim, member, sample)
         for member, by_claim in zip(members, samples, strict=True)
@@ -62,19 +63,43 @@ class _Sample:
         return usable(self.passes, self.tied, self.covered)
 
 
-def _columns(members: Sequence[CheckpointData], mine: Sequence[Claim]) -> list[tuple[CheckpointData, Columns]]:
+def _columns(members: Sequence[CheckpointData], mine: Sequence[Claim]) -> list[Columns]:
     names = {name for claim in mine for name in (claim.column, claim.coverage) if name}
-    return [(m, columns_of(m.frame, names, m.resampling)) for m in members]
+    return [columns_of(m.frame, names, m.resampling) for m in members]
+
+
+@dataclass(frozen=True)
+class _PartMeans:
+    """Means of a column at some conditions, of all checkpoints at once: most claims share them."""
+
+    members: Sequence[CheckpointData]
+    columns: Sequence[Columns]
+    _known: dict[tuple[object, ...], list[np.ndarray]] = field(default_factory=dict)
+
+    def over(self, i: int, column: str, where: Mapping[str, Any]) -> np.ndarray:
+        """[1 + R] of one checkpoint: every listed value counts the same, however many items it has."""
+        parts = (dict(zip(where, values, strict=True)) for values in product(*where.values()))
+        mean: np.ndarray = np.mean([self._at(column, part)[i][0] for part in parts], axis=0)
+        return mean
+
+    def _at(self, column: str, part: Mapping[str, Any]) -> list[np.ndarray]:
+        key = (column, *part.items())
+        if key not in self._known:
+            both = zip(self.members, self.columns, strict=True)
+            picked = [Picked(columns.pick(member.rows(part)), member.resampling) for member, columns in both]
+            self._known[key] = values_of(means, [(column,)], picked)
+        return self._known[key]
 
 
 def _quantity(claim: Claim) -> Quantity:
     return Quantity(claim.unit, claim.threshold, difference=claim.minus is not None)
 
 
-def _sample(member: CheckpointData, columns: Columns, claim: Claim) -> _Sample:
-    values = _mean_where(columns, member, claim.column, claim.plus)
+def _sample(means_at: _PartMeans, i: int, claim: Claim) -> _Sample:
+    member, columns = means_at.members[i], means_at.columns[i]
+    values = means_at.over(i, claim.column, claim.plus)
     if claim.minus is not None:
-        values = values - _mean_where(columns, member, claim.column, claim.minus)
+        values = values - means_at.over(i, claim.column, claim.minus)
     asked = [member.rows(part) for part in claim.parts]
     parts = [rows & ~np.isnan(columns.values[claim.column]) for rows in asked]
     groups = min(member.resampling.groups(columns.cells[part]) for part in parts)
@@ -179,15 +204,3 @@ def judge_claim(claim: Claim, numbers: Numbers, groups: int) -> Verdict:
     if above and claim.trivial:
         return Verdict.NOT_CONTRADICTED
     return Verdict.AS_PUBLISHED if above else Verdict.OPPOSITE if below else Verdict.UNDECIDED
-
-
-def _mean_where(columns: Columns, member: CheckpointData, column: str, where: Mapping[str, Any]) -> np.ndarray:
-    """Every listed value counts the same, however many items it has."""
-    samples = []
-    for values in product(*where.values()):
-        rows = member.rows(dict(zip(where, values, strict=True)))
-        if not rows.any():
-            return np.full(len(member.resampling.weights), np.nan)
-        samples.append(means(columns.pick(rows), [(column,)], member.resampling.weights)[:, 0])
-    mean: np.ndarray = np.mean(samples, axis=0)
-    return mean

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from trueprobe.statistics.measure import Columns, Weights, cell_sums
+from trueprobe.statistics.measure import Columns, Weights, totals
 
 
 def pearson(columns: Columns, quantities: Sequence[tuple[str, ...]], weights: Weights) -> np.ndarray:
@@ -17,8 +17,8 @@ def pearson(columns: Columns, quantities: Sequence[tuple[str, ...]], weights: We
         scored = ~(np.isnan(x) | np.isnan(y))
         # centred first: moments of raw values lose digits
         x, y = (np.where(scored, c - c[scored].mean() if scored.any() else c, 0.0) for c in (x, y))
-        moments = np.stack([scored, x, y, x * y, x * x, y * y], axis=1).astype(float)
-        n, sx, sy, sxy, sxx, syy = (weights @ cell_sums(columns, moments, weights.shape[1])).T
+        moments = np.stack([scored, x, y, x * y, x * x, y * y])
+        n, sx, sy, sxy, sxx, syy = totals(columns.cells, moments, weights)
         with np.errstate(invalid="ignore", divide="ignore"):
             varying = sxx - sx * sx / n, syy - sy * sy / n
             varies = (varying[0] > 1e-12 * sxx) & (varying[1] > 1e-12 * syy)  # else nothing but rounding is left

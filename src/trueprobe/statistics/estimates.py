@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import groupby
 from typing import Any
 
@@ -14,7 +14,7 @@ import pandas as pd
 
 from trueprobe.statistics.interval import Interval, Method, Quantity, of_checkpoint, of_family, trials_of
 from trueprobe.statistics.means import group_means, means
-from trueprobe.statistics.measure import Columns, Gate, Measure, least
+from trueprobe.statistics.measure import Columns, Function, Gate, Measure, batches, counted, least
 from trueprobe.statistics.multibootstrap import METHOD as MULTIBOOTSTRAP
 from trueprobe.statistics.resampling import Resampling, columns_of, rows_where
 from trueprobe.statistics.rows import Estimate
@@ -40,15 +40,14 @@ class CheckpointData:
     terms: str = ""  # the factor whose groups may be too few to draw
     architecture: str = ""
 
-    def drawn(self, rows: np.ndarray, scored: np.ndarray) -> Resampling:
-        """How these rows are drawn: by their groups, or item by item within each where there are too few of them.
+    def drawn(self, rows: np.ndarray, by_items: bool = False) -> Resampling:
+        """How these rows are drawn: by their groups, or item by item within each term.
 
         The draws within a term depend on its items alone, so that the checkpoints of a family share them."""
-        groups = self.resampling.groups(self.resampling.cells[rows][scored])
-        if not self.terms or groups >= FEWEST_GROUPS:
+        if not by_items:
             return replace(self.resampling, cells=self.resampling.cells[rows])
-        items = pd.DataFrame({"item": self.frame["item"][rows], self.terms: self.frame[GROUP + self.terms][rows]})
-        return Resampling.within(items, (self.terms,), len(self.resampling.weights) - 1, self.resampling.resample_seed)
+        items, terms = (tuple(self.frame[name].to_numpy()[rows]) for name in ("item", GROUP + self.terms))
+        return _within(items, terms, self.terms, len(self.resampling.weights) - 1, self.resampling.resample_seed)
 
     @cached_property
     def gates(self) -> Gates:
@@ -67,6 +66,11 @@ class CheckpointData:
     @cached_property
     def _rows(self) -> dict[tuple[str, Any], np.ndarray]:
         return {}
+
+
+@lru_cache(maxsize=4)  # every measure and checkpoint asks for the same ones
+def _within(items: tuple[str, ...], terms: tuple[str, ...], factor: str, resamples: int, seed: int) -> Resampling:
+    return Resampling.within(pd.DataFrame({"item": items, factor: terms}), (factor,), resamples, seed)
 
 
 def estimate(
@@ -96,51 +100,109 @@ def unjudged(
 
 
 @dataclass(frozen=True)
+class Scored:
+    """The observations behind a number."""
+
+    rows: np.ndarray
+    n_items: int
+    groups: int
+    tied: float  # share of ties among them
+
+    def ties(self, measure: Measure) -> float:
+        """The share of ties that the measure's verdict depends on."""
+        return 0.0 if measure.of_coverage else self.tied
+
+
+@dataclass(frozen=True)
+class Picked:
+    """One checkpoint's observations at a measure's conditions. What only depends on which of them are scored is looked
+    up once: most measures score the same ones."""
+
+    columns: Columns
+    resampling: Resampling
+    _scored: dict[bytes, Scored] = field(default_factory=dict)
+    _covered: dict[str, float] = field(default_factory=dict)
+
+    def scored(self, measure: Measure) -> Scored:
+        rows = measure.scored(self.columns)
+        key = rows.tobytes()
+        if key not in self._scored:
+            groups = self.resampling.groups(self.columns.cells[rows])
+            self._scored[key] = Scored(rows, int(rows.sum()), groups, self.columns.tied(rows))
+        return self._scored[key]
+
+    def covered(self, measure: Measure) -> float:
+        """The share of the observations that hold anything to count, also of those without a number, which is the
+        point; NaN where it is not known."""
+        name = measure.coverage
+        if name not in self._covered:
+            self._covered[name] = self.columns.covered(name, np.ones(len(self.columns.cells), dtype=bool))
+        return self._covered[name]
+
+
+@dataclass(frozen=True)
 class Resampled:
     """One measure of one checkpoint: its value under every draw, and the observations behind it."""
 
     values: np.ndarray  # [1 + R]
-    columns: Columns
-    scored: np.ndarray
-    groups: int
-    tied: float  # share of the scored observations; 0 for a measure of coverage
-    resampling: Resampling
-    covered: float  # share of the observations that hold anything to count; NaN where that is not known
+    picked: Picked
+    scored: Scored
+    tied: float
+    covered: float
+
+    @property
+    def groups(self) -> int:
+        return self.scored.groups
 
 
 def resampled(members: Sequence[CheckpointData], measures: list[Measure]) -> Iterator[tuple[Measure, list[Resampled]]]:
-    """Measures over the same rows share their matrix products."""
+    """Measures over the same rows share their matrix products, and so do checkpoints with the same draws."""
     names = [name for measure in measures for name in measure.all_columns]
     columns = [columns_of(member.frame, names, member.resampling) for member in members]
-    for (where, function), group in groupby(measures, key=lambda m: (tuple(m.where.items()), m.function)):
-        together = list(group)
-        wanted = [m.columns for m in together]
-        picked, drawn, values = [], [], []
-        for member, mine in zip(members, columns, strict=True):
-            rows = member.rows(dict(where))
-            here = mine.pick(rows)
-            by_groups = replace(member.resampling, cells=here.cells)
-            drawn.append(by_groups if together[0].over_groups else member.drawn(rows, together[0].scored(here)))
-            picked.append(replace(here, cells=drawn[-1].cells))
-            counted = function(picked[-1], wanted, drawn[-1].weights) if rows.any() else None
-            values.append(None if counted is None else np.ascontiguousarray(counted.T, dtype=float))
-        for i, measure in enumerate(together):
-            yield (
-                measure,
-                [
-                    _resampled(measure, p, v[i] if v is not None else None, by)
-                    for by, p, v in zip(drawn, picked, values, strict=True)
-                ],
-            )
+    for _, alike in groupby(measures, key=lambda m: tuple(m.where.items())):
+        first, *others = alike
+        here = [_Here(member, mine, member.rows(first.where)) for member, mine in zip(members, columns, strict=True)]
+        for together in batches([first, *others], len(members) * len(members[0].resampling.weights)):
+            picked = [one.picked(together[0]) for one in here]
+            values = values_of(together[0].function, [m.columns for m in together], picked)
+            for i, measure in enumerate(together):
+                yield measure, [_resampled(measure, one, v[i]) for one, v in zip(picked, values, strict=True)]
 
 
-def _resampled(measure: Measure, columns: Columns, sample: np.ndarray | None, resampling: Resampling) -> Resampled:
-    scored = measure.scored(columns)
-    values = np.full(len(resampling.weights), np.nan) if sample is None else sample
-    groups = resampling.groups(columns.cells[scored])
-    return Resampled(
-        values, columns, scored, groups, measure.tied(columns, scored), resampling, measure.covered(columns)
-    )
+@dataclass(frozen=True)
+class _Here:
+    """One checkpoint at some conditions."""
+
+    member: CheckpointData
+    columns: Columns  # at all conditions
+    rows: np.ndarray
+
+    def picked(self, measure: Measure) -> Picked:
+        """Too few terms are not drawn: their items are."""
+        few = self.member.terms and not measure.over_groups
+        return self._by_items if few and self._by_groups.scored(measure).groups < FEWEST_GROUPS else self._by_groups
+
+    @cached_property
+    def _by_groups(self) -> Picked:
+        return Picked(self.columns.pick(self.rows), self.member.drawn(self.rows))
+
+    @cached_property
+    def _by_items(self) -> Picked:
+        drawn = self.member.drawn(self.rows, by_items=True)
+        return Picked(replace(self._by_groups.columns, cells=drawn.cells), drawn)
+
+
+def values_of(function: Function, quantities: list[tuple[str, ...]], picked: Sequence[Picked]) -> list[np.ndarray]:
+    """[quantities, 1 + R] of each."""
+    weights = picked[0].resampling.weights
+    if any(one.resampling.weights is not weights for one in picked):
+        return [values for one in picked for values in values_of(function, quantities, [one])]
+    return list(counted(function, quantities, [one.columns for one in picked], weights))
+
+
+def _resampled(measure: Measure, picked: Picked, values: np.ndarray) -> Resampled:
+    scored = picked.scored(measure)
+    return Resampled(values, picked, scored, scored.ties(measure), picked.covered(measure))
 
 
 def _checkpoint(probe: str, member: CheckpointData, measure: Measure, sample: Resampled) -> Unjudged:
@@ -154,12 +216,12 @@ def _checkpoint(probe: str, member: CheckpointData, measure: Measure, sample: Re
         value=float(sample.values[0]),
         low=interval.low,
         high=interval.high,
-        n_items=int(sample.scored.sum()),
-        n_unscored=int((~sample.scored).sum()),
+        n_items=sample.scored.n_items,
+        n_unscored=len(sample.scored.rows) - sample.scored.n_items,
         n_groups=sample.groups,
         unit=measure.unit,
         neutral=measure.neutral,
-        method=_method(interval, OVER_ITEMS, sample.resampling),
+        method=_method(interval, OVER_ITEMS, sample.picked.resampling),
         verdict=Verdict.UNDECIDED,
         family=member.family,
         model_seed=member.labels.get("model_seed"),
@@ -178,7 +240,7 @@ def _tested(measure: Measure, sample: Resampled, resample_seed: int, otherwise: 
     """The p of the measure's own test, where it has one."""
     if measure.test is None or not sample.groups:
         return otherwise
-    return measure.test(sample.columns, measure.columns, resample_seed)
+    return measure.test(sample.picked.columns, measure.columns, resample_seed)
 
 
 def _method(interval: Interval, how: str, resampling: Resampling) -> str:
@@ -214,7 +276,7 @@ def _family(
         n_groups=groups,
         unit=measure.unit,
         neutral=measure.neutral,
-        method=_method(over, OVER_SEEDS, samples[able[0] if able else 0].resampling),
+        method=_method(over, OVER_SEEDS, samples[able[0] if able else 0].picked.resampling),
         verdict=Verdict.UNDECIDED,
         level="family",
         family=first.family,
@@ -235,9 +297,13 @@ def _family(
 
 def _trials(measure: Measure, sample: Resampled) -> Trials | None:
     """Items of a few terms are no independent trials: each term has its own share."""
-    if measure.unit != "share" or measure.function not in (means, group_means) or sample.resampling.parted:
+    if measure.unit != "share" or measure.function not in (means, group_means) or sample.picked.resampling.parted:
         return None
-    return trials_of(sample.columns.values[measure.columns[0]][sample.scored], sample.groups, sample.resampling.factors)
+    return trials_of(
+        sample.picked.columns.values[measure.columns[0]][sample.scored.rows],
+        sample.groups,
+        sample.picked.resampling.factors,
+    )
 
 
 class Gates:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Literal
 
 import numpy as np
@@ -28,11 +29,11 @@ class Quantity:
     neutral: float | None = None
     difference: bool = False
 
-    @property
+    @cached_property
     def scale(self) -> Scale:
         return scale_of(self.unit, self.neutral, self.difference)
 
-    @property
+    @cached_property
     def point(self) -> float | None:
         """The neutral point on that scale."""
         return None if self.neutral is None else float(self.scale.there(np.array(self.neutral)))

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from trueprobe.statistics.measure import Columns, Weights, cell_sums
+from trueprobe.statistics.measure import Columns, Weights, cell_sums, totals
 
 LARGEST_LOG_RATIO = 200.0  # nats; of a larger ratio the third moment leaves float64
 
@@ -22,28 +22,37 @@ def ratio(log: float) -> float:
 
 def means(columns: Columns, quantities: Sequence[tuple[str, ...]], weights: Weights) -> np.ndarray:
     """[R, quantities]; NaN where a resample holds nothing scored."""
-    values = np.stack([columns.values[name] for (name,) in quantities], axis=1)
-    scored = ~np.isnan(values)
-    present = np.unique(columns.cells)  # the others contribute nothing
-    sums = cell_sums(columns, np.concatenate([np.where(scored, values, 0.0), scored], axis=1), weights.shape[1])
-    totals = weights[:, present].astype(float) @ sums[present]
-    total, count = np.split(totals, 2, axis=1)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        quotients: np.ndarray = total / count
-    return quotients
+    values, scored, which = _scored(columns, quantities)
+    drawn = totals(columns.cells, np.concatenate([np.where(scored[which], values, 0.0), scored]), weights)
+    return _quotients(drawn, which)
 
 
 def group_means(columns: Columns, quantities: Sequence[tuple[str, ...]], weights: Weights) -> np.ndarray:
     """[R, quantities]; every cell counts the same, however many observations it has."""
-    values = np.stack([columns.values[name] for (name,) in quantities], axis=1)
-    scored = ~np.isnan(values)
-    sums = cell_sums(columns, np.concatenate([np.where(scored, values, 0.0), scored], axis=1), weights.shape[1])
-    total, count = np.split(sums, 2, axis=1)
-    present = count > 0
+    values, scored, which = _scored(columns, quantities)
+    present, here = np.unique(columns.cells, return_inverse=True)
+    total = cell_sums(here, np.where(scored[which], values, 0.0), len(present))
+    count = cell_sums(here, scored.astype(float), len(present))
+    by_cell = np.divide(total, count[which], out=np.zeros_like(total), where=count[which] > 0)
+    return _quotients(totals(present, np.concatenate([by_cell, count > 0]), weights), which)
+
+
+def _scored(columns: Columns, quantities: Sequence[tuple[str, ...]]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """[quantities, observations] values, [patterns, observations] which are scored, [quantities] the pattern of each:
+    most columns lack the same observations, which are counted once."""
+    values = np.stack([columns.values[name] for (name,) in quantities])
+    patterns: dict[bytes, int] = {}
+    which = np.array([patterns.setdefault(row.tobytes(), len(patterns)) for row in ~np.isnan(values)])
+    return values, np.array([np.frombuffer(pattern, dtype=bool) for pattern in patterns]), which
+
+
+def _quotients(drawn: np.ndarray, which: np.ndarray) -> np.ndarray:
+    """[quantities + patterns, R] sums and counts -> [R, quantities]"""
+    quotients, counts = np.split(drawn, [len(which)])
     with np.errstate(invalid="ignore", divide="ignore"):
-        by_cell = np.where(present, total / count, 0.0)
-        quotients: np.ndarray = (weights.astype(float) @ by_cell) / (weights.astype(float) @ present)
-    return quotients
+        for quotient, pattern in zip(quotients, which, strict=True):
+            quotient /= counts[pattern]
+    return quotients.T
 
 
 def wilson(share: float, count: int, z: float = 1.959963984540054) -> tuple[float, float]:

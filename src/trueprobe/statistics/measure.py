@@ -7,9 +7,11 @@ on sums per cell (the smallest unit that is resampled together), so a bootstrap 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import product
+from functools import cached_property, reduce
+from itertools import groupby, product
+from operator import or_
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -17,6 +19,7 @@ import numpy as np
 from trueprobe.types import Direction, Tail
 
 Weights = np.ndarray  # [R, cells]
+_AT_ONCE = 400_000  # values that are held together, about what a cache holds
 TIED = "tied"  # observation column: 1 where the answer is a tie, within TIE_NATS or float error
 
 
@@ -49,6 +52,8 @@ def least(shares: Iterable[float]) -> float:
 
 
 class Function(Protocol):
+    """[R, quantities], each of the columns that it names, whatever they are called."""
+
     def __call__(self, columns: Columns, quantities: Sequence[tuple[str, ...]], weights: Weights) -> np.ndarray: ...
 
 
@@ -86,7 +91,7 @@ class Measure:
     of_coverage: bool = False  # reports how much could be counted, so it needs no coverage itself
     coverage: str = ""  # observation column: 1 where an item holds anything to count, 0 where it does not
 
-    @property
+    @cached_property
     def reported(self) -> dict[str, str]:
         """Its conditions as an estimate has them."""
         return {key: str(value) for key, value in self.conditions.items()}
@@ -98,16 +103,8 @@ class Measure:
 
     def scored(self, columns: Columns) -> np.ndarray:
         """Which observations have all it counts."""
-        scored: np.ndarray = ~np.isnan(np.stack([columns.values[name] for name in self.columns])).any(axis=0)
+        scored: np.ndarray = ~reduce(or_, (np.isnan(columns.values[name]) for name in self.columns))
         return scored
-
-    def tied(self, columns: Columns, scored: np.ndarray) -> float:
-        """The share of ties that its verdict depends on."""
-        return 0.0 if self.of_coverage else columns.tied(scored)
-
-    def covered(self, columns: Columns) -> float:
-        """The share of items that its verdict depends on; also of items without a number, which is the point."""
-        return columns.covered(self.coverage, np.ones(len(columns.cells), dtype=bool))
 
 
 @dataclass(frozen=True)
@@ -174,8 +171,45 @@ class Claim:
 LARGER = ("larger", "smaller")
 
 
-def cell_sums(columns: Columns, stacked: np.ndarray, cells: int) -> np.ndarray:
-    """[observations, n] -> [cells, n]"""
-    sums = np.zeros((cells, stacked.shape[1]))
-    np.add.at(sums, columns.cells, stacked)
-    return sums
+def cell_sums(cells: np.ndarray, stacked: np.ndarray, n_cells: int) -> np.ndarray:
+    """[n, observations] -> [n, cells]"""
+    targets = cells + n_cells * np.arange(len(stacked))[:, None]
+    sums = np.bincount(targets.ravel(), stacked.ravel(), len(stacked) * n_cells)
+    return sums.reshape(len(stacked), n_cells).astype(float, copy=False)  # of nothing, numpy counts whole numbers
+
+
+def totals(cells: np.ndarray, stacked: np.ndarray, weights: Weights) -> np.ndarray:
+    """[n, observations] -> [n, R]: the sum over the drawn observations."""
+    present, here = np.unique(cells, return_inverse=True)  # the others contribute nothing
+    sums = cell_sums(here, stacked, len(present))
+    every, drawn = len(present) == weights.shape[1], np.empty((len(sums), len(weights)))
+    portion = max(1, _AT_ONCE // max(1, len(present)))
+    for start in range(0, len(weights), portion):
+        some = weights.T[:, start : start + portion]
+        np.matmul(sums, (some if every else some[present]).astype(float), out=drawn[:, start : start + portion])
+    return drawn
+
+
+def batches(measures: Iterable[Measure], values_each: int) -> Iterator[list[Measure]]:
+    """Neighbours with the same function, as many as are counted together; more would not stay in the cache."""
+    most = max(1, _AT_ONCE // values_each)
+    for _, group in groupby(measures, key=lambda m: m.function):
+        alike = list(group)
+        yield from (alike[start : start + most] for start in range(0, len(alike), most))
+
+
+def counted(
+    function: Function, quantities: Sequence[tuple[str, ...]], members: Sequence[Columns], weights: Weights
+) -> np.ndarray:
+    """[members, quantities, R], NaN where there is no observation. Members in step are counted in one call: the cells
+    of their observations are the same, so what is drawn is read once for all of them."""
+    first, shape = members[0].cells, (len(members), len(quantities), len(weights))
+    if not all(np.array_equal(first, other.cells) for other in members[1:]):
+        return np.concatenate([counted(function, quantities, [member], weights) for member in members])
+    if not len(first):
+        return np.full(shape, np.nan)
+    used = {name for quantity in quantities for name in quantity}
+    together = {f"{i} {name}": member.values[name] for i, member in enumerate(members) for name in used}
+    every = [tuple(f"{i} {name}" for name in quantity) for i in range(len(members)) for quantity in quantities]
+    values = function(Columns(together, first), every, weights)
+    return np.ascontiguousarray(values.T, dtype=float).reshape(shape)

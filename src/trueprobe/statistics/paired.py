@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from itertools import combinations, groupby, product
 
 import numpy as np
@@ -16,9 +17,9 @@ import pandas as pd
 import scipy  # type: ignore[import-untyped]
 
 from trueprobe.statistics.correction import holm
-from trueprobe.statistics.estimates import CheckpointData
+from trueprobe.statistics.estimates import CheckpointData, Picked
 from trueprobe.statistics.interval import Quantity, interval
-from trueprobe.statistics.measure import Columns, Function, Measure, least
+from trueprobe.statistics.measure import Columns, Function, Measure, batches, counted, least
 from trueprobe.statistics.resampling import Resampling, columns_of, groups_of
 from trueprobe.statistics.rows import Difference, VariantDifference
 from trueprobe.statistics.spread import CONFIDENCE, Components, Spread, over_items
@@ -122,24 +123,23 @@ def _samples(sides: Sides, measures: Sequence[Measure]) -> Iterator[_Sample]:
         Columns({name: np.where(missing[name], np.nan, v) for name, v in columns.values.items()}, columns.cells)
         for columns in every
     ]
-    for (where, function), group in groupby(measures, key=lambda m: (tuple(m.where.items()), m.function)):
-        together = list(group)
-        rows = np.all([m.rows(dict(where)) for m in sides.members], axis=0)
-        picked = [columns.pick(rows) for columns in every]
-        weights = sides.resampling.weights
-        wanted = [m.columns for m in together]
-        values = np.stack([_values(function, columns, wanted, weights).T for columns in picked]).astype(float)
-        ps = _permutation_ps(sides, function, wanted, picked, values[:, :, 0])
-        for i, measure in enumerate(together):
-            scored = measure.scored(picked[0])
-            groups = sides.resampling.groups(picked[0].cells[scored])
-            tied = max(measure.tied(columns, scored) for columns in picked)
-            covered = least(map(measure.covered, picked))
-            yield _Sample(measure, values[:, i], int(scored.sum()), groups, ps[i], tied, covered)
+    for _, alike in groupby(measures, key=lambda m: tuple(m.where.items())):
+        first, *others = alike
+        rows = np.all([m.rows(first.where) for m in sides.members], axis=0)
+        picked = [Picked(columns.pick(rows), sides.resampling) for columns in every]
+        for together in batches([first, *others], len(every) * len(sides.resampling.weights)):
+            yield from _counted(sides, together, picked)
 
 
-def _values(function: Function, columns: Columns, wanted: Sequence[tuple[str, ...]], weights: np.ndarray) -> np.ndarray:
-    return function(columns, wanted, weights) if len(columns.cells) else np.full((len(weights), len(wanted)), np.nan)
+def _counted(sides: Sides, measures: list[Measure], picked: list[Picked]) -> Iterator[_Sample]:
+    function, columns, wanted = measures[0].function, [one.columns for one in picked], [m.columns for m in measures]
+    values = counted(function, wanted, columns, sides.resampling.weights)
+    ps = _permutation_ps(sides, function, wanted, columns, values[:, :, 0])
+    for i, measure in enumerate(measures):
+        scored = picked[0].scored(measure)
+        tied = max(one.scored(measure).ties(measure) for one in picked)
+        covered = least(one.covered(measure) for one in picked)
+        yield _Sample(measure, values[:, i], scored.n_items, scored.groups, ps[i], tied, covered)
 
 
 def _row(label: str, sides: Sides, sample: _Sample, precision: float | None) -> Difference:
@@ -236,15 +236,19 @@ def _permutation_ps(
 def seeds_dealt_p(first: np.ndarray, second: np.ndarray) -> float:
     """How often seeds dealt anew to two families lie as far apart."""
     together, n = np.concatenate([first, second]), len(first)
-    if math.comb(len(together), n) <= PERMUTATIONS:
-        chosen = np.array(list(combinations(range(len(together)), n)))
-    else:
-        rng = np.random.default_rng(0)
-        chosen = rng.random((PERMUTATIONS, len(together))).argsort(axis=1)[:, :n]
+    chosen = _dealt(len(together), n)
     mine = together[chosen].sum(axis=1)
     apart = mine / n - (together.sum() - mine) / len(second)
     exact = len(chosen) == math.comb(len(together), n)
     return _as_far(apart, float(first.mean() - second.mean()), exact)
+
+
+@lru_cache(maxsize=8)
+def _dealt(seeds: int, n: int) -> np.ndarray:
+    """[deals, n]: who is in the first family."""
+    if math.comb(seeds, n) <= PERMUTATIONS:
+        return np.array(list(combinations(range(seeds), n)))
+    return np.random.default_rng(0).random((PERMUTATIONS, seeds)).argsort(axis=1)[:, :n]
 
 
 def _factors(sides: Sides, columns: Columns) -> list[int]:

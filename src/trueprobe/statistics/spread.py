@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 import scipy  # type: ignore[import-untyped]
@@ -34,7 +35,7 @@ class Spread:
     def interval(self) -> tuple[float, float]:
         if not self.se > 0:
             return self.value + 0 * self.se, self.value + 0 * self.se
-        reach = float(scipy.special.stdtrit(self.df, (1 + CONFIDENCE) / 2))
+        reach = _quantile(self.df, (1 + CONFIDENCE) / 2)
         return self.value - self.se * self._inverse(reach), self.value - self.se * self._inverse(-reach)
 
     def p(self, neutral: float) -> float:
@@ -47,13 +48,11 @@ class Spread:
 
     def detectable(self) -> float:
         """The smallest distance from neutral that would have been detected with a chance of 80 %."""
-        return self.se * float(
-            scipy.special.stdtrit(self.df, (1 + CONFIDENCE) / 2) + scipy.special.stdtrit(self.df, POWER)
-        )
+        return self.se * (_quantile(self.df, (1 + CONFIDENCE) / 2) + _quantile(self.df, POWER))
 
     @property
     def _skew_correction(self) -> float:
-        most = _MOST_SKEW_CORRECTION / float(scipy.special.stdtrit(self.df, (1 + CONFIDENCE) / 2))
+        most = _MOST_SKEW_CORRECTION / _quantile(self.df, (1 + CONFIDENCE) / 2)
         return min(max(self.skew, -most), most)
 
     def _inverse(self, quantile: float) -> float:
@@ -62,6 +61,12 @@ class Spread:
         if abs(k) < 1e-6:
             return quantile
         return 3 / k * (float(np.cbrt(1 + k * (quantile - k / 6))) - 1)
+
+
+@lru_cache(maxsize=1024)  # thousands of intervals have the same few numbers of groups
+def _quantile(df: float, p: float) -> float:
+    """Student's."""
+    return float(scipy.special.stdtrit(df, p))
 
 
 def over_items(sample: np.ndarray, groups: int) -> Spread:
@@ -91,8 +96,8 @@ class Components:
     def of(cls, samples: np.ndarray, groups: int) -> Components:
         """`samples` [seeds, 1 + R], resampled with the same draws for all seeds."""
         n, more = len(samples), groups / (groups - 1)
-        drawn = _defined(samples[:, 1:])
-        off = drawn - drawn.mean(axis=1, keepdims=True)
+        drawn, sums = _defined(samples[:, 1:])
+        off = drawn - sums[:, None] / drawn.shape[1]
         together = off @ off.T / off.shape[1]  # covariance [seeds, seeds]
         mean = max(0.0, together.sum() / n**2)  # rounding can leave a hair less than nothing
         both = max(0.0, (np.trace(together) - n * mean) / (n - 1) / n)
@@ -114,23 +119,26 @@ def over_seeds(samples: np.ndarray, groups: int, parts: Components | None = None
     return Spread(value, _error(total, value), skew * (parts.items / total) ** 1.5, df)
 
 
-def _defined(resampled: np.ndarray) -> np.ndarray:
-    """Without the resamples that hold nothing scored."""
-    if not np.isnan(resampled.sum()):
-        return resampled
-    return resampled[..., ~np.isnan(np.atleast_2d(resampled)).any(axis=0)]
+def _defined(resampled: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """[seeds, R] without the resamples that hold nothing scored, and the sums over them."""
+    sums = np.add.reduce(resampled, axis=1)
+    if not np.isnan(sums).any():
+        return resampled, sums
+    defined = resampled[:, ~np.isnan(resampled).any(axis=0)]
+    return defined, np.add.reduce(defined, axis=1)
 
 
 def _moments(resampled: np.ndarray) -> tuple[float, float]:
     """Variance and skewness; a resample that holds nothing scored is left out."""
-    defined = _defined(resampled)
-    if len(defined) < 2:
+    (defined,), (total,) = _defined(resampled[None])
+    n = len(defined)
+    if n < 2:
         return math.nan, 0.0
-    off = defined - defined.mean()
+    off = defined - total / n
     squares = off * off
-    variance = float(squares.mean())
+    variance = float(np.add.reduce(squares)) / n
     countable = 1e-300 < variance < 1e200  # else its power leaves float64
-    return variance, float((squares * off).mean() / variance**1.5) if countable else 0.0
+    return variance, float(np.add.reduce(squares * off)) / n / variance**1.5 if countable else 0.0
 
 
 def _error(variance: float, value: float) -> float:

@@ -59,8 +59,7 @@ class Unjudged:
 def judge(rows: Sequence[Unjudged], corrected_over: Iterable[str] = ()) -> list[Estimate]:
     """All of one probe and one set of models: p-values corrected, and a verdict for each row."""
     over = tuple(corrected_over)
-    reported = _corrected(rows, [row.estimate.p for row in rows], over)
-    by_interval = _corrected(rows, [row.p for row in rows], over)
+    reported, by_interval = _corrected(rows, over)
     wordings = _wordings_apart(rows)
     return [
         replace(
@@ -143,6 +142,8 @@ def _both_sides(
     """Those that lie clearly above and clearly below, corrected for their number; None unless there are both."""
     if neutral is None or len(values) < 2:
         return None
+    if not any(value > neutral for value in values) or not any(value < neutral for value in values):
+        return None
     clear = holm(np.array(ps)) < ALPHA
     above = [i for i, value in enumerate(values) if clear[i] and value > neutral]
     below = [i for i, value in enumerate(values) if clear[i] and value < neutral]
@@ -164,17 +165,19 @@ def _wordings_apart(rows: Sequence[Unjudged]) -> dict[int, dict[str, str]]:
     return apart
 
 
-def _corrected(rows: Sequence[Unjudged], ps: Sequence[float], over: tuple[str, ...]) -> np.ndarray:
-    """Holm, over the values of the conditions `over` with all else equal; a pooled row stands alone."""
-    corrected = np.array(ps, dtype=float)
+def _corrected(rows: Sequence[Unjudged], over: tuple[str, ...]) -> tuple[np.ndarray, np.ndarray]:
+    """The p that is reported and that of the interval: Holm, over the values of the conditions `over` with all else
+    equal; a pooled row stands alone."""
+    reported, by_interval = np.array([(row.estimate.p, row.p) for row in rows], dtype=float).reshape(-1, 2).T.copy()
 
     def rest(e: Estimate) -> Conditions:
         return {key: value for key, value in e.conditions.items() if key not in over}
 
     for members in _together(rows, rest, *over).values():
         several = [i for i in members if POOLED not in [rows[i].estimate.conditions.get(name) for name in over]]
-        corrected[several] = holm(np.array([ps[i] for i in several]))
-    return corrected
+        for ps in (reported, by_interval):
+            ps[several] = holm(ps[several])
+    return reported, by_interval
 
 
 def _together(

@@ -84,6 +84,7 @@ class CounterActsSettings(Settings):
 
 class CounterActs(MeasureSetProbe):
     name = "counteracts"
+    short = "does a counterexample change the stereotype of an occupation?"
     question = (
         "Asked who works in an occupation, does a model answer with the group that dominates it, and does a sentence "
         "that says otherwise change the answer?"

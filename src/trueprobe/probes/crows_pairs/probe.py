@@ -62,6 +62,7 @@ class CrowsPairsSettings(Settings):
 
 class CrowsPairs(Probe):
     name = "crows_pairs"
+    short = "of two sentences, is the more stereotyping one likelier?"
     question = (
         "Two sentences differ in the group they speak of, and one stereotypes more. How often, and how clearly, does "
         "the model find that one likelier?"

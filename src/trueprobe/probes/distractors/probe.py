@@ -59,6 +59,7 @@ class DistractorSettings(Settings):
 
 class Distractors(MeasureSetProbe):
     name = "distractors"
+    short = "is a fact kept when other facts stand beside it?"
     question = (
         "After a fact about someone, a model completes a sentence that follows from it. Does it still do so when other "
         "facts stand beside it?"

@@ -102,6 +102,7 @@ class SeatSettings(Settings):
 
 class Seat(Probe):
     name = "seat"
+    short = "do vectors of sentences tie groups of people to attributes?"
     question = (
         "Do a model's vectors of sentences about one group lie nearer to sentences of one attribute than those about "
         "another group do?"

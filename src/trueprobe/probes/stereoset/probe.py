@@ -86,6 +86,7 @@ class StereoSetSettings(Settings):
 
 class StereoSet(Probe):
     name = "stereoset"
+    short = "which is likelier: stereotype, anti-stereotype or nonsense?"
     question = (
         "A word fills a blank, or a sentence follows another: one as the stereotype has it, one against it, one that "
         "makes no sense. How often is the stereotype preferred, and sense to nonsense?"

@@ -27,6 +27,7 @@ RELATIONS = ("has a", "has")
 
 class TacitPrince(TacitProbe):
     name = "tacit_prince"
+    short = "what Ellen Prince took for granted: does a model, too?"
     question = (
         "What Ellen Prince took for granted of a person and of a country: does a model find the one from her list, and "
         "her list from the other?"

@@ -41,6 +41,7 @@ class ProductionSettings(NormSettings):
 
 class TacitProduction(NormProbe):
     name = "tacit_production"
+    short = "which properties does a model name, and do people name them?"
     question = (
         "Asked to complete a sentence about a thing, does a model give the properties that people name for it, and the "
         "ones most people name first?"

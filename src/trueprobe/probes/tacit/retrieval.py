@@ -68,6 +68,7 @@ class Selection:
 
 class TacitRetrieval(NormProbe):
     name = "tacit_retrieval"
+    short = "is a thing found from the properties people name for it?"
     question = (
         "Given properties that people name for a thing, does a model find the thing, and how many properties does it "
         "need?"

@@ -10,7 +10,7 @@ from trueprobe.statistics.rows import Estimate
 from trueprobe.types import MOST_TIED, Direction, Outcome, Reason, Verdict
 
 if TYPE_CHECKING:  # these modules use the words
-    from trueprobe.results.view import Finding, Number
+    from trueprobe.results.view import Finding, Mark, Number
 
 _VERDICTS = {
     Verdict.HOLDS: "holds",
@@ -43,6 +43,9 @@ _OUTCOMES = {
     Outcome.EXPLORATORY: ("Exploratory: intervals without a verdict", "exploratory"),
     Outcome.NONE: ("Where nothing can be concluded", "with nothing to count"),
 }
+_MARKS = {"*": "as published, or holds", "=": "not contradicted", "!": "opposite", "~": "flips"}
+NO_MARK = "undecided, exploratory"
+NOTHING_TO_COUNT = "nothing to count"
 _DIRECTIONS = {
     Direction.ABOVE: "above {}",
     Direction.BELOW: "below {}",
@@ -54,6 +57,10 @@ _DIRECTIONS = {
 
 def verdict_text(verdict: Verdict) -> str:
     return _VERDICTS[verdict]
+
+
+def mark_text(mark: Mark) -> str:
+    return _MARKS[mark.symbol]
 
 
 def reason_text(row: Estimate) -> str:
@@ -94,6 +101,12 @@ def controlled(many: int) -> str:
         return "No number here is primary: all are exploratory, with intervals and without verdicts."
     numbers = "the one primary number" if many == 1 else f"{count(many)} primary numbers"
     return f"Verdicts: of {numbers}, false discovery rate 5 % over these; all else is exploratory."
+
+
+def controlled_short(many: int) -> str:
+    if not many:
+        return "no number is primary: all exploratory"
+    return f"verdicts: {count(many)} primary, false discovery rate 5 %"
 
 
 def outcome_heading(outcome: Outcome) -> str:
