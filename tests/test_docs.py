@@ -2,22 +2,16 @@
 
 from __future__ import annotations
 
-import ast
-import doctest
-import json
 import re
 import shlex
-import sys
 from pathlib import Path
 
-import altair as alt
 import pytest
 from typer.testing import CliRunner
 
 import reference  # tools/reference.py
 import trueprobe
 from trueprobe.cli import app
-from trueprobe.results import notebook
 
 ROOT = Path(__file__).resolve().parents[1]
 DOCS = ROOT / "docs"
@@ -67,47 +61,6 @@ def test_what_a_page_tells_to_type_works(page, desk):
                     assert command[0] == "trueprobe", command
                     result = CliRunner().invoke(app, command[1:])
                     assert result.exit_code == 0, (command, result.output, result.exception)
-
-
-@pytest.mark.slow
-def test_the_examples_of_docstrings_run(tmp_path, monkeypatch):
-    """With `runs/mine` present, which the example of `run` makes."""
-    monkeypatch.chdir(tmp_path)
-    examples = doctest.DocTestFinder().find(trueprobe) + doctest.DocTestFinder().find(notebook.RunResults)
-    tried = [example for example in examples if example.examples]
-    assert len(tried) == 8
-    for example in sorted(tried, key=lambda example: example.name != "trueprobe.run"):
-        example.globs["trueprobe"] = trueprobe
-        assert doctest.DocTestRunner().run(example).failed == 0, example.name
-
-
-def cells(path: Path) -> list[str]:
-    """The code of a notebook."""
-    content = json.loads(path.read_text(encoding="utf-8"))
-    return ["".join(cell["source"]) for cell in content["cells"] if cell["cell_type"] == "code"]
-
-
-@pytest.mark.slow
-def test_the_tutorial_runs_from_its_first_cell_to_its_last(tmp_path, monkeypatch):
-    """In one namespace instead of a kernel; a cell's last line is displayed as in a notebook."""
-    displayed: list[object] = []
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(sys, "displayhook", displayed.append)
-    names: dict[str, object] = {"__name__": "__tutorial__"}
-    for code in cells(ROOT / "docs" / "tutorial.ipynb"):
-        exec(compile(ast.Interactive(ast.parse(code).body), "tutorial", "single"), names)
-    runs = [one for one in displayed if isinstance(one, trueprobe.RunResults)]
-    assert [run.complete and "<table>" in run._repr_html_() for run in runs] == [True, True]
-    assert [type(one).__name__ for one in displayed if isinstance(one, alt.TopLevelMixin)] == ["FacetChart"]
-    assert (tmp_path / "effects.svg").exists()
-    assert (tmp_path / "runs" / "tutorial" / "report.html").exists()
-
-
-def test_the_tutorial_is_committed_with_what_its_cells_gave():
-    content = json.loads((ROOT / "docs" / "tutorial.ipynb").read_text(encoding="utf-8"))
-    outputs = [output for cell in content["cells"] for output in cell.get("outputs", [])]
-    assert not [output for output in outputs if output["output_type"] == "error" or output.get("name") == "stderr"]
-    assert {"text/html", "image/png"} <= {kind for output in outputs for kind in output.get("data", ())}
 
 
 def test_the_readme_names_make_targets_that_exist():

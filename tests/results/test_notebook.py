@@ -46,8 +46,10 @@ def test_a_notebook_shows_the_main_findings_by_families_with_the_key_of_the_mark
     html = a_run(tmp_path, claims=claims)._repr_html_()
     rows = [re.findall("<td[^>]*>(.*?)</td>", row) for row in re.findall("<tr>(.*?)</tr>", html)]
     assert re.findall("<th>(.*?)</th>", html) == ["", "", "one", "two"]
-    first, second = "+20.0 [+10.0, +30.0]* points", "−20.0 [−30.0, −10.0]! points"
-    assert rows[1:] == [["pairs", "a is so", first, second], ["pairs", "b &lt; c is so", first, ""]]
+    first, second = "+20.0 [+10.0, +30.0]*", "−20.0 [−30.0, −10.0]!"
+    named = ["a is so (points)", "b &lt; c is so (points)"]
+    assert rows[1:] == [["pairs", named[0], first, second], ["pairs", named[1], first, ""]]
+    assert "one shows 2 of 2 findings" in html
     assert "* as published, or holds; ! opposite; no mark" in unescape(html)
     assert "more finding" not in html
 

@@ -13,9 +13,11 @@ import pandas as pd
 
 from trueprobe.errors import BadInput, nearest
 from trueprobe.results import files
+from trueprobe.results.answer import Answer
 from trueprobe.results.matrix import Matrix, matrix
 from trueprobe.results.report import Report
 from trueprobe.results.view import Finding, Number
+from trueprobe.results.words import answer as answers
 from trueprobe.results.words import findings as words
 from trueprobe.results.words import notebook as notebook_words
 from trueprobe.results.words import terminal as legends
@@ -162,9 +164,9 @@ def _picture(view: FigureView, choices: Mapping[str, str | int]) -> Picture:
 
 def _html(report: Report) -> str:
     main = matrix(report)
-    lines = (words.facts(report), words.asked_sentence(report), *map(words.missing_text, report.missing))
-    paragraphs = "".join(f"<p>{escape(line)}</p>" for line in lines)
-    return f"<div><h4>{escape(words.title(report))}</h4>{paragraphs}{_table(main)}{_key(main)}</div>"
+    answer = f"<p><b>{escape(answers.answer(Answer.of(report), report))}</b></p>"
+    trust = f"<p>{escape(answers.how_far(report))}</p>"
+    return f"<div><h4>{escape(words.title(report))}</h4>{answer}{_table(main)}{_key(main)}{trust}</div>"
 
 
 def _table(main: Matrix) -> str:
@@ -176,7 +178,9 @@ def _table(main: Matrix) -> str:
 def _row(main: Matrix, finding: Finding) -> str:
     cells = "".join(_cells(main, finding))
     left = ' style="text-align:left"'  # notebooks set table cells to the right
-    named = f"<td{left}>{escape(words.source_of(finding))}</td><td{left}>{escape(finding.statement)}</td>"
+    against = answers.held_against(finding)
+    statement = f"{finding.statement} ({against})" if against else finding.statement
+    named = f"<td{left}>{escape(words.source_of(finding))}</td><td{left}>{escape(statement)}</td>"
     return f"<tr>{named}{cells}</tr>"
 
 
@@ -185,8 +189,7 @@ def _cells(main: Matrix, finding: Finding) -> Iterator[str]:
         if n is None:
             yield "<td></td>"
         else:
-            text = " ".join(filter(None, (n.text() + n.mark.symbol, n.unit_text())))
-            yield f'<td title="{escape(verdicts.behind(n))}">{escape(text)}</td>'
+            yield f'<td title="{escape(verdicts.behind(n))}">{escape(n.text() + n.mark.symbol)}</td>'
 
 
 def _key(main: Matrix) -> str:
