@@ -6,20 +6,24 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
-__all__ = ["Run", "__version__", "compare", "load_run", "open_model", "run"]
+__all__ = ["Run", "__version__", "compare", "embed", "fill", "load_run", "open_model", "run", "score"]
 
 if TYPE_CHECKING:
     from trueprobe.models import open_model
     from trueprobe.runs.compare import compare
     from trueprobe.runs.execute import run
     from trueprobe.runs.folder import Run, load_run
+    from trueprobe.scoring import embed, fill, score
 
 _HOMES = {
     "Run": "trueprobe.runs.folder",
     "compare": "trueprobe.runs.compare",
+    "embed": "trueprobe.scoring",
+    "fill": "trueprobe.scoring",
     "load_run": "trueprobe.runs.folder",
     "open_model": "trueprobe.models",
     "run": "trueprobe.runs.execute",
+    "score": "trueprobe.scoring",
 }
 
 
