@@ -94,6 +94,8 @@ def _any_cell_size() -> Iterator[None]:
 
 
 def _header(path: Path, header: list[str]) -> list[str]:
+    if len(header) == 1 and ";" in header[0]:
+        raise BadInput(f"{path}, line 1: columns are separated by ;, but a .csv file has commas and a .tsv file tabs")
     twice = next((name for name in header if header.count(name) > 1), None)
     if twice is not None:
         raise BadInput(f"{path}, line 1: two columns are called '{twice}'")
