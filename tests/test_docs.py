@@ -15,7 +15,7 @@ from trueprobe.runs.schema import column_reference
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
-BLOCK = re.compile(r"^```(console|python|(?:toml|python|csv|text) \S+)\n(.*?)^```", re.MULTILINE | re.DOTALL)
+BLOCK = re.compile(r"^```(console|python|(?:toml|python|csv) \S+)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 OUTSIDE = ("make", "pip", "git", "python", "cd")  # set-up and long measurements, tried by hand and by CI
 HUB = ("gpt2@main", "bert-base-uncased", "org/")  # what only the hub has
 

@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 
 import trueprobe
+from answering import Answering
 from trueprobe.engine import AnswerStore, Engine
 from trueprobe.engine.codec import canonical
 from trueprobe.errors import BadInput
@@ -51,6 +52,13 @@ def test_a_request_without_ranks_has_the_key_it_had_before_there_were_any():
         '["ScoreText", {"given": null, "join": "pair", "masking": "each", "spans": null, "start": "text", "text": "a"}]'
     )
     assert canonical(ScoreText("a", ranks=True)) != canonical(ScoreText("a"))
+
+
+def test_a_model_that_does_not_report_characters_has_a_reason():
+    """Which word a token belongs to is not guessed."""
+    table = trueprobe.score("The nurse was late.", Answering(), store=":memory:")
+    assert table["why_not"].tolist() == ["no_span"] * 4
+    assert trueprobe.fill("The ___", Answering(), words=["man"], top=2, store=":memory:")["rank"].notna().all()
 
 
 def test_a_data_frame_keeps_its_columns_and_a_series_is_sentences(opened):

@@ -23,6 +23,7 @@ By = Literal["token", "word", "region"]
 BYS: tuple[By, ...] = get_args(By)
 _NOT_SEPARABLE = WhyNot("not_separable", "a token reaches into what stands beside it")
 _NO_SPAN = WhyNot("no_span", "no token")
+_NO_CHARACTERS = WhyNot("no_span", "the model does not report which characters its tokens stand for")
 
 
 class Numbers(NamedTuple):
@@ -93,11 +94,13 @@ def parts(answer: Answer | WhyNot, units: Units) -> Parts:
     if isinstance(answer, WhyNot):
         return Parts({}, frozenset(), answer)
     assert isinstance(answer, Scored)
+    spans = [token.span for token in answer.tokens if token.span is not None]
+    if len(spans) < len(answer.tokens):
+        return Parts({}, frozenset(), _NO_CHARACTERS)
     tokens: dict[int, list[Token]] = {}
     shared: set[int] = set()
     at = 0  # both units and tokens are ordered
-    for token in answer.tokens:
-        start, stop = token.span or (0, 0)
+    for token, (start, stop) in zip(answer.tokens, spans, strict=True):
         while at < len(units) - 1 and units[at][1][1] <= start:  # a token of spaces alone belongs to what follows it
             at += 1
         touched = {number for number, (first, last) in units[at : at + stop - start] if first < stop and start < last}
