@@ -30,6 +30,7 @@ MAY_USE = {  # package (or module of one) -> what it may import besides itself a
     "engine": {"models"},
     "training": {"assets", "models", "statistics"},
     "training.downstream": {"assets", "models", "statistics", "training", "runs.folder", "runs.downstream"},
+    "scoring": {"models", "engine", "probes.files"},
     "runs": {"assets", "statistics", "probes", "models", "engine"},
     "results": {
         "runs.folder",

@@ -7,15 +7,16 @@ one, `run.report()` writes the page.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import importlib
+from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
-__all__ = ["RunResults", "__version__", "compare", "load_run", "open_model", "run"]
+__all__ = ["RunResults", "__version__", "compare", "embed", "fill", "load_run", "open_model", "run", "score"]
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
-    from typing import Any, Unpack
+    from typing import Unpack
 
     import pandas as pd
 
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from trueprobe.results.notebook import RunResults
     from trueprobe.runs.folder import Run
     from trueprobe.runs.study import Changes, Study
+    from trueprobe.scoring import embed, fill, score
     from trueprobe.types import Progress
 
 # Libraries are imported inside the functions, so that `import trueprobe` and `trueprobe --help` stay instant.
@@ -97,13 +99,14 @@ def open_model(spec: str, options: Options | None = None) -> Model:
     return models.open_model(spec, options)
 
 
-def __getattr__(name: str) -> type[RunResults]:
-    """The class that `run` and `load_run` return; it needs pandas."""
-    if name != "RunResults":
-        raise AttributeError(f"module 'trueprobe' has no attribute '{name}'")
-    from trueprobe.results.notebook import RunResults
+_ELSEWHERE = {"RunResults": "results.notebook", "embed": "scoring", "fill": "scoring", "score": "scoring"}
 
-    return RunResults
+
+def __getattr__(name: str) -> Any:
+    """What is imported whole when it is first asked for; it needs pandas."""
+    if name not in _ELSEWHERE:
+        raise AttributeError(f"module 'trueprobe' has no attribute '{name}'")
+    return getattr(importlib.import_module(f"trueprobe.{_ELSEWHERE[name]}"), name)
 
 
 def __dir__() -> list[str]:

@@ -43,6 +43,9 @@ Code = Literal[
 ]
 CODES: tuple[str, ...] = get_args(Code)
 _NOTHING: Mapping[str, Any] = MappingProxyType({})
+# of a field that joined a request later: with its default value it is no part of the request's key, so that answers
+# cached before it existed stay valid
+UNNAMED_BY_DEFAULT = "unnamed by default"
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +110,7 @@ class ScoreText:
     spans: tuple[Span, ...] | None = None  # only the tokens that touch these
     masking: Literal["each", "rest_of_word"] = "each"  # or with the later pieces of its word; masked models only
     start: Literal["text", "first_token"] = "text"  # causal models: what the start token stands before; else refused
+    ranks: bool = field(default=False, metadata={UNNAMED_BY_DEFAULT: True})  # of each token in the vocabulary, too
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,6 +146,7 @@ class Token:
     logp: float  # over the whole vocabulary
     exact: bool = True  # False where a source only bounds it
     span: Span | None = None  # characters of the request's own text
+    rank: int | None = None  # 1 is best, in the whole vocabulary; only where it was asked for
 
 
 @dataclass(frozen=True, slots=True)
