@@ -72,11 +72,12 @@ def score(
     ] = False,
     as_json: Json = False,
 ) -> None:
-    """Score your own sentences: log-probability, surprisal and rank by token, word and region.
+    """Score your own sentences by token, word and region.
 
-    A file has one sentence per row, with regions marked by | (The old | man the boat), or one row per word with the
-    columns item, position, word and perhaps region, as reading times have it; its rows come back in their order.
-    Words are what white space separates; punctuation counts with the word it is written with.
+    Log-probability in nats, surprisal in bits, and the rank in the vocabulary. A file has one sentence per row, with
+    regions marked by | (The old | man the boat), or one row per word with the columns item, position, word and perhaps
+    region, as reading times have it; its rows come back in their order. Words are what white space separates;
+    punctuation counts with the word it is written with.
     """
     from trueprobe.cli.progress import terminal_progress
     from trueprobe.scoring import Columns, FileScoring, score_file
