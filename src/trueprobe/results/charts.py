@@ -9,7 +9,7 @@ import base64
 import json
 import re
 import zlib
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -21,6 +21,7 @@ from markupsafe import Markup
 
 from trueprobe.results.drawing import DARK, LIGHT, Drawing
 from trueprobe.results.figure_rows import FigureRow
+from trueprobe.results.files import FigureFormat
 from trueprobe.results.pictures import FigureView, Picture
 from trueprobe.results.vega import Spec, chart, version
 from trueprobe.results.view import DASH
@@ -45,10 +46,6 @@ class PagePart:
     html: Markup
     pack_id: str
     payload: str
-
-    @property
-    def files(self) -> str:
-        return f"figures/{self.view.name}*.svg, .png, .csv"
 
 
 def page_parts(view: FigureView) -> PagePart:
@@ -144,14 +141,16 @@ def _counts(row: FigureRow) -> dict[str, str]:
 # ---------------------------------------------------------------- files
 
 
-def write_files(views: Iterable[FigureView], folder: Path) -> None:
-    """NAME.svg, .png and .csv of every picture; NAME has the choices."""
+def write_files(views: Iterable[FigureView], folder: Path, formats: Collection[FigureFormat]) -> None:
+    """NAME.svg, .png as asked for, and NAME.csv of every picture; NAME has the choices."""
     folder.mkdir(parents=True, exist_ok=True)
     for view in views:
         for name, picture in zip(_file_names(view), view.pictures, strict=True):
             svg = file_svg(view, picture)
-            (folder / f"{name}.svg").write_text(svg, encoding="utf-8")
-            (folder / f"{name}.png").write_bytes(vl_convert.svg_to_png(svg, scale=PIXELS))
+            if FigureFormat.SVG in formats:
+                (folder / f"{name}.svg").write_text(svg, encoding="utf-8")
+            if FigureFormat.PNG in formats:
+                (folder / f"{name}.png").write_bytes(vl_convert.svg_to_png(svg, scale=PIXELS))
             picture.data.to_csv(folder / f"{name}.csv", index=False)
 
 

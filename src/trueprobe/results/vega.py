@@ -208,7 +208,7 @@ def _lines(drawing: Drawing) -> list[alt.Chart]:
     faint = 0.4 if len(drawing.legend) > _FEW else 1
     interval = _of("value", "isValid(datum.low)", f"!({in_band})").mark_rule(strokeWidth=1.6, opacity=faint, aria=False)
     area = _of("value", "isValid(datum.low)", in_band).mark_area(opacity=0.16, aria=False)
-    line = _of("value").mark_line(strokeWidth=1.8, aria=False)
+    line = _of("value", "datum.joined").mark_line(strokeWidth=1.8, aria=False)
     points = _of("value").mark_point(size=40, strokeWidth=1.2, opacity=1)
     return [
         *_frame(drawing, "y"),

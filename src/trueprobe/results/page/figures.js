@@ -94,7 +94,7 @@ class Chart {
     const turn = this.turn = {}, model = this.model?.value ?? "";
     const spec = structuredClone(this.picture?.spec);
     const panels = spec?.usermeta.models.flatMap((name, i) => !model || name === model ? [i] : []) ?? [];
-    this.width = this.at.clientWidth;
+    this.width = this.room();
     if (!panels.length) return this.nothing(spec ? `${model}: ${this.at.dataset.none}` : this.at.dataset.none);
     laidOut(spec, panels, this.width);
     const each = Boolean(this.scale?.value);
@@ -106,6 +106,9 @@ class Chart {
     this.made = made;
     this.at.replaceChildren(box);
     this.legend();
+  }
+  room() { // of a figure that is folded: that of its column, so that a print has it
+    return this.at.clientWidth || this.fig.closest("section").clientWidth;
   }
   nothing(text) {
     this.made?.finalize();
@@ -145,7 +148,11 @@ let wait;
 addEventListener("resize", () => {
   clearTimeout(wait);
   wait = setTimeout(() => {
-    for (const chart of charts.values()) if (chart.picture && chart.at.clientWidth !== chart.width) chart.draw();
+    for (const chart of charts.values()) if (chart.picture && chart.room() !== chart.width) chart.draw();
   }, 150);
 });
+document.addEventListener("toggle", event => {
+  for (const [fig, chart] of charts)
+    if (event.target.open && event.target.contains(fig)) chart.start().then(() => chart.room() !== chart.width && chart.draw());
+}, true);
 })();

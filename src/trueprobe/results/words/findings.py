@@ -18,8 +18,7 @@ if TYPE_CHECKING:  # these modules use the words
 
 
 def asked_sentence(report: Report) -> str:
-    *others, last = [_who(family) for family in report.families] or ["no model yet"]
-    return f"Asked: {', '.join(others)} and {last}." if others else f"Asked: {last}."
+    return f"Asked: {listed([_who(family) for family in report.families] or ['no model yet'])}."
 
 
 def _who(family: Family) -> str:
@@ -29,6 +28,12 @@ def _who(family: Family) -> str:
     elif not facts:
         facts = [kind for card in family.cards[:1] if (kind := card.kind)]
     return f"{family.name} ({', '.join(facts)})" if facts else family.name
+
+
+def listed(texts: Sequence[str]) -> str:
+    """`a, b and c`."""
+    *others, last = texts or ("",)
+    return f"{', '.join(others)} and {last}" if others else last
 
 
 def opening(report: Report) -> list[str]:
