@@ -31,7 +31,7 @@ def _lines(report: Report) -> Iterator[str]:
         yield from _probe(probe)
     others = (*report.trust, *([report.claims] if report.claims else []), report.models)
     for grid in others:
-        yield from _grid(grid, 2)
+        yield from grid_lines(grid, 2)
     yield from (
         f"## {method_words.METHODS}",
         "",
@@ -69,10 +69,10 @@ def _probe(probe: ProbeReport) -> Iterator[str]:
     for line in (*declaration.summary.notes, declaration.does_not_show):
         yield from (_text(line), "")
     for grid in probe.tables:
-        yield from _grid(grid, 3)
+        yield from grid_lines(grid, 3)
 
 
-def _grid(grid: Grid, level: int) -> Iterator[str]:
+def grid_lines(grid: Grid, level: int) -> Iterator[str]:
     yield from (f"{'#' * level} {_text(grid.title)}", "", _text(grid.caption), "")
     yield _row(map(_text, grid.header))
     yield _row("--:" if numeric else "---" for numeric in grid.numeric)
