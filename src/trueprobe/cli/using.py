@@ -64,3 +64,39 @@ def gate(
     else:
         gate_report.show(result)
     raise typer.Exit(0 if result.passes else 1)
+
+
+@app.command(
+    epilog=example(
+        "trueprobe export runs/mine --model-card --out card.md",
+        "trueprobe export runs/mine --model-card --model nursery",
+        "trueprobe export runs/mine --csv findings.csv --latex findings.tex",
+    )
+)
+def export(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="a run folder")],
+    model_card: Annotated[
+        bool, typer.Option("--model-card", help="a model-index and a section for a model's README.md on the hub")
+    ] = False,
+    model: Annotated[str, typer.Option(metavar="NAME", help="whose card; needed where the run has several")] = "",
+    out: Annotated[Path | None, typer.Option(metavar="FILE", help="of the card, which is printed otherwise")] = None,
+    csv: Annotated[Path | None, typer.Option(metavar="FILE", help="the findings, one line for each number")] = None,
+    latex: Annotated[Path | None, typer.Option(metavar="FILE", help="findings down, families across")] = None,
+) -> None:
+    """The findings of a run for a model card, a spreadsheet or a paper."""
+    from trueprobe.paths import write_text
+    from trueprobe.results import export as exports
+    from trueprobe.runs.folder import load_run
+
+    if not (model_card or csv or latex):
+        raise BadInput("nothing to export; choose --model-card, --csv FILE or --latex FILE")
+    if (model or out) and not model_card:
+        raise BadInput(f"{'--model' if model else '--out'} is of --model-card; a table has its own file and all models")
+    report = exports.report_of(load_run(folder))
+    card = exports.model_card(report, model) if model_card else ""
+    tables = {path: render(report) for path, render in ((csv, exports.csv), (latex, exports.tex)) if path}
+    for path, text in {**({out: card} if out else {}), **tables}.items():
+        write_text(path, text)
+        print(path)
+    if card and not out:
+        print(card, end="")
