@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import json
+
 import pandas as pd
 import pytest
 
 import made_runs
 from trueprobe.probes.display import Primary
+from trueprobe.results import json as json_report
+from trueprobe.results import markdown, page
 from trueprobe.results.answer import Answer, State
 from trueprobe.results.report import Report
 from trueprobe.results.words import answer as words
@@ -54,7 +58,7 @@ def test_what_holds_below_its_neutral_value_is_counted_with_its_side(tmp_path):
     ]
     summary = made_runs.replace(made_runs.SUMMARY, below="against the stereotype")
     mine = report(tmp_path, estimates=rows, probe=made_runs.declaration(summary=summary))
-    assert sentence(mine).startswith("solo shows 2 of 2 findings (1 against the stereotype); most widely: a:")
+    assert sentence(mine).startswith("solo shows 2 of 2 findings (1 against the stereotype); among them: a:")
 
 
 @pytest.mark.parametrize(
@@ -86,10 +90,18 @@ def test_a_run_of_exploratory_numbers_decides_nothing(tmp_path):
 def test_a_run_that_scored_nothing_says_so(tmp_path):
     none = pd.DataFrame([made_runs.observation("i0", None, category="age")])
     mine = report(tmp_path, [claim("a", Verdict.NOTHING_SCORED)], observed=none)
-    assert sentence(mine) == (
-        "Nothing can be concluded: no answer could be scored. None of the 1 answers could be scored (1 multi_piece)."
-    )
+    assert sentence(mine) == ("Nothing can be concluded: none of the 1 answers could be scored (1 multi_piece).")
     assert "no model could be scored on any item" in words.how_far(mine)
+
+
+def test_the_sentence_is_the_same_on_the_page_in_markdown_and_in_json(tmp_path):
+    mine = report(tmp_path, [claim("a", Verdict.AS_PUBLISHED), claim("b", Verdict.OPPOSITE)])
+    text = "solo shows 1 of 2 findings; namely: a is so; the other way round: b is so (solo)."
+    assert f'<p id="sentence">{text}</p>' in page.html(mine.source.run)
+    assert f"**{text}**" in markdown.render(mine)
+    answer = json.loads(json_report.render(mine))["answer"]
+    assert (answer["text"], answer["state"]) == (text, "decided")
+    assert answer["standings"] == [{"name": "solo", "n_holds": 1, "n_judged": 2, "below": []}]
 
 
 def test_an_interrupted_run_says_so(tmp_path):
@@ -102,6 +114,6 @@ def test_how_far_names_items_seeds_and_what_is_missing(tmp_path):
     claims = [made_runs.claim("solo", "a", 0.1, Verdict.FAILS_GATE)]
     mine = Report.of(load_run(made_runs.write(tmp_path / "run", cards, [], claims)))
     assert words.how_far(mine) == (
-        "4 items; 3 seeds of toy; one seed of solo, so that another may differ; all 16 answers scored; 1 numbers with "
+        "4 items; 3 seeds of toy; one seed of solo, so that another may differ; all 16 answers scored; 1 number with "
         "nothing to count."
     )

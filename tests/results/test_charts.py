@@ -248,3 +248,11 @@ def test_the_bundle_needs_no_network_and_ends_no_script():
     assert "</script" not in script.lower()
     assert "vegaEmbed" in script
     assert len(script) < 1_500_000
+
+
+def test_marks_of_this_run_lie_above_published_ones(tmp_path):
+    rows = [made_runs.estimate("toy", "mrr", 0.3, at="x", neutral=None)]
+    number = PublishedNumber(measure="mrr", conditions={"at": "x"}, model="BERT", value=0.3, source="table 1")
+    figure = Figure("p", "P", "…", ("mrr",), "at", "dots", panels=("model",))
+    drawn = marks(svg_of(view_of(tmp_path, figure, rows, published=(number,))))
+    assert [label.partition(":")[0] for label in drawn] == ["x · BERT (published)", "x · toy"]

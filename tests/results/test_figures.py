@@ -182,7 +182,7 @@ def test_along_training_the_summary_s_fallback_is_drawn_where_most_says_nothing(
     ]
     summary = replace(made_runs.SUMMARY, where={"k": "10"}, fallback={"k": "all"})
     folder = made_runs.write(tmp_path / "run", STEPS, rows, probe=made_runs.declaration(summary=summary))
-    along = figures.of_probe(load_run(folder), "pairs")[-1]
+    along = figures.of_probe(load_run(folder), "pairs")[0]
     assert along.name == "pairs-training"
     assert {point.row.value for point in along.pictures[0].points} == {0.7 if depth == "all" else 0.6}
 

@@ -83,6 +83,11 @@ def sixteen_items(tmp_path):
     )
 
 
+IN_PAGE = (  # mark, model, value and interval
+    r'data-mark="([^"]*)" data-model="([^"]*)"[^>]*><span class="n">(.*?)</span>(?: <span class="ends">(.*?)</span>)?'
+)
+
+
 def in_terminal(run) -> str:
     console = Console(width=100, record=True, highlight=False)
     terminal.show(run, console)
@@ -99,6 +104,7 @@ def test_findings_numbers_and_marks_are_the_same_in_all_four(make, tmp_path):
     report = Report.of(run)
     text, printed = markdown(report).replace("\\", ""), in_terminal(run)
     html = re.sub(r"\s+", " ", unescape(page.html(run)))
+    in_page = re.findall(IN_PAGE, html)
     shown_in_notebook = unescape(notebook.html(run))
     content = json.loads(json_report.render(report))
     listed = [finding for section in content["sections"] for finding in section["findings"]]
@@ -111,8 +117,7 @@ def test_findings_numbers_and_marks_are_the_same_in_all_four(make, tmp_path):
             assert (number["text"], number["mark"], number["verdict"]) == (n.text(), n.mark.symbol, n.verdict.value)
             if n.verdict.outcome == "none":
                 continue
-            in_page = f'data-mark="{n.mark.symbol}"><b>{n.model}</b> <span class="n">{n.text()}</span>'
-            assert in_page in html
+            assert (n.mark.symbol, n.model, *n.parts()) in in_page
             assert f"{n.model} {n.text()}{n.mark.symbol}" in text
             assert any(n.text() + n.mark.symbol in line for line in lines), (finding.statement, n.text())
             assert n.text() + n.mark.symbol in shown_in_notebook

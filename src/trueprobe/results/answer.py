@@ -11,7 +11,7 @@ from enum import StrEnum
 
 from trueprobe.results.findings import by_outcome
 from trueprobe.results.report import Report
-from trueprobe.results.view import Finding, Mark, Number
+from trueprobe.results.view import Finding, Kind, Mark, Number
 from trueprobe.types import Outcome, Verdict
 
 JUDGED = (Outcome.GOOD, Outcome.BAD, Outcome.OPEN)
@@ -44,6 +44,7 @@ class Answer:
     flips: tuple[Finding, ...]
     n_judged: int
     n_exploratory: int
+    n_claims: int  # of those judged: what a paper found, which could be the other way round
     silent: Verdict | None  # the commonest reason, where nothing can be concluded
 
     @classmethod
@@ -60,6 +61,7 @@ class Answer:
             _with_mark(bad, Mark.FLIPS),
             sum(n.verdict.outcome in JUDGED for n in numbers),
             sum(n.verdict.outcome is Outcome.EXPLORATORY for n in numbers),
+            sum(n.verdict.outcome in JUDGED for f in report.findings if f.kind is Kind.CLAIM for n in f.numbers),
             silent.most_common(1)[0][0] if silent else None,
         )
 

@@ -53,6 +53,8 @@ SHAPES = (  # as SVG paths in a square from -1 to 1: for Vega and for the page's
     "M-.9,-.9H.9V.9H-.9Z",
     "M0,-1.3L1.3,0L0,1.3L-1.3,0Z",
     "M0,-1.2L1.2,.9H-1.2Z",
+    "M0,1.2L1.2,-.9H-1.2Z",
+    "M-1.1,-.4H-.4V-1.1H.4V-.4H1.1V.4H.4V1.1H-.4V.4H-1.1Z",
 )
 DODGE = 0.014  # of the length of an axis of numbers, between series
 
@@ -129,10 +131,13 @@ class Drawing:
 
     @property
     def beside(self) -> bool:
-        """Series stand beside each other, so that intervals do not hide each other."""
+        """Series stand beside each other where they meet, so that intervals do not hide each other."""
         reference = () if self.view.kind == "lines" else (Style.PUBLISHED,)  # of dots: on the line of the model's own
-        names = ({one.name for one in panel.series if one.style not in reference} for panel in self.picture.panels)
-        return any(len(own) > 1 for own in names)
+        for panel in self.picture.panels:
+            names = {one.name: {point.x for point in one.points} for one in panel.series if one.style not in reference}
+            if sum(map(len, names.values())) > len(set().union(*names.values())):
+                return True
+        return False
 
     @property
     def note(self) -> str:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
+from trueprobe.results.answer import Answer
 from trueprobe.results.findings import by_outcome, silences, tally
 from trueprobe.results.report import ProbeReport, Report
 from trueprobe.results.view import Cell, Finding, Grid, Number
+from trueprobe.results.words import answer as answer_words
 from trueprobe.results.words import findings as words
 from trueprobe.results.words import methods as method_words
 from trueprobe.results.words import verdicts
@@ -21,6 +23,8 @@ def render(report: Report) -> str:
 
 def _lines(report: Report) -> Iterator[str]:
     yield from (f"# {escaped(words.title(report))}", "", escaped(words.facts(report)), "")
+    yield from (f"**{escaped(answer_words.answer(Answer.of(report), report))}**", "")
+    yield from (escaped(f"{answer_words.HOW_FAR}: {answer_words.how_far(report)}"), "")
     for line in (*words.opening(report), *map(words.missing_text, report.missing)):
         yield from (escaped(line), "")
     counts = (f"{many} {verdicts.outcome_tally(outcome)}" for outcome, many in tally(report.findings).items())

@@ -31,7 +31,8 @@ from trueprobe.runs.folder import Run
 from trueprobe.types import Outcome
 
 HERE = Path(__file__).parent
-NARROW = (5, 3)  # rows and columns of the matrix on a phone
+WIDE, NARROW = (8, 5), (5, 3)  # rows and columns of the matrix, and on a phone
+MOST_ROWS = 10  # of a table; with more it scrolls in its place
 STATIC_ROWS = 8  # of items, shown where scripts are off
 _LIGHT = {"link": "#005a8c", "good": "#00694c", "bad": "#a94400", "open": "#5c5470", "edge": "#8a939d", "hi": "#ffedc2"}
 _LIGHT |= {"good-bg": "#e3f4ec", "bad-bg": "#fdeadd"}
@@ -102,7 +103,7 @@ def _html(content: Content) -> str:
     packed = {name: export._asdict() for name, export in content.exports.items()}
     packs = {"exports": charts.pack(packed), **{part.pack_id: part.payload for part in every}}
     packs |= {f"i-{probe.label}": _packed(probe.items) for probe in report.probes if probe.items}
-    main = matrix(report)
+    main = matrix(report, *WIDE)
     numbers = [n for finding in main.rows for n in main.numbers(finding) if n]
     return (
         charts.environment()
@@ -124,6 +125,7 @@ def _html(content: Content) -> str:
             drawn=drawn,
             about_seeds=about_seeds,
             static_rows=STATIC_ROWS,
+            most_rows=MOST_ROWS,
             nothing=Outcome.NONE,
             packs={name: Markup(text) for name, text in packs.items()},
             version=__version__,

@@ -4,7 +4,7 @@
 (() => {
 const $ = (at, q) => at.querySelector(q), $$ = (at, q) => [...at.querySelectorAll(q)];
 const GAP = 44, EDGE = 24, // with room for labels of axes
-  LEAST = { x: 180, y: 220 }, MOST = { x: 420, y: 380 }, ALONE = 540, LONGEST = 230, CHARACTER = 6;
+  LEAST = { x: 170, y: 220 }, MOST = { x: 420, y: 380 }, ALONE = 540, LONGEST = 230, CHARACTER = 6;
 // an interpreter of expressions instead of eval, so that a strict content security policy can stay
 const OPTIONS = { mode: "vega-lite", renderer: "svg", actions: false, ast: true, defaultStyle: false,
   tooltip: { disableDefaultStyle: true } };

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from trueprobe.results.numbers import count
-from trueprobe.results.words.findings import listed, missing_text, scored_sentence
+from trueprobe.results.words.findings import listed, missing_text, reasons
 from trueprobe.results.words.verdicts import neutral, outcome_tally, verdict_with_reason
 from trueprobe.types import Outcome
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:  # these modules use the words
     from trueprobe.results.report import Report
     from trueprobe.results.view import Finding
 
-MOST_NAMED = 4  # families in a sentence
+MOST_NAMED = 3  # families in a sentence
 MATRIX = "The main findings"
 ALL_FINDINGS = "All findings"
 FINDING = "finding"
@@ -61,26 +61,36 @@ def _findings(many: int) -> str:
 def _widest(of: Answer, families: int) -> str:
     if of.widest is None:
         return ""
-    models = [n.model for n in of.widest.numbers]
-    where = f" ({listed(models)})" if families > 1 else ""
-    return f"most widely: {of.widest.statement}{where}"
+    if families > 1:
+        return f"most widely: {_named(of.widest)}"
+    several = of.standings[0].n_holds > 1
+    return f"{'among them' if several else 'namely'}: {of.widest.statement}"
 
 
 def _against(of: Answer) -> str:
     if not of.opposite and not of.flips:
-        return "none is the other way round"
+        return "none is the other way round" if of.n_claims else ""
     parts = []
     if of.opposite:
-        parts.append(f"the other way round: {_named(of.opposite)}")
+        parts.append(f"the other way round: {_first_of(of.opposite)}")
     if of.flips:
-        parts.append(f"flips between seeds or wordings: {_named(of.flips)}")
+        parts.append(f"flips between seeds or wordings: {_first_of(of.flips)}")
     return "; ".join(parts)
 
 
-def _named(findings: Sequence[Finding]) -> str:
-    first, more = findings[0], len(findings) - 1
-    named = f"{first.statement} ({listed([n.model for n in first.numbers])})"
-    return named + (f" and {more} more" if more else "")
+def _first_of(findings: Sequence[Finding]) -> str:
+    more = len(findings) - 1
+    return _named(findings[0]) + (f" and {more} more" if more else "")
+
+
+def _named(finding: Finding) -> str:
+    """With the families it is about, or how many."""
+    models = [n.model for n in finding.numbers]
+    return f"{finding.statement} ({_models(models)})"
+
+
+def _models(names: Sequence[str]) -> str:
+    return listed(names) if len(names) <= MOST_NAMED else f"{len(names)} models"
 
 
 def _undecided(of: Answer, report: Report) -> str:
@@ -99,7 +109,8 @@ def _exploratory(of: Answer, report: Report) -> str:
 def _silent(of: Answer, report: Report) -> str:
     scorings = [probe.scoring for probe in report.probes]
     if not any(one.n_scored for one in scorings):
-        return f"Nothing can be concluded: no answer could be scored. {' '.join(map(scored_sentence, scorings[:1]))}"
+        asked, why = sum(one.n_asked for one in scorings), filter(None, map(reasons, scorings))
+        return f"Nothing can be concluded: none of the {count(asked)} answers could be scored ({'; '.join(why)})."
     assert of.silent is not None
     return f"Nothing can be concluded. The commonest reason: {verdict_with_reason(of.silent, None)}."
 
@@ -115,7 +126,7 @@ def how_far(report: Report) -> str:
     items = sum(probe.declaration.n_items for probe in report.probes)
     parts = [f"{count(items)} items", *_seeds(report), _scored([probe.scoring for probe in report.probes])]
     silent = sum(n.verdict.silent for finding in report.findings for n in finding.numbers)
-    parts += [f"{count(silent)} numbers with nothing to count"] if silent else []
+    parts += [f"{count(silent)} {'number' if silent == 1 else 'numbers'} with nothing to count"] if silent else []
     gaps = [one for one in report.missing if one.gap in ("interrupted", "not_begun", "nothing_scored")]
     parts += [missing_text(one).rstrip(".") for one in gaps[:1]]
     return "; ".join(filter(None, parts)) + "."
@@ -124,8 +135,7 @@ def how_far(report: Report) -> str:
 def _seeds(report: Report) -> list[str]:
     several = [f"{family.n_seeds} seeds of {family.name}" for family in report.families if family.n_seeds > 1]
     single = [family.name for family in report.families if family.n_seeds == 1]
-    named = listed(single) if len(single) <= MOST_NAMED else f"{len(single)} models"
-    return [*several, *([f"one seed of {named}, so that another may differ"] if single else [])]
+    return [*several, *([f"one seed of {_models(single)}, so that another may differ"] if single else [])]
 
 
 def _scored(scorings: Sequence[Scoring]) -> str:

@@ -17,6 +17,9 @@ if TYPE_CHECKING:  # these modules use the words
     from trueprobe.runs.families import Family
 
 
+MOST_TITLED = 4  # models in a title
+
+
 def asked_sentence(report: Report) -> str:
     return f"Asked: {listed([_who(family) for family in report.families] or ['no model yet'])}."
 
@@ -126,7 +129,8 @@ def silent_section(section: Section) -> str:
 
 def title(report: Report) -> str:
     names = [family.name for family in report.families]
-    return report.title or f"{', '.join(report.source.labels)} on {', '.join(names)}"
+    asked = ", ".join(names) if len(names) <= MOST_TITLED else f"{len(names)} models"
+    return report.title or f"{', '.join(report.source.labels)} on {asked}"
 
 
 def facts(report: Report) -> str:

@@ -35,6 +35,7 @@ MASKED, CAUSAL = "masked models", "causal models"
 SEEDS_APART, WHY_NOT = "seeds that disagree", "not scored because"
 NOT_FINISHED, SHOWS_NOTHING = "not finished", "shows nothing"
 PAPER_C_TABLE_1 = "table 1 of paper C"
+ITEMS_CAPTION = "Those that decide most first. Of several seeds, the mean; answers of the first."
 ABOUT_TWO, ABOUT_EACH, NOT_CLAIMED = "about two models", "about each model", "not claimed of this kind of model"
 BOLD = (
     "Bold: it holds on either side of neutral, after correction for the number of categories; of several seeds, three "
@@ -183,8 +184,9 @@ def trust_lead(report: Report) -> str:
     return "Every model has one seed. This part shows what other items and other ways of asking change."
 
 
-def items_caption(total: int) -> str:
-    return f"{items_rows(total)}, those that decide most first. Of several seeds, the mean; answers of the first."
+def scrolls(rows: int) -> str:
+    """Above a table that is higher than its place."""
+    return f"{count(rows)} rows: scroll"
 
 
 def items_rows(total: int) -> str:
