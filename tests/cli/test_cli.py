@@ -49,7 +49,7 @@ def test_help_is_instant():
 
 def test_help_lists_the_commands_in_the_order_of_work():
     listed = trueprobe("--help").stdout.partition("Commands:\n")[2]
-    order = "list items run report compare reproduce fetch verbalizer pretrain downstream gate export check"
+    order = "list items run report compare reproduce fetch verbalizer score pretrain downstream gate export check"
     assert [line.split()[0] for line in listed.splitlines()] == order.split()
 
 

@@ -39,15 +39,16 @@ def test_families_stand_by_how_much_they_show_with_what_holds_most_widely(tmp_pa
     claims = [claim(f"c{i}", v, name) for name, both in verdicts.items() for i, v in enumerate(both)]
     mine = report(tmp_path, claims, models=tuple(verdicts))
     assert sentence(mine) == (
-        "two shows 2 of 2 findings and one 1 of 2; most widely: c1 is so (one and two); none is the other way round."
+        "two shows 2 of 2 findings that could be tested and one 1 of 2; most shared: c1 is so (one and two); "
+        "no published finding is reversed."
     )
 
 
 def test_what_is_the_other_way_round_or_flips_is_named(tmp_path):
     claims = [claim("a", Verdict.OPPOSITE), claim("b", Verdict.OPPOSITE), claim("c", Verdict.FLIPS)]
     assert sentence(report(tmp_path, claims)) == (
-        "solo shows 0 of 3 findings; the other way round: a is so (solo) and 1 more; flips between seeds or wordings: "
-        "c is so (solo)."
+        "solo shows 0 of 3 findings that could be tested; reversed: a is so (solo) and 1 more; "
+        "flips between seeds or wordings: c is so (solo)."
     )
 
 
@@ -58,7 +59,9 @@ def test_what_holds_below_its_neutral_value_is_counted_with_its_side(tmp_path):
     ]
     summary = made_runs.replace(made_runs.SUMMARY, below="against the stereotype")
     mine = report(tmp_path, estimates=rows, probe=made_runs.declaration(summary=summary))
-    assert sentence(mine).startswith("solo shows 2 of 2 findings (1 against the stereotype); among them: a:")
+    assert sentence(mine).startswith(
+        "solo shows 2 of 2 findings that could be tested (1 against the stereotype); among them: a:"
+    )
 
 
 @pytest.mark.parametrize(
@@ -96,7 +99,7 @@ def test_a_run_that_scored_nothing_says_so(tmp_path):
 
 def test_the_sentence_is_the_same_on_the_page_in_markdown_and_in_json(tmp_path):
     mine = report(tmp_path, [claim("a", Verdict.AS_PUBLISHED), claim("b", Verdict.OPPOSITE)])
-    text = "solo shows 1 of 2 findings; namely: a is so; the other way round: b is so (solo)."
+    text = "solo shows 1 of 2 findings that could be tested; namely: a is so; reversed: b is so (solo)."
     assert f'<p id="sentence">{text}</p>' in page.html(mine.source.run)
     assert f"**{text}**" in markdown.render(mine)
     answer = json.loads(json_report.render(mine))["answer"]

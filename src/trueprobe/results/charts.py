@@ -15,6 +15,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import altair as alt
 import jinja2
 import vl_convert
 from markupsafe import Markup
@@ -28,7 +29,19 @@ from trueprobe.results.view import DASH
 from trueprobe.results.words import figures as words
 from trueprobe.results.words import verdicts
 
-__all__ = ["DARK", "LIGHT", "PagePart", "bundle", "environment", "file_svg", "pack", "page_parts", "write_files"]
+__all__ = [
+    "DARK",
+    "LIGHT",
+    "PagePart",
+    "altair_chart",
+    "bundle",
+    "environment",
+    "file_svg",
+    "light_spec",
+    "pack",
+    "page_parts",
+    "write_files",
+]
 
 PAGE = Path(__file__).parent / "page"
 PIXELS = 2  # of a PNG per unit of its SVG
@@ -155,13 +168,29 @@ def write_files(views: Iterable[FigureView], folder: Path, formats: Collection[F
 
 
 def file_svg(view: FigureView, picture: Picture) -> str:
+    svg: str = vl_convert.vegalite_to_svg(_without_tips(light_spec(view, picture)), vl_version=version())
+    return svg
+
+
+def altair_chart(view: FigureView, picture: Picture) -> alt.FacetChart | alt.LayerChart:
+    """For a notebook. A single panel is no facet: its width and height can be set like those of any chart."""
+    spec = {key: value for key, value in light_spec(view, picture).items() if key != "usermeta"}
+    if len(picture.panels) > 1:
+        return alt.FacetChart.from_dict(spec)
+    title = spec["title"] | {"subtitle": [*filter(None, (picture.panels[0].title, spec["title"].get("subtitle")))]}
+    of_facets = ("facet", "columns", "spacing", "resolve", "spec")
+    around = {key: value for key, value in spec.items() if key not in of_facets}
+    return alt.LayerChart.from_dict({**around, **spec["spec"], "title": title})
+
+
+def light_spec(view: FigureView, picture: Picture) -> Spec:
     """All panels with title and legend, in light colours."""
     drawing = Drawing(view, picture)
     title = {"text": view.title, **({"subtitle": drawing.note} if drawing.note else {})}
-    spec = _without_tips(chart(drawing)) | {"title": title, "background": "var(--paper)", "padding": 12}
-    text = re.sub(r"var\(--(\w+)\)", lambda match: LIGHT[match[1]], json.dumps(spec))
-    svg: str = vl_convert.vegalite_to_svg(text, vl_version=version())
-    return svg
+    spec = chart(drawing) | {"title": title, "padding": 12}
+    spec["config"] = {**spec["config"], "background": "var(--paper)"}
+    light: Spec = json.loads(re.sub(r"var\(--(\w+)\)", lambda match: LIGHT[match[1]], json.dumps(spec)))
+    return light
 
 
 def _without_tips(spec: Spec) -> Spec:

@@ -30,6 +30,11 @@ def of_probe(run: Run, label: str) -> list[FigureView]:
     return [view for view in views if view is not None]
 
 
+def of_probe_and_its_seeds(run: Run, label: str) -> list[FigureView]:
+    """All that a reader can name under a probe."""
+    return [*of_probe(run, label), *(view for make in (_flips, _variance) if (view := make(run, label)))]
+
+
 def about_seeds(run: Run) -> list[FigureView]:
     """On how many items seeds disagree, and where the variance comes from, by probe."""
     return [view for make in (_flips, _variance) for label in run.probes if (view := make(run, label))]

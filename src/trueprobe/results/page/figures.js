@@ -104,6 +104,7 @@ class Chart {
     if (turn !== this.turn) return made.finalize(); // another choice came in between
     this.made?.finalize();
     this.made = made;
+    for (const g of box.querySelectorAll("g[role]:empty")) g.removeAttribute("role"); // of a panel without such marks
     this.at.replaceChildren(box);
     this.legend();
   }

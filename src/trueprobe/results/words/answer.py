@@ -43,7 +43,7 @@ def _decided(of: Answer, report: Report) -> str:
 
 def _shows(standings: Sequence[Standing]) -> str:
     first, *others = standings[:MOST_NAMED]
-    texts = [f"{first.name} shows {first.n_holds} of {_findings(first.n_judged)}{_below(first)}"]
+    texts = [f"{first.name} shows {first.n_holds} of {_findings(first.n_judged)} that could be tested{_below(first)}"]
     texts += [f"{one.name} {one.n_holds} of {one.n_judged}{_below(one)}" for one in others]
     rest = standings[MOST_NAMED:]
     texts += [f"{len(rest)} more at most {rest[0].n_holds} each"] if rest else []
@@ -62,17 +62,17 @@ def _widest(of: Answer, families: int) -> str:
     if of.widest is None:
         return ""
     if families > 1:
-        return f"most widely: {_named(of.widest)}"
+        return f"{'most shared' if len(of.widest.numbers) > 1 else 'for example'}: {_named(of.widest)}"
     several = of.standings[0].n_holds > 1
     return f"{'among them' if several else 'namely'}: {of.widest.statement}"
 
 
 def _against(of: Answer) -> str:
     if not of.opposite and not of.flips:
-        return "none is the other way round" if of.n_claims else ""
+        return "no published finding is reversed" if of.n_claims else ""
     parts = []
     if of.opposite:
-        parts.append(f"the other way round: {_first_of(of.opposite)}")
+        parts.append(f"reversed: {_first_of(of.opposite)}")
     if of.flips:
         parts.append(f"flips between seeds or wordings: {_first_of(of.flips)}")
     return "; ".join(parts)

@@ -14,8 +14,8 @@ if TYPE_CHECKING:  # these modules use the words
     from trueprobe.results.view import Mark
     from trueprobe.runs.families import Family
 
-_MARKS_OF_TABLES = {"*": "holds", "~": "flips: seeds disagree"}  # where they mean less than in a list of findings
 _NO_MARK, _COUNTED_ALONE = f"no mark: {NO_MARK}", f"– {NOTHING_TO_COUNT}"
+_IN_TABLES = {"*": "holds", "~": "flips: seeds disagree"}
 
 
 def marks_legend(marks: Sequence[Mark]) -> str:
@@ -39,7 +39,7 @@ def table_legend(
 ) -> list[str]:
     """What the marks and dashes that occur mean here, and what two seeds or one leave unknown."""
     ends = "95 % intervals" if intervals else "intervals: estimates/*.csv"
-    named = [f"{mark.symbol} {_MARKS_OF_TABLES.get(mark.symbol, mark_text(mark))}" for mark in marks]
+    named = [f"{mark.symbol} {_IN_TABLES.get(mark.symbol, mark_text(mark))}" for mark in marks]
     lines = ["; ".join([f"{'in percent, ' if percent else ''}{ends}", *named, _NO_MARK])]
     lines += [f"–: {'; '.join(verdict_with_reason(verdict, None) for verdict in dashes)}"] if dashes else []
     if marks and any(family.n_seeds == 1 for family in families):
