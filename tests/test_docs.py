@@ -11,6 +11,7 @@ from typer.testing import CliRunner
 
 import reference  # tools/reference.py
 import trueprobe
+import zoo
 from trueprobe.cli import app
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -35,6 +36,12 @@ def desk(checkpoint, tmp_path, monkeypatch):
     return tmp_path
 
 
+def save_training_run(folder: Path) -> None:
+    """Five steps of one seed, as transformers' Trainer names them."""
+    for step in range(1, 6):
+        zoo.save("bert", folder / f"checkpoint-{1000 * step}", model_seed=step)
+
+
 def lines(block: str) -> list[str]:
     return [line for line in block.replace("\\\n", " ").splitlines() if line.strip() and not line.startswith("#")]
 
@@ -50,6 +57,8 @@ def test_what_a_page_tells_to_type_works(page, desk):
     told = " ".join(block for _, block in blocks(page))
     if "runs/mine" in told and "out runs/mine" not in told and 'out="runs/mine"' not in told:
         trueprobe.run("counteracts", models=["./my-bert"], out="runs/mine")
+    if "out/checkpoint-*" in told:
+        save_training_run(desk / "out")
     for language, block in blocks(page):
         if " " in language:  # a file: its name
             (desk / language.split()[1]).write_text(block, encoding="utf-8")

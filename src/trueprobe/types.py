@@ -341,6 +341,14 @@ class Direction(StrEnum):
     EQUAL = "equal"  # checkpoints do a task equally well
 
 
+class Undecided(StrEnum):
+    """What a gate makes of numbers that neither pass nor fail."""
+
+    FAIL = "fail"
+    PASS = "pass"  # what cannot be decided at all still fails
+    IGNORE = "ignore"  # that passes too
+
+
 Level = Literal["checkpoint", "family", "pair"]  # a pair: a claim about two models
 Conditions = Mapping[str, str]
 

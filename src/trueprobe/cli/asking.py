@@ -110,7 +110,9 @@ def run(
 ) -> None:
     """Ask models, cache answers, count, and write a run folder."""
     from trueprobe.cli.progress import terminal_progress
+    from trueprobe.results import json as findings_json
     from trueprobe.results import terminal
+    from trueprobe.results.report import Report
     from trueprobe.runs import execute
     from trueprobe.runs.study import make_study
 
@@ -127,7 +129,7 @@ def run(
     with interruptible():
         done = execute.run(study, out=out, store=store, progress=terminal_progress())
     if as_json:
-        print(json.dumps({"folder": str(done.folder), "complete": done.complete, "estimates": len(done.estimates)}))
+        print(findings_json.findings(Report.of(done), str(done.folder)))
     else:
         terminal.show(done)
 

@@ -25,7 +25,7 @@ def render(report: Report) -> str:
 
 
 def content(report: Report) -> dict[str, Any]:
-    plain: dict[str, Any] = _plain(
+    whole: dict[str, Any] = plain(
         {
             "format": FORMAT,
             "title": words.title(report),
@@ -44,7 +44,14 @@ def content(report: Report) -> dict[str, Any]:
             "bibtex": report.bibtex,
         }
     )
-    return plain
+    return whole
+
+
+def findings(report: Report, folder: str) -> str:
+    """What `run` prints for scripts: the findings alone, as the report has them."""
+    whole = {"format": FORMAT, "folder": folder, "complete": report.source.complete, "tally": tally(report.findings)}
+    whole |= {"n_primary": report.n_primary, "sections": [_section(section) for section in report.sections]}
+    return json.dumps(plain(whole), indent=1, ensure_ascii=False, allow_nan=False)
 
 
 def _answer(report: Report) -> dict[str, Any]:
@@ -61,12 +68,12 @@ def _fields(value: Any, *without: str) -> dict[str, Any]:
     return {field.name: getattr(value, field.name) for field in fields(value) if field.name not in without}
 
 
-def _plain(value: Any) -> Any:
+def plain(value: Any) -> Any:
     """Tuples as lists, NaN as null; an enum is its text."""
     if isinstance(value, Mapping):
-        return {str(key): _plain(one) for key, one in value.items()}
+        return {str(key): plain(one) for key, one in value.items()}
     if isinstance(value, (list, tuple)):
-        return [_plain(one) for one in value]
+        return [plain(one) for one in value]
     if isinstance(value, str):
         return str(value)
     return None if isinstance(value, float) and not math.isfinite(value) else value

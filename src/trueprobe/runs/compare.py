@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from trueprobe import probes
@@ -17,7 +17,7 @@ from trueprobe.statistics import paired
 from trueprobe.statistics.estimates import CheckpointData
 from trueprobe.statistics.rows import Difference
 from trueprobe.statistics.verdict import FEWEST_SEEDS
-from trueprobe.types import Card, NoProgress, Outcome, Progress
+from trueprobe.types import Card, Conditions, NoProgress, Outcome, Progress
 
 
 @dataclass(frozen=True)
@@ -77,6 +77,22 @@ def compare(run: Run, a: str, b: str, precision: float | None = None, progress: 
     summaries = {label: run.declarations[label].summary for label in alike}
     steps = (first[0].labels.get("step"), second[0].labels.get("step"))
     return Comparison(a, b, rows, summaries, precision, apart, steps)
+
+
+def between_runs(
+    run: Run,
+    baseline: Run,
+    label: str,
+    sides: tuple[Sequence[Card], Sequence[Card]],
+    wanted: Collection[tuple[str, Conditions]],
+) -> list[Difference]:
+    """Checkpoints of one run less those of another that asked the same, on the items both scored: the measures of
+    these names and conditions, without verdicts that hold over a list."""
+    (entry,) = (entry for entry in run.study.probes if entry.label == label)
+    probe = probes.make_again(entry.model_dump())
+    measures = [measure for measure in probe.measures() if (measure.name, measure.reported) in wanted]
+    one, other = (_members(of, label, probe, cards) for of, cards in zip((run, baseline), sides, strict=True))
+    return paired.compare(label, paired.Sides.of(one, other, probe.factors, probe.drawn_within), measures)
 
 
 def _controlled(rows: Sequence[Difference], declarations: Mapping[str, ProbeDeclaration]) -> list[Difference]:
