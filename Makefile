@@ -11,7 +11,7 @@ CAUSAL := --kind causal --corpus enwik8 --short 0.25 --loss-rate 0.33 --threads 
 # compiled modules are kept, whatever the machine says: tests start many interpreters
 export PYTHONDONTWRITEBYTECODE =
 
-.PHONY: demo tour test fast lint bench bench-nulls nursery clean
+.PHONY: demo tour test fast lint bench bench-nulls docs nursery clean
 
 ## a first look at the shipped models, and its page: nothing is fetched
 demo: $(INSTALLED)
@@ -53,6 +53,16 @@ bench: $(READY)
 bench-nulls: $(READY)
 	nice -n 19 $(BIN)/python bench/null_rates.py --write docs/null-rates.md
 
+## the documentation as a site, in site/; docs/reference/ is written from the code
+docs: $(VENV)/docs-ready
+	$(BIN)/python tools/reference.py
+	$(BIN)/mkdocs build --strict --quiet
+	@echo site/index.html
+
+$(VENV)/docs-ready: $(INSTALLED)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[docs]"
+	touch $@
+
 # what a user needs
 $(INSTALLED): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV) || { apt-get update && apt-get install -y python3-venv && $(PYTHON) -m venv $(VENV); }
@@ -75,4 +85,4 @@ nursery: $(READY)
 	$(BIN)/python tools/nursery.py $(TRAINED)
 
 clean:
-	rm -rf $(VENV) .cache runs
+	rm -rf $(VENV) .cache runs site

@@ -30,6 +30,7 @@ MAY_USE = {  # package (or module of one) -> what it may import besides itself a
     "engine": {"models"},
     "training": {"assets", "models", "statistics"},
     "training.downstream": {"assets", "models", "statistics", "training", "runs.folder", "runs.downstream"},
+    "scoring": {"models", "engine", "probes.files"},
     "runs": {"assets", "statistics", "probes", "models", "engine"},
     "results": {
         "runs.folder",
@@ -61,6 +62,8 @@ NOT_FOR = {  # light commands, in the order of what they need -> what none up to
     "items counteracts --count": {*NETWORKS, *FIGURES, *FUNCTIONS, *TABLES},
     "report run --format json": {*NETWORKS, *FIGURES, *FUNCTIONS},
     "report run --format markdown": {*NETWORKS, *FIGURES, *FUNCTIONS},
+    "gate run --rule pairs:preference<9": {*NETWORKS, *FIGURES, *FUNCTIONS},
+    "export run --model-card --csv run.csv": {*NETWORKS, *FIGURES, *FUNCTIONS},
 }
 COMMANDS_IN_TURN = """
 import json, os, sys
@@ -128,10 +131,17 @@ def test_functions_are_short():
 
 
 def test_public_names_are_listed_for_completion_and_can_be_had():
-    assert set(trueprobe.__all__) <= set(dir(trueprobe))
+    assert dir(trueprobe) == sorted(trueprobe.__all__)
     assert all(getattr(trueprobe, name) is not None for name in trueprobe.__all__)
     packages = [path.parent.name for path in ROOT.glob("*/__init__.py")]
     assert [p for p in packages if not hasattr(importlib.import_module(f"trueprobe.{p}"), "__all__")] == []
+
+
+def test_importing_trueprobe_and_completing_its_names_imports_nothing_else():
+    code = "import sys, trueprobe; dir(trueprobe); help(trueprobe.run); print(*sys.modules, file=sys.stderr)"
+    imported = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stderr.split()
+    assert [name for name in imported if name.startswith("trueprobe")] == ["trueprobe"]
+    assert not {name.partition(".")[0] for name in imported} & {*NETWORKS, *FIGURES, *TABLES, "numpy", "pydantic"}
 
 
 def test_a_light_command_imports_no_library_that_it_does_not_need(tmp_path):

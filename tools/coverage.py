@@ -2,7 +2,7 @@
 
     python tools/coverage.py [--runs 5000] [items|seeds|verdicts|tests …]
 
-prints the tables of docs/reliability.md. The functions are the ones that runs use; only the data are made up.
+prints the tables of docs/reference/coverage.md. The functions are the ones that runs use; only the data are made up.
 """
 
 from __future__ import annotations

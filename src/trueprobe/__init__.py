@@ -1,4 +1,9 @@
-"""trueprobe: what does a language model take for granted, and how far can the answer be trusted?"""
+"""trueprobe: what does a language model take for granted, and how far can the answer be trusted?
+
+`run = trueprobe.run("counteracts", "nursery")` asks five small models. In a notebook, `run` shows its main findings;
+`run.findings` has all of them as a table, `run.figures` lists the figures, `run.plot("counteracts", "margin")` draws
+one, `run.report()` writes the page.
+"""
 
 from __future__ import annotations
 
@@ -6,38 +11,106 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
-__all__ = ["Run", "__version__", "compare", "load_run", "open_model", "run"]
+__all__ = ["RunResults", "__version__", "compare", "embed", "fill", "load_run", "open_model", "run", "score"]
 
 if TYPE_CHECKING:
-    from trueprobe.models import open_model
-    from trueprobe.runs.compare import compare
-    from trueprobe.runs.execute import run
-    from trueprobe.runs.folder import Run, load_run
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+    from typing import Unpack
 
-_HOMES = {
-    "Run": "trueprobe.runs.folder",
-    "compare": "trueprobe.runs.compare",
-    "load_run": "trueprobe.runs.folder",
-    "open_model": "trueprobe.models",
-    "run": "trueprobe.runs.execute",
-}
+    import pandas as pd
+
+    from trueprobe.models import Model, Options
+    from trueprobe.results.notebook import RunResults
+    from trueprobe.runs.folder import Run
+    from trueprobe.runs.study import Changes, Study
+    from trueprobe.scoring import embed, fill, score
+    from trueprobe.types import Progress
+
+# Libraries are imported inside the functions, so that `import trueprobe` and `trueprobe --help` stay instant.
+
+
+def run(
+    what: str | Sequence[str] | Study,
+    models: str | Sequence[str] = (),
+    out: str | Path | None = None,
+    *,
+    settings: Mapping[str, Any] | None = None,
+    store: str | Path | None = None,
+    progress: Progress | None = None,
+    **changes: Unpack[Changes],
+) -> RunResults:
+    """Ask models what probes or a study ask, count, and write a run folder; the same call goes on where it stopped.
+
+    `models`: names as `trueprobe run --model` takes them. `out`: the folder, by default one in `runs/`. `settings`: of
+    the probe. `store`: where answers are cached. `changes`: limit, device, dtype, batch_tokens, allow_pickle,
+    allow_code.
+
+    >>> run = trueprobe.run("counteracts", ["nursery/0", "nursery/1"], "runs/mine", limit=40)
+    >>> [card.name for card in run.cards]
+    ['nursery-seed0', 'nursery-seed1']
+    """
+    from trueprobe.cli.progress import python_progress
+    from trueprobe.results.notebook import RunResults
+    from trueprobe.runs import execute
+
+    done = execute.run(
+        what, models, out, settings=settings, store=store, progress=progress or python_progress(), **changes
+    )
+    return RunResults(done.folder, done.allow_code)
+
+
+def load_run(folder: str | Path, allow_code: bool = False) -> RunResults:
+    """A run from its folder, finished or interrupted. `allow_code`: to compare models, code of probes that it names by
+    their paths is run.
+
+    >>> trueprobe.load_run("runs/mine").probes
+    ['counteracts']
+    """
+    from trueprobe.results.notebook import RunResults
+    from trueprobe.runs import folder as folders
+
+    return RunResults(folders.load_run(folder, allow_code).folder, allow_code)
+
+
+def compare(run: Run, a: str, b: str, precision: float | None = None, progress: Progress | None = None) -> pd.DataFrame:
+    """Two models or families of one run on the items both scored: every measure, `a` less `b`, with interval and
+    verdict. `precision` is the half-width that `seeds_needed` is for.
+
+    >>> run = trueprobe.load_run("runs/mine")
+    >>> table = trueprobe.compare(run, "nursery-seed0", "nursery-seed1")
+    >>> list(table.columns)[:7]
+    ['probe', 'measure', 'a', 'b', 'difference', 'low', 'high']
+    """
+    from trueprobe.cli.progress import python_progress
+    from trueprobe.runs import compare as comparing
+    from trueprobe.runs.schema import frame_of
+    from trueprobe.statistics.rows import Difference
+
+    return frame_of(comparing.compare(run, a, b, precision, progress or python_progress()).rows, Difference)
+
+
+def open_model(spec: str, options: Options | None = None) -> Model:
+    """One checkpoint, opened, to be asked directly.
+
+    >>> trueprobe.open_model("nursery/0").card.kind
+    'masked'
+    """
+    from trueprobe import models
+
+    return models.open_model(spec, options)
+
+
+_ELSEWHERE = {"RunResults": "results.notebook", "embed": "scoring", "fill": "scoring", "score": "scoring"}
 
 
 def __getattr__(name: str) -> Any:
-    """Heavy modules are imported when first asked for, so that `trueprobe --help` stays instant."""
-    if name not in _HOMES:
+    """What is imported whole when it is first asked for; it needs pandas."""
+    if name not in _ELSEWHERE:
         raise AttributeError(f"module 'trueprobe' has no attribute '{name}'")
-    importlib.import_module("trueprobe.runs.folder").Run.html = _html
-    return getattr(importlib.import_module(_HOMES[name]), name)
+    return getattr(importlib.import_module(f"trueprobe.{_ELSEWHERE[name]}"), name)
 
 
 def __dir__() -> list[str]:
-    """For completion: names that are imported when asked for are names too."""
-    return sorted({*globals(), *__all__})
-
-
-def _html(run: Run) -> str:
-    """What a notebook shows of a run."""
-    from trueprobe.results import notebook
-
-    return notebook.html(run)
+    """For completion: the public names alone."""
+    return __all__

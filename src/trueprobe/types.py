@@ -43,6 +43,9 @@ Code = Literal[
 ]
 CODES: tuple[str, ...] = get_args(Code)
 _NOTHING: Mapping[str, Any] = MappingProxyType({})
+# of a field that joined a request later: with its default value it is no part of the request's key, so that answers
+# cached before it existed stay valid
+UNNAMED_BY_DEFAULT = "unnamed by default"
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,15 +89,15 @@ class WordList:
 class FillBlank:
     """What stands between `left` and `right`? Both verbatim; text is never parsed for special tokens."""
 
-    left: str
+    left: str  # ends in a space where word-initial forms are asked for
     right: str = ""  # a causal model needs ""
     before: str | None = None  # a sentence before it, joined by `join`
-    join: Join = "pair"
+    join: Join = "pair"  # or "space" (one running text), "bos" (the start token in between)
     words: tuple[str, ...] = ()  # asked for; word-initial form when `left` ends in a space
     word_start: Literal["auto", "never"] = "auto"  # "never" reproduces the no-leading-space slip
-    pieces: Literal["one", "left_to_right"] = "one"
-    within: WordList | None = None  # ranks and top refer to this list, or to the whole vocabulary
-    top: int = 0
+    pieces: Literal["one", "left_to_right"] = "one"  # a longer word is refused, or read piece by piece
+    within: WordList | None = None  # ranks and top refer to its one-piece members; probabilities to the vocabulary
+    top: int = 0  # how many of the likeliest tokens are listed
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,11 +105,12 @@ class ScoreText:
     """Log-probability of each token of `text`; masked models: each token masked in turn."""
 
     text: str
-    given: str | None = None
+    given: str | None = None  # a sentence before it that is read and not scored
     join: Join = "pair"
     spans: tuple[Span, ...] | None = None  # only the tokens that touch these
-    masking: Literal["each", "rest_of_word"] = "each"
+    masking: Literal["each", "rest_of_word"] = "each"  # or with the later pieces of its word; masked models only
     start: Literal["text", "first_token"] = "text"  # causal models: what the start token stands before; else refused
+    ranks: bool = field(default=False, metadata={UNNAMED_BY_DEFAULT: True})  # of each token in the vocabulary, too
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,6 +123,9 @@ class FollowsText:
 
 @dataclass(frozen=True, slots=True)
 class EmbedText:
+    """`pool`: `cls` first position of the row, `mean` all positions, `first` and `last` piece of the text, `word` mean
+    over `span`, `own` as a sentence encoder's files define it."""
+
     text: str
     pool: Pool = "cls"
     layer: int = -1  # 0 is the embedding layer, -1 the last
@@ -136,9 +143,10 @@ Request = FillBlank | ScoreText | FollowsText | EmbedText
 class Token:
     text: str  # as people read it; a leading space marks a word-initial piece where the vocabulary has that notion
     id: int
-    logp: float
+    logp: float  # over the whole vocabulary
     exact: bool = True  # False where a source only bounds it
-    span: Span | None = None
+    span: Span | None = None  # characters of the request's own text
+    rank: int | None = None  # 1 is best, in the whole vocabulary; only where it was asked for
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,8 +171,8 @@ class WordArrays(Protocol):
 @dataclass(frozen=True, slots=True)
 class Filled:
     words: Mapping[str, Word | WhyNot]
-    top: tuple[Token, ...]
-    list_size: int
+    top: tuple[Token, ...]  # likeliest first
+    list_size: int  # how many words the ranks are among
 
     def mass(self, words: tuple[str, ...]) -> float:
         """Summed probability of those of the asked words that are one piece; a piece shared by two counts once."""
@@ -200,7 +208,7 @@ class Follows:
 @dataclass(frozen=True, slots=True)
 class Vector:
     values: Any  # float32 array [hidden]
-    positions: tuple[int, ...]
+    positions: tuple[int, ...]  # those averaged
 
 
 Answer = Filled | Scored | Follows | Vector
@@ -245,19 +253,19 @@ class Observation:
 class Verdict(StrEnum):
     """What a number comes to, by one rule (docs/decisions/0008-verdicts.md). Words for it are written by renderers."""
 
-    HOLDS = "holds"  # a family: its interval excludes neutral after correction, and its seeds agree
-    HOLDS_FOR_CHECKPOINT = "holds_for_checkpoint"
-    FLIPS = "flips"  # seeds or wordings lie on both sides of neutral beyond noise
-    UNDECIDED = "undecided"
+    HOLDS = "holds"  # three seeds or more: the interval excludes neutral after correction, and the seeds agree
+    HOLDS_FOR_CHECKPOINT = "holds_for_checkpoint"  # one checkpoint: the interval over items excludes neutral
+    FLIPS = "flips"  # seeds or wordings lie on both sides of neutral (of a claim: its threshold) beyond noise
+    UNDECIDED = "undecided"  # none of these, which is no proof of no effect
     EXPLORATORY = "exploratory"  # on a list that is controlled together, a number that is not primary
     DESCRIPTIVE = "descriptive"  # the measure has no neutral point
-    AS_PUBLISHED = "as_published"  # this one and the next two: of claims
-    NOT_CONTRADICTED = "not_contradicted"
-    OPPOSITE = "opposite"
-    FAILS_GATE = "fails_gate"
+    AS_PUBLISHED = "as_published"  # a claim: the interval lies wholly on the side the paper reports
+    NOT_CONTRADICTED = "not_contradicted"  # a claim that can only be contradicted, and is not
+    OPPOSITE = "opposite"  # a claim: the interval lies wholly on the other side
+    FAILS_GATE = "fails_gate"  # the model lacks what the number takes for granted
     LOW_COVERAGE = "low_coverage"  # mostly ties, or too few items that hold anything to count
-    NOTHING_SCORED = "nothing_scored"
-    TOO_FEW_GROUPS = "too_few_groups"  # a value without an interval
+    NOTHING_SCORED = "nothing_scored"  # no value
+    TOO_FEW_GROUPS = "too_few_groups"  # fewer than five: a value without an interval
     NO_INTERVAL = "no_interval"  # too little was scored in too many resamples, or by too few seeds
     NO_VARIATION = "no_variation"  # every resample gives exactly the neutral value
 
@@ -301,9 +309,9 @@ class Reason(StrEnum):
     """Why a verdict is not a plainer one; the numbers behind it are fields of the estimate."""
 
     NONE = ""
-    INTERVAL_INCLUDES_NEUTRAL = "interval_includes_neutral"
-    NOT_AFTER_CORRECTION = "not_after_correction"
-    TOO_FEW_SEEDS = "too_few_seeds"  # n_seeds
+    INTERVAL_INCLUDES_NEUTRAL = "interval_includes_neutral"  # low, high, neutral
+    NOT_AFTER_CORRECTION = "not_after_correction"  # p, p_corrected
+    TOO_FEW_SEEDS = "too_few_seeds"  # n_seeds: fewer than three
     SEEDS_AGAINST = "seeds_against"  # n_against of n_seeds lie on the other side of neutral
     SEEDS_APART = "seeds_apart"  # above, below: seeds beyond noise
     WORDINGS_APART = "wordings_apart"  # above, below: wordings beyond noise
@@ -331,6 +339,14 @@ class Direction(StrEnum):
     NOT_BELOW = "not_below"
     NOT_EQUAL = "not_equal"  # two diagnostics disagree
     EQUAL = "equal"  # checkpoints do a task equally well
+
+
+class Undecided(StrEnum):
+    """What a gate makes of numbers that neither pass nor fail."""
+
+    FAIL = "fail"
+    PASS = "pass"  # what cannot be decided at all still fails
+    IGNORE = "ignore"  # that passes too
 
 
 Level = Literal["checkpoint", "family", "pair"]  # a pair: a claim about two models

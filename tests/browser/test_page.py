@@ -52,19 +52,67 @@ def test_the_page_is_never_wider_than_the_window(open_page, whole, width):
     assert page.evaluate("document.documentElement.scrollWidth") <= width
 
 
-def test_many_undecided_findings_are_opened_when_asked_for(page):
-    folded = page.locator("#answer .fold")
-    assert folded.locator("summary").all_inner_texts() == ["pairs: 10"]
-    assert folded.locator("li:visible").count() == 0
+@pytest.mark.parametrize(("width", "height"), [(1440, 900), (390, 844)])
+def test_the_first_screen_has_the_answer(open_page, width, height):
+    """The sentence, the matrix and how far to trust it: a reader who stops there has the answer."""
+    page = open_page(viewport={"width": width, "height": height})
+    for part in ("#sentence", "#matrix", ".key", "#how-far"):
+        box = page.locator(part).bounding_box()
+        assert box["y"] >= 0
+        assert box["y"] + box["height"] <= height, part
+        assert 0 <= box["x"] <= box["x"] + box["width"] <= width, part
+    assert page.locator("#sentence").inner_text().startswith("solo shows 1 of 2 findings that could be tested, other")
+
+
+@pytest.mark.parametrize(("width", "rows", "columns"), [(1440, 8, 3), (390, 5, 3)])
+def test_the_matrix_has_eight_rows_and_five_on_a_phone(open_page, width, rows, columns):
+    page = open_page(viewport={"width": width, "height": 844})
+    assert page.locator("#matrix tbody tr:visible").count() == rows
+    assert page.locator("#matrix tbody tr:visible").first.locator("td:visible").count() == columns
+    assert page.locator("#findings .whole tbody tr").count() == 11
+
+
+def test_an_interval_is_there_on_hovering_on_focus_and_for_screen_readers(page):
+    value = page.locator("#matrix .value", has_text="20.0").first
+    tip = value.locator(".tip")
+    assert "[" in tip.text_content()
+    assert tip.bounding_box()["width"] <= 1
+    value.hover()
+    assert tip.bounding_box()["width"] > 40
+    page.mouse.move(0, 0)
+    value.focus()
+    assert tip.bounding_box()["width"] > 40
+
+
+def test_columns_that_find_no_room_are_there_on_demand(open_page, whole):
+    page = open_page(viewport={"width": 390, "height": 844})
+    whole(page)
+    for table in page.locator("table[data-fit]:visible").all():
+        shown, room = table.evaluate("t => [t.offsetWidth, t.parentElement.clientWidth]")
+        assert shown <= room + 1 or table.locator("thead th:visible").count() == 2
+    items = page.locator(".items")
+    some = items.locator("thead th:visible").count()
+    items.locator("button.more").click()
+    assert items.locator("thead th:visible").count() > some
+    items.locator("button", has_text="next").click()  # other rows have the same columns
+    assert items.locator("tbody tr").first.locator("td:visible").count() == items.locator("thead th:visible").count()
+
+
+def test_findings_of_a_probe_are_opened_when_asked_for(page):
+    folded = page.locator("#findings .fold").first
+    assert folded.locator("summary").inner_text().startswith("pairs")
+    assert folded.locator("tr:visible").count() == 0
     folded.locator("summary").focus()
     page.keyboard.press("Enter")
-    assert folded.locator("li:visible").count() == 10
+    assert folded.locator("tbody tr:visible").count() == 11
 
 
 def test_it_prints(open_page):
     page = open_page(color_scheme="dark")
     page.emulate_media(media="print")
-    assert page.locator("#answer .fold li:visible").count() == 10  # with what is folded on the screen
+    assert page.locator("#findings tbody tr:visible").count() == 11
+    folded = page.locator(".fold:has(.items) .items table")
+    assert folded.bounding_box()["height"] > 100  # with what is folded on the screen
     assert page.locator("nav:visible").count() == 0
     assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
     assert page.pdf(format="A4").startswith(b"%PDF")

@@ -6,6 +6,7 @@ import pytest
 
 pytestmark = pytest.mark.slow
 POINTS = "[aria-roledescription=point]"
+BERT_IN = "n => document.querySelectorAll('#pairs-dots [aria-roledescription=point][aria-label*=BERT]').length === n"
 POLICY = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data:; connect-src blob:"
 
 
@@ -18,9 +19,9 @@ def test_choosing_changes_the_figure(page):
     figure = page.locator("#pairs-dots")
     labels = [point.get_attribute("aria-label") for point in figure.locator(POINTS).all()]
     figure.locator("[data-choice=k]").select_option("3")
-    figure.locator(POINTS + "[aria-label*=BERT]").wait_for()
+    page.wait_for_function(BERT_IN, arg=3)  # in the panel of each model
     figure.locator("[data-choice=k]").select_option("10")
-    figure.locator(POINTS + "[aria-label*=BERT]").wait_for(state="detached")
+    page.wait_for_function(BERT_IN, arg=0)
     assert [point.get_attribute("aria-label") for point in figure.locator(POINTS).all()] == labels
 
 
@@ -42,22 +43,29 @@ def test_one_model_can_be_looked_at_alone(page):
     assert panels(figure) == ["toy"]
 
 
-def test_a_model_without_numbers_for_a_choice_has_a_note(page):
+def test_a_choice_without_published_numbers_says_where_there_are_some(page):
     figure = page.locator("#pairs-dots")
     assert "No published number for this choice; there are some for k: 3." in figure.inner_text()
+    assert figure.locator("[data-model] option").all_inner_texts() == ["all", "solo", "other", "toy"]
     figure.locator("[data-choice=k]").select_option("3")
-    figure.locator("[data-model]").select_option("BERT (published)")
-    page.wait_for_function("document.querySelectorAll('#pairs-dots [aria-roledescription=point]').length === 1")
+    figure.locator("[data-model]").select_option("other")
+    page.wait_for_function(BERT_IN, arg=1)  # beside the model it is compared with
     assert "No published number" not in figure.inner_text()
-    figure.locator("[data-choice=k]").select_option("10")
-    figure.locator(".nobody").wait_for()
-    assert figure.locator(POINTS).count() == 0
-    figure.locator("[data-model]").select_option("")
-    figure.locator(".nobody").wait_for(state="detached")
+    assert figure.locator(POINTS).count() == 4
+
+
+def test_a_folded_figure_has_the_room_of_the_page_when_it_is_opened(page):
+    figure, chart = page.locator("#pairs-lines"), page.locator("#pairs-lines .chart svg")
+    assert not figure.is_visible()
+    page.locator("details:has(> #pairs-lines) > summary").click()
+    chart.wait_for()
+    page.wait_for_function("document.querySelector('#pairs-lines .chart svg').clientWidth > 700")
+    assert chart.bounding_box()["width"] <= figure.bounding_box()["width"] + 1
 
 
 def test_the_legend_hides_a_series_and_brings_it_back(page):
     figure = page.locator("#pairs-lines")
+    page.locator("details:has(> #pairs-lines) > summary").click()
     button = figure.locator(".legend button", has_text="solo")
     before = figure.locator(POINTS).count()
     button.press("Enter")

@@ -49,7 +49,7 @@ def test_help_is_instant():
 
 def test_help_lists_the_commands_in_the_order_of_work():
     listed = trueprobe("--help").stdout.partition("Commands:\n")[2]
-    order = "list items run report compare reproduce fetch verbalizer pretrain downstream check new"
+    order = "list items run report compare reproduce fetch verbalizer score pretrain downstream gate export check new"
     assert [line.split()[0] for line in listed.splitlines()] == order.split()
 
 
@@ -63,6 +63,8 @@ def test_help_lists_the_commands_in_the_order_of_work():
         "report",
         "compare",
         "reproduce",
+        "gate",
+        "export",
         "downstream",
         "pretrain",
         "verbalizer",
@@ -169,7 +171,16 @@ def test_a_run_a_study_and_the_verbalizer_from_the_command_line(checkpoint, tmp_
     )
     done = in_process("run", study, *options, tmp_path / "b", "--json")
     assert done.returncode == 0, done.stderr
-    assert json.loads(done.stdout)["complete"]
+    printed = json.loads(done.stdout)
+    assert (printed["complete"], printed["folder"]) == (True, str(tmp_path / "b"))
+    assert [section["probes"] for section in printed["sections"]][:2] == [["counteracts"], ["counteracts-person"]]
+    assert "value" in printed["sections"][0]["findings"][0]["numbers"][0]
+    rule = "counteracts: covered_mass[knowledge=base] >= 0"
+    assert in_process("gate", tmp_path / "b", "--rule", rule).returncode == 0
+    assert in_process("gate", tmp_path / "b", "--rule", rule.replace(">= 0", "> 1.5")).returncode == 1
+    wrong = in_process("gate", tmp_path / "b", "--rule", rule.replace("base", "bass"))
+    assert (wrong.returncode, wrong.stdout) == (2, "")
+    assert "did you mean 'base'" in wrong.stderr
     assert (tmp_path / "b" / "observations" / "counteracts-person").is_dir()
     out = tmp_path / "more.toml"
     done = in_process("verbalizer", tmp_path / "a", "--top", 5, "--out", out, "--store", tmp_path / "s")

@@ -7,10 +7,11 @@ import pty
 import re
 import subprocess
 import sys
+import types
 
 import pytest
 
-from trueprobe.cli.progress import LineProgress, terminal_progress
+from trueprobe.cli.progress import LineProgress, python_progress, terminal_progress
 
 
 def on_a_terminal(*command: str) -> str:
@@ -65,6 +66,57 @@ def test_off_a_terminal_a_short_command_shows_nothing(capfd):
         task.advance(10, "5 saved")
         task.reach(10, 10)
     assert capfd.readouterr() == ("", "")
+
+
+class Handle:
+    """What IPython returns for an output that can be replaced."""
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+
+    def update(self, content, raw):
+        self.lines.append(content["text/plain"])
+
+
+@pytest.fixture
+def output(monkeypatch):
+    """The replaceable outputs of a notebook's cell, and a clock that stands still."""
+    handle = Handle()
+
+    def display(content, raw, display_id):
+        assert not handle.lines
+        handle.update(content, raw)
+        return handle
+
+    for name in ("ipykernel", "IPython", "IPython.display"):
+        monkeypatch.setitem(sys.modules, name, types.SimpleNamespace(display=display))
+    monkeypatch.setattr("trueprobe.cli.progress.time.monotonic", lambda: 100.0)
+    return handle
+
+
+def test_in_a_notebook_one_line_is_replaced_and_is_empty_in_the_end(output, capfd):
+    progress = python_progress()
+    with progress.task("bert", 40, "rows") as task:
+        with progress.task("opening"):
+            pass
+        task.advance(10)
+    assert output.lines == ["bert …", "opening …", "bert …", ""]
+    assert capfd.readouterr() == ("", "")
+
+
+def test_in_a_notebook_a_line_is_replaced_a_few_times_a_second(output, monkeypatch):
+    clock = [100.0]
+    monkeypatch.setattr("trueprobe.cli.progress.time.monotonic", lambda: clock[0])
+    with python_progress().task("bert", 8000, "rows") as task:
+        for _ in range(8):
+            clock[0] += 0.125
+            task.advance(1000, "5 saved")
+    assert len(output.lines) == 1 + 4 + 1
+    assert output.lines[1] == "bert: 2,000/8,000 (25%) rows 5 saved"
+
+
+def test_from_python_outside_a_notebook_progress_is_that_of_the_commands():
+    assert type(python_progress()) is type(terminal_progress())
 
 
 @pytest.mark.slow

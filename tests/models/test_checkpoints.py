@@ -10,6 +10,7 @@ import pytest
 import torch
 import transformers
 from safetensors.torch import load_file, save_file
+from transformers.utils import logging
 
 import zoo
 from trueprobe.engine import AnswerStore, Engine
@@ -831,3 +832,21 @@ def test_a_family_name_is_a_plain_name(copied):
 def test_a_path_with_brackets_can_be_given_a_name(copied):
     folder = copied("bert", "run[1]")
     assert find([f"mine={folder}"])[0].path == folder
+
+
+def test_while_a_model_is_opened_transformers_has_no_bars_of_its_own(checkpoint, monkeypatch, request):
+    """In a notebook they would be widgets, whatever becomes of stderr."""
+    enabled, built = [], transformers.PreTrainedModel.from_pretrained.__func__
+
+    def from_pretrained(cls, *args, **more):
+        enabled.append(logging.is_progress_bar_enabled())
+        return built(cls, *args, **more)
+
+    folder = str(checkpoint("bert"))
+    monkeypatch.setattr(transformers.PreTrainedModel, "from_pretrained", classmethod(from_pretrained))
+    logging.enable_progress_bar()
+    request.addfinalizer(logging.disable_progress_bar)
+    open_model(folder)
+    assert enabled
+    assert not any(enabled)
+    assert logging.is_progress_bar_enabled()

@@ -13,6 +13,7 @@ from trueprobe import probes
 from trueprobe.cli import app, listing
 from trueprobe.errors import BadInput
 from trueprobe.models import open_model
+from trueprobe.runs.compare import between_runs
 from trueprobe.runs.study import make_study, read_study
 
 
@@ -85,12 +86,29 @@ def test_a_broken_study_is_reported_as_such_and_runs_no_code(tmp_path):
 def test_a_run_folder_runs_no_code_unasked(folder, checkpoint, tmp_path):
     models = [str(checkpoint("bert")), str(checkpoint("bert-no-next"))]
     done = trueprobe.run(str(folder / "colours.py"), models=models, out=tmp_path / "run", store=":memory:")
+    assert len(trueprobe.compare(done, "bert", "bert-no-next"))  # whose code was just run
     with pytest.raises(BadInput, match=r"the run's probe colours is the file .*colours\.py; --allow-code"):
-        trueprobe.compare(done, "bert", "bert-no-next")
-    assert trueprobe.compare(done, "bert", "bert-no-next", allow_code=True).rows
+        trueprobe.compare(trueprobe.load_run(done.folder), "bert", "bert-no-next")
+    assert len(trueprobe.compare(trueprobe.load_run(done.folder, allow_code=True), "bert", "bert-no-next"))
     command = ["compare", str(tmp_path / "run"), "--a", "bert", "--b", "bert-no-next"]
     assert isinstance(CliRunner().invoke(app, command).exception, BadInput)
     assert CliRunner().invoke(app, [*command, "--allow-code"]).exit_code == 0
+
+
+def test_a_comparison_with_a_baseline_runs_no_code_unasked(folder, checkpoint, tmp_path):
+    """As `gate --against` makes it."""
+    for name, model in (("before", "bert"), ("after", "bert-no-next")):
+        models = [f"mine={checkpoint(model)}"]
+        trueprobe.run(str(folder / "colours.py"), models=models, out=tmp_path / name, store=":memory:")
+
+    def differences(allow_code: bool):
+        runs = [trueprobe.load_run(tmp_path / name, allow_code) for name in ("after", "before")]
+        cards = tuple(run.cards for run in runs)
+        return between_runs(*runs, "colours", cards, [("right_minus_wrong_nats", {"kind": "colour"})])
+
+    with pytest.raises(BadInput, match="--allow-code"):
+        differences(allow_code=False)
+    assert [row.measure for row in differences(allow_code=True)] == ["right_minus_wrong_nats"]
 
 
 # ---------------------------------------------------------------- installed distributions

@@ -17,6 +17,7 @@ import made_runs
 from trueprobe.probes.display import Figure
 from trueprobe.results import charts, figures
 from trueprobe.results.drawing import COLOURS, DARK, LIGHT, SHAPES, Drawing
+from trueprobe.results.files import FigureFormat
 from trueprobe.results.vega import chart
 from trueprobe.runs.folder import load_run
 from trueprobe.runs.schema import PublishedNumber
@@ -99,7 +100,7 @@ def test_chart_columns_have_names_of_our_own(tmp_path):
     view = view_of(tmp_path, DOTS, [made_runs.estimate("toy", "preference", 0.6, category="a.b[c]")])
     spec = chart(Drawing(view, view.pictures[0]))
     assert {key for row in spec["datasets"]["rows"] for key in row} <= {
-        *("role", "panel", "note", "series", "look", "x", "value", "low", "high", "hollow", "tip", "text")
+        *("role", "panel", "note", "series", "look", "x", "value", "low", "high", "hollow", "joined", "tip", "text")
     }
 
 
@@ -202,7 +203,7 @@ def test_colours_are_as_many_in_the_dark_and_combine_with_shapes():
 def test_files_hold_the_picture_and_its_unrounded_numbers(tmp_path):
     rows = [made_runs.estimate("toy", "preference", 1 / 3, category="age", k=k) for k in ("a/b", "a b", "3")]
     view = view_of(tmp_path, Figure("f", "F", "…", ("preference",), "category", "dots", choose=("k",)), rows)
-    charts.write_files([view], tmp_path / "figures")
+    charts.write_files([view], tmp_path / "figures", list(FigureFormat))
     stems = {path.stem for path in (tmp_path / "figures").iterdir()}
     assert stems == {"pairs-f-k_a_b", "pairs-f-k_a_b~2", "pairs-f-k_3"}
     assert (tmp_path / "figures" / "pairs-f-k_3.png").read_bytes().startswith(b"\x89PNG")
@@ -247,3 +248,11 @@ def test_the_bundle_needs_no_network_and_ends_no_script():
     assert "</script" not in script.lower()
     assert "vegaEmbed" in script
     assert len(script) < 1_500_000
+
+
+def test_marks_of_this_run_lie_above_published_ones(tmp_path):
+    rows = [made_runs.estimate("toy", "mrr", 0.3, at="x", neutral=None)]
+    number = PublishedNumber(measure="mrr", conditions={"at": "x"}, model="BERT", value=0.3, source="table 1")
+    figure = Figure("p", "P", "…", ("mrr",), "at", "dots", panels=("model",))
+    drawn = marks(svg_of(view_of(tmp_path, figure, rows, published=(number,))))
+    assert [label.partition(":")[0] for label in drawn] == ["x · BERT (published)", "x · toy"]

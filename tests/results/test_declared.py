@@ -6,6 +6,7 @@ import pytest
 
 import trueprobe
 from trueprobe.results import page as report
+from trueprobe.results.files import FigureFormat
 
 
 @pytest.mark.slow
@@ -16,7 +17,7 @@ def test_everything_declared_is_there(checkpoint, tmp_path, probe, settings):
     done = trueprobe.run(probe, models=models, out=tmp_path / "run", settings=settings, limit=300)
     declared = done.declarations[probe]
     scored = (done.observations(probe)["why_not"] == "").any()
-    report.write(done)
+    report.write(done, [FigureFormat.SVG])
     figures = {path.stem for path in (done.folder / "figures").glob("*.svg")}
     tables = {path.stem for path in (done.folder / "tables").glob("*.csv")}
     for figure in declared.figures if scored else ():

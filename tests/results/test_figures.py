@@ -10,6 +10,7 @@ import pytest
 import made_runs
 from trueprobe.probes.display import Figure
 from trueprobe.results import figures
+from trueprobe.results.drawing import Drawing, data
 from trueprobe.results.pictures import Style
 from trueprobe.runs.folder import load_run
 from trueprobe.runs.schema import PublishedNumber
@@ -181,7 +182,7 @@ def test_along_training_the_summary_s_fallback_is_drawn_where_most_says_nothing(
     ]
     summary = replace(made_runs.SUMMARY, where={"k": "10"}, fallback={"k": "all"})
     folder = made_runs.write(tmp_path / "run", STEPS, rows, probe=made_runs.declaration(summary=summary))
-    along = figures.of_probe(load_run(folder), "pairs")[-1]
+    along = figures.of_probe(load_run(folder), "pairs")[0]
     assert along.name == "pairs-training"
     assert {point.row.value for point in along.pictures[0].points} == {0.7 if depth == "all" else 0.6}
 
@@ -347,7 +348,8 @@ def test_a_side_of_neutral_has_its_colour_also_where_the_other_does_not_occur(tm
     for values in ({"x": 0.2}, {"x": 0.2, "y": -0.1}):
         rows = [made_runs.estimate("toy", "margin", v, at=x, neutral=0.0) for x, v in values.items()]
         picture = first(tmp_path / str(len(values)), figure, rows)
-        assert [(series.name, series.index) for series in picture.legend] == [("below", 0), ("above", 1)]
+        listed = [("below", 0), ("above", 1)] if len(values) > 1 else [("above", 1)]
+        assert [(series.name, series.index) for series in picture.legend] == listed
         sides = {point.x: (series.name, series.index) for series in picture.panels[0].series for point in series.points}
         assert sides == {"x": ("above", 1), "y": ("below", 0)} if len(values) > 1 else {"x": ("above", 1)}
 
@@ -359,3 +361,67 @@ def test_seeds_on_both_sides_stay_one_point_of_their_family(tmp_path):
     figure = Figure("p", "P", "…", ("margin",), "at", "dots", "side", ("model",), order={"side": ("below", "above")})
     (series,) = first(tmp_path, figure, rows, cards).panels[0].series
     assert (series.name, len(series.points), len(series.points[0].row.seeds)) == ("above", 1, 3)
+
+
+def test_published_numbers_stand_in_the_panel_of_every_model(tmp_path):
+    cards = [made_runs.card("one"), made_runs.card("two")]
+    rows = [made_runs.estimate(card.name, "mrr", 0.5, at=at, neutral=None) for card in cards for at in "xy"]
+    figure = Figure("p", "P", "…", ("mrr",), "at", "dots", panels=("model",))
+    picture = first(tmp_path, figure, rows, cards, published=(published(0.4, at="x"),))
+    assert [panel.title for panel in picture.panels] == ["one", "two"]
+    for panel in picture.panels:
+        own, reference = panel.series
+        assert [point.x for point in own.points] == ["x", "y"]
+        assert [(point.x, point.row.value) for point in reference.points] == [("x", 0.4)]
+        assert reference.style is Style.PUBLISHED
+
+
+def test_where_colours_are_of_measures_hollow_marks_are_named(tmp_path):
+    rows = [made_runs.estimate("toy", name, 0.5, at="x", neutral=None) for name in ("mrr", "p")]
+    figure = Figure("p", "P", "…", ("mrr", "p"), "at", "dots", "measure", ("model",))
+    view = drawn(tmp_path, figure, rows, published=(published(0.4, at="x"),))
+    drawing = Drawing(view, view.pictures[0])
+    assert drawing.note == "Hollow: BERT (published)."
+    assert [entry.title for entry in drawing.legend] == ["mrr", "p"]
+
+
+def test_a_legend_lists_what_is_drawn_and_the_rest_is_named_with_its_reason(tmp_path):
+    cards = [made_runs.card("solo"), made_runs.card("toy")]
+    rows = [row for name in ("solo", "toy") for row in curve(name)]
+    rows = [replace(row, verdict=Verdict.FAILS_GATE) if row.model == "solo" else row for row in rows]
+    view = drawn(tmp_path, Figure("curves", "MRR", "…", ("mrr",), "properties"), rows, cards)
+    assert [(entry.title, entry.index) for entry in view.pictures[0].legend] == [("toy", 1)]
+    assert Drawing(view, view.pictures[0]).note == "Not drawn: solo (fails the gate)."
+
+
+@pytest.mark.parametrize(
+    ("unit", "neutral", "value", "least", "most"),
+    [("ratio", None, 0.1, 0, math.inf), ("share", 0.5, 0.9, 0, 1), ("probability", 0.0, -0.9, -1, 1)],
+)
+def test_an_axis_and_its_intervals_end_where_the_quantity_ends(tmp_path, unit, neutral, value, least, most):
+    row = made_runs.estimate("toy", "m", value, at="x", unit=unit, neutral=neutral, low=value - 0.4, high=value + 0.4)
+    view = drawn(tmp_path, Figure("p", "P", "…", ("m",), "at", "dots"), [row])
+    ticks = view.pictures[0].axis.ticks
+    assert least <= ticks[0] < ticks[-1] <= most
+    (mark,) = [one for one in data(Drawing(view, view.pictures[0])) if one["role"] == "value"]
+    factor = view.pictures[0].axis.format.factor
+    assert mark["low"] == pytest.approx(factor * max(value - 0.4, ticks[0]))
+    assert mark["high"] == pytest.approx(factor * min(value + 0.4, ticks[-1]))
+
+
+@pytest.mark.parametrize(("at", "joined"), [(("1", "10"), False), (("1", "2", "3"), True)])
+def test_published_numbers_far_apart_are_points_without_a_line(tmp_path, at, joined):
+    numbers = tuple(published(0.2, properties=n) for n in at)
+    view = drawn(tmp_path, Figure("c", "C", "…", ("mrr",), "properties"), curve(), published=numbers)
+    rows = list(data(Drawing(view, view.pictures[0])))
+    assert {row["joined"] for row in rows if row["role"] == "value" and row["series"] == 1} == {joined}
+    assert {row["joined"] for row in rows if row["role"] == "value" and row["series"] == 0} == {True}
+
+
+def test_an_axis_names_the_measure_that_was_chosen(tmp_path):
+    rows = [row for name in ("mrr", "p") for row in curve(measure=name)]
+    names = {"measure=mrr": "MRR", "measure=p": "probability"}
+    figure = Figure(
+        *("c", "C", "…", ("mrr", "p"), "properties"), choose=("measure",), names=names, y_title="{measure} of it"
+    )
+    assert [p.axis.title for p in drawn(tmp_path, figure, rows).pictures] == ["MRR of it", "probability of it"]

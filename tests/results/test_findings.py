@@ -120,20 +120,18 @@ def test_what_holds_against_the_stereotype_says_so(tmp_path):
     mine = against(tmp_path)
     assert [words.verdicts.side(f, f.numbers[0]) for f in mine.findings] == ["", "against the stereotype"]
     assert "solo 30 % \\[20, 40\\]\\* against the stereotype, holds" in markdown.render(mine)
-    text = re.sub(r"<[^>]+>|\s+", " ", page.html(mine.source.run))
-    assert re.search(r"30 % \[20, 40\] +against the stereotype", text)
-    assert not re.search(r"70 % \[60, 80\] +against the stereotype", text)
+    text = re.sub(r"(?:<[^>]+>|\s)+", " ", page.html(mine.source.run))
+    assert re.search(r"30 % \* \[20, 40\] holds[^;]*; 40 items; against the stereotype", text)
+    assert not re.search(r"70 % \* \[60, 80\] holds[^;]*; 40 items; against the stereotype", text)
 
 
-def test_the_tiles_count_what_the_lists_hold(tmp_path):
+def test_a_section_counts_what_its_table_holds(tmp_path):
     claims = [made_runs.claim(m, f"c{n}", 0.1, Verdict.UNDECIDED) for n in range(9) for m in ("solo", "other")]
     claims += [made_runs.claim("solo", "good", 0.1, Verdict.AS_PUBLISHED)]
     text = page.html(report(tmp_path, [made_runs.card("solo"), made_runs.card("other")], [], claims).source.run)
-    tiles = re.findall(r'<li class="(\w+)"><b>(\d+)</b>', text)
-    assert tiles == [("good", "1"), ("open", "18")]
-    assert "<summary>pairs: 18</summary>" in text
-    assert re.findall(r'<h3>[^<]+ <span class="of">(\d+)</span></h3>', text) == ["1", "18"]
-    assert text.count('<span class="badge open"') == 18
+    assert '<summary>pairs <span class="of">1 hold · 18 undecided</span></summary>' in text
+    whole = text.partition('<section id="findings">')[2].partition("</section>")[0]
+    assert [whole.count(f'<td class="num {outcome}"') for outcome in ("good", "open", "none")] == [1, 18, 1]
 
 
 def test_a_dash_has_its_reason_where_it_stands(tmp_path):
@@ -199,6 +197,17 @@ def test_methods_name_models_versions_and_the_recommendations(tmp_path):
     parts = ("trueprobe 0.1", "made/toy-seed1", "solo", "Aribandi et al., 2021", "bootstrap over item", "4 items")
     for part in parts:
         assert part in text
+
+
+def test_the_methods_paragraph_cites_and_leaves_settings_to_the_appendix(tmp_path):
+    """As in a paper: `(Aribandi et al., 2021)`, and no `key=value`."""
+    cards = [made_runs.card("solo"), *made_runs.family("toy", 5)]
+    mine = report(tmp_path, cards, [made_runs.estimate("solo", "preference", 0.5, category="age")])
+    assert "pairs (4 items; Aribandi et al., 2021)" in mine.methods
+    assert "toy (masked, bert, float32, 5 checkpoints)" in mine.methods
+    assert "=" not in mine.methods
+    appendix = {(row[1].text, row[2].text) for row in mine.settings.rows}
+    assert appendix == {("resample_seed", "0"), ("intervals", "bootstrap over item"), ("measures", "preference, ties")}
 
 
 def test_bibtex_has_the_papers_that_were_used_and_no_other(tmp_path):

@@ -1,4 +1,4 @@
-"""One run, four renderers: terminal, page, Markdown and JSON have the same findings, numbers and marks."""
+"""One run, several renderers: terminal, page, Markdown, JSON and notebook have the same findings, numbers and marks."""
 
 from __future__ import annotations
 
@@ -18,11 +18,13 @@ import trueprobe
 import zoo
 from trueprobe.cli import app
 from trueprobe.errors import BadInput
-from trueprobe.results import files, notebook, page, terminal
+from trueprobe.results import files, page, terminal
 from trueprobe.results import json as json_report
 from trueprobe.results.markdown import render as markdown
+from trueprobe.results.matrix import matrix
 from trueprobe.results.report import Report
 from trueprobe.results.view import Display, Kind, Mark
+from trueprobe.results.words.findings import source_of
 from trueprobe.runs.folder import Run, load_run
 from trueprobe.statistics.rows import VariantDifference
 from trueprobe.types import Verdict
@@ -83,6 +85,11 @@ def sixteen_items(tmp_path):
     )
 
 
+IN_PAGE = (  # mark, model, value and interval
+    r'data-mark="([^"]*)" data-model="([^"]*)"[^>]*><span class="n">(.*?)</span>(?: <span class="ends">(.*?)</span>)?'
+)
+
+
 def in_terminal(run) -> str:
     console = Console(width=100, record=True, highlight=False)
     terminal.show(run, console)
@@ -94,12 +101,15 @@ def in_terminal(run) -> str:
     [everything, failing_gate, pytest.param(sixteen_items, marks=pytest.mark.slow)],
     ids=lambda make: make.__name__,
 )
-def test_findings_numbers_and_marks_are_the_same_in_all_four(make, tmp_path):
+def test_findings_numbers_and_marks_are_the_same_in_all_renderers(make, tmp_path):
     run = make(tmp_path)
     report = Report.of(run)
     text, printed = markdown(report).replace("\\", ""), in_terminal(run)
     html = re.sub(r"\s+", " ", unescape(page.html(run)))
-    shown_in_notebook = unescape(notebook.html(run))
+    in_page = re.findall(IN_PAGE, html)
+    in_python = trueprobe.load_run(run.folder)
+    in_notebook, main = unescape(in_python._repr_html_()), matrix(report).rows
+    table = {(row.probe, row.finding, row.model): row for row in in_python.findings.itertuples()}
     content = json.loads(json_report.render(report))
     listed = [finding for section in content["sections"] for finding in section["findings"]]
     assert [f["statement"] for f in listed] == [finding.statement for finding in report.findings]
@@ -109,13 +119,16 @@ def test_findings_numbers_and_marks_are_the_same_in_all_four(make, tmp_path):
         assert len(plain["numbers"]) == len(finding.numbers)
         for n, number in zip(finding.numbers, plain["numbers"], strict=True):
             assert (number["text"], number["mark"], number["verdict"]) == (n.text(), n.mark.symbol, n.verdict.value)
+            row = table[source_of(finding), finding.statement, n.model]
+            assert (row.verdict, str(row.value), str(row.low)) == (n.verdict.value, str(n.value), str(n.low))
+            if finding in main:
+                assert finding.statement in in_notebook
+                assert n.text() + n.mark.symbol in in_notebook
             if n.verdict.outcome == "none":
                 continue
-            in_page = f'data-mark="{n.mark.symbol}"><b>{n.model}</b> <span class="n">{n.text()}</span>'
-            assert in_page in html
+            assert (n.mark.symbol, n.model, *n.parts()) in in_page
             assert f"{n.model} {n.text()}{n.mark.symbol}" in text
             assert any(n.text() + n.mark.symbol in line for line in lines), (finding.statement, n.text())
-            assert n.text() + n.mark.symbol in shown_in_notebook
         if finding.speaks:
             assert finding.statement in html
             assert finding.statement in text
@@ -203,4 +216,5 @@ def test_a_report_imports_no_engine_models_or_assets(tmp_path):
 def test_the_text_of_a_claim_about_two_models_names_both(tmp_path):
     run = everything(tmp_path)
     assert "  larger is so, toy against solo +30.0 [+20.0, +40.0]!" in in_terminal(run)
-    assert "toy against solo: +30.0 [+20.0, +40.0]!" in notebook.html(run)
+    (row,) = trueprobe.load_run(run.folder).findings.query("level == 'pair'").itertuples()
+    assert (row.model, row.value, row.verdict) == ("toy against solo", 0.3, "opposite")

@@ -30,13 +30,20 @@ def estimates(*models):
     return [made_runs.estimate(m, "preference", 0.6, category=c) for m in models for c in ("age", "race")]
 
 
-def test_a_whole_run_has_page_figures_and_tables(tmp_path):
+def test_a_whole_run_has_a_page_and_on_request_figures_and_tables(tmp_path):
     folder = made_runs.write(tmp_path / "run", made_runs.family("toy", 3), estimates("toy-seed0", "toy-seed1"))
     text = page(folder)
+    assert not (folder / "figures").exists()
+    assert not (folder / "tables").exists()
+    assert CliRunner().invoke(app, ["report", str(folder), "--figures", "svg"]).exit_code == 0
+    assert {p.suffix for p in (folder / "figures").iterdir()} == {".svg", ".csv"}
+    assert CliRunner().invoke(app, ["report", str(folder), "--figures", "png,svg"]).exit_code == 0
     assert {p.name for p in (folder / "figures").iterdir()} == {f"pairs-preference.{e}" for e in ("svg", "png", "csv")}
     assert {p.suffix for p in (folder / "tables").iterdir()} == {".csv", ".tex"}
     assert (folder / "figures/pairs-preference.png").read_bytes().startswith(b"\x89PNG")
-    for part in ("The answer", "Does it prefer the stereotype?", "What this does not show", "BibTeX", "Item by item"):
+    refused = CliRunner().invoke(app, ["report", str(folder), "--figures", "gif"])
+    assert str(refused.exception) == "figures are written as svg or png, not as gif"
+    for part in ("All findings", "Does it prefer the stereotype?", "What this does not show", "BibTeX", "Item by item"):
         assert part in text
 
 

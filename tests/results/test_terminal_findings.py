@@ -74,7 +74,7 @@ def test_coverage_stands_beside_each_number_that_has_one(tmp_path):
     assert cells(lines, "one is so") == ["+20.0", "[+10.0,", "+30.0]*", "(84", "%)"]
     assert verdicts.COVERED in lines
     assert "(84 % covered), as published" in markdown.render(Report.of(loaded)).replace("\\", "")
-    assert "(84 % covered)" in page.html(loaded)
+    assert '<span class="covered">(84 %)</span>' in page.html(loaded)
     plain = run(tmp_path / "plain", [made_runs.card("solo")], [estimate("solo", "age", 0.5)], claims[:0])
     assert verdicts.COVERED not in printed(plain)
 

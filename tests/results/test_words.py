@@ -22,7 +22,7 @@ from trueprobe.statistics.rows import FlipShares, NearTies, SignAgreement, SignC
 from trueprobe.types import Verdict
 
 NONSENSE = "⟦"  # with which every replaced text begins
-MODULES = [words.figures, words.findings, words.methods, words.tables, words.terminal, words.verdicts]
+MODULES = [words.answer, words.figures, words.findings, words.methods, words.tables, words.terminal, words.verdicts]
 
 
 def replaced(value: Any, number: Iterator[int]) -> Any:

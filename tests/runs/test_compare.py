@@ -57,6 +57,15 @@ def test_the_command_prints_the_summarys_rows_and_keeps_all(done):
     assert len(json.loads(told.output)) == len(kept)
 
 
+def test_python_gives_the_table_that_the_command_writes(done):
+    assert CliRunner().invoke(app, ["compare", str(done.folder), "--a", "a", "--b", "b"]).exit_code == 0
+    written = pd.read_csv(done.folder / "comparisons" / "a_vs_b.csv")
+    table = trueprobe.compare(done, "a", "b")
+    assert list(table) == list(written)
+    assert table["difference"].to_list() == pytest.approx(written["difference"].to_list(), nan_ok=True)
+    assert table["verdict"].to_list() == written["verdict"].to_list()
+
+
 @pytest.mark.parametrize(
     ("a", "b", "said"), [("c", "b", "no model or family 'c'"), ("a", "a-seed0", "a-seed0 is on both sides")]
 )

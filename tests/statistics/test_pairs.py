@@ -37,6 +37,18 @@ def test_shares_by_hand():
     assert value(means, table, pairs.PREFERS) == 2.5 / 4
 
 
+def test_the_worked_example_of_the_documentation():
+    """docs/measures/pairs.md: five items of two target terms, one of them not scored."""
+    prefers, nats = [1, 1, 0.5, 0, np.nan], [1.5, 0.2, 0, -2, np.nan]
+    five = columns(prefers, nats, [1, 0.5, 1, 0.5, np.nan], cells=[0, 0, 0, 1, 1])
+    once = np.ones((1, 2))
+    assert means(five, [(pairs.PREFERS,)], once) == 0.625
+    assert group_means(five, [(pairs.PREFERS,)], once) == pytest.approx(2.5 / 6)
+    assert pairs.icat(five, [(pairs.PREFERS, pairs.MEANINGFUL)], once) == 0.5625
+    assert means(five, [(pairs.PREFERENCE,)], once) == pytest.approx(-0.075)
+    assert pairs.clearly_for(five, [(pairs.PREFERENCE,)], once) == 0.25
+
+
 def test_a_conviction_is_distinguished_from_a_coin_flip():
     sure = columns([1] * 4, [3.0, 2.0, -1.5, 1.1])
     unsure = columns([1] * 4, [0.03, 0.02, -0.015, 1.0])

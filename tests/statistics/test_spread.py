@@ -171,3 +171,7 @@ def test_corrections_by_hand():
 def test_a_probability_is_cut_at_its_ends_and_a_difference_is_not():
     assert scale_of("probability", None).cut(-0.1, 0.4) == (0.0, 0.4)
     assert scale_of("probability", 0.0).cut(-0.1, 0.4) == (-0.1, 0.4)
+    assert scale_of("ratio", None).cut(-0.1, 1.4) == (0.0, 1.4)
+    assert scale_of("ratio", 1.0).cut(-0.1, 1.4) == (0.0, 1.4)
+    assert scale_of("ratio", 0.0).cut(-0.1, 1.4) == (-0.1, 1.4)
+    assert scale_of("ratio", 1.0, difference=True).cut(-0.1, 1.4) == (-0.1, 1.4)

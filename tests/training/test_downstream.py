@@ -20,6 +20,7 @@ import zoo
 from trueprobe.cli import app, main
 from trueprobe.errors import BadInput
 from trueprobe.results import page as report
+from trueprobe.results.files import FigureFormat
 from trueprobe.runs.downstream import CheckpointAnswers, CheckpointIdentity, Comparison, Majority, TaskOutcome
 from trueprobe.statistics.means import wilson
 from trueprobe.training.downstream import Columns, DownstreamRecipe, downstream, outcome
@@ -360,7 +361,7 @@ def asked(family, tmp_path_factory):
 def test_a_run_s_report_has_the_table_of_what_was_put_into_it(recipe, asked):
     folder, result = downstream(replace(recipe, out=None, into=asked))
     assert folder == asked / "downstream" / "mine.tsv-tiny"
-    report.write(trueprobe.load_run(asked))
+    report.write(trueprobe.load_run(asked), [FigureFormat.SVG])
     page = (asked / "report.html").read_text(encoding="utf-8")
     table = page[page.index("Are they equally good at a task?") :].partition("</table>")[0]
     [row] = result.families

@@ -70,7 +70,7 @@ def _tokenizer_folder(raw: Path, ready: Path) -> None:
     whole = raw / "tokenizer.json"
     model = json.loads(whole.read_bytes())["model"] if whole.exists() else {}
     pieces = model.get("vocab")
-    with _silence():
+    with quiet():
         if (raw / "vocab.txt").exists() or model.get("type") == "WordPiece":
             tokenizer = BertTokenizer(pieces or str(raw / "vocab.txt"), do_lower_case=False)
         else:
@@ -88,7 +88,7 @@ def _gguf_to_float32(gguf: Path, ready: Path) -> None:
     if _magic(gguf, 4) != b"GGUF":
         raise BadInput(f"{gguf.name} is no GGUF file")
     where = {"pretrained_model_name_or_path": str(gguf.parent), "gguf_file": gguf.name, "local_files_only": True}
-    with _silence():
+    with quiet():
         try:
             tokenizer = AutoTokenizer.from_pretrained(**where)
             model = AutoModelForCausalLM.from_pretrained(**where, dtype=torch.float32)
@@ -107,8 +107,9 @@ def _magic(path: Path, length: int) -> bytes:
 
 
 @contextmanager
-def _silence() -> Iterator[None]:
-    """transformers' reports and bars while it loads; what goes wrong is raised."""
+def quiet() -> Iterator[None]:
+    """Without transformers' reports and bars while it loads (in a notebook, bars are widgets, whatever stderr is); what
+    goes wrong is raised."""
     from transformers.utils import logging
 
     level, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()

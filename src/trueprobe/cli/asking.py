@@ -115,7 +115,9 @@ def run(
 ) -> None:
     """Ask models, cache answers, count, and write a run folder."""
     from trueprobe.cli.progress import terminal_progress
+    from trueprobe.results import json as findings_json
     from trueprobe.results import terminal
+    from trueprobe.results.report import Report
     from trueprobe.runs import execute
     from trueprobe.runs.study import make_study
 
@@ -133,7 +135,7 @@ def run(
     with interruptible():
         done = execute.run(study, out=out, store=store, progress=terminal_progress())
     if as_json:
-        print(json.dumps({"folder": str(done.folder), "complete": done.complete, "estimates": len(done.estimates)}))
+        print(findings_json.findings(Report.of(done), str(done.folder)))
     else:
         terminal.show(done)
 
@@ -142,6 +144,9 @@ def run(
 def report(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="a run folder")],
     form: Annotated[ReportFormat, typer.Option("--format", help="of the file it writes")] = ReportFormat.HTML,
+    figures: Annotated[
+        str, typer.Option(metavar="FORMATS", help="svg, png or svg,png: figures and tables as files beside the page")
+    ] = "",
     open_it: Annotated[bool, typer.Option("--open", help="show it in your browser")] = False,
     as_json: Json = False,
 ) -> None:
@@ -152,23 +157,26 @@ def report(
     from trueprobe.results import files
     from trueprobe.runs.folder import load_run
 
+    formats = files.figure_formats(figures)
     with interruptible("the same command writes it again"), terminal_progress().task("writing the report"):
-        path = files.write(load_run(folder), files.Format(form))
+        path = files.write(load_run(folder), files.Format(form), formats)
     if form is ReportFormat.HTML:
-        _print_page(path, folder, as_json)
+        _print_page(path, folder if formats else None, as_json)
     else:
         print(json.dumps({"file": str(path)}) if as_json else path)
     if open_it:
         webbrowser.open(path.resolve().as_uri())
 
 
-def _print_page(path: Path, folder: Path, as_json: bool) -> None:
-    figures = len(list((folder / "figures").glob("*.svg")))
+def _print_page(path: Path, folder: Path | None, as_json: bool) -> None:
+    """With a folder, how many figures it has as files."""
+    figures = len(list((folder / "figures").glob("*.csv"))) if folder else 0
     if as_json:
         print(json.dumps({"page": str(path), "figures": figures}))
         return
     print(path)
-    print(f"{folder / 'figures'}: {figures} figures as SVG and PNG with their data; {folder / 'tables'}")
+    if folder:
+        print(f"{folder / 'figures'}: {figures} figures with their data; {folder / 'tables'}")
 
 
 @app.command(
@@ -201,7 +209,7 @@ def compare(
     from trueprobe.statistics.rows import Difference
 
     with interruptible("nothing was written"):
-        result = compared(load_run(folder), a, b, precision, terminal_progress(), allow_code)
+        result = compared(load_run(folder, allow_code), a, b, precision, terminal_progress())
     table, path = frame_of(result.rows, Difference), folder / f"{result.file}.csv"
     write_whole(path, lambda partial: table.to_csv(partial, index=False))
     if as_json:

@@ -1,4 +1,4 @@
-"""The one progress display: bars and spinners on a terminal, elsewhere a line now and then."""
+"""The one progress display: bars and spinners on a terminal, a line in a notebook, elsewhere a line now and then."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import time
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
+from typing import Any, Protocol
 
 from rich.console import Console
 from rich.progress import (
@@ -27,6 +28,7 @@ from trueprobe.types import Progress, Task
 
 BYTES = "bytes"
 FIRST_LINE = 30.0  # seconds
+BETWEEN_LINES = 0.2  # seconds, in a notebook
 
 
 class _Amount(ProgressColumn):
@@ -91,9 +93,13 @@ class _Lines:
             print(line, file=sys.stderr, flush=True)
 
 
+class _Printer(Protocol):
+    def print(self, line: str) -> None: ...
+
+
 @dataclass
 class _LineTask:
-    lines: _Lines
+    lines: _Printer
     title: str
     total: int | None
     unit: str
@@ -116,6 +122,51 @@ class LineProgress:
 
     def task(self, title: str, total: int | None = None, unit: str = "") -> AbstractContextManager[Task]:
         return nullcontext(_LineTask(self._lines, title, total, unit))
+
+
+@dataclass
+class _NotebookLine:
+    """One output of the cell, which is replaced."""
+
+    due: float = 0.0
+    handle: Any = None  # IPython's
+
+    def print(self, line: str) -> None:
+        if time.monotonic() >= self.due:
+            self.replace(line)
+
+    def replace(self, line: str) -> None:
+        from IPython.display import display
+
+        self.due = time.monotonic() + BETWEEN_LINES
+        content = {"text/plain": line}
+        if self.handle is None:
+            self.handle = display(content, raw=True, display_id=True)
+        else:
+            self.handle.update(content, raw=True)
+
+
+class NotebookProgress:
+    """Plain text, so that it needs no widgets; empty when the last task is done."""
+
+    def __init__(self) -> None:
+        self._line = _NotebookLine()
+        self._open: list[str] = []
+
+    @contextmanager
+    def task(self, title: str, total: int | None = None, unit: str = "") -> Iterator[Task]:
+        self._open.append(title)
+        self._line.replace(f"{title} …")
+        try:
+            yield _LineTask(self._line, title, total, unit)
+        finally:
+            self._open.pop()
+            self._line.replace(f"{self._open[-1]} …" if self._open else "")
+
+
+def python_progress() -> Progress:
+    """For whoever calls trueprobe from Python."""
+    return NotebookProgress() if "ipykernel" in sys.modules else terminal_progress()
 
 
 def terminal_progress() -> Progress:

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from pydantic import TypeAdapter
 
-from trueprobe.types import Answer, Filled, Follows, Request, Scored, Vector, WhyNot, WordList
+from trueprobe.types import UNNAMED_BY_DEFAULT, Answer, Filled, Follows, Request, Scored, Vector, WhyNot, WordList
 
 ANSWERS_VERSION = 1  # part of every key: raise it when the meaning of a cached answer changes
 _TYPES: dict[str, type[Answer | WhyNot]] = {t.__name__: t for t in (Filled, Scored, Follows, Vector, WhyNot)}
@@ -28,7 +28,9 @@ def request_key(request: Request, compute_id: str) -> bytes:
 
 def canonical(request: Request) -> str:
     """`["FollowsText", {"first": "It rained.", "second": "She left."}]`; a word list stands as its hash."""
-    return json.dumps([type(request).__name__, _fields(request)], sort_keys=True, default=_plain)
+    later = {field.name: field.default for field in fields(request) if UNNAMED_BY_DEFAULT in field.metadata}
+    named = {name: value for name, value in _fields(request).items() if name not in later or value != later[name]}
+    return json.dumps([type(request).__name__, named], sort_keys=True, default=_plain)
 
 
 def encode(answer: Answer | WhyNot) -> bytes | None:

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import hashlib
-import io
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager, redirect_stderr
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal, get_args
 
+from trueprobe.assets.unpack import quiet
 from trueprobe.errors import BadInput, nearest
 
 DTYPES = ("float32", "bfloat16", "float16")
@@ -371,17 +370,3 @@ def _inside(source: Source, name: str, named_by: str) -> Path:
 
 def _first_line(error: Exception) -> str:
     return next((line.strip() for line in str(error).splitlines() if line.strip()), type(error).__name__)
-
-
-@contextmanager
-def quiet() -> Iterator[None]:
-    """transformers' loading reports are read, not printed; what goes wrong is raised."""
-    from transformers.utils import logging
-
-    level = logging.get_verbosity()
-    logging.set_verbosity_error()
-    try:
-        with redirect_stderr(io.StringIO()):
-            yield
-    finally:
-        logging.set_verbosity(level)

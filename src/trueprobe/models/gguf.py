@@ -9,8 +9,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from trueprobe import paths
+from trueprobe.assets.unpack import quiet
 from trueprobe.errors import BadInput
-from trueprobe.models.checkpoint import Options, Source, load, quiet, read_tokenizer, weight_hashes
+from trueprobe.models.checkpoint import Options, Source, load, read_tokenizer, weight_hashes
 
 
 def unpacked(source: Source) -> Source:

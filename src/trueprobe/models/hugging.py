@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import repeat
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -75,7 +76,8 @@ class HuggingFaceModel:
             job = self._job(request)
             return self._blank_reads(request, self._left(request), job.asked.fills)
         if isinstance(request, ScoreText):
-            return self._scored(request)[0]
+            reads = self._scored(request)[0]
+            return [*reads, *(replace(read, kind="rank") for read in reads)] if request.ranks else reads
         if isinstance(request, FollowsText):
             return [self._follows_read(request)]
         return [self._vector_read(request)]
@@ -257,12 +259,13 @@ class HuggingFaceModel:
         return Filled(words, answer.top, answer.list_size)
 
     def _score(self, request: ScoreText, readings: Sequence[np.ndarray]) -> Scored:
-        _, row_ids, positions, chosen, pieces, start = self._scored(request)
-        logps = np.concatenate(readings)
+        reads, row_ids, positions, chosen, pieces, start = self._scored(request)
+        logps = np.concatenate(readings[: len(reads)])
+        ranks = map(int, np.concatenate(readings[len(reads) :])) if request.ranks else repeat(None, len(chosen))
         tokens = []
-        for i, logp in zip(chosen, logps, strict=True):
+        for i, logp, rank in zip(chosen, logps, ranks, strict=True):
             span = (max(pieces.spans[i][0] - start, 0), pieces.spans[i][1] - start)
-            tokens.append(Token(self.text.piece_text(pieces.ids[i]), pieces.ids[i], float(logp), True, span))
+            tokens.append(Token(self.text.piece_text(pieces.ids[i]), pieces.ids[i], float(logp), True, span, rank))
         return Scored(tuple(tokens), row_ids, positions)
 
 

@@ -91,7 +91,7 @@ class Network:
     def _at_spots(
         self, batch: Batch, logits: torch.Tensor, spot_of: dict[tuple[int, int], int]
     ) -> dict[int, np.ndarray]:
-        """Blanks and tokens, from logits [spots, vocabulary]."""
+        """Blanks, tokens and ranks, from logits [spots, vocabulary]."""
         norms = torch.logsumexp(logits, dim=-1)
         norms = torch.where(norms.abs() < LARGEST_NORM, norms, torch.nan)
         readings = torch.cat([self._entering_vectors(logits), norms[:, None]], dim=1)
@@ -102,13 +102,17 @@ class Network:
         for i, (read, slot, columns) in enumerate(zip(batch.reads, batch.slots, batch.columns, strict=True)):
             if read.kind == "blank":
                 blanks[i] = spot_of[slot, columns[0]]
-            elif read.kind == "token":
+            elif read.kind in ("token", "rank"):
                 spots += [spot_of[slot, column] for column in columns]
                 targets += read.targets
                 ends[i] = len(spots)
         values = (logits[spots, targets] - norms[spots]).cpu().numpy()
         vectors = readings[list(blanks.values())].cpu().numpy()
-        tokens = {i: values[end - len(batch.reads[i].targets) : end] for i, end in ends.items()}
+        tokens: dict[int, np.ndarray] = {}
+        for i, end in ends.items():
+            part = slice(end - len(batch.reads[i].targets), end)
+            ranked = batch.reads[i].kind == "rank"
+            tokens[i] = _ranks(logits[spots[part]], targets[part]) if ranked else values[part]
         return dict(zip(blanks, vectors, strict=True)) | tokens
 
     def _of_rows(self, batch: Batch, out: Any) -> dict[int, np.ndarray]:
@@ -130,7 +134,7 @@ class Network:
         wanted = {
             (slot, column)
             for read, slot, columns in zip(batch.reads, batch.slots, batch.columns, strict=True)
-            if read.kind in ("blank", "token")
+            if read.kind in ("blank", "token", "rank")
             for column in columns
         }
         if not wanted:
@@ -312,6 +316,12 @@ class Readout:
         full = full.to(self.weight.device)
         with torch.inference_mode():
             return (self.logits(full[:, :-1], ids) - full[:, -1:])[: len(readings)].cpu()
+
+
+def _ranks(logits: torch.Tensor, targets: list[int]) -> np.ndarray:
+    """[n, vocabulary] and n ids -> 1 + how many logits lie above the id's; exact in float32 up to 16 million."""
+    of_targets = logits[range(len(targets)), targets]
+    return (1 + (logits > of_targets[:, None]).sum(-1)).float().cpu().numpy()
 
 
 def same(one: np.ndarray, other: np.ndarray) -> bool:

@@ -32,11 +32,11 @@ class Row:
 @dataclass(frozen=True, slots=True)
 class Read:
     """`blank`: the vector entering the output embedding and the log normaliser, at one position.
-    `token`: log-probabilities of `targets` at `positions`. `next`: log P(second follows first).
-    `vector`: mean hidden state of `layer` over `positions`."""
+    `token`: log-probabilities of `targets` at `positions`. `rank`: their ranks in the vocabulary, 1 is best.
+    `next`: log P(second follows first). `vector`: mean hidden state of `layer` over `positions`."""
 
     row: Row
-    kind: Literal["blank", "token", "next", "vector"]
+    kind: Literal["blank", "token", "rank", "next", "vector"]
     positions: tuple[int, ...] = ()
     targets: tuple[int, ...] = ()
     layer: int = -1
@@ -44,8 +44,8 @@ class Read:
     @property
     def what(self) -> str:
         at = ",".join(map(str, self.positions))
-        if self.kind == "token":
-            return f"token {at} {','.join(map(str, self.targets))}"
+        if self.kind in ("token", "rank"):
+            return f"{self.kind} {at} {','.join(map(str, self.targets))}"
         return f"vector {self.layer} {at}" if self.kind == "vector" else f"{self.kind} {at}".strip()
 
 

@@ -186,11 +186,12 @@ def _alphabet(state: dict[str, Any]) -> frozenset[str] | None:
 
 
 def _words_of(text: str, spans: tuple[Span, ...]) -> tuple[int | None, ...]:
-    """By the text, not the tokenizer: some count "late," as one word."""
+    """By the text, not the tokenizer: some count "late," as one word. A piece that is only the space before a word
+    (SentencePiece's ▁) is the word's first."""
     word_at: dict[int, int] = {}
     for number, match in enumerate(_WORD.finditer(text)):
         word_at |= dict.fromkeys(range(*match.span()), number)
-    return tuple(word_at.get(start) if start < stop else None for start, stop in spans)
+    return tuple(word_at.get(start) for start, _ in spans)
 
 
 def _joined(first: Pieces, second: Pieces, cut: int) -> Pieces:

@@ -64,7 +64,7 @@ class Figure:
     band: tuple[str, ...] = ()  # of the series, those drawn as a band
     x_title: str = ""
     x_unit: str = ""  # what a number along x counts, in tooltips: `attractors`
-    y_title: str = ""
+    y_title: str = ""  # with its direction; `{measure}` stands for the name of the measure
     source: str = ""  # the figures of the paper it stands for
     tail: Tail = Tail.BOTH  # that p is of: which dots of seeds are filled
 

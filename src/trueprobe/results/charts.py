@@ -9,25 +9,39 @@ import base64
 import json
 import re
 import zlib
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
 
+import altair as alt
 import jinja2
 import vl_convert
 from markupsafe import Markup
 
 from trueprobe.results.drawing import DARK, LIGHT, Drawing
 from trueprobe.results.figure_rows import FigureRow
+from trueprobe.results.files import FigureFormat
 from trueprobe.results.pictures import FigureView, Picture
 from trueprobe.results.vega import Spec, chart, version
 from trueprobe.results.view import DASH
 from trueprobe.results.words import figures as words
 from trueprobe.results.words import verdicts
 
-__all__ = ["DARK", "LIGHT", "PagePart", "bundle", "environment", "file_svg", "pack", "page_parts", "write_files"]
+__all__ = [
+    "DARK",
+    "LIGHT",
+    "PagePart",
+    "altair_chart",
+    "bundle",
+    "environment",
+    "file_svg",
+    "light_spec",
+    "pack",
+    "page_parts",
+    "write_files",
+]
 
 PAGE = Path(__file__).parent / "page"
 PIXELS = 2  # of a PNG per unit of its SVG
@@ -45,10 +59,6 @@ class PagePart:
     html: Markup
     pack_id: str
     payload: str
-
-    @property
-    def files(self) -> str:
-        return f"figures/{self.view.name}*.svg, .png, .csv"
 
 
 def page_parts(view: FigureView) -> PagePart:
@@ -144,25 +154,43 @@ def _counts(row: FigureRow) -> dict[str, str]:
 # ---------------------------------------------------------------- files
 
 
-def write_files(views: Iterable[FigureView], folder: Path) -> None:
-    """NAME.svg, .png and .csv of every picture; NAME has the choices."""
+def write_files(views: Iterable[FigureView], folder: Path, formats: Collection[FigureFormat]) -> None:
+    """NAME.svg, .png as asked for, and NAME.csv of every picture; NAME has the choices."""
     folder.mkdir(parents=True, exist_ok=True)
     for view in views:
         for name, picture in zip(_file_names(view), view.pictures, strict=True):
             svg = file_svg(view, picture)
-            (folder / f"{name}.svg").write_text(svg, encoding="utf-8")
-            (folder / f"{name}.png").write_bytes(vl_convert.svg_to_png(svg, scale=PIXELS))
+            if FigureFormat.SVG in formats:
+                (folder / f"{name}.svg").write_text(svg, encoding="utf-8")
+            if FigureFormat.PNG in formats:
+                (folder / f"{name}.png").write_bytes(vl_convert.svg_to_png(svg, scale=PIXELS))
             picture.data.to_csv(folder / f"{name}.csv", index=False)
 
 
 def file_svg(view: FigureView, picture: Picture) -> str:
+    svg: str = vl_convert.vegalite_to_svg(_without_tips(light_spec(view, picture)), vl_version=version())
+    return svg
+
+
+def altair_chart(view: FigureView, picture: Picture) -> alt.FacetChart | alt.LayerChart:
+    """For a notebook. A single panel is no facet: its width and height can be set like those of any chart."""
+    spec = {key: value for key, value in light_spec(view, picture).items() if key != "usermeta"}
+    if len(picture.panels) > 1:
+        return alt.FacetChart.from_dict(spec)
+    title = spec["title"] | {"subtitle": [*filter(None, (picture.panels[0].title, spec["title"].get("subtitle")))]}
+    of_facets = ("facet", "columns", "spacing", "resolve", "spec")
+    around = {key: value for key, value in spec.items() if key not in of_facets}
+    return alt.LayerChart.from_dict({**around, **spec["spec"], "title": title})
+
+
+def light_spec(view: FigureView, picture: Picture) -> Spec:
     """All panels with title and legend, in light colours."""
     drawing = Drawing(view, picture)
     title = {"text": view.title, **({"subtitle": drawing.note} if drawing.note else {})}
-    spec = _without_tips(chart(drawing)) | {"title": title, "background": "var(--paper)", "padding": 12}
-    text = re.sub(r"var\(--(\w+)\)", lambda match: LIGHT[match[1]], json.dumps(spec))
-    svg: str = vl_convert.vegalite_to_svg(text, vl_version=version())
-    return svg
+    spec = chart(drawing) | {"title": title, "padding": 12}
+    spec["config"] = {**spec["config"], "background": "var(--paper)"}
+    light: Spec = json.loads(re.sub(r"var\(--(\w+)\)", lambda match: LIGHT[match[1]], json.dumps(spec)))
+    return light
 
 
 def _without_tips(spec: Spec) -> Spec:

@@ -53,6 +53,8 @@ SHAPES = (  # as SVG paths in a square from -1 to 1: for Vega and for the page's
     "M-.9,-.9H.9V.9H-.9Z",
     "M0,-1.3L1.3,0L0,1.3L-1.3,0Z",
     "M0,-1.2L1.2,.9H-1.2Z",
+    "M0,1.2L1.2,-.9H-1.2Z",
+    "M-1.1,-.4H-.4V-1.1H.4V-.4H1.1V.4H.4V1.1H-.4V.4H-1.1Z",
 )
 DODGE = 0.014  # of the length of an axis of numbers, between series
 
@@ -129,13 +131,22 @@ class Drawing:
 
     @property
     def beside(self) -> bool:
-        """Series stand beside each other, so that intervals do not hide each other."""
-        return any(len(panel.series) > 1 for panel in self.picture.panels)
+        """Series stand beside each other where they meet, so that intervals do not hide each other."""
+        reference = () if self.view.kind == "lines" else (Style.PUBLISHED,)  # of dots: on the line of the model's own
+        for panel in self.picture.panels:
+            names = {one.name: {point.x for point in one.points} for one in panel.series if one.style not in reference}
+            if sum(map(len, names.values())) > len(set().union(*names.values())):
+                return True
+        return False
 
     @property
     def note(self) -> str:
-        changes = self.picture.nearest_published
-        return words.no_published_number(changes) if changes else ""
+        """What the marks do not say."""
+        picture = self.picture
+        parts = [words.no_published_number(picture.nearest_published)] if picture.nearest_published else []
+        parts += [words.published_hollow(picture.published_models)] if picture.published_models else []
+        parts += [words.not_drawn(picture.not_drawn)] if picture.not_drawn else []
+        return " ".join(parts)
 
     @property
     def description(self) -> str:
@@ -174,17 +185,28 @@ def _point(drawing: Drawing, panel: int, series: Series, point: Point) -> Iterat
         "series": look.position,
         "look": drawing.looks.index(look),
         "x": _x(drawing, look, point),
+        "joined": _joined(drawing, series),
     }
     title, number = _title(drawing, series, point), drawing.picture.axis.format.sentence(row.value, row.low, row.high)
     tip = {"title": title, words.TIP_VALUE: number, **_behind(row, drawing.view.tail)}
     value: Datum = {"role": "value", **at, "value": factor * row.value, "tip": tip, "text": f"{title}: {number}"}
-    if math.isfinite(row.low) and math.isfinite(row.high):
-        value |= {"low": factor * row.low, "high": factor * row.high}
+    if math.isfinite(row.low) and math.isfinite(row.high):  # no further than the axis, which ends with the quantity
+        first, *_, last = drawing.picture.axis.ticks
+        value |= {"low": factor * max(row.low, first), "high": factor * min(row.high, last)}
     if drawing.view.kind != "bars" or row.value:
         yield value
     for seed in row.seeds:
         hollow = tested(seed) and not drawing.view.tail.significant(seed.p)
         yield {"role": "seed", **at, "value": factor * seed.value, "hollow": hollow}
+
+
+def _joined(drawing: Drawing, series: Series) -> bool:
+    """A line has a number at each of its places: published ones at the ends alone are points."""
+    if series.style is not Style.PUBLISHED:
+        return True
+    xs = [key for key, _ in drawing.picture.xs]
+    at = sorted(xs.index(point.x) for point in series.points)
+    return at == list(range(at[0], at[-1] + 1))
 
 
 def _x(drawing: Drawing, look: Look, point: Point) -> float:
@@ -204,7 +226,8 @@ def _title(drawing: Drawing, series: Series, point: Point) -> str:
     """`2 attractors · mini`"""
     unit = drawing.view.x_unit
     place = f"{point.x} {unit}" if unit else dict(drawing.picture.xs)[point.x]
-    return " · ".join(filter(None, (place, series.title)))
+    model = point.row.at["model"] if point.row.published else ""
+    return " · ".join(dict.fromkeys(filter(None, (place, series.title, model))))
 
 
 def _behind(row: FigureRow, tail: Tail) -> dict[str, str]:

@@ -21,13 +21,18 @@ SOURCES = ("items", "seeds", "seeds_by_items", "wordings")  # of variance
 
 def of_probe(run: Run, label: str) -> list[FigureView]:
     """The declared figures that the run has numbers for; without any declared, those of the summary. With several
-    checkpoints of one seed, the summary's first measure along training."""
+    checkpoints of one seed, first of all the summary's first measure along training."""
     declaration, rows, known = run.declarations[label], run.estimates_of(label), families(run.cards)
     declared = list(declaration.figures) or _summary_figures(declaration.summary)
     several_steps = any(len(family.steps) > 1 for family in known)
-    wanted = [*declared, *(_along_training(rows, declaration.summary) if several_steps else [])]
+    wanted = [*(_along_training(rows, declaration.summary) if several_steps else []), *declared]
     views = (figure_view(label, figure, rows_of(rows, known, declaration.published, figure)) for figure in wanted)
     return [view for view in views if view is not None]
+
+
+def of_probe_and_its_seeds(run: Run, label: str) -> list[FigureView]:
+    """All that a reader can name under a probe."""
+    return [*of_probe(run, label), *(view for make in (_flips, _variance) if (view := make(run, label)))]
 
 
 def about_seeds(run: Run) -> list[FigureView]:

@@ -67,7 +67,7 @@ def item_rows(source: Source, label: str) -> ItemRows | None:
     first = groups[["_answer", "why_not"]].first()
     rows["_answer"], rows["_why"] = first["_answer"], first["why_not"]
     if (groups.size() > 1).any():
-        rows["_minority"] = groups["_side"].agg(_minority)
+        rows["_minority"] = _minority(groups)
     rows = rows.reset_index().merge(items, on="item", how="left")
     rows["text"] = _as_asked(source, rows)
     rows = rows.iloc[np.argsort(-rows["_rank"].abs().fillna(-1).to_numpy(), kind="stable")]
@@ -109,7 +109,8 @@ def _prepared(observed: pd.DataFrame, table: ItemTable) -> pd.DataFrame:
     return known.assign(
         _answer=_answers(observed, table),
         _rank=_numbers(observed, table.rank_by),
-        _side=np.sign(_numbers(observed, table.side) - table.neutral),
+        _above=_numbers(observed, table.side) > table.neutral,
+        _below=_numbers(observed, table.side) < table.neutral,
     )
 
 
@@ -141,11 +142,10 @@ def _percent(share: float) -> str:
     return f"{100 * share:.{1 if share < 0.095 else 0}f}\u00a0%"
 
 
-def _minority(sides: pd.Series[Any]) -> float:
+def _minority(groups: Any) -> Any:
     """How many checkpoints take the rarer side; one alone cannot disagree."""
-    if len(sides) < 2:
-        return math.nan
-    return float(min((sides > 0).sum(), (sides < 0).sum()))
+    sides = groups[["_above", "_below"]].sum().min(axis=1).astype(float)
+    return sides.where(groups.size() > 1)
 
 
 def _columns(rows: pd.DataFrame, table: ItemTable, conditions: list[str]) -> Iterator[ItemColumn]:

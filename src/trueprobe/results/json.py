@@ -8,9 +8,11 @@ from collections.abc import Mapping
 from dataclasses import fields
 from typing import Any
 
+from trueprobe.results.answer import Answer
 from trueprobe.results.findings import Section, tally
 from trueprobe.results.report import ProbeReport, Report
 from trueprobe.results.view import Cell, Finding, Grid, Number
+from trueprobe.results.words import answer as answer_words
 from trueprobe.results.words import findings as words
 from trueprobe.results.words import verdicts
 from trueprobe.runs.families import Family
@@ -23,11 +25,12 @@ def render(report: Report) -> str:
 
 
 def content(report: Report) -> dict[str, Any]:
-    plain: dict[str, Any] = _plain(
+    whole: dict[str, Any] = plain(
         {
             "format": FORMAT,
             "title": words.title(report),
             "complete": report.source.complete,
+            "answer": _answer(report),
             "families": [_family(family) for family in report.families],
             "missing": [{**_fields(one), "text": words.missing_text(one)} for one in report.missing],
             "tally": tally(report.findings),
@@ -41,19 +44,36 @@ def content(report: Report) -> dict[str, Any]:
             "bibtex": report.bibtex,
         }
     )
-    return plain
+    return whole
+
+
+def findings(report: Report, folder: str) -> str:
+    """What `run` prints for scripts: the findings alone, as the report has them."""
+    whole = {"format": FORMAT, "folder": folder, "complete": report.source.complete, "tally": tally(report.findings)}
+    whole |= {"n_primary": report.n_primary, "sections": [_section(section) for section in report.sections]}
+    return json.dumps(plain(whole), indent=1, ensure_ascii=False, allow_nan=False)
+
+
+def _answer(report: Report) -> dict[str, Any]:
+    answer = Answer.of(report)
+    return {
+        "state": answer.state,
+        "text": answer_words.answer(answer, report),
+        "how_far": answer_words.how_far(report),
+        "standings": [_fields(one) for one in answer.standings],
+    }
 
 
 def _fields(value: Any, *without: str) -> dict[str, Any]:
     return {field.name: getattr(value, field.name) for field in fields(value) if field.name not in without}
 
 
-def _plain(value: Any) -> Any:
+def plain(value: Any) -> Any:
     """Tuples as lists, NaN as null; an enum is its text."""
     if isinstance(value, Mapping):
-        return {str(key): _plain(one) for key, one in value.items()}
+        return {str(key): plain(one) for key, one in value.items()}
     if isinstance(value, (list, tuple)):
-        return [_plain(one) for one in value]
+        return [plain(one) for one in value]
     if isinstance(value, str):
         return str(value)
     return None if isinstance(value, float) and not math.isfinite(value) else value

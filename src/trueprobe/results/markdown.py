@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
+from trueprobe.results.answer import Answer
 from trueprobe.results.findings import by_outcome, silences, tally
 from trueprobe.results.report import ProbeReport, Report
 from trueprobe.results.view import Cell, Finding, Grid, Number
+from trueprobe.results.words import answer as answer_words
 from trueprobe.results.words import findings as words
 from trueprobe.results.words import methods as method_words
 from trueprobe.results.words import verdicts
@@ -20,22 +22,24 @@ def render(report: Report) -> str:
 
 
 def _lines(report: Report) -> Iterator[str]:
-    yield from (f"# {_text(words.title(report))}", "", _text(words.facts(report)), "")
+    yield from (f"# {escaped(words.title(report))}", "", escaped(words.facts(report)), "")
+    yield from (f"**{escaped(answer_words.answer(Answer.of(report), report))}**", "")
+    yield from (escaped(f"{answer_words.HOW_FAR}: {answer_words.how_far(report)}"), "")
     for line in (*words.opening(report), *map(words.missing_text, report.missing)):
-        yield from (_text(line), "")
+        yield from (escaped(line), "")
     counts = (f"{many} {verdicts.outcome_tally(outcome)}" for outcome, many in tally(report.findings).items())
-    yield from (_text("; ".join(counts)), "", _text(verdicts.controlled(report.n_primary)), "")
+    yield from (escaped("; ".join(counts)), "", escaped(verdicts.controlled(report.n_primary)), "")
     for outcome, findings in by_outcome(report.findings).items():
         yield from (f"## {verdicts.outcome_heading(outcome)}", "", *_findings(report, outcome, findings), "")
     for probe in report.probes:
         yield from _probe(probe)
     others = (*report.trust, *([report.claims] if report.claims else []), report.models)
     for grid in others:
-        yield from _grid(grid, 2)
+        yield from grid_lines(grid, 2)
     yield from (
         f"## {method_words.METHODS}",
         "",
-        _text(report.methods),
+        escaped(report.methods),
         "",
         "```bibtex",
         report.bibtex.rstrip(),
@@ -46,13 +50,14 @@ def _lines(report: Report) -> Iterator[str]:
 def _findings(report: Report, outcome: Outcome, findings: Sequence[Finding]) -> Iterator[str]:
     if outcome is Outcome.NONE:
         for one in silences(report.findings):
-            yield f"- {_text(f'{one.model}, {one.probe}: {words.silence(one, report.items_needed.get(one.probe, 0))}')}"
+            why = words.silence(one, report.items_needed.get(one.probe, 0))
+            yield f"- {escaped(f'{one.model}, {one.probe}: {why}')}"
         return
     for finding in findings:
-        numbers = "; ".join(_text(number_line(n, verdicts.side(finding, n))) for n in finding.numbers)
+        numbers = "; ".join(escaped(number_line(n, verdicts.side(finding, n))) for n in finding.numbers)
         neutral = verdicts.neutral(finding)
         statement = f"{finding.statement} ({neutral})" if neutral else finding.statement
-        yield f"- **{_text(statement)}** ({_text(words.source_of(finding))}): {numbers}"
+        yield f"- **{escaped(statement)}** ({escaped(words.source_of(finding))}): {numbers}"
 
 
 def number_line(n: Number, side: str = "") -> str:
@@ -63,18 +68,18 @@ def number_line(n: Number, side: str = "") -> str:
 
 def _probe(probe: ProbeReport) -> Iterator[str]:
     declaration = probe.declaration
-    yield from (f"## {_text(probe.label)}", "", _text(declaration.question), "")
+    yield from (f"## {escaped(probe.label)}", "", escaped(declaration.question), "")
     for one in probe.examples:
-        yield from (f"> {_text(one.prompt)}", "")
+        yield from (f"> {escaped(one.prompt)}", "")
     for line in (*declaration.summary.notes, declaration.does_not_show):
-        yield from (_text(line), "")
+        yield from (escaped(line), "")
     for grid in probe.tables:
-        yield from _grid(grid, 3)
+        yield from grid_lines(grid, 3)
 
 
-def _grid(grid: Grid, level: int) -> Iterator[str]:
-    yield from (f"{'#' * level} {_text(grid.title)}", "", _text(grid.caption), "")
-    yield _row(map(_text, grid.header))
+def grid_lines(grid: Grid, level: int) -> Iterator[str]:
+    yield from (f"{'#' * level} {escaped(grid.title)}", "", escaped(grid.caption), "")
+    yield _row(map(escaped, grid.header))
     yield _row("--:" if numeric else "---" for numeric in grid.numeric)
     for row in grid.rows:
         empty = [""] * (len(grid.header) - len(row))
@@ -84,7 +89,7 @@ def _grid(grid: Grid, level: int) -> Iterator[str]:
 
 def _cell(cell: Cell) -> str:
     mark = cell.number.mark.symbol if cell.number and cell.text == cell.number.text() else ""
-    text = _text(cell.text + mark)
+    text = escaped(cell.text + mark)
     return f"**{text}**" if cell.bold and text else text
 
 
@@ -92,5 +97,5 @@ def _row(cells: Iterable[str]) -> str:
     return f"| {' | '.join(cells)} |"
 
 
-def _text(text: str) -> str:
+def escaped(text: str) -> str:
     return text.translate(_ESCAPED)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pandas as pd
@@ -81,6 +81,30 @@ def _facts(card: Card) -> tuple[str, ...]:
     return card.name, card.family, card.kind, card.architecture, card.source, card.dtype, vocabulary
 
 
+def settings_table(source: Source) -> Grid:
+    """The appendix: every setting of every probe, how its intervals were made, and what it measures."""
+    chosen = [(label, *row) for label in source.labels for row in _settings(source, label)]
+    rows = tuple(tuple(map(Cell, row)) for row in chosen)
+    data = pd.DataFrame(chosen, columns=["probe", "setting", "value"])
+    texts = table_words.SETTINGS
+    return Grid("settings", texts.title, texts.caption, table_words.SETTINGS_HEADER, rows, data)
+
+
+def _settings(source: Source, label: str) -> Iterator[tuple[str, str]]:
+    declaration, limit = source.declaration(label), source.run.manifest.study.limit
+    yield from ((name, str(value)) for name, value in declaration.settings.items() if str(value))
+    if limit:
+        yield "limit", count(limit)
+    if methods := _methods(source, [label]):
+        yield "intervals", "; ".join(methods)
+    yield "measures", ", ".join(name.replace("_", " ") for name in declaration.summary.measures)
+
+
+def _methods(source: Source, labels: Sequence[str]) -> list[str]:
+    rows = (row for label in labels for row in source.estimates(label))
+    return list(dict.fromkeys(row.method for row in rows if row.method))
+
+
 def paragraph(source: Source) -> str:
     """Of a finished run; before that there is nothing to report."""
     return " ".join(filter(None, _sentences(source))) if source.complete else ""
@@ -88,28 +112,28 @@ def paragraph(source: Source) -> str:
 
 def _sentences(source: Source) -> Iterator[str]:
     versions = dict(source.run.manifest.versions)
-    yield words.made_with(versions.pop("trueprobe", ""))
-    for label in source.labels:
-        declaration = source.declaration(label)
-        yield words.asked_items(label, declaration.n_items, declaration.paper, _settings(source, label))
-    yield words.models_sentence([_model(family) for family in source.families])
+    version = versions.pop("trueprobe", "")
+    yield words.made_with(version, [f"{name} {number}" for name, number in versions.items()])
+    probes = [_probe(source, label) for label in source.labels]
+    yield words.asked([_model(family) for family in source.families], probes, source.run.manifest.study.limit)
     yield words.LEFT_OUT
-    rows = [row for label in source.labels for row in source.estimates(label)]
-    if rows:
-        yield words.intervals_sentence(list(dict.fromkeys(row.method for row in rows if row.method)))
-        measures = (name for label in source.labels for name in source.declaration(label).summary.measures)
-        yield words.measures_sentence([name.replace("_", " ") for name in dict.fromkeys(measures)])
-    seeds = {str(source.declaration(label).settings.get("resample_seed")) for label in source.labels} - {"None"}
-    yield words.resampling_sentence(sorted(seeds))
+    if methods := _methods(source, source.labels):
+        seeds = {str(source.declaration(label).settings.get("resample_seed")) for label in source.labels} - {"None"}
+        yield words.intervals_sentence(methods, sorted(seeds))
+    yield words.controlled(len(source.listed))
     yield words.recommended(source.families)
-    yield words.software_sentence([f"{name} {version}" for name, version in versions.items()])
 
 
-def _settings(source: Source, label: str) -> list[str]:
-    chosen = source.declaration(label).settings.items()
-    parts = [f"{key}={value}" for key, value in chosen if key != "resample_seed" and value != ""]
-    limit = source.run.manifest.study.limit
-    return [*parts, *([words.limited(limit)] if limit else [])]
+def _probe(source: Source, label: str) -> str:
+    declaration = source.declaration(label)
+    known = [_citation(entry) for entry in _entries(declaration.paper)]
+    return words.probe_items(label, declaration.n_items, known or [declaration.paper])
+
+
+def _citation(entry: str) -> str:
+    """`Zhang et al., 2023`."""
+    names = [name.partition(",")[0] for name in _field(entry, "author").split(" and ")]
+    return words.citation(names, _field(entry, "year"))
 
 
 def _model(family: Family) -> str:
@@ -122,17 +146,21 @@ def _model(family: Family) -> str:
 
 def bibtex(source: Source) -> str:
     """Of the papers the probes name, and of paper C, whose recommendations every report follows."""
-    entries = _ENTRY.findall(_PAPERS.read_text(encoding="utf-8"))
     papers = dict.fromkeys([*(source.declaration(label).paper for label in source.labels), _RELIABLE])
     chosen: dict[str, None] = {}
     for i, paper in enumerate(papers):
-        known = [entry for entry in entries if _bare(_title(entry)) in _bare(paper)]
-        chosen |= dict.fromkeys(known or [f"@misc{{paper{i + 1},\n  note = {{{paper}}}\n}}"])
+        chosen |= dict.fromkeys(_entries(paper) or [f"@misc{{paper{i + 1},\n  note = {{{paper}}}\n}}"])
     return "\n\n".join(chosen) + "\n"
 
 
-def _title(entry: str) -> str:
-    match = re.search(r"title = \{(.*?)\},?$", entry, re.MULTILINE)
+def _entries(paper: str) -> list[str]:
+    """The BibTeX of the papers that a text names."""
+    entries = _ENTRY.findall(_PAPERS.read_text(encoding="utf-8"))
+    return [entry for entry in entries if _bare(_field(entry, "title")) in _bare(paper)]
+
+
+def _field(entry: str, name: str) -> str:
+    match = re.search(rf"{name} = \{{(.*?)\}},?$", entry, re.MULTILINE)
     assert match, entry
     return match.group(1)
 

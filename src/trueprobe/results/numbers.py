@@ -74,6 +74,13 @@ def ticks(low: float, high: float, most: int = 6) -> list[float]:
     return [round(i * step, 12) for i in range(first, last + 1)]
 
 
+def bounds(unit: str, neutral: float | None) -> tuple[float, float]:
+    """Where a quantity ends: shares at 0 and 1, their differences at −1 and 1; ratios and ranks at 0 alone."""
+    if unit in (*_PERCENT, "correlation"):
+        return (-1.0 if neutral == 0 else 0.0), 1.0
+    return (0.0 if unit in ("ratio", "rank", "percent") and neutral != 0 else -math.inf), math.inf
+
+
 def count(number: float) -> str:
     return f"{int(number):,}"
 

@@ -1,7 +1,8 @@
 """A figure as data: pictures with panels, series and points, and what its reader may choose.
 
-There is one picture for each combination of choices. Published numbers are series of their own. A number that decides
-nothing is not drawn, but its model is named; one with too few groups is drawn without an interval.
+There is one picture for each combination of choices. Published numbers stand as reference points in the panels of
+the models they are compared with. A number that decides nothing is not drawn, but its model is named; one with too few
+groups is drawn without an interval. An axis ends where its quantity ends.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ import pandas as pd
 from trueprobe.probes.display import Figure
 from trueprobe.results.figure_rows import SIDE, FigureRow
 from trueprobe.results.labels import label_of
-from trueprobe.results.numbers import Format, ticks
+from trueprobe.results.numbers import Format, bounds, ticks
 from trueprobe.results.view import NOT_COUNTED, Seed
 from trueprobe.results.words import figures as words
 from trueprobe.types import Tail, Verdict
@@ -82,6 +83,7 @@ class Picture:
     axis: Axis
     conditions: tuple[str, ...]  # that distinguish its rows
     rows: tuple[FigureRow, ...]  # with those that are not drawn
+    not_drawn: tuple[tuple[str, Verdict], ...] = ()  # models without a mark that have no panel to say so, and why
     nearest_published: tuple[tuple[str, str], ...] = ()  # changes of choice that lead to published numbers
 
     @property
@@ -95,6 +97,13 @@ class Picture:
     @property
     def has_published(self) -> bool:
         return any(row.published for row in self.rows)
+
+    @property
+    def published_models(self) -> tuple[str, ...]:
+        """Where hollow marks are of several models: which."""
+        named = {series.name for series in self.legend}
+        models = dict.fromkeys(row.at["model"] for row in self.rows if row.published and row.drawable)
+        return () if named & set(models) else tuple(models)
 
     @property
     def data(self) -> pd.DataFrame:
@@ -188,15 +197,27 @@ def _picture(rows: Sequence[FigureRow], figure: Figure, chosen: Mapping[str, str
         return None
     xs = _values([row for row in rows if row.drawable] or rows, figure, figure.x)
     legend = _legend(rows, figure)
+    drawn = {row.at[figure.series] for row in rows if row.drawable}
+    listed = tuple(entry for name, entry in legend.items() if name in drawn)
     return Picture(
         chosen,
         xs=tuple((x, label_of(figure.names, figure.x, x)) for x in _ordered(xs, figure)),
         panels=tuple(_panels(rows, figure, legend)),
-        legend=tuple(legend.values()) if len(legend) > 1 or figure.series == "model" else (),
+        legend=listed if len(legend) > 1 or figure.series == "model" else (),
         axis=_axis(rows, figure),
         conditions=tuple(dict.fromkeys(("model", *figure.panels, figure.series, figure.x, "measure"))),
         rows=tuple(rows),
+        not_drawn=tuple(_not_drawn(rows, figure)),
     )
+
+
+def _not_drawn(rows: Sequence[FigureRow], figure: Figure) -> Iterator[tuple[str, Verdict]]:
+    if "model" in figure.panels:
+        return
+    for model in dict.fromkeys(row.at["model"] for row in rows):
+        mine = [row for row in rows if row.at["model"] == model]
+        if not any(row.drawable for row in mine):
+            yield model, _why_empty(mine)
 
 
 def _ordered(xs: list[str], figure: Figure) -> list[str]:
@@ -224,10 +245,15 @@ def _style(figure: Figure, rows: Sequence[FigureRow], name: str) -> Style:
 
 
 def _panels(rows: Sequence[FigureRow], figure: Figure, legend: Mapping[str, Series]) -> list[Panel]:
+    """One for each combination of their conditions; published numbers stand in the panels of every model."""
     panels = []
-    for values in product(*(_values(rows, figure, key) for key in figure.panels)):
+    asked = [row for row in rows if not row.published]
+    published = [row for row in rows if row.published]
+    for values in product(*(_values(asked, figure, key) for key in figure.panels)):
         at = dict(zip(figure.panels, values, strict=True))
-        if inside := _where(rows, at):
+        beside = {key: value for key, value in at.items() if key != "model"}
+        if mine := _where(asked, at):
+            inside = [*mine, *_where(published, beside)]
             title = " · ".join(label_of(figure.names, key, value) for key, value in at.items())
             panels.append(_panel(Panel(title, at.get("model", ""), ()), inside, figure, legend))
     if "model" in figure.panels:
@@ -237,13 +263,14 @@ def _panels(rows: Sequence[FigureRow], figure: Figure, legend: Mapping[str, Seri
 
 def _panel(panel: Panel, rows: Sequence[FigureRow], figure: Figure, legend: Mapping[str, Series]) -> Panel:
     series = []
-    for name, entry in legend.items():
-        drawn = [row for row in rows if row.at[figure.series] == name and row.drawable]
-        if drawn:
-            style = Style.PUBLISHED if all(row.published for row in drawn) else entry.style
-            points = tuple(Point(row.at[figure.x], row) for row in drawn)
-            series.append(replace(entry, style=style, points=points))
-    return replace(panel, series=tuple(series), why_empty=None if series else _why_empty(rows))
+    for (name, entry), published in product(legend.items(), (False, True)):
+        mine = [row for row in rows if row.at[figure.series] == name and row.published == published]
+        if points := tuple(Point(row.at[figure.x], row) for row in mine if row.drawable):
+            series.append(replace(entry, style=Style.PUBLISHED if published else entry.style, points=points))
+    asked = [row for row in rows if not row.published]
+    return replace(
+        panel, series=tuple(series), why_empty=None if any(row.drawable for row in asked) else _why_empty(asked)
+    )
 
 
 def _why_empty(rows: Sequence[FigureRow]) -> Verdict:
@@ -255,7 +282,8 @@ def _why_empty(rows: Sequence[FigureRow]) -> Verdict:
 def _axis(rows: Sequence[FigureRow], figure: Figure) -> Axis:
     first = next((row for row in rows if not row.published), rows[0])
     form = Format.of(first.unit, first.neutral, [row.value for row in rows])
-    return Axis(_scale(rows, figure, first, form), first.neutral, form, figure.y_title)
+    title = figure.y_title.replace("{measure}", label_of(figure.names, "measure", first.at["measure"]))
+    return Axis(_scale(rows, figure, first, form), first.neutral, form, title)
 
 
 def _scale(rows: Sequence[FigureRow], figure: Figure, first: FigureRow, form: Format) -> tuple[float, ...]:
@@ -263,7 +291,8 @@ def _scale(rows: Sequence[FigureRow], figure: Figure, first: FigureRow, form: Fo
     if figure.kind == "bars" or (figure.kind == "lines" and first.unit == "share"):
         return tuple(ticks(0, 1))
     ends = [value for row in rows for value in (row.value, row.low, row.high, *(seed.value for seed in row.seeds))]
-    known = [value for value in ends if math.isfinite(value)]
+    least, most = bounds(first.unit, first.neutral)
+    known = [min(max(value, least), most) for value in ends if math.isfinite(value)]
     known.append(0.0 if first.neutral is None or figure.kind == "lines" else first.neutral)
     if first.neutral is not None:
         known.append(first.neutral)

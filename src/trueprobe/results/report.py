@@ -112,11 +112,15 @@ class Report:
     def models(self) -> Grid:
         return methods.models_table(self.source)
 
+    @cached_property
+    def settings(self) -> Grid:
+        return methods.settings_table(self.source)
+
     @property
     def grids(self) -> tuple[Grid, ...]:
         """All tables, as files are written of them."""
         own = [grid for probe in self.probes for grid in probe.tables]
-        return (*own, *self.trust, *([self.claims] if self.claims else []), self.models)
+        return (*own, *self.trust, *([self.claims] if self.claims else []), self.models, self.settings)
 
     @property
     def self_trained(self) -> tuple[str, ...]:

@@ -82,6 +82,15 @@ def family_rows(source: Source, label: str, table: Table) -> list[FamilyRows]:
     return parts
 
 
+def _telling_first(parts: Sequence[FamilyRows]) -> list[FamilyRows]:
+    """Families of which most numbers are dashes go behind the others."""
+
+    def mostly_silent(part: FamilyRows) -> bool:
+        return 2 * sum(placed.number.display is Display.NOTHING for placed in part.rows) > len(part.rows)
+
+    return sorted(parts, key=mostly_silent)
+
+
 def _placed(source: Source, family: Family, row: Estimate, form: Format, table: Table) -> Placed:
     names = row_names(row.conditions, table.rows) or ()
     return Placed(
@@ -115,7 +124,7 @@ def _estimates(source: Source, label: str, table: Table) -> Grid | None:
 
 def by_family(source: Source, label: str, table: Table) -> Grid | None:
     """Conditions down, measures across, one family after the other."""
-    parts = family_rows(source, label, table)
+    parts = _telling_first(family_rows(source, label, table))
     every = [placed for part in parts for placed in part.rows]
     if all(placed.number.display is Display.NOTHING for placed in every):
         return None

@@ -185,38 +185,58 @@ def _seeds(across: Mapping[str, Any], drawing: Drawing) -> list[alt.Chart]:
     return [dots.encode(**across, stroke=colours["stroke"], fill=fill, opacity=opacity)]
 
 
+def _with_style(drawing: Drawing, style: Style) -> list[int]:
+    """The looks of it, by number."""
+    return [number for number, look in enumerate(drawing.looks) if look.style is style]
+
+
+def _points(drawing: Drawing, size: int, at: Mapping[str, Any]) -> tuple[list[alt.Chart], list[alt.Chart]]:
+    """Published marks, which lie below everything, and those of this run."""
+    published = _with_style(drawing, Style.PUBLISHED)
+    is_published = f"indexof({published}, datum.look) >= 0"
+    below, above = (
+        _of("value", test)
+        .mark_point(size=size, strokeWidth=1.2, opacity=1)
+        .encode(**at, **_colours(drawing), shape=_shape(drawing), **_BEHIND)
+        for test in (is_published, f"!({is_published})")
+    )
+    return [below] if published else [], [above]
+
+
 def _dots(drawing: Drawing) -> list[alt.Chart]:
     values, xs, colours = _values(drawing), _listed(drawing), _colours(drawing)
     x, stroke = alt.X("value:Q", **values), colours["stroke"]
     interval = _of("value", "isValid(datum.low)").mark_rule(strokeWidth=1.6, aria=False)
-    points = _of("value").mark_point(size=48, strokeWidth=1.2, opacity=1)
+    published, points = _points(drawing, 48, {"x": x, **xs})
     return [
         *_frame(drawing, "x"),
+        *published,
         *_seeds({"x": x, **xs}, drawing),
         interval.encode(x=alt.X("low:Q", **values), x2=alt.X2("high:Q"), stroke=stroke, **xs),
-        points.encode(x=x, **xs, **colours, shape=_shape(drawing), **_BEHIND),
+        *points,
     ]
 
 
 def _lines(drawing: Drawing) -> list[alt.Chart]:
     values, x, colours = _values(drawing), _numbers(drawing), _colours(drawing)
     y, low, stroke = alt.Y("value:Q", **values), alt.Y("low:Q", **values), colours["stroke"]
-    bands = [number for number, look in enumerate(drawing.looks) if look.style is Style.BAND]
+    bands = _with_style(drawing, Style.BAND)
     in_band = f"indexof({bands}, datum.look) >= 0"
     dashes = _scale([look.dash for look in drawing.looks])
     dash = alt.StrokeDash("look:N", scale=dashes, legend=None)
     faint = 0.4 if len(drawing.legend) > _FEW else 1
     interval = _of("value", "isValid(datum.low)", f"!({in_band})").mark_rule(strokeWidth=1.6, opacity=faint, aria=False)
     area = _of("value", "isValid(datum.low)", in_band).mark_area(opacity=0.16, aria=False)
-    line = _of("value").mark_line(strokeWidth=1.8, aria=False)
-    points = _of("value").mark_point(size=40, strokeWidth=1.2, opacity=1)
+    line = _of("value", "datum.joined").mark_line(strokeWidth=1.8, aria=False)
+    published, points = _points(drawing, 40, {"x": x, "y": y})
     return [
         *_frame(drawing, "y"),
         *([area.encode(x=x, y=low, y2=alt.Y2("high:Q"), fill=colours["fill"])] if bands else []),
         line.encode(x=x, y=y, stroke=stroke, strokeDash=dash),
+        *published,
         *_seeds({"x": x, "y": y}, drawing),
         interval.encode(x=x, y=low, y2=alt.Y2("high:Q"), stroke=stroke),
-        points.encode(x=x, y=y, **colours, shape=_shape(drawing), **_BEHIND),
+        *points,
     ]
 
 

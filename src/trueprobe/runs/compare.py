@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from trueprobe import probes
@@ -17,7 +17,7 @@ from trueprobe.statistics import paired
 from trueprobe.statistics.estimates import CheckpointData
 from trueprobe.statistics.rows import Difference
 from trueprobe.statistics.verdict import FEWEST_SEEDS
-from trueprobe.types import Card, NoProgress, Outcome, Progress
+from trueprobe.types import Card, Conditions, NoProgress, Outcome, Progress
 
 
 @dataclass(frozen=True)
@@ -53,22 +53,14 @@ class Comparison:
         return f"comparisons/{self.a}_vs_{self.b}".replace(" ", "_")
 
 
-def compare(
-    run: Run,
-    a: str,
-    b: str,
-    precision: float | None = None,
-    progress: Progress | None = None,
-    allow_code: bool = False,
-) -> Comparison:
-    """`a` less `b`. A family is all its seeds, at their last training step; `precision` is the half-width wanted.
-    `allow_code`: probes that the run names by a path are loaded from there."""
+def compare(run: Run, a: str, b: str, precision: float | None = None, progress: Progress | None = None) -> Comparison:
+    """`a` less `b`. A family is all its seeds, at their last training step; `precision` is the half-width wanted."""
     first, second = (_cards(run, name) for name in (a, b))
     both = {card.name for card in first} & {card.name for card in second}
     if both:
         raise BadInput(f"{min(both)} is on both sides; --a and --b must have no checkpoint in common")
     kinds = {card.kind for card in (*first, *second)}
-    made = {entry.label: probes.make_again(entry.model_dump(), allow_code) for entry in run.study.probes}
+    made = {entry.label: probes.make_again(entry.model_dump(), run.allow_code) for entry in run.study.probes}
     alike = {label: probe for label, probe in made.items() if any(kinds <= set(m.kinds) for m in probe.measures())}
     apart = tuple(label for label in made if label not in alike)
     if not alike:
@@ -85,6 +77,22 @@ def compare(
     summaries = {label: run.declarations[label].summary for label in alike}
     steps = (first[0].labels.get("step"), second[0].labels.get("step"))
     return Comparison(a, b, rows, summaries, precision, apart, steps)
+
+
+def between_runs(
+    run: Run,
+    baseline: Run,
+    label: str,
+    sides: tuple[Sequence[Card], Sequence[Card]],
+    wanted: Collection[tuple[str, Conditions]],
+) -> list[Difference]:
+    """Checkpoints of one run less those of another that asked the same, on the items both scored: the measures of
+    these names and conditions, without verdicts that hold over a list."""
+    (entry,) = (entry for entry in run.study.probes if entry.label == label)
+    probe = probes.make_again(entry.model_dump(), run.allow_code)
+    measures = [measure for measure in probe.measures() if (measure.name, measure.reported) in wanted]
+    one, other = (_members(of, label, probe, cards) for of, cards in zip((run, baseline), sides, strict=True))
+    return paired.compare(label, paired.Sides.of(one, other, probe.factors, probe.drawn_within), measures)
 
 
 def _controlled(rows: Sequence[Difference], declarations: Mapping[str, ProbeDeclaration]) -> list[Difference]:

@@ -65,7 +65,7 @@ def execute(plan: RunPlan, models: Sequence[Unopened], folder: RunFolder, sessio
         session.open_ahead(models[0])  # a run of one model that turns out unusable leaves nothing behind
     with folder.writing():
         _write(_Ready(plan, probes, models, replays, folder, session))
-    return load_run(folder.folder)
+    return load_run(folder.folder, allow_code=True)  # it was run already
 
 
 # ---------------------------------------------------------------- opening models

@@ -9,12 +9,12 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
@@ -56,7 +56,7 @@ class Run:
     """A finished (or interrupted) run, read from its folder. Every table is held against its checksum."""
 
     folder: Path
-    html: ClassVar[Callable[[Run], str] | None] = None  # set by the package: results are built on runs
+    allow_code: bool = False  # the user lets the code of probes run that the folder names by their paths
 
     @cached_property
     def manifest(self) -> Manifest:
@@ -117,11 +117,6 @@ class Run:
         """What `downstream --into` left in the folder, finished or not, by task."""
         files = sorted((self.folder / "downstream").glob("*/downstream.json"))
         return sorted((parsed(file, DownstreamResult) for file in files), key=lambda result: result.task)
-
-    def _repr_html_(self) -> str | None:
-        """What a notebook shows; none where nobody has said how."""
-        render = type(self).html
-        return render(self) if render is not None else None
 
     # ------------------------------------------------------------ tables
 
@@ -216,7 +211,7 @@ class Run:
             raise BadInput(f"{self.folder} has no probe '{label}'{nearest(label, self.probes)}")
 
 
-def load_run(folder: str | Path) -> Run:
+def load_run(folder: str | Path, allow_code: bool = False) -> Run:
     path = Path(folder)
     if not (path / MANIFEST).is_file():
         raise BadInput(f"{folder} is no run folder: it has no {MANIFEST}")
@@ -227,7 +222,7 @@ def load_run(folder: str | Path) -> Run:
             f"{folder} was written by {by} trueprobe (format {written}, this one reads {FORMAT}); "
             "run the study again with another --out: answers are cached, so little is computed anew"
         )
-    run = Run(path)
+    run = Run(path, allow_code)
     _ = run.manifest  # validated before anything is made of it
     return run
 

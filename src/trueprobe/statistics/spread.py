@@ -174,13 +174,17 @@ def _linear(lowest: float = -math.inf, highest: float = math.inf) -> Scale:
 
 _PLAIN = _linear()
 _SCALES = {"correlation": Scale(_fisher, math.tanh), "share": _linear(0.0, 1.0), "percent": _linear(0.0, 100.0)}
+_POSITIVE = _linear(0.0, math.inf)
 _DIFFERENCES = {"correlation": _linear(-2.0, 2.0), "share": _linear(-1.0, 1.0), "percent": _linear(-100.0, 100.0)}
 
 
 def scale_of(unit: str, neutral: float | None = 0.0, difference: bool = False) -> Scale:
-    """A probability without a neutral point is cut at 0 and 1; with one it is a difference, and may be negative."""
+    """A probability without a neutral point is cut at 0 and 1; with one it is a difference, and may be negative.
+    A ratio is cut at 0, unless that is its neutral point."""
     if difference:
         return _DIFFERENCES.get(unit, _PLAIN)
+    if unit == "ratio" and neutral != 0:
+        return _POSITIVE
     return _SCALES["share"] if unit == "probability" and neutral is None else _SCALES.get(unit, _PLAIN)
 
 

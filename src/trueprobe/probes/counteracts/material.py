@@ -35,17 +35,19 @@ _ABOUT_BOTH = (*_ABOUT_TARGET, "background", "a_background")  # only where anoth
 
 
 class Group(Strict):
-    noun: str = Field(min_length=1)
-    kind: str = Field(min_length=1)
+    noun: str = Field(min_length=1)  # a person of the group: The woman worked as …
+    kind: str = Field(min_length=1)  # as a predicate: can be a female
 
 
 class Background(Strict):
-    name: str = Field(min_length=1)
-    dominant: str
-    share: float | None = Field(default=None, ge=0, le=100)
-    core: bool = False
-    source: str = ""
-    article: str | None = Field(default=None, pattern="^an?$")
+    name: str = Field(min_length=1)  # an occupation, place, hobby …
+    dominant: str  # the group that dominates it
+    share: float | None = Field(
+        default=None, ge=0, le=100
+    )  # percent of the first group, optional: the correlation needs it
+    core: bool = False  # belongs to the default set; if none is marked, all do
+    source: str = ""  # optional: where its dominant group is known from
+    article: str | None = Field(default=None, pattern="^an?$")  # optional: a or an, where the first letter misleads
 
 
 Knowledge = Annotated[str, fields(*_ABOUT_TARGET), NO_BLANK]
@@ -55,28 +57,28 @@ CausalPrompt = Annotated[Prompt, ENDS_IN_BLANK]
 
 
 class Wording(Strict):
-    base: Prompt
+    base: Prompt  # holds the blank ___ once
     tsyn: Knowledge
     tsem: Knowledge
     tneu: Knowledge
     tcsyn: Knowledge
     tcsem: Knowledge
-    bcsyn: OtherKnowledge
+    bcsyn: OtherKnowledge  # these three may name {background}
     bcsem: OtherKnowledge
     tnbc: OtherKnowledge
     un: Knowledge
-    causal_target: CausalPrompt
-    causal_person: CausalPrompt
+    causal_target: CausalPrompt  # ends in the blank; follows the base prompt with the word target in its blank
+    causal_person: CausalPrompt  # ends in the blank; stands alone
 
 
 class CounterActsMaterial(MaterialFile):
     folder = Path(__file__).parent / "data"
-    groups: dict[str, Group]
-    verbalizer: WordLists
-    implicit: WordLists = Field(default_factory=dict)
-    prevalence: dict[str, str | tuple[str, ...]]
-    backgrounds: tuple[Background, ...]
-    wordings: dict[str, Wording]
+    groups: dict[str, Group]  # exactly two; their names become columns
+    verbalizer: WordLists  # words that name a group, one piece each for the models asked
+    implicit: WordLists = Field(default_factory=dict)  # optional: words that suggest it by stereotype only
+    prevalence: dict[str, str | tuple[str, ...]]  # left, right: a text around {word}; by group: the words that answer
+    backgrounds: tuple[Background, ...]  # each group dominates at least one
+    wordings: dict[str, Wording]  # the first is the default
 
     @field_validator("groups")
     @classmethod

@@ -115,7 +115,7 @@ def _figures(measures: CounterActsMeasures) -> list[Figure]:
             "What the knowledge changes",
             "The preference with the knowledge less the preference without it. Right of zero: more stereotyped.",
             ("shift_towards_stereotype",),
-            y_title="change of the preference",
+            y_title="change of the preference, above 0 towards the stereotype",
             **common,
         ),
     ]

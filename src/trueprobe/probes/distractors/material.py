@@ -47,9 +47,9 @@ Combined = Annotated[str, fields(once=("fact", "own"))]
 
 class Pair(Strict):
     background: Plain
-    target: Annotated[Plain, Field(pattern=r"^\S+$")]
+    target: Annotated[Plain, Field(pattern=r"^\S+$")]  # one word
     name: str = ""  # of the entity in the base context; the first name if empty
-    article: str | None = Field(default=None, pattern="^an?$")
+    article: str | None = Field(default=None, pattern="^an?$")  # optional: a or an, where the first letter misleads
 
     @cached_property
     def slots(self) -> tuple[Mapping[str, str], ...]:
@@ -63,26 +63,28 @@ class Attractor(Strict):
     """How one type of attractor is phrased: of other entities, and of the key entity itself (`own`)."""
 
     other: Annotated[str, fields(*_THINGS)] = ""  # the phrase of the fact if empty
-    own: Annotated[Phrase, fields(once=("list",))]
+    own: Annotated[Phrase, fields(once=("list",))]  # what else the key entity does, with a {list} of attractors
     own_one: Annotated[str, fields(once=("list",))] = ""  # with one attractor, where the grammar differs
-    each: Annotated[Phrase, fields(*_THINGS)]
-    series: Join = "oxford"
-    after: Combined = ""
-    between: Combined = ""
+    each: Annotated[Phrase, fields(*_THINGS)]  # one member of that list: the {background}
+    series: Join = "oxford"  # how the list is joined
+    after: Combined = ""  # the wording's if empty
+    between: Combined = ""  # the wording's if empty
 
 
 class SetWording(Strict):
-    fact: Annotated[Phrase, fields(*_FACT)]
+    fact: Annotated[Phrase, fields(*_FACT)]  # what the key entity does: lives in {background}, or {a_background}
     filled: Annotated[str, fields(*_FACT)] = ""  # the fact behind fillers, if it reads differently
+    # names {key}; ends in the blank ___ and punctuation
     ask: Annotated[Phrase, fields(once=("key",)), ONE_BLANK, AfterValidator(_ends_in_question)]
-    B: Attractor
-    T: Attractor
+    B: Attractor  # like the background
+    T: Attractor  # like the target
     after: Annotated[Combined, Field(min_length=1)] = "{fact} and {own}"
     between: Annotated[Combined, Field(min_length=1)] = "{own} and {fact}"
+    # others' clauses between key entity and fact
     knows: Annotated[Phrase, fields(once=("clauses", "fact"))] = "knows that {clauses} and he himself {fact}"
-    clauses: Join = "oxford"
-    fillers: Join = "plain"
-    spaced: bool = False
+    clauses: Join = "oxford"  # how the fact and the others' clauses are joined
+    fillers: Join = "plain"  # how fillers and fact are joined
+    spaced: bool = False  # commas and full stops are set apart
 
     @model_validator(mode="after")
     def _name_things(self) -> SetWording:
@@ -98,10 +100,10 @@ class SetWording(Strict):
 
 
 class ItemSet(Strict):
-    pairs: tuple[Pair, ...] = Field(min_length=MOST + 1)
-    fillers: tuple[Plain, Plain, Plain]
-    unrelated_fillers: tuple[Plain, Plain, Plain]
-    wordings: dict[str, SetWording] = Field(min_length=1)
+    pairs: tuple[Pair, ...] = Field(min_length=MOST + 1)  # four at least
+    fillers: tuple[Plain, Plain, Plain]  # facts about the first entity; the file's if left out
+    unrelated_fillers: tuple[Plain, Plain, Plain]  # beside unrelated attractors; `fillers` if left out
+    wordings: dict[str, SetWording] = Field(min_length=1)  # the same names in every set; the first is the default
 
     @model_validator(mode="before")
     @classmethod
@@ -143,11 +145,11 @@ class Oddity(Strict):
     """Where the sentences of a wording do not follow its rule. `defect`: a slip, made only when asked for."""
 
     wording: str
-    where: dict[str, str | int | tuple[str | int, ...]]
-    replace: tuple[tuple[Phrase, str], ...] = ()
+    where: dict[str, str | int | tuple[str | int, ...]]  # set, position, setting, type, attractors, filler, key
+    replace: tuple[tuple[Phrase, str], ...] = ()  # pairs of texts; slots numbered by mention: {name1}, {background2}
     position: str = ""  # the whole sentence reads as in this position
     lower_case: bool = False
-    defect: bool = False
+    defect: bool = False  # made only with faithful=true
 
     @field_validator("where")
     @classmethod
@@ -187,11 +189,12 @@ class Sentence:
 
 class DistractorMaterial(MaterialFile):
     folder = Path(__file__).parent / "data"
-    names: tuple[Plain, ...] = Field(min_length=MOST + 1)
-    unrelated: tuple[Plain, ...] = Field(min_length=MOST)
-    later_fillers: tuple[Plain, ...] = Field(min_length=MOST)  # drawn where the key entity is a later one
+    names: tuple[Plain, ...] = Field(min_length=MOST + 1)  # of entities, four at least
+    unrelated: tuple[Plain, ...] = Field(min_length=MOST)  # what unrelated attractors do, three at least
+    # drawn where the key entity is a later one; `unrelated` if left out
+    later_fillers: tuple[Plain, ...] = Field(min_length=MOST)
     sets: dict[Annotated[str, Field(pattern=r"^[a-z][a-z0-9_-]*$")], ItemSet] = Field(min_length=1)
-    oddities: tuple[Oddity, ...] = ()
+    oddities: tuple[Oddity, ...] = ()  # optional: sentences that break their wording's rule
 
     @model_validator(mode="before")
     @classmethod

@@ -47,7 +47,7 @@ def report(tail: Tail) -> ReportSpec:
             panels=("model", "representation"),
             where={"wording": "all"},
             names=names,
-            y_title="effect size d",
+            y_title="effect size d, above 0 as the stereotype has it",
             tail=tail,
             source="figure 3 of paper C",
         ),

@@ -66,7 +66,7 @@ def retrieval(wording: str, first_concept: str) -> ReportSpec:
             ("reciprocal_rank", "probability"),
             choose=("measure",),
             where=growth,
-            y_title="of the right concept",
+            y_title="{measure} of the right concept",
             source="figure 2 of the paper",
             **common,
         ),

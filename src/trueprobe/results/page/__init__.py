@@ -1,12 +1,13 @@
-"""The report as one self-contained page, with its figures and tables as files. Made from the run folder alone.
+"""The report as one self-contained page. Made from the run folder alone.
 
-`report.html` needs no network and no other file; `figures/` has every figure as SVG and PNG with its data as CSV,
-`tables/` every table as CSV and LaTeX.
+`report.html` needs no network and no other file. On request `figures/` has every figure as SVG or PNG with its data as
+CSV, and `tables/` every table as CSV and LaTeX.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -17,20 +18,29 @@ from markupsafe import Markup
 from trueprobe import __version__
 from trueprobe.paths import locked, write_text, write_whole
 from trueprobe.results import charts, figures, words
-from trueprobe.results.findings import by_outcome, grouped, silences, tally
+from trueprobe.results.answer import Answer
+from trueprobe.results.files import FigureFormat
+from trueprobe.results.findings import silences, tally
 from trueprobe.results.items import ItemRows
 from trueprobe.results.latex import latex
+from trueprobe.results.matrix import matrix, whole
 from trueprobe.results.pictures import FigureView
 from trueprobe.results.report import Report
-from trueprobe.results.view import Finding
+from trueprobe.results.view import Mark
 from trueprobe.runs.folder import Run
 from trueprobe.types import Outcome
 
 HERE = Path(__file__).parent
-MOST_UNDECIDED = 8  # that are not folded
+WIDE, NARROW = (8, 5), (5, 3)  # rows and columns of the matrix, and on a phone
+MOST_ROWS = 10  # of a table; with more it scrolls in its place
 STATIC_ROWS = 8  # of items, shown where scripts are off
 _LIGHT = {"link": "#005a8c", "good": "#00694c", "bad": "#a94400", "open": "#5c5470", "edge": "#8a939d", "hi": "#ffedc2"}
+_LIGHT |= {"good-bg": "#e3f4ec", "bad-bg": "#fdeadd"}
 _DARK = {"link": "#7cc7f5", "good": "#45d3a8", "bad": "#ff9a57", "open": "#c3b8e0", "edge": "#6c7681", "hi": "#4d3b0c"}
+_DARK |= {"good-bg": "#123a2e", "bad-bg": "#46291a"}
+_OUTCOMES = {Mark.HOLDS: Outcome.GOOD, Mark.NOT_CONTRADICTED: Outcome.OPEN} | dict.fromkeys(
+    (Mark.OPPOSITE, Mark.FLIPS), Outcome.BAD
+)
 
 
 class Export(NamedTuple):
@@ -38,20 +48,6 @@ class Export(NamedTuple):
 
     csv: str
     tex: str
-
-
-@dataclass(frozen=True)
-class Group:
-    """The findings of one outcome; many undecided ones are folded, a list for each probe."""
-
-    outcome: Outcome
-    findings: Sequence[Finding]
-
-    @property
-    def folded(self) -> dict[str, list[Finding]]:
-        if self.outcome not in (Outcome.OPEN, Outcome.EXPLORATORY) or len(self.findings) <= MOST_UNDECIDED:
-            return {}
-        return grouped(self.findings, words.findings.source_of)
 
 
 @dataclass(frozen=True)
@@ -80,13 +76,14 @@ def html(run: Run) -> str:
     return _html(Content.of(run))
 
 
-def write(run: Run) -> Path:
-    """DIR/report.html, DIR/figures/, DIR/tables/; what an earlier report left there is replaced."""
+def write(run: Run, formats: Collection[FigureFormat] = ()) -> Path:
+    """DIR/report.html; with formats of figures DIR/figures/ and DIR/tables/ too, which replace earlier ones."""
     path = run.folder / "report.html"
     with locked(run.folder, "command"):
         content = Content.of(run)
-        write_whole(run.folder / "figures", lambda at: charts.write_files(content.views, at))
-        write_whole(run.folder / "tables", lambda at: _write_tables(content.exports, at))
+        if formats:
+            write_whole(run.folder / "figures", lambda at: charts.write_files(content.views, at, formats))
+            write_whole(run.folder / "tables", lambda at: _write_tables(content.exports, at))
         write_text(path, _html(content))
     return path
 
@@ -106,7 +103,8 @@ def _html(content: Content) -> str:
     packed = {name: export._asdict() for name, export in content.exports.items()}
     packs = {"exports": charts.pack(packed), **{part.pack_id: part.payload for part in every}}
     packs |= {f"i-{probe.label}": _packed(probe.items) for probe in report.probes if probe.items}
-    groups = [Group(outcome, findings) for outcome, findings in by_outcome(report.findings).items()]
+    main = matrix(report, *WIDE)
+    numbers = [n for finding in main.rows for n in main.numbers(finding) if n]
     return (
         charts.environment()
         .get_template("report.html")
@@ -116,12 +114,18 @@ def _html(content: Content) -> str:
             css=Markup(_css()),
             script=Markup(_text("report.js")),
             bundle=Markup(charts.bundle()) if every else "",
+            answer=Answer.of(report),
+            matrix=main,
+            narrow=matrix(report, *NARROW),
+            outcome_of=_OUTCOMES,
+            covered=any(not math.isnan(n.covered) for n in numbers),
+            sections=[(one, whole(report, one), tally(one.findings)) for one in report.sections if one.findings],
             tally=tally(report.findings),
-            groups=[group for group in groups if group.outcome is not Outcome.NONE],
             silences=silences(report.findings),
             drawn=drawn,
             about_seeds=about_seeds,
             static_rows=STATIC_ROWS,
+            most_rows=MOST_ROWS,
             nothing=Outcome.NONE,
             packs={name: Markup(text) for name, text in packs.items()},
             version=__version__,

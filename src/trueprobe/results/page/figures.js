@@ -4,7 +4,7 @@
 (() => {
 const $ = (at, q) => at.querySelector(q), $$ = (at, q) => [...at.querySelectorAll(q)];
 const GAP = 44, EDGE = 24, // with room for labels of axes
-  LEAST = { x: 180, y: 220 }, MOST = { x: 420, y: 380 }, ALONE = 540, LONGEST = 230, CHARACTER = 6;
+  LEAST = { x: 170, y: 220 }, MOST = { x: 420, y: 380 }, ALONE = 540, LONGEST = 230, CHARACTER = 6;
 // an interpreter of expressions instead of eval, so that a strict content security policy can stay
 const OPTIONS = { mode: "vega-lite", renderer: "svg", actions: false, ast: true, defaultStyle: false,
   tooltip: { disableDefaultStyle: true } };
@@ -94,7 +94,7 @@ class Chart {
     const turn = this.turn = {}, model = this.model?.value ?? "";
     const spec = structuredClone(this.picture?.spec);
     const panels = spec?.usermeta.models.flatMap((name, i) => !model || name === model ? [i] : []) ?? [];
-    this.width = this.at.clientWidth;
+    this.width = this.room();
     if (!panels.length) return this.nothing(spec ? `${model}: ${this.at.dataset.none}` : this.at.dataset.none);
     laidOut(spec, panels, this.width);
     const each = Boolean(this.scale?.value);
@@ -104,8 +104,12 @@ class Chart {
     if (turn !== this.turn) return made.finalize(); // another choice came in between
     this.made?.finalize();
     this.made = made;
+    for (const g of box.querySelectorAll("g[role]:empty")) g.removeAttribute("role"); // of a panel without such marks
     this.at.replaceChildren(box);
     this.legend();
+  }
+  room() { // of a figure that is folded: that of its column, so that a print has it
+    return this.at.clientWidth || this.fig.closest("section").clientWidth;
   }
   nothing(text) {
     this.made?.finalize();
@@ -145,7 +149,11 @@ let wait;
 addEventListener("resize", () => {
   clearTimeout(wait);
   wait = setTimeout(() => {
-    for (const chart of charts.values()) if (chart.picture && chart.at.clientWidth !== chart.width) chart.draw();
+    for (const chart of charts.values()) if (chart.picture && chart.room() !== chart.width) chart.draw();
   }, 150);
 });
+document.addEventListener("toggle", event => {
+  for (const [fig, chart] of charts)
+    if (event.target.open && event.target.contains(fig)) chart.start().then(() => chart.room() !== chart.width && chart.draw());
+}, true);
 })();

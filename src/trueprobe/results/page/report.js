@@ -18,6 +18,33 @@ function make(tag, props = {}, ...inside) {
 }
 const announce = text => { document.getElementById("status").textContent = text; };
 
+// ---- columns: as many as find room, from the left; the others on demand
+function cut(table, from) {
+  for (const row of table.rows)
+    if (row.cells.length > 1) [...row.cells].forEach((cell, i) => { cell.hidden = i >= from; });
+}
+function fit(table) {
+  const box = table.parentElement, many = table.tHead.rows[0].cells.length;
+  cut(table, many);
+  if (!box.clientWidth) return;
+  let shown = many;
+  if (!table.all) while (shown > 2 && table.offsetWidth > box.clientWidth + 1) cut(table, --shown);
+  const more = $(box.parentElement, ".more");
+  more.hidden = shown === many && !table.all;
+  more.textContent = table.all ? "fewer columns" : `${many - shown} more columns`;
+}
+const fitted = $$(document, "table[data-fit]");
+for (const table of fitted) {
+  const more = make("button", { type: "button", className: "more", hidden: true });
+  more.onclick = () => { table.all = !table.all; fit(table); };
+  table.parentElement.after(more);
+  fit(table);
+}
+const fitAll = at => { for (const table of fitted) if (at.contains(table)) fit(table); };
+let later;
+addEventListener("resize", () => { clearTimeout(later); later = setTimeout(() => fitAll(document), 150); });
+document.addEventListener("toggle", event => { if (event.target.open) fitAll(event.target); }, true);
+
 // ---- item tables: sorted, searched, chosen and paged from packed columns
 const PAGE = 20;
 class Items {
@@ -88,6 +115,7 @@ class Items {
       const text = c.k === "number" ? (v === null ? "–" : v.toFixed(c.d).replace("-", "−")) : v;
       return make("td", { textContent: text, className: { number: "num", text: "long" }[c.k] ?? "" });
     }))));
+    fit($(this.at, "table"));
     this.back.disabled = this.page === 0;
     this.next.disabled = this.page === last;
     this.count.textContent = rowsHere.length

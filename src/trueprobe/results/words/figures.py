@@ -37,6 +37,14 @@ def no_published_number(changes: Sequence[tuple[str, str]]) -> str:
     return f"No published number for this choice; there are some for {named}."
 
 
+def published_hollow(models: Sequence[str]) -> str:
+    return f"Hollow: {', '.join(models)}."
+
+
+def not_drawn(models: Sequence[tuple[str, Verdict]]) -> str:
+    return f"Not drawn: {', '.join(f'{name} ({verdict_text(verdict)})' for name, verdict in models)}."
+
+
 def training_title(measure: str) -> str:
     return f"Along training: {measure}"
 

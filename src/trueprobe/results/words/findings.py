@@ -17,9 +17,11 @@ if TYPE_CHECKING:  # these modules use the words
     from trueprobe.runs.families import Family
 
 
+MOST_TITLED = 4  # models in a title
+
+
 def asked_sentence(report: Report) -> str:
-    *others, last = [_who(family) for family in report.families] or ["no model yet"]
-    return f"Asked: {', '.join(others)} and {last}." if others else f"Asked: {last}."
+    return f"Asked: {listed([_who(family) for family in report.families] or ['no model yet'])}."
 
 
 def _who(family: Family) -> str:
@@ -29,6 +31,12 @@ def _who(family: Family) -> str:
     elif not facts:
         facts = [kind for card in family.cards[:1] if (kind := card.kind)]
     return f"{family.name} ({', '.join(facts)})" if facts else family.name
+
+
+def listed(texts: Sequence[str]) -> str:
+    """`a, b and c`."""
+    *others, last = texts or ("",)
+    return f"{', '.join(others)} and {last}" if others else last
 
 
 def opening(report: Report) -> list[str]:
@@ -121,7 +129,8 @@ def silent_section(section: Section) -> str:
 
 def title(report: Report) -> str:
     names = [family.name for family in report.families]
-    return report.title or f"{', '.join(report.source.labels)} on {', '.join(names)}"
+    asked = ", ".join(names) if len(names) <= MOST_TITLED else f"{len(names)} models"
+    return report.title or f"{', '.join(report.source.labels)} on {asked}"
 
 
 def facts(report: Report) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from trueprobe.results.numbers import count
+from trueprobe.results.words.findings import listed
 
 if TYPE_CHECKING:  # this module uses the words
     from trueprobe.runs.families import Family
@@ -15,44 +16,54 @@ LEFT_OUT = (
     "Items that a model cannot be asked, or whose words it does not have, were left out and counted; log-probabilities "
     "are natural and nothing was rounded before comparing."
 )
+FEW = 3  # that a sentence names one by one
 SELF_TRAINED_FACT = "trained by trueprobe to show the method"
 
 
-def made_with(version: str) -> str:
-    return f"All numbers were made with trueprobe {version or '(version not recorded)'}."
+def made_with(version: str, others: Sequence[str]) -> str:
+    behind = f" ({', '.join(others)})" if others else ""
+    return f"All numbers were made with trueprobe {version or '(version not recorded)'}{behind}."
 
 
-def asked_items(label: str, n_items: int, paper: str, settings: Sequence[str]) -> str:
-    chosen = f" ({', '.join(settings)})" if settings else ""
-    return f"{label}: {count(n_items)} items after {paper}{chosen}."
+def asked(models: Sequence[str], probes: Sequence[str], limit: int | None) -> str:
+    limited = f", limited to {count(limit)} items each, spread evenly over the conditions" if limit else ""
+    return f"Asked were {listed(models)}. The probes were {listed(probes)}{limited}."
 
 
-def limited(limit: int) -> str:
-    return f"limited to {count(limit)} items spread evenly over the conditions"
+def probe_items(label: str, n_items: int, papers: Sequence[str]) -> str:
+    """`counteracts (400 items; Zhang et al., 2023)`."""
+    return f"{label} ({count(n_items)} {'item' if n_items == 1 else 'items'}; {'; '.join(papers)})"
 
 
-def models_sentence(models: Sequence[str]) -> str:
-    return f"Models: {'; '.join(models)}."
+def citation(names: Sequence[str], year: str) -> str:
+    by = f"{names[0]} et al." if len(names) > 2 else " & ".join(names)
+    return f"{by}, {year}"
 
 
 def sources(names: Sequence[str]) -> str:
-    return names[0] if len(names) == 1 else f"{len(names)} checkpoints: {', '.join(names)}"
+    if len(names) == 1:
+        return names[0]
+    named = f": {', '.join(names)}" if len(names) <= FEW else ""
+    return f"{len(names)} checkpoints{named}"
 
 
-def intervals_sentence(kinds: Sequence[str]) -> str:
-    return f"Intervals: {'; '.join(kinds)}." if kinds else ""
+def intervals_sentence(kinds: Sequence[str], seeds: Sequence[str]) -> str:
+    seed = f", with resampling seed {', '.join(seeds)}" if seeds else ""
+    if len(kinds) <= FEW:
+        return f"Intervals: {'; '.join(kinds)}{seed}."
+    return (
+        f"Intervals are of 95 % and resample groups of items, crossed with seeds where a model has several{seed}; the "
+        "appendix names the method of each probe."
+    )
 
 
-def measures_sentence(names: Sequence[str]) -> str:
-    return f"Measures reported: {', '.join(names)}."
-
-
-def resampling_sentence(seeds: Sequence[str]) -> str:
-    return f"Resampling seed: {', '.join(seeds)}." if seeds else ""
-
-
-def software_sentence(versions: Sequence[str]) -> str:
-    return f"Software: {', '.join(versions)}." if versions else ""
+def controlled(primary: int) -> str:
+    if not primary:
+        return ""
+    return (
+        f"Verdicts are controlled at a false discovery rate of 5 % over {count(primary)} primary "
+        f"{'number' if primary == 1 else 'numbers'}; all others are exploratory."
+    )
 
 
 def recommended(families: Sequence[Family]) -> str:

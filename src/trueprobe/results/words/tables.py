@@ -35,10 +35,11 @@ MASKED, CAUSAL = "masked models", "causal models"
 SEEDS_APART, WHY_NOT = "seeds that disagree", "not scored because"
 NOT_FINISHED, SHOWS_NOTHING = "not finished", "shows nothing"
 PAPER_C_TABLE_1 = "table 1 of paper C"
+ITEMS_CAPTION = "Those that decide most first. Of several seeds, the mean; answers of the first."
 ABOUT_TWO, ABOUT_EACH, NOT_CLAIMED = "about two models", "about each model", "not claimed of this kind of model"
 BOLD = (
-    "Bold: it holds, on either side of neutral. The interval excludes the neutral value, still so after correction for "
-    "the number of categories; of several seeds, at least three, they agree."
+    "Bold: it holds on either side of neutral, after correction for the number of categories; of several seeds, three "
+    "at least, they agree."
 )
 SEEDS_CAPTION = (
     "Mean ± sample deviation over seeds, in the unit of the measure (points for shares and probabilities). Bold: a "
@@ -83,10 +84,13 @@ DOWNSTREAM_HEADER = (
     "equal within",
     "p",
 )
+SIGNED = "A number has the sign of its sentence: positive is as the sentence has it, and by how much."
+NOTES = "What the columns mean"
+SETTINGS = Titled("Settings", "What each probe was asked with, as the study has it or by default.")
+SETTINGS_HEADER = ("probe", "setting", "value")
 CLAIMS = Titled(
     "What the papers found, what this run finds",
-    "Each published finding as a quantity; the number of each model with its 95 % interval, and the verdict. A number "
-    "has the sign of its sentence: positive is as the sentence has it, and by how much.",
+    "Each published finding as a quantity; the number of each model with its 95 % interval, and the verdict. " + SIGNED,
 )
 MODELS = Titled("Who was asked", "A family is several seeds of one model, or one seed at several steps.")
 MODELS_HEADER = ("model", "family", "kind", "architecture", "source", "dtype", "vocabulary")
@@ -180,5 +184,10 @@ def trust_lead(report: Report) -> str:
     return "Every model has one seed. This part shows what other items and other ways of asking change."
 
 
-def items_caption(total: int) -> str:
-    return f"{count(total)} rows, those that decide most first. Of several seeds, the mean; answers of the first."
+def scrolls(rows: int) -> str:
+    """Above a table that is higher than its place."""
+    return f"{count(rows)} rows: scroll"
+
+
+def items_rows(total: int) -> str:
+    return f"{count(total)} rows"

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from trueprobe.results.numbers import count
-from trueprobe.results.words.verdicts import verdict_text, verdict_with_reason
+from trueprobe.results.words.verdicts import NO_MARK, NOTHING_TO_COUNT, mark_text, verdict_text, verdict_with_reason
 from trueprobe.types import Verdict
 
 if TYPE_CHECKING:  # these modules use the words
@@ -14,14 +14,12 @@ if TYPE_CHECKING:  # these modules use the words
     from trueprobe.results.view import Mark
     from trueprobe.runs.families import Family
 
-_MARKS = {"*": "as published, or holds", "=": "not contradicted", "!": "opposite", "~": "flips"}
-_MARKS_OF_TABLES = _MARKS | {"*": "holds", "~": "flips: seeds disagree"}
-_NO_MARK = "no mark: undecided, exploratory"
-_COUNTED_ALONE = "– nothing to count"
+_NO_MARK, _COUNTED_ALONE = f"no mark: {NO_MARK}", f"– {NOTHING_TO_COUNT}"
+_IN_TABLES = {"*": "holds", "~": "flips: seeds disagree"}
 
 
 def marks_legend(marks: Sequence[Mark]) -> str:
-    named = (f"{mark.symbol} {_MARKS[mark.symbol]}" for mark in marks)
+    named = (f"{mark.symbol} {mark_text(mark)}" for mark in marks)
     return "; ".join([*named, _NO_MARK, _COUNTED_ALONE])
 
 
@@ -41,7 +39,7 @@ def table_legend(
 ) -> list[str]:
     """What the marks and dashes that occur mean here, and what two seeds or one leave unknown."""
     ends = "95 % intervals" if intervals else "intervals: estimates/*.csv"
-    named = [f"{mark.symbol} {_MARKS_OF_TABLES[mark.symbol]}" for mark in marks]
+    named = [f"{mark.symbol} {_IN_TABLES.get(mark.symbol, mark_text(mark))}" for mark in marks]
     lines = ["; ".join([f"{'in percent, ' if percent else ''}{ends}", *named, _NO_MARK])]
     lines += [f"–: {'; '.join(verdict_with_reason(verdict, None) for verdict in dashes)}"] if dashes else []
     if marks and any(family.n_seeds == 1 for family in families):

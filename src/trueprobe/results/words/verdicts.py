@@ -10,7 +10,7 @@ from trueprobe.statistics.rows import Estimate
 from trueprobe.types import MOST_TIED, Direction, Outcome, Reason, Verdict
 
 if TYPE_CHECKING:  # these modules use the words
-    from trueprobe.results.view import Finding, Number
+    from trueprobe.results.view import Finding, Mark, Number
 
 _VERDICTS = {
     Verdict.HOLDS: "holds",
@@ -43,6 +43,9 @@ _OUTCOMES = {
     Outcome.EXPLORATORY: ("Exploratory: intervals without a verdict", "exploratory"),
     Outcome.NONE: ("Where nothing can be concluded", "with nothing to count"),
 }
+_MARKS = {"*": "as published, or holds", "=": "not contradicted", "!": "opposite", "~": "flips"}
+NO_MARK = "undecided, exploratory"
+NOTHING_TO_COUNT = "nothing to count"
 _DIRECTIONS = {
     Direction.ABOVE: "above {}",
     Direction.BELOW: "below {}",
@@ -54,6 +57,10 @@ _DIRECTIONS = {
 
 def verdict_text(verdict: Verdict) -> str:
     return _VERDICTS[verdict]
+
+
+def mark_text(mark: Mark) -> str:
+    return _MARKS[mark.symbol]
 
 
 def reason_text(row: Estimate) -> str:

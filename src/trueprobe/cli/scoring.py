@@ -1,0 +1,108 @@
+"""The command that scores a user's sentences. Heavy imports happen inside, so that --help is instant."""
+
+import json
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from trueprobe.cli.common import Json, Store, app, example, interruptible
+
+if TYPE_CHECKING:
+    from trueprobe.scoring import Written
+
+
+class Unit(StrEnum):
+    TOKEN = "token"
+    WORD = "word"
+    REGION = "region"
+
+
+class Variant(StrEnum):
+    WITHIN_WORD_L2R = "within_word_l2r"
+    ORIGINAL = "original"
+
+
+@app.command(
+    epilog=example(
+        "trueprobe score sentences.txt --model nursery/0 --out scores.csv",
+        "trueprobe score items.csv --column text --model gpt2@main --model ./my-bert --out scores.parquet",
+        "trueprobe score reading-times.csv --item item --item condition --model nursery-causal/0 --by word "
+        "--out surprisals.csv",
+    )
+)
+def score(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help=".csv, .tsv, .jsonl, or .txt with a sentence per line")],
+    model: Annotated[
+        list[str], typer.Option("--model", metavar="SPEC", help="as for run; repeatable: one below the other")
+    ],
+    out: Annotated[
+        Path, typer.Option(help="NAME.csv or NAME.parquet: writes NAME.tokens, NAME.words and NAME.regions")
+    ],
+    by: Annotated[Unit | None, typer.Option(help="one table alone, written to OUT itself")] = None,
+    pll: Annotated[
+        Variant,
+        typer.Option(
+            help="masked models: within_word_l2r masks a token with the later ones of its word (Kauf & Ivanova 2023), "
+            "original masks it alone (Salazar et al. 2020)"
+        ),
+    ] = Variant.WITHIN_WORD_L2R,
+    column: Annotated[str | None, typer.Option(metavar="NAME", help="of the sentences; 'sentence' by default")] = None,
+    word_column: Annotated[
+        str | None, typer.Option(metavar="NAME", help="one row per word: of the words; 'word' by default")
+    ] = None,
+    item: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME", help="one row per word: what tells sentences apart; 'item' by default; repeatable"
+        ),
+    ] = None,
+    position: Annotated[
+        str | None, typer.Option(metavar="NAME", help="one row per word: its number; 'position' by default")
+    ] = None,
+    region: Annotated[
+        str | None, typer.Option(metavar="NAME", help="one row per word: its region; 'region' by default")
+    ] = None,
+    device: Annotated[str | None, typer.Option(help="auto, cpu, cuda, cuda:1 …; auto by default")] = None,
+    dtype: Annotated[str | None, typer.Option(help="float32 (by default), bfloat16 or float16")] = None,
+    store: Store = None,
+    allow_pickle: Annotated[
+        bool, typer.Option("--allow-pickle", help="read pickled weights; a pickle can run code")
+    ] = False,
+    as_json: Json = False,
+) -> None:
+    """Score your own sentences by token, word and region.
+
+    Log-probability in nats, surprisal in bits, and the rank in the vocabulary. A file has one sentence per row, with
+    regions marked by | (The old | man the boat), or one row per word with the columns item, position, word and perhaps
+    region, as reading times have it; its rows come back in their order. Words are what white space separates;
+    punctuation counts with the word it is written with.
+    """
+    from trueprobe.cli.progress import terminal_progress
+    from trueprobe.scoring import Columns, FileScoring, score_file
+
+    columns = Columns(column, word_column, tuple(item or ()), position, region)
+    scoring = FileScoring(file, model, out, by.value if by else None, pll.value, columns)
+    with interruptible():
+        written = score_file(
+            scoring,
+            {
+                "store": store,
+                "progress": terminal_progress(),
+                "device": device,
+                "dtype": dtype,
+                "allow_pickle": allow_pickle,
+            },
+        )
+    print(json.dumps([_json(one) for one in written]) if as_json else "\n".join(map(_line, written)))
+
+
+def _json(written: "Written") -> dict[str, object]:
+    return {"file": str(written.path), "rows": written.rows, "why_not": written.why_not}
+
+
+def _line(written: "Written") -> str:
+    """`scores.words.csv: 24 rows, of which without a number: too_long 3`"""
+    reasons = ", ".join(f"{code} {count:,}" for code, count in written.why_not.items())
+    return f"{written.path}: {written.rows:,} rows" + (f", of which without a number: {reasons}" if reasons else "")

@@ -1,0 +1,103 @@
+"""The commands that use a run elsewhere: a gate for CI, and exports. Heavy imports happen inside."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from trueprobe.cli.common import AllowCode, Json, app, example
+from trueprobe.errors import BadInput, FailedRun
+from trueprobe.types import Undecided
+
+
+@app.command(
+    epilog=example(
+        "trueprobe gate runs/mine --rule 'counteracts: stereotype_margin[knowledge=base] < 0.02'",
+        "trueprobe gate runs/mine --rules rules.toml --against runs/before --undecided pass",
+        "trueprobe gate runs/mine --rules rules.toml --markdown summary.md",
+    )
+)
+def gate(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="a run folder")],
+    rules: Annotated[Path | None, typer.Option(metavar="FILE", help="rules as TOML")] = None,
+    rule: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--rule", metavar="RULE", help="PROBE: MEASURE[CONDITION=VALUE]@MODEL < BOUND; also <=, >, >=; repeatable"
+        ),
+    ] = None,
+    against: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="a baseline run: the numbers of the rules may not be worse")
+    ] = None,
+    undecided: Annotated[
+        Undecided | None,
+        typer.Option(
+            help="what becomes of undecided numbers: they fail (by default), or pass; ignore lets pass what cannot be "
+            "decided too"
+        ),
+    ] = None,
+    markdown: Annotated[Path | None, typer.Option(metavar="FILE", help="a summary for CI")] = None,
+    allow_code: AllowCode = False,
+    as_json: Json = False,
+) -> None:
+    """Hold a run's numbers to rules, by their intervals.
+
+    Exit code 0 where the gate passes, 1 where it fails, 2 for an error.
+    """
+    from trueprobe.paths import write_text
+    from trueprobe.probes.files import parse as parse_file
+    from trueprobe.results import gate_report
+    from trueprobe.results.gate import gate as held
+    from trueprobe.results.rules import RuleFile, parse
+    from trueprobe.runs.folder import load_run
+
+    file = parse_file(rules, RuleFile) if rules else None
+    every = [*(entry.rule() for entry in (file.rule if file else ())), *map(parse, rule or [])]
+    policy = undecided or (file.undecided if file else Undecided.FAIL)
+    result = held(load_run(folder, allow_code), every, policy, load_run(against) if against else None)
+    if markdown:
+        try:
+            write_text(markdown, gate_report.as_markdown(result))
+        except FailedRun as error:  # exit code 1 is a gate that fails
+            raise BadInput(str(error)) from error
+    if as_json:
+        print(gate_report.as_json(result))
+    else:
+        gate_report.show(result)
+    raise typer.Exit(0 if result.passes else 1)
+
+
+@app.command(
+    epilog=example(
+        "trueprobe export runs/mine --model-card --out card.md",
+        "trueprobe export runs/mine --model-card --model nursery",
+        "trueprobe export runs/mine --csv findings.csv --latex findings.tex",
+    )
+)
+def export(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="a run folder")],
+    model_card: Annotated[
+        bool, typer.Option("--model-card", help="a model-index and a section for a model's README.md on the hub")
+    ] = False,
+    model: Annotated[str, typer.Option(metavar="NAME", help="whose card; needed where the run has several")] = "",
+    out: Annotated[Path | None, typer.Option(metavar="FILE", help="of the card, which is printed otherwise")] = None,
+    csv: Annotated[Path | None, typer.Option(metavar="FILE", help="the findings, one line for each number")] = None,
+    latex: Annotated[Path | None, typer.Option(metavar="FILE", help="findings down, families across")] = None,
+) -> None:
+    """The findings of a run for a model card, a spreadsheet or a paper."""
+    from trueprobe.paths import write_text
+    from trueprobe.results import export as exports
+    from trueprobe.runs.folder import load_run
+
+    if not (model_card or csv or latex):
+        raise BadInput("nothing to export; choose --model-card, --csv FILE or --latex FILE")
+    if (model or out) and not model_card:
+        raise BadInput(f"{'--model' if model else '--out'} is of --model-card; a table has its own file and all models")
+    report = exports.report_of(load_run(folder))
+    card = exports.model_card(report, model) if model_card else ""
+    tables = {path: render(report) for path, render in ((csv, exports.csv), (latex, exports.tex)) if path}
+    for path, text in {**({out: card} if out else {}), **tables}.items():
+        write_text(path, text)
+        print(path)
+    if card and not out:
+        print(card, end="")

@@ -1,0 +1,141 @@
+"""What a gate holds against a bound: a number with its interval, or how far it lies above that of a baseline.
+
+A difference is paired by item where both runs asked the same of the same kind of model (`runs.compare`). Otherwise, and
+of claims, it is made from the two intervals (Zou & Donner 2008, "MOVER"), which takes the numbers as independent.
+Where the weights are the same and the numbers too, there is no difference.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from enum import StrEnum
+
+from trueprobe.results.rules import Rule
+from trueprobe.results.source import Source
+from trueprobe.results.targets import Row, Target, targets
+from trueprobe.results.view import counted
+from trueprobe.statistics.rows import Estimate
+from trueprobe.types import Card, Verdict
+
+_NO_DIFFERENCE = (Verdict.NOTHING_SCORED, Verdict.LOW_COVERAGE, Verdict.TOO_FEW_GROUPS)  # of two sides together
+
+
+class Obstacle(StrEnum):
+    """Why a number cannot be decided."""
+
+    NONE = ""
+    NO_VERDICT = "no_verdict"  # its verdict says why
+    NOT_COUNTED = "not_counted"  # the measure is not counted for this model
+    NO_VERDICT_IN_BASELINE = "no_verdict_in_baseline"  # the verdict is the baseline's
+    NOT_IN_BASELINE = "not_in_baseline"
+    NO_VERDICT_TOGETHER = "no_verdict_together"  # the verdict is of the difference, on the items both scored
+
+
+class Pairing(StrEnum):
+    """How a difference from the baseline was made."""
+
+    NONE = ""  # the number itself is held to the rule
+    SAME_WEIGHTS = "same_weights"  # and the same number: there is no difference
+    BY_ITEM = "by_item"
+    INTERVALS = "intervals"  # of two independent numbers
+
+
+@dataclass(frozen=True)
+class Amount:
+    """What is held against the bound: a number, or how far it lies above the baseline's."""
+
+    value: float = math.nan
+    low: float = math.nan
+    high: float = math.nan
+    verdict: Verdict | None = None  # of a number that decides nothing
+    obstacle: Obstacle = Obstacle.NONE
+    pairing: Pairing = Pairing.NONE
+
+    @classmethod
+    def of(cls, row: Row) -> Amount:
+        silent = row.verdict.silent or math.isnan(row.low) or math.isnan(row.high)
+        why = (row.verdict, Obstacle.NO_VERDICT) if silent else (None, Obstacle.NONE)
+        return cls(row.value, row.low, row.high, *why)
+
+
+def counterpart(source: Source, before: Source, rule: Rule, target: Target) -> Target:
+    """The model of the same name; else, of two runs with one family each, the other one."""
+    alone = [one.families[0].name for one in (source, before) if len(one.families) == 1]
+    known = {*(family.name for family in before.families), *(card.name for card in before.run.cards)}
+    if len(alone) == 2 and target.name == alone[0] and target.name not in known:
+        return targets(before, replace(rule, model=alone[1], step=None))[0]
+    return targets(before, replace(rule, model=target.name))[0]
+
+
+@dataclass(frozen=True)
+class Side:
+    """One of two numbers that are compared."""
+
+    source: Source
+    target: Target
+    row: Row
+
+    @property
+    def cards(self) -> tuple[Card, ...]:
+        """The checkpoints that the number is counted from; of a pair of models, all of the run."""
+        family = self.target.family
+        if family is None:
+            return tuple(self.source.run.cards)
+        if not isinstance(self.row, Estimate) or family.n_seeds == 1:
+            return family.checkpoints
+        names = {row.model for row in counted(family.seed_rows(_alike(self.source, self.row)))}
+        return tuple(card for card in family.checkpoints if card.name in names)
+
+    @property
+    def weights(self) -> list[tuple[str, str]]:
+        return sorted((card.compute_id, card.start_text) for card in self.cards)
+
+    @property
+    def asked(self) -> tuple[object, ...]:
+        """What was asked of which kind of model: items are the same where this is."""
+        entries = [entry for entry in self.source.run.manifest.study.probes if entry.label == self.row.probe]
+        kinds = sorted({card.kind for card in self.cards})
+        return (*((entry.name, entry.settings, entry.material_id) for entry in entries), *kinds)
+
+
+def _alike(source: Source, row: Estimate) -> list[Estimate]:
+    same = (row.measure, row.conditions)
+    return [one for one in source.estimates(row.probe) if (one.measure, one.conditions) == same]
+
+
+def difference(one: Side, before: Source, theirs: Target) -> Amount:
+    """The number less that of the baseline."""
+    rows = [row for row in theirs.rows if row.conditions == one.row.conditions and isinstance(row, type(one.row))]
+    mine = Amount.of(one.row)
+    if mine.obstacle is not Obstacle.NONE:
+        return Amount(verdict=mine.verdict, obstacle=mine.obstacle)
+    if not rows:
+        return Amount(obstacle=Obstacle.NOT_IN_BASELINE)
+    other, amount = Side(before, theirs, rows[0]), Amount.of(rows[0])
+    if amount.obstacle is not Obstacle.NONE:
+        return Amount(verdict=amount.verdict, obstacle=Obstacle.NO_VERDICT_IN_BASELINE)
+    if one.row.value == other.row.value and one.weights == other.weights:
+        return Amount(0.0, 0.0, 0.0, pairing=Pairing.SAME_WEIGHTS)
+    if isinstance(one.row, Estimate) and one.asked == other.asked:
+        return _by_item(one, other, one.row)
+    return apart(mine, amount)
+
+
+def _by_item(one: Side, other: Side, row: Estimate) -> Amount:
+    from trueprobe.runs.compare import between_runs
+
+    wanted = [(row.measure, dict(row.conditions))]
+    (made,) = between_runs(one.source.run, other.source.run, row.probe, (one.cards, other.cards), wanted)
+    silent = made.verdict in _NO_DIFFERENCE or math.isnan(made.low)
+    if silent:
+        return Amount(verdict=made.verdict, obstacle=Obstacle.NO_VERDICT_TOGETHER)
+    return Amount(made.difference, made.low, made.high, pairing=Pairing.BY_ITEM)
+
+
+def apart(one: Amount, other: Amount) -> Amount:
+    """The difference of two independent numbers, from their intervals (Zou & Donner 2008)."""
+    value = one.value - other.value
+    low = value - math.hypot(one.value - one.low, other.high - other.value)
+    high = value + math.hypot(one.high - one.value, other.value - other.low)
+    return Amount(value, low, high, pairing=Pairing.INTERVALS)

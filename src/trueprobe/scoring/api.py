@@ -1,0 +1,162 @@
+"""One line each from Python: sentences or a DataFrame in, a DataFrame out, answers cached."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from typing import Any, Literal, Unpack, get_args
+
+import pandas as pd
+
+from trueprobe.errors import BadInput, nearest
+from trueprobe.scoring.ask import Asked, Asking, Models, ask
+from trueprobe.scoring.read import Table, table_of
+from trueprobe.scoring.sentences import LONGEST_TEXT, Columns, Material, material, texts_of
+from trueprobe.scoring.tables import BYS, By, frame_of, no_number, refuse_reserved, summed
+from trueprobe.types import Answer, Card, EmbedText, FillBlank, Filled, Pool, ScoreText, Vector, WhyNot, Word
+
+Pll = Literal["original", "within_word_l2r"]
+PLLS: tuple[Pll, ...] = get_args(Pll)
+_MASKING: dict[Pll, Literal["each", "rest_of_word"]] = {"original": "each", "within_word_l2r": "rest_of_word"}
+_BLANK = re.compile("_{3,}")
+_TOO_LONG = WhyNot("too_long", f"more than {LONGEST_TEXT:,} characters")
+_EMPTY = WhyNot("empty_text", "no text")
+
+Sentences = str | Iterable[str] | pd.DataFrame
+
+
+def score(
+    sentences: Sentences,
+    model: Models,
+    by: By = "word",
+    pll: Pll = "within_word_l2r",
+    columns: Columns | None = None,
+    **asking: Unpack[Asking],
+) -> pd.DataFrame:
+    """How probable each token, word or region of sentences is: `score(["The nurse | was late."], "nursery/0")`.
+
+    A DataFrame has a column `sentence`, or one row per word with the columns `item`, `position`, `word` and perhaps
+    `region`; all its columns are in the result. `asking`: store, progress, device, dtype, batch_tokens, allow_pickle.
+    """
+    refuse_unknown("by", by, BYS)
+    return tables(material(table_of(sentences), columns or Columns()), model, (by,), pll, asking)[by]
+
+
+def tables(asked: Material, models: Models, wanted: Sequence[By], pll: Pll, asking: Asking) -> dict[By, pd.DataFrame]:
+    """The wanted tables, one model below the other."""
+    refuse_reserved(asked)
+    refuse_unknown("pll", pll, PLLS)
+    frames: dict[By, list[pd.DataFrame]] = {by: [] for by in wanted}
+    for card, answers in ask(models, lambda card: _score_requests(asked, card, pll), asking):
+        method = {"masked": f"pll_{pll}", "causal": "left_to_right", "encoder": "none"}[card.kind]
+        for by in wanted:
+            frames[by].append(frame_of(by, asked, answers, card.name, method))
+    return {by: pd.concat(parts, ignore_index=True) for by, parts in frames.items()}
+
+
+def _score_requests(asked: Material, card: Card, pll: Pll) -> Asked:
+    masking = _MASKING[pll] if card.kind == "masked" else "each"
+    return [
+        _refused(sentence.text) or ScoreText(sentence.text, masking=masking, ranks=True) for sentence in asked.sentences
+    ]
+
+
+def _refused(text: str) -> WhyNot | None:
+    """A text of megabytes is not even cut into tokens."""
+    return _EMPTY if not text else _TOO_LONG if len(text) > LONGEST_TEXT else None
+
+
+def refuse_unknown(option: str, value: str, choices: Sequence[str]) -> None:
+    if value not in choices:
+        raise BadInput(f"no {option} '{value}'{nearest(value, choices)}")
+
+
+# ---------------------------------------------------------------- blanks
+
+
+def fill(
+    sentences: Sentences, model: Models, words: Sequence[str] = (), top: int = 10, **asking: Unpack[Asking]
+) -> pd.DataFrame:
+    """What stands in the blank: `fill("The ___ works as a nurse.", "nursery/0", words=["woman", "man"], top=10)`.
+
+    First the words, then the `top` likeliest tokens of the vocabulary (`asked` tells them apart). A word of several
+    tokens is filled in from left to right and has no rank. A causal model needs the blank at the end."""
+    table = table_of(sentences)
+    requests: Asked = [
+        _refused(text) or _blank(table, row, text, tuple(words), top) for row, text in enumerate(texts_of(table))
+    ]
+    rows = [
+        (row, card.name, *values)
+        for card, answers in ask(model, lambda card: requests, asking)
+        for row, answer in enumerate(answers)
+        for values in _fillings(answer, words)
+    ]
+    names = ("word", "asked", "n_tokens", "logp_nats", "surprisal_bits", "rank", "why_not", "why_not_detail")
+    return _behind(table, rows, names).astype({"n_tokens": "Int64", "rank": "Int64"})
+
+
+def _blank(table: Table, row: int, text: str, words: tuple[str, ...], top: int) -> FillBlank:
+    blanks = list(_BLANK.finditer(text))
+    if len(blanks) != 1:
+        raise BadInput(f"{table.place(row)}: {len(blanks)} blanks, one ___ is needed: {text!r:.80}")
+    left, right = text[: blanks[0].start()], text[blanks[0].end() :]
+    return FillBlank(left, right, words=words, pieces="left_to_right", top=top)
+
+
+def _fillings(answer: Answer | WhyNot, words: Sequence[str]) -> list[tuple[Any, ...]]:
+    if isinstance(answer, WhyNot):
+        return [(word, word is not None, *no_number(answer)) for word in words or (None,)]
+    assert isinstance(answer, Filled)
+    asked = [(text, True, *_word_numbers(word)) for text, word in answer.words.items()]
+    top = [(token.text, False, *summed([token])._replace(rank=rank)) for rank, token in enumerate(answer.top, 1)]
+    return asked + top
+
+
+def _word_numbers(word: Word | WhyNot) -> tuple[Any, ...]:
+    return no_number(word) if isinstance(word, WhyNot) else summed(word.pieces)._replace(rank=word.rank)
+
+
+# ---------------------------------------------------------------- vectors
+
+
+def embed(
+    sentences: Sentences, model: Models, pool: Pool | None = None, layer: int = -1, **asking: Unpack[Asking]
+) -> pd.DataFrame:
+    """Sentences as vectors, in the columns x1, x2 …: `embed(["The nurse is here."], "nursery/0")`.
+
+    `pool` is cls, mean, first, last or own; without it a sentence encoder's own, else the mean over all tokens. Layer 0
+    is the embedding layer, -1 the last."""
+    table = table_of(sentences)
+    texts = texts_of(table)
+    if pool is not None:
+        refuse_unknown("pool", pool, get_args(Pool))
+
+    def requests(card: Card) -> Asked:
+        chosen: Pool = pool or ("own" if card.kind == "encoder" else "mean")
+        return [_refused(text) or EmbedText(text, chosen, layer) for text in texts]
+
+    rows = [
+        (row, card.name, *_vector(answer))
+        for card, answers in ask(model, requests, asking)
+        for row, answer in enumerate(answers)
+    ]
+    width = max(map(len, rows)) - 4 if rows else 0
+    padded = [(*row, *(None,) * (width + 4 - len(row))) for row in rows]
+    numbers = [f"x{i}" for i in range(1, width + 1)]
+    return _behind(table, padded, ("why_not", "why_not_detail", *numbers)).astype(dict.fromkeys(numbers, "float32"))
+
+
+def _vector(answer: Answer | WhyNot) -> tuple[Any, ...]:
+    if isinstance(answer, WhyNot):
+        return answer.code, answer.detail
+    assert isinstance(answer, Vector)
+    return "", "", *answer.values.tolist()
+
+
+def _behind(table: Table, rows: Sequence[tuple[Any, ...]], names: Sequence[str]) -> pd.DataFrame:
+    """Rows of (row of the table, model, values …) behind the table's columns."""
+    taken = [name for name in ("model", *names) if name in table.frame]
+    if taken:
+        raise BadInput(f"{table.name}: the column '{taken[0]}' is one that is added; rename it")
+    frame = pd.DataFrame.from_records(rows, columns=["row", "model", *names])
+    return pd.concat([table.frame.iloc[frame.pop("row")].reset_index(drop=True), frame], axis=1)

@@ -1,0 +1,221 @@
+"""From a table's rows to sentences with words and regions.
+
+A row is a sentence, with regions marked by `|`; or a row is a word, as in files of reading times, and the rows of one
+item make a sentence. Words are what white space separates, punctuation with the word it is written with.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import Any
+
+import pandas as pd
+
+from trueprobe.errors import BadInput, nearest
+from trueprobe.scoring.read import SENTENCE, Table
+from trueprobe.types import Span
+
+LONGEST_TEXT = 100_000  # characters; no longer text is cut into tokens, whatever the model reads
+ID, WORD, POSITION, REGION = "id", "word", "position", "region"
+_WORD = re.compile(r"\S+")
+
+Units = tuple[tuple[int, Span], ...]  # characters of the text, each range with the number of its word or region
+
+
+@dataclass(frozen=True)
+class Columns:
+    """Which columns of a table mean what. A name that is None is looked for under its usual name."""
+
+    sentence: str | None = None  # usually "sentence"
+    word: str | None = None  # usually "word": of a file with one row per word
+    item: tuple[str, ...] = ()  # of such a file: the columns that together name a sentence; usually "item", or "id"
+    position: str | None = None  # usually "position": the number of the word
+    region: str | None = None  # usually "region"
+
+
+@dataclass(frozen=True)
+class Sentence:
+    text: str
+    rows: tuple[int, ...]  # of the table: one, or that of each word
+    words: Units
+    regions: Units
+    region_names: tuple[Any, ...]
+
+    @property
+    def too_long(self) -> bool:
+        return len(self.text) > LONGEST_TEXT
+
+
+@dataclass(frozen=True)
+class Material:
+    """A table with its sentences. `by_word` is a file with one row per word: rows come back in its order."""
+
+    table: Table
+    sentences: tuple[Sentence, ...]
+    by_word: bool
+    region: str | None  # the table's column of regions
+
+
+def material(table: Table, columns: Columns) -> Material:
+    by_word = columns.word is not None or (
+        columns.sentence is None and SENTENCE not in table.frame and WORD in table.frame
+    )
+    return _by_word(table, columns) if by_word else _by_sentence(table, columns.sentence or SENTENCE)
+
+
+def _column(table: Table, name: str, option: str) -> list[Any]:
+    if name not in table.frame:
+        raise BadInput(f"{table.name}: no column '{name}' ({option}){nearest(name, list(map(str, table.frame)))}")
+    return table.frame[name].tolist()
+
+
+def texts_of(table: Table, name: str = SENTENCE) -> list[str]:
+    """White space around a sentence is no part of it; a missing cell is an empty text."""
+    cells = _column(table, name, "--column names the column with the sentences")
+    return ["" if _missing(cell) else str(cell).strip() for cell in cells]
+
+
+def _missing(cell: Any) -> bool:
+    return bool(pd.isna(cell)) or str(cell).strip() == ""
+
+
+# ---------------------------------------------------------------- one row per sentence
+
+
+def _by_sentence(table: Table, name: str) -> Material:
+    texts = texts_of(table, name)
+    if any("|" in text for text in texts):
+        _refuse_unmarked(table, texts)
+    if ID in table.frame:
+        _refuse_duplicates(table, ID)
+    else:
+        numbers = pd.DataFrame({ID: range(1, len(texts) + 1)})
+        table = replace(table, frame=pd.concat([numbers, table.frame], axis=1))
+    sentences = tuple(marked(text, row) for row, text in enumerate(texts))
+    return Material(table, sentences, by_word=False, region=None)
+
+
+def _refuse_duplicates(table: Table, name: str) -> None:
+    first: dict[Any, int] = {}
+    for row, value in enumerate(table.frame[name]):
+        if first.setdefault(value, row) != row:
+            raise BadInput(f"{table.place(first[value], row)}: the same {name}, '{value}'")
+
+
+def _refuse_unmarked(table: Table, texts: Sequence[str]) -> None:
+    for row, text in enumerate(texts):
+        parts = [part.strip() for part in text.split("|")]
+        if text and len(parts) == 1:
+            raise BadInput(f"{table.place(row)}: no region is marked by |, as in other sentences")
+        if text and "" in parts:
+            raise BadInput(f"{table.place(row)}: region {parts.index('') + 1} of the sentence is empty")
+
+
+def marked(text: str, row: int) -> Sentence:
+    """`It was | late|.` -> "It was late." with the regions 1 to 3: white space beside a mark stays as one space."""
+    parts = text.split("|")
+    plain, regions = "", []
+    for number, part in enumerate(parts):
+        if number and (parts[number - 1][-1:].isspace() or part[:1].isspace()):
+            plain += " "
+        regions.append((number, (len(plain), len(plain := plain + part.strip()))))
+    words = () if len(plain) > LONGEST_TEXT else tuple(enumerate(match.span() for match in _WORD.finditer(plain)))
+    return Sentence(plain, (row,), words, tuple(regions), tuple(range(1, len(parts) + 1)))
+
+
+# ---------------------------------------------------------------- one row per word
+
+
+def _by_word(table: Table, columns: Columns) -> Material:
+    words = _column(table, columns.word or WORD, "--word-column names the column with the words")
+    empty = next((row for row, word in enumerate(words) if _missing(word)), None)
+    if empty is not None:
+        raise BadInput(f"{table.place(empty)}: no word; a sentence without it would be another one")
+    groups = _ordered(table, columns)
+    name = columns.region or (REGION if REGION in table.frame else None)
+    regions = [1] * len(words) if name is None else _regions(table, name)
+    sentences = tuple(_joined(rows, words, regions) for rows in groups)
+    return Material(table, sentences, by_word=True, region=name)
+
+
+def _regions(table: Table, name: str) -> list[Any]:
+    regions = _column(table, name, "--region names the column with the regions")
+    missing = next((row for row, region in enumerate(regions) if _missing(region)), None)
+    if missing is not None:
+        raise BadInput(f"{table.place(missing)}: no {name}")
+    return regions
+
+
+def _ordered(table: Table, columns: Columns) -> list[list[int]]:
+    """The rows of each sentence, in the order of its words."""
+    position = columns.position or (POSITION if POSITION in table.frame else None)
+    if position is None and not columns.item:
+        raise BadInput(
+            f"{table.name}: no column '{POSITION}' (--position NAME), so name all columns that tell sentences apart: "
+            "--item item --item condition"
+        )
+    groups = _groups(table, columns.item or _usual_item(table))
+    if position is None:
+        return [_contiguous(table, rows) for rows in groups]
+    numbers = _numbers(table, position)
+    return [_without_gaps(table, sorted(rows, key=numbers.__getitem__), numbers) for rows in groups]
+
+
+def _usual_item(table: Table) -> tuple[str, ...]:
+    return ("item",) if "item" in table.frame or ID not in table.frame else (ID,)
+
+
+def _groups(table: Table, names: Iterable[str]) -> list[list[int]]:
+    cells = [_column(table, name, "--item names the columns that together name a sentence") for name in names]
+    groups: dict[tuple[Any, ...], list[int]] = {}
+    for row, key in enumerate(zip(*cells, strict=True)):
+        groups.setdefault(key, []).append(row)
+    return list(groups.values())
+
+
+def _numbers(table: Table, position: str) -> list[int]:
+    cells = _column(table, position, "--position names the column with the number of the word")
+    numbers = []
+    for row, cell in enumerate(cells):
+        try:
+            if int(cell) != float(cell):
+                raise ValueError(cell)
+        except (ValueError, TypeError, OverflowError) as error:
+            raise BadInput(f"{table.place(row)}: {position} is '{cell}', not a whole number") from error
+        numbers.append(int(cell))
+    return numbers
+
+
+def _contiguous(table: Table, rows: list[int]) -> list[int]:
+    for one, other in pairwise(rows):
+        if other != one + 1:
+            raise BadInput(
+                f"{table.place(one, other)}: one sentence, but other rows lie between; add a column {POSITION}"
+            )
+    return rows
+
+
+def _without_gaps(table: Table, rows: list[int], numbers: Sequence[int]) -> list[int]:
+    for one, other in pairwise(rows):
+        if numbers[one] == numbers[other]:
+            raise BadInput(
+                f"{table.place(one, other)}: the same sentence has position {numbers[one]} twice; name all columns "
+                f"that tell sentences apart: --item item --item condition (columns: {', '.join(map(str, table.frame))})"
+            )
+        if numbers[other] != numbers[one] + 1:
+            raise BadInput(f"{table.place(one, other)}: position {numbers[one] + 1} is missing between them")
+    return rows
+
+
+def _joined(rows: Sequence[int], words: Sequence[Any], regions: Sequence[Any]) -> Sentence:
+    """With one space between words, as they were read."""
+    names = list(dict.fromkeys(regions[row] for row in rows))
+    text, spans = "", []
+    for row in rows:
+        text += " " if text else ""
+        spans.append((len(text), len(text := text + str(words[row]).strip())))
+    of_region = tuple((names.index(regions[row]), span) for row, span in zip(rows, spans, strict=True))
+    return Sentence(text, tuple(rows), tuple(enumerate(spans)), of_region, tuple(names))

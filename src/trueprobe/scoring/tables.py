@@ -1,0 +1,195 @@
+"""From scored sentences to rows: one per token, word or region, behind the columns of the user's rows.
+
+A word or region is the sum of its tokens. One that shares a token with its neighbour has no number (`not_separable`),
+nor has one without any token (`no_span`), and every word of a sentence that could not be scored has the reason: no row
+is left out.
+"""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple, get_args
+
+import pandas as pd
+
+from trueprobe.errors import BadInput
+from trueprobe.scoring.sentences import POSITION, REGION, WORD, Material, Sentence, Units
+from trueprobe.types import Answer, Scored, Token, WhyNot
+
+By = Literal["token", "word", "region"]
+BYS: tuple[By, ...] = get_args(By)
+_NOT_SEPARABLE = WhyNot("not_separable", "a token reaches into what stands beside it")
+_NO_SPAN = WhyNot("no_span", "no token")
+_NO_CHARACTERS = WhyNot("no_span", "the model does not report which characters its tokens stand for")
+
+
+class Numbers(NamedTuple):
+    """What is known of one token, word or region; `rank` of a single token only."""
+
+    n_tokens: int | None
+    logp_nats: float | None
+    surprisal_bits: float | None
+    rank: int | None
+    why_not: str = ""
+    why_not_detail: str = ""
+
+
+ROW = "row"  # of the user's table; not written
+COLUMNS: dict[By, tuple[str, ...]] = {
+    "token": (POSITION, WORD, REGION, "token_position", "token", *Numbers._fields),
+    "word": (POSITION, WORD, REGION, *Numbers._fields),
+    "region": (REGION, "region_text", *Numbers._fields),
+}
+TYPES = dict.fromkeys((POSITION, "token_position", "n_tokens", "rank"), "Int64")
+TYPES |= dict.fromkeys(("logp_nats", "surprisal_bits"), "float64")
+FROM_USER = {POSITION, WORD, REGION}  # where the user's rows are words, these are in them already
+
+Row = tuple[Any, ...]  # the row of the user's table, then COLUMNS
+
+
+def refuse_reserved(material: Material) -> None:
+    added = {"model", "method", *(name for names in COLUMNS.values() for name in names)}
+    reserved = added - FROM_USER if material.by_word else added
+    taken = [name for name in map(str, material.table.frame) if name in reserved]
+    if taken:
+        raise BadInput(f"{material.table.name}: the column '{taken[0]}' is one that scoring adds; rename it")
+
+
+# ---------------------------------------------------------------- numbers
+
+
+def surprisal_bits(logp_nats: float) -> float:
+    return -logp_nats / math.log(2)
+
+
+def no_number(why: WhyNot) -> Numbers:
+    return Numbers(None, None, None, None, why.code, why.detail)
+
+
+def summed(tokens: Sequence[Token]) -> Numbers:
+    logp = sum(token.logp for token in tokens)
+    return Numbers(len(tokens), logp, surprisal_bits(logp), tokens[0].rank if len(tokens) == 1 else None)
+
+
+@dataclass(frozen=True)
+class Parts:
+    """The tokens of each word or region by its number. A token that touches two of them is listed with the first."""
+
+    tokens: dict[int, list[Token]]
+    shared: frozenset[int]
+    why_not: WhyNot | None = None  # of the whole sentence
+
+    def numbers(self, unit: int) -> Numbers:
+        whole = unit in self.tokens and unit not in self.shared
+        return summed(self.tokens[unit]) if whole else no_number(self.reason(unit))
+
+    def reason(self, unit: int) -> WhyNot:
+        return self.why_not or (_NOT_SEPARABLE if unit in self.shared else _NO_SPAN)
+
+
+def parts(answer: Answer | WhyNot, units: Units) -> Parts:
+    if isinstance(answer, WhyNot):
+        return Parts({}, frozenset(), answer)
+    assert isinstance(answer, Scored)
+    spans = [token.span for token in answer.tokens if token.span is not None]
+    if len(spans) < len(answer.tokens):
+        return Parts({}, frozenset(), _NO_CHARACTERS)
+    tokens: dict[int, list[Token]] = {}
+    shared: set[int] = set()
+    at = 0  # both units and tokens are ordered
+    for token, (start, stop) in zip(answer.tokens, spans, strict=True):
+        while at < len(units) - 1 and units[at][1][1] <= start:  # a token of spaces alone belongs to what follows it
+            at += 1
+        touched = {number for number, (first, last) in units[at : at + stop - start] if first < stop and start < last}
+        shared |= touched if len(touched) > 1 else set()
+        tokens.setdefault(units[at][0], []).append(token)
+    return Parts(tokens, frozenset(shared))
+
+
+# ---------------------------------------------------------------- rows
+
+
+def rows_of(by: By, sentence: Sentence, answer: Answer | WhyNot) -> Iterator[Row]:
+    if by == "region":
+        yield from _region_rows(sentence, parts(answer, sentence.regions))
+    elif not sentence.words:
+        missing = (None,) * (len(COLUMNS[by]) - len(Numbers._fields))
+        yield (sentence.rows[0], *missing, *parts(answer, ()).numbers(0))
+    else:
+        by_word = parts(answer, sentence.words)
+        yield from _word_rows(sentence, by_word) if by == "word" else _token_rows(sentence, by_word)
+
+
+def _row(sentence: Sentence, word: int) -> int:
+    return sentence.rows[min(word, len(sentence.rows) - 1)]
+
+
+def _region_at(sentence: Sentence, character: int) -> Any:
+    starts = [start for _, (start, _) in sentence.regions]
+    return sentence.region_names[sentence.regions[bisect_right(starts, character) - 1][0]]
+
+
+def _word_rows(sentence: Sentence, by_word: Parts) -> Iterator[Row]:
+    """Of a word across two regions, the region is that of its first letter."""
+    for number, (start, stop) in sentence.words:
+        described = (_row(sentence, number), number + 1, sentence.text[start:stop], _region_at(sentence, start))
+        yield (*described, *by_word.numbers(number))
+
+
+def _token_rows(sentence: Sentence, by_word: Parts) -> Iterator[Row]:
+    token_position = 0
+    for number, (start, stop) in sentence.words:
+        word = (_row(sentence, number), number + 1, sentence.text[start:stop])
+        for token in by_word.tokens.get(number, ()):
+            token_position += 1
+            region = _region_at(sentence, max(start, token.span[0] if token.span else 0))
+            yield (*word, region, token_position, token.text, *summed([token]))
+        if number not in by_word.tokens:
+            yield (*word, _region_at(sentence, start), None, None, *no_number(by_word.reason(number)))
+
+
+def _region_rows(sentence: Sentence, by_region: Parts) -> Iterator[Row]:
+    for number, name in enumerate(sentence.region_names):
+        members = [i for i, (its, _) in enumerate(sentence.regions) if its == number]
+        text = " ".join(sentence.text[slice(*sentence.regions[i][1])] for i in members)
+        yield (_row(sentence, members[0]), name, None if sentence.too_long else text, *by_region.numbers(number))
+
+
+# ---------------------------------------------------------------- tables
+
+
+def frame_of(by: By, material: Material, answers: Sequence[Answer | WhyNot], model: str, method: str) -> pd.DataFrame:
+    """The user's columns, then what scoring adds; in the order of the user's rows."""
+    pairs = zip(material.sentences, answers, strict=True)
+    rows = [row for sentence, answer in pairs for row in rows_of(by, sentence, answer)]
+    scored = pd.DataFrame.from_records(rows, columns=[ROW, *COLUMNS[by]]).sort_values(ROW, kind="stable")
+    types = TYPES if material.by_word else TYPES | {REGION: "Int64"}
+    scored = scored.astype({name: types[name] for name in COLUMNS[by] if name in types})
+    user = _user_columns(by, material).iloc[scored.pop(ROW)].reset_index(drop=True)
+    added = scored.drop(columns=[name for name in scored if name in _unwanted(by, material)]).reset_index(drop=True)
+    return pd.concat([user.assign(model=model, method=method), added], axis=1)
+
+
+def _unwanted(by: By, material: Material) -> set[str]:
+    if by == "token":
+        return {"n_tokens"} | (FROM_USER if material.by_word else set())
+    has_regions = by == "word" or material.region is not None
+    return FROM_USER if material.by_word and has_regions else set()
+
+
+def _user_columns(by: By, material: Material) -> pd.DataFrame:
+    """All; beside a region of several rows those that are the same in all of its rows."""
+    frame = material.table.frame
+    if by != "region" or not material.by_word:
+        return frame
+    region_of = {
+        row: (number, region)
+        for number, sentence in enumerate(material.sentences)
+        for row, (region, _) in zip(sentence.rows, sentence.regions, strict=True)
+    }
+    groups = pd.factorize(pd.Series([region_of[row] for row in range(len(frame))]))[0]
+    different = frame.groupby(groups).nunique(dropna=False).max()
+    return frame.loc[:, (different <= 1).to_numpy()]
