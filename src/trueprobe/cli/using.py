@@ -84,7 +84,7 @@ def export(
     csv: Annotated[Path | None, typer.Option(metavar="FILE", help="the findings, one line for each number")] = None,
     latex: Annotated[Path | None, typer.Option(metavar="FILE", help="findings down, families across")] = None,
 ) -> None:
-    """The findings of a run for a model card, a spreadsheet or a paper."""
+    """A run's findings for a model card, a spreadsheet or a paper."""
     from trueprobe.paths import write_text
     from trueprobe.results import export as exports
     from trueprobe.runs.folder import load_run
