@@ -311,6 +311,7 @@ class Reason(StrEnum):
     NONE = ""
     INTERVAL_INCLUDES_NEUTRAL = "interval_includes_neutral"  # low, high, neutral
     NOT_AFTER_CORRECTION = "not_after_correction"  # p, p_corrected
+    NOT_ON_LIST = "not_on_list"  # p_interval: not after correction over the primary numbers of one report
     TOO_FEW_SEEDS = "too_few_seeds"  # n_seeds: fewer than three
     SEEDS_AGAINST = "seeds_against"  # n_against of n_seeds lie on the other side of neutral
     SEEDS_APART = "seeds_apart"  # above, below: seeds beyond noise

@@ -68,7 +68,11 @@ def test_what_holds_below_its_neutral_value_is_counted_with_its_side(tmp_path):
     ("verdicts", "state", "begins"),
     [
         ([Verdict.UNDECIDED], State.UNDECIDED, "Nothing is decided: the one primary number is not clearly"),
-        ([Verdict.UNDECIDED] * 3, State.UNDECIDED, "Nothing is decided: none of 3 primary numbers is clearly"),
+        (
+            [Verdict.UNDECIDED] * 3,
+            State.UNDECIDED,
+            "Nothing is decided: none of 3 primary numbers that could be tested is clearly",
+        ),
         (
             [Verdict.FAILS_GATE, Verdict.NO_INTERVAL, Verdict.FAILS_GATE],
             State.SILENT,
@@ -117,6 +121,6 @@ def test_how_far_names_items_seeds_and_what_is_missing(tmp_path):
     claims = [made_runs.claim("solo", "a", 0.1, Verdict.FAILS_GATE)]
     mine = Report.of(load_run(made_runs.write(tmp_path / "run", cards, [], claims)))
     assert words.how_far(mine) == (
-        "4 items; 3 seeds of toy; one seed of solo, so that another may differ; all 16 answers scored; 1 number with "
-        "nothing to count."
+        "4 questions to each checkpoint; 3 seeds of toy; one seed of solo, so that another may differ; all 16 answers "
+        "scored; 1 number decides nothing."
     )

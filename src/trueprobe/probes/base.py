@@ -107,6 +107,11 @@ class Probe(ABC):
         return ()
 
     @property
+    def items_of(self) -> str:
+        """Whose items these are, where they are not the paper's; else an empty text."""
+        return ""
+
+    @property
     @abstractmethod
     def headline(self) -> Measure:
         """The measure that answers the question in one number; a positive planted effect must move it up."""

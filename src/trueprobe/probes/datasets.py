@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from trueprobe import assets
@@ -23,6 +23,14 @@ class Dataset:
     path: Path
     text: str  # without a byte order mark
     card: Mapping[str, str]
+    asset: str = ""  # its name; of a user's file or the sample none
+
+    @property
+    def not_the_papers(self) -> str:
+        """Whose items these are, where they are not those of an asset."""
+        if self.asset:
+            return ""
+        return "a small sample of trueprobe's own" if self.card is SAMPLE else f"the file {self.path.name}"
 
     @property
     def sha256(self) -> str:
@@ -36,7 +44,7 @@ def read(name: str, known: Sequence[str], sample_file: str) -> Dataset:
     if name in known:
         card = assets.card(name)
         facts = {"title": card.title, "made_by": card.made_by, "licence": card.licence, "paper": card.paper}
-        return _read(assets.path_of(name), facts)
+        return replace(_read(assets.path_of(name), facts), asset=name)
     return read_file(name, [*known, "sample"])
 
 

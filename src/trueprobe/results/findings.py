@@ -50,6 +50,7 @@ class Section:
     scoring: Scoring | None = None
     depth: str = ""  # `top 10`: where its numbers are counted
     items_needed: int = 0  # where the run was limited to fewer
+    items_of: str = ""  # whose items these are, where they are not the paper's
 
     @property
     def fails_gate(self) -> tuple[str, ...]:
@@ -84,8 +85,9 @@ def grouped(rows: Iterable[T], key: Callable[[T], K]) -> dict[K, list[T]]:
 def sections(source: Source) -> Iterator[Section]:
     for label in source.labels:
         findings = (*_claim_findings(source, label), *_measure_findings(source, label))
-        depth, needed = source.declaration(label).summary.where_title, items_lacking(source, label)
-        yield Section(SectionKind.PROBE, (label,), findings, scoring(source, label), depth, needed)
+        declared, needed = source.declaration(label), items_lacking(source, label)
+        depth, of = declared.summary.where_title, declared.items_of
+        yield Section(SectionKind.PROBE, (label,), findings, scoring(source, label), depth, needed, of)
     others = [label for label in dict.fromkeys(claim.probe for claim in source.claims) if label not in source.labels]
     together = tuple(finding for label in others for finding in _claim_findings(source, label))
     if together:

@@ -71,7 +71,8 @@ def _probe(probe: ProbeReport) -> Iterator[str]:
     yield from (f"## {escaped(probe.label)}", "", escaped(declaration.question), "")
     for one in probe.examples:
         yield from (f"> {escaped(one.prompt)}", "")
-    for line in (*declaration.summary.notes, declaration.does_not_show):
+    whose = [words.not_theirs(declaration.items_of)] if declaration.items_of else []
+    for line in (*whose, *declaration.summary.notes, declaration.does_not_show):
         yield from (escaped(line), "")
     for grid in probe.tables:
         yield from grid_lines(grid, 3)

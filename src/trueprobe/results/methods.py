@@ -127,7 +127,7 @@ def _sentences(source: Source) -> Iterator[str]:
 def _probe(source: Source, label: str) -> str:
     declaration = source.declaration(label)
     known = [_citation(entry) for entry in _entries(declaration.paper)]
-    return words.probe_items(label, declaration.n_items, known or [declaration.paper])
+    return words.probe_items(label, declaration.n_items, known or [declaration.paper], declaration.items_of)
 
 
 def _citation(entry: str) -> str:

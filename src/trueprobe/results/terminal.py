@@ -179,7 +179,8 @@ def _one_probe(report: Report, space: Room) -> Iterator[RenderableType]:
     judged = _verdict_lines(report, height, width)
     scored = Text(f"{sentences.scored_short(probe.scoring)}; {verdicts.controlled_short(report.n_primary)}")
     below = [*judged, scored, *_self_trained(report, width)]
-    head = Text.assemble((label, "bold"), "  ", probe.declaration.question)
+    whose = f" ({probe.declaration.items_of})" if probe.declaration.items_of else ""
+    head = Text.assemble((label, "bold"), whose, "  ", probe.declaration.question)
     dashes = _dashes(report, label, passed)
     marks = _marks(report, label, passed)
     legend = [Text(line) for line in words.table_legend(True, percent, report.families, marks, dashes)]

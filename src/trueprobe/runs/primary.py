@@ -14,7 +14,7 @@ from trueprobe.probes.display import Primary, Summary, matches, row_names
 from trueprobe.runs.schema import ProbeDeclaration
 from trueprobe.statistics.rows import ClaimResult, Difference, Estimate, VariantDifference
 from trueprobe.statistics.verdict import controlled
-from trueprobe.types import Outcome, Verdict
+from trueprobe.types import Outcome, Reason, Verdict
 
 Listed = Estimate | ClaimResult | VariantDifference | Difference
 L = TypeVar("L", Estimate, ClaimResult, VariantDifference, Difference)
@@ -66,4 +66,7 @@ def displayed(row: L, known: Mapping[Key, Verdict]) -> L:
     list."""
     if row.verdict.outcome is Outcome.NONE:
         return row
-    return replace(row, verdict=known.get(key_of(row), Verdict.EXPLORATORY))
+    verdict = known.get(key_of(row), Verdict.EXPLORATORY)
+    if isinstance(row, Estimate) and verdict is Verdict.UNDECIDED is not row.verdict:
+        return replace(row, verdict=verdict, reason=Reason.NOT_ON_LIST)
+    return replace(row, verdict=verdict)

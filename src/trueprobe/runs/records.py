@@ -77,7 +77,8 @@ def declaration(probe: Probe, items: Sequence[Item], items_needed: int = 0) -> P
         figures=tuple(probe.page.figures),
         tables=tuple(probe.page.tables),
         item_table=probe.page.items,
-        published=tuple(_published(probe.name)),
+        items_of=probe.items_of,
+        published=() if probe.items_of else tuple(_published(probe.name)),
         primary=probe.primary,
     )
 

@@ -107,6 +107,7 @@ class ProbeDeclaration(Declared):
     columns: dict[str, str]
     facts: dict[str, Any]
     n_items: int
+    items_of: str = ""  # whose items these are, where they are not the paper's
     items_needed: int = 0  # of a limited run: the smallest limit with which its findings can have intervals
     example: str
     summary: Summary

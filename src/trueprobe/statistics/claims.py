@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import product
 from typing import Any
 
@@ -172,6 +172,9 @@ class About:
 
 
 def result(label: str, claim: Claim, about: About, numbers: Numbers, verdict: Verdict) -> ClaimResult:
+    """A value of too few groups has no interval."""
+    if verdict is Verdict.TOO_FEW_GROUPS:
+        numbers = replace(numbers, low=math.nan, high=math.nan)
     return ClaimResult(
         probe=label,
         claim=claim.name,

@@ -86,6 +86,8 @@ def _judgement(row: Unjudged, corrected: float, wordings: dict[str, str] | None)
     """The fields of the estimate that the verdict sets."""
     e = row.estimate
     unknown = _unknown(row)
+    if unknown is Verdict.TOO_FEW_GROUPS:
+        return {"verdict": unknown, "low": math.nan, "high": math.nan}
     if unknown is not None:
         return {"verdict": unknown}
     if e.neutral is None:

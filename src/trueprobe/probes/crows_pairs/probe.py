@@ -156,6 +156,10 @@ class CrowsPairs(Probe):
                 yield from crows_measures(where, {"variant": variant, **conditions}, kinds=kinds)
 
     @property
+    def items_of(self) -> str:
+        return self.material.data.not_the_papers
+
+    @property
     def headline(self) -> Measure:
         return Measure("prefers_stereotype", means, (PREFERS,), {}, {"category": "all"}, "share", 0.5)
 

@@ -268,6 +268,10 @@ class StereoSet(Probe):
         return sorted({cluster.bias_type for clusters in self.tasks.values() for cluster in clusters})
 
     @property
+    def items_of(self) -> str:
+        return self.material.data.not_the_papers
+
+    @property
     def headline(self) -> Measure:
         return Measure("ss", means, (PREFERS,), {}, {"category": "all"}, "share", 0.5)
 

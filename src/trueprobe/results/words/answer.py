@@ -94,9 +94,10 @@ def _models(names: Sequence[str]) -> str:
 
 
 def _undecided(of: Answer, report: Report) -> str:
-    many = "the one primary number is" if of.n_judged == 1 else f"none of {count(of.n_judged)} primary numbers is"
-    clearly = "not clearly" if of.n_judged == 1 else "clearly"
-    return f"Nothing is decided: {many} {clearly} on either side of its neutral value."
+    if of.n_judged == 1:
+        return "Nothing is decided: the one primary number is not clearly on either side of its neutral value."
+    many = f"none of {count(of.n_judged)} primary numbers that could be tested"
+    return f"Nothing is decided: {many} is clearly on either side of its neutral value, corrected for their number."
 
 
 def _exploratory(of: Answer, report: Report) -> str:
@@ -123,10 +124,10 @@ def _empty(of: Answer, report: Report) -> str:
 
 def how_far(report: Report) -> str:
     """Items, seeds, what is missing: one line."""
-    items = sum(probe.declaration.n_items for probe in report.probes)
-    parts = [f"{count(items)} items", *_seeds(report), _scored([probe.scoring for probe in report.probes])]
+    scorings = [probe.scoring for probe in report.probes]
+    parts = [_asked(scorings, len(report.source.run.cards)), *_seeds(report), _scored(scorings)]
     silent = sum(n.verdict.silent for finding in report.findings for n in finding.numbers)
-    parts += [f"{count(silent)} {'number' if silent == 1 else 'numbers'} with nothing to count"] if silent else []
+    parts += [f"{count(silent)} {'number decides' if silent == 1 else 'numbers decide'} nothing"] if silent else []
     gaps = [one for one in report.missing if one.gap in ("interrupted", "not_begun", "nothing_scored")]
     parts += [missing_text(one).rstrip(".") for one in gaps[:1]]
     return "; ".join(filter(None, parts)) + "."
@@ -136,6 +137,12 @@ def _seeds(report: Report) -> list[str]:
     several = [f"{family.n_seeds} seeds of {family.name}" for family in report.families if family.n_seeds > 1]
     single = [family.name for family in report.families if family.n_seeds == 1]
     return [*several, *([f"one seed of {_models(single)}, so that another may differ"] if single else [])]
+
+
+def _asked(scorings: Sequence[Scoring], checkpoints: int) -> str:
+    """Questions, not items: a test of SEAT is one item of hundreds of sentences."""
+    asked = sum(one.n_asked for one in scorings)
+    return f"{count(asked // checkpoints)} questions to each checkpoint" if asked and checkpoints else ""
 
 
 def _scored(scorings: Sequence[Scoring]) -> str:

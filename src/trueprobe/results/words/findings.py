@@ -88,8 +88,12 @@ def section_heading(section: Section) -> str:
         return title
     groups = {"failing the gate": section.fails_gate, "mostly ties": section.scoring.mostly_tied}
     silent = "".join(f"; {what}: {', '.join(names)}" for what, names in groups.items() if names)
-    depth = f", {section.depth}" if section.depth else ""
+    depth = "".join(f", {text}" for text in (section.depth, section.items_of) if text)
     return f"{title}{depth}: {scored_short(section.scoring)}{silent}"
+
+
+def not_theirs(items_of: str) -> str:
+    return f"The items are not the paper's: {items_of}."
 
 
 def missing_text(missing: Missing) -> str:

@@ -30,9 +30,10 @@ def asked(models: Sequence[str], probes: Sequence[str], limit: int | None) -> st
     return f"Asked were {listed(models)}. The probes were {listed(probes)}{limited}."
 
 
-def probe_items(label: str, n_items: int, papers: Sequence[str]) -> str:
-    """`counteracts (400 items; Zhang et al., 2023)`."""
-    return f"{label} ({count(n_items)} {'item' if n_items == 1 else 'items'}; {'; '.join(papers)})"
+def probe_items(label: str, n_items: int, papers: Sequence[str], items_of: str = "") -> str:
+    """`counteracts (400 items; Zhang et al., 2023)`; `items_of`: where they are not the paper's."""
+    whose = f", {items_of}; in the form of" if items_of else ";"
+    return f"{label} ({count(n_items)} {'item' if n_items == 1 else 'items'}{whose} {'; '.join(papers)})"
 
 
 def citation(names: Sequence[str], year: str) -> str:

@@ -41,7 +41,7 @@ _OUTCOMES = {
     Outcome.BAD: ("What is the other way round, or flips", "the other way round, or flipping"),
     Outcome.OPEN: ("What stays undecided", "undecided"),
     Outcome.EXPLORATORY: ("Exploratory: intervals without a verdict", "exploratory"),
-    Outcome.NONE: ("Where nothing can be concluded", "with nothing to count"),
+    Outcome.NONE: ("Where nothing can be concluded", "that decide nothing"),
 }
 _MARKS = {"*": "as published, or holds", "=": "not contradicted", "!": "opposite", "~": "flips"}
 NO_MARK = "undecided, exploratory"
@@ -69,6 +69,7 @@ def reason_text(row: Estimate) -> str:
         Reason.NONE: "",
         Reason.INTERVAL_INCLUDES_NEUTRAL: "the interval includes the neutral value",
         Reason.NOT_AFTER_CORRECTION: "not after correction for the number of categories",
+        Reason.NOT_ON_LIST: "not after correction for the number of primary numbers in this report",
         Reason.TOO_FEW_SEEDS: f"{row.n_seeds} seeds, fewer than 3",
         Reason.SEEDS_AGAINST: f"{row.n_against} of {row.n_seeds} seeds are on the other side of neutral",
         Reason.SEEDS_APART: f"{row.above} seeds clearly above neutral, {row.below} clearly below",
