@@ -17,11 +17,12 @@ import made_runs
 import trueprobe
 
 ROOT = Path(trueprobe.__file__).parent
-LOWEST = {"types", "errors", "paths", "__version__"}
+LOWEST = {"types", "errors", "paths", "installed", "__version__"}
 MAY_USE = {  # package (or module of one) -> what it may import besides itself and LOWEST; None is everything
     "types": set(),
     "errors": set(),
     "paths": set(),
+    "installed": set(),
     "assets": set(),
     "statistics": set(),
     "probes": {"assets", "statistics"},
@@ -113,7 +114,14 @@ def test_imports_go_downward_only():
 
 
 def test_the_root_holds_packages_and_the_few_modules_that_all_of_them_use():
-    assert {path.stem for path in ROOT.glob("*.py")} == {"__init__", "__main__", "types", "errors", "paths"}
+    assert {path.stem for path in ROOT.glob("*.py")} == {
+        "__init__",
+        "__main__",
+        "types",
+        "errors",
+        "paths",
+        "installed",
+    }
 
 
 def test_no_file_outgrows_one_reading():

@@ -20,6 +20,7 @@ from trueprobe.types import Verdict
 
 pytestmark = pytest.mark.slow
 SETTINGS = {"crows_pairs": {"data": "sample"}, "stereoset": {"data": "sample"}, "seat": {"tests": ["sent-weat6"]}}
+SUMMED = {"pairs", "cloze"}  # over all tokens: where every token is equally likely, fewer of them are likelier together
 OF_COVERAGE = {"neutral", "no_preference", "covered_tokens", "covered_mass", "tied", "tied_gated"}
 
 
@@ -35,7 +36,7 @@ def done(request, tmp_path_factory):
     return trueprobe.run(study, out=root / "run", store=root / "s")
 
 
-@pytest.mark.parametrize("name", probes.names())
+@pytest.mark.parametrize("name", sorted(set(probes.names()) - SUMMED))
 def test_its_answers_are_ties(name, done):
     observations = done.observations(name)
     scored = observations[observations["why_not"] == ""]
@@ -44,11 +45,19 @@ def test_its_answers_are_ties(name, done):
 
 
 def test_no_number_has_a_verdict(done):
-    rows = done.rows(Estimate)
+    rows = [row for row in done.rows(Estimate) if row.probe not in SUMMED]
     spoken = [row for row in rows if not row.verdict.silent]
     assert {row.verdict for row in spoken} <= {Verdict.DESCRIPTIVE}
     assert {row.measure for row in spoken} <= OF_COVERAGE
     assert sum(row.verdict is Verdict.LOW_COVERAGE for row in rows) > 100
+
+
+def test_sums_over_tokens_decide_nothing_either(done):
+    """Of these examples the better text is the shorter one no oftener than the worse."""
+    rows = [row for row in done.rows(Estimate) if row.probe in SUMMED and row.neutral is not None]
+    assert rows
+    found = (Verdict.HOLDS, Verdict.HOLDS_FOR_CHECKPOINT, Verdict.FLIPS)
+    assert [row.measure for row in rows if row.verdict in found] == []
 
 
 def test_no_claim_has_one(done):

@@ -122,7 +122,7 @@ def write(folder, probe, many: int):
 
 
 def printed(folder, width: int, height: int = 40) -> str:
-    console = Console(width=width, height=height, record=True, highlight=False)
+    console = Console(width=width, height=height, record=True, highlight=False, force_terminal=True)
     show(load_run(folder), console)
     return console.export_text()
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import Any, Protocol, cast
 
 from trueprobe.assets import NotHere
-from trueprobe.assets.installed import MODELS, installed, load, version
 from trueprobe.errors import BadInput
+from trueprobe.installed import MODELS, installed, load, version
 from trueprobe.models.checkpoint import (
     Options,
     Source,

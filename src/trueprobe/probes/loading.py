@@ -15,8 +15,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, cast
 
-from trueprobe.assets.installed import PROBES, installed, load, version
 from trueprobe.errors import BadInput, nearest
+from trueprobe.installed import PROBES, installed, load, version
 from trueprobe.probes.base import Probe, Settings
 from trueprobe.probes.files import ROOT, path_of
 

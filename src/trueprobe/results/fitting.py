@@ -23,7 +23,7 @@ Fitted = tuple[str, str]  # a cell with and without its interval
 
 def lines_of(console: Console) -> int:
     """How many lines a summary may have: those of the screen, within bounds."""
-    return min(MOST_LINES, max(FEWEST_LINES, console.height - 1))
+    return min(MOST_LINES, max(FEWEST_LINES, console.height - 1)) if console.is_terminal else MOST_LINES
 
 
 def fitted(n: Number | None) -> Fitted:
