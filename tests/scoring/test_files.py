@@ -133,6 +133,8 @@ def test_a_line_of_ten_megabytes_is_read(name, tmp_path):
         ("a.jsonl", b'{"sentence": "a"}\n{"sentence"\n', "a.jsonl, line 2: not valid JSON"),
         ("a.jsonl", b'{"sentence": "a"}\n\n{"sentence": "b"}\n', "a.jsonl, line 2: not valid JSON"),
         ("a.jsonl", b'["a"]\n', "a.jsonl, line 1: not an object"),
+        ("a.jsonl", b'{"sentence": "a"}\n{"sentence": "a \\ud800 b"}\n', "a.jsonl, line 2: half of a character"),
+        ("a.jsonl", b'{"sentence": "a", "tags": ["\\ud800"]}\n', "a.jsonl, line 1: half of a character"),
         ("a.docx", b"PK", "ends in .csv, .tsv"),
     ],
 )

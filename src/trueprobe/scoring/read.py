@@ -6,7 +6,7 @@ import csv
 import io
 import json
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,6 +20,7 @@ from trueprobe.probes.files import path_of, text_of
 SENTENCE = "sentence"
 _SEPARATORS = {".csv": ",", ".tsv": "\t"}
 _JSON_LINES = (".jsonl", ".ndjson")
+HALF_A_CHARACTER = "half of a character (a lone surrogate, as \\ud800): not text"
 ENDINGS = (*_SEPARATORS, *_JSON_LINES, ".txt")
 
 
@@ -40,11 +41,22 @@ def table_of(given: str | Iterable[str] | pd.DataFrame) -> Table:
     """A DataFrame as it is; anything else is sentences."""
     if isinstance(given, pd.DataFrame):
         return Table(given.reset_index(drop=True), "the DataFrame", range(1, len(given) + 1), "row")
+    if isinstance(given, (bytes, Mapping)) or not isinstance(given, Iterable):
+        raise BadInput(f"sentences are a text, several, a Series or a DataFrame, not: {given!r:.80}")
     texts = [given] if isinstance(given, str) else list(given)
     wrong = next((i for i, text in enumerate(texts) if not isinstance(text, str)), None)
     if wrong is not None:
         raise BadInput(f"sentence {wrong + 1} is no text: {texts[wrong]!r:.80}")
     return Table(pd.DataFrame({SENTENCE: texts}, dtype=object), "the sentences", range(1, len(texts) + 1), "row")
+
+
+def is_text(text: str) -> bool:
+    """Half of a character, as the escape \\ud800 alone is, can be neither cut into tokens nor written."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def read(name: str | Path) -> Table:
@@ -134,6 +146,8 @@ def _object(path: Path, number: int, line: str) -> dict[str, Any]:
         raise BadInput(f"{path}, line {number}: not valid JSON ({error})"[:300]) from error
     if not isinstance(row, dict):
         raise BadInput(f"{path}, line {number}: not an object with fields such as sentence")
+    if not is_text(json.dumps(row, ensure_ascii=False)):
+        raise BadInput(f"{path}, line {number}: {HALF_A_CHARACTER}")
     return row
 
 

@@ -15,7 +15,7 @@ from typing import Any
 import pandas as pd
 
 from trueprobe.errors import BadInput, nearest
-from trueprobe.scoring.read import SENTENCE, Table
+from trueprobe.scoring.read import HALF_A_CHARACTER, SENTENCE, Table, is_text
 from trueprobe.types import Span
 
 LONGEST_TEXT = 100_000  # characters; no longer text is cut into tokens, whatever the model reads
@@ -75,7 +75,15 @@ def _column(table: Table, name: str, option: str) -> list[Any]:
 def texts_of(table: Table, name: str = SENTENCE) -> list[str]:
     """White space around a sentence is no part of it; a missing cell is an empty text."""
     cells = _column(table, name, "--column names the column with the sentences")
-    return ["" if _missing(cell) else str(cell).strip() for cell in cells]
+    texts = ["" if _missing(cell) else str(cell).strip() for cell in cells]
+    _refuse_halves(table, texts)
+    return texts
+
+
+def _refuse_halves(table: Table, texts: Sequence[str]) -> None:
+    for row, text in enumerate(texts):
+        if not is_text(text):
+            raise BadInput(f"{table.place(row)}: {HALF_A_CHARACTER}")
 
 
 def _missing(cell: Any) -> bool:
@@ -134,6 +142,7 @@ def _by_word(table: Table, columns: Columns) -> Material:
     empty = next((row for row, word in enumerate(words) if _missing(word)), None)
     if empty is not None:
         raise BadInput(f"{table.place(empty)}: no word; a sentence without it would be another one")
+    _refuse_halves(table, list(map(str, words)))
     groups = _ordered(table, columns)
     name = columns.region or (REGION if REGION in table.frame else None)
     regions = [1] * len(words) if name is None else _regions(table, name)
