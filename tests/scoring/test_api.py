@@ -147,6 +147,12 @@ def test_what_is_no_sentence_is_refused(wrong, opened):
             ask(wrong, opened("bert"))
 
 
+def test_a_data_frame_to_fill_or_embed_has_the_column_sentence(opened):
+    for ask in (trueprobe.fill, trueprobe.embed):
+        with pytest.raises(BadInput, match=r"^the DataFrame: no column 'sentence'; choose from: text$"):
+            ask(pd.DataFrame({"text": [BLANK]}), opened("bert"))
+
+
 def test_words_may_be_a_series_and_a_number_may_be_numpys(opened):
     words, model = ["woman", "man"], opened("bert")
     plain = trueprobe.fill(BLANK, model, words=words, top=2, store=":memory:")
