@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from trueprobe.results.numbers import count
+from trueprobe.results.numbers import count, several
 from trueprobe.results.words.findings import listed, missing_text, reasons
 from trueprobe.results.words.verdicts import neutral, outcome_tally, verdict_with_reason
 from trueprobe.types import Outcome
@@ -55,7 +55,7 @@ def _below(one: Standing) -> str:
 
 
 def _findings(many: int) -> str:
-    return f"{count(many)} {'finding' if many == 1 else 'findings'}"
+    return several(many, "finding")
 
 
 def _widest(of: Answer, families: int) -> str:
@@ -124,9 +124,9 @@ def _empty(of: Answer, report: Report) -> str:
 def how_far(report: Report) -> str:
     """Items, seeds, what is missing: one line."""
     items = sum(probe.declaration.n_items for probe in report.probes)
-    parts = [f"{count(items)} items", *_seeds(report), _scored([probe.scoring for probe in report.probes])]
+    parts = [several(items, "item"), *_seeds(report), _scored([probe.scoring for probe in report.probes])]
     silent = sum(n.verdict.silent for finding in report.findings for n in finding.numbers)
-    parts += [f"{count(silent)} {'number' if silent == 1 else 'numbers'} with nothing to count"] if silent else []
+    parts += [f"{several(silent, 'number')} with nothing to count"] if silent else []
     gaps = [one for one in report.missing if one.gap in ("interrupted", "not_begun", "nothing_scored")]
     parts += [missing_text(one).rstrip(".") for one in gaps[:1]]
     return "; ".join(filter(None, parts)) + "."
