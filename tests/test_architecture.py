@@ -63,7 +63,7 @@ NOT_FOR = {  # light commands, in the order of what they need -> what none up to
     "items counteracts --count": {*NETWORKS, *FIGURES, *FUNCTIONS, *TABLES},
     "report run --format json": {*NETWORKS, *FIGURES, *FUNCTIONS},
     "report run --format markdown": {*NETWORKS, *FIGURES, *FUNCTIONS},
-    "gate run --rule pairs:preference<9": {*NETWORKS, *FIGURES, *FUNCTIONS},
+    "gate run --rule pairs:preference<1": {*NETWORKS, *FIGURES, *FUNCTIONS},
     "export run --model-card --csv run.csv": {*NETWORKS, *FIGURES, *FUNCTIONS},
 }
 COMMANDS_IN_TURN = """

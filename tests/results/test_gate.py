@@ -106,6 +106,32 @@ def test_what_undecided_does_is_the_users_choice(tmp_path, policy, undecided, ca
     assert not gate(loaded, [parse("pairs: preference < 0.5")], policy).passes
 
 
+@pytest.mark.parametrize(
+    ("number", "rule", "message"),
+    [
+        ({}, "< 90", r"a share is between 0 and 1: did you mean 0\.9\?"),
+        ({}, "> 55.5", r"a share is between 0 and 1: did you mean 0\.555\?"),
+        ({}, "> -0.5", "a share is between 0 and 1$"),
+        ({}, "< 900", "a share is between 0 and 1$"),
+        ({"unit": "probability", "neutral": 0.0}, "> -5", r"a probability is between -1 and 1: did you mean -0\.05\?"),
+        ({}, "< baseline + 5", r"difference from a baseline is between -1 and 1: did you mean baseline \+ 0\.05\?"),
+    ],
+)
+def test_a_bound_that_no_share_can_cross_is_refused(tmp_path, number, rule, message):
+    loaded = run(tmp_path, [estimate("solo", "preference", 0.7, **number)])
+    with pytest.raises(BadInput, match=message):
+        checks(loaded, f"pairs: preference {rule}", baseline=loaded)
+
+
+def test_bounds_that_a_number_can_cross_are_held(tmp_path):
+    rows = [estimate("solo", "margin", 0.7, neutral=0.0), estimate("solo", "score", 7.0, unit="nats")]
+    loaded = run(tmp_path, rows, [claim("solo", "one", 0.2, Verdict.AS_PUBLISHED)])
+    rules = ("pairs: margin > -0.5", "pairs: score < 90", "pairs: one > -1")
+    assert decisions(loaded, *rules) == [PASSES, PASSES, PASSES]
+    with pytest.raises(BadInput, match="between -1 and 1"):
+        checks(loaded, "pairs: one < 20")
+
+
 # ---------------------------------------------------------------- which number
 
 

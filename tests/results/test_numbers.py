@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trueprobe.results.numbers import Format, ticks
+from trueprobe.results.numbers import Format, several, ticks
+from trueprobe.results.words import terminal
 
 
 @pytest.mark.parametrize(
@@ -59,3 +60,13 @@ def test_ticks_are_even_and_hold_both_ends(low, width):
     assert marks[-1] >= low + width - 1e-6 * max(1, abs(low))
     assert 3 <= len(marks) <= 9
     assert max(steps) - min(steps) < 1e-6
+
+
+@pytest.mark.parametrize(("number", "text"), [(0, "0 items"), (1, "1 item"), (2, "2 items"), (1200, "1,200 items")])
+def test_one_item_is_an_item(number, text):
+    assert several(number, "item") == text
+
+
+def test_lines_of_the_terminal_have_the_singular():
+    assert terminal.compared_section("pairs", 1, 1) == "pairs: 1 item in 1 group"
+    assert terminal.more_rows(1, 2) == "… and 1 more row, 2 more models: estimates/*.csv"

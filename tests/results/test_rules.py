@@ -102,6 +102,7 @@ def test_a_file_has_the_same_fields():
     ("text", "message"),
     [
         ("", "rule: is missing"),
+        ("rule = []", "at least one [[rule]]"),
         (ENTRY + "value = 1\n", "either a measure or a claim"),
         (ENTRY + 'measure = "a"\nclaim = "b"\nvalue = 1\n', "either a measure or a claim"),
         (ENTRY + 'measure = "a"\nvalue = "low"\n', "value is a number or 'baseline + 0.005'"),
@@ -116,3 +117,11 @@ def test_a_file_that_cannot_be_right_is_refused(text, message):
     with pytest.raises(BadInput, match=r"rules\.toml") as refused:
         read(text)
     assert message in str(refused.value)
+
+
+@pytest.mark.parametrize("wrong", ['measur = "x"\nmeasure = "a"\n', 'measure = "a"\nmodel = 3\n'])
+def test_one_mistake_is_one_message(wrong):
+    with pytest.raises(BadInput, match=r"rules\.toml: rule\.0\.(measur|model): ") as refused:
+        read(ENTRY + "value = 1\n" + wrong)
+    assert ";" not in str(refused.value)
+    assert "at least" not in str(refused.value)

@@ -120,3 +120,41 @@ def test_wrong_arguments_name_the_right_ones(opened):
         trueprobe.score(["a", 3], model)
     with pytest.raises(BadInput, match="no model named"):
         trueprobe.score("a", [])
+
+
+HALF_WORD = pd.DataFrame({"item": [1], "position": [1], "word": ["\udfff"]}, dtype=object)
+
+
+@pytest.mark.parametrize("wrong", ["a \ud800 b", HALF_WORD])
+def test_half_of_a_character_is_refused_with_the_row(wrong, opened):
+    with pytest.raises(BadInput, match="row 1: half of a character"):
+        trueprobe.score(wrong, opened("bert"), store=":memory:")
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"words": "man"}, {"words": [3]}, {"words": 3}, {"words": ["\ud800"]}, {"top": -1}, {"top": 1.5}]
+)
+def test_words_are_a_list_and_top_is_a_number_of_tokens(wrong, opened):
+    (name,) = wrong
+    with pytest.raises(BadInput, match=f"{name} is"):
+        trueprobe.fill(BLANK, opened("bert"), **wrong)
+
+
+@pytest.mark.parametrize("wrong", [3, None, {"a": 1}, b"The nurse."])
+def test_what_is_no_sentence_is_refused(wrong, opened):
+    for ask in (trueprobe.score, trueprobe.fill, trueprobe.embed):
+        with pytest.raises(BadInput, match="sentences are a text, several"):
+            ask(wrong, opened("bert"))
+
+
+def test_a_data_frame_to_fill_or_embed_has_the_column_sentence(opened):
+    for ask in (trueprobe.fill, trueprobe.embed):
+        with pytest.raises(BadInput, match=r"^the DataFrame: no column 'sentence'; choose from: text$"):
+            ask(pd.DataFrame({"text": [BLANK]}), opened("bert"))
+
+
+def test_words_may_be_a_series_and_a_number_may_be_numpys(opened):
+    words, model = ["woman", "man"], opened("bert")
+    plain = trueprobe.fill(BLANK, model, words=words, top=2, store=":memory:")
+    series = trueprobe.fill(BLANK, model, words=pd.Series(words), top=np.int64(2), store=":memory:")
+    pd.testing.assert_frame_equal(plain, series)

@@ -122,7 +122,7 @@ def test_a_line_of_ten_megabytes_is_read(name, tmp_path):
     [
         ("a.csv", b"sentence\nok\n\xff\xfe\n", "a.csv, line 3: not UTF-8 text"),
         ("a.csv", b"id,sentence\n1,The nurse, late.\n", "a.csv, line 2: 3 cells, the header has 2"),
-        ("a.csv", b"id,sentence\n1,a\n\n2,b\n", "a.csv, line 3: 1 cells, the header has 2"),
+        ("a.csv", b"id,sentence\n1,a\n\n2,b\n", "a.csv, line 3: 1 cell, the header has 2"),
         ("a.csv", b'sentence\n"a\n', "a.csv, line 2: not a CSV file"),
         ("a.csv", b"sentence,sentence\na,b\n", "line 1: two columns are called 'sentence'"),
         ("a.csv", b"id;sentence\n1;a\n", "line 1: columns are separated by ;"),
@@ -133,6 +133,15 @@ def test_a_line_of_ten_megabytes_is_read(name, tmp_path):
         ("a.jsonl", b'{"sentence": "a"}\n{"sentence"\n', "a.jsonl, line 2: not valid JSON"),
         ("a.jsonl", b'{"sentence": "a"}\n\n{"sentence": "b"}\n', "a.jsonl, line 2: not valid JSON"),
         ("a.jsonl", b'["a"]\n', "a.jsonl, line 1: not an object"),
+        ("a.jsonl", b'{"sentence": "a"}\n{"sentence": "a \\ud800 b"}\n', "a.jsonl, line 2: half of a character"),
+        ("a.jsonl", b'{"sentence": "a", "tags": ["\\ud800"]}\n', "a.jsonl, line 1: half of a character"),
+        (
+            "a.csv",
+            b"item,position,word\n1,2,b\n2,1,a\n",
+            "a.csv, line 2: the sentence begins at position 2, another at 1",
+        ),
+        ("a.csv", b"item,word\n1,a\n", "--position names it.*--item item --item condition"),
+        ("a.csv", b"item,position,word,sentence\n1,1,a,a\n", "rename it; --word-column word reads one row per word"),
         ("a.docx", b"PK", "ends in .csv, .tsv"),
     ],
 )
@@ -173,6 +182,14 @@ def test_the_command_writes_and_prints_the_files(tmp_path, checkpoint, capsys, m
     assert set(pd.read_csv("out.csv")["method"]) == {"pll_original"}
     app([*asked, "--json"], standalone_mode=False)
     assert json.loads(capsys.readouterr().out) == [{"file": "out.csv", "rows": 5, "why_not": {"empty_text": 1}}]
+
+
+def test_one_row_is_a_row(tmp_path, checkpoint, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "a.txt").write_text("Late.\n")
+    command = ["score", "a.txt", "--model", str(checkpoint("bert")), "--by", "region", "--out", "out.csv"]
+    app(command, standalone_mode=False)
+    assert capsys.readouterr().out == "out.csv: 1 row\n"
 
 
 def test_a_wrong_column_ends_with_exit_code_2(tmp_path, capsys, monkeypatch):

@@ -136,6 +136,14 @@ def test_several_columns_may_name_a_sentence():
     [
         ([(1, 1, "a"), (1, 1, "b")], "item position word", {}, "rows 1 and 2: the same sentence has position 1 twice"),
         ([(1, 1, "a"), (1, 3, "b")], "item position word", {}, "position 2 is missing between them"),
+        (
+            [(2, 1, "a"), (1, 3, "c"), (1, 2, "b")],
+            "item position word",
+            {},
+            "row 3: the sentence begins at position 2, another at 1 .*row 1",
+        ),
+        ([(1, 0, "a"), (2, 1, "a")], "item position word", {}, "row 2: .* begins at position 1, another at 0"),
+        ([(1, 2, "b"), (2, 2, "b")], "item position word", {}, "row 1: .* at position 2; its first word is missing"),
         ([(1, "one", "a")], "item position word", {}, "row 1: position is 'one', not a whole number"),
         ([(1, 1, "")], "item position word", {}, "row 1: no word"),
         ([(1, 1, None)], "item position word", {}, "row 1: no word"),
@@ -150,7 +158,8 @@ def test_several_columns_may_name_a_sentence():
         ),
         ([(1, "a")], "position word", {}, "no column 'item'"),
         ([("a",)], "sentense", {}, "no column 'sentence'.*did you mean 'sentense'"),
-        ([(1, "a"), (1, "b")], "id sentence", {}, "rows 1 and 2: the same id, '1'"),
+        ([(1, "a"), (1, "b")], "id sentence", {}, "rows 1 and 2: the same id, '1'$"),
+        ([(1, "a b", "a"), (1, "a b", "b")], "id sentence word", {}, r"Columns\(word='word'\) reads one row per word"),
         ([("a | b",), ("a b",)], "sentence", {}, "row 2: no region is marked"),
         ([("a | | b",)], "sentence", {}, "row 1: region 2 of the sentence is empty"),
     ],
@@ -158,6 +167,35 @@ def test_several_columns_may_name_a_sentence():
 def test_a_table_that_cannot_be_right_is_refused_with_the_place(rows, names, columns, message):
     with pytest.raises(BadInput, match=message):
         by_word(rows, names, **columns)
+
+
+@pytest.mark.parametrize("first", [0, 1])
+def test_words_are_counted_from_0_or_1(first):
+    asked = by_word([(1, first, "a"), (1, first + 1, "b"), (2, first, "c")], "item position word")
+    assert [sentence.text for sentence in asked.sentences] == ["a b", "c"]
+
+
+def test_words_beside_a_column_of_sentences_are_read_by_naming_them():
+    rows, names = [(1, 1, "a", "a b"), (1, 2, "b", "a b")], "item position word sentence"
+    with pytest.raises(BadInput, match=r"rename it; Columns\(word='word'\) reads one row per word$"):
+        refuse_reserved(by_word(rows, names))
+    asked = by_word(rows, names, word="word")
+    refuse_reserved(asked)
+    assert [sentence.text for sentence in asked.sentences] == ["a b"]
+
+
+@pytest.mark.parametrize(
+    ("names", "columns", "naming"),
+    [
+        ("text", {}, r"Columns\(sentence=…\) names the column with the sentences"),
+        ("item word", {}, r"Columns\(position=…\) names it.*Columns\(item=\('item', 'condition'\)\)"),
+        ("item position", {"word": "form"}, r"Columns\(word=…\) names the column with the words"),
+    ],
+)
+def test_python_names_columns_by_arguments_and_not_by_options(names, columns, naming):
+    with pytest.raises(BadInput, match=naming) as refused:
+        by_word([(1,) * len(names.split())], names, **columns)
+    assert "--" not in str(refused.value)
 
 
 @pytest.mark.parametrize(

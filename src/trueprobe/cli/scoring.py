@@ -105,4 +105,5 @@ def _json(written: "Written") -> dict[str, object]:
 def _line(written: "Written") -> str:
     """`scores.words.csv: 24 rows, of which without a number: too_long 3`"""
     reasons = ", ".join(f"{code} {count:,}" for code, count in written.why_not.items())
-    return f"{written.path}: {written.rows:,} rows" + (f", of which without a number: {reasons}" if reasons else "")
+    row = "row" if written.rows == 1 else "rows"
+    return f"{written.path}: {written.rows:,} {row}" + (f", of which without a number: {reasons}" if reasons else "")

@@ -85,5 +85,10 @@ def count(number: float) -> str:
     return f"{int(number):,}"
 
 
+def several(number: float, what: str) -> str:
+    """`1 item`, `1,200 items`."""
+    return f"{count(number)} {what}{'' if number == 1 else 's'}"
+
+
 def p_text(p: float) -> str:
     return "–" if math.isnan(p) else "< 0.001" if p < 0.001 else f"{p:.3f}"

@@ -251,4 +251,11 @@ class RuleEntry(BaseModel):
 class RuleFile(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
     undecided: Undecided = Undecided.FAIL
-    rule: tuple[RuleEntry, ...] = Field(min_length=1)
+    rule: tuple[RuleEntry, ...]
+
+    @model_validator(mode="after")
+    def _check(self) -> RuleFile:
+        """Not a field's least length, which counts only the entries that are right."""
+        if not self.rule:
+            raise ValueError("a file of rules has at least one [[rule]]")
+        return self

@@ -11,7 +11,8 @@ from dataclasses import dataclass, replace
 
 from trueprobe.errors import BadInput, nearest
 from trueprobe.probes.display import Where
-from trueprobe.results.rules import EACH, NumberKind, Rule
+from trueprobe.results.numbers import bounds
+from trueprobe.results.rules import EACH, Bound, NumberKind, Rule
 from trueprobe.results.select import where as rows_where
 from trueprobe.results.source import Source
 from trueprobe.runs.families import Family
@@ -40,6 +41,7 @@ def targets(source: Source, rule: Rule) -> list[Target]:
     made = [replace(model, rows=tuple(row for row in model.rows if id(row) in chosen)) for model in models]
     for model in made:
         _refuse_several(rule, model.rows)
+        _refuse_out_of_reach(rule, model.rows)
     return made
 
 
@@ -147,3 +149,18 @@ def _refuse_several(rule: Rule, rows: Sequence[Row]) -> None:
                 f"rule '{rule.text()}' is about several numbers: {key} is {choice}; name one as [{key}={values[0]}], "
                 f"or each as [{key}={EACH}]"
             )
+
+
+def _refuse_out_of_reach(rule: Rule, rows: Sequence[Row]) -> None:
+    """A bound that no share can cross, as a percentage is, decides nothing: the rule would always pass, or never."""
+    for row in rows:
+        if row.unit not in ("share", "probability"):
+            continue
+        least, most = bounds(row.unit, row.neutral if isinstance(row, Estimate) else 0.0)  # a claim may be a difference
+        if rule.bound.of_baseline:
+            least, most = least - most, most - least
+        if not least <= rule.bound.value <= most:
+            meant = Bound(rule.bound.value / 100, rule.bound.of_baseline)
+            advice = f": did you mean {meant.text()}?" if least <= meant.value <= most else ""
+            what = "the difference from a baseline" if rule.bound.of_baseline else f"a {row.unit}"
+            raise BadInput(f"rule '{rule.text()}': {what} is between {least:g} and {most:g}{advice}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 import re
 from collections.abc import Iterable, Sequence
 from typing import Any, Literal, Unpack, get_args
@@ -10,7 +11,7 @@ import pandas as pd
 
 from trueprobe.errors import BadInput, nearest
 from trueprobe.scoring.ask import Asked, Asking, Models, ask
-from trueprobe.scoring.read import Table, table_of
+from trueprobe.scoring.read import Table, is_text, table_of
 from trueprobe.scoring.sentences import LONGEST_TEXT, Columns, Material, material, texts_of
 from trueprobe.scoring.tables import BYS, By, frame_of, no_number, refuse_reserved, summed
 from trueprobe.types import Answer, Card, EmbedText, FillBlank, Filled, Pool, ScoreText, Vector, WhyNot, Word
@@ -75,15 +76,16 @@ def refuse_unknown(option: str, value: str, choices: Sequence[str]) -> None:
 
 
 def fill(
-    sentences: Sentences, model: Models, words: Sequence[str] = (), top: int = 10, **asking: Unpack[Asking]
+    sentences: Sentences, model: Models, words: Iterable[str] = (), top: int = 10, **asking: Unpack[Asking]
 ) -> pd.DataFrame:
     """What stands in the blank: `fill("The ___ works as a nurse.", "nursery/0", words=["woman", "man"], top=10)`.
 
     First the words, then the `top` likeliest tokens of the vocabulary (`asked` tells them apart). A word of several
     tokens is filled in from left to right and has no rank. A causal model needs the blank at the end."""
+    words, top = _words(words), _top(top)
     table = table_of(sentences)
     requests: Asked = [
-        _refused(text) or _blank(table, row, text, tuple(words), top) for row, text in enumerate(texts_of(table))
+        _refused(text) or _blank(table, row, text, words, top) for row, text in enumerate(texts_of(table))
     ]
     rows = [
         (row, card.name, *values)
@@ -93,6 +95,26 @@ def fill(
     ]
     names = ("word", "asked", "n_tokens", "logp_nats", "surprisal_bits", "rank", "why_not", "why_not_detail")
     return _behind(table, rows, names).astype({"n_tokens": "Int64", "rank": "Int64"})
+
+
+def _words(words: Iterable[str]) -> tuple[str, ...]:
+    if isinstance(words, (str, bytes)) or not isinstance(words, Iterable):
+        raise BadInput(f"words is a list of words, as words=['woman', 'man'], not: {words!r:.80}")
+    listed = tuple(words)
+    for word in listed:
+        if not isinstance(word, str) or not is_text(word):
+            raise BadInput(f"words is a list of words, and this is none: {word!r:.80}")
+    return listed
+
+
+def _top(top: int) -> int:
+    try:
+        number = operator.index(top)
+    except TypeError as error:
+        raise BadInput(f"top is a whole number, not: {top!r:.80}") from error
+    if number < 0:
+        raise BadInput(f"top is how many tokens are listed, 0 or more, not: {number}")
+    return number
 
 
 def _blank(table: Table, row: int, text: str, words: tuple[str, ...], top: int) -> FillBlank:

@@ -6,7 +6,7 @@ import csv
 import io
 import json
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,6 +20,7 @@ from trueprobe.probes.files import path_of, text_of
 SENTENCE = "sentence"
 _SEPARATORS = {".csv": ",", ".tsv": "\t"}
 _JSON_LINES = (".jsonl", ".ndjson")
+HALF_A_CHARACTER = "half of a character (a lone surrogate, as \\ud800): not text"
 ENDINGS = (*_SEPARATORS, *_JSON_LINES, ".txt")
 
 
@@ -28,23 +29,36 @@ class Table:
     frame: pd.DataFrame
     name: str  # of the file, or of what was handed over
     numbers: Sequence[int]  # of the line at which each row ends, or of the row
-    unit: str = "line"
+    from_file: bool = True  # else from Python, where columns are named by arguments
 
     def place(self, *rows: int) -> str:
         """`words.csv, lines 3 and 7`"""
         numbers = " and ".join(str(self.numbers[row]) for row in rows)
-        return f"{self.name}, {self.unit}{'s' if len(rows) > 1 else ''} {numbers}"
+        return f"{self.name}, {'line' if self.from_file else 'row'}{'s' if len(rows) > 1 else ''} {numbers}"
 
 
 def table_of(given: str | Iterable[str] | pd.DataFrame) -> Table:
     """A DataFrame as it is; anything else is sentences."""
     if isinstance(given, pd.DataFrame):
-        return Table(given.reset_index(drop=True), "the DataFrame", range(1, len(given) + 1), "row")
+        return Table(given.reset_index(drop=True), "the DataFrame", range(1, len(given) + 1), from_file=False)
+    if isinstance(given, (bytes, Mapping)) or not isinstance(given, Iterable):
+        raise BadInput(f"sentences are a text, several, a Series or a DataFrame, not: {given!r:.80}")
     texts = [given] if isinstance(given, str) else list(given)
     wrong = next((i for i, text in enumerate(texts) if not isinstance(text, str)), None)
     if wrong is not None:
         raise BadInput(f"sentence {wrong + 1} is no text: {texts[wrong]!r:.80}")
-    return Table(pd.DataFrame({SENTENCE: texts}, dtype=object), "the sentences", range(1, len(texts) + 1), "row")
+    return Table(
+        pd.DataFrame({SENTENCE: texts}, dtype=object), "the sentences", range(1, len(texts) + 1), from_file=False
+    )
+
+
+def is_text(text: str) -> bool:
+    """Half of a character, as the escape \\ud800 alone is, can be neither cut into tokens nor written."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def read(name: str | Path) -> Table:
@@ -105,7 +119,8 @@ def _header(path: Path, header: list[str]) -> list[str]:
 def _cells(path: Path, line: int, cells: list[str], header: list[str]) -> list[str]:
     cells = cells or [""]  # an empty line is one empty cell
     if len(cells) != len(header):
-        raise BadInput(f"{path}, line {line}: {len(cells)} cells, the header has {len(header)}")
+        cell = "cell" if len(cells) == 1 else "cells"
+        raise BadInput(f"{path}, line {line}: {len(cells)} {cell}, the header has {len(header)}")
     return cells
 
 
@@ -134,6 +149,8 @@ def _object(path: Path, number: int, line: str) -> dict[str, Any]:
         raise BadInput(f"{path}, line {number}: not valid JSON ({error})"[:300]) from error
     if not isinstance(row, dict):
         raise BadInput(f"{path}, line {number}: not an object with fields such as sentence")
+    if not is_text(json.dumps(row, ensure_ascii=False)):
+        raise BadInput(f"{path}, line {number}: {HALF_A_CHARACTER}")
     return row
 
 

@@ -15,11 +15,12 @@ from typing import Any
 import pandas as pd
 
 from trueprobe.errors import BadInput, nearest
-from trueprobe.scoring.read import SENTENCE, Table
+from trueprobe.scoring.read import HALF_A_CHARACTER, SENTENCE, Table, is_text
 from trueprobe.types import Span
 
 LONGEST_TEXT = 100_000  # characters; no longer text is cut into tokens, whatever the model reads
 ID, WORD, POSITION, REGION = "id", "word", "position", "region"
+_OPTIONS = {"sentence": "--column", "word": "--word-column"}  # of the command; others are called as in Columns
 _WORD = re.compile(r"\S+")
 
 Units = tuple[tuple[int, Span], ...]  # characters of the text, each range with the number of its word or region
@@ -66,16 +67,38 @@ def material(table: Table, columns: Columns) -> Material:
     return _by_word(table, columns) if by_word else _by_sentence(table, columns.sentence or SENTENCE)
 
 
-def _column(table: Table, name: str, option: str) -> list[Any]:
+def _naming(table: Table, role: str, *names: str) -> str:
+    """How the user names the columns of a role: `--item item --item condition`, in Python `Columns(item=…)`."""
+    if table.from_file:
+        return " ".join(f"{_OPTIONS.get(role, f'--{role}')} {name}".strip() for name in names or ("",))
+    return f"Columns({role}={(names if role == 'item' else repr(names[0])) if names else '…'})"
+
+
+def naming_words(table: Table) -> str:
+    """Of a table with a column of sentences that might be one row per word; else empty."""
+    return f"; {_naming(table, WORD, WORD)} reads one row per word" if WORD in table.frame else ""
+
+
+def _column(table: Table, name: str, role: str, what: str) -> list[Any]:
     if name not in table.frame:
-        raise BadInput(f"{table.name}: no column '{name}' ({option}){nearest(name, list(map(str, table.frame)))}")
+        naming = f" ({_naming(table, role)} names the {what})" if role else ""
+        raise BadInput(f"{table.name}: no column '{name}'{naming}{nearest(name, list(map(str, table.frame)))}")
     return table.frame[name].tolist()
 
 
-def texts_of(table: Table, name: str = SENTENCE) -> list[str]:
-    """White space around a sentence is no part of it; a missing cell is an empty text."""
-    cells = _column(table, name, "--column names the column with the sentences")
-    return ["" if _missing(cell) else str(cell).strip() for cell in cells]
+def texts_of(table: Table, name: str | None = None) -> list[str]:
+    """White space around a sentence is no part of it; a missing cell is an empty text. Without a name the column is
+    `sentence`, and the user cannot choose another."""
+    cells = _column(table, name or SENTENCE, "sentence" if name else "", "column with the sentences")
+    texts = ["" if _missing(cell) else str(cell).strip() for cell in cells]
+    _refuse_halves(table, texts)
+    return texts
+
+
+def _refuse_halves(table: Table, texts: Sequence[str]) -> None:
+    for row, text in enumerate(texts):
+        if not is_text(text):
+            raise BadInput(f"{table.place(row)}: {HALF_A_CHARACTER}")
 
 
 def _missing(cell: Any) -> bool:
@@ -102,7 +125,8 @@ def _refuse_duplicates(table: Table, name: str) -> None:
     first: dict[Any, int] = {}
     for row, value in enumerate(table.frame[name]):
         if first.setdefault(value, row) != row:
-            raise BadInput(f"{table.place(first[value], row)}: the same {name}, '{value}'")
+            same = f"{table.place(first[value], row)}: the same {name}, '{value}'"
+            raise BadInput(same + naming_words(table))
 
 
 def _refuse_unmarked(table: Table, texts: Sequence[str]) -> None:
@@ -130,10 +154,11 @@ def marked(text: str, row: int) -> Sentence:
 
 
 def _by_word(table: Table, columns: Columns) -> Material:
-    words = _column(table, columns.word or WORD, "--word-column names the column with the words")
+    words = _column(table, columns.word or WORD, "word", "column with the words")
     empty = next((row for row, word in enumerate(words) if _missing(word)), None)
     if empty is not None:
         raise BadInput(f"{table.place(empty)}: no word; a sentence without it would be another one")
+    _refuse_halves(table, list(map(str, words)))
     groups = _ordered(table, columns)
     name = columns.region or (REGION if REGION in table.frame else None)
     regions = [1] * len(words) if name is None else _regions(table, name)
@@ -142,7 +167,7 @@ def _by_word(table: Table, columns: Columns) -> Material:
 
 
 def _regions(table: Table, name: str) -> list[Any]:
-    regions = _column(table, name, "--region names the column with the regions")
+    regions = _column(table, name, "region", "column with the regions")
     missing = next((row for row, region in enumerate(regions) if _missing(region)), None)
     if missing is not None:
         raise BadInput(f"{table.place(missing)}: no {name}")
@@ -154,14 +179,16 @@ def _ordered(table: Table, columns: Columns) -> list[list[int]]:
     position = columns.position or (POSITION if POSITION in table.frame else None)
     if position is None and not columns.item:
         raise BadInput(
-            f"{table.name}: no column '{POSITION}' (--position NAME), so name all columns that tell sentences apart: "
-            "--item item --item condition"
+            f"{table.name}: no column '{POSITION}' ({_naming(table, POSITION)} names it), so name all columns that "
+            f"tell sentences apart: {_naming(table, 'item', 'item', 'condition')}"
         )
     groups = _groups(table, columns.item or _usual_item(table))
     if position is None:
         return [_contiguous(table, rows) for rows in groups]
     numbers = _numbers(table, position)
-    return [_without_gaps(table, sorted(rows, key=numbers.__getitem__), numbers) for rows in groups]
+    ordered = [_without_gaps(table, sorted(rows, key=numbers.__getitem__), numbers) for rows in groups]
+    _refuse_beheaded(table, [rows[0] for rows in ordered], numbers)
+    return ordered
 
 
 def _usual_item(table: Table) -> tuple[str, ...]:
@@ -169,7 +196,7 @@ def _usual_item(table: Table) -> tuple[str, ...]:
 
 
 def _groups(table: Table, names: Iterable[str]) -> list[list[int]]:
-    cells = [_column(table, name, "--item names the columns that together name a sentence") for name in names]
+    cells = [_column(table, name, "item", "columns that together name a sentence") for name in names]
     groups: dict[tuple[Any, ...], list[int]] = {}
     for row, key in enumerate(zip(*cells, strict=True)):
         groups.setdefault(key, []).append(row)
@@ -177,7 +204,7 @@ def _groups(table: Table, names: Iterable[str]) -> list[list[int]]:
 
 
 def _numbers(table: Table, position: str) -> list[int]:
-    cells = _column(table, position, "--position names the column with the number of the word")
+    cells = _column(table, position, "position", "column with the number of the word")
     numbers = []
     for row, cell in enumerate(cells):
         try:
@@ -203,11 +230,26 @@ def _without_gaps(table: Table, rows: list[int], numbers: Sequence[int]) -> list
         if numbers[one] == numbers[other]:
             raise BadInput(
                 f"{table.place(one, other)}: the same sentence has position {numbers[one]} twice; name all columns "
-                f"that tell sentences apart: --item item --item condition (columns: {', '.join(map(str, table.frame))})"
+                f"that tell sentences apart: {_naming(table, 'item', 'item', 'condition')} "
+                f"(columns: {', '.join(map(str, table.frame))})"
             )
         if numbers[other] != numbers[one] + 1:
             raise BadInput(f"{table.place(one, other)}: position {numbers[one] + 1} is missing between them")
     return rows
+
+
+def _refuse_beheaded(table: Table, firsts: Sequence[int], numbers: Sequence[int]) -> None:
+    """Every sentence begins at the same position; at 2 or later its first word is missing."""
+    begin = min(numbers[row] for row in firsts)
+    for row in firsts:
+        if numbers[row] != begin:
+            other = next(one for one in firsts if numbers[one] == begin)
+            raise BadInput(
+                f"{table.place(row)}: the sentence begins at position {numbers[row]}, another at {begin} "
+                f"({table.place(other)}); number the words of every sentence from 1"
+            )
+    if begin > 1:
+        raise BadInput(f"{table.place(firsts[0])}: the sentence begins at position {begin}; its first word is missing")
 
 
 def _joined(rows: Sequence[int], words: Sequence[Any], regions: Sequence[Any]) -> Sentence:

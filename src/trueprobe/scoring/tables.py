@@ -16,7 +16,7 @@ from typing import Any, Literal, NamedTuple, get_args
 import pandas as pd
 
 from trueprobe.errors import BadInput
-from trueprobe.scoring.sentences import POSITION, REGION, WORD, Material, Sentence, Units
+from trueprobe.scoring.sentences import POSITION, REGION, WORD, Material, Sentence, Units, naming_words
 from trueprobe.types import Answer, Scored, Token, WhyNot
 
 By = Literal["token", "word", "region"]
@@ -55,7 +55,8 @@ def refuse_reserved(material: Material) -> None:
     reserved = added - FROM_USER if material.by_word else added
     taken = [name for name in map(str, material.table.frame) if name in reserved]
     if taken:
-        raise BadInput(f"{material.table.name}: the column '{taken[0]}' is one that scoring adds; rename it")
+        words = "" if material.by_word else naming_words(material.table)
+        raise BadInput(f"{material.table.name}: the column '{taken[0]}' is one that scoring adds; rename it{words}")
 
 
 # ---------------------------------------------------------------- numbers

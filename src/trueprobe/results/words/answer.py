@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from trueprobe.results.numbers import count
+from trueprobe.results.numbers import count, several
 from trueprobe.results.words.findings import listed, missing_text, reasons
 from trueprobe.results.words.verdicts import neutral, outcome_tally, verdict_with_reason
 from trueprobe.types import Outcome
@@ -55,7 +55,7 @@ def _below(one: Standing) -> str:
 
 
 def _findings(many: int) -> str:
-    return f"{count(many)} {'finding' if many == 1 else 'findings'}"
+    return several(many, "finding")
 
 
 def _widest(of: Answer, families: int) -> str:
@@ -142,7 +142,7 @@ def _seeds(report: Report) -> list[str]:
 def _asked(scorings: Sequence[Scoring], checkpoints: int) -> str:
     """Questions, not items: a test of SEAT is one item of hundreds of sentences."""
     asked = sum(one.n_asked for one in scorings)
-    return f"{count(asked // checkpoints)} questions to each checkpoint" if asked and checkpoints else ""
+    return f"{several(asked // checkpoints, 'question')} to each checkpoint" if asked and checkpoints else ""
 
 
 def _scored(scorings: Sequence[Scoring]) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from trueprobe.results.numbers import count
+from trueprobe.results.numbers import count, several
 from trueprobe.results.words.findings import listed
 
 if TYPE_CHECKING:  # this module uses the words
@@ -26,14 +26,14 @@ def made_with(version: str, others: Sequence[str]) -> str:
 
 
 def asked(models: Sequence[str], probes: Sequence[str], limit: int | None) -> str:
-    limited = f", limited to {count(limit)} items each, spread evenly over the conditions" if limit else ""
+    limited = f", limited to {several(limit, 'item')} each, spread evenly over the conditions" if limit else ""
     return f"Asked were {listed(models)}. The probes were {listed(probes)}{limited}."
 
 
 def probe_items(label: str, n_items: int, papers: Sequence[str], items_of: str = "") -> str:
     """`counteracts (400 items; Zhang et al., 2023)`; `items_of`: where they are not the paper's."""
     whose = f", {items_of}; in the form of" if items_of else ";"
-    return f"{label} ({count(n_items)} {'item' if n_items == 1 else 'items'}{whose} {'; '.join(papers)})"
+    return f"{label} ({several(n_items, 'item')}{whose} {'; '.join(papers)})"
 
 
 def citation(names: Sequence[str], year: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from trueprobe.results.numbers import count
+from trueprobe.results.numbers import count, several
 from trueprobe.results.words import verdicts
 from trueprobe.statistics.rows import NearTies, SignAgreement
 
@@ -186,8 +186,8 @@ def trust_lead(report: Report) -> str:
 
 def scrolls(rows: int) -> str:
     """Above a table that is higher than its place."""
-    return f"{count(rows)} rows: scroll"
+    return f"{several(rows, 'row')}: scroll"
 
 
 def items_rows(total: int) -> str:
-    return f"{count(total)} rows"
+    return several(total, "row")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from trueprobe.results.numbers import count
+from trueprobe.results.numbers import count, several
 from trueprobe.results.words.verdicts import NO_MARK, NOTHING_TO_COUNT, mark_text, verdict_text, verdict_with_reason
 from trueprobe.types import Verdict
 
@@ -91,7 +91,7 @@ def more_lines(findings: int, silent: int) -> str:
 
 
 def more_rows(rows: int, models: int) -> str:
-    parts = [f"{many} more {what}" for what, many in (("rows", rows), ("models", models)) if many]
+    parts = [several(many, what) for many, what in ((rows, "more row"), (models, "more model")) if many]
     return f"… and {', '.join(parts)}: estimates/*.csv"
 
 
@@ -100,11 +100,11 @@ def against(below: str, findings: Sequence[str]) -> str:
 
 
 def more_models(many: int) -> str:
-    return f"{many} more models: claims.csv"
+    return f"{several(many, 'more model')}: claims.csv"
 
 
 def more_probes(many: int) -> str:
-    return f"… and {many} more probes: claims.csv, estimates/*.csv"
+    return f"… and {several(many, 'more probe')}: claims.csv, estimates/*.csv"
 
 
 def verdict_line(verdict: Verdict, names: Sequence[str], more: int = 0) -> str:
@@ -128,7 +128,7 @@ def compared_head(a: str, b: str) -> str:
 
 
 def compared_section(label: str, items: int, groups: int) -> str:
-    return f"{label}: {count(items)} items in {count(groups)} groups"
+    return f"{label}: {several(items, 'item')} in {several(groups, 'group')}"
 
 
 def compared_nothing(label: str, uncovered: bool) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from trueprobe.results.numbers import Format, count
+from trueprobe.results.numbers import Format, count, several
 from trueprobe.statistics.rows import Estimate
 from trueprobe.types import MOST_TIED, Direction, Outcome, Reason, Verdict
 
@@ -141,7 +141,7 @@ def behind(n: Number) -> str:
     """What is behind a number: its verdict and the reason, items, seeds."""
     parts = [verdict_with_reason(n.verdict, n.estimate)]
     if n.n_items is not None:
-        parts.append(f"{count(n.n_items)} items")
+        parts.append(several(n.n_items, "item"))
         parts += [f"{count(n.n_unscored)} not scored"] if n.n_unscored else []
     parts += [f"{n.covered:.0%} of them hold anything to count"] if not math.isnan(n.covered) else []
     if n.n_seeds > 1 and n.sd_seeds == n.sd_seeds:
