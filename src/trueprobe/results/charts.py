@@ -44,6 +44,7 @@ __all__ = [
 ]
 
 PAGE = Path(__file__).parent / "page"
+_PADDING = {"left": 30, "right": 12, "top": 12, "bottom": 12}  # a reader's font may be wider than the measured one
 PIXELS = 2  # of a PNG per unit of its SVG
 MOST_NUMBERS = 400  # rows of a figure's table on the page; all are in its CSV
 
@@ -187,7 +188,7 @@ def light_spec(view: FigureView, picture: Picture) -> Spec:
     """All panels with title and legend, in light colours."""
     drawing = Drawing(view, picture)
     title = {"text": view.title, **({"subtitle": drawing.note} if drawing.note else {})}
-    spec = chart(drawing) | {"title": title, "padding": 12}
+    spec = chart(drawing) | {"title": title, "padding": _PADDING}
     spec["config"] = {**spec["config"], "background": "var(--paper)"}
     light: Spec = json.loads(re.sub(r"var\(--(\w+)\)", lambda match: LIGHT[match[1]], json.dumps(spec)))
     return light
