@@ -31,11 +31,10 @@ def list_(
     if what not in listing.LISTS:
         raise BadInput(f"nothing to list called '{what}'{nearest(what, list(listing.LISTS))}")
     rows = listing.LISTS[what]()
-    if name:
-        rows = [row for row in rows if listing.name_of(row) == name]
-        if not rows:
-            known = [listing.name_of(row) for row in listing.LISTS[what]()]
-            raise BadInput(f"no '{name}' among the {what}{nearest(name, known)}")
+    known = list(map(listing.name_of, rows))
+    if name and name not in known:
+        raise BadInput(f"no '{name}' among the {what}{nearest(name, known)}")
+    rows = [row for row in rows if name in ("", listing.name_of(row))]
     print(json.dumps(rows, indent=1, ensure_ascii=False) if as_json else listing.as_text(what, rows, bool(name)))
 
 

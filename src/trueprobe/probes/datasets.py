@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from trueprobe import assets
@@ -23,14 +23,7 @@ class Dataset:
     path: Path
     text: str  # without a byte order mark
     card: Mapping[str, str]
-    asset: str = ""  # its name; of a user's file or the sample none
-
-    @property
-    def not_the_papers(self) -> str:
-        """Whose items these are, where they are not those of an asset."""
-        if self.asset:
-            return ""
-        return "a small sample of trueprobe's own" if self.card is SAMPLE else f"the file {self.path.name}"
+    items_of: str = ""  # whose items these are, where they are not those of an asset
 
     @property
     def sha256(self) -> str:
@@ -44,12 +37,12 @@ def read(name: str, known: Sequence[str], sample_file: str) -> Dataset:
     if name in known:
         card = assets.card(name)
         facts = {"title": card.title, "made_by": card.made_by, "licence": card.licence, "paper": card.paper}
-        return replace(_read(assets.path_of(name), facts), asset=name)
+        return _read(assets.path_of(name), facts)
     return read_file(name, [*known, "sample"])
 
 
 def sample(path: str) -> Dataset:
-    return _read(ROOT / path, SAMPLE)
+    return _read(ROOT / path, SAMPLE, "a small sample of trueprobe's own")
 
 
 def read_file(name: str, known: Sequence[str]) -> Dataset:
@@ -57,8 +50,8 @@ def read_file(name: str, known: Sequence[str]) -> Dataset:
     path = path_of(name)
     if not path.is_file():
         raise BadInput(f"no data '{name}': neither a file nor an asset{nearest(name, known)}")
-    return _read(path, {"title": path.name, "made_by": "the user", "licence": "not known"})
+    return _read(path, {"title": path.name, "made_by": "the user", "licence": "not known"}, f"the file {path.name}")
 
 
-def _read(path: Path, card: Mapping[str, str]) -> Dataset:
-    return Dataset(path, text_of(path), card)
+def _read(path: Path, card: Mapping[str, str], items_of: str = "") -> Dataset:
+    return Dataset(path, text_of(path), card, items_of)

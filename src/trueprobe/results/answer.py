@@ -11,7 +11,7 @@ from enum import StrEnum
 
 from trueprobe.results.findings import by_outcome
 from trueprobe.results.report import Report
-from trueprobe.results.view import Finding, Kind, Mark, Number
+from trueprobe.results.view import Finding, Kind, Mark
 from trueprobe.types import Outcome, Verdict
 
 JUDGED = (Outcome.GOOD, Outcome.BAD, Outcome.OPEN)
@@ -66,11 +66,6 @@ class Answer:
         )
 
 
-def is_below(finding: Finding, n: Number) -> bool:
-    """Below a neutral value, where the probe names that side."""
-    return bool(finding.below) and finding.threshold is not None and n.value < finding.threshold
-
-
 def _state(outcomes: set[Outcome]) -> State:
     if outcomes & {Outcome.GOOD, Outcome.BAD}:
         return State.DECIDED
@@ -87,7 +82,7 @@ def _standings(findings: tuple[Finding, ...]) -> tuple[Standing, ...]:
     for name in dict.fromkeys(n.model for _, n in judged):
         mine = [(finding, n) for finding, n in judged if n.model == name]
         holds = [pair for pair in mine if pair[1].verdict.outcome is Outcome.GOOD]
-        below = tuple(finding.below for finding, n in holds if is_below(finding, n))
+        below = tuple(finding.below for finding, n in holds if finding.is_below(n))
         made.append(Standing(name, len(holds), len(mine), below))
     return tuple(sorted(made, key=lambda one: -one.n_holds))
 

@@ -204,7 +204,7 @@ def over_seeds(source: Source, label: str, table: Table) -> Grid | None:
     several = len(table.measures) > 1
     titled = (f"{f}, {label_of(table.names, 'measure', m)}" if several else f for f, m in columns)
     header = _header(table, words.ITEMS, *titled)
-    if any(not math.isnan(placed.number.covered) for placed in every):
+    if any(placed.number.has_coverage for placed in every):
         table = replace(table, caption=words.with_coverage(table.caption))
     return _grid(label, table, header, rows, frame_of([placed.row for placed in every], Estimate))
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 
 from trueprobe.errors import BadInput, nearest
 from trueprobe.probes.display import Where
+from trueprobe.results.findings import grouped
 from trueprobe.results.numbers import bounds
 from trueprobe.results.rules import EACH, Bound, NumberKind, Rule
 from trueprobe.results.select import where as rows_where
@@ -45,29 +46,23 @@ def targets(source: Source, rule: Rule) -> list[Target]:
     return made
 
 
-def _candidates(source: Source, rule: Rule) -> list[Row]:
+def _candidates(source: Source, rule: Rule) -> Sequence[Row]:
     """The rows of the measure, or else of the claim, at whatever conditions."""
     claims = [claim for claim in source.claims if claim.probe == rule.probe]
     known = list(dict.fromkeys((*source.labels, *(claim.probe for claim in source.claims))))
     if rule.probe not in known:
         raise _unknown(source, rule, "probe", rule.probe, known)
-    named: dict[str, list[Row]] = {}
+    by_claim = grouped(claims, lambda claim: claim.claim)
+    by_measure = grouped(source.estimates(rule.probe), lambda row: row.measure)
+    named: dict[str, Sequence[Row]] = {}
     if rule.kind is not NumberKind.MEASURE:
-        for claim in claims:
-            named.setdefault(claim.claim, []).append(claim)
+        named.update(by_claim)
     if rule.kind is not NumberKind.CLAIM:
-        named |= _by_measure(source.estimates(rule.probe))
+        named.update(by_measure)
     if rule.name not in named:
         what = "measure or claim" if rule.kind is NumberKind.EITHER else rule.kind.value
         raise _unknown(source, rule, what, rule.name, list(named))
     return named[rule.name]
-
-
-def _by_measure(rows: Sequence[Estimate]) -> dict[str, list[Row]]:
-    named: dict[str, list[Row]] = {}
-    for row in rows:
-        named.setdefault(row.measure, []).append(row)
-    return named
 
 
 def _unknown(source: Source, rule: Rule, what: str, wrong: str, known: Sequence[str]) -> BadInput:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -16,12 +15,11 @@ from trueprobe.results.fitting import WIDEST, Fit, Fitted, Line, Lines, beside, 
 from trueprobe.results.labels import short_names
 from trueprobe.results.report import Report
 from trueprobe.results.select import first_directed, titles
-from trueprobe.results.tables import cells_of, family_rows, gate_failures, summary_table
+from trueprobe.results.tables import FamilyRows, cells_of, family_rows, gate_failures, summary_table
 from trueprobe.results.view import DASH, Display, Finding, Kind, Mark, Number
 from trueprobe.results.words import findings as sentences
 from trueprobe.results.words import terminal as words
 from trueprobe.results.words import verdicts
-from trueprobe.runs.families import Family
 from trueprobe.runs.folder import Run
 from trueprobe.types import Verdict
 
@@ -97,7 +95,7 @@ def _against(report: Report) -> list[Text]:
 
 def _coverage(report: Report) -> list[Text]:
     """What the brackets behind some numbers are."""
-    known = any(not math.isnan(n.covered) for finding in report.findings for n in finding.numbers)
+    known = any(n.has_coverage for finding in report.findings for n in finding.numbers)
     return [Text(verdicts.COVERED)] if known else []
 
 
@@ -181,17 +179,18 @@ def _one_probe(report: Report, space: Room) -> Iterator[RenderableType]:
     below = [*judged, scored, *_self_trained(report, width)]
     whose = f" ({probe.declaration.items_of})" if probe.declaration.items_of else ""
     head = Text.assemble((label, "bold"), whose, "  ", probe.declaration.question)
-    dashes = _dashes(report, label, passed)
-    marks = _marks(report, label, passed)
+    parts = [part for part in family_rows(source, label, summary_table(source, label)) if part.family in passed]
+    counted = [placed.number for part in parts for placed in part.rows]
+    dashes, marks = _dashes(counted), _marks(counted)
     legend = [Text(line) for line in words.table_legend(True, percent, report.families, marks, dashes)]
     room = space.lines - 1 - sum(map(height, (head, *silent, *legend, *below)))
     notes = [Text(line) for line in summary.notes]
     while notes and room - sum(map(height, notes)) < _LEAST_TABLE:
         notes.pop()
     room -= sum(map(height, notes))
-    grids = _grids(report, label, passed, width)
+    grids = _grids(report, label, parts, width)
     if sum(len(grid.marked) + grid.head_lines for grid in grids) > room and len(passed) > 1:
-        grids = _beside(report, label, passed, width)
+        grids = _beside(report, label, parts, width)
     tables = [part for grid in grids for part in grid.render(room - height(Text(grid.title)) + 1)]
     room -= sum(map(height, tables))
     extra = []
@@ -204,18 +203,18 @@ def _one_probe(report: Report, space: Room) -> Iterator[RenderableType]:
     yield from (head, *tables, *extra, *silent, *legend, *notes, *below)
 
 
-def _grids(report: Report, label: str, passed: Sequence[Family], width: int) -> list[_Grid]:
+def _grids(report: Report, label: str, parts: Sequence[FamilyRows], width: int) -> list[_Grid]:
     """One table per family: conditions down, the summary's measures across; those that have anything to show."""
-    summary, table = report.source.declaration(label).summary, summary_table(report.source, label)
+    summary = report.source.declaration(label).summary
     grids = []
-    for part in family_rows(report.source, label, table):
+    for part in parts:
         cells, names = cells_of(part.rows), list(dict.fromkeys(placed.names for placed in part.rows))
         numbers = {
             title: [cells.get((name, measure)) for name in names]
             for measure, title in titles(summary).items()
             if any(n and n.display is not Display.NOTHING for n in (cells.get((name, measure)) for name in names))
         }
-        if part.family not in passed or not numbers:
+        if not numbers:
             continue
         first = _row_labels(report, label, names)
         codes = max(map(len, (summary.row_title, *first)))
@@ -230,20 +229,13 @@ def _grids(report: Report, label: str, passed: Sequence[Family], width: int) -> 
     return grids
 
 
-def _numbers(report: Report, label: str, passed: Sequence[Family]) -> list[Number]:
-    """Of the tables."""
-    parts = family_rows(report.source, label, summary_table(report.source, label))
-    return [placed.number for part in parts if part.family in passed for placed in part.rows]
-
-
-def _marks(report: Report, label: str, passed: Sequence[Family]) -> list[Mark]:
-    present = {n.mark for n in _numbers(report, label, passed)} - {Mark.NONE}
+def _marks(numbers: Sequence[Number]) -> list[Mark]:
+    present = {n.mark for n in numbers} - {Mark.NONE}
     return [mark for mark in Mark if mark in present]
 
 
-def _dashes(report: Report, label: str, passed: Sequence[Family]) -> list[Verdict]:
+def _dashes(numbers: Sequence[Number]) -> list[Verdict]:
     """Why numbers of the tables are dashes, each reason once."""
-    numbers = _numbers(report, label, passed)
     return list(dict.fromkeys(n.verdict for n in numbers if n.display is Display.NOTHING and n.verdict.silent))
 
 
@@ -299,11 +291,9 @@ def _cell(n: Number | None, whole: bool) -> str:
     return fitted(n)[0 if whole else 1] or DASH
 
 
-def _beside(report: Report, label: str, passed: Sequence[Family], width: int) -> list[_Grid]:
+def _beside(report: Report, label: str, parts: Sequence[FamilyRows], width: int) -> list[_Grid]:
     """One table for all: the measure that decides most, a column for each family, with intervals where these fit."""
-    source = report.source
-    summary, table = source.declaration(label).summary, summary_table(source, label)
-    parts = [part for part in family_rows(source, label, table) if part.family in passed]
+    summary = report.source.declaration(label).summary
     names = list(dict.fromkeys(placed.names for part in parts for placed in part.rows))
     if not names:
         return []
@@ -321,7 +311,7 @@ def _beside(report: Report, label: str, passed: Sequence[Family], width: int) ->
     columns, intervals = fit_columns(asked, room)
     first = _row_labels(report, label, names, width - _width(columns) - 1)
     marked = [any(n.mark is not Mark.NONE for n in row if n) for row in zip(*numbers.values(), strict=True)]
-    covered = any(not math.isnan(n.covered) for column in numbers.values() for n in column if n)
+    covered = any(n.has_coverage for column in numbers.values() for n in column if n)
     title = "; ".join([titles(summary)[measure], who, *([verdicts.COVERED] if covered else [])])
     return [_Grid(title, {summary.row_title: first, **columns}, marked, intervals, len(asked) - len(columns))]
 

@@ -95,6 +95,10 @@ class Number:
         """Shares have their unit behind them; other units stand in the heading."""
         return self.format.suffix if self.unit == "share" and not self.format.signed else ""
 
+    @property
+    def has_coverage(self) -> bool:
+        return not math.isnan(self.covered)
+
     def parts(self) -> tuple[str, str]:
         """The value and its interval; the second is empty where there is none."""
         if self.display is Display.NOTHING:
@@ -188,6 +192,10 @@ class Finding:
     def speaks(self) -> bool:
         """Whether any of its numbers decides something."""
         return any(not number.verdict.silent for number in self.numbers)
+
+    def is_below(self, n: Number) -> bool:
+        """Below the neutral value, where the probe names that side."""
+        return bool(self.below) and self.threshold is not None and n.value < self.threshold
 
     @property
     def of_pairs(self) -> bool:

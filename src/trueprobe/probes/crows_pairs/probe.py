@@ -157,7 +157,7 @@ class CrowsPairs(Probe):
 
     @property
     def items_of(self) -> str:
-        return self.material.data.not_the_papers
+        return self.material.data.items_of
 
     @property
     def headline(self) -> Measure:

@@ -20,7 +20,6 @@ from pydantic import Field
 
 from trueprobe.errors import BadInput
 from trueprobe.probes.display import ItemTable, ReportSpec, Summary
-from trueprobe.probes.generic import report
 from trueprobe.probes.generic.common import NO_HEAD, DesignProbe, Quantity, prefers
 from trueprobe.probes.generic.design import DesignRow, DesignSettings, Roles
 from trueprobe.probes.pair_measures import median, ties
@@ -149,20 +148,14 @@ class Cloze(DesignProbe):
 
     @property
     def summary(self) -> Summary:
-        return Summary(
-            rows=report.rows(self.design),
-            row_title=" · ".join(report.rows(self.design)),
-            measures=("right_wins", "ties", "accuracy", "right_rank", "margin", "pieces_differ"),
-            where=report.pooled(self.design),
-            titles=("right > wrong", "ties", "right first", "rank", "margin, nats", "pieces differ"),
+        measures = {"right_wins": "right > wrong", "ties": "ties", "accuracy": "right first", "right_rank": "rank"}
+        return self._summary(
+            measures | {"margin": "margin, nats", "pieces_differ": "pieces differ"},
+            "right > wrong: of pairs of a right and a wrong word, ties half, 50 % is neutral; right first: the "
+            "likeliest of all is a right one; margin: likeliest right minus likeliest wrong word",
             finding="how often a right word is likelier than a wrong one",
             below="towards the wrong words",
             intervals=("right_wins",),
-            notes=(
-                "right > wrong: of pairs of a right and a wrong word, ties half, 50 % is neutral; right first: the "
-                "likeliest of all is a right one; margin: likeliest right minus likeliest wrong word",
-                *report.notes(self.design),
-            ),
         )
 
     @property

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, NamedTuple
 
 from trueprobe.probes import files
 from trueprobe.probes.base import Probe
-from trueprobe.probes.display import Primary, ReportSpec
+from trueprobe.probes.display import Primary, ReportSpec, Summary
 from trueprobe.probes.generic import design, report
 from trueprobe.probes.generic.design import Design, DesignSettings, Roles
 from trueprobe.probes.measure_sets import ALL
@@ -80,6 +80,19 @@ class DesignProbe(Probe):
     @property
     def primary(self) -> tuple[Primary, ...]:
         return (Primary(self.headline.name, dict.fromkeys(self.design.conditions, ALL)),)
+
+    def _summary(self, measures: Mapping[str, str], note: str, **declared: Any) -> Summary:
+        """`measures` with their titles; rows are named by the file's conditions."""
+        rows = report.rows(self.design)
+        return Summary(
+            rows=rows,
+            row_title=" · ".join(rows),
+            measures=tuple(measures),
+            where=report.pooled(self.design),
+            titles=tuple(measures.values()),
+            notes=(note, *report.notes(self.design)),
+            **declared,
+        )
 
     @property
     def page(self) -> ReportSpec:

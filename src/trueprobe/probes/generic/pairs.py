@@ -15,7 +15,6 @@ from pydantic import Field
 
 from trueprobe.errors import BadInput
 from trueprobe.probes.display import Summary
-from trueprobe.probes.generic import report
 from trueprobe.probes.generic.common import NO_HEAD, DesignProbe, Quantity, prefers
 from trueprobe.probes.generic.design import AUTO, DesignRow, DesignSettings, Roles
 from trueprobe.probes.pair_measures import (
@@ -146,20 +145,15 @@ class Pairs(DesignProbe):
 
     @property
     def summary(self) -> Summary:
-        return Summary(
-            rows=report.rows(self.design),
-            row_title=" · ".join(report.rows(self.design)),
-            measures=("accuracy", "ties", "accuracy_per_token", "difference", "clearly_better", "clearly_worse"),
-            where=report.pooled(self.design),
-            titles=("better", "ties", "per token", "difference, nats", "> 1 nat", "< −1 nat"),
+        measures = {"accuracy": "better", "ties": "ties", "accuracy_per_token": "per token"}
+        measures |= {"difference": "difference, nats", "clearly_better": "> 1 nat", "clearly_worse": "< −1 nat"}
+        return self._summary(
+            measures,
+            "better: share of pairs whose better sentence is likelier, ties half, 50 % is neutral; difference: its "
+            "log-likelihood minus the other's",
             finding="how often the better sentence is likelier",
             below="towards the worse sentence",
             intervals=("accuracy",),
-            notes=(
-                "better: share of pairs whose better sentence is likelier, ties half, 50 % is neutral; difference: its "
-                "log-likelihood minus the other's",
-                *report.notes(self.design),
-            ),
         )
 
     def planted(self, item: Item, request: Request, strength: float) -> dict[str, float]:

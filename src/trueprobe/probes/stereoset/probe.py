@@ -269,7 +269,7 @@ class StereoSet(Probe):
 
     @property
     def items_of(self) -> str:
-        return self.material.data.not_the_papers
+        return self.material.data.items_of
 
     @property
     def headline(self) -> Measure:

@@ -6,7 +6,6 @@ CSV, and `tables/` every table as CSV and LaTeX.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -118,7 +117,7 @@ def _html(content: Content) -> str:
             matrix=main,
             narrow=matrix(report, *NARROW),
             outcome_of=_OUTCOMES,
-            covered=any(not math.isnan(n.covered) for n in numbers),
+            covered=any(n.has_coverage for n in numbers),
             sections=[(one, whole(report, one), tally(one.findings)) for one in report.sections if one.findings],
             tally=tally(report.findings),
             silences=silences(report.findings),

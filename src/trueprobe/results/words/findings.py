@@ -6,7 +6,7 @@ import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from trueprobe.results.numbers import count
+from trueprobe.results.numbers import count, several
 from trueprobe.results.words.verdicts import verdict_with_reason
 from trueprobe.types import Verdict
 
@@ -112,8 +112,7 @@ def missing_text(missing: Missing) -> str:
 
 def silence(one: Silence, needed: int = 0) -> str:
     """How many, and why; `needed`: the items that would be, where a limit left too few groups."""
-    many = f"{one.n_findings} {'finding' if one.n_findings == 1 else 'findings'}"
-    return f"{many}: {why_silent(one.verdict, needed)}"
+    return f"{several(one.n_findings, 'finding')}: {why_silent(one.verdict, needed)}"
 
 
 def why_silent(verdict: Verdict, needed: int = 0) -> str:
@@ -140,8 +139,7 @@ def title(report: Report) -> str:
 def facts(report: Report) -> str:
     """`1 probe · 3 checkpoints · run on 1 May 2026`."""
     checkpoints, probes = len(report.source.run.cards), len(report.probes)
-    parts = [f"{probes} {'probe' if probes == 1 else 'probes'}"]
-    parts.append(f"{checkpoints} {'checkpoint' if checkpoints == 1 else 'checkpoints'}")
+    parts = [several(probes, "probe"), several(checkpoints, "checkpoint")]
     began = report.source.run.began
     if not report.source.complete:
         parts.append("interrupted")

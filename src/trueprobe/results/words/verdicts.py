@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING
 
 from trueprobe.results.numbers import Format, count, several
@@ -133,8 +132,7 @@ def neutral(finding: Finding) -> str:
 
 def side(finding: Finding, n: Number) -> str:
     """`against the stereotype`: of a number that holds below its neutral value, where the probe names that side."""
-    threshold = finding.threshold
-    return finding.below if n.verdict.outcome is Outcome.GOOD and threshold is not None and n.value < threshold else ""
+    return finding.below if n.verdict.outcome is Outcome.GOOD and finding.is_below(n) else ""
 
 
 def behind(n: Number) -> str:
@@ -143,7 +141,7 @@ def behind(n: Number) -> str:
     if n.n_items is not None:
         parts.append(several(n.n_items, "item"))
         parts += [f"{count(n.n_unscored)} not scored"] if n.n_unscored else []
-    parts += [f"{n.covered:.0%} of them hold anything to count"] if not math.isnan(n.covered) else []
+    parts += [f"{n.covered:.0%} of them hold anything to count"] if n.has_coverage else []
     if n.n_seeds > 1 and n.sd_seeds == n.sd_seeds:
         deviation = f"{n.format.factor * n.sd_seeds:.{n.format.digits + 1}f}"
         parts.append(f"{n.n_seeds} seeds, deviation {deviation}")
@@ -160,7 +158,7 @@ COVERED = "in round brackets: the share of the prompts in which there is anythin
 
 def covered(n: Number, unit: str = " % covered") -> str:
     """After a number: `(84 % covered)`, where a probe says what its prompts must hold to be counted."""
-    return "" if math.isnan(n.covered) else f"({100 * n.covered:.0f}{unit})"
+    return f"({100 * n.covered:.0f}{unit})" if n.has_coverage else ""
 
 
 def seeds_behind(n: Number) -> str:
