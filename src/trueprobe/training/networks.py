@@ -112,8 +112,13 @@ class BatchLoss:
     pairs: int
 
 
-def run(network: Any, step: Step, counted: bool = False) -> BatchLoss:
+def run(network: Any, step: Step, counted: bool = False, precision: str = "float32") -> BatchLoss:
     """The loss of one batch; the output layer gets the positions to be predicted, no others."""
+    with torch.autocast(network.device.type, torch.bfloat16, enabled=precision == "bfloat16"):
+        return _run(network, step, counted)
+
+
+def _run(network: Any, step: Step, counted: bool) -> BatchLoss:
     arrays = (step.ids, step.attention, step.segments, step.at, step.labels, step.follows)
     ids, attention, segments, at, labels, follows = (torch.from_numpy(array).to(network.device) for array in arrays)
     if network.config.model_type == "bert":

@@ -62,7 +62,8 @@ def _same_setup(out: Path, setup: dict[str, Any]) -> int:
         shutil.rmtree(out / "data", ignore_errors=True)  # of a preparation that did not end
         return int(setup["threads"])
     before = json.loads((out / _SETUP).read_text(encoding="utf-8"))
-    old, new = ({**one, **one["recipe"]} for one in (before, json.loads(json.dumps(setup))))
+    assumed = {"precision": "float32"}  # not in files of before there was a choice
+    old, new = (assumed | one | one["recipe"] for one in (before, json.loads(json.dumps(setup))))
     changed = [key for key in new if key not in ("recipe", "threads") and old.get(key) != new[key]]
     if changed:
         raise BadInput(f"{out} holds trainings of another setup (other {', '.join(changed)}); {ANOTHER_OUT}")

@@ -111,6 +111,9 @@ class SharedBySeeds(Recipe):
         description="of a causal model's tokens, those whose loss counts",
     )
     data_seed: int = Field(default=0, ge=0, description="for examples and masks, the same for all model seeds")
+    precision: Literal["float32", "bfloat16"] = Field(
+        default="float32", description="of the products while training; weights and measurements stay float32"
+    )
 
 
 class PretrainRecipe(SharedBySeeds):

@@ -123,7 +123,7 @@ class Training:
     def learn(self, rows: np.ndarray, masks: Masks) -> None:
         torch.manual_seed(self.seed * 1_000_003 + self.step)  # for dropout
         batch = _batch(self.network, self.train, masks, rows, self.special)
-        outcome = networks.run(self.network, batch)
+        outcome = networks.run(self.network, batch, precision=self.recipe.precision)
         rate = self.recipe.learning_rate * slope(self.step, self.steps, self.recipe.warmup)
         update(self.network, self.optimizer, outcome.loss, rate, self.recipe.clip)
         self.step += 1
