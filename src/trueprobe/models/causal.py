@@ -14,7 +14,8 @@ from trueprobe.errors import BadInput
 from trueprobe.models import checkpoint
 from trueprobe.models.checkpoint import Options, Source, load, read_tokenizer
 from trueprobe.models.contract import Outline
-from trueprobe.models.hugging import Described, HuggingFaceModel, Ids, Refused, describe, start_ids
+from trueprobe.models.framing import Computer, Framing, Ids, Refused
+from trueprobe.models.hugging import Described, HuggingFaceModel, describe, start_ids
 from trueprobe.models.network import Network
 from trueprobe.models.rows import Read, Row
 from trueprobe.models.text import Text, without_final_space
@@ -53,31 +54,12 @@ def _described(source: Source, options: Options, model: Any, missing: frozenset[
     return describe("causal", source, options, Text(read_tokenizer(source)), model, {"lm"})
 
 
-class Causal(HuggingFaceModel):
+class CausalFraming(Framing):
     kind = "causal"
-    row_exact = False  # a tree's shape depends on which texts are in it; numbers agree to 1e-4
-    exact_lengths = False  # padding stands behind a row, unseen
-    row_multiple = 1
 
-    def __init__(self, card: Card, text: Text, network: Network, start: Ids) -> None:
+    def __init__(self, card: Card, text: Text, network: Computer, start: Ids) -> None:
         super().__init__(card, text, network)
         self.start = start
-
-    @cached_property
-    def batch_tokens(self) -> int:
-        """Every position of a text may be read, so the vocabulary bounds it too: logits within 128 MB."""
-        return max(64, min(super().batch_tokens, 32_000_000 // self.card.vocab_size))
-
-    @property
-    def shares_prefixes(self) -> bool:
-        return self.network.shares_prefixes
-
-    @property
-    def tree_limit(self) -> int:
-        """Texts longer than a sliding window are computed alone: a tree's mask would look past it."""
-        config = self.network.config
-        windows = (getattr(config, "sliding_window", None), getattr(config, "window_size", None))
-        return min([w for w in windows if isinstance(w, int)], default=self.card.max_tokens)
 
     def _front(self, before: str | None, join: str) -> Ids:
         """What stands before the running text: the start token, or with "bos" a sentence between two of them."""
@@ -131,3 +113,26 @@ class Causal(HuggingFaceModel):
             raise Refused("no_head", "a causal model has no [CLS]; pool 'last' or 'mean'")
         start = self.start if request.specials else ()
         return self._row((*start, *ids)), len(start)
+
+
+class Causal(CausalFraming, HuggingFaceModel):
+    network: Network
+    row_exact = False  # a tree's shape depends on which texts are in it; numbers agree to 1e-4
+    exact_lengths = False  # padding stands behind a row, unseen
+    row_multiple = 1
+
+    @cached_property
+    def batch_tokens(self) -> int:
+        """Every position of a text may be read, so the vocabulary bounds it too: logits within 128 MB."""
+        return max(64, min(super().batch_tokens, 32_000_000 // self.card.vocab_size))
+
+    @property
+    def shares_prefixes(self) -> bool:
+        return self.network.shares_prefixes
+
+    @property
+    def tree_limit(self) -> int:
+        """Texts longer than a sliding window are computed alone: a tree's mask would look past it."""
+        config = self.network.config
+        windows = (getattr(config, "sliding_window", None), getattr(config, "window_size", None))
+        return min([w for w in windows if isinstance(w, int)], default=self.card.max_tokens)
