@@ -20,7 +20,8 @@ from trueprobe.errors import BadInput
 from trueprobe.models import checkpoint, masked
 from trueprobe.models.checkpoint import Options, Source, read_tokenizer
 from trueprobe.models.contract import Outline, Traits
-from trueprobe.models.hugging import Described, HuggingFaceModel, Ids, Refused, describe
+from trueprobe.models.framing import Ids, Refused
+from trueprobe.models.hugging import Described, HuggingFaceModel, describe
 from trueprobe.models.network import same
 from trueprobe.models.rows import Batch, Read, Row
 from trueprobe.models.text import Text
