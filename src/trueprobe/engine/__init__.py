@@ -21,7 +21,7 @@ from trueprobe.engine.counts import Counts
 from trueprobe.models import Model, RowModel, Traits
 from trueprobe.types import Answer, NoProgress, Progress, Request, WhyNot
 
-__all__ = ["AnswerStore", "Counts", "Engine", "library_versions"]
+__all__ = ["AnswerStore", "Counts", "Engine", "derived_key", "library_versions"]
 
 
 class Engine:

@@ -40,6 +40,8 @@ __all__ = [
     "open_model",
     "open_source",
     "preflight",
+    "refuse_unknown_device",
+    "weight_hashes",
 ]
 
 # in the order in which they are tried: without its language-model head an encoder would be taken for a masked model
