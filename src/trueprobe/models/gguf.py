@@ -18,7 +18,7 @@ def unpacked(source: Source) -> Source:
     """The same checkpoint, read from the folder made of its file; any other as it is."""
     import transformers
 
-    if not source.is_gguf:
+    if not source.is_gguf or source.server:
         return source
     (digest,) = weight_hashes(source)
     place = paths.cache() / "models" / f"gguf-{digest.hex()[:32]}-transformers-{transformers.__version__}"
