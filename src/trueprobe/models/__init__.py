@@ -78,11 +78,13 @@ class Checkpoint:
         return backend.open_model(self.source, config, self.options)
 
 
-def examine(source: Source, options: Options) -> Checkpoint:
+def examine(source: Source, options: Options) -> Unopened:
     """Refuses what can be refused without building the network: formats, heads, weights that are not finite, devices.
 
     What only a forward pass shows (a causal model that sees ahead) and pickled weights that are not finite are refused
-    when the model is opened."""
+    when the model is opened. A server is tried out."""
+    if source.server:
+        return _examine_served(source)
     backend, config = preflight(source, options)
     refuse_unknown_device(options)
     if not files_are_finite(source, options):
@@ -91,8 +93,16 @@ def examine(source: Source, options: Options) -> Checkpoint:
     return Checkpoint(source, options, backend.outline(source, config, options))
 
 
+def _examine_served(source: Source) -> Unopened:
+    from trueprobe.models.served.model import examine_served
+
+    return examine_served(source)
+
+
 def open_source(source: Source, options: Options) -> Model:
     """With its weights in memory."""
+    if source.server:
+        return _examine_served(source).open()
     backend, config = preflight(source, options)
     model = backend.open_model(source, config, options)
     if model.contract == "rows":
@@ -102,6 +112,8 @@ def open_source(source: Source, options: Options) -> Model:
 
 def preflight(source: Source, options: Options) -> tuple[Backend, Any]:
     """The backend and config of a checkpoint; no weight is read."""
+    if source.server:
+        raise BadInput(f"{source.title} is served: it has no weights here")
     refuse_adapter(source)
     refuse_pickles(source, options)
     config = read_config(source)
@@ -156,6 +168,7 @@ def find(specs: Sequence[str], options: Options | None = None) -> list[Source]:
 
 
 def _refuse_twins(members: list[Source]) -> None:
+    members = [source for source in members if not source.server]
     if len(members) < 2:
         return
     first: dict[tuple[bytes, ...], Source] = {}

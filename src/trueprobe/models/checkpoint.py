@@ -13,6 +13,7 @@ from typing import Any, Literal, get_args
 
 from trueprobe.assets.unpack import quiet
 from trueprobe.errors import BadInput, nearest
+from trueprobe.models.served.address import Address
 
 DTYPES = ("float32", "bfloat16", "float16")
 Start = Literal["auto", "bos", "eot", "none"]  # what a causal model's text starts with; docs/models.md has the rule
@@ -53,6 +54,7 @@ class Source:
     tokenizer: Path | None = None  # the folder of another one than the checkpoint's
     original: Path | None = None  # the .gguf file that `path` was made of
     as_encoder: bool = False  # asked for vectors only, whatever head it has
+    server: Address | None = None  # where a served model is; `path` is then its tokenizer's
 
     @property
     def location(self) -> str:
@@ -60,8 +62,9 @@ class Source:
         start = [f"start={self.start}"] if self.start != "auto" else []
         tokenizer = [f"tokenizer={self.tokenizer.resolve()}"] if self.tokenizer else []
         encoder = ["as=encoder"] if self.as_encoder else []
-        options = "&".join(start + tokenizer + encoder)
-        return "?".join(filter(None, (str((self.original or self.path).resolve()), options)))
+        options = "&".join(start + tokenizer + encoder + (self.server.options if self.server else []))
+        place = self.server.spec if self.server else str((self.original or self.path).resolve())
+        return "?".join(filter(None, (place, options)))
 
     @property
     def folder(self) -> Path:
@@ -328,7 +331,11 @@ def fingerprint(source: Source, config: Any, options: Options) -> str:
 
 def weight_hashes(source: Source) -> tuple[bytes, ...]:
     files = [source.original] if source.original else weight_files(source)
-    return tuple(_file_hash(file, _stamp(file)) for file in files)
+    return tuple(map(file_hash, files))
+
+
+def file_hash(file: Path) -> bytes:
+    return _file_hash(file, _stamp(file))
 
 
 @lru_cache(maxsize=1024)  # gigabytes are read once, however often a checkpoint is looked at

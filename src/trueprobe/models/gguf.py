@@ -17,7 +17,7 @@ from trueprobe.models.checkpoint import Options, Source, load, read_tokenizer, w
 
 def unpacked(source: Source) -> Source:
     """The same checkpoint, read from the folder made of its file; any other as it is."""
-    if not source.is_gguf:
+    if not source.is_gguf or source.server:
         return source
     (digest,) = weight_hashes(source)
     place = paths.cache() / "models" / f"gguf-{digest.hex()[:32]}-transformers-{version('transformers')}"

@@ -29,7 +29,7 @@ from trueprobe.runs.plan import AskedProbe, RunPlan, make_plan, with_items
 from trueprobe.runs.records import declaration, items_frame, observations_frame
 from trueprobe.runs.replay import Replay, read_replays
 from trueprobe.runs.study import Changes, Study, make_study
-from trueprobe.types import Answer, Card, Item, NoProgress, Observation, Progress, Request, WhyNot, WordList
+from trueprobe.types import Answer, Card, Filled, Item, NoProgress, Observation, Progress, Request, WhyNot, WordList
 
 # models that were opened for trials stay open until they are asked, as long as their weights together are not larger;
 # beyond, they are opened a second time
@@ -195,10 +195,17 @@ def _observe_item(
     if isinstance(ask, WhyNot):
         return probe.unscored(item, ask)
     taken = [next(answers) for _ in ask]
-    missing = next((answer for answer in taken if isinstance(answer, WhyNot)), None)
+    missing = next((why for answer in taken if (why := _no_number(answer))), None)
     if missing is not None:
         return probe.unscored(item, missing)
     return probe.observe(item, card, [answer for answer in taken if not isinstance(answer, WhyNot)])
+
+
+def _no_number(answer: Answer | WhyNot) -> WhyNot | None:
+    """Why nothing is observed of an answer: there is none, or only bounds."""
+    if isinstance(answer, WhyNot):
+        return answer
+    return answer.why_not() if isinstance(answer, Filled) else None
 
 
 # ---------------------------------------------------------------- what is written
