@@ -19,8 +19,8 @@ class FailedRun(Exception):
 
 
 @contextmanager
-def reading(place: object, problem: str = "cannot be read") -> Iterator[None]:
-    """`PLACE PROBLEM (reason)` as BadInput, whatever the reader of a format throws at bytes it did not expect.
+def reading(problem: str) -> Iterator[None]:
+    """`x.toml: not valid TOML: reason` as BadInput, whatever the reader of a format throws at bytes it did not expect.
 
     Only around a parser or another library's reader, where any error is the file's: decompressors, pyarrow,
     safetensors and transformers have no common base for theirs, and a Rust extension that panics raises an exception
@@ -32,7 +32,7 @@ def reading(place: object, problem: str = "cannot be read") -> Iterator[None]:
     except BaseException as error:
         if not isinstance(error, Exception) and type(error).__name__ != "PanicException":
             raise
-        raise BadInput(f"{place} {problem} ({reason(error)})") from error
+        raise BadInput(f"{problem}: {reason(error)}") from error
 
 
 def reason(error: BaseException) -> str:

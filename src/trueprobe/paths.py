@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fcntl
+import gzip
 import math
 import os
 import shutil
@@ -13,11 +14,14 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from trueprobe.errors import BadInput, FailedRun
+from trueprobe.errors import BadInput, FailedRun, reading
 
 LOCK, PARTIAL = ".lock", ".part"
 ANOTHER_OUT = "name another --out"  # the advice of commands that have the option
 PATIENCE = 2.0  # seconds that a process waits silently for another
+# of what is unpacked: so many times its packed size, and a file below the smallest limit may be any
+MOST_TIMES, SMALLEST_LIMIT, MOST_BYTES = 200, 64 << 20, 4 << 30
+_CHUNK = 1 << 20
 
 
 def cache() -> Path:
@@ -122,6 +126,23 @@ def _exchange(beside: Path, path: Path) -> None:
         if aside:
             os.rename(old, path)
         raise
+
+
+def unpacked_limit(packed: int, most: int = MOST_BYTES) -> int:
+    """How many bytes may come out of so many packed ones: text shrinks to a fifth or a twentieth, zeros to a
+    thousandth."""
+    return min(most, max(SMALLEST_LIMIT, MOST_TIMES * packed))
+
+
+def gunzipped(path: Path, most: int = MOST_BYTES) -> Iterator[bytes]:
+    """The content of a gzipped file, chunk by chunk; BadInput where it is damaged or far larger than its file."""
+    with reading(f"{path}: damaged gzip"), gzip.open(path) as stream:
+        limit, done = unpacked_limit(path.stat().st_size, most), 0
+        while chunk := stream.read(_CHUNK):
+            done += len(chunk)
+            if done > limit:
+                raise BadInput(f"{path} is refused: it unpacks to more than {limit:,} bytes")
+            yield chunk
 
 
 def write_text(path: Path, text: str) -> None:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any, Protocol, cast
 
 from trueprobe.assets import NotHere
-from trueprobe.errors import BadInput
+from trueprobe.errors import BadInput, reading
 from trueprobe.installed import MODELS, installed, load, version
 from trueprobe.models.checkpoint import (
     Options,
@@ -78,25 +79,33 @@ def examine(source: Source, options: Options) -> Checkpoint:
     when the model is opened."""
     backend, config = preflight(source, options)
     refuse_unknown_device(options)
-    if not files_are_finite(source, options):
-        # the file may hold tensors that the network never uses (GPT-2's masked_bias): only loading it decides
-        backend.open_model(source, config, options)
-    return Checkpoint(source, options, backend.outline(source, config, options))
+    with _opening(source):
+        if not files_are_finite(source, options):
+            # the file may hold tensors that the network never uses (GPT-2's masked_bias): only loading it decides
+            backend.open_model(source, config, options)
+        return Checkpoint(source, options, backend.outline(source, config, options))
 
 
 def open_source(source: Source, options: Options) -> Model:
     backend, config = preflight(source, options)
-    return backend.open_model(source, config, options)
+    with _opening(source):
+        return backend.open_model(source, config, options)
+
+
+def _opening(source: Source) -> AbstractContextManager[None]:
+    """A config may hold any value, and transformers and tokenizers look at it late: as a network is made of it."""
+    return reading(f"{source.title} cannot be opened as a model")
 
 
 def preflight(source: Source, options: Options) -> tuple[Backend, Any]:
     """The backend and config of a checkpoint; no weight is read."""
     refuse_adapter(source)
-    refuse_pickles(source, options)
-    config = read_config(source)
-    for backend in _backends():
-        if backend.accepts(source, config):
-            return backend, config
+    with _opening(source):
+        refuse_pickles(source, options)
+        config = read_config(source)
+        for backend in _backends():
+            if backend.accepts(source, config):
+                return backend, config
     raise BadInput(
         f"{source.title}: '{config.model_type}' is neither a masked nor a causal language model that transformers knows"
     )

@@ -58,7 +58,7 @@ def _is_whole(place: Path, meant: str) -> bool:
     """A file that is damaged is none: it is made anew."""
     file = place / "model.safetensors"
     try:
-        with reading(file):
+        with reading(f"{file}: cannot be read"):
             return file.exists() and _digest_of(file, file.stat().st_mtime_ns) == meant
     except BadInput:
         return False
