@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from trueprobe.cli.common import AllowCode, Json, app, example
+from trueprobe.cli.common import AllowCode, Json, app, example, interruptible
 from trueprobe.errors import BadInput, FailedRun
 from trueprobe.types import Undecided
 
@@ -17,6 +17,7 @@ from trueprobe.types import Undecided
         "trueprobe gate runs/mine --rules rules.toml --markdown summary.md",
     )
 )
+@interruptible("the same command checks the rules again")
 def gate(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="a run folder")],
     rules: Annotated[Path | None, typer.Option(metavar="FILE", help="rules as TOML")] = None,
@@ -74,6 +75,7 @@ def gate(
         "trueprobe export runs/mine --csv findings.csv --latex findings.tex",
     )
 )
+@interruptible("the same command writes them again")
 def export(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="a run folder")],
     model_card: Annotated[

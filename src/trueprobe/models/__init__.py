@@ -14,6 +14,7 @@ from trueprobe.models.checkpoint import (
     Options,
     Source,
     files_are_finite,
+    opening,
     read_config,
     refuse_adapter,
     refuse_pickles,
@@ -87,10 +88,11 @@ def examine(source: Source, options: Options) -> Unopened:
         return _examine_served(source)
     backend, config = preflight(source, options)
     refuse_unknown_device(options)
-    if not files_are_finite(source, options):
-        # the file may hold tensors that the network never uses (GPT-2's masked_bias): only loading it decides
-        open_source(source, options)
-    return Checkpoint(source, options, backend.outline(source, config, options))
+    with opening(source):
+        if not files_are_finite(source, options):
+            # the file may hold tensors that the network never uses (GPT-2's masked_bias): only loading it decides
+            open_source(source, options)
+        return Checkpoint(source, options, backend.outline(source, config, options))
 
 
 def _examine_served(source: Source) -> Unopened:
@@ -104,7 +106,8 @@ def open_source(source: Source, options: Options) -> Model:
     if source.server:
         return _examine_served(source).open()
     backend, config = preflight(source, options)
-    model = backend.open_model(source, config, options)
+    with opening(source):
+        model = backend.open_model(source, config, options)
     if model.contract == "rows":
         model.open()
     return model
@@ -115,11 +118,12 @@ def preflight(source: Source, options: Options) -> tuple[Backend, Any]:
     if source.server:
         raise BadInput(f"{source.title} is served: it has no weights here")
     refuse_adapter(source)
-    refuse_pickles(source, options)
-    config = read_config(source)
-    for backend in _backends():
-        if backend.accepts(source, config):
-            return backend, config
+    with opening(source):
+        refuse_pickles(source, options)
+        config = read_config(source)
+        for backend in _backends():
+            if backend.accepts(source, config):
+                return backend, config
     raise BadInput(
         f"{source.title}: '{config.model_type}' is neither a masked nor a causal language model that transformers knows"
     )

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, field_serializer
 
-from trueprobe.errors import BadInput
+from trueprobe.errors import BadInput, reading
 from trueprobe.probes.display import Figure, ItemTable, Primary, Summary, Table
 from trueprobe.statistics import rows
 from trueprobe.statistics.measure import TIED
@@ -198,10 +198,8 @@ def rows_of(frame: pd.DataFrame, row: type[Row], where: str) -> list[Row]:
     missing = [field.name for field in _plain_fields(row) if field.name not in frame]
     if missing:
         raise BadInput(f"{where} is no table of this version: it has no column '{missing[0]}'")
-    try:
+    with reading(f"{where} is damaged"):
         columns = {field.name: _values(frame[field.name], declared[field.name]) for field in _plain_fields(row)}
-    except (TypeError, ValueError) as error:
-        raise BadInput(f"{where} is damaged: {error}") from error
     if "conditions" in declared:
         columns["conditions"] = list(_conditions(frame))
     return [row(**dict(zip(columns, values, strict=True))) for values in zip(*columns.values(), strict=True)]
