@@ -41,6 +41,7 @@ MAY_USE = {  # package (or module of one) -> what it may import besides itself a
         "runs.compare",
         "runs.primary",
         "runs.reproduce",
+        "runs.signature",
         "probes.display",
         "statistics.rows",
     },

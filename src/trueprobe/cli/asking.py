@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from trueprobe.cli.common import AllowCode, Json, Setting, Store, app, example, interruptible, settings_of
+from trueprobe.cli.common import AllowCode, AllowUnequal, Json, Setting, Store, app, example, interruptible, settings_of
 from trueprobe.errors import BadInput, nearest
 
 
@@ -192,6 +192,7 @@ def compare(
         float | None,
         typer.Option(min=0, help="seeds_needed is for intervals of ± this; else for an interval that excludes 0"),
     ] = None,
+    allow_unequal: AllowUnequal = False,
     allow_code: AllowCode = False,
     as_json: Json = False,
 ) -> None:
@@ -208,7 +209,7 @@ def compare(
     from trueprobe.statistics.rows import Difference
 
     with interruptible("nothing was written"):
-        result = compared(load_run(folder, allow_code), a, b, precision, terminal_progress())
+        result = compared(load_run(folder, allow_code), a, b, precision, terminal_progress(), allow_unequal)
     table, path = frame_of(result.rows, Difference), folder / f"{result.file}.csv"
     write_whole(path, lambda partial: table.to_csv(partial, index=False))
     if as_json:

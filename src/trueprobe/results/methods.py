@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from trueprobe.results.findings import Section
+from trueprobe.results.findings import Section, grouped
 from trueprobe.results.numbers import count
 from trueprobe.results.source import Source
 from trueprobe.results.view import DASH, Cell, Display, Finding, Grid, Kind, Number
@@ -17,6 +17,7 @@ from trueprobe.results.words import tables as table_words
 from trueprobe.results.words import verdicts
 from trueprobe.runs.families import Family
 from trueprobe.runs.schema import frame_of
+from trueprobe.runs.signature import START, common, parts_of
 from trueprobe.statistics.rows import ClaimResult
 from trueprobe.types import Card, Outcome
 
@@ -97,7 +98,17 @@ def _settings(source: Source, label: str) -> Iterator[tuple[str, str]]:
         yield "limit", count(limit)
     if methods := _methods(source, [label]):
         yield "intervals", "; ".join(methods)
+    yield "signature", " · ".join(signatures(source, label))
     yield "measures", ", ".join(name.replace("_", " ") for name in declaration.summary.measures)
+
+
+def signatures(source: Source, label: str) -> list[str]:
+    """What the numbers of a probe share, for each way in which texts start; measure and conditions are each one's."""
+    rows = source.estimates(label)
+    if not all(row.signature for row in rows):
+        return [words.unknown_signature(label)]
+    by_start = grouped(rows, lambda row: parts_of(row.signature).get(START, ""))
+    return [common(row.signature for row in same) for same in by_start.values()]
 
 
 def _methods(source: Source, labels: Sequence[str]) -> list[str]:

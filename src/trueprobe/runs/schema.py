@@ -195,11 +195,12 @@ def frame_of(values: Sequence[Any], row: type[Any]) -> pd.DataFrame:
 def rows_of(frame: pd.DataFrame, row: type[Row], where: str) -> list[Row]:
     """The typed rows of a table that was read; a missing column or a wrong value is reported with its file."""
     declared = hints(row)
-    missing = [field.name for field in _plain_fields(row) if field.name not in frame]
+    missing = [field.name for field in _plain_fields(row) if field.name not in frame and not field.metadata[rows.LATER]]
     if missing:
         raise BadInput(f"{where} is no table of this version: it has no column '{missing[0]}'")
+    present = [field.name for field in _plain_fields(row) if field.name in frame]
     try:
-        columns = {field.name: _values(frame[field.name], declared[field.name]) for field in _plain_fields(row)}
+        columns = {name: _values(frame[name], declared[name]) for name in present}
     except (TypeError, ValueError) as error:
         raise BadInput(f"{where} is damaged: {error}") from error
     if "conditions" in declared:

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import permutations
 from typing import Any
 
 from trueprobe.probes import Probe
 from trueprobe.runs.families import families
 from trueprobe.runs.folder import RunFolder
+from trueprobe.runs.signature import Signer
 from trueprobe.statistics import disagreement
 from trueprobe.statistics.between import between, is_about, sides_of
 from trueprobe.statistics.claims import claim_results
@@ -61,6 +63,10 @@ class RunTables:
     _probes: dict[str, Probe] = field(default_factory=dict)
     _answers: list[Answers] = field(default_factory=list)
 
+    @cached_property
+    def _signer(self) -> Signer:
+        return Signer(self.folder.study, self.cards, self._probes)
+
     @property
     def steps(self) -> list[FamilyStep]:
         return family_steps(self.cards)
@@ -79,7 +85,7 @@ class RunTables:
             self._more("variance", variance(counted))
             self._more("signs", sign_counts(counted))
             self._flips(label, probe, members)
-        self.folder.rows("estimates", estimates, f"estimates/{label}")
+        self.folder.rows("estimates", list(map(self._signer.sign, estimates)), f"estimates/{label}")
         self._more("claims", [row for claim in probe.claims() if claim.between for row in self._between(label, claim)])
         for other in earlier:
             self._variants(other, label)
@@ -92,6 +98,7 @@ class RunTables:
         apart = disagreement.between(self._unjudged, diagnostics)
         self._more("disagreements", apart)
         self._more("claims", disagreement.claims(apart))
+        self.rows["claims"] = list(map(self._signer.sign, self.rows["claims"]))
         for name, rows in self.rows.items():
             if rows or name == "claims":
                 self.folder.rows(name, rows)
