@@ -40,6 +40,7 @@ MAY_USE = {  # package (or module of one) -> what it may import besides itself a
         "runs.downstream",
         "runs.compare",
         "runs.primary",
+        "runs.repeat",
         "runs.reproduce",
         "runs.signature",
         "probes.display",

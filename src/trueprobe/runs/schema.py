@@ -142,6 +142,15 @@ class StudyDescription(Declared):
     intervals: str
 
 
+class Machine(Declared):
+    """On what a run was computed; what is not known is empty."""
+
+    processor: str = ""
+    threads: int | None = None  # that torch computes with in one process
+    device: str = ""
+    commit: str = ""  # of the source, with `+changes` where files differ from it
+
+
 class Manifest(Declared):
     """manifest.json: what was asked of which models, and the checksums of the tables."""
 
@@ -149,6 +158,7 @@ class Manifest(Declared):
     complete: bool
     study: StudyDescription
     versions: dict[str, str] = {}
+    machine: Machine = Machine()
     cards: tuple[Card, ...] = ()
     counts: dict[str, dict[str, int]] = {}
     checksums: dict[str, str] = {}  # path within the folder -> sha256
