@@ -166,8 +166,12 @@ def bibtex(source: Source) -> str:
 
 def _entries(paper: str) -> list[str]:
     """The BibTeX of the papers that a text names."""
-    entries = _ENTRY.findall(_PAPERS.read_text(encoding="utf-8"))
-    return [entry for entry in entries if _bare(_field(entry, "title")) in _bare(paper)]
+    return [entry for title, entry in bibliography().items() if _bare(title) in _bare(paper)]
+
+
+def bibliography() -> dict[str, str]:
+    """All entries that ship, by title."""
+    return {_field(entry, "title"): entry for entry in _ENTRY.findall(_PAPERS.read_text(encoding="utf-8"))}
 
 
 def _field(entry: str, name: str) -> str:
