@@ -59,6 +59,9 @@ Setting = Annotated[
     list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="a setting of the probe; repeatable")
 ]
 Json = Annotated[bool, typer.Option("--json", help="for scripts")]
+AllowUnequal = Annotated[
+    bool, typer.Option("--allow-unequal", help="compare numbers whose signatures differ, and say in what")
+]
 AllowCode = Annotated[
     bool, typer.Option("--allow-code", help="run the code of probes that a study or run folder names by a path")
 ]
