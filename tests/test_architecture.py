@@ -47,6 +47,7 @@ MAY_USE = {  # package (or module of one) -> what it may import besides itself a
         "probes.display",
         "statistics.rows",
     },
+    "explore": {"models", "engine", "probes", "scoring", "results", "runs", "statistics.rows"},
     "cli": None,
     "__main__": None,
     "__init__": None,
