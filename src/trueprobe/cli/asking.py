@@ -133,8 +133,8 @@ def run(
     from trueprobe.runs.study import make_study
 
     if repeated:
-        kept = {"PROBE": what, "--limit": limit, "--set": settings, "--dtype": dtype}
-        if given := [name for name, value in kept.items() if value]:
+        own = {"PROBE": what, "--limit": limit, "--set": settings, "--dtype": dtype}
+        if given := [name for name, value in own.items() if value]:
             raise BadInput(f"{given[0]} is the run's own with --from; without it, it is another run")
         changes: Changes = {"device": device, "batch_tokens": _tokens(batch_tokens), "allow_code": allow_code}
         _repeat(repeated, out, model, store, changes, as_json)

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 from pydantic import AfterValidator, BaseModel, ConfigDict, field_serializer
 
 from trueprobe.errors import BadInput, reading
-from trueprobe.probes.display import Figure, ItemTable, Primary, Summary, Table
+from trueprobe.probes.display import Assessment, Figure, ItemTable, Primary, Summary, Table
 from trueprobe.statistics import rows
 from trueprobe.statistics.measure import TIED
 from trueprobe.types import CODES, CONDITION, GROUP, Card
@@ -116,6 +116,7 @@ class ProbeDeclaration(Declared):
     item_table: ItemTable | None = None
     published: tuple[PublishedNumber, ...] = ()
     primary: tuple[Primary, ...] | None = None
+    assessment: Assessment | None = None  # of a shipped probe
 
     def model_post_init(self, context: Any) -> None:
         for name in (*(figure.name for figure in self.figures), *(table.name for table in self.tables)):
