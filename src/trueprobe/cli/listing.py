@@ -155,7 +155,7 @@ def as_text(what: str, rows: list[dict[str, Any]], details: bool = False) -> str
     if what == "probes" and details:
         return "\n\n".join(_probe_text(row) for row in rows)
     if what == "probes":
-        return "\n".join([*(_one_line(row["name"], row["short"]) for row in rows), "", ABOUT_ONE])
+        return "\n".join([*(_one_line(row["name"], row["short"]) for row in rows), "", fill(ABOUT_ONE, width(80))])
     if what == "studies":
         return "\n".join(f"{row['name']}: {row['title']}" for row in rows)
     return _models_text(rows)
@@ -165,7 +165,7 @@ ABOUT_ONE = "Question, paper and settings of one: trueprobe list probes NAME"
 
 
 def _one_line(name: str, text: str) -> str:
-    return f"{name:<17} {text}"
+    return fill(f"{name:<17} {text}", width(UNLIMITED), subsequent_indent=" " * 18)
 
 
 def _where(row: dict[str, Any]) -> str:
