@@ -7,7 +7,18 @@ from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
-from trueprobe.cli.common import AllowCode, AllowUnequal, Json, Setting, Store, app, example, interruptible, settings_of
+from trueprobe.cli.common import (
+    AllowCode,
+    AllowPickle,
+    AllowUnequal,
+    Json,
+    Setting,
+    Store,
+    app,
+    example,
+    interruptible,
+    settings_of,
+)
 from trueprobe.errors import BadInput, nearest
 
 if TYPE_CHECKING:
@@ -115,9 +126,7 @@ def run(
     dtype: Annotated[str | None, typer.Option(help="float32 (by default), bfloat16 or float16")] = None,
     batch_tokens: Annotated[str | None, typer.Option(help="tokens computed at once, or auto (by default)")] = None,
     store: Store = None,
-    allow_pickle: Annotated[
-        bool, typer.Option("--allow-pickle", help="read pickled weights; a pickle can run code")
-    ] = False,
+    allow_pickle: AllowPickle = False,
     allow_code: AllowCode = False,
     as_json: Json = False,
 ) -> None:
