@@ -38,7 +38,7 @@ lint: $(READY)
 	$(BIN)/ruff format --check src tests bench tools
 	$(BIN)/mypy
 
-## the engine and training against the bare network, as ratios; counting in CPU seconds
+## the engine and training against the bare network, as ratios; counting in CPU seconds; a question of the explorer
 bench: $(READY)
 	$(BIN)/python bench/engine.py
 	$(BIN)/python bench/engine.py --causal
@@ -46,6 +46,7 @@ bench: $(READY)
 	$(BIN)/python bench/engine.py --probe distractors --causal
 	$(BIN)/python bench/pretrain.py
 	$(BIN)/python bench/pretrain.py --causal
+	$(BIN)/python bench/explore.py
 	$(BIN)/trueprobe run tour --model nursery --model nursery-small --out runs/bench
 	$(BIN)/python bench/counting.py runs/bench
 
