@@ -58,7 +58,7 @@ fuzz: $(READY)
 faults: $(READY)
 	FAULTS=100 $(BIN)/python -m pytest -n 2 --dist worksteal tests/faults
 
-## the engine and training against the bare network, as ratios; counting in CPU seconds
+## the engine and training against the bare network, as ratios; counting in CPU seconds; a question of the explorer
 bench: $(READY)
 	$(BIN)/python bench/engine.py
 	$(BIN)/python bench/engine.py --causal
@@ -66,6 +66,7 @@ bench: $(READY)
 	$(BIN)/python bench/engine.py --probe distractors --causal
 	$(BIN)/python bench/pretrain.py
 	$(BIN)/python bench/pretrain.py --causal
+	$(BIN)/python bench/explore.py
 	$(BIN)/trueprobe run tour --model nursery --model nursery-small --out runs/bench
 	$(BIN)/python bench/counting.py runs/bench
 
