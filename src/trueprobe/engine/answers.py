@@ -1,13 +1,14 @@
 """The answer store: one SQLite file that caches what models answered.
 
 The key names the computation (weights, dtype, ids, segments), never the question: a changed verbalizer, list or k
-needs nothing new. Of a model that answers whole requests, the key names the request. Several processes may use one
-file; the first answer stored stays.
+needs nothing new. Of a model that answers whole requests, the key names the request. Several processes and
+threads may use one file; the first answer stored stays.
 """
 
 from __future__ import annotations
 
 import sqlite3
+import threading
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -39,10 +40,11 @@ def default_path() -> Path:
 class AnswerStore:
     def __init__(self, path: Path | str | None = None, made_with: str = "") -> None:
         self.path = str(path or default_path())
+        self._lock = threading.Lock()  # threads of a run share the connection
         with self._errors():
             if self.path != ":memory:":
                 Path(self.path).parent.mkdir(parents=True, exist_ok=True)
-            self._db = sqlite3.connect(self.path, timeout=120, isolation_level=None)
+            self._db = sqlite3.connect(self.path, timeout=120, isolation_level=None, check_same_thread=False)
             self._db.execute("PRAGMA journal_mode=WAL")
             self._db.execute("PRAGMA synchronous=NORMAL")
             self._db.executescript(_SCHEMA)
@@ -87,22 +89,24 @@ class AnswerStore:
 
     def _select(self, columns: str, keys: set[bytes]) -> Iterator[tuple[Any, ...]]:
         ordered = sorted(keys)
-        with self._errors():
-            for start in range(0, len(ordered), _AT_ONCE):
-                chunk = ordered[start : start + _AT_ONCE]
-                marks = ",".join("?" * len(chunk))
-                yield from self._db.execute(f"SELECT {columns} FROM answers WHERE key IN ({marks})", chunk)
+        for start in range(0, len(ordered), _AT_ONCE):
+            chunk = ordered[start : start + _AT_ONCE]
+            marks = ",".join("?" * len(chunk))
+            with self._errors(), self._lock:
+                rows = self._db.execute(f"SELECT {columns} FROM answers WHERE key IN ({marks})", chunk).fetchall()
+            yield from rows
 
     @contextmanager
     def _transaction(self) -> Iterator[None]:
-        self._db.execute("BEGIN IMMEDIATE")
-        try:
-            yield
-            self._db.execute("COMMIT")
-        except BaseException:
-            if self._db.in_transaction:
-                self._db.execute("ROLLBACK")
-            raise
+        with self._lock:
+            self._db.execute("BEGIN IMMEDIATE")
+            try:
+                yield
+                self._db.execute("COMMIT")
+            except BaseException:
+                if self._db.in_transaction:
+                    self._db.execute("ROLLBACK")
+                raise
 
     @contextmanager
     def _errors(self) -> Iterator[None]:

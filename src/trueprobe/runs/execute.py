@@ -7,29 +7,31 @@ from __future__ import annotations
 
 import platform
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import closing
 from dataclasses import dataclass, replace
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, Unpack
+from typing import Any, TypeVar, Unpack
 
 from trueprobe import __version__
-from trueprobe.engine import AnswerStore, Engine, library_versions
+from trueprobe.engine import AnswerStore, Compute, Engine, Executor, Local, executor, library_versions
 from trueprobe.errors import BadInput
-from trueprobe.models import Model, Unopened, examine
+from trueprobe.models import Model, Unopened
 from trueprobe.probes import Probe
 from trueprobe.runs.folder import Run, RunFolder, load_run
 from trueprobe.runs.plan import AskedProbe, RunPlan, make_plan, with_items
 from trueprobe.runs.records import declaration, items_frame, observations_frame
 from trueprobe.runs.replay import Replay, read_replays
 from trueprobe.runs.study import Changes, Study, make_study
-from trueprobe.types import Answer, Card, Item, NoProgress, Observation, Progress, Request, WhyNot, WordList
+from trueprobe.types import Answer, Card, Item, NoProgress, Observation, Progress, Request, Task, WhyNot, WordList
 
 # models that were opened for trials stay open until they are asked, as long as their weights together are not larger;
 # beyond, they are opened a second time
 OPEN_TOGETHER_BYTES = 4 * 2**30
 
+Asked = TypeVar("Asked")
 Asks = list[tuple[Item, tuple[Request, ...] | WhyNot]]
 
 
@@ -41,6 +43,7 @@ def run(
     settings: Mapping[str, Any] | None = None,
     store: str | Path | None = None,
     progress: Progress | None = None,
+    compute: Compute | None = None,
     **changes: Unpack[Changes],
 ) -> Run:
     """Run probes on models and give the run folder: `run("counteracts", models=["path-or-id"])`.
@@ -50,10 +53,11 @@ def run(
     progress = progress or NoProgress()
     folder = RunFolder(Path(out) if out else Path("runs") / plan.default_name, plan.description)
     folder.refuse_other_runs()
-    with progress.task("looking at the models"):
-        checkpoints = [examine(source, plan.options) for source in plan.sources]
-    with closing(AnswerStore(store, library_versions())) as answers:
-        return execute(plan, checkpoints, folder, Session(answers, progress, plan.study.batch_tokens))
+    with closing(executor(compute or Compute())) as computing:
+        with progress.task("looking at the models"):
+            checkpoints = computing.examine(plan.sources, plan.options)
+        with closing(AnswerStore(store, library_versions())) as answers:
+            return execute(plan, checkpoints, folder, Session(answers, progress, plan.study.batch_tokens, computing))
 
 
 def execute(plan: RunPlan, models: Sequence[Unopened], folder: RunFolder, session: Session) -> Run:
@@ -74,8 +78,15 @@ def execute(plan: RunPlan, models: Sequence[Unopened], folder: RunFolder, sessio
 class Session:
     """Opens models and gives each an engine."""
 
-    def __init__(self, store: AnswerStore, progress: Progress, batch_tokens: int | None = None) -> None:
+    def __init__(
+        self,
+        store: AnswerStore,
+        progress: Progress,
+        batch_tokens: int | None = None,
+        executor: Executor | None = None,
+    ) -> None:
         self.store, self.progress, self.batch_tokens = store, progress, batch_tokens
+        self.executor = executor or Local()
         self._ahead: dict[str, Model] = {}
         self._bytes_ahead = 0
 
@@ -101,7 +112,30 @@ class Session:
             return model.open()
 
     def _engine(self, model: Model) -> Engine:
-        return Engine(model, self.store, self.progress, self.batch_tokens)
+        return Engine(model, self.store, self.progress, self.batch_tokens, self.executor)
+
+    def each(self, models: Sequence[Unopened], ask: Callable[[Unopened], Asked]) -> list[Asked]:
+        """What asking each model gives, in their order; several at a time where the executor can. The first error
+        ends the executor, so that nobody waits for it, and is raised."""
+        with self.progress.task("models", len(models), "asked") as shown:
+            if self.executor.models_at_once == 1:
+                return [self._one(model, ask, shown) for model in models]
+            with ThreadPoolExecutor(self.executor.models_at_once) as threads:
+                asked = [threads.submit(self._one, model, ask, shown) for model in models]
+                try:
+                    failed = next((one for one in as_completed(asked) if one.exception()), None)
+                    return [(failed or one).result() for one in asked]
+                except BaseException:
+                    threads.shutdown(wait=False, cancel_futures=True)
+                    self.executor.close()
+                    raise
+
+    def _one(self, model: Unopened, ask: Callable[[Unopened], Asked], shown: Task) -> Asked:
+        try:
+            return ask(model)
+        finally:
+            self.executor.release(model)
+            shown.advance(1)
 
 
 # ---------------------------------------------------------------- what is asked
@@ -111,9 +145,11 @@ def _settle(plan: RunPlan, models: Sequence[Unopened], session: Session) -> list
     """Probes with trials ask them of every model first; the answers settle their items."""
     trials = {asked.label: asked.probe.trials() for asked in plan.probes}
     results: dict[str, list[Observation]] = {label: [] for label in trials}
-    for model in reversed(models):  # the first one last, since it is asked first
-        for label, observations in _try(plan.probes, trials, model, session):
-            results[label] += observations
+    if any(trials.values()):
+        # the first one last, since it is asked first
+        for tried in session.each(models[::-1], lambda model: list(_try(plan.probes, trials, model, session))):
+            for label, observations in tried:
+                results[label] += observations
     return [
         with_items(asked.label, asked.probe.settled(results[asked.label]), plan.study.limit)
         if trials[asked.label]
@@ -232,7 +268,8 @@ def _write(ready: _Ready) -> None:
     for asked in ready.probes:
         folder.items(asked.label, items_frame(asked.probe, asked.items))
     folder.declarations({a.label: declaration(a.probe, a.items, a.items_needed) for a in ready.probes})
-    done = [_ask_model(ready, model) for model in ready.models] + [_replay(ready, one) for one in ready.replays]
+    done = ready.session.each(ready.models, lambda model: _ask_model(ready, model))
+    done += [_replay(ready, one) for one in ready.replays]
     _count(ready, cards)
     folder.timing({"began": began, "seconds": time.time() - began, "models": {one.name: one.timing for one in done}})
     folder.manifest(versions=versions, cards=cards, counts={one.name: one.counts for one in done}, complete=True)
