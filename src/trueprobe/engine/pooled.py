@@ -7,81 +7,106 @@ from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
 
 from trueprobe.engine.executor import BatchFailed, Readings, Reads, Task
 from trueprobe.engine.pool import GivenUp, Pool
-from trueprobe.engine.worker import Job, Shape, Ticket
+from trueprobe.engine.worker import Examined, Job, Kind, Planning, Ticket
 from trueprobe.errors import FailedRun
-from trueprobe.models import Options, Outline, RowModel, Source, Unopened
+from trueprobe.models import Model, Options, Outline, RowModel, Source, Traits, Unopened, examine
 from trueprobe.models.rows import Batch
-from trueprobe.types import Answer, Card, Request
+from trueprobe.types import Answer, Request
 
 _REQUESTS_AT_ONCE = 512  # in one job
 
 
-@dataclass(frozen=True)
 class PooledModel:
-    """A model that workers have open."""
+    """A model that workers have open; the same to the engine as one in this process."""
 
-    pool: Pool
-    ticket: Ticket
-    card: Card
-    shape: Shape
     contract: Literal["rows"] = "rows"
+
+    def __init__(self, pool: Pool, ticket: Ticket, examined: Examined) -> None:
+        self.pool, self.ticket, self.card, self.trial_id = pool, ticket, examined.card, examined.trial_id
+        self._traits: Traits | None = None
+
+    @property
+    def opened(self) -> bool:
+        return self._traits is not None
+
+    def open(self) -> None:
+        """In a worker, which tries the network."""
+        self._traits = self._traits or self._result("traits")
+
+    @property
+    def traits(self) -> Traits:
+        self.open()
+        assert self._traits is not None
+        return self._traits
+
+    def recall(self, traits: Traits) -> None:
+        self._traits = traits
+
+    @cached_property
+    def _planning(self) -> Planning:
+        planning: Planning = self._result("planning")
+        return planning
 
     @property
     def row_exact(self) -> bool:
-        return self.shape.row_exact
+        return self._planning.row_exact
 
     @property
     def shares_prefixes(self) -> bool:
-        return self.shape.shares_prefixes
+        return self._planning.shares_prefixes
 
     @property
     def tree_limit(self) -> int:
-        return self.shape.tree_limit
+        return self._planning.tree_limit
 
     @property
     def exact_lengths(self) -> bool:
-        return self.shape.exact_lengths
+        return self._planning.exact_lengths
 
     @property
     def batch_tokens(self) -> int:
-        return self.shape.batch_tokens
+        return self._planning.batch_tokens
 
     @property
     def max_rows(self) -> int:
-        return self.shape.max_rows
+        return self._planning.max_rows
 
     @property
     def row_multiple(self) -> int:
-        return self.shape.row_multiple
+        return self._planning.row_multiple
 
     def reads(self, request: Request) -> Reads:
-        reads: Reads = self._call("reads", request)
+        reads: Reads = self._result("call", ("reads", request))
         return reads
 
     def forward(self, batch: Batch) -> list[np.ndarray]:
-        readings: Readings = self._call("forward", batch)
+        readings: Readings = self._result("call", ("forward", batch))
         return readings
 
     def assemble(self, requests: Sequence[Request], readings: Sequence[Sequence[np.ndarray]]) -> list[Answer]:
-        answers: list[Answer] = self._call("assemble", requests, readings)
+        answers: list[Answer] = self._result("call", ("assemble", requests, readings))
         return answers
 
     def special_tokens(self) -> Mapping[str, int]:
-        tokens: Mapping[str, int] = self._call("special_tokens")
+        tokens: Mapping[str, int] = self._result("call", ("special_tokens",))
         return tokens
 
     def token_ids(self, text: str) -> tuple[int, ...]:
-        ids: tuple[int, ...] = self._call("token_ids", text)
+        ids: tuple[int, ...] = self._result("call", ("token_ids", text))
         return ids
 
-    def _call(self, *payload: Any) -> Any:
-        return result(self.pool.submit(Job("call", self.ticket, payload)))
+    def submit(self, kind: Kind, payload: Any = None) -> Future[Any]:
+        return self.pool.submit(Job(kind, self.ticket, payload, self._traits))
+
+    def _result(self, kind: Kind, payload: Any = None) -> Any:
+        return _results([self.submit(kind, payload)])[0]
 
 
 @dataclass(frozen=True)
@@ -90,23 +115,26 @@ class PooledCheckpoint:
 
     pool: Pool
     ticket: Ticket
-    card: Card
+    examined: Examined
 
     @property
     def outline(self) -> Outline:
         """Its weights take no memory of this process."""
-        return Outline(self.card, self._whole_words, 0)
+        return Outline(self.examined.card, self._whole_words, 0)
 
     @property
     def location(self) -> str:
         return self.ticket.source.location
 
-    def open(self) -> PooledModel:
+    def open(self) -> Model:
+        """One that answers whole requests is asked from this process: the work is done elsewhere."""
+        if self.examined.contract == "answers":
+            return examine(self.ticket.source, self.ticket.options).open()
         self.pool.use(self.ticket)
-        return PooledModel(self.pool, self.ticket, self.card, result(self.pool.submit(Job("shape", self.ticket))))
+        return PooledModel(self.pool, self.ticket, self.examined)
 
     def _whole_words(self) -> frozenset[str] | None:
-        words: frozenset[str] | None = result(self.pool.submit(Job("whole_words", self.ticket)))
+        words: frozenset[str] | None = _results([self.pool.submit(Job("whole_words", self.ticket))])[0]
         return words
 
 
@@ -120,15 +148,15 @@ class Pooled:
 
     def examine(self, sources: Sequence[Source], options: Options) -> list[Unopened]:
         tickets = [Ticket(source, options) for source in sources]
-        cards = _results([self.pool.submit(Job("examine", ticket)) for ticket in tickets])
+        every: list[Examined] = _results([self.pool.submit(Job("examine", ticket)) for ticket in tickets])
         return [
-            PooledCheckpoint(self.pool, Ticket(ticket.source, options, card.compute_id), card)
-            for ticket, card in zip(tickets, cards, strict=True)
+            PooledCheckpoint(self.pool, Ticket(source, options, examined.card.compute_id), examined)
+            for source, examined in zip(sources, every, strict=True)
         ]
 
     def reads(self, model: RowModel, requests: Sequence[Request]) -> list[Reads]:
-        jobs = [Job("reads", _ticket(model), chunk) for chunk in _chunks(requests)]
-        return [reads for part in _results([self.pool.submit(job) for job in jobs]) for reads in part]
+        parts = _results([_pooled(model).submit("reads", chunk) for chunk in _chunks(requests)])
+        return [reads for part in parts for reads in part]
 
     def readings(self, model: RowModel, tasks: Sequence[Task]) -> Iterator[tuple[Task, Readings]]:
         """A few jobs are submitted at a time: what is computed and not yet stored is held in memory."""
@@ -136,7 +164,7 @@ class Pooled:
         while left or going:
             while left and len(going) < 3 * self.pool.size:
                 task = left.popleft()
-                going[self.pool.submit(Job("compute", _ticket(model), task))] = task
+                going[_pooled(model).submit("compute", task)] = task
             for future in wait(going, return_when=FIRST_COMPLETED).done:
                 task = going.pop(future)
                 if isinstance(error := future.exception(), GivenUp):
@@ -145,8 +173,8 @@ class Pooled:
 
     def assemble(self, model: RowModel, requests: Sequence[Request], readings: Sequence[Readings]) -> list[Answer]:
         chunks = zip(_chunks(requests), _chunks(readings), strict=True)
-        jobs = [Job("call", _ticket(model), ("assemble", *chunk)) for chunk in chunks]
-        return [answer for part in _results([self.pool.submit(job) for job in jobs]) for answer in part]
+        parts = _results([_pooled(model).submit("call", ("assemble", *chunk)) for chunk in chunks])
+        return [answer for part in parts for answer in part]
 
     def release(self, model: Unopened) -> None:
         if isinstance(model, PooledCheckpoint):
@@ -156,10 +184,10 @@ class Pooled:
         self.pool.close()
 
 
-def _ticket(model: RowModel) -> Ticket:
+def _pooled(model: RowModel) -> PooledModel:
     if not isinstance(model, PooledModel):
         raise TypeError(f"{model.card.name} was opened by another executor")
-    return model.ticket
+    return model
 
 
 def _chunks(every: Sequence[Any]) -> list[Sequence[Any]]:
@@ -167,11 +195,7 @@ def _chunks(every: Sequence[Any]) -> list[Sequence[Any]]:
 
 
 def _results(futures: Sequence[Future[Any]]) -> list[Any]:
-    return [result(future) for future in futures]
-
-
-def result(future: Future[Any]) -> Any:
     try:
-        return future.result()
+        return [future.result() for future in futures]
     except GivenUp as error:
         raise FailedRun(str(error)) from error

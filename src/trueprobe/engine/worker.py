@@ -21,12 +21,19 @@ from typing import Any, Literal
 from trueprobe import __version__
 from trueprobe.engine.executor import Task, compute
 from trueprobe.errors import BadInput, FailedRun
-from trueprobe.models import Model, Options, RowModel, Source, examine, open_source
+from trueprobe.models import Model, Options, RowModel, Source, Traits, examine, preflight
 from trueprobe.models.rows import ROWS_VERSION
 from trueprobe.types import Card
 
-Opener = Callable[[Source, Options], Model]
 _LIBRARIES = ("torch", "transformers", "tokenizers", "numpy")
+Opener = Callable[[Source, Options], Model]
+Kind = Literal["examine", "whole_words", "traits", "planning", "reads", "compute", "call"]
+
+
+def ready(source: Source, options: Options) -> Model:
+    """Its weights are read when a row must be computed."""
+    backend, config = preflight(source, options)
+    return backend.open_model(source, config, options)
 
 
 @dataclass(frozen=True)
@@ -34,7 +41,7 @@ class Setup:
     """What every worker is started with."""
 
     threads: int
-    opener: Opener = open_source
+    opener: Opener = ready
 
 
 @dataclass(frozen=True)
@@ -53,9 +60,10 @@ class Ticket:
 class Job:
     """`call`: `payload` is a method of the model and its arguments; `reads` and `compute`: requests, a `Task`."""
 
-    kind: Literal["examine", "whole_words", "shape", "reads", "compute", "call"]
+    kind: Kind
     ticket: Ticket
     payload: Any = None
+    traits: Traits | None = None  # of the model, where they are known: no worker tries them again
 
     @property
     def needs_model(self) -> bool:
@@ -63,8 +71,17 @@ class Job:
 
 
 @dataclass(frozen=True)
-class Shape:
-    """What a plan needs to know of a network; some of it is tried on the network itself."""
+class Examined:
+    """What a worker finds out about a checkpoint without its weights."""
+
+    card: Card
+    contract: Literal["rows", "answers"]
+    trial_id: str = ""
+
+
+@dataclass(frozen=True)
+class Planning:
+    """What a plan needs to know of a model."""
 
     row_exact: bool
     shares_prefixes: bool
@@ -75,7 +92,7 @@ class Shape:
     row_multiple: int
 
     @classmethod
-    def of(cls, model: RowModel) -> Shape:
+    def of(cls, model: RowModel) -> Planning:
         shares = model.shares_prefixes
         return cls(
             model.row_exact,
@@ -141,12 +158,17 @@ class Worker:
     def _run(self, job: Job) -> Any:
         ticket = job.ticket
         if job.kind == "examine":
-            return examine(ticket.source, ticket.options).outline.card
+            return _examined(ticket)
         if job.kind == "whole_words":
             return examine(ticket.source, ticket.options).outline.whole_words()
         model = self._open(ticket)
-        if job.kind == "shape":
-            return Shape.of(model)
+        if job.traits is not None:
+            model.recall(job.traits)
+        if job.kind == "traits":
+            model.open()
+            return model.traits
+        if job.kind == "planning":
+            return Planning.of(model)
         if job.kind == "reads":
             return [model.reads(request) for request in job.payload]
         if job.kind == "compute":
@@ -162,6 +184,12 @@ class Worker:
             _refuse_other_weights(opened.card, ticket)
             self._model, self._ticket = opened, ticket
         return self._model
+
+
+def _examined(ticket: Ticket) -> Examined:
+    checkpoint = examine(ticket.source, ticket.options)
+    model = checkpoint.open()
+    return Examined(checkpoint.outline.card, model.contract, model.trial_id if model.contract == "rows" else "")
 
 
 def _refuse_other_weights(card: Card, ticket: Ticket) -> None:

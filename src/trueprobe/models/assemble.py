@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import Any
@@ -103,10 +103,14 @@ class Words(Mapping[str, "Word | WhyNot"]):
 class Blanks:
     """Turns `blank` readings of one model into `Filled`."""
 
-    def __init__(self, text: Text, readout: Readout) -> None:
-        self.text, self.readout = text, readout
+    def __init__(self, text: Text, vocabulary: int, read_readout: Callable[[], Readout]) -> None:
+        self.text, self.vocabulary, self._read_readout = text, vocabulary, read_readout
         self.asked = lru_cache(maxsize=10_000)(self._asked)
         self._list = lru_cache(maxsize=64)(self._list_pieces)
+
+    @cached_property
+    def readout(self) -> Readout:
+        return self._read_readout()
 
     def _asked(self, words: tuple[str, ...], seam: Seam, left: str, several: bool) -> Asked:
         pieces = []
@@ -114,7 +118,7 @@ class Blanks:
             ids = self.text.word(word, seam, left)
             if not isinstance(ids, WhyNot) and len(ids) > 1 and not several:
                 ids = WhyNot("multi_piece", f"{word!r} is {len(ids)} pieces")
-            if not isinstance(ids, WhyNot) and max(ids) >= self.readout.size:
+            if not isinstance(ids, WhyNot) and max(ids) >= self.vocabulary:
                 ids = WhyNot("unknown_piece", f"{word!r} is beyond the network's vocabulary")
             pieces.append(ids)
         texts = tuple("" if isinstance(ids, WhyNot) else self.text.piece_text(ids[0]) for ids in pieces)

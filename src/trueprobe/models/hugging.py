@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import repeat
@@ -15,10 +15,11 @@ import torch
 from trueprobe.errors import BadInput
 from trueprobe.models.assemble import Blanks, Job, joined_pieces
 from trueprobe.models.checkpoint import Options, Source, Start, fingerprint, read_config
-from trueprobe.models.contract import Outline
+from trueprobe.models.contract import Model, Outline, Traits
 from trueprobe.models.network import Network, longest_row
 from trueprobe.models.rows import Batch, Read, Row
 from trueprobe.models.text import Pieces, Seam, Text, seam_after
+from trueprobe.models.weights import Shape, Weights, machine
 from trueprobe.types import (
     Answer,
     Card,
@@ -59,8 +60,37 @@ class HuggingFaceModel:
     _trial: ClassVar[Literal["blank", "vector"]] = "blank"  # what is read where the network is tried out
     contract: ClassVar[Literal["rows"]] = "rows"
 
-    def __init__(self, card: Card, text: Text, network: Network) -> None:
-        self.card, self.text, self.network = card, text, network
+    def __init__(self, card: Card, text: Text, shape: Shape, weights: Weights) -> None:
+        self.card, self.text, self.shape, self.weights = card, text, shape, weights
+        self._traits: Traits | None = None
+
+    # ------------------------------------------------------------ the network, and what trials on it show
+
+    @property
+    def network(self) -> Network:
+        return self.weights.network
+
+    @property
+    def opened(self) -> bool:
+        return self.weights.opened
+
+    def open(self) -> None:
+        self.network  # noqa: B018  (opened when first asked for)
+
+    @property
+    def trial_id(self) -> str:
+        return f"{self.card.compute_id} {self.kind} {machine(self.shape.device)}"
+
+    @property
+    def traits(self) -> Traits:
+        self._traits = self._traits or self._try()
+        return self._traits
+
+    def recall(self, traits: Traits) -> None:
+        self._traits = traits
+
+    def _try(self) -> Traits:
+        raise NotImplementedError
 
     # ------------------------------------------------------------ requests to reads
 
@@ -87,10 +117,10 @@ class HuggingFaceModel:
             raise Refused("empty_text", "nothing to read")
         if len(ids) > self.card.max_tokens:
             raise Refused("too_long", f"{len(ids)} tokens, the model reads {self.card.max_tokens}")
-        if max(ids) >= self.network.known_pieces:
+        if max(ids) >= self.shape.known_pieces:
             lost = self.text.piece_text(max(ids))
             raise Refused("unknown_piece", f"the tokenizer knows {lost!r}, the network has no embedding for it")
-        keep = segments is not None and self.network.uses_segments
+        keep = segments is not None and self.shape.uses_segments
         return Row(ids, segments if keep and segments is not None else (0,) * len(ids))
 
     def _pieces(self, text: str) -> Pieces:
@@ -131,7 +161,7 @@ class HuggingFaceModel:
     def _vector_read(self, request: EmbedText) -> Read:
         if request.pool == "own":
             raise Refused("no_head", "the checkpoint brings no pooling of its own")
-        deepest = self.network.layers
+        deepest = self.shape.layers
         if not -deepest - 1 <= request.layer <= deepest:
             raise Refused("no_layer", f"layer {request.layer}; the model has 0 (embeddings) to {deepest}")
         pieces = self._pieces(request.text)
@@ -172,13 +202,13 @@ class HuggingFaceModel:
 
     @property
     def exact_lengths(self) -> bool:
-        return self.network.padding_matters
+        return self.traits.exact_lengths
 
     @cached_property
     def batch_tokens(self) -> int:
         """About as much arithmetic per batch whatever the size: 768 tokens of bert-base on a CPU."""
-        tokens = 6.5e10 / max(self.network.layer_weights, 1)
-        most = 4096 if self.network.model.device.type == "cpu" else 65536
+        tokens = 6.5e10 / max(self.shape.layer_weights, 1)
+        most = 4096 if self.shape.on_cpu else 65536
         tokens *= 1 if most == 4096 else 64
         return int(min(max(round(tokens / 256) * 256, 256), most))
 
@@ -187,8 +217,11 @@ class HuggingFaceModel:
         """So that the logits of one position per row stay within 64 MB."""
         return max(8, 16_000_000 // self.card.vocab_size)
 
-    @cached_property
+    @property
     def row_multiple(self) -> int:
+        return self.traits.row_multiple
+
+    def _try_few_rows(self) -> int:
         """Eight, where eight rows alone have the bits they have among more: matrix products by blocks see to that.
         Tried on one width here, on several by `check model`."""
         few, more = (self.forward(self._trial_batch(slots)) for slots in (_FEW_ROWS, 3 * _FEW_ROWS))
@@ -196,7 +229,7 @@ class HuggingFaceModel:
 
     def _trial_batch(self, slots: int) -> Batch:
         """Different rows, of which the first few are read."""
-        ids = np.arange(slots * _TRIAL_WIDTH).reshape(slots, _TRIAL_WIDTH) % self.network.known_pieces
+        ids = np.arange(slots * _TRIAL_WIDTH).reshape(slots, _TRIAL_WIDTH) % self.shape.known_pieces
         reads = tuple(Read(Row(tuple(map(int, row)), (0,) * len(row)), self._trial, (1,)) for row in ids[:_FEW_ROWS])
         slots_read, columns = tuple(range(len(reads))), ((1,),) * len(reads)
         return Batch(ids, np.zeros_like(ids), np.ones_like(ids, dtype=bool), reads, slots_read, columns)
@@ -216,7 +249,7 @@ class HuggingFaceModel:
 
     @cached_property
     def _blanks(self) -> Blanks:
-        return Blanks(self.text, self.network.readout)
+        return Blanks(self.text, self.traits.vocabulary, lambda: self.weights.readout(self.traits))
 
     def assemble(self, requests: Sequence[Request], readings: Sequence[Sequence[np.ndarray]]) -> list[Answer]:
         """Answers to many requests at once, from the readings of each one's `reads`."""
@@ -275,16 +308,14 @@ class Described:
 
     card: Card
     text: Text
-    model: Any  # transformers' network; without weights where only the card is wanted
+    model: Any  # transformers' network without its weights
 
-    @property
-    def outline(self) -> Outline:
+    def outline(self, model: Callable[[], Model]) -> Outline:
         weights = sum(weight.numel() * weight.element_size() for weight in self.model.parameters())
-        return Outline(self.card, lambda: self.text.whole_words, weights)
+        return Outline(self.card, lambda: self.text.whole_words, weights, model)
 
 
 def describe(kind: Kind, source: Source, options: Options, text: Text, model: Any, heads: set[str]) -> Described:
-    """The same whether `model` has its weights or is an outline of them."""
     if kind != "causal" and source.start != "auto":
         raise BadInput(f"{source.title}: start={source.start} is for causal models; this one is {kind}")
     start, config = start_ids(text, source.start), read_config(source)

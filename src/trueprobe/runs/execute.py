@@ -66,7 +66,7 @@ def execute(plan: RunPlan, models: Sequence[Unopened], folder: RunFolder, sessio
     probes = _share_vocabulary(_settle(plan, models, session), models)
     replays = _read_replays(plan, probes, models, folder, session.progress)
     if models:
-        session.open_ahead(models[0])  # a run of one model that turns out unusable leaves nothing behind
+        session.engine_for_trials(models[0]).prepare()  # a run of one model that is unusable leaves nothing behind
     with folder.writing():
         _write(_Ready(plan, probes, models, replays, folder, session))
     return load_run(folder.folder, allow_code=True)  # it was run already
@@ -90,26 +90,22 @@ class Session:
         self._ahead: dict[str, Model] = {}
         self._bytes_ahead = 0
 
-    def open_ahead(self, model: Unopened) -> Model:
+    def _open_ahead(self, model: Unopened) -> Model:
         """For later use: the next `engine` of this model takes it."""
         name = model.outline.card.name
         if name not in self._ahead:
-            self._ahead[name] = self._open(model)
+            self._ahead[name] = model.open()
             self._bytes_ahead += model.outline.weight_bytes
         return self._ahead[name]
 
     def engine(self, model: Unopened) -> Engine:
-        opened = self._ahead.pop(model.outline.card.name, None) or self._open(model)
+        opened = self._ahead.pop(model.outline.card.name, None) or model.open()
         return self._engine(opened)
 
     def engine_for_trials(self, model: Unopened) -> Engine:
         """The model stays open for its turn if it fits beside those that do so already."""
         fits = self._bytes_ahead + model.outline.weight_bytes <= OPEN_TOGETHER_BYTES
-        return self._engine(self.open_ahead(model) if fits else self._open(model))
-
-    def _open(self, model: Unopened) -> Model:
-        with self.progress.task(f"opening {model.outline.card.name}"):
-            return model.open()
+        return self._engine(self._open_ahead(model) if fits else model.open())
 
     def _engine(self, model: Model) -> Engine:
         return Engine(model, self.store, self.progress, self.batch_tokens, self.executor)
