@@ -24,6 +24,7 @@ from trueprobe.models import Model, RowModel, Traits
 from trueprobe.types import Answer, NoProgress, Progress, Request, WhyNot
 
 __all__ = [
+    "WHOLE",
     "AnswerStore",
     "Compute",
     "Counts",

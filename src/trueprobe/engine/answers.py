@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 
 from trueprobe import paths
+from trueprobe.engine.journal import network_file_system
 from trueprobe.errors import BadInput, FailedRun
 
 Address = tuple[bytes, str]  # the key of a row (or request), and what was read of it
@@ -54,7 +55,7 @@ class AnswerStore:
             if self.path != ":memory:":
                 Path(self.path).parent.mkdir(parents=True, exist_ok=True)
             self._db = sqlite3.connect(self.path, timeout=120, isolation_level=None, check_same_thread=False)
-            self._db.execute("PRAGMA journal_mode=WAL")
+            self._db.execute(f"PRAGMA journal_mode={'DELETE' if network_file_system(self.path) else 'WAL'}")
             self._db.execute("PRAGMA synchronous=NORMAL")
             self._db.executescript(_SCHEMA)
             self._db.execute("INSERT OR IGNORE INTO versions (text) VALUES (?)", (made_with,))

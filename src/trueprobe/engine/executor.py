@@ -14,7 +14,7 @@ import numpy as np
 
 from trueprobe.engine.plan import BatchPlan, pack
 from trueprobe.errors import FailedRun
-from trueprobe.models import Options, RowModel, Source, Unopened, examine
+from trueprobe.models import Options, RowModel, Source, Unopened, examine, refuse_twins, weight_hashes
 from trueprobe.models.rows import Batch, Read, Row
 from trueprobe.types import Answer, Request, WhyNot
 
@@ -54,7 +54,10 @@ class Executor(Protocol):
         """How many models are asked at the same time, each in a thread of its own where there are several."""
         ...
 
-    def examine(self, sources: Sequence[Source], options: Options) -> list[Unopened]: ...
+    def examine(self, sources: Sequence[Source], options: Options) -> list[Unopened]:
+        """Refuses what can be refused without a network, and members of a family with equal weights."""
+        ...
+
     def reads(self, model: RowModel, requests: Sequence[Request]) -> list[Reads]: ...
     def readings(self, model: RowModel, tasks: Sequence[Task]) -> Iterator[tuple[Task, Readings]]:
         """Each task once, as soon as it is computed, in any order; one reading for each of its reads, in order."""
@@ -77,6 +80,8 @@ class Local:
     models_at_once = 1
 
     def examine(self, sources: Sequence[Source], options: Options) -> list[Unopened]:
+        members = [source for source in sources if source.family]
+        refuse_twins(members, list(map(weight_hashes, members)))
         return [examine(source, options) for source in sources]
 
     def reads(self, model: RowModel, requests: Sequence[Request]) -> list[Reads]:

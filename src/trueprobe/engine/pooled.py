@@ -16,7 +16,7 @@ from trueprobe.engine.executor import BatchFailed, Readings, Reads, Task
 from trueprobe.engine.pool import GivenUp, Pool
 from trueprobe.engine.worker import Examined, Job, Kind, Planning, Ticket
 from trueprobe.errors import FailedRun
-from trueprobe.models import Model, Options, Outline, RowModel, Source, Traits, Unopened, examine
+from trueprobe.models import Model, Options, Outline, RowModel, Source, Traits, Unopened, examine, refuse_twins
 from trueprobe.models.rows import Batch
 from trueprobe.types import Answer, Request
 
@@ -149,6 +149,7 @@ class Pooled:
     def examine(self, sources: Sequence[Source], options: Options) -> list[Unopened]:
         tickets = [Ticket(source, options) for source in sources]
         every: list[Examined] = _results([self.pool.submit(Job("examine", ticket)) for ticket in tickets])
+        refuse_twins(sources, [examined.weights for examined in every])
         return [
             PooledCheckpoint(self.pool, Ticket(source, options, examined.card.compute_id), examined)
             for source, examined in zip(sources, every, strict=True)

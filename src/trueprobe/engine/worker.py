@@ -21,7 +21,7 @@ from typing import Any, Literal
 from trueprobe import __version__
 from trueprobe.engine.executor import Task, compute
 from trueprobe.errors import BadInput, FailedRun
-from trueprobe.models import Model, Options, RowModel, Source, Traits, examine, preflight
+from trueprobe.models import Model, Options, RowModel, Source, Traits, examine, preflight, weight_hashes
 from trueprobe.models.rows import ROWS_VERSION
 from trueprobe.types import Card
 
@@ -75,6 +75,7 @@ class Examined:
     """What a worker finds out about a checkpoint without its weights."""
 
     card: Card
+    weights: tuple[bytes, ...]  # hashes of their files
     contract: Literal["rows", "answers"]
     trial_id: str = ""
 
@@ -189,7 +190,8 @@ class Worker:
 def _examined(ticket: Ticket) -> Examined:
     checkpoint = examine(ticket.source, ticket.options)
     model = checkpoint.open()
-    return Examined(checkpoint.outline.card, model.contract, model.trial_id if model.contract == "rows" else "")
+    trial_id = model.trial_id if model.contract == "rows" else ""
+    return Examined(checkpoint.outline.card, weight_hashes(ticket.source), model.contract, trial_id)
 
 
 def _refuse_other_weights(card: Card, ticket: Ticket) -> None:

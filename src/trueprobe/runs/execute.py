@@ -63,7 +63,7 @@ def run(
 def execute(plan: RunPlan, models: Sequence[Unopened], folder: RunFolder, session: Session) -> Run:
     for model in models:
         folder.refuse_other_weights(model.outline.card)
-    probes = _share_vocabulary(_settle(plan, models, session), models)
+    probes = settled(plan, models, session)
     replays = _read_replays(plan, probes, models, folder, session.progress)
     if models:
         session.engine_for_trials(models[0]).prepare()  # a run of one model that is unusable leaves nothing behind
@@ -135,6 +135,16 @@ class Session:
 
 
 # ---------------------------------------------------------------- what is asked
+
+
+def settled(plan: RunPlan, models: Sequence[Unopened], session: Session) -> list[AskedProbe]:
+    """The probes with all that depends on the models: their items, and the words that ranks refer to."""
+    return _share_vocabulary(_settle(plan, models, session), models)
+
+
+def requests_of(probes: Sequence[AskedProbe], card: Card) -> list[Request]:
+    """All that is asked of one model, in the order of the probes."""
+    return [request for asked in probes for request in _requests(_asks(asked.probe, asked.items, card))]
 
 
 def _settle(plan: RunPlan, models: Sequence[Unopened], session: Session) -> list[AskedProbe]:
