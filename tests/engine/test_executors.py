@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import poisoned
+import zoo
 from trueprobe.engine import AnswerStore, Compute, Engine, executor
-from trueprobe.engine import pool as pools
 from trueprobe.engine.executor import Local, Task
 from trueprobe.engine.plan import plan
 from trueprobe.engine.pool import Pool
@@ -45,9 +45,8 @@ def computing(request):
         ray.shutdown()
 
 
-def opened_by(executor, folder, name=""):
-    (source,) = find([f"{name}={folder}" if name else str(folder)])
-    (checkpoint,) = executor.examine([source], Options())
+def opened_by(executor, folder):
+    (checkpoint,) = executor.examine(find([str(folder)]), Options())
     return checkpoint, checkpoint.open()
 
 
@@ -94,8 +93,12 @@ def test_every_executor_gives_the_bits_and_answers_of_this_process(name, computi
     computing.release(known)
 
 
-def workers(opener, n=1):
-    return Pooled(Pool(Spawned(Setup(1, opener)), n))
+@pytest.fixture(scope="module")
+def harmed():
+    """One worker; what happens to it is decided by a file in the folder of the model."""
+    computing = Pooled(Pool(Spawned(Setup(1, poisoned.as_marked)), 1))
+    yield computing
+    computing.close()
 
 
 @pytest.fixture
@@ -103,86 +106,61 @@ def copy(checkpoint, tmp_path):
     return shutil.copytree(checkpoint("bert"), tmp_path / "bert")
 
 
-def test_a_batch_that_kills_its_worker_is_tried_three_times_and_reported_with_its_texts(copy, opened):
+def test_a_batch_that_kills_its_worker_is_tried_three_times_and_reported_with_its_texts(copy, opened, harmed):
     store, here = AnswerStore(":memory:", "v"), opened("bert")
     bad, good = ScoreText("The nurse was late."), ScoreText("The man is here.")
-    (copy / "poison").write_text(repr(here.reads(bad)[0].row.ids))
-    computing = workers(poisoned.kills_worker)
-    _, model = opened_by(computing, copy)
-    engine = Engine(model, store, batch_tokens=16, executor=computing)
+    (copy / "kills").write_text(repr(here.reads(bad)[0].row.ids))
+    _, model = opened_by(harmed, copy)
+    engine = Engine(model, store, batch_tokens=16, executor=harmed)
     with pytest.raises(FailedRun, match=r"tried 3 times.*SIGKILL.*The nurse was late.*goes on"):
         engine.answer([good, bad])
-    # the run can go on: what does not need the batch is asked of the same, restarted workers
-    (answer,) = Engine(model, store, batch_tokens=16, executor=computing).answer([good])
+    # the run can go on: what does not need the batch is asked of a new worker
+    (answer,) = Engine(model, store, batch_tokens=16, executor=harmed).answer([good])
     assert answer == Engine(here, AnswerStore(":memory:"), batch_tokens=16).answer([good])[0]
-    computing.close()
 
 
-def test_a_worker_that_failed_is_replaced_and_its_batch_computed_again(copy, opened):
-    computing = workers(poisoned.fails_twice)
-    _, model = opened_by(computing, copy)
-    before = computing.pool.pids
+def test_a_worker_that_failed_is_replaced_and_its_batch_computed_again(copy, opened, harmed):
+    (copy / "fails_once").touch()
+    _, model = opened_by(harmed, copy)
+    before = harmed.pool.pids
     request = FillBlank("The ", " works here.", words=("man", "woman"))
-    (answer,) = Engine(model, AnswerStore(":memory:"), executor=computing).answer([request])
+    (answer,) = Engine(model, AnswerStore(":memory:"), executor=harmed).answer([request])
     assert dict(answer.words) == dict(Engine(opened("bert"), AnswerStore(":memory:")).answer([request])[0].words)
-    assert computing.pool.pids != before
-    computing.close()
+    assert harmed.pool.pids != before
 
 
-def test_memory_that_runs_out_halves_the_batch_in_the_worker(copy, opened):
-    computing = workers(poisoned.little_memory)
-    _, model = opened_by(computing, copy)
+def test_memory_that_runs_out_halves_the_batch_in_the_worker(copy, opened, harmed):
+    (copy / "little_memory").touch()
+    _, model = opened_by(harmed, copy)
     model.recall(opened("bert").traits)
-    before = computing.pool.pids
+    before = harmed.pool.pids
     requests = [ScoreText(f"The {who} is here.") for who in ("man", "woman", "nurse", "driver", "bus")]
-    answers = Engine(model, AnswerStore(":memory:"), executor=computing).answer(requests)
+    answers = Engine(model, AnswerStore(":memory:"), executor=harmed).answer(requests)
     here = Engine(opened("bert"), AnswerStore(":memory:")).answer(requests)
     assert [a.logp for a in answers] == pytest.approx([a.logp for a in here], abs=1e-4)
-    assert computing.pool.pids == before
-    computing.close()
+    assert harmed.pool.pids == before
 
 
-def test_a_worker_with_other_weights_is_refused(copy, tmp_path):
-    import zoo
-
-    computing = workers(Setup(1).opener)
-    known, _ = opened_by(computing, copy)
+def test_a_worker_with_other_weights_is_refused(copy, tmp_path, harmed):
+    known, _ = opened_by(harmed, copy)
     zoo.save("bert", tmp_path / "other", model_seed=7)
     shutil.copy(tmp_path / "other" / "model.safetensors", copy / "model.safetensors")
     with pytest.raises(BadInput, match="other weights or another config than the run began with"):
         known.open().reads(ScoreText("The man is here."))
-    computing.close()
 
 
-def test_members_of_a_family_with_equal_weights_are_refused_by_workers_too(copy, tmp_path):
+def test_members_of_a_family_with_equal_weights_are_refused_by_workers_too(copy, tmp_path, harmed):
     for seed in (1, 2):
         shutil.copytree(copy, tmp_path / "family" / f"seed_{seed}")
-    computing = workers(Setup(1).opener)
     with pytest.raises(BadInput, match="equal weights"):
-        computing.examine(find([f"twins={tmp_path}/family/seed_*"], compare_weights=False), Options())
-    computing.close()
-
-
-def test_a_worker_with_other_libraries_is_refused(checkpoint, monkeypatch):
-    monkeypatch.setattr(pools, "versions", lambda: {"torch": "1.0"})
-    computing = workers(Setup(1).opener)
-    with pytest.raises(BadInput, match=r"the worker on .* has torch .*, this process torch 1\.0"):
-        opened_by(computing, checkpoint("bert"))
+        harmed.examine(find([f"twins={tmp_path}/family/seed_*"], compare_weights=False), Options())
 
 
 def test_workers_that_cannot_start_end_the_run(checkpoint, monkeypatch):
     monkeypatch.setattr("trueprobe.engine.spawned._CODE", "import sys; sys.exit(3) # {}")
-    computing = workers(Setup(1).opener)
+    computing = executor(Compute(workers=1))
     with pytest.raises(FailedRun, match="no worker could be started: its worker ended with exit code 3"):
         opened_by(computing, checkpoint("bert"))
-
-
-def test_whoever_waits_when_workers_are_stopped_gets_an_error(checkpoint):
-    computing = workers(Setup(1).opener)
-    _, model = opened_by(computing, checkpoint("bert"))
-    computing.close()
-    with pytest.raises(FailedRun, match="stopped"):
-        model.reads(ScoreText("The man is here."))
 
 
 @pytest.mark.parametrize(
