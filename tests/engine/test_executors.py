@@ -19,7 +19,7 @@ from trueprobe.engine.pooled import Pooled
 from trueprobe.engine.spawned import Spawned
 from trueprobe.engine.worker import Setup
 from trueprobe.errors import BadInput, FailedRun
-from trueprobe.models import Options, find
+from trueprobe.models import Options, examine, find
 from trueprobe.runs.check import sample_requests
 from trueprobe.types import FillBlank, Filled, ScoreText, WhyNot
 
@@ -46,7 +46,7 @@ def computing(request):
 
 
 def opened_by(executor, folder):
-    (checkpoint,) = executor.examine(find([str(folder)]), Options())
+    (checkpoint,) = executor.examine(find([str(folder)]), Options(), lambda source: examine(source, Options()))
     return checkpoint, checkpoint.open()
 
 
@@ -153,7 +153,7 @@ def test_members_of_a_family_with_equal_weights_are_refused_by_workers_too(copy,
     for seed in (1, 2):
         shutil.copytree(copy, tmp_path / "family" / f"seed_{seed}")
     with pytest.raises(BadInput, match="equal weights"):
-        harmed.examine(find([f"twins={tmp_path}/family/seed_*"], compare_weights=False), Options())
+        harmed.examine(find([f"twins={tmp_path}/family/seed_*"], compare_weights=False), Options(), None)
 
 
 def test_workers_that_cannot_start_end_the_run(checkpoint, monkeypatch):

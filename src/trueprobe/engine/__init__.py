@@ -32,6 +32,7 @@ __all__ = [
     "Executor",
     "Local",
     "Part",
+    "derived_key",
     "executor",
     "library_versions",
 ]

@@ -12,6 +12,7 @@ import hashlib
 import json
 import sqlite3
 import threading
+import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -103,11 +104,13 @@ class AnswerStore:
         """None where there is nothing, or it is no longer what was stored."""
         with self._errors(), self._lock:
             row = self._db.execute("SELECT value, sha256 FROM derived WHERE key = ?", (key,)).fetchone()
-        return row[0] if row is not None and hashlib.sha256(row[0]).digest() == row[1] else None
+        whole = row is not None and hashlib.sha256(row[0]).digest() == row[1]
+        return zlib.decompress(row[0]) if whole else None
 
     def put_derived(self, key: bytes, value: bytes) -> None:
         with self._errors(), self._transaction():
-            row = (key, value, hashlib.sha256(value).digest())
+            packed = zlib.compress(value)
+            row = (key, packed, hashlib.sha256(packed).digest())
             self._db.execute("INSERT OR REPLACE INTO derived VALUES (?, ?, ?)", row)
 
     def _select(self, columns: str, keys: set[bytes]) -> Iterator[tuple[Any, ...]]:

@@ -6,7 +6,7 @@ bytes, as long as each process computes with the same number of threads.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -14,12 +14,13 @@ import numpy as np
 
 from trueprobe.engine.plan import BatchPlan, pack
 from trueprobe.errors import FailedRun
-from trueprobe.models import Options, RowModel, Source, Unopened, examine, refuse_twins, weight_hashes
+from trueprobe.models import Options, RowModel, Source, Unopened, refuse_twins, weight_hashes
 from trueprobe.models.rows import Batch, Read, Row
 from trueprobe.types import Answer, Request, WhyNot
 
 Reads = tuple[Read, ...] | WhyNot
 Readings = list[np.ndarray]
+Examine = Callable[[Source], Unopened]
 
 
 @dataclass(frozen=True)
@@ -54,8 +55,9 @@ class Executor(Protocol):
         """How many models are asked at the same time, each in a thread of its own where there are several."""
         ...
 
-    def examine(self, sources: Sequence[Source], options: Options) -> list[Unopened]:
-        """Refuses what can be refused without a network, and members of a family with equal weights."""
+    def examine(self, sources: Sequence[Source], options: Options, here: Examine) -> list[Unopened]:
+        """Refuses what can be refused without a network, and members of a family with equal weights. `here` is how a
+        checkpoint is examined in this process."""
         ...
 
     def reads(self, model: RowModel, requests: Sequence[Request]) -> list[Reads]: ...
@@ -79,10 +81,10 @@ class Local:
 
     models_at_once = 1
 
-    def examine(self, sources: Sequence[Source], options: Options) -> list[Unopened]:
+    def examine(self, sources: Sequence[Source], options: Options, here: Examine) -> list[Unopened]:
         members = [source for source in sources if source.family]
         refuse_twins(members, list(map(weight_hashes, members)))
-        return [examine(source, options) for source in sources]
+        return list(map(here, sources))
 
     def reads(self, model: RowModel, requests: Sequence[Request]) -> list[Reads]:
         return [model.reads(request) for request in requests]

@@ -12,11 +12,11 @@ from typing import Any, Literal
 
 import numpy as np
 
-from trueprobe.engine.executor import BatchFailed, Readings, Reads, Task
+from trueprobe.engine.executor import BatchFailed, Examine, Readings, Reads, Task
 from trueprobe.engine.pool import GivenUp, Pool
 from trueprobe.engine.worker import Examined, Job, Kind, Planning, Ticket
 from trueprobe.errors import FailedRun
-from trueprobe.models import Model, Options, Outline, RowModel, Source, Traits, Unopened, examine, refuse_twins
+from trueprobe.models import Model, Options, Outline, RowModel, Source, Traits, Unopened, refuse_twins
 from trueprobe.models.rows import Batch
 from trueprobe.types import Answer, Request
 
@@ -127,9 +127,6 @@ class PooledCheckpoint:
         return self.ticket.source.location
 
     def open(self) -> Model:
-        """One that answers whole requests is asked from this process: the work is done elsewhere."""
-        if self.examined.contract == "answers":
-            return examine(self.ticket.source, self.ticket.options).open()
         self.pool.use(self.ticket)
         return PooledModel(self.pool, self.ticket, self.examined)
 
@@ -146,12 +143,14 @@ class Pooled:
     def models_at_once(self) -> int:
         return self.pool.size
 
-    def examine(self, sources: Sequence[Source], options: Options) -> list[Unopened]:
+    def examine(self, sources: Sequence[Source], options: Options, here: Examine) -> list[Unopened]:
         tickets = [Ticket(source, options) for source in sources]
         every: list[Examined] = _results([self.pool.submit(Job("examine", ticket)) for ticket in tickets])
         refuse_twins(sources, [examined.weights for examined in every])
         return [
             PooledCheckpoint(self.pool, Ticket(source, options, examined.card.compute_id), examined)
+            if examined.contract == "rows"
+            else here(source)  # asked from this process: the work is done elsewhere
             for source, examined in zip(sources, every, strict=True)
         ]
 

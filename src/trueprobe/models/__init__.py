@@ -41,6 +41,7 @@ __all__ = [
     "open_source",
     "preflight",
     "refuse_twins",
+    "refuse_unknown_device",
     "weight_hashes",
 ]
 

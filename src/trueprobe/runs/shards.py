@@ -62,15 +62,16 @@ def run_shard(
     progress = progress or NoProgress()
     parts = shard.parts(len(plan.sources))
     chosen = list(parts) if not _needs_all(plan) else list(range(len(plan.sources)))
-    with closing(executor(compute or Compute())) as computing:
-        with progress.task("looking at the models"):
-            models = computing.examine([plan.sources[i] for i in chosen], plan.options)
-        with closing(AnswerStore(store, library_versions())) as answers:
-            session = Session(answers, progress, plan.study.batch_tokens, computing)
-            probes = settled(plan, models, session)
-            mine = {models[chosen.index(i)].outline.card.name: part for i, part in parts.items()}
-            asked = [model for model in models if model.outline.card.name in mine]
-            return session.each(asked, lambda model: _fill(probes, model, mine[model.outline.card.name], session))
+    with (
+        closing(AnswerStore(store, library_versions())) as answers,
+        closing(executor(compute or Compute())) as computing,
+    ):
+        session = Session(answers, progress, plan.study.batch_tokens, computing)
+        models = session.examine([plan.sources[i] for i in chosen], plan.options)
+        probes = settled(plan, models, session)
+        mine = {models[chosen.index(i)].outline.card.name: part for i, part in parts.items()}
+        asked = [model for model in models if model.outline.card.name in mine]
+        return session.each(asked, lambda model: _fill(probes, model, mine[model.outline.card.name], session))
 
 
 def _needs_all(plan: RunPlan) -> bool:
