@@ -12,6 +12,7 @@ import hashlib
 import json
 import sqlite3
 import threading
+import time
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -23,14 +24,21 @@ import numpy as np
 from trueprobe import paths
 from trueprobe.engine.journal import network_file_system
 from trueprobe.errors import BadInput, FailedRun
+from trueprobe.types import Card
 
 Address = tuple[bytes, str]  # the key of a row (or request), and what was read of it
 _AT_ONCE = 400
+# of each answer, beside what it is found by: whose it is (0: not known), and the day it was made, counted from 1970
+_LATER_COLUMNS = ("model INTEGER NOT NULL DEFAULT 0", "made INTEGER NOT NULL DEFAULT 0")
+_DAY = 24 * 60 * 60
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS answers (
   key BLOB NOT NULL, what TEXT NOT NULL, value BLOB NOT NULL, made_with INTEGER NOT NULL, PRIMARY KEY (key, what)
 );
 CREATE TABLE IF NOT EXISTS versions (id INTEGER PRIMARY KEY, text TEXT NOT NULL UNIQUE);
+CREATE TABLE IF NOT EXISTS models (
+  id INTEGER PRIMARY KEY, compute_id TEXT NOT NULL UNIQUE, name TEXT NOT NULL, last_used REAL NOT NULL
+);
 CREATE TABLE IF NOT EXISTS derived (key BLOB NOT NULL PRIMARY KEY, value BLOB NOT NULL, sha256 BLOB NOT NULL);
 """
 
@@ -59,6 +67,7 @@ class AnswerStore:
             self._db.execute(f"PRAGMA journal_mode={'DELETE' if network_file_system(self.path) else 'WAL'}")
             self._db.execute("PRAGMA synchronous=NORMAL")
             self._db.executescript(_SCHEMA)
+            self._add_columns()
             self._db.execute("INSERT OR IGNORE INTO versions (text) VALUES (?)", (made_with,))
             row = self._db.execute("SELECT id FROM versions WHERE text = ?", (made_with,)).fetchone()
         self.made_with: int = row[0]
@@ -80,17 +89,29 @@ class AnswerStore:
         rows = self._select("key, what, value", {key for key, _ in addresses})
         return {(key, what): value for key, what, value in rows if (key, what) in wanted}
 
-    def put(self, answers: Iterable[tuple[Address, np.ndarray]], replace: bool = False) -> None:
+    def use(self, card: Card) -> int:
+        """The number of a model, under which its answers are put; it was used now."""
+        row = (card.compute_id, card.name, time.time())
+        with self._errors(), self._transaction():
+            self._db.execute(
+                "INSERT INTO models (compute_id, name, last_used) VALUES (?, ?, ?) "
+                "ON CONFLICT (compute_id) DO UPDATE SET name = excluded.name, last_used = excluded.last_used",
+                row,
+            )
+            found = self._db.execute("SELECT id FROM models WHERE compute_id = ?", row[:1]).fetchone()
+        return int(found[0])
+
+    def put(self, answers: Iterable[tuple[Address, np.ndarray]], replace: bool = False, model: int = 0) -> None:
         """Float32 arrays; what is not finite is left out."""
         arrays = ((address, value) for address, value in answers if is_finite(value))
-        self.put_bytes(((a, np.ascontiguousarray(v, dtype=np.float32).tobytes()) for a, v in arrays), replace)
+        self.put_bytes(((a, np.ascontiguousarray(v, dtype=np.float32).tobytes()) for a, v in arrays), replace, model)
 
-    def put_bytes(self, answers: Iterable[tuple[Address, bytes]], replace: bool = False) -> None:
+    def put_bytes(self, answers: Iterable[tuple[Address, bytes]], replace: bool = False, model: int = 0) -> None:
         """All or nothing; what is already cached stays unless it is to be replaced."""
-        verb = "REPLACE" if replace else "IGNORE"
-        rows = [(key, what, value, self.made_with) for (key, what), value in answers]
+        verb, today = "REPLACE" if replace else "IGNORE", int(time.time() // _DAY)
+        rows = [(key, what, value, self.made_with, model, today) for (key, what), value in answers]
         with self._errors(), self._transaction():
-            self._db.executemany(f"INSERT OR {verb} INTO answers VALUES (?, ?, ?, ?)", rows)
+            self._db.executemany(f"INSERT OR {verb} INTO answers VALUES (?, ?, ?, ?, ?, ?)", rows)
 
     def restamp(self, addresses: Iterable[Address]) -> None:
         """These were checked against the versions in use now."""
@@ -112,6 +133,14 @@ class AnswerStore:
             packed = zlib.compress(value)
             row = (key, packed, hashlib.sha256(packed).digest())
             self._db.execute("INSERT OR REPLACE INTO derived VALUES (?, ?, ?)", row)
+
+    def _add_columns(self) -> None:
+        """To a store of an earlier version; where another process does the same, it waits for it."""
+        with self._transaction():
+            there = {row[1] for row in self._db.execute("PRAGMA table_info(answers)")}
+            for column in _LATER_COLUMNS:
+                if column.split()[0] not in there:
+                    self._db.execute(f"ALTER TABLE answers ADD COLUMN {column}")
 
     def _select(self, columns: str, keys: set[bytes]) -> Iterator[tuple[Any, ...]]:
         ordered = sorted(keys)

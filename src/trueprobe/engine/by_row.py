@@ -48,6 +48,7 @@ class RowComputation:
     ) -> None:
         self.model, self.store, self.progress, self.batch_tokens = model, store, progress, batch_tokens
         self.executor = executor
+        self._number = store.use(model.card)
         self._keys: dict[Row, bytes] = {}
 
     def answer(self, requests: Sequence[Request]) -> tuple[Answers, Counts]:
@@ -122,7 +123,7 @@ class RowComputation:
         with self.progress.task(self.model.card.name, total, "rows") as shown:
             for task, readings in self.executor.readings(self.model, tasks):
                 addresses = map(self._address, task.reads)
-                self.store.put(zip(addresses, readings, strict=True), replace)
+                self.store.put(zip(addresses, readings, strict=True), replace, self._number)
                 shown.advance(len(task.rows), speed.after(len(task.rows)))
 
     # ------------------------------------------------------------ answers of other library versions

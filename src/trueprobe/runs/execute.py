@@ -29,8 +29,9 @@ from trueprobe.runs.folder import Run, RunFolder, load_run, observations_file
 from trueprobe.runs.plan import AskedProbe, RunPlan, make_plan, with_items
 from trueprobe.runs.records import declaration, items_frame, observations_frame
 from trueprobe.runs.replay import Replay, read_replays
+from trueprobe.runs.speed import Together, together
 from trueprobe.runs.study import Changes, Study, make_study
-from trueprobe.types import Answer, Card, Item, NoProgress, Observation, Progress, Request, Task, WhyNot, WordList
+from trueprobe.types import Answer, Card, Item, NoProgress, Observation, Progress, Request, WhyNot, WordList
 
 # models that were opened for trials stay open until they are asked, as long as their weights together are not larger;
 # beyond, they are opened a second time
@@ -96,6 +97,7 @@ class Session:
         self.store, self.progress, self.batch_tokens = store, progress, batch_tokens
         self.executor = executor or Local()
         self.cache = ResultCache(store)
+        self._shown = Together(progress)
         self._ahead: dict[str, Model] = {}
         self._bytes_ahead = 0
 
@@ -121,16 +123,16 @@ class Session:
         return self._engine(self._open_ahead(model) if fits else model.open())
 
     def _engine(self, model: Model) -> Engine:
-        return Engine(model, self.store, self.progress, self.batch_tokens, self.executor)
+        return Engine(model, self.store, self._shown, self.batch_tokens, self.executor)
 
     def each(self, models: Sequence[Unopened], ask: Callable[[Unopened], Asked]) -> list[Asked]:
         """What asking each model gives, in their order; several at a time where the executor can. The first error
         ends the executor, so that nobody waits for it, and is raised."""
-        with self.progress.task("models", len(models), "asked") as shown:
+        with together(self.progress, len(models)) as self._shown:
             if self.executor.models_at_once == 1:
-                return [self._one(model, ask, shown) for model in models]
+                return [self._one(model, ask) for model in models]
             with ThreadPoolExecutor(self.executor.models_at_once) as threads:
-                asked = [threads.submit(self._one, model, ask, shown) for model in models]
+                asked = [threads.submit(self._one, model, ask) for model in models]
                 try:
                     failed = next((one for one in as_completed(asked) if one.exception()), None)
                     return [(failed or one).result() for one in asked]
@@ -139,12 +141,12 @@ class Session:
                     self.executor.close()
                     raise
 
-    def _one(self, model: Unopened, ask: Callable[[Unopened], Asked], shown: Task) -> Asked:
+    def _one(self, model: Unopened, ask: Callable[[Unopened], Asked]) -> Asked:
         try:
             return ask(model)
         finally:
             self.executor.release(model)
-            shown.advance(1)
+            self._shown.model_done()
 
 
 # ---------------------------------------------------------------- what is asked
@@ -330,6 +332,7 @@ def _ask_model(ready: _Ready, model: Unopened) -> _Done:
 
 def _as_before(ready: _Ready, card: Card, known: Mapping[str, bytes]) -> _Done:
     began = time.monotonic()
+    ready.session.store.use(card)
     for asked in ready.probes:
         ready.folder.known_observations(asked.label, card.name, known[asked.label])
     planned: dict[str, int] = json.loads(known[_PLANNED])
