@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import queue
+import threading
 from dataclasses import dataclass
 from typing import Any
 
-from trueprobe.engine.pool import Report
+from trueprobe.engine.pool import Message, Report
 from trueprobe.engine.worker import Broken, Job, Setup, Worker
 from trueprobe.errors import BadInput, FailedRun
+
+Inbox = queue.SimpleQueue[tuple[Report, Message]]
 
 
 @dataclass(frozen=True)
 class RayWorker:
     actor: Any
     report: Report
+    inbox: Inbox
 
     def send(self, job: Job) -> None:
         self.hear(self.actor.run.remote(job))
@@ -27,26 +32,37 @@ class RayWorker:
         ray.kill(self.actor)
 
     def _done(self, future: Any) -> None:
-        """Called by a thread of Ray. Every call to an actor that died fails; the first one is enough."""
+        """Called by the thread of Ray that all its calls need. Every call to an actor that died fails; the first one
+        is enough."""
         error = future.exception()
-        self.report(future.result() if error is None else Broken(_reason(error)))
+        self.inbox.put((self.report, future.result() if error is None else Broken(_reason(error))))
 
 
-@dataclass(frozen=True)
 class RayActors:
-    """Starts actors; Ray restarts none of them, the pool does."""
+    """Starts actors; Ray restarts none of them, the pool does. What they report is passed on by a thread of its own,
+    since whoever hears it calls Ray again."""
 
-    setup: Setup
-    gpus_per_worker: float = 0
+    def __init__(self, setup: Setup, gpus_per_worker: float = 0) -> None:
+        self.setup, self.gpus_per_worker = setup, gpus_per_worker
+        self._inbox: Inbox = queue.SimpleQueue()
+        threading.Thread(target=_pass_on, args=(self._inbox,), daemon=True).start()
 
     def start(self, slot: int, report: Report) -> RayWorker:
         import ray
 
         options = {"num_cpus": self.setup.threads, "num_gpus": self.gpus_per_worker, "max_restarts": 0}
         remote: Any = ray.remote(Worker)
-        worker = RayWorker(remote.options(scheduling_strategy="SPREAD", **options).remote(self.setup), report)
+        worker = RayWorker(
+            remote.options(scheduling_strategy="SPREAD", **options).remote(self.setup), report, self._inbox
+        )
         worker.hear(worker.actor.hello.remote())
         return worker
+
+
+def _pass_on(inbox: Inbox) -> None:
+    while True:
+        report, message = inbox.get()
+        report(message)
 
 
 def ray_actors(workers: int, gpus_per_worker: float, threads: int, address: str) -> tuple[RayActors, int]:
