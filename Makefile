@@ -69,6 +69,7 @@ bench: $(READY)
 	$(BIN)/python bench/explore.py
 	$(BIN)/trueprobe run tour --model nursery --model nursery-small --out runs/bench
 	$(BIN)/python bench/counting.py runs/bench
+	$(BIN)/python bench/scale.py
 
 ## how often claims are called as published by random networks, with shuffled labels, and where effects are planted
 bench-nulls: $(READY)

@@ -370,6 +370,8 @@ def _stamp(file: Path) -> tuple[int, int]:
 
 def weight_files(source: Source) -> list[Path]:
     """The files that are loaded: those that an index names, in subfolders too, and no other that lies beside them."""
+    if source.server:
+        return []
     if source.is_gguf:
         return [source.path]
     chosen = _read_json(source.folder / "config.json").get("transformers_weights")

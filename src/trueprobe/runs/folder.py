@@ -307,7 +307,7 @@ class RunFolder:
 
     def manifest(self, **fields: Any) -> None:
         """What there is so far; `complete` at the end, with the checksums of all that was written."""
-        checksums = self._checksums if fields.get("complete") else {}
+        checksums = dict(sorted(self._checksums.items())) if fields.get("complete") else {}
         content = {"format": FORMAT, "complete": False, "study": portable(self.study), "checksums": checksums, **fields}
         self._json(MANIFEST, Manifest(**content))
 
