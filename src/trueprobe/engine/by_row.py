@@ -15,10 +15,9 @@ from trueprobe.models import RowModel
 from trueprobe.models.rows import Batch, Read, Row
 from trueprobe.types import Answer, Progress, Request, WhyNot
 
-_REQUESTS_AT_ONCE = 4096  # when answers are put together: bounds what is held in memory
+_REQUESTS_AT_ONCE = 1024  # when answers are put together: bounds what is held in memory
 _CHECKED_ROWS, _CHECKED_TO = 10, 1e-4  # cached answers of other library versions
 
-Answers = dict[Request, Answer | WhyNot]
 Wanted = Mapping[Row, tuple[Read, ...]]
 
 
@@ -29,14 +28,21 @@ class RowComputation:
         self.model, self.store, self.progress, self.batch_tokens = model, store, progress, batch_tokens
         self._keys: dict[Row, bytes] = {}
 
-    def answer(self, requests: Sequence[Request]) -> tuple[Answers, Counts]:
+    def answer(self, requests: Sequence[Request]) -> tuple[Iterator[Answer | WhyNot], Counts]:
+        """All rows are computed now; answers are put together as they are taken."""
         reads = {request: self.model.reads(request) for request in dict.fromkeys(requests)}
         counts = self._compute(_wanted(reads), len(requests))
-        answers: Answers = {request: read for request, read in reads.items() if isinstance(read, WhyNot)}
-        asked = [(request, read) for request, read in reads.items() if not isinstance(read, WhyNot)]
-        for start in range(0, len(asked), _REQUESTS_AT_ONCE):
-            answers.update(self._assembled(asked[start : start + _REQUESTS_AT_ONCE]))
-        return answers, counts
+        return self._in_turn(requests, reads), counts
+
+    def _in_turn(
+        self, requests: Sequence[Request], reads: Mapping[Request, tuple[Read, ...] | WhyNot]
+    ) -> Iterator[Answer | WhyNot]:
+        for start in range(0, len(requests), _REQUESTS_AT_ONCE):
+            chunk = requests[start : start + _REQUESTS_AT_ONCE]
+            some = {request: reads[request] for request in chunk}
+            answers: dict[Request, Answer | WhyNot] = {r: read for r, read in some.items() if isinstance(read, WhyNot)}
+            answers.update(self._assembled([(r, read) for r, read in some.items() if not isinstance(read, WhyNot)]))
+            yield from (answers[request] for request in chunk)
 
     def _assembled(
         self, asked: Sequence[tuple[Request, tuple[Read, ...]]]
