@@ -9,7 +9,7 @@ import numpy as np
 
 from trueprobe.engine.answers import Address, AnswerStore, is_finite
 from trueprobe.engine.counts import NOT_FINITE, Counts, Speed
-from trueprobe.engine.plan import BatchPlan, computed_tokens, pack, padding, plan
+from trueprobe.engine.plan import BatchPlan, any_read, computed_tokens, pack, padding, plan_reads
 from trueprobe.errors import FailedRun
 from trueprobe.models import RowModel
 from trueprobe.models.rows import Batch, Read, Row
@@ -63,15 +63,17 @@ class RowComputation:
 
     def _compute(self, wanted: Wanted, requests: int) -> Counts:
         began = time.monotonic()
-        batches = plan(wanted, self.model, self.batch_tokens)
+        batches = plan_reads(wanted, self.model, self.batch_tokens)
         planned = {"requests": requests, **_planned(wanted, batches)}
         cached = self.store.has([self._address(read) for reads in wanted.values() for read in reads])
         outdated = self._outdated(wanted, cached)
-        missing = {row for row, reads in wanted.items() if any(self._address(read) not in cached for read in reads)}
-        missing |= outdated
+        missing: dict[Row, tuple[Read, ...]] = {row: wanted[row] for row in outdated}
+        for row, reads in wanted.items():
+            if row not in outdated and (lacking := tuple(read for read in reads if self._address(read) not in cached)):
+                missing[row] = lacking
         if self.model.row_exact:  # a row's bits do not depend on its batch: only what is missing is computed
-            batches = plan(missing, self.model, self.batch_tokens)
-        batches = [batch for batch in batches if any(row in missing for row in batch.rows)]
+            batches = plan_reads(missing, self.model, self.batch_tokens)
+        batches = [batch for batch in batches if any_read(batch, missing)]
         self._run(batches, wanted, requests, replace=bool(outdated))
         computed = sum(len(batch.rows) for batch in batches)
         happened = {"rows_computed": computed, "rows_cached_before": len(wanted) - len(missing)}
@@ -108,7 +110,7 @@ class RowComputation:
         if not older:
             return set()
         sample = older[:: max(1, len(older) // _CHECKED_ROWS)][:_CHECKED_ROWS]
-        for batch in plan(sample, self.model, self.batch_tokens):
+        for batch in plan_reads({row: wanted[row] for row in sample}, self.model, self.batch_tokens):
             for read, value in self._forward(pack(batch, wanted)):
                 old = self.store.get([self._address(read)]).get(self._address(read))
                 if old is not None and not (old.shape == value.shape and np.allclose(old, value, atol=_CHECKED_TO)):
@@ -130,7 +132,8 @@ def _wanted(reads: Mapping[Request, tuple[Read, ...] | WhyNot]) -> Wanted:
 
 
 def _planned(wanted: Wanted, batches: Sequence[BatchPlan]) -> dict[str, int]:
-    written, computed = sum(len(row.ids) for row in wanted), sum(map(computed_tokens, batches))
+    written = sum(len(row.ids) for batch in batches for row in batch.rows)
+    computed = sum(map(computed_tokens, batches))
     return {
         "rows": len(wanted),
         "tokens_in_rows": written,

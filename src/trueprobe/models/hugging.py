@@ -10,10 +10,9 @@ from itertools import repeat
 from typing import Any, ClassVar, Literal
 
 import numpy as np
-import torch
 
 from trueprobe.errors import BadInput
-from trueprobe.models.assemble import Blanks, Job, joined_pieces
+from trueprobe.models.assemble import Blanks, Job
 from trueprobe.models.checkpoint import Options, Source, Start, fingerprint, read_config
 from trueprobe.models.contract import Outline
 from trueprobe.models.network import Network, longest_row
@@ -35,11 +34,11 @@ from trueprobe.types import (
     Token,
     Vector,
     WhyNot,
-    Word,
 )
 
 Ids = tuple[int, ...]
 _FEW_ROWS, _TRIAL_WIDTH = 8, 8
+_TOKENS_BY_WIDTH, _TOKENS_BEYOND = ((128, 2048), (256, 1024), (768, 768)), 512  # larger batches fall out of the caches
 _ENDS_OF_TEXT = ("<|endoftext|>", "<|end_of_text|>", "<|end▁of▁sentence|>")
 _TURN = re.compile(r"im_(start|end|sep)|turn|header_id|eot_id|role|user|assistant|system|INST", re.IGNORECASE)
 
@@ -176,11 +175,10 @@ class HuggingFaceModel:
 
     @cached_property
     def batch_tokens(self) -> int:
-        """About as much arithmetic per batch whatever the size: 768 tokens of bert-base on a CPU."""
-        tokens = 6.5e10 / max(self.network.layer_weights, 1)
-        most = 4096 if self.network.model.device.type == "cpu" else 65536
-        tokens *= 1 if most == 4096 else 64
-        return int(min(max(round(tokens / 256) * 256, 256), most))
+        """By hidden size, as measured on a CPU; a GPU takes 64 times as many."""
+        width = int(getattr(self.network.config, "hidden_size", 0))
+        tokens = next((tokens for widest, tokens in _TOKENS_BY_WIDTH if width <= widest), _TOKENS_BEYOND)
+        return tokens if self.network.model.device.type == "cpu" else min(64 * tokens, 65536)
 
     @cached_property
     def max_rows(self) -> int:
@@ -240,23 +238,13 @@ class HuggingFaceModel:
             return []
         jobs = [self._job(request) for request in requests]
         answers = self._blanks.fill(jobs, np.stack([values[0] for values in readings]))
-        return [
-            self._several_pieces(job, answer, values) if len(values) > 1 else answer
-            for job, answer, values in zip(jobs, answers, readings, strict=True)
-        ]
-
-    def _several_pieces(self, job: Job, answer: Filled, values: Sequence[np.ndarray]) -> Filled:
-        """Words of several pieces: each piece at its own row, behind the pieces before it."""
-        fills = {fill: i for i, fill in enumerate(job.asked.fills)}
-        words: dict[str, Word | WhyNot] = {}
-        for word, pieces in zip(job.asked.words, job.asked.pieces, strict=True):
-            if isinstance(pieces, WhyNot) or len(pieces) == 1 or isinstance(answer.words[word], WhyNot):
-                words[word] = answer.words[word]
-                continue
-            rows = np.stack([values[fills[pieces[:n]]] for n in range(len(pieces))])
-            table = self._blanks.readout.log_probabilities(rows, torch.tensor(pieces))  # [rows, pieces]
-            words[word] = joined_pieces(self.text, word, pieces, table.diagonal().tolist())
-        return Filled(words, answer.top, answer.list_size)
+        several = [i for i, values in enumerate(readings) if len(values) > 1]
+        longer = self._blanks.longer_words([jobs[i] for i in several], [readings[i] for i in several])
+        for i, words in zip(several, longer, strict=True):
+            single = answers[i].words
+            known = {word: words[word] for word in words if not isinstance(single[word], WhyNot)}
+            answers[i] = replace(answers[i], words={**single, **known})
+        return answers
 
     def _score(self, request: ScoreText, readings: Sequence[np.ndarray]) -> Scored:
         reads, row_ids, positions, chosen, pieces, start = self._scored(request)
