@@ -152,7 +152,7 @@ def test_a_layer_with_other_numbers_is_not_used(monkeypatch):
 def test_spots_are_a_table_with_a_row_per_slot():
     spots = Spots.of([(0, 3), (2, 1), (2, 4)], 4)
     assert spots.table.tolist() == [[3, 0], [0, 0], [1, 4], [0, 0]]
-    assert spots.places.tolist() == [0, 0, 1]
+    assert spots.depths.tolist() == [0, 0, 1]
     assert [Spots.of([(0, 0)], slots).table.size for slots in (1, 2, 3, 8, 16)] == [8, 8, 24, 8, 16]
 
 

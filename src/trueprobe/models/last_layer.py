@@ -84,7 +84,7 @@ class Spots:
 
     slots: np.ndarray  # [spots]
     columns: np.ndarray  # [spots]
-    places: np.ndarray  # [spots]: where in its slot's row of the table a spot stands
+    depths: np.ndarray  # [spots]: where in its slot's row of the table a spot stands
     table: np.ndarray  # [slots, most spots of a slot] columns
 
     @classmethod
@@ -92,13 +92,13 @@ class Spots:
         """[(0, 3), (2, 1), (2, 4)] in 4 slots -> table [[3, 0], [0, 0], [1, 4], [0, 0]]."""
         slot, column = np.array(wanted, dtype=np.int64).T
         first = np.searchsorted(slot, np.arange(slots))
-        places = np.arange(len(slot)) - first[slot]
-        most = int(places.max()) + 1
+        depths = np.arange(len(slot)) - first[slot]
+        most = int(depths.max()) + 1
         if slots * most < 2 * SAFE_ROWS:
             most = rounded_up(most, SAFE_ROWS // gcd(slots, SAFE_ROWS))
         table = np.zeros((slots, most), dtype=np.int64)
-        table[slot, places] = column
-        return cls(slot, column, places, table)
+        table[slot, depths] = column
+        return cls(slot, column, depths, table)
 
 
 class LastLayer:
@@ -127,7 +127,7 @@ class LastLayer:
         """For one pass: right at these positions, and anything elsewhere; None for the whole layer."""
         self.calls = 0
         if spots is not None:
-            arrays = (spots.table, spots.slots, spots.places, spots.columns)
+            arrays = (spots.table, spots.slots, spots.depths, spots.columns)
             self._spots = tuple(torch.from_numpy(array).to(device) for array in arrays)
         try:
             yield
@@ -151,8 +151,8 @@ class LastLayer:
         if self._full is None or self._spots is None:
             return None
         few = output[0] if isinstance(output, tuple) else output
-        _, slots, places, columns = self._spots
-        whole = self._full.index_put((slots, columns), few[slots, places])
+        _, slots, depths, columns = self._spots
+        whole = self._full.index_put((slots, columns), few[slots, depths])
         self._leave()
         return (whole, *output[1:]) if isinstance(output, tuple) else whole
 
