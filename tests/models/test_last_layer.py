@@ -149,6 +149,15 @@ def test_a_layer_with_other_numbers_is_not_used(monkeypatch):
     assert Network.watching(made(config).eval().requires_grad_(False)).last_layer is None
 
 
+def test_a_batch_of_dummies_alone_gives_nothing():
+    one = batch(*PLANS["a row alone"])
+    empty, full = Batch(
+        *(np.repeat(a, 2, 0) for a in (one.ids, one.segments, one.real)), one.reads, (1,), one.columns
+    ).halves()
+    assert network("bert").read(empty) == []
+    assert len(network("bert").read(full)) == 1
+
+
 def test_spots_are_a_table_with_a_row_per_slot():
     spots = Spots.of([(0, 3), (2, 1), (2, 4)], 4)
     assert spots.table.tolist() == [[3, 0], [0, 0], [1, 4], [0, 0]]

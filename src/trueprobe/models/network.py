@@ -77,6 +77,8 @@ class Network:
 
     def read(self, batch: Batch) -> list[np.ndarray]:
         """What each read of the batch asks for, in order, as float32."""
+        if not batch.reads:  # half of a batch may be dummies
+            return []
         return self._read(batch, self.last_layer if all(read.by_head for read in batch.reads) else None)
 
     def _read(self, batch: Batch, short: LastLayer | None) -> list[np.ndarray]:
