@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache
 
 import numpy as np
@@ -141,12 +142,21 @@ def test_a_pass_that_fails_leaves_the_network_whole(monkeypatch):
     assert all(map(np.array_equal, before, after))
 
 
-def test_a_layer_with_other_numbers_is_not_used(monkeypatch):
+@pytest.mark.parametrize(
+    "changed", [(LastLayer, "_behind", lambda self, context, states: 2 * context), (PARTS["bert"], "norm", "elsewhere")]
+)
+def test_a_layer_with_other_numbers_or_other_parts_is_not_used(changed, monkeypatch):
     """A listed architecture whose code was changed computes the whole layer."""
-    monkeypatch.setattr(LastLayer, "_behind", lambda self, context, states: 2 * context)
     made, config, _ = zoo._networks()["bert-no-next"]
     config.vocab_size = PIECES
-    assert Network.watching(made(config).eval().requires_grad_(False)).last_layer is None
+    where, name, value = changed
+    if where is LastLayer:
+        monkeypatch.setattr(where, name, value)
+    else:
+        monkeypatch.setitem(PARTS, "bert", replace(where, **{name: value}))
+    bert = Network.watching(made(config).eval().requires_grad_(False))
+    assert bert.last_layer is None
+    assert len(bert.read(batch(*PLANS["one position each"]))) == 8
 
 
 def test_a_batch_of_dummies_alone_gives_nothing():

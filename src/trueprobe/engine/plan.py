@@ -55,16 +55,17 @@ def plan_reads(wanted: Mapping[Row, Sequence[Read]], model: RowModel, batch_toke
     return [
         replace(batch, by_head=by_head)
         for by_head in (True, False)
-        for batch in plan([row for row in wanted if _read_of(wanted[row], by_head)], model, batch_tokens)
+        for batch in plan([row for row in wanted if reads_of(wanted[row], by_head)], model, batch_tokens)
     ]
 
 
 def any_read(batch: BatchPlan, missing: Mapping[Row, Sequence[Read]]) -> bool:
     """Does the batch compute one of these?"""
-    return any(_read_of(missing.get(row, ()), batch.by_head) for row in batch.rows)
+    return any(reads_of(missing.get(row, ()), batch.by_head) for row in batch.rows)
 
 
-def _read_of(reads: Sequence[Read], by_head: bool | None) -> list[Read]:
+def reads_of(reads: Sequence[Read], by_head: bool | None) -> list[Read]:
+    """Those that a batch of this kind computes."""
     return [read for read in reads if by_head is None or read.by_head == by_head]
 
 
@@ -154,7 +155,7 @@ def pack(planned: BatchPlan, wanted: Mapping[Row, Sequence[Read]]) -> Batch:
             segments[slot, end : end + new] = row.segments[shared:]
             parents[slot, end : end + new] = [-1, *path][shared : shared + new]
             end, before = end + new, row
-            for read in _read_of(wanted[row], planned.by_head):
+            for read in reads_of(wanted[row], planned.by_head):
                 reads.append(read)
                 slots.append(slot)
                 columns.append(tuple(path[p] for p in read.positions))

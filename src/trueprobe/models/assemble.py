@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import islice
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 import torch
@@ -23,6 +23,11 @@ class Asked:
 
     words: tuple[str, ...]
     pieces: tuple[tuple[int, ...] | WhyNot, ...]
+    texts: tuple[str, ...]  # of each word's first piece, "" where there is none
+
+    def __reduce__(self) -> tuple[type[Asked], tuple[Any, ...]]:
+        """Travels without what was worked out from it."""
+        return Asked, (self.words, self.pieces, self.texts)
 
     @cached_property
     def firsts(self) -> np.ndarray:
@@ -71,10 +76,10 @@ class Job:
 class Words(Mapping[str, "Word | WhyNot"]):
     """A request's words with their numbers, in arrays; a `Word` is made when one is looked at."""
 
-    __slots__ = ("_logps", "_ranks", "_text", "_tied", "asked")
+    __slots__ = ("_logps", "_ranks", "_tied", "asked")
 
-    def __init__(self, asked: Asked, text: Text, logps: np.ndarray, ranks: np.ndarray, tied: np.ndarray) -> None:
-        self.asked, self._text, self._logps, self._ranks, self._tied = asked, text, logps, ranks, tied
+    def __init__(self, asked: Asked, logps: np.ndarray, ranks: np.ndarray, tied: np.ndarray) -> None:
+        self.asked, self._logps, self._ranks, self._tied = asked, logps, ranks, tied
 
     def __getitem__(self, word: str) -> Word | WhyNot:
         at = self.asked.columns[word]
@@ -84,19 +89,14 @@ class Words(Mapping[str, "Word | WhyNot"]):
         logp = float(self._logps[at])
         if math.isnan(logp):
             return _no_probability(word)
-        return Word(
-            (Token(self._text.piece_text(pieces[0]), pieces[0], logp),), int(self._ranks[at]), int(self._tied[at])
-        )
+        token = Token(self.asked.texts[at], pieces[0], logp)
+        return Word((token,), int(self._ranks[at]), int(self._tied[at]))
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.asked.columns)
 
     def __len__(self) -> int:
         return len(self.asked.columns)
-
-    def __reduce__(self) -> tuple[type[dict[str, Word | WhyNot]], tuple[dict[str, Word | WhyNot]]]:
-        """Travels as a plain mapping."""
-        return dict, (dict(self),)
 
     def mass(self, words: tuple[str, ...]) -> float:
         """Summed probability of these words' distinct pieces."""
@@ -136,7 +136,8 @@ class Blanks:
             if not isinstance(ids, WhyNot) and max(ids) >= self.vocabulary:
                 ids = WhyNot("unknown_piece", f"{word!r} is beyond the network's vocabulary")
             pieces.append(ids)
-        return Asked(words, tuple(pieces))
+        texts = tuple("" if isinstance(ids, WhyNot) else self.text.piece_text(ids[0]) for ids in pieces)
+        return Asked(words, tuple(pieces), texts)
 
     def _list_pieces(self, words: WordList, seam: Seam, left: str) -> tuple[int, ...]:
         """The members this model can say in one piece."""
@@ -180,7 +181,7 @@ class Blanks:
             pieces = columns[i].astype(int).tolist() if listed is None else [listed[int(c)] for c in columns[i]]
             best_first = zip(pieces, values[i].tolist(), strict=True)
             tokens = tuple(Token(self.text.piece_text(p), p, v) for p, v in best_first if math.isfinite(v))
-            yield Filled(Words(each, self.text, words[i, :n], ranks[i, :n], tied[i, :n]), tokens, size)
+            yield Filled(Words(each, words[i, :n], ranks[i, :n], tied[i, :n]), tokens, size)
 
     def longer_words(
         self, jobs: Sequence[Job], readings: Sequence[Sequence[np.ndarray]]
@@ -227,7 +228,7 @@ def only_members(job: Job, column_of: dict[int, int]) -> Asked:
         else WhyNot("not_in_list", repr(w))
         for w, p in zip(asked.words, asked.pieces, strict=True)
     )
-    return Asked(asked.words, pieces)
+    return Asked(asked.words, pieces, asked.texts)
 
 
 def _joined(text: Text, word: str, pieces: tuple[int, ...], logps: Sequence[float]) -> Word | WhyNot:

@@ -123,12 +123,10 @@ class LastLayer:
         return None if parts is None else cls(model, parts)
 
     @contextmanager
-    def at(self, spots: Spots | None, device: torch.device) -> Iterator[None]:
-        """For one pass: right at these positions, and anything elsewhere; None for the whole layer."""
-        self.calls = 0
-        if spots is not None:
-            arrays = (spots.table, spots.slots, spots.depths, spots.columns)
-            self._spots = tuple(torch.from_numpy(array).to(device) for array in arrays)
+    def at(self, spots: Spots, device: torch.device) -> Iterator[None]:
+        """For one pass: right at these positions, and anything elsewhere."""
+        arrays = (spots.table, spots.slots, spots.depths, spots.columns)
+        self._spots, self.calls = tuple(torch.from_numpy(array).to(device) for array in arrays), 0
         try:
             yield
         finally:
