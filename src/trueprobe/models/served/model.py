@@ -56,9 +56,9 @@ class _Readout:
 
     size: int
 
-    def log_probabilities(self, readings: np.ndarray, ids: torch.Tensor | None = None) -> torch.Tensor:
+    def log_probabilities(self, readings: np.ndarray, ids: tuple[int, ...] | None = None) -> torch.Tensor:
         logps = torch.from_numpy(readings)
-        return logps if ids is None else logps[:, ids]
+        return logps if ids is None else logps[:, torch.tensor(ids, dtype=torch.long)]
 
 
 @dataclass(frozen=True)
