@@ -36,6 +36,10 @@ class Refusal(Exception):
 class Unreachable(FailedRun):
     """Nothing answers, or not in time."""
 
+    def __init__(self, reason: str, advice: str = "") -> None:
+        super().__init__(f"{reason}; {advice}" if advice else reason)
+        self.reason = reason
+
 
 @dataclass(frozen=True)
 class Reply:
@@ -79,8 +83,8 @@ class Client:
             except _Retry as retry:
                 if pause is None:
                     raise Unreachable(
-                        f"{self.url} failed {len(PAUSES) + 1} times ({retry}); what it answered is cached, and the "
-                        "same command goes on once the server is back"
+                        f"{self.url} failed {len(PAUSES) + 1} times ({retry})",
+                        "what it answered is cached, and the same command goes on once the server is back",
                     ) from retry
                 time.sleep(pause if retry.pause is None else retry.pause)
         raise AssertionError("the last attempt returns or raises")
@@ -98,8 +102,8 @@ class Client:
         except TimeoutError as error:
             self._drop()
             raise Unreachable(
-                f"{self.url} did not answer within {self.seconds:g} s; what it answered before is cached; allow more "
-                "with the option seconds=N of the SPEC"
+                f"{self.url} did not answer within {self.seconds:g} s",
+                "what it answered before is cached; allow more with the option seconds=N of the SPEC",
             ) from error
         except (OSError, HTTPException) as error:
             self._drop()
