@@ -47,8 +47,8 @@ class Refused(Exception):
         self.why_not = WhyNot(code, detail)
 
 
-class Computer(Protocol):
-    """What framing needs of the network, here or behind a server."""
+class Known(Protocol):
+    """What is known of a network, here or behind a server, without its weights."""
 
     @property
     def uses_segments(self) -> bool: ...
@@ -56,8 +56,6 @@ class Computer(Protocol):
     def known_pieces(self) -> int: ...
     @property
     def layers(self) -> int: ...
-    @property
-    def readout(self) -> LogProbabilities: ...
 
 
 class Framing:
@@ -65,8 +63,8 @@ class Framing:
 
     kind: ClassVar[Kind]
 
-    def __init__(self, card: Card, text: Text, network: Computer) -> None:
-        self.card, self.text, self.network = card, text, network
+    def __init__(self, card: Card, text: Text, shape: Known) -> None:
+        self.card, self.text, self.shape = card, text, shape
 
     # ------------------------------------------------------------ requests to reads
 
@@ -93,10 +91,10 @@ class Framing:
             raise Refused("empty_text", "nothing to read")
         if len(ids) > self.card.max_tokens:
             raise Refused("too_long", f"{len(ids)} tokens, the model reads {self.card.max_tokens}")
-        if max(ids) >= self.network.known_pieces:
+        if max(ids) >= self.shape.known_pieces:
             lost = self.text.piece_text(max(ids))
             raise Refused("unknown_piece", f"the tokenizer knows {lost!r}, the network has no embedding for it")
-        keep = segments is not None and self.network.uses_segments
+        keep = segments is not None and self.shape.uses_segments
         return Row(ids, segments if keep and segments is not None else (0,) * len(ids))
 
     def _pieces(self, text: str) -> Pieces:
@@ -143,7 +141,7 @@ class Framing:
     def _vector_read(self, request: EmbedText) -> Read:
         if request.pool == "own":
             raise Refused("no_head", "the checkpoint brings no pooling of its own")
-        deepest = self.network.layers
+        deepest = self.shape.layers
         if not -deepest - 1 <= request.layer <= deepest:
             raise Refused("no_layer", f"layer {request.layer}; the model has 0 (embeddings) to {deepest}")
         pieces = self._pieces(request.text)
@@ -192,7 +190,16 @@ class Framing:
 
     @cached_property
     def _blanks(self) -> Blanks:
-        return Blanks(self.text, self.network.readout)
+        return Blanks(self.text, self.vocabulary, self.read_readout)
+
+    @property
+    def vocabulary(self) -> int:
+        """How many pieces have a probability."""
+        raise NotImplementedError
+
+    def read_readout(self) -> LogProbabilities:
+        """From `blank` readings to probabilities; asked for when the first answer is put together."""
+        raise NotImplementedError
 
     def assemble(self, requests: Sequence[Request], readings: Sequence[Sequence[np.ndarray]]) -> list[Answer]:
         """Answers to many requests at once, from the readings of each one's `reads`."""

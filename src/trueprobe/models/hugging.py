@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar, Literal
@@ -10,12 +11,14 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from trueprobe.errors import BadInput
+from trueprobe.models.assemble import LogProbabilities
 from trueprobe.models.checkpoint import Options, Source, Start, fingerprint, read_config
-from trueprobe.models.contract import Outline
+from trueprobe.models.contract import Model, Outline, Traits
 from trueprobe.models.framing import Framing, Ids
 from trueprobe.models.network import Network, longest_row
 from trueprobe.models.rows import Batch, Read, Row
 from trueprobe.models.text import Text
+from trueprobe.models.weights import Shape, Weights, machine
 from trueprobe.types import Card, Kind
 
 _FEW_ROWS, _TRIAL_WIDTH = 8, 8
@@ -26,19 +29,63 @@ _TURN = re.compile(r"im_(start|end|sep)|turn|header_id|eot_id|role|user|assistan
 class HuggingFaceModel(Framing):
     """Shared by `Masked`, `Causal` and `Encoder`: a framing whose rows a transformers network computes."""
 
-    network: Network
     _trial: ClassVar[Literal["blank", "vector"]] = "blank"  # what is read where the network is tried out
     contract: ClassVar[Literal["rows"]] = "rows"
+    shape: Shape
+
+    def __init__(self, card: Card, text: Text, shape: Shape, weights: Weights) -> None:
+        super().__init__(card, text, shape)
+        self.weights = weights
+        self._traits: Traits | None = None
+
+    # ------------------------------------------------------------ the network, and what trials on it show
+
+    @property
+    def network(self) -> Network:
+        return self.weights.network
+
+    @property
+    def opened(self) -> bool:
+        return self.weights.opened
+
+    def open(self) -> None:
+        self.network  # noqa: B018  (opened when first asked for)
+
+    @property
+    def trial_id(self) -> str:
+        return f"{self.card.compute_id} {self.kind} {machine(self.shape.device)}"
+
+    @property
+    def traits(self) -> Traits:
+        self._traits = self._traits or self._try()
+        return self._traits
+
+    def recall(self, traits: Traits) -> None:
+        self._traits = traits
+
+    def _try(self) -> Traits:
+        raise NotImplementedError
+
+    # ------------------------------------------------------------ for framing
+
+    @property
+    def vocabulary(self) -> int:
+        return self.traits.vocabulary
+
+    def read_readout(self) -> LogProbabilities:
+        return self.weights.readout(self.traits)
+
+    # ------------------------------------------------------------ forward, and what shapes suit it
 
     @property
     def exact_lengths(self) -> bool:
-        return self.network.padding_matters
+        return self.traits.exact_lengths
 
     @cached_property
     def batch_tokens(self) -> int:
         """About as much arithmetic per batch whatever the size: 768 tokens of bert-base on a CPU."""
-        tokens = 6.5e10 / max(self.network.layer_weights, 1)
-        most = 4096 if self.network.model.device.type == "cpu" else 65536
+        tokens = 6.5e10 / max(self.shape.layer_weights, 1)
+        most = 4096 if self.shape.on_cpu else 65536
         tokens *= 1 if most == 4096 else 64
         return int(min(max(round(tokens / 256) * 256, 256), most))
 
@@ -47,8 +94,11 @@ class HuggingFaceModel(Framing):
         """So that the logits of one position per row stay within 64 MB."""
         return max(8, 16_000_000 // self.card.vocab_size)
 
-    @cached_property
+    @property
     def row_multiple(self) -> int:
+        return self.traits.row_multiple
+
+    def _try_few_rows(self) -> int:
         """Eight, where eight rows alone have the bits they have among more: matrix products by blocks see to that.
         Tried on one width here, on several by `check model`."""
         few, more = (self.forward(self._trial_batch(slots)) for slots in (_FEW_ROWS, 3 * _FEW_ROWS))
@@ -56,7 +106,7 @@ class HuggingFaceModel(Framing):
 
     def _trial_batch(self, slots: int) -> Batch:
         """Different rows, of which the first few are read."""
-        ids = np.arange(slots * _TRIAL_WIDTH).reshape(slots, _TRIAL_WIDTH) % self.network.known_pieces
+        ids = np.arange(slots * _TRIAL_WIDTH).reshape(slots, _TRIAL_WIDTH) % self.shape.known_pieces
         reads = tuple(Read(Row(tuple(map(int, row)), (0,) * len(row)), self._trial, (1,)) for row in ids[:_FEW_ROWS])
         slots_read, columns = tuple(range(len(reads))), ((1,),) * len(reads)
         return Batch(ids, np.zeros_like(ids), np.ones_like(ids, dtype=bool), reads, slots_read, columns)
@@ -71,16 +121,14 @@ class Described:
 
     card: Card
     text: Text
-    model: Any  # transformers' network; without weights where only the card is wanted
+    model: Any  # transformers' network without its weights
 
-    @property
-    def outline(self) -> Outline:
+    def outline(self, model: Callable[[], Model]) -> Outline:
         weights = sum(weight.numel() * weight.element_size() for weight in self.model.parameters())
-        return Outline(self.card, lambda: self.text.whole_words, weights)
+        return Outline(self.card, lambda: self.text.whole_words, weights, model)
 
 
 def describe(kind: Kind, source: Source, options: Options, text: Text, model: Any, heads: set[str]) -> Described:
-    """The same whether `model` has its weights or is an outline of them."""
     if kind != "causal" and source.start != "auto":
         raise BadInput(f"{source.title}: start={source.start} is for causal models; this one is {kind}")
     start, config = start_ids(text, source.start), read_config(source)

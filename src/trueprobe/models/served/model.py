@@ -12,7 +12,6 @@ from collections import OrderedDict
 from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from functools import cached_property
 from pathlib import Path
 from threading import Lock
 from typing import Literal
@@ -70,12 +69,19 @@ class _Behind:
     uses_segments = False
     layers = 0
 
-    @cached_property
-    def readout(self) -> _Readout:
-        return _Readout(self.known_pieces)
-
 
 class _Framing(CausalFraming):
+    def __init__(self, card: Card, text: Text, shape: _Behind, start: Ids) -> None:
+        super().__init__(card, text, shape)
+        self.start = start
+
+    @property
+    def vocabulary(self) -> int:
+        return self.shape.known_pieces
+
+    def read_readout(self) -> _Readout:
+        return _Readout(self.vocabulary)
+
     def _vector_read(self, request: EmbedText) -> Read:
         raise Refused("not_served", "a server gives no hidden states")
 
