@@ -65,17 +65,17 @@ def test_local_and_served_side_by_side(small, tmp_path, monkeypatch):
 
 def test_a_server_that_dies_leaves_a_run_that_goes_on(small, tmp_path):
     def arguments(server):
-        return {"models": f"m={server.spec()}", "limit": 150, "store": tmp_path / "store", "out": tmp_path / "run"}
+        return {"models": f"m={server.spec()}", "limit": 90, "store": tmp_path / "store", "out": tmp_path / "run"}
 
     with listening(Fake("vllm", str(small / "small"))) as whole:
         trueprobe.run("counteracts", **arguments(whole) | {"out": tmp_path / "whole", "store": tmp_path / "other"})
-    fake = Fake("vllm", str(small / "small"), fail=lambda path, call: (0, {}, b"") if call > 110 else None)
+    fake = Fake("vllm", str(small / "small"), fail=lambda path, call: (0, {}, b"") if call > 85 else None)
     with listening(fake), pytest.raises(FailedRun, match="the same command goes on once the server is back"):
         trueprobe.run("counteracts", **arguments(fake))
     again = Fake("vllm", str(small / "small"), port=fake.port)
     with listening(again):
         trueprobe.run("counteracts", **arguments(again))
-    assert again.asked < whole.asked - 40  # some were answered before it died
+    assert again.asked < whole.asked - 50  # some were answered before it died
     ended, whole_run = (observations(tmp_path / name, "m", "counteracts") for name in ("run", "whole"))
     pd.testing.assert_frame_equal(ended, whole_run)
 

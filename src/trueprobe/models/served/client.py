@@ -97,8 +97,8 @@ class Client:
         try:
             connection.request(method, self._parts.path + path, body, headers)
             response = connection.getresponse()
-            told = {name.lower(): value for name, value in response.getheaders()}
-            return Reply(response.status, self._content(response, began), told)
+            received = {name.lower(): value for name, value in response.getheaders()}
+            return Reply(response.status, self._content(response, began), received)
         except TimeoutError as error:
             self._drop()
             raise Unreachable(
@@ -134,7 +134,7 @@ class Client:
             raise Refusal(reply.status, f"no JSON: {self._reason(reply)}") from error
 
     def _reason(self, reply: Reply) -> str:
-        """What the server says of it, in OpenAI's form or any other."""
+        """The reason the server gives, in OpenAI's form or any other."""
         text = reply.content[:10_000].decode(errors="replace")
         try:
             error = json.loads(reply.content).get("error", text)

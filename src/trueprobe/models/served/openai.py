@@ -1,6 +1,7 @@
 """Any other server that speaks OpenAI's completions: the likeliest tokens by their text, and `echo` where it works.
 
-Of a token that is not listed only a bound is known. Tokens of equal text cannot be told apart and count as not listed.
+Of a token that is not listed only a bound is known. Tokens of equal text cannot be distinguished: they count as not
+listed.
 """
 
 from __future__ import annotations
@@ -63,8 +64,8 @@ class OpenAI(Server):
         if 2 * len(unknown) > len(listed):
             few = ", ".join(map(repr, unknown))[:80]
             raise Incomplete(f"the tokenizer does not have most of the tokens that the server lists ({few})")
-        # up to the first that cannot be told from others: behind it ranks are not known. A list by text holds tokens
-        # of equal text once; if it is short for that, nobody knows how many stand above a token
+        # up to the first of several with one text: behind it ranks are not known. A mapping by text holds those once;
+        # if it is short for that, nobody knows how many stand above a token
         whole = listed[: self._top] if len(listed) >= self._top else []
         known: dict[int, float] = {}
         for text, logp in whole:

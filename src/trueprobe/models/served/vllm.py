@@ -47,8 +47,8 @@ def about(client: Client, listed: dict[str, Any]) -> About | None:
         ) from refusal
     vocabulary = len(part(first, "choices", 0, "logprobs", "top_logprobs", 0))
     longest = int(part(listed, "max_model_len")) - 2  # the token to be scored and the one that is generated
-    told = {"system_fingerprint": first.get("system_fingerprint")}
-    return About("vLLM", version, model, vocabulary, longest, _PARALLEL, str(listed.get("root", "")), told)
+    options = {"system_fingerprint": first.get("system_fingerprint")}
+    return About("vLLM", version, model, vocabulary, longest, _PARALLEL, str(listed.get("root", "")), options)
 
 
 class Vllm(Server):
