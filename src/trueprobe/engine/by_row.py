@@ -17,12 +17,11 @@ from trueprobe.models import RowModel
 from trueprobe.models.rows import Read, Row
 from trueprobe.types import Answer, Progress, Request, WhyNot
 
-_REQUESTS_AT_ONCE = 4096  # when answers are put together: bounds what is held in memory
+_REQUESTS_AT_ONCE = 1024  # when answers are put together: bounds what is held in memory
 _CHECKED_ROWS, _CHECKED_TO = 10, 1e-4  # cached answers of other library versions
 
 _SHOWN_TEXTS = 3  # of a batch that failed
 
-Answers = dict[Request, Answer | WhyNot]
 Wanted = Mapping[Row, tuple[Read, ...]]
 
 
@@ -51,14 +50,21 @@ class RowComputation:
         self._number = store.use(model.card)
         self._keys: dict[Row, bytes] = {}
 
-    def answer(self, requests: Sequence[Request]) -> tuple[Answers, Counts]:
+    def answer(self, requests: Sequence[Request]) -> tuple[Iterator[Answer | WhyNot], Counts]:
+        """All rows are computed now; answers are put together as they are taken."""
         reads = self._reads(requests)
         counts = self._compute(reads, len(requests), WHOLE)
-        answers: Answers = {request: read for request, read in reads.items() if isinstance(read, WhyNot)}
-        asked = [(request, read) for request, read in reads.items() if not isinstance(read, WhyNot)]
-        for start in range(0, len(asked), _REQUESTS_AT_ONCE):
-            answers.update(self._assembled(asked[start : start + _REQUESTS_AT_ONCE]))
-        return answers, counts
+        return self._in_turn(requests, reads), counts
+
+    def _in_turn(
+        self, requests: Sequence[Request], reads: Mapping[Request, tuple[Read, ...] | WhyNot]
+    ) -> Iterator[Answer | WhyNot]:
+        for start in range(0, len(requests), _REQUESTS_AT_ONCE):
+            chunk = requests[start : start + _REQUESTS_AT_ONCE]
+            some = {request: reads[request] for request in chunk}
+            answers: dict[Request, Answer | WhyNot] = {r: read for r, read in some.items() if isinstance(read, WhyNot)}
+            answers.update(self._assembled([(r, read) for r, read in some.items() if not isinstance(read, WhyNot)]))
+            yield from (answers[request] for request in chunk)
 
     def fill(self, requests: Sequence[Request], part: Part) -> Counts:
         """Computes and caches a part of what the requests need, and answers nothing."""

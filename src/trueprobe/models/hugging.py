@@ -21,7 +21,7 @@ from trueprobe.models.text import Text
 from trueprobe.models.weights import Shape, Weights, machine
 from trueprobe.types import Card, Kind
 
-_FEW_ROWS, _TRIAL_WIDTH = 8, 8
+_FEW_ROWS, TRIAL_WIDTH = 8, 8
 _ENDS_OF_TEXT = ("<|endoftext|>", "<|end_of_text|>", "<|end▁of▁sentence|>")
 _TURN = re.compile(r"im_(start|end|sep)|turn|header_id|eot_id|role|user|assistant|system|INST", re.IGNORECASE)
 
@@ -106,7 +106,7 @@ class HuggingFaceModel(Framing):
 
     def _trial_batch(self, slots: int) -> Batch:
         """Different rows, of which the first few are read."""
-        ids = np.arange(slots * _TRIAL_WIDTH).reshape(slots, _TRIAL_WIDTH) % self.shape.known_pieces
+        ids = np.arange(slots * TRIAL_WIDTH).reshape(slots, TRIAL_WIDTH) % self.shape.known_pieces
         reads = tuple(Read(Row(tuple(map(int, row)), (0,) * len(row)), self._trial, (1,)) for row in ids[:_FEW_ROWS])
         slots_read, columns = tuple(range(len(reads))), ((1,),) * len(reads)
         return Batch(ids, np.zeros_like(ids), np.ones_like(ids, dtype=bool), reads, slots_read, columns)
