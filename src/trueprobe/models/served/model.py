@@ -241,7 +241,7 @@ def _card(source: Source, address: Address, text: Text, start: Ids, examined: Ex
     about = examined.server.about
     identity = {
         "version": _VERSION,
-        "server": [about.kind, about.version, about.model, dict(about.told)],
+        "server": [about.kind, about.version, about.model, dict(about.facts)],
         "weights": _weights(address, about.file),
         "likeliest": examined.likeliest,
         "tokenizer": text.tokenizer_id,  # answers are cached by text
