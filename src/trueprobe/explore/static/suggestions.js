@@ -35,7 +35,8 @@ export class Suggestions {
     fill(this.choices, this._choices());
     this.about.textContent = ABOUT[state.kind];
     const key = JSON.stringify([state.kind, state.of, state.set, state.kind === "knowledge" ? "" : state.chosen]);
-    if (key !== this.key && state.of) {
+    if (!state.of) this._none();
+    else if (key !== this.key) {
       this.key = key;
       this._load(false);
     }
@@ -55,6 +56,14 @@ export class Suggestions {
     const sets = Object.entries(start.sets).flatMap(([set, of]) => of.map((one) => [`${set}/${one}`, `${set}: ${one}`]));
     const split = (value) => ({ set: value.split("/")[0], of: value.slice(value.indexOf("/") + 1), chosen: "" });
     return field("Fact", select(sets, `${state.set}/${state.of}`, (value) => change(split(value))));
+  }
+
+  /** The question is not a suggestion's: an item of a run. */
+  _none() {
+    this.data = null;
+    this.key = "";
+    fill(this.clues);
+    this.chart.hidden = true;
   }
 
   /** Another kind of suggestion, with its first example. */
@@ -114,7 +123,6 @@ export class Suggestions {
   show() {
     const { state } = this.app;
     if (!this.data) return;
-    const focused = [...this.clues.children].indexOf(document.activeElement);
     const chosen = this.data.chosen || [];
     const shifts = state.kind === "knowledge" ? this._shifts() : null;
     const extent = roundUp(Math.max(1e-9, ...(shifts || []).flatMap((one) => one.values.map(Math.abs))));
@@ -125,7 +133,6 @@ export class Suggestions {
         h("span.clue-text", {}, clue.text, clue.meaning ? h("span.of", {}, clue.meaning) : null), bars);
     }));
     this.clues.classList.toggle("wrap", state.kind !== "knowledge");
-    if (focused >= 0) this.clues.children[focused]?.focus();
     this._growth();
   }
 
@@ -184,7 +191,7 @@ export class Suggestions {
     const chosen = this.data.chosen || [];
     const current = chosen.every((place, i) => place === i) ? chosen.length - from : -1;
     const shown = every.filter((one) => one.values.some((value) => value !== null));
-    fill(this.chart, h("h3", {}, title), h("p.cap", {}, rank ? "Median over seeds, in the whole vocabulary; 1 is best." : "Percentage points, mean over seeds."),
+    fill(this.chart, h("h2", {}, title), h("p.cap", {}, rank ? "Median over seeds, in the whole vocabulary; 1 is best." : "Percentage points, mean over seeds."),
       lines(shown, steps, { rank, format, title, current }));
   }
 }
