@@ -12,7 +12,7 @@ from pathlib import Path
 
 from trueprobe.engine import AnswerStore, Engine, library_versions
 from trueprobe.errors import BadInput, nearest
-from trueprobe.models import Checkpoint, Options, examine, find
+from trueprobe.models import Options, Unopened, examine, find
 from trueprobe.models.specs import sources
 from trueprobe.runs.families import Family, families
 from trueprobe.types import Card
@@ -22,7 +22,7 @@ from trueprobe.types import Card
 class Found:
     """What the SPECs name, examined and not opened."""
 
-    checkpoints: Mapping[str, Checkpoint]  # by name
+    checkpoints: Mapping[str, Unopened]  # by name
     specs: Mapping[str, str]  # by the name of a checkpoint: how the user named it
 
     @classmethod

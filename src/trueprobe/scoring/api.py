@@ -14,7 +14,20 @@ from trueprobe.scoring.ask import Asked, Asking, Models, ask
 from trueprobe.scoring.read import Table, is_text, table_of
 from trueprobe.scoring.sentences import LONGEST_TEXT, Columns, Material, material, texts_of
 from trueprobe.scoring.tables import BYS, By, frame_of, no_number, refuse_reserved, summed
-from trueprobe.types import Answer, Card, EmbedText, FillBlank, Filled, Join, Pool, ScoreText, Vector, WhyNot, Word
+from trueprobe.types import (
+    Answer,
+    Card,
+    EmbedText,
+    FillBlank,
+    Filled,
+    Join,
+    Pool,
+    ScoreText,
+    Vector,
+    WhyNot,
+    Word,
+    bounded,
+)
 
 Pll = Literal["original", "within_word_l2r"]
 PLLS: tuple[Pll, ...] = get_args(Pll)
@@ -161,7 +174,7 @@ def _fillings(answer: Answer | WhyNot, words: Sequence[str]) -> list[tuple[Any, 
     if isinstance(answer, WhyNot):
         return [(word, word is not None, *no_number(answer)) for word in words or (None,)]
     assert isinstance(answer, Filled)
-    asked = [(text, True, *_word_numbers(word)) for text, word in answer.words.items()]
+    asked = [(text, True, *_word_numbers(bounded(text, word) or word)) for text, word in answer.words.items()]
     top = [(token.text, False, *summed([token])._replace(rank=rank)) for rank, token in enumerate(answer.top, 1)]
     return asked + top
 

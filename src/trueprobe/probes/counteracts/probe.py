@@ -348,6 +348,10 @@ class CounterActs(MeasureSetProbe):
     def material_id(self) -> str:
         return files.content_id([self.material.model_dump(mode="json"), self.verbalizer, self.implicit])
 
+    @property
+    def signed(self) -> dict[str, str]:
+        return {"causal": self.form}
+
     def facts(self) -> dict[str, Any]:
         return {
             "material": self.material.card.model_dump(),
