@@ -128,8 +128,10 @@ def test_properties_and_distractors_are_added_one_by_one(visit):
         page.get_by_role("button", name=kind, exact=True).click()
         settled(page)
         before = page.get_by_label("Sentence with a blank").input_value()
+        page.locator(".growth svg").wait_for()
         page.locator(".clue").nth(1).click()
         settled(page)
+        assert page.locator(".growth svg").is_visible()
         after = page.get_by_label("Sentence with a blank").input_value()
         assert page.locator(".clue").nth(1).inner_text() in after
         assert len(after) > len(before)

@@ -99,9 +99,12 @@ export class Suggestions {
       return; // an address that names what is not there: the question itself is still asked
     }
     if (key !== this.key) return;
+    const steps = (one) => JSON.stringify(one?.series || one?.clues);
+    if (steps(this.data) !== steps(data)) {
+      this.series.clear();
+      this.seriesKey = "";
+    }
     this.data = data;
-    this.series.clear();
-    this.seriesKey = "";
     if (!apply) return this.show();
     const before = pressed ? data.clues.find((clue) => clue.name === pressed)?.text || "" : "";
     const counted = data.lists ? { lists: data.lists, first: "", second: "" } : { lists: "", first: data.first.join(", "), second: (data.second || []).join(", ") };
@@ -151,6 +154,7 @@ export class Suggestions {
       await stream("api/ask?channel=series", question, (part) => {
         if (part.opening || key !== this.seriesKey) return;
         this.series.set(part.model, part.readings);
+        if (this.app.families().some((family) => family.checkpoints.at(-1).name === part.model)) this.show();
       });
     } catch {
       this.seriesKey = ""; // the answer itself says what is wrong
