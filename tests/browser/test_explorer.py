@@ -280,6 +280,7 @@ def test_it_is_used_by_keys_alone(visit):
     page.get_by_label("Occupation").select_option(index=3)
     settled(page)
     assert page.evaluate("document.activeElement.tagName") == "SELECT"  # what was drawn anew has the focus still
+    page.keyboard.press("Escape")
     page.keyboard.press("?")
     assert page.locator("dialog").is_visible()
     page.keyboard.press("Escape")
