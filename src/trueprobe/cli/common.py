@@ -1,5 +1,6 @@
 """What the commands share: the application itself and common options."""
 
+import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -60,6 +61,9 @@ Setting = Annotated[
     list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="a setting of the probe; repeatable")
 ]
 Json = Annotated[bool, typer.Option("--json", help="for scripts")]
+AllowUnequal = Annotated[
+    bool, typer.Option("--allow-unequal", help="compare numbers whose signatures differ, and say in what")
+]
 AllowCode = Annotated[
     bool, typer.Option("--allow-code", help="run the code of probes that a study or run folder names by a path")
 ]
@@ -79,3 +83,18 @@ def settings_of(pairs: list[str] | None) -> dict[str, str]:
             raise BadInput(f"--set takes KEY=VALUE, not '{pair}'")
         settings[key.strip()] = value.strip()
     return settings
+
+
+def note_network_store(store: Path | None) -> None:
+    """Says so where the answer store lies on a network file system, and what follows."""
+    from trueprobe.engine.answers import default_path
+    from trueprobe.engine.journal import network_file_system
+
+    path = store or default_path()
+    kind = network_file_system(path)
+    if kind:
+        print(
+            f"trueprobe: {path} lies on a network file system ({kind}), where SQLite's write-ahead log does not work; "
+            "a rollback journal is used, which is slower: let one process write it, or name a local file with --store",
+            file=sys.stderr,
+        )

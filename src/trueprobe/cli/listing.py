@@ -133,7 +133,7 @@ def fetched_text(row: dict[str, Any]) -> str:
 
 
 def _assets_text(rows: list[dict[str, Any]]) -> str:
-    cells = [[r["name"], "yes" if r["here"] else "–", _size(r["bytes"]), r["licence"]] for r in rows]
+    cells = [[r["name"], "yes" if r["here"] else "–", size_text(r["bytes"]), r["licence"]] for r in rows]
     about = [
         fill(f"{r['name']}: {r['title']}; made by {r['made_by']}", width(80), subsequent_indent="  ") for r in rows
     ]
@@ -141,7 +141,7 @@ def _assets_text(rows: list[dict[str, Any]]) -> str:
     return "\n".join([table, "", *about, "", "Get one: trueprobe fetch ASSET"])
 
 
-def _size(count: float) -> str:
+def size_text(count: float) -> str:
     return f"{count / 1e6:,.1f} MB" if count >= 1e6 else f"{count / 1e3:,.0f} kB"
 
 
@@ -173,7 +173,9 @@ def _where(row: dict[str, Any]) -> str:
 
 
 def _models_text(rows: list[dict[str, Any]]) -> str:
-    cells = [[r["model"], _where(r), _size(r["size_mb"] * 1e6) if r["size_mb"] else "–", r["licence"]] for r in rows]
+    cells = [
+        [r["model"], _where(r), size_text(r["size_mb"] * 1e6) if r["size_mb"] else "–", r["licence"]] for r in rows
+    ]
     about = [fill(f"{row['model']}: {row['what']}", width(80), subsequent_indent="  ") for row in rows]
     also = "a SPEC too: a folder with a transformers checkpoint, a .gguf file, a hub id with optional @revision, or "
     table = _table(["model", "here", "size", "licence"], cells)

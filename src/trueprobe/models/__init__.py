@@ -4,24 +4,24 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any, Protocol, cast
 
 from trueprobe.assets import NotHere
-from trueprobe.errors import BadInput, reading
+from trueprobe.errors import BadInput
 from trueprobe.installed import MODELS, installed, load, version
 from trueprobe.models.checkpoint import (
     Options,
     Source,
     files_are_finite,
+    opening,
     read_config,
     refuse_adapter,
     refuse_pickles,
     refuse_unknown_device,
     weight_hashes,
 )
-from trueprobe.models.contract import AnswerModel, Model, Outline, RowModel, Unopened
+from trueprobe.models.contract import AnswerModel, Model, Outline, RowModel, Traits, Unopened
 from trueprobe.models.gguf import unpacked
 from trueprobe.models.specs import sources
 
@@ -34,12 +34,16 @@ __all__ = [
     "Outline",
     "RowModel",
     "Source",
+    "Traits",
     "Unopened",
     "examine",
     "find",
     "open_model",
     "open_source",
     "preflight",
+    "refuse_twins",
+    "refuse_unknown_device",
+    "weight_hashes",
 ]
 
 # in the order in which they are tried: without its language-model head an encoder would be taken for a masked model
@@ -69,38 +73,53 @@ class Checkpoint:
         return self.source.location
 
     def open(self) -> Model:
-        return open_source(self.source, self.options)
+        """Ready to be asked; weights are read into memory when a row must be computed."""
+        if self.outline.model is not None:
+            return self.outline.model()
+        backend, config = preflight(self.source, self.options)
+        return backend.open_model(self.source, config, self.options)
 
 
-def examine(source: Source, options: Options) -> Checkpoint:
+def examine(source: Source, options: Options) -> Unopened:
     """Refuses what can be refused without building the network: formats, heads, weights that are not finite, devices.
 
     What only a forward pass shows (a causal model that sees ahead) and pickled weights that are not finite are refused
-    when the model is opened."""
+    when the model is opened. A server is tried out."""
+    if source.server:
+        return _examine_served(source)
     backend, config = preflight(source, options)
     refuse_unknown_device(options)
-    with _opening(source):
+    with opening(source):
         if not files_are_finite(source, options):
             # the file may hold tensors that the network never uses (GPT-2's masked_bias): only loading it decides
-            backend.open_model(source, config, options)
+            open_source(source, options)
         return Checkpoint(source, options, backend.outline(source, config, options))
 
 
+def _examine_served(source: Source) -> Unopened:
+    from trueprobe.models.served.model import examine_served
+
+    return examine_served(source)
+
+
 def open_source(source: Source, options: Options) -> Model:
+    """With its weights in memory."""
+    if source.server:
+        return _examine_served(source).open()
     backend, config = preflight(source, options)
-    with _opening(source):
-        return backend.open_model(source, config, options)
-
-
-def _opening(source: Source) -> AbstractContextManager[None]:
-    """A config may hold any value, and transformers and tokenizers look at it late: as a network is made of it."""
-    return reading(f"{source.title} cannot be opened as a model")
+    with opening(source):
+        model = backend.open_model(source, config, options)
+    if model.contract == "rows":
+        model.open()
+    return model
 
 
 def preflight(source: Source, options: Options) -> tuple[Backend, Any]:
     """The backend and config of a checkpoint; no weight is read."""
+    if source.server:
+        raise BadInput(f"{source.title} is served: it has no weights here")
     refuse_adapter(source)
-    with _opening(source):
+    with opening(source):
         refuse_pickles(source, options)
         config = read_config(source)
         for backend in _backends():
@@ -131,9 +150,9 @@ def open_model(spec: str, options: Options | None = None) -> Model:
     return open_source(members[0], options or Options())
 
 
-def find(specs: Sequence[str], options: Options | None = None) -> list[Source]:
-    """All checkpoints the SPECs name, each with a name of its own; a family's members must differ in weights. A .gguf
-    file is unpacked into the cache when it is first named."""
+def find(specs: Sequence[str], options: Options | None = None, compare_weights: bool = True) -> list[Source]:
+    """All checkpoints the SPECs name, each with a name of its own; a family's members must differ in weights, which
+    `refuse_twins` can check later. A .gguf file is unpacked into the cache when it is first named."""
     checkpoints: list[Source] = []
     missing: list[str] = []
     for spec in specs:
@@ -142,7 +161,8 @@ def find(specs: Sequence[str], options: Options | None = None) -> list[Source]:
         except NotHere as error:  # all that is to be fetched is reported at once
             missing += error.missing
             continue
-        _refuse_twins(members)
+        if compare_weights and len(members) > 1:
+            refuse_twins(members, list(map(weight_hashes, members)))
         checkpoints += members
     if missing:
         raise NotHere(*dict.fromkeys(missing))
@@ -153,11 +173,11 @@ def find(specs: Sequence[str], options: Options | None = None) -> list[Source]:
     return [unpacked(source) for source in checkpoints]
 
 
-def _refuse_twins(members: list[Source]) -> None:
-    if len(members) < 2:
-        return
-    first: dict[tuple[bytes, ...], Source] = {}
-    for source in members:
-        twin = first.setdefault(weight_hashes(source), source)
-        if twin is not source:
+def refuse_twins(checkpoints: Sequence[Source], hashes: Sequence[tuple[bytes, ...]]) -> None:
+    """`hashes` are those of each checkpoint's weight files; members of a family must differ in them, where there
+    are any: a served one has none here."""
+    first: dict[tuple[str, tuple[bytes, ...]], Source] = {}
+    for source, content in zip(checkpoints, hashes, strict=True):
+        twin = first.setdefault((source.family, content), source)
+        if twin is not source and source.family and content:
             raise BadInput(f"family '{source.family}': {twin.path} and {source.path} have equal weights")

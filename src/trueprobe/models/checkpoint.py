@@ -6,6 +6,7 @@ import hashlib
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
@@ -13,6 +14,7 @@ from typing import Any, Literal, get_args
 
 from trueprobe.assets.unpack import quiet
 from trueprobe.errors import BadInput, nearest, reading, reason
+from trueprobe.models.served.address import Address
 
 DTYPES = ("float32", "bfloat16", "float16")
 Start = Literal["auto", "bos", "eot", "none"]  # what a causal model's text starts with; docs/models.md has the rule
@@ -54,6 +56,7 @@ class Source:
     tokenizer: Path | None = None  # the folder of another one than the checkpoint's
     original: Path | None = None  # the .gguf file that `path` was made of
     as_encoder: bool = False  # asked for vectors only, whatever head it has
+    server: Address | None = None  # where a served model is; `path` is then its tokenizer's
 
     @property
     def location(self) -> str:
@@ -61,8 +64,9 @@ class Source:
         start = [f"start={self.start}"] if self.start != "auto" else []
         tokenizer = [f"tokenizer={self.tokenizer.resolve()}"] if self.tokenizer else []
         encoder = ["as=encoder"] if self.as_encoder else []
-        options = "&".join(start + tokenizer + encoder)
-        return "?".join(filter(None, (str((self.original or self.path).resolve()), options)))
+        options = "&".join(start + tokenizer + encoder + (self.server.options if self.server else []))
+        place = self.server.spec if self.server else str((self.original or self.path).resolve())
+        return "?".join(filter(None, (place, options)))
 
     @property
     def folder(self) -> Path:
@@ -77,6 +81,11 @@ class Source:
         """The arguments every from_pretrained call takes."""
         gguf = {"gguf_file": self.path.name} if self.is_gguf else {}
         return {"pretrained_model_name_or_path": str(self.folder), "local_files_only": True, **gguf}
+
+
+def opening(source: Source) -> AbstractContextManager[None]:
+    """A config may hold any value, and transformers and tokenizers look at it late: as a network is made of it."""
+    return reading(f"{source.title} cannot be opened as a model")
 
 
 def refuse_adapter(source: Source) -> None:
@@ -208,9 +217,12 @@ def load(source: Source, auto_class: Any, options: Options, **shape: Any) -> tup
     return model, missing
 
 
-def outline(source: Source, auto_class: Any, options: Options) -> tuple[Any, frozenset[str]]:
-    """The network without its weights (on torch's meta device), and the weights the file does not have."""
-    return _from_pretrained(source, auto_class, options, device_map="meta")
+def outline(
+    source: Source, auto_class: Any, options: Options, there: Mapping[str, str] | None = None
+) -> tuple[Any, frozenset[str]]:
+    """The network without its weights (on torch's meta device), and the weights the file does not have. `there`: the
+    device of each weight, where some are wanted."""
+    return _from_pretrained(source, auto_class, options, device_map="meta" if there is None else dict(there))
 
 
 def _from_pretrained(source: Source, auto_class: Any, options: Options, **more: Any) -> tuple[Any, frozenset[str]]:
@@ -337,7 +349,11 @@ def fingerprint(source: Source, config: Any, options: Options) -> str:
 
 def weight_hashes(source: Source) -> tuple[bytes, ...]:
     files = [source.original] if source.original else weight_files(source)
-    return tuple(_file_hash(file, _stamp(file)) for file in files)
+    return tuple(map(file_hash, files))
+
+
+def file_hash(file: Path) -> bytes:
+    return _file_hash(file, _stamp(file))
 
 
 @lru_cache(maxsize=1024)  # gigabytes are read once, however often a checkpoint is looked at
@@ -354,6 +370,8 @@ def _stamp(file: Path) -> tuple[int, int]:
 
 def weight_files(source: Source) -> list[Path]:
     """The files that are loaded: those that an index names, in subfolders too, and no other that lies beside them."""
+    if source.server:
+        return []
     if source.is_gguf:
         return [source.path]
     chosen = _read_json(source.folder / "config.json").get("transformers_weights")
