@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -78,6 +79,11 @@ class Trial:
         process = self.start(**changes)
         process.join()
         return process.exitcode, (self.here / "stderr").read_text()
+
+    def clear(self) -> None:
+        shutil.rmtree(self.here)
+        self.here.mkdir()
+        self.command.before(self.here)
 
     def left(self) -> dict[str, bytes]:
         """What does not depend on the clock."""

@@ -264,7 +264,7 @@ WORDS = {
     "attr1": {"category": "C", "examples": ["late", "here"]},
     "attr2": {"category": "D", "examples": ["early", "there"]},
 }
-NORMS = "concept\tfeature\tfrequency\n" + "".join(f"cat{n}\thas fur\t{n}\ncat{n}\tis small\t3\n" for n in range(1, 30))
+NORMS = "concept\tproperty\tfrequency\n" + "".join(f"cat{n}\thas fur\t{n}\ncat{n}\tis small\t3\n" for n in range(1, 30))
 
 # ---------------------------------------------------------------- studies, rules, sentences, tasks
 
@@ -278,7 +278,7 @@ allow_pickle = false
 [[probes]]
 name = "counteracts"
 label = "one"
-settings = { wording = "all", k = 5 }
+settings = { wording = "all" }
 [[probes]]
 name = "pairs"
 settings = { data = "example" }
@@ -289,9 +289,8 @@ undecided = "pass"
 probe = "counteracts"
 measure = "stereotype_margin"
 where = { knowledge = "base" }
-below = 0.1
-[[rule]]
-rule = "counteracts: stereotype_share@fam < 0.9"
+operator = "<"
+value = 0.1
 """
 
 
@@ -311,11 +310,11 @@ def enter_rules(folder: Path, rng: random.Random) -> None:
         entry.rule().text()
 
 
-SENTENCES = "sentence,item\nThe old | man the boat.,1\nThe nurse was late.,2\n"
+SENTENCES = "sentence,item\nThe old | man the boat.,1\nThe nurse | was late.,2\n"
 BY_WORD = "item\tposition\tword\tregion\n" + "".join(
     f"{i}\t{p}\tword{p}\tr{p // 2}\n" for i in range(3) for p in range(4)
 )
-SENTENCE_LINES = '{"sentence": "The nurse was late.", "n": 1}\n{"sentence": "She | left.", "n": 2}\n'
+SENTENCE_LINES = '{"sentence": "The nurse | was late.", "n": 1}\n{"sentence": "She | left.", "n": 2}\n'
 
 
 def enter_score(folder: Path, rng: random.Random) -> None:
@@ -349,22 +348,21 @@ def enter_corpus(folder: Path, rng: random.Random) -> None:
 
 
 def make_released(folder: Path) -> None:
-    """Of a small set: the probe's settings name its file, which is not mutated."""
-    (folder.parent / "places.toml").write_text(materials.PLACES)
-    probe = _distractors(folder)
-    for condition in ("multiple_entity_object", "single_entity_profession"):
-        position, setting, types = CONDITIONS[condition]
-        wanted = {"position": (position,), "setting": (setting,), "type": types}
-        asked = [i for i in probe.items() if all(i.conditions[key] in values for key, values in wanted.items())]
-        (folder / condition).mkdir()
-        rows = "".join(_released_row(probe, item) for item in asked)
-        (folder / condition / "BertBase.csv").write_text(authors_tree.HEADER + rows)
-        (folder / condition / "RobertaBase.csv.gz").write_bytes(gzip.compress((authors_tree.HEADER + rows).encode()))
+    probe, condition = _distractors(), "single_entity_profession"
+    position, setting, types = CONDITIONS[condition]
+    wanted = {"position": (position,), "setting": (setting,), "type": types}
+    asked = [i for i in probe.items() if all(i.conditions[key] in values for key, values in wanted.items())]
+    (folder / condition).mkdir()
+    rows = "".join(_released_row(probe, item) for item in asked)
+    (folder / condition / "BertBase.csv").write_text(authors_tree.HEADER + rows)
 
 
 @cache
-def _distractors(folder: Path) -> Any:
-    return probes.make("distractors", {"faithful": True, "material": str(folder.parent / "places.toml")})
+def _distractors() -> Any:
+    """Its items do not depend on a mutant: they are made once."""
+    probe = probes.make("distractors", {"faithful": True})
+    probe.items = cache(probe.items)
+    return probe
 
 
 def _released_row(probe: Any, item: Any) -> str:
@@ -377,7 +375,7 @@ def _released_row(probe: Any, item: Any) -> str:
 def enter_distractors(folder: Path, rng: random.Random) -> None:
     from trueprobe.runs.replay import read_replays
 
-    probe = _distractors(folder)
+    probe = _distractors()
     for replay in read_replays([f"replay:{folder}"], [("distractors", probe)]):
         replay.observations("distractors", probe.items())
 
@@ -583,7 +581,7 @@ def _all() -> Sequence[Target]:
         ("s.csv", SENTENCES),
         ("w.tsv", BY_WORD),
         ("l.jsonl", SENTENCE_LINES),
-        ("t.txt", "One.\nTwo | three.\n"),
+        ("t.txt", "One | two.\nTwo | three.\n"),
     ):
         yield Target(f"score-{name}", partial(make_text, name, text), enter_score)
     yield Target("task-tsv", partial(make_text, "data.tsv", TSV), enter_task)

@@ -36,6 +36,7 @@ def test_no_mutant_ends_in_a_traceback_a_hang_or_a_full_memory(bench):
     assert tally.parsed_share > 0.3
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", FINDINGS, ids=[path.name for path in FINDINGS])
 def test_a_past_finding_is_refused_or_read(path, bench):
     """TARGET--NUMBER--FILE, with + for / in the file's path."""

@@ -10,15 +10,15 @@ import hashlib
 import json
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from pydantic import BaseModel, TypeAdapter, ValidationError
+from pydantic import BaseModel, TypeAdapter
 
-from trueprobe.errors import BadInput, nearest, reading, shortened
+from trueprobe.errors import BadInput, nearest
 from trueprobe.paths import ANOTHER_OUT, LOCK, locked, write_text, write_whole
 from trueprobe.runs.downstream import DownstreamResult
 from trueprobe.runs.parquet import write_frames
@@ -34,8 +34,10 @@ from trueprobe.runs.schema import (
     StudyEntry,
     check_items,
     check_observations,
+    damage,
     file_name,
     frame_of,
+    parsed,
     refuse_other_columns,
     rows_of,
 )
@@ -103,7 +105,7 @@ class Run:
         path = self.folder / PROBES
         if not path.exists():
             raise BadInput(f"{self.folder} has no {PROBES}{_INTERRUPTED}")
-        with _damage(path):
+        with damage(path):
             declared = DECLARATIONS.validate_json(self._bytes(PROBES))
         return {label: declared[label] for label in self.probes if label in declared}
 
@@ -112,7 +114,7 @@ class Run:
         path = self.folder / TIMING
         if not path.exists():
             return None
-        with _damage(path):
+        with damage(path):
             return float(json.loads(path.read_text(encoding="utf-8"))["began"])
 
     @cached_property
@@ -205,7 +207,7 @@ class Run:
 
         if not (self.folder / name).exists():
             raise BadInput(f"{self.folder} has no {name}{_INTERRUPTED}")
-        with _damage(self.folder / name):
+        with damage(self.folder / name):
             return pd.read_parquet(io.BytesIO(self._bytes(name)))
 
     def _bytes(self, name: str) -> bytes:
@@ -236,31 +238,12 @@ def load_run(folder: str | Path, allow_code: bool = False) -> Run:
     return run
 
 
-@contextmanager
-def _damage(path: Path) -> Iterator[None]:
-    try:
-        with reading(f"{path} is damaged"):
-            yield
-    except BadInput as error:
-        if not isinstance(cause := error.__cause__, ValidationError):
-            raise
-        first = cause.errors()[0]
-        where = shortened(".".join(map(str, first["loc"])), 100)
-        raise BadInput(f"{path} is damaged: {where}: {first['msg']}") from cause
-
-
 def _format_of(manifest: Path) -> int:
-    with _damage(manifest):
+    with damage(manifest):
         content = json.loads(manifest.read_text(encoding="utf-8"))
         if not isinstance(content, dict) or "format" not in content:
             raise ValueError("it has no 'format'")
         return int(content["format"])
-
-
-def parsed(path: Path, schema: type[Schema]) -> Schema:
-    """A JSON file's content, validated; what is wrong is reported with the file."""
-    with _damage(path):
-        return schema.model_validate_json(path.read_bytes())
 
 
 # ---------------------------------------------------------------- writing
@@ -419,4 +402,4 @@ def _portable(value: Any) -> Any:
     return _PATH.sub(lambda match: Path(match[0]).name, value) if isinstance(value, str) else value
 
 
-__all__ = ["Run", "RunFolder", "StudyEntry", "load_run"]
+__all__ = ["Run", "RunFolder", "StudyEntry", "load_run", "parsed"]

@@ -12,13 +12,15 @@ import math
 import types
 import typing
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from enum import StrEnum
 from operator import attrgetter
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, field_serializer
+from pydantic import AfterValidator, BaseModel, ConfigDict, ValidationError, field_serializer
 
-from trueprobe.errors import BadInput, reading
+from trueprobe.errors import BadInput, reading, shortened
 from trueprobe.probes.display import Assessment, Figure, ItemTable, Primary, Summary, Table
 from trueprobe.statistics import rows
 from trueprobe.statistics.measure import TIED
@@ -29,6 +31,7 @@ if TYPE_CHECKING:
 
 FORMAT = 2
 Row = TypeVar("Row")
+Schema = TypeVar("Schema", bound=BaseModel)
 
 TABLES: Mapping[str, type[Any]] = types.MappingProxyType(
     {
@@ -180,6 +183,25 @@ class LocalPaths(Declared):
 
     study: StudyDescription
     sources: dict[str, str] = {}  # checkpoint -> its folder or file
+
+
+@contextmanager
+def damage(path: Path) -> Iterator[None]:
+    try:
+        with reading(f"{path} is damaged"):
+            yield
+    except BadInput as error:
+        if not isinstance(cause := error.__cause__, ValidationError):
+            raise
+        first = cause.errors()[0]
+        where = shortened(".".join(map(str, first["loc"])), 100)
+        raise BadInput(f"{path} is damaged: {where}: {first['msg']}") from cause
+
+
+def parsed(path: Path, schema: type[Schema]) -> Schema:
+    """A JSON file's content, validated; what is wrong is reported with the file."""
+    with damage(path):
+        return schema.model_validate_json(path.read_bytes())
 
 
 # ---------------------------------------------------------------- tables
