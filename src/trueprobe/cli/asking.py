@@ -86,6 +86,7 @@ def items(
         "trueprobe run --from runs/mine",
     )
 )
+@interruptible()
 def run(
     what: Annotated[
         list[str] | None,
@@ -150,8 +151,7 @@ def run(
         allow_pickle=allow_pickle or None,
         allow_code=allow_code,
     )
-    with interruptible():
-        done = execute.run(study, out=out, store=store, progress=terminal_progress())
+    done = execute.run(study, out=out, store=store, progress=terminal_progress())
     if as_json:
         print(findings_json.findings(Report.of(done), str(done.folder)))
     else:
@@ -165,8 +165,7 @@ def _repeat(
     from trueprobe.results import repetition
     from trueprobe.runs.repeat import repeat
 
-    with interruptible():
-        done = repeat(folder, out, tuple(model or ()), store, terminal_progress(), **changes)
+    done = repeat(folder, out, tuple(model or ()), store, terminal_progress(), **changes)
     if as_json:
         print(repetition.as_json(done))
     else:
@@ -175,6 +174,7 @@ def _repeat(
 
 
 @app.command(epilog=example("trueprobe report runs/mine --open", "trueprobe report runs/mine --format markdown"))
+@interruptible("the same command writes it again")
 def report(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="a run folder")],
     form: Annotated[ReportFormat, typer.Option("--format", help="of the file it writes")] = ReportFormat.HTML,
@@ -192,7 +192,7 @@ def report(
     from trueprobe.runs.folder import load_run
 
     formats = files.figure_formats(figures)
-    with interruptible("the same command writes it again"), terminal_progress().task("writing the report"):
+    with terminal_progress().task("writing the report"):
         path = files.write(load_run(folder), files.Format(form), formats)
     if form is ReportFormat.HTML:
         _print_page(path, folder if formats else None, as_json)
@@ -219,6 +219,7 @@ def _print_page(path: Path, folder: Path | None, as_json: bool) -> None:
         "trueprobe compare runs/mine --a my-bert --b my-gpt2 --precision 0.02",
     )
 )
+@interruptible("the same command compares again")
 def compare(
     folder: Annotated[Path, typer.Argument(metavar="DIR")],
     a: Annotated[str, typer.Option(metavar="MODEL", help="a checkpoint or a family of the run")],
@@ -243,8 +244,7 @@ def compare(
     from trueprobe.runs.schema import frame_of
     from trueprobe.statistics.rows import Difference
 
-    with interruptible("nothing was written"):
-        result = compared(load_run(folder, allow_code), a, b, precision, terminal_progress(), allow_unequal)
+    result = compared(load_run(folder, allow_code), a, b, precision, terminal_progress(), allow_unequal)
     table, path = frame_of(result.rows, Difference), folder / f"{result.file}.csv"
     write_whole(path, lambda partial: table.to_csv(partial, index=False))
     if as_json:
@@ -261,6 +261,7 @@ def compare(
         "trueprobe reproduce tacit_production --model bert-base-cased --set data=norms.dat",
     )
 )
+@interruptible()
 def reproduce(
     probe: str,
     model: Annotated[
@@ -282,8 +283,7 @@ def reproduce(
     from trueprobe.runs import reproduce as reproducing
 
     chosen, progress = settings_of(settings), terminal_progress()
-    with interruptible():
-        rows, asked = reproducing.reproduce(probe, model, published_as, out, chosen, store=store, progress=progress)
+    rows, asked = reproducing.reproduce(probe, model, published_as, out, chosen, store=store, progress=progress)
     if as_json:
         print(json.dumps([number.row() for number in rows], indent=1, ensure_ascii=False))
     else:

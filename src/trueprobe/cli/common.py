@@ -1,7 +1,5 @@
-"""What the commands share: the application itself, common options, and how they are interrupted."""
+"""What the commands share: the application itself and common options."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated
 
@@ -9,6 +7,20 @@ import typer
 
 from trueprobe import __version__
 from trueprobe.errors import BadInput
+from trueprobe.stopping import interruptible
+
+__all__ = [
+    "AllowCode",
+    "Json",
+    "Setting",
+    "Store",
+    "app",
+    "check_app",
+    "example",
+    "interruptible",
+    "new_app",
+    "settings_of",
+]
 
 app = typer.Typer(
     name="trueprobe",
@@ -30,6 +42,9 @@ def _print_version(asked: bool) -> None:
 def common(
     version: Annotated[
         bool, typer.Option("--version", callback=_print_version, is_eager=True, help="print it and exit")
+    ] = False,
+    debug: Annotated[
+        bool, typer.Option("--debug", help="with the traceback of an error; also behind a command")
     ] = False,
 ) -> None:
     pass
@@ -65,15 +80,3 @@ def settings_of(pairs: list[str] | None) -> dict[str, str]:
             raise BadInput(f"--set takes KEY=VALUE, not '{pair}'")
         settings[key.strip()] = value.strip()
     return settings
-
-
-class Interrupted(Exception):
-    """Ctrl-C, in a form that typer does not swallow."""
-
-
-@contextmanager
-def interruptible(what_now: str = "answers so far are cached, the same command goes on") -> Iterator[None]:
-    try:
-        yield
-    except KeyboardInterrupt as error:
-        raise Interrupted(what_now) from error

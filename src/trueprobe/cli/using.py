@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from trueprobe.cli.common import AllowCode, AllowUnequal, Json, app, example
+from trueprobe.cli.common import AllowCode, AllowUnequal, Json, app, example, interruptible
 from trueprobe.errors import BadInput, FailedRun
 from trueprobe.types import Undecided
 
@@ -17,6 +17,7 @@ from trueprobe.types import Undecided
         "trueprobe gate runs/mine --rules rules.toml --markdown summary.md",
     )
 )
+@interruptible("the same command checks the rules again")
 def gate(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="a run folder")],
     rules: Annotated[Path | None, typer.Option(metavar="FILE", help="rules as TOML")] = None,
@@ -55,7 +56,8 @@ def gate(
     file = parse_file(rules, RuleFile) if rules else None
     every = [*(entry.rule() for entry in (file.rule if file else ())), *map(parse, rule or [])]
     policy = undecided or (file.undecided if file else Undecided.FAIL)
-    result = held(load_run(folder, allow_code), every, policy, load_run(against) if against else None, allow_unequal)
+    before = load_run(against, allow_code) if against else None
+    result = held(load_run(folder, allow_code), every, policy, before, allow_unequal)
     if markdown:
         try:
             write_text(markdown, gate_report.as_markdown(result))
@@ -76,6 +78,7 @@ def gate(
         "trueprobe export runs/mine --signatures",
     )
 )
+@interruptible("the same command writes them again")
 def export(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="a run folder")],
     model_card: Annotated[

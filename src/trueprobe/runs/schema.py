@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, field_serializer
 
-from trueprobe.errors import BadInput
+from trueprobe.errors import BadInput, reading
 from trueprobe.probes.display import Assessment, Figure, ItemTable, Primary, Summary, Table
 from trueprobe.statistics import rows
 from trueprobe.statistics.measure import TIED
@@ -210,10 +210,8 @@ def rows_of(frame: pd.DataFrame, row: type[Row], where: str) -> list[Row]:
     if missing:
         raise BadInput(f"{where} is no table of this version: it has no column '{missing[0]}'")
     present = [field.name for field in _plain_fields(row) if field.name in frame]
-    try:
+    with reading(f"{where} is damaged"):
         columns = {name: _values(frame[name], declared[name]) for name in present}
-    except (TypeError, ValueError) as error:
-        raise BadInput(f"{where} is damaged: {error}") from error
     if "conditions" in declared:
         columns["conditions"] = list(_conditions(frame))
     return [row(**dict(zip(columns, values, strict=True))) for values in zip(*columns.values(), strict=True)]
