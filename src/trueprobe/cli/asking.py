@@ -7,11 +7,29 @@ from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
-from trueprobe.cli.common import AllowCode, AllowUnequal, Json, Setting, Store, app, example, interruptible, settings_of
+from trueprobe.cli.common import (
+    AllowCode,
+    AllowPickle,
+    AllowUnequal,
+    Json,
+    Setting,
+    Store,
+    app,
+    example,
+    interruptible,
+    note_network_store,
+    settings_of,
+)
 from trueprobe.errors import BadInput, nearest
 
 if TYPE_CHECKING:
-    from trueprobe.runs.study import Changes
+    from trueprobe.engine.compute import Compute
+    from trueprobe.runs.study import Changes, Study
+
+
+class Where(StrEnum):
+    LOCAL = "local"
+    RAY = "ray"
 
 
 class ReportFormat(StrEnum):
@@ -84,6 +102,9 @@ def items(
         "trueprobe run counteracts --model 'mybert=ckpt/seed_*' --set occupations=table58",
         "trueprobe run study.toml",
         "trueprobe run --from runs/mine",
+        "trueprobe run counteracts --model nursery --workers 2",
+        "trueprobe run counteracts --model 'mybert=ckpt/seed_*' --on ray --ray-address auto --gpus-per-worker 1",
+        "trueprobe run counteracts --model 'mybert=ckpt/seed_*' --shard 3/10 --store shards/3.sqlite",
     )
 )
 @interruptible()
@@ -114,10 +135,18 @@ def run(
     device: Annotated[str | None, typer.Option(help="auto, cpu, cuda, cuda:1 …; auto by default")] = None,
     dtype: Annotated[str | None, typer.Option(help="float32 (by default), bfloat16 or float16")] = None,
     batch_tokens: Annotated[str | None, typer.Option(help="tokens computed at once, or auto (by default)")] = None,
+    workers: Annotated[
+        int, typer.Option(min=0, help="compute in this many processes, which divide the threads among them")
+    ] = 0,
+    on: Annotated[Where, typer.Option("--on", help="ray: workers are actors of a Ray cluster")] = Where.LOCAL,
+    ray_address: Annotated[str, typer.Option(help="auto or ray://HOST:PORT; else Ray is started here")] = "",
+    gpus_per_worker: Annotated[float, typer.Option(min=0, help="of each worker; 0.5 shares one between two")] = 0,
+    threads: Annotated[int, typer.Option(min=0, help="of each process; bytes are equal where these are")] = 0,
+    shard: Annotated[
+        str, typer.Option(metavar="I/N", help="only fill --store with this share of the rows; no run folder")
+    ] = "",
     store: Store = None,
-    allow_pickle: Annotated[
-        bool, typer.Option("--allow-pickle", help="read pickled weights; a pickle can run code")
-    ] = False,
+    allow_pickle: AllowPickle = False,
     allow_code: AllowCode = False,
     as_json: Json = False,
 ) -> None:
@@ -126,6 +155,7 @@ def run(
     With --from, exit code 1 where estimates differ.
     """
     from trueprobe.cli.progress import terminal_progress
+    from trueprobe.engine.compute import Compute
     from trueprobe.results import json as findings_json
     from trueprobe.results import terminal
     from trueprobe.results.report import Report
@@ -151,7 +181,12 @@ def run(
         allow_pickle=allow_pickle or None,
         allow_code=allow_code,
     )
-    done = execute.run(study, out=out, store=store, progress=terminal_progress())
+    compute = Compute(workers, on.value, ray_address, gpus_per_worker, threads)
+    if shard:
+        _run_shard(study, shard, out, store, compute, as_json)
+        return
+    note_network_store(store)
+    done = execute.run(study, out=out, store=store, progress=terminal_progress(), compute=compute)
     if as_json:
         print(findings_json.findings(Report.of(done), str(done.folder)))
     else:
@@ -171,6 +206,27 @@ def _repeat(
     else:
         repetition.show(done)
     raise typer.Exit(0 if done.exact else 1)
+
+
+def _run_shard(
+    study: "Study", shard: str, out: Path | None, store: Path | None, compute: "Compute", as_json: bool
+) -> None:
+    from trueprobe.cli.progress import terminal_progress
+    from trueprobe.runs.shards import Shard, run_shard
+
+    chosen = Shard.parse(shard)
+    if out is not None:
+        raise BadInput("a shard writes no run folder: leave out --out, merge the stores, then run without --shard")
+    if store is None:
+        raise BadInput(f"a shard fills a store of its own: --store shards/{chosen.number}.sqlite")
+    note_network_store(store)
+    done = run_shard(study, chosen, store, terminal_progress(), compute)
+    if as_json:
+        print(json.dumps([vars(one) for one in done], indent=1))
+        return
+    for one in done:
+        print(f"{one.model}: {one.rows:,} rows in {store}, {one.computed:,} of them computed now")
+    print(f"shard {shard} is done; when all are: trueprobe cache merge {store.parent}/*.sqlite --into all.sqlite")
 
 
 @app.command(epilog=example("trueprobe report runs/mine --open", "trueprobe report runs/mine --format markdown"))

@@ -1,5 +1,6 @@
 """What the commands share: the application itself and common options."""
 
+import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -11,6 +12,7 @@ from trueprobe.stopping import interruptible
 
 __all__ = [
     "AllowCode",
+    "AllowPickle",
     "Json",
     "Setting",
     "Store",
@@ -65,6 +67,7 @@ AllowUnequal = Annotated[
 AllowCode = Annotated[
     bool, typer.Option("--allow-code", help="run the code of probes that a study or run folder names by a path")
 ]
+AllowPickle = Annotated[bool, typer.Option("--allow-pickle", help="read pickled weights; a pickle can run code")]
 Store = Annotated[Path | None, typer.Option(help="the answer store; by default one in your cache folder")]
 
 
@@ -80,3 +83,18 @@ def settings_of(pairs: list[str] | None) -> dict[str, str]:
             raise BadInput(f"--set takes KEY=VALUE, not '{pair}'")
         settings[key.strip()] = value.strip()
     return settings
+
+
+def note_network_store(store: Path | None) -> None:
+    """Says so where the answer store lies on a network file system, and what follows."""
+    from trueprobe.engine.answers import default_path
+    from trueprobe.engine.journal import network_file_system
+
+    path = store or default_path()
+    kind = network_file_system(path)
+    if kind:
+        print(
+            f"trueprobe: {path} lies on a network file system ({kind}), where SQLite's write-ahead log does not work; "
+            "a rollback journal is used, which is slower: let one process write it, or name a local file with --store",
+            file=sys.stderr,
+        )

@@ -41,6 +41,7 @@ __all__ = [
     "open_model",
     "open_source",
     "preflight",
+    "refuse_twins",
     "refuse_unknown_device",
     "weight_hashes",
 ]
@@ -149,9 +150,9 @@ def open_model(spec: str, options: Options | None = None) -> Model:
     return open_source(members[0], options or Options())
 
 
-def find(specs: Sequence[str], options: Options | None = None) -> list[Source]:
-    """All checkpoints the SPECs name, each with a name of its own; a family's members must differ in weights. A .gguf
-    file is unpacked into the cache when it is first named."""
+def find(specs: Sequence[str], options: Options | None = None, compare_weights: bool = True) -> list[Source]:
+    """All checkpoints the SPECs name, each with a name of its own; a family's members must differ in weights, which
+    `refuse_twins` can check later. A .gguf file is unpacked into the cache when it is first named."""
     checkpoints: list[Source] = []
     missing: list[str] = []
     for spec in specs:
@@ -160,7 +161,8 @@ def find(specs: Sequence[str], options: Options | None = None) -> list[Source]:
         except NotHere as error:  # all that is to be fetched is reported at once
             missing += error.missing
             continue
-        _refuse_twins(members)
+        if compare_weights and len(members) > 1:
+            refuse_twins(members, list(map(weight_hashes, members)))
         checkpoints += members
     if missing:
         raise NotHere(*dict.fromkeys(missing))
@@ -171,12 +173,11 @@ def find(specs: Sequence[str], options: Options | None = None) -> list[Source]:
     return [unpacked(source) for source in checkpoints]
 
 
-def _refuse_twins(members: list[Source]) -> None:
-    members = [source for source in members if not source.server]
-    if len(members) < 2:
-        return
-    first: dict[tuple[bytes, ...], Source] = {}
-    for source in members:
-        twin = first.setdefault(weight_hashes(source), source)
-        if twin is not source:
+def refuse_twins(checkpoints: Sequence[Source], hashes: Sequence[tuple[bytes, ...]]) -> None:
+    """`hashes` are those of each checkpoint's weight files; members of a family must differ in them, where there
+    are any: a served one has none here."""
+    first: dict[tuple[str, tuple[bytes, ...]], Source] = {}
+    for source, content in zip(checkpoints, hashes, strict=True):
+        twin = first.setdefault((source.family, content), source)
+        if twin is not source and source.family and content:
             raise BadInput(f"family '{source.family}': {twin.path} and {source.path} have equal weights")

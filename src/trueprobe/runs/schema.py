@@ -288,6 +288,36 @@ def refuse_other_columns(frame: pd.DataFrame, fixed: Iterable[str], declared: It
         raise BadInput(f"{where} has a column '{(other or twice)[0]}' that is not declared, or twice")
 
 
+def check_items(frame: pd.DataFrame, where: str) -> pd.DataFrame:
+    """As it was written: each item once, with its text."""
+    _refuse_lacking(frame, ("item", "text"), ("item", "text"), where)
+    if not frame["item"].is_unique:
+        raise BadInput(
+            f"{where} is damaged: the item '{frame['item'][frame['item'].duplicated()].iloc[0]}' is in it twice"
+        )
+    return frame
+
+
+def check_observations(frame: pd.DataFrame, declared: ProbeDeclaration, where: str) -> pd.DataFrame:
+    """With every column that the probe declares, and codes that are known."""
+    needed = (*OBSERVATION_COLUMNS, *declared.columns, *(GROUP + factor for factor in declared.factors))
+    _refuse_lacking(frame, needed, ("item", "part", "model", "why_not"), where)
+    unknown = set(frame["why_not"]) - {"", *CODES}
+    if unknown:
+        raise BadInput(f"{where} is damaged: column 'why_not' has '{min(unknown)}'")
+    with reading(f"{where} is damaged"):
+        return frame.astype({"model_seed": "Int64", "step": "Int64"})
+
+
+def _refuse_lacking(frame: pd.DataFrame, needed: Iterable[str], texts: Iterable[str], where: str) -> None:
+    missing = [name for name in needed if name not in frame]
+    if missing:
+        raise BadInput(f"{where} is damaged: it has no column '{missing[0]}'")
+    wrong = [name for name in texts if not frame[name].map(lambda value: isinstance(value, str)).all()]
+    if wrong:
+        raise BadInput(f"{where} is damaged: column '{wrong[0]}' holds something else than text")
+
+
 def reserved(names: Iterable[str]) -> list[str]:
     """Those that a probe may not use: a table has them for itself, or they look like a condition's or a group's."""
     return sorted(name for name in names if name in RESERVED or name.startswith((CONDITION, GROUP)))
