@@ -98,7 +98,8 @@ def _settings(source: Source, label: str) -> Iterator[tuple[str, str]]:
         yield "limit", count(limit)
     if methods := _methods(source, [label]):
         yield "intervals", "; ".join(methods)
-    yield "signature", " · ".join(signatures(source, label))
+    if signed := signatures(source, label):
+        yield "signature", " · ".join(signed)
     yield "measures", ", ".join(name.replace("_", " ") for name in declaration.summary.measures)
 
 
