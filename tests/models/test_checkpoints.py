@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -752,7 +753,7 @@ def test_a_gguf_file_is_read_once(tmp_path, monkeypatch):
     first = open_model(str(file))
     assert first.card.tokenizer_id == Text(read_tokenizer(Source("", "", file))).tokenizer_id
     monkeypatch.setattr("trueprobe.models.gguf._write", None)
-    monkeypatch.setattr("transformers.modeling_gguf_pytorch_utils.load_gguf_checkpoint", None)
+    monkeypatch.setattr(import_module("transformers.modeling_gguf_pytorch_utils"), "load_gguf_checkpoint", None)
     monkeypatch.setattr("transformers.integrations.gguf.reader.read_gguf_metadata", None)
     monkeypatch.setattr("gguf.GGUFReader", None)
     _config.cache_clear()

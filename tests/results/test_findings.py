@@ -207,7 +207,8 @@ def test_the_methods_paragraph_cites_and_leaves_settings_to_the_appendix(tmp_pat
     assert "toy (masked, bert, float32, 5 checkpoints)" in mine.methods
     assert "=" not in mine.methods
     appendix = {(row[1].text, row[2].text) for row in mine.settings.rows}
-    assert appendix == {("resample_seed", "0"), ("intervals", "bootstrap over item"), ("measures", "preference, ties")}
+    known = {("resample_seed", "0"), ("intervals", "bootstrap over item"), ("measures", "preference, ties")}
+    assert appendix == {*known, ("signature", "probe:pairs|version:unknown")}  # of a folder without signatures
 
 
 def test_bibtex_has_the_papers_that_were_used_and_no_other(tmp_path):

@@ -24,6 +24,7 @@ from trueprobe.results.words import verdicts
 from trueprobe.runs.families import Family
 from trueprobe.runs.folder import Run
 from trueprobe.runs.schema import StudyDescription, StudyEntry
+from trueprobe.runs.signature import UNKNOWN
 
 _TASKS = {"masked": "fill-mask", "causal": "text-generation", "encoder": "feature-extraction"}  # the hub's names
 _FORMULAS = ("=", "+", "-", "@", "\t", "\r")  # a cell that begins so is run by a spreadsheet
@@ -98,7 +99,7 @@ def _line(finding: Finding, n: Number) -> dict[str, Any]:
         "n_seeds": n.n_seeds,
         "n_items": n.n_items,
         "covered": n.covered,
-        "signature": n.signature or words.UNKNOWN,
+        "signature": n.signature or UNKNOWN,
     }
 
 

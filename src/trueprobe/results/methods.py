@@ -17,7 +17,7 @@ from trueprobe.results.words import tables as table_words
 from trueprobe.results.words import verdicts
 from trueprobe.runs.families import Family
 from trueprobe.runs.schema import frame_of
-from trueprobe.runs.signature import START, common, parts_of
+from trueprobe.runs.signature import START, UNKNOWN, VERSION, common, joined, parts_of
 from trueprobe.statistics.rows import ClaimResult
 from trueprobe.types import Card, Outcome
 
@@ -98,7 +98,8 @@ def _settings(source: Source, label: str) -> Iterator[tuple[str, str]]:
         yield "limit", count(limit)
     if methods := _methods(source, [label]):
         yield "intervals", "; ".join(methods)
-    yield "signature", " · ".join(signatures(source, label))
+    if signed := signatures(source, label):
+        yield "signature", " · ".join(signed)
     yield "measures", ", ".join(name.replace("_", " ") for name in declaration.summary.measures)
 
 
@@ -106,7 +107,7 @@ def signatures(source: Source, label: str) -> list[str]:
     """What the numbers of a probe share, for each way in which texts start; measure and conditions are each one's."""
     rows = source.estimates(label)
     if not all(row.signature for row in rows):
-        return [words.unknown_signature(label)]
+        return [joined({"probe": source.declaration(label).name, VERSION: UNKNOWN})]
     by_start = grouped(rows, lambda row: parts_of(row.signature).get(START, ""))
     return [common(row.signature for row in same) for same in by_start.values()]
 

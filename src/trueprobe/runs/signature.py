@@ -23,7 +23,7 @@ from trueprobe.types import Card
 
 Signed = TypeVar("Signed", Estimate, ClaimResult)
 Parts = Mapping[str, str]
-START, NO_START, VERSION = "start", "none", "version"
+START, NO_START, VERSION, UNKNOWN = "start", "none", "version", "unknown"
 _HASH = 8  # digits of a sha256
 _NAMES = ("probe", "measure", "claim", "sha256", "words", "limit", "dtype", "intervals", "seed", START, VERSION)
 _SPECIAL = re.compile(r"[%|:\s]")
