@@ -6,8 +6,10 @@ import pytest
 import torch
 
 import zoo
+from trueprobe.engine import AnswerStore, Engine
 from trueprobe.errors import BadInput
 from trueprobe.models import Options, examine, find, open_source
+from trueprobe.runs.check import sample_requests, worst
 
 FAST = ("bert", "bert-no-next", "roberta", "gpt2")
 ALL = [name if name in FAST else pytest.param(name, marks=pytest.mark.slow) for name in (*zoo.MASKED, *zoo.CAUSAL)]
@@ -60,3 +62,16 @@ def test_weights_that_the_network_never_uses_may_be_infinite_in_half_precision(c
     weights = load_file(folder / "model.safetensors")
     save_file(weights | {"transformer.h.0.attn.masked_bias": torch.tensor(-1e9)}, folder / "model.safetensors")
     assert examine(find([str(folder)])[0], Options(dtype="float16"))
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_requests_and_answers_need_no_network(name, checkpoint, opened, monkeypatch):
+    """With known traits and cached readings only the output embedding is read, to the same bits."""
+    store, requests = AnswerStore(":memory:"), sample_requests(opened(name).card.kind)
+    answers = Engine(opened(name), store).answer(requests)
+    monkeypatch.setattr("trueprobe.models.weights.load", None)
+    model = examine(find([str(checkpoint(name))])[0], Options()).open()
+    engine = Engine(model, store)
+    assert worst(engine.answer(requests), answers) == 0
+    assert engine.counts.computed == 0
+    assert not model.opened

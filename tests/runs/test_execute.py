@@ -12,10 +12,10 @@ import trueprobe
 import zoo
 from answering import Answering, UnopenedAnswering
 from materials import PLACES
-from trueprobe import models
 from trueprobe.engine import AnswerStore
 from trueprobe.errors import BadInput
 from trueprobe.models import checkpoint as checkpoint_files
+from trueprobe.models import weights as model_weights
 from trueprobe.runs import execute as executing
 from trueprobe.runs.execute import Session, execute
 from trueprobe.runs.folder import RunFolder
@@ -32,21 +32,21 @@ NORMS = "concept,property,frequency,category\nnurse,is late,20,visual\nbus,is he
 def openings(monkeypatch):
     """How often each model was opened."""
     counts: Counter[str] = Counter()
-    true = models.open_source
+    true = model_weights.load
 
-    def counted(source, options):
+    def counted(source, *more):
         counts[source.name] += 1
-        return true(source, options)
+        return true(source, *more)
 
-    monkeypatch.setattr(models, "open_source", counted)
+    monkeypatch.setattr(model_weights, "load", counted)
     return counts
 
 
 @pytest.fixture
 def run(checkpoint, tmp_path):
-    def run(probe, *names, out="run", **options):
+    def run(probe, *names, out="run", store="s", **options):
         specs = [str(checkpoint(name)) for name in names]
-        return trueprobe.run(probe, specs, tmp_path / out, store=tmp_path / "s", **options)
+        return trueprobe.run(probe, specs, tmp_path / out, store=tmp_path / store, **options)
 
     return run
 
@@ -85,7 +85,7 @@ def test_models_too_large_to_stay_open_together_are_opened_again(run, openings, 
     together = run("distractors", "bert", "gpt2", settings=places).observations("distractors")
     openings.clear()
     monkeypatch.setattr(executing, "OPEN_TOGETHER_BYTES", 0)
-    apart = run("distractors", "bert", "gpt2", settings=places, out="apart").observations("distractors")
+    apart = run("distractors", "bert", "gpt2", settings=places, out="apart", store="fresh").observations("distractors")
     assert openings == {"bert": 2, "gpt2": 2}
     pd.testing.assert_frame_equal(together, apart)
 

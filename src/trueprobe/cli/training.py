@@ -30,7 +30,9 @@ def pretrain(
         str, typer.Option(help="layers and width, and attention heads if you like: L4-H128-A2")
     ] = "L4-H128",
     checkpoints: Annotated[int, typer.Option(help="how many are saved along the way, as seed_N/step_M")] = 6,
-    start_from: Annotated[Path | None, typer.Option(metavar="FOLDER", help="go on from a model or encoder")] = None,
+    start_from: Annotated[
+        Path | None, typer.Option(metavar="FOLDER", help="go on from a model or encoder; or mini")
+    ] = None,
     tokenizer: Annotated[Path | None, typer.Option(metavar="FOLDER", help="use this one; else it is trained")] = None,
     vocab: Annotated[int, typer.Option(help="size of the trained tokenizer")] = 8000,
     length: Annotated[int, typer.Option(help="the longest example, in tokens")] = 128,
@@ -70,7 +72,7 @@ def pretrain(
             model_seeds=seeds(model_seeds),
             size=size,
             checkpoints=checkpoints,
-            start_from=locate(str(start_from)) if start_from else None,
+            start_from=_model_folder(str(start_from)) if start_from else None,
             tokenizer=tokenizer,
             vocab=vocab,
             length=length,
@@ -96,6 +98,14 @@ def pretrain(
     for folder in folders:
         print(f"{folder}: {cards.summary(folder)}")
     print(f"ask them: trueprobe run counteracts --model '{out.name}={out}/seed_*'")
+
+
+def _model_folder(name: str) -> Path:
+    """A folder, what was fetched under this name, or a shipped model."""
+    from trueprobe.training import nursery
+    from trueprobe.training.corpus import locate
+
+    return nursery.shipped(name)[0].folder if nursery.names(name) and not Path(name).exists() else locate(name)
 
 
 @app.command(

@@ -54,7 +54,7 @@ def gate(
     file = parse_file(rules, RuleFile) if rules else None
     every = [*(entry.rule() for entry in (file.rule if file else ())), *map(parse, rule or [])]
     policy = undecided or (file.undecided if file else Undecided.FAIL)
-    result = held(load_run(folder, allow_code), every, policy, load_run(against) if against else None)
+    result = held(load_run(folder, allow_code), every, policy, load_run(against, allow_code) if against else None)
     if markdown:
         try:
             write_text(markdown, gate_report.as_markdown(result))

@@ -1,23 +1,27 @@
 """The engine: requests → distinct rows → batches → forward passes → answers, cached on disk.
 
 Done once for all models and probes. A row asked twice is computed once, a cached answer is never computed again,
-and a run that was killed goes on with the same batches. A model that answers whole requests (`AnswerModel`) is asked
-each distinct request once.
+and a run that was killed goes on with the same batches. Weights are read into memory when a row must be computed, or
+where nobody has tried this network before. A model that answers whole requests (`AnswerModel`) is asked each distinct
+request once.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
+from dataclasses import asdict
 from importlib.metadata import version
 
-from trueprobe.engine.answers import AnswerStore
+from trueprobe import __version__
+from trueprobe.engine.answers import AnswerStore, derived_key
 from trueprobe.engine.by_request import ask_requests
-from trueprobe.engine.by_row import RowComputation
+from trueprobe.engine.by_row import RowComputation, open_with_progress
 from trueprobe.engine.counts import Counts
-from trueprobe.models import Model
+from trueprobe.models import Model, RowModel, Traits
 from trueprobe.types import Answer, NoProgress, Progress, Request, WhyNot
 
-__all__ = ["AnswerStore", "Counts", "Engine", "library_versions"]
+__all__ = ["AnswerStore", "Counts", "Engine", "derived_key", "library_versions"]
 
 
 class Engine:
@@ -31,14 +35,31 @@ class Engine:
         self.batch_tokens = batch_tokens
         self.counts = Counts()
 
+    def prepare(self) -> None:
+        """Where no earlier opening of this network is known, open it and try it out; refuses what cannot be asked."""
+        if self.model.contract == "rows":
+            _recall(self.model, self.store, self.progress)
+
     def answer(self, requests: Sequence[Request]) -> list[Answer | WhyNot]:
         """One answer per request, in order; the same request twice costs nothing."""
+        self.prepare()
         if self.model.contract == "answers":
             answers, self.counts = ask_requests(self.model, self.store, self.progress, requests)
         else:
             computation = RowComputation(self.model, self.store, self.progress, self.batch_tokens)
             answers, self.counts = computation.answer(requests)
         return [answers[request] for request in requests]
+
+
+def _recall(model: RowModel, store: AnswerStore, progress: Progress) -> None:
+    """Traits that are stored stand for an opening that refused nothing."""
+    key = derived_key("traits", __version__, library_versions(), model.trial_id)
+    stored = store.derived(key)
+    if stored is not None:
+        model.recall(Traits(**json.loads(stored)))
+        return
+    open_with_progress(model, progress)
+    store.put_derived(key, json.dumps(asdict(model.traits)).encode())
 
 
 def library_versions() -> str:

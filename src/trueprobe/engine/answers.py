@@ -1,13 +1,17 @@
 """The answer store: one SQLite file that caches what models answered.
 
 The key names the computation (weights, dtype, ids, segments), never the question: a changed verbalizer, list or k
-needs nothing new. Of a model that answers whole requests, the key names the request. Several processes may use one
+needs nothing new. Of a model that answers whole requests, the key names the request. Beside answers lies what was
+derived from them or found out about a model, under a key that names all it depends on. Several processes may use one
 file; the first answer stored stays.
 """
 
 from __future__ import annotations
 
+import hashlib
+import json
 import sqlite3
+import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -25,7 +29,13 @@ CREATE TABLE IF NOT EXISTS answers (
   key BLOB NOT NULL, what TEXT NOT NULL, value BLOB NOT NULL, made_with INTEGER NOT NULL, PRIMARY KEY (key, what)
 );
 CREATE TABLE IF NOT EXISTS versions (id INTEGER PRIMARY KEY, text TEXT NOT NULL UNIQUE);
+CREATE TABLE IF NOT EXISTS derived (key BLOB NOT NULL PRIMARY KEY, value BLOB NOT NULL, sha256 BLOB NOT NULL);
 """
+
+
+def derived_key(*parts: str) -> bytes:
+    """Names all that something was derived from; no two lists of parts have one key."""
+    return hashlib.sha256(json.dumps(parts).encode()).digest()
 
 
 def is_finite(value: np.ndarray) -> bool:
@@ -84,6 +94,21 @@ class AnswerStore:
         rows = [(self.made_with, key, what) for key, what in addresses]
         with self._errors(), self._transaction():
             self._db.executemany("UPDATE answers SET made_with = ? WHERE key = ? AND what = ?", rows)
+
+    # ------------------------------------------------------------ what was derived
+
+    def derived(self, key: bytes) -> bytes | None:
+        """None where there is nothing, or it is no longer what was stored."""
+        with self._errors():
+            row = self._db.execute("SELECT value, sha256 FROM derived WHERE key = ?", (key,)).fetchone()
+        whole = row is not None and hashlib.sha256(row[0]).digest() == row[1]
+        return zlib.decompress(row[0]) if whole else None
+
+    def put_derived(self, key: bytes, value: bytes) -> None:
+        with self._errors(), self._transaction():
+            packed = zlib.compress(value)
+            row = (key, packed, hashlib.sha256(packed).digest())
+            self._db.execute("INSERT OR REPLACE INTO derived VALUES (?, ?, ?)", row)
 
     def _select(self, columns: str, keys: set[bytes]) -> Iterator[tuple[Any, ...]]:
         ordered = sorted(keys)

@@ -80,6 +80,7 @@ class RowComputation:
     def _run(self, batches: Sequence[BatchPlan], wanted: Wanted, requests: int, replace: bool) -> None:
         if not batches:
             return
+        open_with_progress(self.model, self.progress)
         total = sum(len(batch.rows) for batch in batches)
         speed = Speed(max(requests - total, 0))
         with self.progress.task(self.model.card.name, total, "rows") as task:
@@ -118,6 +119,12 @@ class RowComputation:
 
     def _made_otherwise(self, reads: Sequence[Read], cached: dict[Address, int]) -> bool:
         return any(cached.get(self._address(read), self.store.made_with) != self.store.made_with for read in reads)
+
+
+def open_with_progress(model: RowModel, progress: Progress) -> None:
+    if not model.opened:
+        with progress.task(f"opening {model.card.name}"):
+            model.open()
 
 
 def _wanted(reads: Mapping[Request, tuple[Read, ...] | WhyNot]) -> Wanted:

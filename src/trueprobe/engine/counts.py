@@ -17,6 +17,14 @@ class Counts:
     planned: dict[str, int] = field(default_factory=dict)
     happened: dict[str, float] = field(default_factory=dict)
 
+    @classmethod
+    def of_cached(cls, planned: dict[str, int], seconds: float) -> Counts:
+        """Where everything planned was there before, and nothing was asked."""
+        if "rows" in planned:
+            return cls(planned, {"rows_computed": 0, "rows_cached_before": planned["rows"], "seconds": seconds})
+        cached = planned["distinct_requests"]
+        return cls(planned, {"requests_asked": 0, "requests_cached_before": cached, "seconds": seconds})
+
     @property
     def computed(self) -> float:
         """Rows, or whole requests, that the model was asked for now."""

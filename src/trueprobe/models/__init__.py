@@ -20,7 +20,7 @@ from trueprobe.models.checkpoint import (
     refuse_unknown_device,
     weight_hashes,
 )
-from trueprobe.models.contract import AnswerModel, Model, Outline, RowModel, Unopened
+from trueprobe.models.contract import AnswerModel, Model, Outline, RowModel, Traits, Unopened
 from trueprobe.models.gguf import unpacked
 from trueprobe.models.specs import sources
 
@@ -33,12 +33,15 @@ __all__ = [
     "Outline",
     "RowModel",
     "Source",
+    "Traits",
     "Unopened",
     "examine",
     "find",
     "open_model",
     "open_source",
     "preflight",
+    "refuse_unknown_device",
+    "weight_hashes",
 ]
 
 # in the order in which they are tried: without its language-model head an encoder would be taken for a masked model
@@ -68,7 +71,11 @@ class Checkpoint:
         return self.source.location
 
     def open(self) -> Model:
-        return open_source(self.source, self.options)
+        """Ready to be asked; weights are read into memory when a row must be computed."""
+        if self.outline.model is not None:
+            return self.outline.model()
+        backend, config = preflight(self.source, self.options)
+        return backend.open_model(self.source, config, self.options)
 
 
 def examine(source: Source, options: Options) -> Checkpoint:
@@ -80,13 +87,17 @@ def examine(source: Source, options: Options) -> Checkpoint:
     refuse_unknown_device(options)
     if not files_are_finite(source, options):
         # the file may hold tensors that the network never uses (GPT-2's masked_bias): only loading it decides
-        backend.open_model(source, config, options)
+        open_source(source, options)
     return Checkpoint(source, options, backend.outline(source, config, options))
 
 
 def open_source(source: Source, options: Options) -> Model:
+    """With its weights in memory."""
     backend, config = preflight(source, options)
-    return backend.open_model(source, config, options)
+    model = backend.open_model(source, config, options)
+    if model.contract == "rows":
+        model.open()
+    return model
 
 
 def preflight(source: Source, options: Options) -> tuple[Backend, Any]:

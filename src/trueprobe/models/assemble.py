@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from typing import Protocol
 
 import numpy as np
 import torch
 
-from trueprobe.models.network import ROWS_AT_ONCE, Readout
+from trueprobe.models.network import ROWS_AT_ONCE
 from trueprobe.models.text import Seam, Text
 from trueprobe.types import TIE_NATS, FillBlank, Filled, Token, WhyNot, Word, WordList
 
@@ -99,13 +100,25 @@ class Words(Mapping[str, "Word | WhyNot"]):
         return self._logps if words is self.asked.words else self._logps[[self.asked.columns[word] for word in words]]
 
 
+class LogProbabilities(Protocol):
+    """From `blank` readings [n <= ROWS_AT_ONCE, any] to natural log-probabilities [n, vocabulary or `ids`]."""
+
+    size: int
+
+    def log_probabilities(self, readings: np.ndarray, ids: torch.Tensor | None = None) -> torch.Tensor: ...
+
+
 class Blanks:
     """Turns `blank` readings of one model into `Filled`."""
 
-    def __init__(self, text: Text, readout: Readout) -> None:
-        self.text, self.readout = text, readout
+    def __init__(self, text: Text, vocabulary: int, read_readout: Callable[[], LogProbabilities]) -> None:
+        self.text, self.vocabulary, self._read_readout = text, vocabulary, read_readout
         self.asked = lru_cache(maxsize=10_000)(self._asked)
         self._list = lru_cache(maxsize=64)(self._list_pieces)
+
+    @cached_property
+    def readout(self) -> LogProbabilities:
+        return self._read_readout()
 
     def _asked(self, words: tuple[str, ...], seam: Seam, left: str, several: bool) -> Asked:
         pieces = []
@@ -113,7 +126,7 @@ class Blanks:
             ids = self.text.word(word, seam, left)
             if not isinstance(ids, WhyNot) and len(ids) > 1 and not several:
                 ids = WhyNot("multi_piece", f"{word!r} is {len(ids)} pieces")
-            if not isinstance(ids, WhyNot) and max(ids) >= self.readout.size:
+            if not isinstance(ids, WhyNot) and max(ids) >= self.vocabulary:
                 ids = WhyNot("unknown_piece", f"{word!r} is beyond the network's vocabulary")
             pieces.append(ids)
         return Asked(words, tuple(pieces))

@@ -12,12 +12,14 @@ from typing import Any
 
 from trueprobe.errors import BadInput
 from trueprobe.models import checkpoint
-from trueprobe.models.checkpoint import Options, Source, load, read_tokenizer
-from trueprobe.models.contract import Outline
-from trueprobe.models.hugging import Described, HuggingFaceModel, Ids, Refused, describe, start_ids
+from trueprobe.models.checkpoint import Options, Source, read_tokenizer
+from trueprobe.models.contract import Outline, Traits
+from trueprobe.models.framing import Framing, Ids, Refused
+from trueprobe.models.hugging import Described, HuggingFaceModel, describe, start_ids
 from trueprobe.models.network import Network
 from trueprobe.models.rows import Read, Row
 from trueprobe.models.text import Text, without_final_space
+from trueprobe.models.weights import Shape, Weights
 from trueprobe.types import Card, EmbedText, FillBlank, FollowsText, ScoreText
 
 
@@ -28,23 +30,31 @@ def accepts(source: Source, config: Any) -> bool:
 
 
 def outline(source: Source, config: Any, options: Options) -> Outline:
-    from transformers import AutoModelForCausalLM
-
-    return _described(source, options, *checkpoint.outline(source, AutoModelForCausalLM, options)).outline
+    described = _described(source, options)
+    return described.outline(lambda: _model(described, source, config, options))
 
 
 def open_model(source: Source, config: Any, options: Options) -> Causal:
+    return _model(_described(source, options), source, config, options)
+
+
+def _model(described: Described, source: Source, config: Any, options: Options) -> Causal:
     from transformers import AutoModelForCausalLM
 
-    described = _described(source, options, *load(source, AutoModelForCausalLM, options))
+    def refuse_seeing_ahead(network: Network) -> None:
+        if network.sees_ahead:
+            title = f"{source.title}: a {config.model_type}"
+            raise BadInput(f"{title} whose tokens see later ones is no causal language model")
+
+    weights = Weights(source, AutoModelForCausalLM, options, refuse_seeing_ahead)
     start = start_ids(described.text, source.start)
-    causal = Causal(described.card, described.text, Network.watching(described.model), start)
-    if causal.network.sees_ahead:
-        raise BadInput(f"{source.title}: a {config.model_type} whose tokens see later ones is no causal language model")
-    return causal
+    return Causal(described.card, described.text, Shape.of(described.model, options), weights, start)
 
 
-def _described(source: Source, options: Options, model: Any, missing: frozenset[str]) -> Described:
+def _described(source: Source, options: Options) -> Described:
+    from transformers import AutoModelForCausalLM
+
+    model, missing = checkpoint.outline(source, AutoModelForCausalLM, options)
     if missing:
         lacks = ", ".join(sorted(missing)[:2])
         raise BadInput(
@@ -53,31 +63,9 @@ def _described(source: Source, options: Options, model: Any, missing: frozenset[
     return describe("causal", source, options, Text(read_tokenizer(source)), model, {"lm"})
 
 
-class Causal(HuggingFaceModel):
+class CausalFraming(Framing):
     kind = "causal"
-    row_exact = False  # a tree's shape depends on which texts are in it; numbers agree to 1e-4
-    exact_lengths = False  # padding stands behind a row, unseen
-    row_multiple = 1
-
-    def __init__(self, card: Card, text: Text, network: Network, start: Ids) -> None:
-        super().__init__(card, text, network)
-        self.start = start
-
-    @cached_property
-    def batch_tokens(self) -> int:
-        """Every position of a text may be read, so the vocabulary bounds it too: logits within 128 MB."""
-        return max(64, min(super().batch_tokens, 32_000_000 // self.card.vocab_size))
-
-    @property
-    def shares_prefixes(self) -> bool:
-        return self.network.shares_prefixes
-
-    @property
-    def tree_limit(self) -> int:
-        """Texts longer than a sliding window are computed alone: a tree's mask would look past it."""
-        config = self.network.config
-        windows = (getattr(config, "sliding_window", None), getattr(config, "window_size", None))
-        return min([w for w in windows if isinstance(w, int)], default=self.card.max_tokens)
+    start: Ids  # before every text
 
     def _front(self, before: str | None, join: str) -> Ids:
         """What stands before the running text: the start token, or with "bos" a sentence between two of them."""
@@ -131,3 +119,31 @@ class Causal(HuggingFaceModel):
             raise Refused("no_head", "a causal model has no [CLS]; pool 'last' or 'mean'")
         start = self.start if request.specials else ()
         return self._row((*start, *ids)), len(start)
+
+
+class Causal(CausalFraming, HuggingFaceModel):
+    row_exact = False  # a tree's shape depends on which texts are in it; numbers agree to 1e-4
+    exact_lengths = False  # padding stands behind a row, unseen
+    row_multiple = 1
+
+    def __init__(self, card: Card, text: Text, shape: Shape, weights: Weights, start: Ids) -> None:
+        super().__init__(card, text, shape, weights)
+        self.start = start
+
+    def _try(self) -> Traits:
+        readout = self.network.readout
+        return Traits(readout.size, readout.linear, self.network.shares_prefixes, False, 1)
+
+    @cached_property
+    def batch_tokens(self) -> int:
+        """Every position of a text may be read, so the vocabulary bounds it too: logits within 128 MB."""
+        return max(64, min(super().batch_tokens, 32_000_000 // self.card.vocab_size))
+
+    @property
+    def shares_prefixes(self) -> bool:
+        return self.traits.shares_prefixes
+
+    @property
+    def tree_limit(self) -> int:
+        """Texts longer than a sliding window are computed alone: a tree's mask would look past it."""
+        return self.card.max_tokens if self.shape.window is None else self.shape.window

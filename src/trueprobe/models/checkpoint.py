@@ -209,9 +209,12 @@ def load(source: Source, auto_class: Any, options: Options, **shape: Any) -> tup
     return model, missing
 
 
-def outline(source: Source, auto_class: Any, options: Options) -> tuple[Any, frozenset[str]]:
-    """The network without its weights (on torch's meta device), and the weights the file does not have."""
-    return _from_pretrained(source, auto_class, options, device_map="meta")
+def outline(
+    source: Source, auto_class: Any, options: Options, there: Mapping[str, str] | None = None
+) -> tuple[Any, frozenset[str]]:
+    """The network without its weights (on torch's meta device), and the weights the file does not have. `there`: the
+    device of each weight, where some are wanted."""
+    return _from_pretrained(source, auto_class, options, device_map="meta" if there is None else dict(there))
 
 
 def _from_pretrained(source: Source, auto_class: Any, options: Options, **more: Any) -> tuple[Any, frozenset[str]]:

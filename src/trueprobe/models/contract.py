@@ -17,8 +17,21 @@ from trueprobe.models.rows import Batch, Read
 from trueprobe.types import Answer, Card, Request, WhyNot
 
 
+@dataclass(frozen=True)
+class Traits:
+    """What only trials on the opened network show."""
+
+    vocabulary: int  # logits at one position
+    linear: bool  # is a logit one product with what enters the output embedding?
+    shares_prefixes: bool
+    exact_lengths: bool
+    row_multiple: int
+
+
 class RowModel(Protocol):
-    """Attributes may be properties: some are tried on the network when first asked for."""
+    """Attributes may be properties: some are tried on the network when first asked for.
+
+    Nothing but `open`, `forward` and traits that are not known yet needs the network's weights."""
 
     @property
     def contract(self) -> Literal["rows"]: ...
@@ -56,6 +69,29 @@ class RowModel(Protocol):
         """A batch that is not full is filled up to a multiple of this; 1 where a row's bits may depend on its batch."""
         ...
 
+    @property
+    def opened(self) -> bool:
+        """Are the weights in memory?"""
+        ...
+
+    @property
+    def trial_id(self) -> str:
+        """Names all that the traits depend on beside the libraries: weights, kind, device, threads."""
+        ...
+
+    @property
+    def traits(self) -> Traits:
+        """Opens the network where they are not known."""
+        ...
+
+    def recall(self, traits: Traits) -> None:
+        """What an earlier opening of the same `trial_id` found; it is not tried again."""
+        ...
+
+    def open(self) -> None:
+        """Weights into memory, once; refuses those that could not be asked."""
+        ...
+
     def reads(self, request: Request) -> tuple[Read, ...] | WhyNot: ...
     def forward(self, batch: Batch) -> list[np.ndarray]: ...
     def assemble(self, requests: Sequence[Request], readings: Sequence[Sequence[np.ndarray]]) -> list[Answer]: ...
@@ -91,6 +127,7 @@ class Outline:
     card: Card
     whole_words: Callable[[], frozenset[str] | None]  # that are one token after a space; None where nobody knows
     weight_bytes: int  # in memory, once opened
+    model: Callable[[], Model] | None = None  # ready to be asked, from what was read for this; None: by `open_model`
 
 
 class Unopened(Protocol):

@@ -11,7 +11,6 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -19,12 +18,14 @@ import numpy as np
 
 from trueprobe.errors import BadInput
 from trueprobe.models import checkpoint, masked
-from trueprobe.models.checkpoint import Options, Source, load, read_tokenizer
-from trueprobe.models.contract import Outline
-from trueprobe.models.hugging import Described, HuggingFaceModel, Ids, Refused, describe
-from trueprobe.models.network import Network, same
+from trueprobe.models.checkpoint import Options, Source, read_tokenizer
+from trueprobe.models.contract import Outline, Traits
+from trueprobe.models.framing import Ids, Refused
+from trueprobe.models.hugging import Described, HuggingFaceModel, describe
+from trueprobe.models.network import same
 from trueprobe.models.rows import Batch, Read, Row
 from trueprobe.models.text import Text
+from trueprobe.models.weights import Shape, Weights
 from trueprobe.types import Answer, Card, EmbedText, Pool, Request, Vector
 
 MODULES = "modules.json"  # of sentence-transformers
@@ -51,21 +52,27 @@ FIRST_POSITION = Pooling("cls")  # what a classifier reads
 
 
 def outline(source: Source, config: Any, options: Options) -> Outline:
-    from transformers import AutoModel
-
-    network = checkpoint.outline(source, AutoModel, options)
-    return _described(source, options, read_pooling(source), *network).outline
+    pooling = read_pooling(source)
+    described = _described(source, options, pooling)
+    return described.outline(lambda: _model(described, source, options, pooling))
 
 
 def open_model(source: Source, config: Any, options: Options) -> Encoder:
+    pooling = read_pooling(source)
+    return _model(_described(source, options, pooling), source, options, pooling)
+
+
+def _model(described: Described, source: Source, options: Options, pooling: Pooling) -> Encoder:
     from transformers import AutoModel
 
-    pooling = read_pooling(source)
-    described = _described(source, options, pooling, *load(source, AutoModel, options))
-    return Encoder(described.card, described.text, Network.watching(described.model), pooling)
+    shape, weights = Shape.of(described.model, options), Weights(source, AutoModel, options)
+    return Encoder(described.card, described.text, shape, weights, pooling)
 
 
-def _described(source: Source, options: Options, pooling: Pooling, model: Any, missing: frozenset[str]) -> Described:
+def _described(source: Source, options: Options, pooling: Pooling) -> Described:
+    from transformers import AutoModel
+
+    model, missing = checkpoint.outline(source, AutoModel, options)
     lacks = sorted(key for key in missing if "pooler" not in key)  # BERT's pooler is not asked
     if lacks:
         raise BadInput(f"{source.title} lacks trained weights (missing: {', '.join(lacks[:2])} …)")
@@ -105,16 +112,18 @@ class Encoder(HuggingFaceModel):
     tree_limit = 0
     _trial = "vector"
 
-    def __init__(self, card: Card, text: Text, network: Network, pooling: Pooling) -> None:
-        super().__init__(card, text, network)
+    def __init__(self, card: Card, text: Text, shape: Shape, weights: Weights, pooling: Pooling) -> None:
+        super().__init__(card, text, shape, weights)
         self.pooling = pooling
 
     @property
     def row_exact(self) -> bool:
-        return bool(self.network.model.device.type == "cpu")
+        return self.shape.on_cpu
 
-    @cached_property
-    def exact_lengths(self) -> bool:
+    def _try(self) -> Traits:
+        return Traits(0, False, False, self._try_padding(), self._try_few_rows())
+
+    def _try_padding(self) -> bool:
         """Does padding change a row's vector?"""
         ids = (1, 2, 3)
         read = Read(Row(ids, (0,) * 3), "vector", (0,))

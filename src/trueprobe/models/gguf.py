@@ -6,6 +6,7 @@ The folder is named by the file's hash and transformers' version, which decides 
 from __future__ import annotations
 
 from dataclasses import replace
+from importlib.metadata import version
 from pathlib import Path
 
 from trueprobe import paths
@@ -16,12 +17,10 @@ from trueprobe.models.checkpoint import Options, Source, load, read_tokenizer, w
 
 def unpacked(source: Source) -> Source:
     """The same checkpoint, read from the folder made of its file; any other as it is."""
-    import transformers
-
     if not source.is_gguf:
         return source
     (digest,) = weight_hashes(source)
-    place = paths.cache() / "models" / f"gguf-{digest.hex()[:32]}-transformers-{transformers.__version__}"
+    place = paths.cache() / "models" / f"gguf-{digest.hex()[:32]}-transformers-{version('transformers')}"
     if not place.is_dir():
         with paths.locked(place.parent / f"{place.name}.making", "process"):
             paths.write_whole(place, lambda partial: _write(source, partial))

@@ -10,12 +10,13 @@ from typing import Any
 
 from trueprobe.errors import BadInput
 from trueprobe.models import checkpoint
-from trueprobe.models.checkpoint import Options, Source, lists_token, load, read_tokenizer
-from trueprobe.models.contract import Outline
-from trueprobe.models.hugging import Described, HuggingFaceModel, Ids, Refused, describe
-from trueprobe.models.network import Network
+from trueprobe.models.checkpoint import Options, Source, lists_token, read_tokenizer
+from trueprobe.models.contract import Outline, Traits
+from trueprobe.models.framing import Ids, Refused
+from trueprobe.models.hugging import Described, HuggingFaceModel, describe
 from trueprobe.models.rows import Read, Row
 from trueprobe.models.text import Pieces, Text, without_final_space
+from trueprobe.models.weights import Shape, Weights
 from trueprobe.types import EmbedText, FillBlank, FollowsText, ScoreText
 
 
@@ -30,12 +31,17 @@ def accepts(source: Source, config: Any) -> bool:
 
 
 def outline(source: Source, config: Any, options: Options) -> Outline:
-    return _described(source, config, options, *checkpoint.outline(source, _auto_class(config), options)).outline
+    described = _described(source, config, options)
+    return described.outline(lambda: _model(described, source, config, options))
 
 
 def open_model(source: Source, config: Any, options: Options) -> Masked:
-    described = _described(source, config, options, *load(source, _auto_class(config), options))
-    return Masked(described.card, described.text, Network.watching(described.model))
+    return _model(_described(source, config, options), source, config, options)
+
+
+def _model(described: Described, source: Source, config: Any, options: Options) -> Masked:
+    weights = Weights(source, _auto_class(config), options)
+    return Masked(described.card, described.text, Shape.of(described.model, options), weights)
 
 
 def _has_next(config: Any) -> bool:
@@ -50,7 +56,8 @@ def _auto_class(config: Any) -> Any:
     return AutoModelForPreTraining if _has_next(config) else AutoModelForMaskedLM
 
 
-def _described(source: Source, config: Any, options: Options, model: Any, missing: frozenset[str]) -> Described:
+def _described(source: Source, config: Any, options: Options) -> Described:
+    model, missing = checkpoint.outline(source, _auto_class(config), options)
     # of BERT's own two heads one may be absent; a random one is never read
     next_only = {key for key in missing if "seq_relationship" in key or "pooler" in key}
     if missing - next_only:
@@ -83,7 +90,11 @@ class Masked(HuggingFaceModel):
     @property
     def row_exact(self) -> bool:
         """On a CPU a row in a fixed shape has the same bits whatever stands beside it."""
-        return bool(self.network.model.device.type == "cpu")
+        return self.shape.on_cpu
+
+    def _try(self) -> Traits:
+        readout, lengths = self.network.readout, self.network.padding_matters
+        return Traits(readout.size, readout.linear, False, lengths, self._try_few_rows())
 
     @property
     def _mask(self) -> int:

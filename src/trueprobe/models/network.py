@@ -27,7 +27,7 @@ class Network:
         self.model = model
         self.config = model.config
         takes = set(inspect.signature(model.forward).parameters)
-        self.uses_segments = "token_type_ids" in takes and getattr(self.config, "type_vocab_size", 0) > 1
+        self.uses_segments = takes_segments(model)
         self._takes_positions = "position_ids" in takes
         self._takes_cache = "use_cache" in takes
         self._wanted: tuple[torch.Tensor, torch.Tensor] | None = None
@@ -257,20 +257,10 @@ class Network:
         padded = _plain_batch([row, (1, 2, 3, 4, 5, 6, 7, 8)], [read])
         return not same(self.read(_plain_batch([row], [read]))[0], self.read(padded)[0])
 
-    @cached_property
-    def known_pieces(self) -> int:
-        """Ids from here on have no embedding: a tokenizer may have grown beyond its network."""
-        return int(self.model.get_input_embeddings().weight.shape[0])
 
-    @cached_property
-    def layers(self) -> int:
-        return int(getattr(self.config, "num_hidden_layers", 0))
-
-    @cached_property
-    def layer_weights(self) -> int:
-        """Weights every token meets: all matrices but the embeddings'."""
-        embeddings = {id(m.weight) for m in self.model.modules() if isinstance(m, torch.nn.Embedding)}
-        return sum(p.numel() for p in self.model.base_model.parameters() if p.dim() > 1 and id(p) not in embeddings)
+def takes_segments(model: Any) -> bool:
+    takes = inspect.signature(model.forward).parameters
+    return "token_type_ids" in takes and getattr(model.config, "type_vocab_size", 0) > 1
 
 
 def longest_row(model: Any) -> int:

@@ -5,21 +5,26 @@ Each model is opened once. All that can be refused without a network is refused 
 
 from __future__ import annotations
 
+import hashlib
+import json
 import platform
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
+from functools import cached_property
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Unpack
 
 from trueprobe import __version__
-from trueprobe.engine import AnswerStore, Engine, library_versions
+from trueprobe.engine import AnswerStore, Counts, Engine, library_versions
 from trueprobe.errors import BadInput
-from trueprobe.models import Model, Unopened, examine
+from trueprobe.models import Model, Unopened
 from trueprobe.probes import Probe
-from trueprobe.runs.folder import Run, RunFolder, load_run
+from trueprobe.runs.cache import ResultCache, card_text, counting_text, key_of, probe_text
+from trueprobe.runs.examined import examined
+from trueprobe.runs.folder import Run, RunFolder, load_run, observations_file
 from trueprobe.runs.plan import AskedProbe, RunPlan, make_plan, with_items
 from trueprobe.runs.records import declaration, items_frame, observations_frame
 from trueprobe.runs.replay import Replay, read_replays
@@ -29,6 +34,7 @@ from trueprobe.types import Answer, Card, Item, NoProgress, Observation, Progres
 # models that were opened for trials stay open until they are asked, as long as their weights together are not larger;
 # beyond, they are opened a second time
 OPEN_TOGETHER_BYTES = 4 * 2**30
+_PLANNED = "planned.json"  # beside observations in the cache; no label has this name
 
 Asks = list[tuple[Item, tuple[Request, ...] | WhyNot]]
 
@@ -50,9 +56,9 @@ def run(
     progress = progress or NoProgress()
     folder = RunFolder(Path(out) if out else Path("runs") / plan.default_name, plan.description)
     folder.refuse_other_runs()
-    with progress.task("looking at the models"):
-        checkpoints = [examine(source, plan.options) for source in plan.sources]
     with closing(AnswerStore(store, library_versions())) as answers:
+        with progress.task("looking at the models"):
+            checkpoints = [examined(source, plan.options, answers) for source in plan.sources]
         return execute(plan, checkpoints, folder, Session(answers, progress, plan.study.batch_tokens))
 
 
@@ -61,10 +67,11 @@ def execute(plan: RunPlan, models: Sequence[Unopened], folder: RunFolder, sessio
         folder.refuse_other_weights(model.outline.card)
     probes = _share_vocabulary(_settle(plan, models, session), models)
     replays = _read_replays(plan, probes, models, folder, session.progress)
-    if models:
-        session.open_ahead(models[0])  # a run of one model that turns out unusable leaves nothing behind
+    ready = _Ready(plan, probes, models, replays, folder, session)
+    if models and session.cache.get(ready.key(models[0].outline.card)) is None:
+        session.engine_for_trials(models[0]).prepare()  # a run of one model that is unusable leaves nothing behind
     with folder.writing():
-        _write(_Ready(plan, probes, models, replays, folder, session))
+        _write(ready)
     return load_run(folder.folder, allow_code=True)  # it was run already
 
 
@@ -76,29 +83,26 @@ class Session:
 
     def __init__(self, store: AnswerStore, progress: Progress, batch_tokens: int | None = None) -> None:
         self.store, self.progress, self.batch_tokens = store, progress, batch_tokens
+        self.cache = ResultCache(store)
         self._ahead: dict[str, Model] = {}
         self._bytes_ahead = 0
 
-    def open_ahead(self, model: Unopened) -> Model:
+    def _open_ahead(self, model: Unopened) -> Model:
         """For later use: the next `engine` of this model takes it."""
         name = model.outline.card.name
         if name not in self._ahead:
-            self._ahead[name] = self._open(model)
+            self._ahead[name] = model.open()
             self._bytes_ahead += model.outline.weight_bytes
         return self._ahead[name]
 
     def engine(self, model: Unopened) -> Engine:
-        opened = self._ahead.pop(model.outline.card.name, None) or self._open(model)
+        opened = self._ahead.pop(model.outline.card.name, None) or model.open()
         return self._engine(opened)
 
     def engine_for_trials(self, model: Unopened) -> Engine:
         """The model stays open for its turn if it fits beside those that do so already."""
         fits = self._bytes_ahead + model.outline.weight_bytes <= OPEN_TOGETHER_BYTES
-        return self._engine(self.open_ahead(model) if fits else self._open(model))
-
-    def _open(self, model: Unopened) -> Model:
-        with self.progress.task(f"opening {model.outline.card.name}"):
-            return model.open()
+        return self._engine(self._open_ahead(model) if fits else model.open())
 
     def _engine(self, model: Model) -> Engine:
         return Engine(model, self.store, self.progress, self.batch_tokens)
@@ -115,11 +119,14 @@ def _settle(plan: RunPlan, models: Sequence[Unopened], session: Session) -> list
         for label, observations in _try(plan.probes, trials, model, session):
             results[label] += observations
     return [
-        with_items(asked.label, asked.probe.settled(results[asked.label]), plan.study.limit)
-        if trials[asked.label]
-        else asked
+        _settled(asked, results[asked.label], plan.study.limit) if trials[asked.label] else asked
         for asked in plan.probes
     ]
+
+
+def _settled(asked: AskedProbe, observations: Sequence[Observation], limit: int | None) -> AskedProbe:
+    decided = hashlib.sha256(repr(observations).encode()).hexdigest()
+    return replace(with_items(asked.label, asked.probe.settled(observations), limit), decided=decided)
 
 
 def _try(
@@ -146,7 +153,9 @@ def _share_vocabulary(probes: Sequence[AskedProbe], models: Sequence[Unopened]) 
         return list(probes)
     common = WordList("common", tuple(sorted(frozenset.intersection(*known))))
     return [
-        replace(asked, probe=asked.probe.with_vocabulary(common)) if asked.probe.shares_vocabulary else asked
+        replace(asked, probe=asked.probe.with_vocabulary(common), decided=f"{asked.decided} {common.sha256}")
+        if asked.probe.shares_vocabulary
+        else asked
         for asked in probes
     ]
 
@@ -210,6 +219,14 @@ class _Ready:
     def n_items(self) -> int:
         return sum(len(asked.items) for asked in self.probes)
 
+    @cached_property
+    def _asked(self) -> list[str]:
+        return [f"{asked.label} {probe_text(asked)}" for asked in self.probes]
+
+    def key(self, card: Card) -> str:
+        """Of one model's observations, which are asked for all probes at once."""
+        return key_of("observations", card_text(card), self._asked, self.session.batch_tokens)
+
     def write_observations(self, asked: AskedProbe, observations: Sequence[Observation], card: Card) -> None:
         frame = observations_frame(asked.probe, asked.items, observations, card)
         self.folder.observations(asked.label, card.name, frame, list(asked.probe.columns()))
@@ -239,13 +256,33 @@ def _write(ready: _Ready) -> None:
 
 
 def _ask_model(ready: _Ready, model: Unopened) -> _Done:
-    """All probes in one go, so that rows they share are computed once."""
-    card, engine = model.outline.card, ready.session.engine(model)
+    """All probes in one go, so that rows they share are computed once. Where an earlier run asked the same, nothing is
+    asked."""
+    card = model.outline.card
+    known = ready.session.cache.get(ready.key(card))
+    if known is not None:
+        return _as_before(ready, card, known)
+    engine = ready.session.engine(model)
     asks = [_asks(asked.probe, asked.items, card) for asked in ready.probes]
     answers = iter(engine.answer([request for each in asks for request in _requests(each)]))
+    finite = True
     for asked, each in zip(ready.probes, asks, strict=True):
-        ready.write_observations(asked, _observe(asked.probe, each, card, answers), card)
+        observations = _observe(asked.probe, each, card, answers)
+        ready.write_observations(asked, observations, card)
+        finite &= not any(one.why_not and one.why_not.code == "not_finite" for one in observations)
+    if finite:  # what was not finite is asked again, as its answer is not cached
+        files = {asked.label: ready.folder.content(observations_file(asked.label, card.name)) for asked in ready.probes}
+        ready.session.cache.put(ready.key(card), {**files, _PLANNED: json.dumps(engine.counts.planned).encode()})
     return _Done(card.name, {"items": ready.n_items, **engine.counts.planned}, engine.counts.happened)
+
+
+def _as_before(ready: _Ready, card: Card, known: Mapping[str, bytes]) -> _Done:
+    began = time.monotonic()
+    for asked in ready.probes:
+        ready.folder.known_observations(asked.label, card.name, known[asked.label])
+    planned: dict[str, int] = json.loads(known[_PLANNED])
+    counts = Counts.of_cached(planned, time.monotonic() - began)
+    return _Done(card.name, {"items": ready.n_items, **planned}, counts.happened)
 
 
 def _replay(ready: _Ready, replay: Replay) -> _Done:
@@ -255,15 +292,31 @@ def _replay(ready: _Ready, replay: Replay) -> _Done:
 
 
 def _count(ready: _Ready, cards: Sequence[Card]) -> None:
+    """All tables, as they are where the same was counted before."""
+    keys = {asked.label: _counting_key(ready, asked, cards) for asked in ready.probes}
+    cache, key = ready.session.cache, key_of("tables", list(keys.values()))
+    known = cache.get(key)
+    if known is not None:
+        for name, content in known.items():
+            ready.folder.table(name, content)
+        return
     from trueprobe.runs.tables import RunTables
 
-    tables = RunTables(ready.folder, cards, ready.plan.study.intervals)
+    tables = RunTables(ready.folder, cards, ready.plan.study.intervals, cache, keys)
     with ready.session.progress.task("counting", len(ready.probes) + 1, "probes") as task:
         for asked in ready.probes:
             task.advance(0, asked.label)
             tables.add(asked.label, asked.probe)
             task.advance(1)
         tables.write()
+    cache.put(key, {name: ready.folder.content(name) for name in ready.folder.tables})
+
+
+def _counting_key(ready: _Ready, asked: AskedProbe, cards: Sequence[Card]) -> str:
+    """Names all that a probe's rows are counted from."""
+    observed = [ready.folder.checksum(observations_file(asked.label, card.name)) for card in cards]
+    method, models = ready.plan.study.intervals, [card_text(card) for card in cards]
+    return key_of("counted", asked.label, probe_text(asked), counting_text(asked), method, models, observed)
 
 
 def _versions() -> dict[str, str]:

@@ -262,6 +262,7 @@ class RunFolder:
     def __init__(self, folder: Path, study: StudyDescription) -> None:
         self.folder, self.study = folder, study
         self._checksums: dict[str, str] = {}
+        self.tables: list[str] = []  # files that were written
 
     @cached_property
     def _held(self) -> Run | None:
@@ -317,7 +318,14 @@ class RunFolder:
 
     def observations(self, label: str, model: str, frame: pd.DataFrame, declared: Sequence[str]) -> None:
         refuse_other_columns(frame, OBSERVATION_COLUMNS, declared, f"the observations of {label}")
-        self._parquet(f"observations/{_safe(label)}/{_safe(model)}.parquet", frame)
+        self._parquet(observations_file(label, model), frame)
+
+    def known_observations(self, label: str, model: str, content: bytes) -> None:
+        """As an earlier run wrote them."""
+        self._summed(observations_file(label, model), content)
+
+    def checksum(self, name: str) -> str:
+        return self._checksums[name]
 
     def observed(self, label: str, model: str) -> pd.DataFrame:
         """What this run wrote before."""
@@ -328,8 +336,20 @@ class RunFolder:
     def rows(self, name: str, rows: Sequence[Any], file: str = "") -> None:
         """A table as parquet and CSV."""
         frame = frame_of(rows, TABLES[name])
-        self._parquet(f"{file or name}.parquet", frame)
-        write_whole(self.folder / f"{file or name}.csv", lambda path: frame.to_csv(path, index=False))
+        self.table(f"{file or name}.parquet", frame.to_parquet(None, index=False))
+        self.table(f"{file or name}.csv", frame.to_csv(None, index=False).encode())
+
+    def table(self, name: str, content: bytes) -> None:
+        """A table's file as it is; parquet has a checksum, the CSV beside it is a copy for people."""
+        self.tables.append(name)
+        if name.endswith(".parquet"):
+            self._summed(name, content)
+        else:
+            write_whole(self.folder / name, lambda path: path.write_bytes(content))
+
+    def content(self, name: str) -> bytes:
+        """Of a file that this run wrote."""
+        return (self.folder / name).read_bytes()
 
     def _json(self, name: str, content: BaseModel) -> None:
         write_text(self.folder / name, content.model_dump_json(indent=1) + "\n")
@@ -341,6 +361,10 @@ class RunFolder:
         """A file whose checksum the manifest will have."""
         write_whole(self.folder / name, lambda path: path.write_bytes(content))
         self._checksums[name] = hashlib.sha256(content).hexdigest()
+
+
+def observations_file(label: str, model: str) -> str:
+    return f"observations/{_safe(label)}/{_safe(model)}.parquet"
 
 
 def _safe(name: str) -> str:

@@ -26,6 +26,7 @@ class AskedProbe:
     probe: Probe
     items: list[Item]
     items_needed: int = 0  # where a limit left some out: how many its findings need
+    decided: str = ""  # what the models of the run decided of it: a hash of their trials, of their common words
 
 
 @dataclass(frozen=True)

@@ -6,14 +6,19 @@ step are counted together; steps are never mixed.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import permutations
 from typing import Any
 
+from pydantic import TypeAdapter
+
 from trueprobe.probes import Probe
+from trueprobe.runs.cache import ResultCache, key_of
 from trueprobe.runs.families import families
 from trueprobe.runs.folder import RunFolder
+from trueprobe.runs.schema import TABLES
 from trueprobe.statistics import disagreement
 from trueprobe.statistics.between import between, is_about, sides_of
 from trueprobe.statistics.claims import claim_results
@@ -23,13 +28,15 @@ from trueprobe.statistics.interval import Method
 from trueprobe.statistics.measure import Claim, Measure
 from trueprobe.statistics.paired import to_pair
 from trueprobe.statistics.resampling import Resampling, groups_of
-from trueprobe.statistics.rows import ClaimResult
+from trueprobe.statistics.rows import ClaimResult, Estimate, VariantDifference
 from trueprobe.statistics.seed_claims import claims_over_seeds
 from trueprobe.statistics.signs import sign_counts
 from trueprobe.statistics.variants import variants
 from trueprobe.statistics.verdict import Unjudged, judge
 from trueprobe.statistics.wordings import variance
 from trueprobe.types import Card
+
+_UNJUDGED = "unjudged"  # beside tables in the cache: what the tables over all probes are made from
 
 
 @dataclass(frozen=True)
@@ -49,6 +56,13 @@ def family_steps(cards: Sequence[Card]) -> list[FamilyStep]:
     return [FamilyStep(family, step, tuple(members)) for (family, step), members in together.items()]
 
 
+class _Rows(dict[str, list[Any]]):
+    """By table."""
+
+    def add(self, table: str, rows: Iterable[Any]) -> None:
+        self.setdefault(table, []).extend(rows)
+
+
 @dataclass
 class RunTables:
     """Collects one run's rows, probe by probe. `method`: how intervals over seeds are made."""
@@ -56,7 +70,9 @@ class RunTables:
     folder: RunFolder
     cards: Sequence[Card]
     method: Method = "crossed"
-    rows: dict[str, list[Any]] = field(default_factory=lambda: {"claims": []})
+    cache: ResultCache | None = None  # of what was counted before
+    keys: Mapping[str, str] = field(default_factory=dict)  # of each label's rows in it
+    rows: _Rows = field(default_factory=lambda: _Rows(claims=[]))
     _unjudged: dict[str, list[Unjudged]] = field(default_factory=dict)
     _probes: dict[str, Probe] = field(default_factory=dict)
     _answers: list[Answers] = field(default_factory=list)
@@ -69,40 +85,76 @@ class RunTables:
         """Count one probe for all models."""
         earlier = [name for name, other in self._probes.items() if other.name == probe.name]
         self._probes[label], self._unjudged[label] = probe, []
-        estimates = []
+        if self.cache is None:
+            self._merge(self._counted(label, earlier))
+            return
+        key = key_of("rows", [self.keys[one] for one in (label, *earlier)])
+        known = self.cache.get(key)
+        if known is not None:
+            self._restore(label, known)
+            return
+        counted = self._counted(label, earlier)
+        self._merge(counted)
+        encoded = _encoded({**counted, _UNJUDGED: self._unjudged[label]})
+        self.cache.put(key, {**self._estimates(label), **encoded})
+
+    def _counted(self, label: str, earlier: Sequence[str]) -> dict[str, list[Any]]:
+        """One probe's rows of the tables over all probes; its estimates are written."""
+        probe, rows = self._probes[label], _Rows()
+        estimates: list[Estimate] = []
         for step in self.steps:
             members = self._members([label], step)[0]
             counted = unjudged(label, members, _measures(probe, step), self.method)
             self._unjudged[label] += counted
             estimates += judge(counted, probe.corrected_over)
-            self._more("claims", claim_results(label, members, probe.claims(), self.method))
-            self._more("variance", variance(counted))
-            self._more("signs", sign_counts(counted))
-            self._flips(label, probe, members)
+            rows.add("claims", claim_results(label, members, probe.claims(), self.method))
+            rows.add("variance", variance(counted))
+            rows.add("signs", sign_counts(counted))
+            self._flips(label, members, rows)
         self.folder.rows("estimates", estimates, f"estimates/{label}")
-        self._more("claims", [row for claim in probe.claims() if claim.between for row in self._between(label, claim)])
+        rows.add("claims", [row for claim in probe.claims() if claim.between for row in self._between(label, claim)])
         for other in earlier:
-            self._variants(other, label)
+            rows.add("variants", self._variants(other, label))
+        return rows
+
+    def _estimates(self, label: str) -> dict[str, bytes]:
+        names = [f"estimates/{label}{end}" for end in (".parquet", ".csv")]
+        return {name: self.folder.content(name) for name in names}
+
+    def _restore(self, label: str, known: Mapping[str, bytes]) -> None:
+        """As an earlier run counted it; answers item by item are read again, for what compares probes."""
+        for name, content in known.items():
+            if name in TABLES:
+                self.rows.add(name, _decoded(TABLES[name], content))
+            elif name != _UNJUDGED:
+                self.folder.table(name, content)
+        self._unjudged[label] = _decoded(Unjudged, known[_UNJUDGED])
+        for step in self.steps:
+            if len(step.cards) > 1 and self._probes[label].flips is not None:
+                self._flips(label, self._members([label], step)[0])
 
     def write(self) -> None:
         """The tables over all probes; those that this run has nothing for are not written."""
         diagnostics = {label: probe.diagnostic for label, probe in self._probes.items() if probe.diagnostic}
-        self._more("flip_causes", subsampled(self._answers))
-        self._more("claims", claims_over_seeds(self._unjudged, diagnostics, self._answers))
+        self.rows.add("flip_causes", subsampled(self._answers))
+        self.rows.add("claims", claims_over_seeds(self._unjudged, diagnostics, self._answers))
         apart = disagreement.between(self._unjudged, diagnostics)
-        self._more("disagreements", apart)
-        self._more("claims", disagreement.claims(apart))
+        self.rows.add("disagreements", apart)
+        self.rows.add("claims", disagreement.claims(apart))
         for name, rows in self.rows.items():
             if rows or name == "claims":
                 self.folder.rows(name, rows)
 
-    def _flips(self, label: str, probe: Probe, members: list[CheckpointData]) -> None:
-        answers = Answers.of(label, members, probe.flips) if probe.flips is not None else None
-        if answers is not None:
-            self._answers.append(answers)
-            self._more("flips", answers.distribution())
-            self._more("flipping_items", answers.most_flipping())
-            self._more("flip_causes", answers.by_size())
+    def _flips(self, label: str, members: list[CheckpointData], rows: _Rows | None = None) -> None:
+        declared = self._probes[label].flips
+        answers = Answers.of(label, members, declared) if declared is not None else None
+        if answers is None:
+            return
+        self._answers.append(answers)
+        if rows is not None:
+            rows.add("flips", answers.distribution())
+            rows.add("flipping_items", answers.most_flipping())
+            rows.add("flip_causes", answers.by_size())
 
     def _between(self, label: str, claim: Claim) -> Iterator[ClaimResult]:
         """A claim about two models, for all pairs of the run that it speaks of; of a family its last step."""
@@ -116,7 +168,7 @@ class RunTables:
         seed = self._probes[label].settings.resample_seed
         return to_pair(card.name, card.kind, self.folder.observed(label, card.name), seed, card.family, card.labels)
 
-    def _variants(self, one: str, other: str) -> None:
+    def _variants(self, one: str, other: str) -> Iterator[VariantDifference]:
         """One probe under two labels: what their settings move, of the measures in the summary."""
         names = self._probes[one].summary.measures
         for step in self.steps:
@@ -124,7 +176,7 @@ class RunTables:
                 (members, [m for m in _measures(self._probes[label], step) if m.name in names])
                 for label, members in zip((one, other), self._members([one, other], step), strict=True)
             )
-            self._more("variants", variants((one, other), first, second, self._probes[one].corrected_over))
+            yield from variants((one, other), first, second, self._probes[one].corrected_over)
 
     def _members(self, labels: Sequence[str], step: FamilyStep) -> list[list[CheckpointData]]:
         """The checkpoints' observations under each label, all with the same draws."""
@@ -140,8 +192,25 @@ class RunTables:
         ]
         return [members[i : i + len(step.cards)] for i in range(0, len(members), len(step.cards))]
 
-    def _more(self, name: str, rows: Sequence[Any]) -> None:
-        self.rows.setdefault(name, []).extend(rows)
+    def _merge(self, rows: Mapping[str, Sequence[Any]]) -> None:
+        for name, more in rows.items():
+            self.rows.add(name, more)
+
+
+def _encoded(rows: Mapping[str, Sequence[Any]]) -> dict[str, bytes]:
+    """As JSON, in which a float keeps all its digits."""
+    types = {**TABLES, _UNJUDGED: Unjudged}
+    plain = {name: _adapter(types[name]).dump_python(list(more)) for name, more in rows.items()}
+    return {name: json.dumps(values, default=lambda number: number.item()).encode() for name, values in plain.items()}
+
+
+def _decoded(row: type[Any], content: bytes) -> list[Any]:
+    rows: list[Any] = _adapter(row).validate_python(json.loads(content))
+    return rows
+
+
+def _adapter(row: type[Any]) -> TypeAdapter[Any]:
+    return TypeAdapter(list[row])  # type: ignore[valid-type]
 
 
 def _measures(probe: Probe, step: FamilyStep) -> list[Measure]:

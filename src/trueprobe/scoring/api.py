@@ -152,6 +152,8 @@ def embed(
     texts = texts_of(table)
     if pool is not None:
         refuse_unknown("pool", pool, get_args(Pool))
+    if not isinstance(layer, int) or isinstance(layer, bool):
+        raise BadInput(f"layer is a whole number, not {layer!r}: 0 is the embedding layer, -1 the last")
 
     def requests(card: Card) -> Asked:
         chosen: Pool = pool or ("own" if card.kind == "encoder" else "mean")

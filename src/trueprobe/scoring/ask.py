@@ -53,6 +53,4 @@ def _opened(models: Models, asking: Asking, progress: Progress) -> Iterator[Mode
     with progress.task("looking at the models"):
         checkpoints = [examine(source, options) for source in find(specs, options)]
     for checkpoint in checkpoints:
-        with progress.task(f"opening {checkpoint.outline.card.name}"):
-            opened = checkpoint.open()
-        yield opened
+        yield checkpoint.open()

@@ -1,0 +1,114 @@
+"""Observations, tables and cards of models in the answer store, so that a repeated run counts nothing anew.
+
+A key names all that a result depends on (docs/decisions/0017-warm-runs.md): the code and versions of trueprobe and of
+its libraries, the model's card, the probe with its settings, material, items and measures, and of tables the checksums
+of the observations they were counted from. What is stored has a checksum; without it, or damaged, it is counted again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, fields, is_dataclass
+from functools import cache, partial
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import trueprobe
+from trueprobe.engine import AnswerStore, derived_key, library_versions
+from trueprobe.runs.plan import AskedProbe
+from trueprobe.types import Card, Item
+
+_CODE = ("probes/**/*", "statistics/**/*.py", "runs/**/*.py", "engine/*.py", "models/*.py", "*.py")
+_COUNTS_WITH = ("numpy", "scipy", "pandas", "pyarrow", "tokenizers")
+_NAMES = "names"
+
+
+@dataclass(frozen=True)
+class ResultCache:
+    """Groups of files in the store, each under the key of what they were made from; all of a group or none."""
+
+    store: AnswerStore
+
+    def get(self, key: str) -> dict[str, bytes] | None:
+        names = self.store.derived(derived_key(key, _NAMES))
+        if names is None:
+            return None
+        contents = {name: self.store.derived(derived_key(key, "file", name)) for name in json.loads(names)}
+        whole = {name: content for name, content in contents.items() if content is not None}
+        return whole if len(whole) == len(contents) else None
+
+    def put(self, key: str, contents: Mapping[str, bytes]) -> None:
+        """The names last: what was interrupted is not there."""
+        for name, content in contents.items():
+            self.store.put_derived(derived_key(key, "file", name), content)
+        self.store.put_derived(derived_key(key, _NAMES), json.dumps(list(contents)).encode())
+
+
+# ---------------------------------------------------------------- keys
+
+
+def key_of(what: str, *parts: object) -> str:
+    """`what` is made from `parts`, by this code and these libraries."""
+    return derived_key(what, code_id(), library_versions(), *map(_text, parts)).hex()
+
+
+@cache
+def code_id() -> str:
+    """The version of trueprobe and of what it counts with, and a hash of its files: an edited checkout counts anew."""
+    digest = hashlib.sha256(" ".join([trueprobe.__version__, *map(version, _COUNTS_WITH)]).encode())
+    root = Path(trueprobe.__file__).parent
+    for path in sorted(path for pattern in _CODE for path in root.glob(pattern)):
+        if path.is_file() and path.suffix != ".pyc":
+            digest.update(f"{path.relative_to(root)} {path.stat().st_size} ".encode())
+            digest.update(path.read_bytes())
+    return digest.hexdigest()
+
+
+def card_text(card: Card) -> str:
+    return json.dumps({**asdict(card), "heads": sorted(card.heads)}, sort_keys=True)
+
+
+def probe_text(asked: AskedProbe) -> str:
+    """What is asked: the probe, its settings and material, what models decided of it, and its items."""
+    probe = asked.probe
+    settings = probe.settings.model_dump_json()
+    return _text((probe.name, settings, probe.material_id, asked.decided, _items_id(asked.items)))
+
+
+def counting_text(asked: AskedProbe) -> str:
+    """What is counted of the answers, and how."""
+    probe = asked.probe
+    how = (probe.factors, probe.drawn_within, probe.terms, probe.corrected_over, probe.flips, probe.diagnostic)
+    return _text((tuple(probe.measures()), tuple(probe.claims()), how, probe.summary.measures))
+
+
+def _items_id(items: Sequence[Item]) -> str:
+    digest = hashlib.sha256()
+    for item in items:
+        seen = (item.id, item.text, item.causal_text, item.flags, dict(item.conditions), item.groups)
+        digest.update(repr(seen).encode())
+    return digest.hexdigest()
+
+
+def _text(value: object) -> str:
+    """Equal for equal declarations in every process: functions by their names, never by an address."""
+    if isinstance(value, str):
+        return value
+    if is_dataclass(value) and not isinstance(value, type):
+        named = {field.name: _text(getattr(value, field.name)) for field in fields(value)}
+        return f"{_name(type(value))}{named}"
+    if isinstance(value, Mapping):
+        return repr({key: _text(part) for key, part in value.items()})
+    if isinstance(value, (tuple, list)):
+        return repr([_text(part) for part in value])
+    if isinstance(value, partial):
+        return _text((value.func, value.args, value.keywords))
+    return _name(value) if callable(value) else repr(value)
+
+
+def _name(value: Any) -> str:
+    of = value if hasattr(value, "__qualname__") else type(value)
+    return f"{of.__module__}.{of.__qualname__}"
