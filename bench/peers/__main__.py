@@ -54,15 +54,14 @@ class Run:
         if not self._affordable(task, size):
             return False
         questions = self.questions(task, size)
-        tokens = sum(len(row.ids) for row in questions.rows)
-        new = Record(task, size, len(questions.rows), tokens, questions.work)
-        record = self.measured.records.get((task, size), new)
         methods = [m for m in questions.methods if m.most_rows is None or len(questions.rows) <= 1.2 * m.most_rows]
+        record = self.measured.records.get((task, size)) or Record(task, size)
         turn = len(record.seconds) % len(methods)  # another method begins each round
         seconds: dict[str, float] = {}
         numbers: dict[str, Numbers] = {}
         began_round = time.monotonic()
         for method in (*methods[turn:], *methods[:turn]):
+            method.prepare()
             began = self.clock()
             numbers[method.name] = method.run()
             seconds[method.name] = self.clock() - began
@@ -70,6 +69,8 @@ class Run:
             found = agreement(numbers[OURS], numbers[method.name])
             if found is not None:
                 record.compare(method.name, method.asks, found)
+        record.rows, record.tokens = len(questions.rows), sum(len(row.ids) for row in questions.rows)
+        record.work = dict(questions.work())
         record.add(seconds, time.monotonic() - began_round)
         self.measured.add(record)
         self.measured.write()

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 import torch
 
-from bench.peers.method import LM_EVAL, MINICONS, ONE_BY_ONE, OURS, Method, Numbers, Questions, batches, work_of
-from bench.peers.ours import answered, bare, first_requests, planned_work, rows_of
+from bench.peers.method import LM_EVAL, MINICONS, ONE_BY_ONE, Method, Numbers, Questions, batches, work_of
+from bench.peers.ours import Ours, first_requests, rows_of
 from bench.peers.standins import AT_ONCE, StandIn
 from trueprobe.probes import make
 from trueprobe.types import FillBlank, Request
@@ -24,19 +24,15 @@ LOOP_ROWS = 400  # at most: a batch of one costs as much per row at any size
 
 def questions(standin: StandIn, size: int, probe: str) -> Questions:
     blanks = Blanks(standin, first_requests(standin, make(probe), size, _as_one_text))
-    rows = rows_of(standin, blanks.requests)
     methods = [
-        Method(OURS, blanks.by_trueprobe),
-        bare(standin, rows),
         Method(MINICONS, partial(blanks.by_minicons, standin.minicons)),
         Method(ONE_BY_ONE, blanks.one_by_one, most_rows=LOOP_ROWS),
     ]
     if standin.kind == "causal":
-        methods.append(
-            Method(LM_EVAL, partial(blanks.by_lm_eval, standin.lm_eval), "words of one piece alone, no top ten")
-        )
-    work = work_of([len(row.ids) for row in rows], AT_ONCE)
-    return Questions(rows, methods, {OURS: planned_work(standin, rows), MINICONS: work})
+        harness = partial(blanks.by_lm_eval, standin.lm_eval)
+        methods.append(Method(LM_EVAL, harness, asks="words of one piece, no top ten"))
+    work = work_of([len(row.ids) for row in blanks.ours.rows], AT_ONCE)
+    return blanks.ours.questions(blanks.by_trueprobe, methods, work)
 
 
 def _as_one_text(request: Request) -> Request:
@@ -55,6 +51,7 @@ class Blanks:
         self.requests: list[FillBlank] = [r for r, row in same if self._ids(self.text(r, mask)) == list(row.ids)]
         if len(self.requests) < 0.9 * len(requests):
             raise AssertionError(f"{len(requests) - len(self.requests)} of {len(requests)} texts have other ids")
+        self.ours = Ours(standin, self.requests)
         words = {word for request in self.requests for word in request.words}
         known = {word: standin.piece(word) for word in words}
         # of each request's words: ids, -1 for a word of several pieces
@@ -87,7 +84,7 @@ class Blanks:
     # ------------------------------------------------------------ four ways to ask
 
     def by_trueprobe(self) -> Numbers:
-        answers = answered(self.standin, self.requests)
+        answers = self.ours.answers()
         words = [answer.logps(request.words) for answer, request in zip(answers, self.requests, strict=True)]
         return self._numbers(words, [[token.logp for token in answer.top] for answer in answers])
 

@@ -23,6 +23,7 @@ Numbers = Mapping[str, np.ndarray]  # by what they are; methods give the same on
 class Method:
     name: str
     run: Callable[[], Numbers]  # timed as a whole
+    prepare: Callable[[], object] = dict  # before each time, not timed
     asks: str = ""  # where it is something else than trueprobe asks
     most_rows: int | None = None  # left out of larger sizes
 
@@ -33,7 +34,7 @@ class Questions:
 
     rows: Sequence[Row]  # distinct
     methods: Sequence[Method]
-    work: Mapping[str, float]  # by method: tokens computed, padding included, per token of the rows
+    work: Callable[[], Mapping[str, float]]  # by method, after a run: tokens computed per token of the rows
 
 
 @dataclass(frozen=True)

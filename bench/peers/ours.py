@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+import math
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
-from itertools import islice
+from itertools import count, islice
 from pathlib import Path
 from typing import Any
 
 from bench.engine import bare_seconds
-from bench.peers.method import BARE, Method
+from bench.peers.method import BARE, MINICONS, OURS, Method, Numbers, Questions
 from bench.peers.standins import StandIn
 from trueprobe.engine import AnswerStore, Engine
-from trueprobe.engine.plan import computed_tokens, padding, plan
 from trueprobe.models.rows import Row
 from trueprobe.probes import Probe
 from trueprobe.probes.base import in_turns
@@ -56,24 +56,37 @@ def _distinct(standin: StandIn, probe: Probe, changed: Callable[[Request], Reque
                 yield request
 
 
-def answered(standin: StandIn, requests: Sequence[Request]) -> list[Any]:
-    """Nothing is cached before, and answers are stored on the disk, as in a run."""
-    with tempfile.TemporaryDirectory() as folder:
-        store = AnswerStore(Path(folder) / "answers.sqlite")
-        answers = Engine(standin.model, store).answer(requests)
-        store.close()
-    return answers
+class Ours:
+    """The same requests, answered by trueprobe again and again, each time with an empty store on the disk."""
 
+    def __init__(self, standin: StandIn, requests: Sequence[Request]) -> None:
+        self.standin, self.requests = standin, requests
+        self.rows = rows_of(standin, requests)
+        self.work = math.nan  # tokens computed per token, once answered: padding adds, shared beginnings take away
+        self._engine: Engine | None = None
+        self._folder = tempfile.TemporaryDirectory()
+        self._stores = (Path(self._folder.name) / f"{number}.sqlite" for number in count())
 
-def planned_work(standin: StandIn, rows: Sequence[Row]) -> float:
-    """Tokens computed per token: padding adds, shared beginnings take away."""
-    batches = plan(rows, standin.model)
-    return sum(computed_tokens(batch) + padding(batch) for batch in batches) / sum(len(row.ids) for row in rows)
+    def prepare(self) -> None:
+        """Opening and trying a network are not timed."""
+        self._engine = Engine(self.standin.model, AnswerStore(next(self._stores)))
+        self._engine.prepare()
 
+    def answers(self) -> list[Any]:
+        if self._engine is None:
+            self.prepare()
+        engine, self._engine = self._engine, None
+        answers = engine.answer(self.requests)
+        engine.store.close()
+        planned = engine.counts.planned
+        self.work = (planned["tokens_planned"] + planned["tokens_padding"]) / planned["tokens_in_rows"]
+        return answers
 
-def bare(standin: StandIn, rows: Sequence[Row]) -> Method:
-    def run() -> dict[str, Any]:
-        bare_seconds(standin.network.base_model, rows)
+    def questions(self, run: Callable[[], Numbers], others: Sequence[Method], minicons_work: float) -> Questions:
+        """trueprobe and the bare pass come first."""
+        methods = [Method(OURS, run, self.prepare), Method(BARE, self._bare), *others]
+        return Questions(self.rows, methods, lambda: {OURS: self.work, MINICONS: minicons_work})
+
+    def _bare(self) -> Numbers:
+        bare_seconds(self.standin.network.base_model, self.rows)
         return {}
-
-    return Method(BARE, run, "vectors only")

@@ -13,9 +13,11 @@ METHODS = (BARE, MINICONS, ONE_BY_ONE, BIAS_BENCH, LM_EVAL)
 
 
 def target(record: Record, method: str) -> float | None:
-    """The least ratio that was aimed at."""
+    """The least ratio that was aimed at; of fewer than 100 rows nothing was."""
+    if record.size < 100:
+        return None
     if method == BARE:
-        return 0.95 if record.rows >= 400 else 0.85
+        return 0.95 if record.size >= 400 else 0.85
     if method == MINICONS:
         return {"counteracts masked": 1.3, "distractors masked": 2.0}.get(
             record.task, 2.0 if record.task.endswith("causal") else None

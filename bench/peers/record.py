@@ -7,7 +7,6 @@ import json
 import os
 import platform
 import statistics
-from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from importlib.metadata import version
@@ -30,9 +29,11 @@ class Record:
 
     task: str
     size: int
-    rows: int
-    tokens: int
-    work: Mapping[str, float]  # by method: tokens computed, padding included, per token of the rows
+    rows: int = 0
+    tokens: int = 0
+    work: dict[str, float] = field(
+        default_factory=dict
+    )  # by method: tokens computed, padding included, per token of the rows
     seconds: list[dict[str, float]] = field(default_factory=list)
     agreements: dict[str, Agreement] = field(default_factory=dict)
     asks: dict[str, str] = field(default_factory=dict)

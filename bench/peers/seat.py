@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 import torch
 
-from bench.peers.method import BIAS_BENCH, DRAWN, MINICONS, OURS, Method, Numbers, Questions, batches, work_of
-from bench.peers.ours import answered, bare, planned_work, rows_of
+from bench.peers.method import BIAS_BENCH, DRAWN, MINICONS, Method, Numbers, Questions, batches, work_of
+from bench.peers.ours import Ours
 from bench.peers.standins import AT_ONCE, StandIn
 from trueprobe.probes import make
 from trueprobe.statistics.association import PermutationTest
@@ -25,15 +25,12 @@ SENTENCES = 5317  # distinct ones of all tests: the one size that counts
 
 def questions(standin: StandIn, size: int) -> Questions:
     seat = Seat(standin, "*" if size >= SENTENCES else "weat6,weat7,sent-weat9")
-    rows = rows_of(standin, seat.requests)
     methods = [
-        Method(OURS, seat.by_trueprobe),
-        bare(standin, rows),
-        Method(MINICONS, partial(seat.by_minicons, standin.minicons_vectors), "vectors alone, no test"),
+        Method(MINICONS, partial(seat.by_minicons, standin.minicons_vectors), asks="vectors alone, no test"),
         Method(BIAS_BENCH, seat.by_bias_bench),
     ]
-    work = work_of([len(row.ids) for row in rows], AT_ONCE)
-    return Questions(rows, methods, {OURS: planned_work(standin, rows), MINICONS: work})
+    work = work_of([len(row.ids) for row in seat.ours.rows], AT_ONCE)
+    return seat.ours.questions(seat.by_trueprobe, methods, work)
 
 
 class Seat:
@@ -43,6 +40,7 @@ class Seat:
         self.items = [item for item in self.probe.items() if self.probe.ask(item, standin.model.card)]
         self.requests = [r for item in self.items for r in self.probe.ask(item, standin.model.card)]
         self.sentences = list(dict.fromkeys(r.text for r in self.requests if isinstance(r, EmbedText)))
+        self.ours = Ours(standin, self.requests)
         self._resample_seeds = count()  # nothing that was drawn in an earlier round is drawn again
 
     def _numbers(self, effects: Sequence[float], ps: Sequence[tuple[float, bool]]) -> dict[str, np.ndarray]:
@@ -53,7 +51,7 @@ class Seat:
     # ------------------------------------------------------------ trueprobe
 
     def by_trueprobe(self) -> Numbers:
-        answers = iter(answered(self.standin, self.requests))
+        answers = iter(self.ours.answers())
         test, seed = PermutationTest(PERMUTATIONS), next(self._resample_seeds)
         effects, ps, vectors = [], [], {}
         for item in self.items:

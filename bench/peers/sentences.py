@@ -11,33 +11,38 @@ import numpy as np
 import torch
 
 from bench.peers.blanks import LOOP_ROWS
-from bench.peers.method import MINICONS, ONE_BY_ONE, OURS, Method, Numbers, Questions, batches, work_of
-from bench.peers.ours import answered, bare, first_items, planned_work, rows_of
+from bench.peers.method import MINICONS, ONE_BY_ONE, Method, Numbers, Questions, batches, work_of
+from bench.peers.ours import Ours, first_items
 from bench.peers.standins import AT_ONCE, StandIn
 from trueprobe.probes import make
 from trueprobe.types import FillBlank, Item, Word
 
+_OTHERWISE = "of words of several pieces it masks the later ones, too: compared on the others"
 SENTENCES_AT_ONCE = 3  # minicons computes all rows of these at once, one per token: about as many as AT_ONCE
 
 
 def crows_pairs(standin: StandIn, size: int) -> Questions:
     pairs = Pairs(standin, size)
     methods = [
-        Method(MINICONS, partial(pairs.by_minicons, standin.minicons), "whole sentences: compared by their sums"),
-        Method(ONE_BY_ONE, pairs.one_by_one, "tokens that both sentences share, alone", most_rows=LOOP_ROWS),
+        Method(MINICONS, partial(pairs.by_minicons, standin.minicons), asks=""),
+        Method(ONE_BY_ONE, pairs.one_by_one, asks="only tokens that both sentences share", most_rows=LOOP_ROWS),
     ]
     lengths = [len(ids) for ids in pairs.ids]
-    return pairs.questions(methods, work_of(lengths, SENTENCES_AT_ONCE, [n - 2 for n in lengths]))
+    work = work_of(lengths, SENTENCES_AT_ONCE, [n - 2 for n in lengths])
+    return pairs.ours.questions(pairs.by_trueprobe, methods, work)
 
 
 def stereoset(standin: StandIn, size: int) -> Questions:
     clusters = Clusters(standin, size, task="intrasentence")
     methods = [
-        Method(MINICONS, partial(clusters.by_minicons, standin.minicons), "words of one piece; longer ones otherwise"),
+        Method(
+            MINICONS, partial(clusters.by_minicons, standin.minicons), asks="words of one piece; longer ones otherwise"
+        ),
         Method(ONE_BY_ONE, clusters.one_by_one, most_rows=LOOP_ROWS),
     ]
     pieces = [(len(left) + len(word) + len(right), len(word)) for left, word, right in clusters.filled]
-    return clusters.questions(methods, work_of([n for n, _ in pieces], AT_ONCE, [n for _, n in pieces]))
+    work = work_of([n for n, _ in pieces], AT_ONCE, [n for _, n in pieces])
+    return clusters.ours.questions(clusters.by_trueprobe, methods, work)
 
 
 class Sentences:
@@ -49,19 +54,11 @@ class Sentences:
         self.standin, self.asked = standin, make(self.probe, settings)
         self.items = first_items(standin, self.asked, size, self.keeps)
         self.requests: list[Any] = [r for item in self.items for r in self.asked.ask(item, standin.model.card)]
+        self.ours = Ours(standin, self.requests)
 
     def keeps(self, item: Item) -> bool:
         """Whether peers can be asked the very same ids."""
         return True
-
-    def questions(self, methods: Sequence[Method], minicons_work: float) -> Questions:
-        rows = rows_of(self.standin, self.requests)
-        ours = Method(OURS, self.by_trueprobe)
-        work = {OURS: planned_work(self.standin, rows), MINICONS: minicons_work}
-        return Questions(rows, [ours, bare(self.standin, rows), *methods], work)
-
-    def by_trueprobe(self) -> Numbers:
-        raise NotImplementedError
 
     def piece_ids(self, text: str) -> list[int]:
         ids: list[int] = self.standin.tokenizer(text, add_special_tokens=False)["input_ids"]
@@ -83,7 +80,7 @@ class Pairs(Sentences):
         return [self.standin.tokenizer(request.text)["input_ids"] for request in self.requests]
 
     def by_trueprobe(self) -> Numbers:
-        answers = answered(self.standin, self.requests)
+        answers = self.ours.answers()
         shared = []
         for i, item in enumerate(self.items):
             (observed,) = self.asked.observe(item, self.standin.model.card, answers[2 * i : 2 * i + 2])
@@ -95,7 +92,7 @@ class Pairs(Sentences):
         for some in batches([request.text for request in self.requests], SENTENCES_AT_ONCE):
             # it tokenises texts by a method that transformers 5 has no more, and takes them tokenised
             encoded = self.standin.tokenizer(list(some), padding=True, return_tensors="pt")
-            sums += scorer.sequence_score(encoded, reduction=lambda scores: scores.sum().item())
+            sums += scorer.sequence_score(encoded, reduction=lambda scores: scores.double().sum().item())
         return {"sentences": np.array(sums)}
 
     @torch.no_grad()
@@ -141,7 +138,7 @@ class Clusters(Sentences):
 
     def by_trueprobe(self) -> Numbers:
         logps = []
-        for request, answer in zip(self.requests, answered(self.standin, self.requests), strict=True):
+        for request, answer in zip(self.requests, self.ours.answers(), strict=True):
             words: list[Word] = [answer.words[word] for word in request.words]
             logps += [[piece.logp for piece in word.pieces] for word in words]
         return self._numbers(logps)

@@ -133,7 +133,7 @@ def run(monkeypatch, tmp_path):
     ticks = iter(range(1000))
     numbers = {"words": np.zeros(3)}
     methods = [Method(OURS, lambda: numbers), Method(MINICONS, lambda: numbers), Method(ONE_BY_ONE, dict, most_rows=1)]
-    tasks = {name: ("masked", lambda standin, size: Questions([], methods, {})) for name in ("a", "b")}
+    tasks = {name: ("masked", lambda standin, size: Questions([], methods, dict)) for name in ("a", "b")}
     monkeypatch.setattr(command, "TASKS", tasks)
     monkeypatch.setattr(command, "build", lambda kind, folder, small: None)
     return command.Run(tmp_path, Measured(None, STAMP), 1, True, lambda: next(ticks))
