@@ -102,7 +102,7 @@ def _why(record: Record, method: str) -> str:
         return f"it computes {record.work[MINICONS]:.2f} tokens per token, trueprobe {ours:.2f}"
     if method == LM_EVAL:
         return f"it, too, computes a context once for all words of one piece; trueprobe's work is {ours:.2f}"
-    return f"rows have {length:.0f} tokens each, and a batch of one has that much to compute at once"
+    return f"a batch of one is {length:.0f} tokens on average, not much slower per token than a large one"
 
 
 def _table(titles: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:
