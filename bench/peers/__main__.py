@@ -35,6 +35,7 @@ TASKS: Mapping[str, tuple[Kind, Ask]] = {
     "distractors causal": ("causal", partial(blanks.questions, probe="distractors")),
     SEAT: ("masked", seat.questions),
 }
+SIZES = [100, 400, 2680]  # rows, about
 KEPT = Path(".cache/bench-peers.json")
 
 
@@ -107,7 +108,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m bench.peers", description=peers.__doc__.splitlines()[0])
     parser.add_argument("--minutes", type=float, default=60, help="start no round that would end later")
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--sizes", default="100,400,2680", help="rows, about")
+    parser.add_argument("--sizes", default=",".join(map(str, SIZES)), help="rows, about")
     parser.add_argument("--tasks", default="", help="parts of names, such as seat or causal, separated by commas")
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--cpu-seconds", action="store_true", help="not wall time: for a busy machine, one thread")
@@ -130,7 +131,7 @@ def main() -> None:
                     print(f"{job[0]}, {job[1]:,} rows: left out, time is short; the same command goes on", flush=True)
     print("\n".join(page.lines(measured)))
     if options.write and not options.quick:
-        page.write(measured, options.write)
+        page.write(measured, _jobs("", SIZES, small=False), options.write)
     wrong = [
         f"{record.task}: {name}"
         for record in measured.records.values()

@@ -30,7 +30,8 @@ def missed(record: Record, method: str) -> bool:
     return ratio is not None and aim is not None and round(ratio, 2) < aim
 
 
-def lines(measured: Measured) -> Iterator[str]:
+def lines(measured: Measured, wanted: Sequence[tuple[str, int]] = ()) -> Iterator[str]:
+    """`wanted`: tasks and sizes that are named where they were not measured."""
     records, stamp = list(measured.records.values()), measured.stamp
     yield HEAD
     yield ""
@@ -43,6 +44,8 @@ def lines(measured: Measured) -> Iterator[str]:
     yield from _table(
         ("task", "rows", "tokens", "rounds", "work", "minicons' work", *METHODS), list(map(_speeds, records))
     )
+    missing = [f"{task} ({size:,} rows)" for task, size in wanted if (task, size) not in measured.records]
+    yield from ("", f"Not measured: {', '.join(missing)}.") if missing else ()
     yield ""
     yield "## Agreement"
     yield ""
@@ -94,15 +97,16 @@ def _misses(records: Sequence[Record]) -> Iterator[str]:
 
 
 def _why(record: Record, method: str) -> str:
-    """From what was counted, not from what was timed."""
-    ours, length = record.work[OURS], record.tokens / record.rows
+    """What was counted and timed of trueprobe's work and theirs."""
+    computes = f"trueprobe computes {record.work[OURS]:.2f} tokens per token"
     if method == BARE:
-        return f"padding and sharing alone allow {1 / ours:.2f}, the rest is the head, the store and the answers"
-    if method == MINICONS:
-        return f"it computes {record.work[MINICONS]:.2f} tokens per token, trueprobe {ours:.2f}"
+        return f"{computes} (padding), and head, store and answers come on top"
+    bare, other = record.ratio(BARE), record.ratio(method)
+    took = f" and takes {other / bare:.1f} times as long as the bare pass" if bare and other else ""
+    theirs = f"{record.work[MINICONS]:.2f}" if method == MINICONS else f"{record.tokens / record.rows:.0f} at once"
     if method == LM_EVAL:
-        return f"it, too, computes a context once for all words of one piece; trueprobe's work is {ours:.2f}"
-    return f"a batch of one is {length:.0f} tokens on average, not much slower per token than a large one"
+        return f"{computes}; lm-eval, too, computes a context once for all words of one piece,{took}"
+    return f"{computes}; {method} computes {theirs}{took}"
 
 
 def _table(titles: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:
@@ -112,7 +116,7 @@ def _table(titles: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str
         yield f"| {' | '.join(row)} |"
 
 
-def write(measured: Measured, path: Path) -> None:
+def write(measured: Measured, wanted: Sequence[tuple[str, int]], path: Path) -> None:
     """The lines up to the tables stay."""
     head = path.read_text(encoding="utf-8").partition(HEAD)[0]
-    path.write_text(head + "\n".join(lines(measured)) + "\n", encoding="utf-8")
+    path.write_text(head + "\n".join(lines(measured, wanted)) + "\n", encoding="utf-8")

@@ -24,7 +24,7 @@ SENTENCES_AT_ONCE = 3  # minicons computes all rows of these at once, one per to
 def crows_pairs(standin: StandIn, size: int) -> Questions:
     pairs = Pairs(standin, size)
     methods = [
-        Method(MINICONS, partial(pairs.by_minicons, standin.minicons), asks=""),
+        Method(MINICONS, partial(pairs.by_minicons, standin.minicons)),
         Method(ONE_BY_ONE, pairs.one_by_one, asks="only tokens that both sentences share", most_rows=LOOP_ROWS),
     ]
     lengths = [len(ids) for ids in pairs.ids]
@@ -35,9 +35,7 @@ def crows_pairs(standin: StandIn, size: int) -> Questions:
 def stereoset(standin: StandIn, size: int) -> Questions:
     clusters = Clusters(standin, size, task="intrasentence")
     methods = [
-        Method(
-            MINICONS, partial(clusters.by_minicons, standin.minicons), asks="words of one piece; longer ones otherwise"
-        ),
+        Method(MINICONS, partial(clusters.by_minicons, standin.minicons), asks=_OTHERWISE),
         Method(ONE_BY_ONE, clusters.one_by_one, most_rows=LOOP_ROWS),
     ]
     pieces = [(len(left) + len(word) + len(right), len(word)) for left, word, right in clusters.filled]

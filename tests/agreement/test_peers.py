@@ -101,11 +101,10 @@ def test_a_ratio_is_the_median_of_ratios_within_rounds():
 def test_a_missed_target_is_marked_and_explained():
     measured = Measured(None, STAMP)
     measured.add(record(bare_pass=0.7, minicons=1.5))
-    text = "\n".join(page.lines(measured))
+    text = "\n".join(page.lines(measured, [("counteracts masked", 100), ("seat masked", 5317)]))
     assert "| **0.70** (0.85) | 1.50 |" in text
-    assert (
-        "- counteracts masked, 100 rows, bare pass: 0.70, aimed at 0.85; padding and sharing alone allow 0.80" in text
-    )
+    assert "100 rows, bare pass: 0.70, aimed at 0.85; trueprobe computes 1.25 tokens per token" in text
+    assert "Not measured: seat masked (5,317 rows)." in text
     assert "minicons: " not in text
 
 
