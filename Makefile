@@ -1,4 +1,4 @@
-# Everything starts from nothing but Python 3.11 to 3.13: `make demo`, `make test`.
+# Everything starts from nothing but Python 3.11 or newer: `make demo`, `make test`.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
@@ -12,7 +12,7 @@ CAUSAL := --kind causal --corpus enwik8 --short 0.25 --loss-rate 0.33 --threads 
 # compiled modules are kept, whatever the machine says: tests start many interpreters
 export PYTHONDONTWRITEBYTECODE =
 
-.PHONY: demo tour test fast lint bench bench-nulls bench-peers docs nursery clean
+.PHONY: demo tour test fast lowest lint wheel fuzz faults bench bench-nulls bench-peers docs nursery clean
 
 ## a first look at the shipped models, and its page: nothing is fetched
 demo: $(INSTALLED)
@@ -34,12 +34,32 @@ test: lint
 fast: $(READY)
 	$(BIN)/python -m pytest -n 2 --dist worksteal -m "not slow"
 
+## the same with the lowest versions that pyproject.toml allows, in an environment of its own
+lowest:
+	$(PYTHON) -m venv $(VENV)-lowest
+	$(VENV)-lowest/bin/python -m pip install --quiet --disable-pip-version-check -c constraints-lowest.txt -e ".[dev]"
+	$(VENV)-lowest/bin/python -m pytest -n 2 --dist worksteal -m "not slow"
+
+## wheel and sdist in dist/; the wheel is tried in an empty environment
+wheel: $(INSTALLED)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[release]"
+	$(BIN)/python tools/wheel.py
+
 lint: $(READY)
 	$(BIN)/ruff check src tests bench tools
 	$(BIN)/ruff format --check src tests bench tools
 	$(BIN)/mypy
 
-## the engine and training against the bare network, as ratios; counting in CPU seconds
+## mutated files of every format, for as long as one likes: make fuzz SECONDS=600; findings are saved in .cache/findings
+SECONDS ?= 3600
+fuzz: $(READY)
+	PYTHONPATH=tests $(BIN)/python -m fuzz --seconds $(SECONDS) --first $$(date +%s) --save .cache/findings
+
+## every command that writes, killed a hundred times, stopped, starved, beside itself
+faults: $(READY)
+	FAULTS=100 $(BIN)/python -m pytest -n 2 --dist worksteal tests/faults
+
+## the engine and training against the bare network, as ratios; counting in CPU seconds; a question of the explorer
 bench: $(READY)
 	$(BIN)/python bench/engine.py
 	$(BIN)/python bench/engine.py --causal
@@ -47,8 +67,10 @@ bench: $(READY)
 	$(BIN)/python bench/engine.py --probe distractors --causal
 	$(BIN)/python bench/pretrain.py
 	$(BIN)/python bench/pretrain.py --causal
+	$(BIN)/python bench/explore.py
 	$(BIN)/trueprobe run tour --model nursery --model nursery-small --out runs/bench
 	$(BIN)/python bench/counting.py runs/bench
+	$(BIN)/python bench/scale.py
 
 ## minicons, lm-eval and the authors' loops beside trueprobe; ARGS="--minutes 15" goes on where it stopped
 bench-peers: $(PEERS)/ready
@@ -98,4 +120,4 @@ nursery: $(READY)
 	$(BIN)/python tools/nursery.py $(TRAINED)
 
 clean:
-	rm -rf $(VENV) $(PEERS) .cache runs site
+	rm -rf $(VENV) $(VENV)-lowest $(PEERS) .cache runs site dist

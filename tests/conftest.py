@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from types import SimpleNamespace
 
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
 os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
@@ -14,10 +15,15 @@ from hypothesis import HealthCheck, settings
 from transformers.utils import logging
 
 import zoo
+from trueprobe.runs import compare
+from trueprobe.statistics.means import means
+from trueprobe.statistics.measure import Measure
 
 # the same examples each time, on a busy machine too
 settings.register_profile("everywhere", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("everywhere")
+
+pytest_plugins = ["explorers"]
 
 logging.set_verbosity_error()
 logging.disable_progress_bar()
@@ -54,3 +60,14 @@ def opened(checkpoint):
 @pytest.fixture(autouse=True)
 def own_cache(tmp_path_factory, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.getbasetemp() / "cache"))
+
+
+@pytest.fixture
+def probe_again(monkeypatch):
+    """The probe of made runs: the mean of its one column over items."""
+    measures = [Measure("preference", means, ("preference_nats",), unit="nats", neutral=0.0)]
+    settings = SimpleNamespace(resample_seed=0)
+    made = SimpleNamespace(
+        measures=lambda: measures, factors=("item",), drawn_within=(), settings=settings, corrected_over=()
+    )
+    monkeypatch.setattr(compare.probes, "make_again", lambda entry, allow_code: made)

@@ -11,7 +11,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
-__all__ = ["RunResults", "__version__", "compare", "embed", "fill", "load_run", "open_model", "run", "score"]
+__all__ = ["Compute", "RunResults", "__version__", "compare", "embed", "fill", "load_run", "open_model", "run", "score"]
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
+    from trueprobe.engine import Compute
     from trueprobe.models import Model, Options
     from trueprobe.results.notebook import RunResults
     from trueprobe.runs.folder import Run
@@ -38,13 +39,14 @@ def run(
     settings: Mapping[str, Any] | None = None,
     store: str | Path | None = None,
     progress: Progress | None = None,
+    compute: Compute | None = None,
     **changes: Unpack[Changes],
 ) -> RunResults:
     """Ask models what probes or a study ask, count, and write a run folder; the same call goes on where it stopped.
 
     `models`: names as `trueprobe run --model` takes them. `out`: the folder, by default one in `runs/`. `settings`: of
-    the probe. `store`: where answers are cached. `changes`: limit, device, dtype, batch_tokens, allow_pickle,
-    allow_code.
+    the probe. `store`: where answers are cached. `compute`: `trueprobe.Compute(workers=4)` computes in four
+    processes. `changes`: limit, device, dtype, batch_tokens, allow_pickle, allow_code.
 
     >>> run = trueprobe.run("counteracts", ["nursery/0", "nursery/1"], "runs/mine", limit=40)
     >>> [card.name for card in run.cards]
@@ -54,9 +56,8 @@ def run(
     from trueprobe.results.notebook import RunResults
     from trueprobe.runs import execute
 
-    done = execute.run(
-        what, models, out, settings=settings, store=store, progress=progress or python_progress(), **changes
-    )
+    progress = progress or python_progress()
+    done = execute.run(what, models, out, settings=settings, store=store, progress=progress, compute=compute, **changes)
     return RunResults(done.folder, done.allow_code)
 
 
@@ -73,9 +74,16 @@ def load_run(folder: str | Path, allow_code: bool = False) -> RunResults:
     return RunResults(folders.load_run(folder, allow_code).folder, allow_code)
 
 
-def compare(run: Run, a: str, b: str, precision: float | None = None, progress: Progress | None = None) -> pd.DataFrame:
+def compare(
+    run: Run,
+    a: str,
+    b: str,
+    precision: float | None = None,
+    progress: Progress | None = None,
+    allow_unequal: bool = False,
+) -> pd.DataFrame:
     """Two models or families of one run on the items both scored: every measure, `a` less `b`, with interval and
-    verdict. `precision` is the half-width that `seeds_needed` is for.
+    verdict. `precision` is the half-width that `seeds_needed` is for; `allow_unequal`: although signatures differ.
 
     >>> run = trueprobe.load_run("runs/mine")
     >>> table = trueprobe.compare(run, "nursery-seed0", "nursery-seed1")
@@ -87,7 +95,8 @@ def compare(run: Run, a: str, b: str, precision: float | None = None, progress: 
     from trueprobe.runs.schema import frame_of
     from trueprobe.statistics.rows import Difference
 
-    return frame_of(comparing.compare(run, a, b, precision, progress or python_progress()).rows, Difference)
+    made = comparing.compare(run, a, b, precision, progress or python_progress(), allow_unequal)
+    return frame_of(made.rows, Difference)
 
 
 def open_model(spec: str, options: Options | None = None) -> Model:
@@ -101,7 +110,13 @@ def open_model(spec: str, options: Options | None = None) -> Model:
     return models.open_model(spec, options)
 
 
-_ELSEWHERE = {"RunResults": "results.notebook", "embed": "scoring", "fill": "scoring", "score": "scoring"}
+_ELSEWHERE = {
+    "Compute": "engine",
+    "RunResults": "results.notebook",
+    "embed": "scoring",
+    "fill": "scoring",
+    "score": "scoring",
+}
 
 
 def __getattr__(name: str) -> Any:

@@ -3,12 +3,33 @@
 import json
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
-from trueprobe.cli.common import AllowCode, Json, Setting, Store, app, example, interruptible, settings_of
+from trueprobe.cli.common import (
+    AllowCode,
+    AllowPickle,
+    AllowUnequal,
+    Json,
+    Setting,
+    Store,
+    app,
+    example,
+    interruptible,
+    note_network_store,
+    settings_of,
+)
 from trueprobe.errors import BadInput, nearest
+
+if TYPE_CHECKING:
+    from trueprobe.engine.compute import Compute
+    from trueprobe.runs.study import Changes, Study
+
+
+class Where(StrEnum):
+    LOCAL = "local"
+    RAY = "ray"
 
 
 class ReportFormat(StrEnum):
@@ -80,16 +101,21 @@ def items(
         "trueprobe run counteracts --model gpt2@main --model model.gguf --limit 400",
         "trueprobe run counteracts --model 'mybert=ckpt/seed_*' --set occupations=table58",
         "trueprobe run study.toml",
+        "trueprobe run --from runs/mine",
+        "trueprobe run counteracts --model nursery --workers 2",
+        "trueprobe run counteracts --model 'mybert=ckpt/seed_*' --on ray --ray-address auto --gpus-per-worker 1",
+        "trueprobe run counteracts --model 'mybert=ckpt/seed_*' --shard 3/10 --store shards/3.sqlite",
     )
 )
+@interruptible()
 def run(
     what: Annotated[
-        list[str],
+        list[str] | None,
         typer.Argument(
             metavar="PROBE… | STUDY",
             help="probes by name, .py file or folder of them; or a study: a file or a shipped name",
         ),
-    ],
+    ] = None,
     model: Annotated[
         list[str] | None,
         typer.Option(
@@ -99,27 +125,51 @@ def run(
             "SPEC?start=auto|bos|eot|none&tokenizer=DIR; repeatable",
         ),
     ] = None,
+    repeated: Annotated[
+        Path | None,
+        typer.Option("--from", metavar="RUN", help="repeat this run exactly, or say what has changed"),
+    ] = None,
     out: Annotated[Path | None, typer.Option(help="the run folder; run again into it to go on")] = None,
     limit: Annotated[int | None, typer.Option(min=1, help="this many items, spread evenly over the conditions")] = None,
     settings: Setting = None,
     device: Annotated[str | None, typer.Option(help="auto, cpu, cuda, cuda:1 …; auto by default")] = None,
     dtype: Annotated[str | None, typer.Option(help="float32 (by default), bfloat16 or float16")] = None,
     batch_tokens: Annotated[str | None, typer.Option(help="tokens computed at once, or auto (by default)")] = None,
+    workers: Annotated[
+        int, typer.Option(min=0, help="compute in this many processes, which divide the threads among them")
+    ] = 0,
+    on: Annotated[Where, typer.Option("--on", help="ray: workers are actors of a Ray cluster")] = Where.LOCAL,
+    ray_address: Annotated[str, typer.Option(help="auto or ray://HOST:PORT; else Ray is started here")] = "",
+    gpus_per_worker: Annotated[float, typer.Option(min=0, help="of each worker; 0.5 shares one between two")] = 0,
+    threads: Annotated[int, typer.Option(min=0, help="of each process; bytes are equal where these are")] = 0,
+    shard: Annotated[
+        str, typer.Option(metavar="I/N", help="only fill --store with this share of the rows; no run folder")
+    ] = "",
     store: Store = None,
-    allow_pickle: Annotated[
-        bool, typer.Option("--allow-pickle", help="read pickled weights; a pickle can run code")
-    ] = False,
+    allow_pickle: AllowPickle = False,
     allow_code: AllowCode = False,
     as_json: Json = False,
 ) -> None:
-    """Ask models, cache answers, count, and write a run folder."""
+    """Ask models, cache answers, count, and write a run folder.
+
+    With --from, exit code 1 where estimates differ.
+    """
     from trueprobe.cli.progress import terminal_progress
+    from trueprobe.engine.compute import Compute
     from trueprobe.results import json as findings_json
     from trueprobe.results import terminal
     from trueprobe.results.report import Report
     from trueprobe.runs import execute
     from trueprobe.runs.study import make_study
 
+    if repeated:
+        own = {"PROBE": what, "--limit": limit, "--set": settings, "--dtype": dtype}
+        if given := [name for name, value in own.items() if value]:
+            raise BadInput(f"{given[0]} is the run's own with --from; without it, it is another run")
+        changes: Changes = {"device": device, "batch_tokens": _tokens(batch_tokens), "allow_code": allow_code}
+        _repeat(repeated, out, model, store, changes, as_json)
+    if not what:
+        raise BadInput("name a probe or a study, or a run to repeat: --from RUN; see: trueprobe list")
     study = make_study(
         what,
         model or (),
@@ -131,15 +181,56 @@ def run(
         allow_pickle=allow_pickle or None,
         allow_code=allow_code,
     )
-    with interruptible():
-        done = execute.run(study, out=out, store=store, progress=terminal_progress())
+    compute = Compute(workers, on.value, ray_address, gpus_per_worker, threads)
+    if shard:
+        _run_shard(study, shard, out, store, compute, as_json)
+        return
+    note_network_store(store)
+    done = execute.run(study, out=out, store=store, progress=terminal_progress(), compute=compute)
     if as_json:
         print(findings_json.findings(Report.of(done), str(done.folder)))
     else:
         terminal.show(done)
 
 
+def _repeat(
+    folder: Path, out: Path | None, model: list[str] | None, store: Path | None, changes: "Changes", as_json: bool
+) -> NoReturn:
+    from trueprobe.cli.progress import terminal_progress
+    from trueprobe.results import repetition
+    from trueprobe.runs.repeat import repeat
+
+    done = repeat(folder, out, tuple(model or ()), store, terminal_progress(), **changes)
+    if as_json:
+        print(repetition.as_json(done))
+    else:
+        repetition.show(done)
+    raise typer.Exit(0 if done.exact else 1)
+
+
+def _run_shard(
+    study: "Study", shard: str, out: Path | None, store: Path | None, compute: "Compute", as_json: bool
+) -> None:
+    from trueprobe.cli.progress import terminal_progress
+    from trueprobe.runs.shards import Shard, run_shard
+
+    chosen = Shard.parse(shard)
+    if out is not None:
+        raise BadInput("a shard writes no run folder: leave out --out, merge the stores, then run without --shard")
+    if store is None:
+        raise BadInput(f"a shard fills a store of its own: --store shards/{chosen.number}.sqlite")
+    note_network_store(store)
+    done = run_shard(study, chosen, store, terminal_progress(), compute)
+    if as_json:
+        print(json.dumps([vars(one) for one in done], indent=1))
+        return
+    for one in done:
+        print(f"{one.model}: {one.rows:,} rows in {store}, {one.computed:,} of them computed now")
+    print(f"shard {shard} is done; when all are: trueprobe cache merge {store.parent}/*.sqlite --into all.sqlite")
+
+
 @app.command(epilog=example("trueprobe report runs/mine --open", "trueprobe report runs/mine --format markdown"))
+@interruptible("the same command writes it again")
 def report(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="a run folder")],
     form: Annotated[ReportFormat, typer.Option("--format", help="of the file it writes")] = ReportFormat.HTML,
@@ -157,7 +248,7 @@ def report(
     from trueprobe.runs.folder import load_run
 
     formats = files.figure_formats(figures)
-    with interruptible("the same command writes it again"), terminal_progress().task("writing the report"):
+    with terminal_progress().task("writing the report"):
         path = files.write(load_run(folder), files.Format(form), formats)
     if form is ReportFormat.HTML:
         _print_page(path, folder if formats else None, as_json)
@@ -184,6 +275,7 @@ def _print_page(path: Path, folder: Path | None, as_json: bool) -> None:
         "trueprobe compare runs/mine --a my-bert --b my-gpt2 --precision 0.02",
     )
 )
+@interruptible("the same command compares again")
 def compare(
     folder: Annotated[Path, typer.Argument(metavar="DIR")],
     a: Annotated[str, typer.Option(metavar="MODEL", help="a checkpoint or a family of the run")],
@@ -192,6 +284,7 @@ def compare(
         float | None,
         typer.Option(min=0, help="seeds_needed is for intervals of ± this; else for an interval that excludes 0"),
     ] = None,
+    allow_unequal: AllowUnequal = False,
     allow_code: AllowCode = False,
     as_json: Json = False,
 ) -> None:
@@ -207,8 +300,7 @@ def compare(
     from trueprobe.runs.schema import frame_of
     from trueprobe.statistics.rows import Difference
 
-    with interruptible("nothing was written"):
-        result = compared(load_run(folder, allow_code), a, b, precision, terminal_progress())
+    result = compared(load_run(folder, allow_code), a, b, precision, terminal_progress(), allow_unequal)
     table, path = frame_of(result.rows, Difference), folder / f"{result.file}.csv"
     write_whole(path, lambda partial: table.to_csv(partial, index=False))
     if as_json:
@@ -225,6 +317,7 @@ def compare(
         "trueprobe reproduce tacit_production --model bert-base-cased --set data=norms.dat",
     )
 )
+@interruptible()
 def reproduce(
     probe: str,
     model: Annotated[
@@ -246,8 +339,7 @@ def reproduce(
     from trueprobe.runs import reproduce as reproducing
 
     chosen, progress = settings_of(settings), terminal_progress()
-    with interruptible():
-        rows, asked = reproducing.reproduce(probe, model, published_as, out, chosen, store=store, progress=progress)
+    rows, asked = reproducing.reproduce(probe, model, published_as, out, chosen, store=store, progress=progress)
     if as_json:
         print(json.dumps([number.row() for number in rows], indent=1, ensure_ascii=False))
     else:

@@ -1,7 +1,6 @@
-"""What the commands share: the application itself, common options, and how they are interrupted."""
+"""What the commands share: the application itself and common options."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -9,6 +8,21 @@ import typer
 
 from trueprobe import __version__
 from trueprobe.errors import BadInput
+from trueprobe.stopping import interruptible
+
+__all__ = [
+    "AllowCode",
+    "AllowPickle",
+    "Json",
+    "Setting",
+    "Store",
+    "app",
+    "check_app",
+    "example",
+    "interruptible",
+    "new_app",
+    "settings_of",
+]
 
 app = typer.Typer(
     name="trueprobe",
@@ -31,6 +45,9 @@ def common(
     version: Annotated[
         bool, typer.Option("--version", callback=_print_version, is_eager=True, help="print it and exit")
     ] = False,
+    debug: Annotated[
+        bool, typer.Option("--debug", help="with the traceback of an error; also behind a command")
+    ] = False,
 ) -> None:
     pass
 
@@ -44,9 +61,13 @@ Setting = Annotated[
     list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="a setting of the probe; repeatable")
 ]
 Json = Annotated[bool, typer.Option("--json", help="for scripts")]
+AllowUnequal = Annotated[
+    bool, typer.Option("--allow-unequal", help="compare numbers whose signatures differ, and say in what")
+]
 AllowCode = Annotated[
     bool, typer.Option("--allow-code", help="run the code of probes that a study or run folder names by a path")
 ]
+AllowPickle = Annotated[bool, typer.Option("--allow-pickle", help="read pickled weights; a pickle can run code")]
 Store = Annotated[Path | None, typer.Option(help="the answer store; by default one in your cache folder")]
 
 
@@ -64,13 +85,16 @@ def settings_of(pairs: list[str] | None) -> dict[str, str]:
     return settings
 
 
-class Interrupted(Exception):
-    """Ctrl-C, in a form that typer does not swallow."""
+def note_network_store(store: Path | None) -> None:
+    """Says so where the answer store lies on a network file system, and what follows."""
+    from trueprobe.engine.answers import default_path
+    from trueprobe.engine.journal import network_file_system
 
-
-@contextmanager
-def interruptible(what_now: str = "answers so far are cached, the same command goes on") -> Iterator[None]:
-    try:
-        yield
-    except KeyboardInterrupt as error:
-        raise Interrupted(what_now) from error
+    path = store or default_path()
+    kind = network_file_system(path)
+    if kind:
+        print(
+            f"trueprobe: {path} lies on a network file system ({kind}), where SQLite's write-ahead log does not work; "
+            "a rollback journal is used, which is slower: let one process write it, or name a local file with --store",
+            file=sys.stderr,
+        )

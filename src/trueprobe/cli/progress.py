@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
@@ -61,21 +62,24 @@ class TerminalProgress:
         note = TextColumn("{task.fields[note]}")
         self._bars = Bars(*columns, note, TimeRemainingColumn(), console=Console(stderr=True), transient=True)
         self._open = 0
+        self._lock = threading.Lock()  # models that are asked at the same time have a thread each
 
     @contextmanager
     def task(self, title: str, total: int | None = None, unit: str = "") -> Iterator[Task]:
-        if not self._open:
-            self._bars.start()
-        self._open += 1
+        with self._lock:
+            if not self._open:
+                self._bars.start()
+            self._open += 1
         bar = self._bars.add_task(title, total=total, unit=unit, note="")
         try:
             yield _BarTask(self._bars, bar)
         finally:
             self._bars.refresh()  # how far it came, also where it took less than the time between two drawings
             self._bars.remove_task(bar)
-            self._open -= 1
-            if not self._open:
-                self._bars.stop()
+            with self._lock:
+                self._open -= 1
+                if not self._open:
+                    self._bars.stop()
 
 
 @dataclass
@@ -160,7 +164,7 @@ class NotebookProgress:
         try:
             yield _LineTask(self._line, title, total, unit)
         finally:
-            self._open.pop()
+            self._open.remove(title)
             self._line.replace(f"{self._open[-1]} …" if self._open else "")
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from trueprobe.cli.common import Json, Store, app, example, interruptible
+from trueprobe.cli.common import AllowPickle, Json, Store, app, example, interruptible
 
 if TYPE_CHECKING:
     from trueprobe.scoring import Written
@@ -32,6 +32,7 @@ class Variant(StrEnum):
         "--out surprisals.csv",
     )
 )
+@interruptible()
 def score(
     file: Annotated[Path, typer.Argument(metavar="FILE", help=".csv, .tsv, .jsonl, or .txt with a sentence per line")],
     model: Annotated[
@@ -67,9 +68,7 @@ def score(
     device: Annotated[str | None, typer.Option(help="auto, cpu, cuda, cuda:1 …; auto by default")] = None,
     dtype: Annotated[str | None, typer.Option(help="float32 (by default), bfloat16 or float16")] = None,
     store: Store = None,
-    allow_pickle: Annotated[
-        bool, typer.Option("--allow-pickle", help="read pickled weights; a pickle can run code")
-    ] = False,
+    allow_pickle: AllowPickle = False,
     as_json: Json = False,
 ) -> None:
     """Score your own sentences by token, word and region.
@@ -84,17 +83,16 @@ def score(
 
     columns = Columns(column, word_column, tuple(item or ()), position, region)
     scoring = FileScoring(file, model, out, by.value if by else None, pll.value, columns)
-    with interruptible():
-        written = score_file(
-            scoring,
-            {
-                "store": store,
-                "progress": terminal_progress(),
-                "device": device,
-                "dtype": dtype,
-                "allow_pickle": allow_pickle,
-            },
-        )
+    written = score_file(
+        scoring,
+        {
+            "store": store,
+            "progress": terminal_progress(),
+            "device": device,
+            "dtype": dtype,
+            "allow_pickle": allow_pickle,
+        },
+    )
     print(json.dumps([_json(one) for one in written]) if as_json else "\n".join(map(_line, written)))
 
 

@@ -7,7 +7,7 @@ from typing import Annotated, Any, cast
 
 import typer
 
-from trueprobe.cli.common import Json, app, example, interruptible
+from trueprobe.cli.common import AllowPickle, Json, app, example, interruptible
 
 
 @app.command(
@@ -17,6 +17,7 @@ from trueprobe.cli.common import Json, app, example, interruptible
         "trueprobe run counteracts --model 'mine=my-family/seed_*'",
     )
 )
+@interruptible("what was reached is saved, the same command goes on")
 def pretrain(
     kind: Annotated[str, typer.Option(help="masked (BERT, both objectives) or causal (GPT-2 type)")],
     corpus: Annotated[
@@ -63,35 +64,34 @@ def pretrain(
     from trueprobe.training.recipe import PretrainRecipe, count, seeds
 
     progress = terminal_progress()
-    with interruptible("what was reached is saved, the same command goes on"):
-        recipe = PretrainRecipe(
-            kind=cast(Any, kind),  # the recipe checks it, and gives the message
-            corpus=tuple(locate(name, progress) for name in corpus),
-            tokens=count(tokens),
-            out=out,
-            model_seeds=seeds(model_seeds),
-            size=size,
-            checkpoints=checkpoints,
-            start_from=_model_folder(str(start_from)) if start_from else None,
-            tokenizer=tokenizer,
-            vocab=vocab,
-            length=length,
-            short=short,
-            masking=cast(Any, masking),
-            mask_rate=mask_rate,
-            loss_rate=loss_rate if told_rate is None else told_rate,
-            learning_rate=learning_rate,
-            batch_tokens=batch_tokens,
-            dropout=dropout,
-            freeze_embeddings=freeze_embeddings,
-            data_seed=data_seed,
-            precision=cast(Any, precision),
-            jobs=jobs,
-            threads=threads,
-            device=device,
-            save_seconds=save_seconds,
-        )
-        folders = train(recipe, progress, lambda status: print(cards.measurement(status), file=sys.stderr, flush=True))
+    recipe = PretrainRecipe(
+        kind=cast(Any, kind),  # the recipe checks it, and gives the message
+        corpus=tuple(locate(name, progress) for name in corpus),
+        tokens=count(tokens),
+        out=out,
+        model_seeds=seeds(model_seeds),
+        size=size,
+        checkpoints=checkpoints,
+        start_from=_model_folder(str(start_from)) if start_from else None,
+        tokenizer=tokenizer,
+        vocab=vocab,
+        length=length,
+        short=short,
+        masking=cast(Any, masking),
+        mask_rate=mask_rate,
+        loss_rate=loss_rate if told_rate is None else told_rate,
+        learning_rate=learning_rate,
+        batch_tokens=batch_tokens,
+        dropout=dropout,
+        freeze_embeddings=freeze_embeddings,
+        data_seed=data_seed,
+        precision=cast(Any, precision),
+        jobs=jobs,
+        threads=threads,
+        device=device,
+        save_seconds=save_seconds,
+    )
+    folders = train(recipe, progress, lambda status: print(cards.measurement(status), file=sys.stderr, flush=True))
     if as_json:
         print(json.dumps({"folders": [str(folder) for folder in folders]}))
         return
@@ -116,6 +116,7 @@ def _model_folder(name: str) -> Path:
         "trueprobe downstream --task movie-snippets --model nursery --into runs/mine",
     )
 )
+@interruptible("finished checkpoints are saved, the same command goes on")
 def downstream(
     model: Annotated[list[str], typer.Option("--model", metavar="SPEC", help="a family, as for run; repeatable")],
     task: Annotated[str, typer.Option(help="sst2, rte, qnli or movie-snippets; without it, --data of yours")] = "",
@@ -138,7 +139,7 @@ def downstream(
     head_seed: Annotated[int, typer.Option(help="for the new head, the same for all checkpoints")] = 0,
     threads: Annotated[int | None, typer.Option(min=1, help="by default all cores, 1 for small networks")] = None,
     device: Annotated[str, typer.Option(help="auto, cpu, cuda …")] = "auto",
-    allow_pickle: Annotated[bool, typer.Option("--allow-pickle", help="read pickled weights")] = False,
+    allow_pickle: AllowPickle = False,
     as_json: Json = False,
 ) -> None:
     """Fine-tune the checkpoints of a family alike and compare.
@@ -168,8 +169,7 @@ def downstream(
         device=device,
         allow_pickle=allow_pickle,
     )
-    with interruptible("finished checkpoints are saved, the same command goes on"):
-        folder, result = fine_tune(recipe, terminal_progress())
+    folder, result = fine_tune(recipe, terminal_progress())
     if as_json:
         print(json.dumps({"folder": str(folder), **result.model_dump(mode="json")}, indent=1, ensure_ascii=False))
     else:

@@ -1,4 +1,4 @@
-"""The engine: requests → distinct rows → batches → forward passes → answers, cached on disk.
+"""The engine: requests → distinct rows → batches → executor → answers, cached on disk.
 
 Done once for all models and probes. A row asked twice is computed once, a cached answer is never computed again,
 and a run that was killed goes on with the same batches. Weights are read into memory when a row must be computed, or
@@ -11,26 +11,47 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import asdict
+from functools import cache
 from importlib.metadata import version
 
 from trueprobe import __version__
 from trueprobe.engine.answers import AnswerStore, derived_key
 from trueprobe.engine.by_request import ask_requests
-from trueprobe.engine.by_row import RowComputation, open_with_progress
+from trueprobe.engine.by_row import WHOLE, Part, RowComputation, open_with_progress
+from trueprobe.engine.compute import Compute, executor
 from trueprobe.engine.counts import Counts
+from trueprobe.engine.executor import Executor, Local
 from trueprobe.models import Model, RowModel, Traits
 from trueprobe.types import Answer, NoProgress, Progress, Request, WhyNot
 
-__all__ = ["AnswerStore", "Counts", "Engine", "derived_key", "library_versions"]
+__all__ = [
+    "WHOLE",
+    "AnswerStore",
+    "Compute",
+    "Counts",
+    "Engine",
+    "Executor",
+    "Local",
+    "Part",
+    "derived_key",
+    "executor",
+    "library_versions",
+]
 
 
 class Engine:
     """Asks one model. `batch_tokens` is how many tokens go through it at once; None lets the model choose."""
 
     def __init__(
-        self, model: Model, store: AnswerStore, progress: Progress | None = None, batch_tokens: int | None = None
+        self,
+        model: Model,
+        store: AnswerStore,
+        progress: Progress | None = None,
+        batch_tokens: int | None = None,
+        executor: Executor | None = None,
     ) -> None:
         self.model, self.store = model, store
+        self.executor = executor or Local()
         self.progress = progress or NoProgress()
         self.batch_tokens = batch_tokens
         self.counts = Counts()
@@ -46,9 +67,21 @@ class Engine:
         if self.model.contract == "answers":
             answers, self.counts = ask_requests(self.model, self.store, self.progress, requests)
         else:
-            computation = RowComputation(self.model, self.store, self.progress, self.batch_tokens)
-            answers, self.counts = computation.answer(requests)
+            answers, self.counts = self._rows(self.model).answer(requests)
         return [answers[request] for request in requests]
+
+    def fill(self, requests: Sequence[Request], part: Part = WHOLE) -> None:
+        """Caches the answers of a part of the plan without reading them; a model that answers whole requests is asked
+        its part of the requests."""
+        self.prepare()
+        if self.model.contract == "answers":
+            distinct = list(dict.fromkeys(requests))[part.number :: part.of_all]
+            _, self.counts = ask_requests(self.model, self.store, self.progress, distinct)
+        else:
+            self.counts = self._rows(self.model).fill(requests, part)
+
+    def _rows(self, model: RowModel) -> RowComputation:
+        return RowComputation(model, self.store, self.progress, self.batch_tokens, self.executor)
 
 
 def _recall(model: RowModel, store: AnswerStore, progress: Progress) -> None:
@@ -62,6 +95,7 @@ def _recall(model: RowModel, store: AnswerStore, progress: Progress) -> None:
     store.put_derived(key, json.dumps(asdict(model.traits)).encode())
 
 
+@cache  # reading a distribution's metadata takes milliseconds, and every question asks
 def library_versions() -> str:
     """What cached answers are stamped with."""
     return f"torch {version('torch')} transformers {version('transformers')}"

@@ -11,7 +11,7 @@ from trueprobe.engine.counts import NOT_FINITE, Counts, Speed
 from trueprobe.models import AnswerModel
 from trueprobe.types import Answer, Progress, Request, WhyNot
 
-_REQUESTS_AT_ONCE = 256  # asked and committed together: what a killed run loses at most
+_REQUESTS_AT_ONCE = 64  # asked and committed together: what a killed run loses at most
 _WHAT = "answer"
 
 Answers = dict[Request, Answer | WhyNot]
@@ -36,10 +36,11 @@ def ask_requests(
 
 def _ask(model: AnswerModel, store: AnswerStore, progress: Progress, missing: dict[Request, Address]) -> None:
     """What is not finite is left out of the store."""
-    requests, speed = list(missing), Speed(0)
+    requests, speed, number = list(missing), Speed(0), store.use(model.card)
     with progress.task(model.card.name, len(requests), "requests") as task:
         for start in range(0, len(requests), _REQUESTS_AT_ONCE):
             chunk = requests[start : start + _REQUESTS_AT_ONCE]
             encoded = [(missing[r], encode(a)) for r, a in zip(chunk, model.answer(chunk), strict=True)]
-            store.put_bytes((address, content) for address, content in encoded if content is not None)
+            contents = ((address, content) for address, content in encoded if content is not None)
+            store.put_bytes(contents, model=number)
             task.advance(len(chunk), speed.after(len(chunk)))

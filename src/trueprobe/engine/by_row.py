@@ -4,39 +4,69 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
 from trueprobe.engine.answers import Address, AnswerStore, is_finite
 from trueprobe.engine.counts import NOT_FINITE, Counts, Speed
-from trueprobe.engine.plan import BatchPlan, computed_tokens, pack, padding, plan
+from trueprobe.engine.executor import BatchFailed, Executor, Task
+from trueprobe.engine.plan import BatchPlan, computed_tokens, padding, plan
 from trueprobe.errors import FailedRun
 from trueprobe.models import RowModel
-from trueprobe.models.rows import Batch, Read, Row
+from trueprobe.models.rows import Read, Row
 from trueprobe.types import Answer, Progress, Request, WhyNot
 
 _REQUESTS_AT_ONCE = 4096  # when answers are put together: bounds what is held in memory
 _CHECKED_ROWS, _CHECKED_TO = 10, 1e-4  # cached answers of other library versions
 
+_SHOWN_TEXTS = 3  # of a batch that failed
+
 Answers = dict[Request, Answer | WhyNot]
 Wanted = Mapping[Row, tuple[Read, ...]]
+
+
+@dataclass(frozen=True)
+class Part:
+    """One of several equal parts of a plan, in whole batches."""
+
+    number: int  # from 0
+    of_all: int
+
+    def of(self, batches: list[BatchPlan]) -> list[BatchPlan]:
+        return batches[self.number :: self.of_all]
+
+
+WHOLE = Part(0, 1)
 
 
 class RowComputation:
     """One call of the engine."""
 
-    def __init__(self, model: RowModel, store: AnswerStore, progress: Progress, batch_tokens: int | None) -> None:
+    def __init__(
+        self, model: RowModel, store: AnswerStore, progress: Progress, batch_tokens: int | None, executor: Executor
+    ) -> None:
         self.model, self.store, self.progress, self.batch_tokens = model, store, progress, batch_tokens
+        self.executor = executor
+        self._number = store.use(model.card)
         self._keys: dict[Row, bytes] = {}
 
     def answer(self, requests: Sequence[Request]) -> tuple[Answers, Counts]:
-        reads = {request: self.model.reads(request) for request in dict.fromkeys(requests)}
-        counts = self._compute(_wanted(reads), len(requests))
+        reads = self._reads(requests)
+        counts = self._compute(reads, len(requests), WHOLE)
         answers: Answers = {request: read for request, read in reads.items() if isinstance(read, WhyNot)}
         asked = [(request, read) for request, read in reads.items() if not isinstance(read, WhyNot)]
         for start in range(0, len(asked), _REQUESTS_AT_ONCE):
             answers.update(self._assembled(asked[start : start + _REQUESTS_AT_ONCE]))
         return answers, counts
+
+    def fill(self, requests: Sequence[Request], part: Part) -> Counts:
+        """Computes and caches a part of what the requests need, and answers nothing."""
+        return self._compute(self._reads(requests), len(requests), part)
+
+    def _reads(self, requests: Sequence[Request]) -> dict[Request, tuple[Read, ...] | WhyNot]:
+        distinct = list(dict.fromkeys(requests))
+        return dict(zip(distinct, self.executor.reads(self.model, distinct), strict=True))
 
     def _assembled(
         self, asked: Sequence[tuple[Request, tuple[Read, ...]]]
@@ -51,7 +81,8 @@ class RowComputation:
                 readings[request] = known
             else:
                 yield request, NOT_FINITE
-        yield from zip(readings, self.model.assemble(list(readings), list(readings.values())), strict=True)
+        answers = self.executor.assemble(self.model, list(readings), list(readings.values()))
+        yield from zip(readings, answers, strict=True)
 
     def _address(self, read: Read) -> Address:
         key = self._keys.get(read.row)
@@ -61,9 +92,12 @@ class RowComputation:
 
     # ------------------------------------------------------------ computing what is missing
 
-    def _compute(self, wanted: Wanted, requests: int) -> Counts:
+    def _compute(self, reads: Mapping[Request, tuple[Read, ...] | WhyNot], requests: int, part: Part) -> Counts:
         began = time.monotonic()
-        batches = plan(wanted, self.model, self.batch_tokens)
+        wanted = _wanted(reads)
+        batches = part.of(plan(wanted, self.model, self.batch_tokens))
+        if part != WHOLE:
+            wanted = {row: wanted[row] for batch in batches for row in batch.rows}
         planned = {"requests": requests, **_planned(wanted, batches)}
         cached = self.store.has([self._address(read) for reads in wanted.values() for read in reads])
         outdated = self._outdated(wanted, cached)
@@ -72,34 +106,25 @@ class RowComputation:
         if self.model.row_exact:  # a row's bits do not depend on its batch: only what is missing is computed
             batches = plan(missing, self.model, self.batch_tokens)
         batches = [batch for batch in batches if any(row in missing for row in batch.rows)]
-        self._run(batches, wanted, requests, replace=bool(outdated))
+        try:
+            self._run([Task.of(batch, wanted) for batch in batches], requests, replace=bool(outdated))
+        except BatchFailed as failed:
+            raise _with_texts(failed, reads) from failed
         computed = sum(len(batch.rows) for batch in batches)
         happened = {"rows_computed": computed, "rows_cached_before": len(wanted) - len(missing)}
         return Counts(planned, {**happened, "seconds": time.monotonic() - began})
 
-    def _run(self, batches: Sequence[BatchPlan], wanted: Wanted, requests: int, replace: bool) -> None:
-        if not batches:
+    def _run(self, tasks: Sequence[Task], requests: int, replace: bool) -> None:
+        if not tasks:
             return
         open_with_progress(self.model, self.progress)
-        total = sum(len(batch.rows) for batch in batches)
+        total = sum(len(task.rows) for task in tasks)
         speed = Speed(max(requests - total, 0))
-        with self.progress.task(self.model.card.name, total, "rows") as task:
-            for batch in batches:
-                readings = self._forward(pack(batch, wanted))
-                self.store.put(((self._address(read), value) for read, value in readings), replace)
-                task.advance(len(batch.rows), speed.after(len(batch.rows)))
-
-    def _forward(self, batch: Batch) -> list[tuple[Read, np.ndarray]]:
-        """Out of memory halves the batch and goes on."""
-        try:
-            return list(zip(batch.reads, self.model.forward(batch), strict=True))
-        except (RuntimeError, MemoryError) as error:
-            if not _out_of_memory(error):
-                raise
-            if len(batch.ids) == 1:
-                raise FailedRun(f"no memory for one text of {batch.ids.shape[1]} tokens") from error
-        first, second = batch.halves()
-        return self._forward(first) + self._forward(second)
+        with self.progress.task(self.model.card.name, total, "rows") as shown:
+            for task, readings in self.executor.readings(self.model, tasks):
+                addresses = map(self._address, task.reads)
+                self.store.put(zip(addresses, readings, strict=True), replace, self._number)
+                shown.advance(len(task.rows), speed.after(len(task.rows)))
 
     # ------------------------------------------------------------ answers of other library versions
 
@@ -109,8 +134,9 @@ class RowComputation:
         if not older:
             return set()
         sample = older[:: max(1, len(older) // _CHECKED_ROWS)][:_CHECKED_ROWS]
-        for batch in plan(sample, self.model, self.batch_tokens):
-            for read, value in self._forward(pack(batch, wanted)):
+        tasks = [Task.of(batch, wanted) for batch in plan(sample, self.model, self.batch_tokens)]
+        for task, readings in self.executor.readings(self.model, tasks):
+            for read, value in zip(task.reads, readings, strict=True):
                 old = self.store.get([self._address(read)]).get(self._address(read))
                 if old is not None and not (old.shape == value.shape and np.allclose(old, value, atol=_CHECKED_TO)):
                     return set(older)
@@ -147,9 +173,14 @@ def _planned(wanted: Wanted, batches: Sequence[BatchPlan]) -> dict[str, int]:
     }
 
 
-def _out_of_memory(error: BaseException) -> bool:
-    import torch
-
-    text = str(error).lower()
-    memory = isinstance(error, (MemoryError, torch.OutOfMemoryError))
-    return memory or "out of memory" in text or "can't allocate memory" in text or "not enough memory" in text
+def _with_texts(failed: BatchFailed, reads: Mapping[Request, tuple[Read, ...] | WhyNot]) -> FailedRun:
+    """With what was asked of the rows that could not be computed."""
+    rows = set(failed.task.rows)
+    needed = ((request, each) for request, each in reads.items() if not isinstance(each, WhyNot))
+    asked = [request for request, each in needed if any(read.row in rows for read in each)]
+    shown = "; ".join(map(str, asked[:_SHOWN_TEXTS]))
+    more = f" and {len(asked) - _SHOWN_TEXTS} more" if len(asked) > _SHOWN_TEXTS else ""
+    return FailedRun(
+        f"a batch of {len(rows)} rows could not be computed: {failed.reason}; it holds {shown}{more}; what was cached "
+        "before stays, the same command goes on"
+    )

@@ -14,6 +14,7 @@ from trueprobe.models.checkpoint import (
     Options,
     Source,
     files_are_finite,
+    opening,
     read_config,
     refuse_adapter,
     refuse_pickles,
@@ -40,6 +41,7 @@ __all__ = [
     "open_model",
     "open_source",
     "preflight",
+    "refuse_twins",
     "refuse_unknown_device",
     "weight_hashes",
 ]
@@ -78,23 +80,35 @@ class Checkpoint:
         return backend.open_model(self.source, config, self.options)
 
 
-def examine(source: Source, options: Options) -> Checkpoint:
+def examine(source: Source, options: Options) -> Unopened:
     """Refuses what can be refused without building the network: formats, heads, weights that are not finite, devices.
 
     What only a forward pass shows (a causal model that sees ahead) and pickled weights that are not finite are refused
-    when the model is opened."""
+    when the model is opened. A server is tried out."""
+    if source.server:
+        return _examine_served(source)
     backend, config = preflight(source, options)
     refuse_unknown_device(options)
-    if not files_are_finite(source, options):
-        # the file may hold tensors that the network never uses (GPT-2's masked_bias): only loading it decides
-        open_source(source, options)
-    return Checkpoint(source, options, backend.outline(source, config, options))
+    with opening(source):
+        if not files_are_finite(source, options):
+            # the file may hold tensors that the network never uses (GPT-2's masked_bias): only loading it decides
+            open_source(source, options)
+        return Checkpoint(source, options, backend.outline(source, config, options))
+
+
+def _examine_served(source: Source) -> Unopened:
+    from trueprobe.models.served.model import examine_served
+
+    return examine_served(source)
 
 
 def open_source(source: Source, options: Options) -> Model:
     """With its weights in memory."""
+    if source.server:
+        return _examine_served(source).open()
     backend, config = preflight(source, options)
-    model = backend.open_model(source, config, options)
+    with opening(source):
+        model = backend.open_model(source, config, options)
     if model.contract == "rows":
         model.open()
     return model
@@ -102,12 +116,15 @@ def open_source(source: Source, options: Options) -> Model:
 
 def preflight(source: Source, options: Options) -> tuple[Backend, Any]:
     """The backend and config of a checkpoint; no weight is read."""
+    if source.server:
+        raise BadInput(f"{source.title} is served: it has no weights here")
     refuse_adapter(source)
-    refuse_pickles(source, options)
-    config = read_config(source)
-    for backend in _backends():
-        if backend.accepts(source, config):
-            return backend, config
+    with opening(source):
+        refuse_pickles(source, options)
+        config = read_config(source)
+        for backend in _backends():
+            if backend.accepts(source, config):
+                return backend, config
     raise BadInput(
         f"{source.title}: '{config.model_type}' is neither a masked nor a causal language model that transformers knows"
     )
@@ -133,9 +150,9 @@ def open_model(spec: str, options: Options | None = None) -> Model:
     return open_source(members[0], options or Options())
 
 
-def find(specs: Sequence[str], options: Options | None = None) -> list[Source]:
-    """All checkpoints the SPECs name, each with a name of its own; a family's members must differ in weights. A .gguf
-    file is unpacked into the cache when it is first named."""
+def find(specs: Sequence[str], options: Options | None = None, compare_weights: bool = True) -> list[Source]:
+    """All checkpoints the SPECs name, each with a name of its own; a family's members must differ in weights, which
+    `refuse_twins` can check later. A .gguf file is unpacked into the cache when it is first named."""
     checkpoints: list[Source] = []
     missing: list[str] = []
     for spec in specs:
@@ -144,7 +161,8 @@ def find(specs: Sequence[str], options: Options | None = None) -> list[Source]:
         except NotHere as error:  # all that is to be fetched is reported at once
             missing += error.missing
             continue
-        _refuse_twins(members)
+        if compare_weights and len(members) > 1:
+            refuse_twins(members, list(map(weight_hashes, members)))
         checkpoints += members
     if missing:
         raise NotHere(*dict.fromkeys(missing))
@@ -155,11 +173,11 @@ def find(specs: Sequence[str], options: Options | None = None) -> list[Source]:
     return [unpacked(source) for source in checkpoints]
 
 
-def _refuse_twins(members: list[Source]) -> None:
-    if len(members) < 2:
-        return
-    first: dict[tuple[bytes, ...], Source] = {}
-    for source in members:
-        twin = first.setdefault(weight_hashes(source), source)
-        if twin is not source:
+def refuse_twins(checkpoints: Sequence[Source], hashes: Sequence[tuple[bytes, ...]]) -> None:
+    """`hashes` are those of each checkpoint's weight files; members of a family must differ in them, where there
+    are any: a served one has none here."""
+    first: dict[tuple[str, tuple[bytes, ...]], Source] = {}
+    for source, content in zip(checkpoints, hashes, strict=True):
+        twin = first.setdefault((source.family, content), source)
+        if twin is not source and source.family and content:
             raise BadInput(f"family '{source.family}': {twin.path} and {source.path} have equal weights")

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 import torch
@@ -22,6 +22,11 @@ class Asked:
 
     words: tuple[str, ...]
     pieces: tuple[tuple[int, ...] | WhyNot, ...]
+    texts: tuple[str, ...]  # of each word's first piece, "" where there is none
+
+    def __reduce__(self) -> tuple[type[Asked], tuple[Any, ...]]:
+        """Travels without what was worked out from it."""
+        return Asked, (self.words, self.pieces, self.texts)
 
     @cached_property
     def firsts(self) -> np.ndarray:
@@ -64,10 +69,10 @@ class Job:
 class Words(Mapping[str, "Word | WhyNot"]):
     """A request's words with their numbers, in arrays; a `Word` is made when one is looked at."""
 
-    __slots__ = ("_logps", "_ranks", "_text", "_tied", "asked")
+    __slots__ = ("_logps", "_ranks", "_tied", "asked")
 
-    def __init__(self, asked: Asked, text: Text, logps: np.ndarray, ranks: np.ndarray, tied: np.ndarray) -> None:
-        self.asked, self._text, self._logps, self._ranks, self._tied = asked, text, logps, ranks, tied
+    def __init__(self, asked: Asked, logps: np.ndarray, ranks: np.ndarray, tied: np.ndarray) -> None:
+        self.asked, self._logps, self._ranks, self._tied = asked, logps, ranks, tied
 
     def __getitem__(self, word: str) -> Word | WhyNot:
         at = self.asked.columns[word]
@@ -77,19 +82,14 @@ class Words(Mapping[str, "Word | WhyNot"]):
         logp = float(self._logps[at])
         if math.isnan(logp):
             return _no_probability(word)
-        return Word(
-            (Token(self._text.piece_text(pieces[0]), pieces[0], logp),), int(self._ranks[at]), int(self._tied[at])
-        )
+        token = Token(self.asked.texts[at], pieces[0], logp)
+        return Word((token,), int(self._ranks[at]), int(self._tied[at]))
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.asked.columns)
 
     def __len__(self) -> int:
         return len(self.asked.columns)
-
-    def __reduce__(self) -> tuple[type[dict[str, Word | WhyNot]], tuple[dict[str, Word | WhyNot]]]:
-        """Travels as a plain mapping."""
-        return dict, (dict(self),)
 
     def mass(self, words: tuple[str, ...]) -> float:
         """Summed probability of these words' distinct pieces."""
@@ -103,8 +103,8 @@ class Words(Mapping[str, "Word | WhyNot"]):
 class LogProbabilities(Protocol):
     """From `blank` readings [n <= ROWS_AT_ONCE, any] to natural log-probabilities [n, vocabulary or `ids`]."""
 
-    size: int
-
+    @property
+    def size(self) -> int: ...
     def log_probabilities(self, readings: np.ndarray, ids: torch.Tensor | None = None) -> torch.Tensor: ...
 
 
@@ -114,7 +114,7 @@ class Blanks:
     def __init__(self, text: Text, vocabulary: int, read_readout: Callable[[], LogProbabilities]) -> None:
         self.text, self.vocabulary, self._read_readout = text, vocabulary, read_readout
         self.asked = lru_cache(maxsize=10_000)(self._asked)
-        self._list = lru_cache(maxsize=64)(self._list_pieces)
+        self.listed = lru_cache(maxsize=64)(self._list_pieces)
 
     @cached_property
     def readout(self) -> LogProbabilities:
@@ -129,7 +129,8 @@ class Blanks:
             if not isinstance(ids, WhyNot) and max(ids) >= self.vocabulary:
                 ids = WhyNot("unknown_piece", f"{word!r} is beyond the network's vocabulary")
             pieces.append(ids)
-        return Asked(words, tuple(pieces))
+        texts = tuple("" if isinstance(ids, WhyNot) else self.text.piece_text(ids[0]) for ids in pieces)
+        return Asked(words, tuple(pieces), texts)
 
     def _list_pieces(self, words: WordList, seam: Seam, left: str) -> tuple[int, ...]:
         """The members this model can say in one piece."""
@@ -144,7 +145,7 @@ class Blanks:
             within = job.request.within
             by_list.setdefault((within, job.seam, job.left) if within else (None, "space", ""), []).append(i)
         for (within, seam, left), members in by_list.items():
-            listed = None if within is None else self._list(within, seam, left)
+            listed = None if within is None else self.listed(within, seam, left)
             for start in range(0, len(members), ROWS_AT_ONCE):
                 chunk = members[start : start + ROWS_AT_ONCE]
                 answers.update(zip(chunk, self._fill([jobs[i] for i in chunk], readings[chunk], listed), strict=True))
@@ -164,7 +165,7 @@ class Blanks:
             yield Filled(words, top, len(row))
 
     def _words(self, job: Job, row: np.ndarray, ascending: np.ndarray, column_of: dict[int, int] | None) -> Words:
-        asked = job.asked if column_of is None else _only_members(job, column_of)
+        asked = job.asked if column_of is None else only_members(job, column_of)
         at = (
             asked.firsts
             if column_of is None
@@ -175,10 +176,10 @@ class Blanks:
         ranks = len(row) - np.searchsorted(ascending, logps, side="right") + 1
         above = np.searchsorted(ascending, logps + np.float32(TIE_NATS), side="right")
         tied = above - np.searchsorted(ascending, logps - np.float32(TIE_NATS), side="left") - 1
-        return Words(asked, self.text, np.where(np.isfinite(logps), logps, np.float32(np.nan)), ranks, tied)
+        return Words(asked, np.where(np.isfinite(logps), logps, np.float32(np.nan)), ranks, tied)
 
 
-def _only_members(job: Job, column_of: dict[int, int]) -> Asked:
+def only_members(job: Job, column_of: dict[int, int]) -> Asked:
     """Words outside the list get no number; a longer member (left to right) gets one, but no rank."""
     asked, listed = job.asked, job.request.within.words if job.request.within else ()
     pieces = tuple(
@@ -187,7 +188,7 @@ def _only_members(job: Job, column_of: dict[int, int]) -> Asked:
         else WhyNot("not_in_list", repr(w))
         for w, p in zip(asked.words, asked.pieces, strict=True)
     )
-    return Asked(asked.words, pieces)
+    return Asked(asked.words, pieces, asked.texts)
 
 
 def joined_pieces(text: Text, word: str, pieces: tuple[int, ...], logps: Sequence[float]) -> Word | WhyNot:

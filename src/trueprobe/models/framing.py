@@ -77,7 +77,7 @@ class Framing:
 
     def _reads(self, request: Request) -> Sequence[Read]:
         if isinstance(request, FillBlank):
-            job = self._job(request)
+            job = self.job(request)
             return self._blank_reads(request, self._left(request), job.asked.fills)
         if isinstance(request, ScoreText):
             reads = self._scored(request)[0]
@@ -112,12 +112,18 @@ class Framing:
         running = self._running(request.before, request.join)
         return f"{request.before} {request.left}" if running else request.left
 
-    def _job(self, request: FillBlank) -> Job:
+    def job(self, request: FillBlank) -> Job:
+        """The request's words in pieces, as they stand in its blank."""
         left = self._left(request)
         seam: Seam = "start" if request.word_start == "never" else seam_after(left)
         glued_to = left if seam == "glued" else ""
         several = request.pieces == "left_to_right"
         return Job(request, seam, glued_to, self._blanks.asked(request.words, seam, glued_to, several))
+
+    def listed(self, job: Job) -> Ids:
+        """The pieces that ranks refer to, where the request has a list."""
+        within = job.request.within
+        return () if within is None else self._blanks.listed(within, job.seam, job.left)
 
     def _scored(self, request: ScoreText) -> tuple[list[Read], Ids, tuple[int, ...], list[int], Pieces, int]:
         running = self._running(request.given, request.join)
@@ -215,7 +221,7 @@ class Framing:
     def _filled(self, requests: list[Any], readings: list[Sequence[np.ndarray]]) -> list[Filled]:
         if not requests:
             return []
-        jobs = [self._job(request) for request in requests]
+        jobs = [self.job(request) for request in requests]
         answers = self._blanks.fill(jobs, np.stack([values[0] for values in readings]))
         return [
             self._several_pieces(job, answer, values) if len(values) > 1 else answer

@@ -9,33 +9,37 @@ import hashlib
 import json
 import platform
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import cached_property
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, Unpack
+from typing import Any, TypeVar, Unpack
 
 from trueprobe import __version__
-from trueprobe.engine import AnswerStore, Counts, Engine, library_versions
+from trueprobe.engine import AnswerStore, Compute, Counts, Engine, Executor, Local, executor, library_versions
 from trueprobe.errors import BadInput
-from trueprobe.models import Model, Unopened
+from trueprobe.models import Model, Options, Source, Unopened
 from trueprobe.probes import Probe
 from trueprobe.runs.cache import ResultCache, card_text, counting_text, key_of, probe_text
 from trueprobe.runs.examined import examined
 from trueprobe.runs.folder import Run, RunFolder, load_run, observations_file
+from trueprobe.runs.machine import machine
 from trueprobe.runs.plan import AskedProbe, RunPlan, make_plan, with_items
 from trueprobe.runs.records import declaration, items_frame, observations_frame
 from trueprobe.runs.replay import Replay, read_replays
+from trueprobe.runs.speed import Together, together
 from trueprobe.runs.study import Changes, Study, make_study
-from trueprobe.types import Answer, Card, Item, NoProgress, Observation, Progress, Request, WhyNot, WordList
+from trueprobe.types import Answer, Card, Filled, Item, NoProgress, Observation, Progress, Request, WhyNot, WordList
 
 # models that were opened for trials stay open until they are asked, as long as their weights together are not larger;
 # beyond, they are opened a second time
 OPEN_TOGETHER_BYTES = 4 * 2**30
 _PLANNED = "planned.json"  # beside observations in the cache; no label has this name
 
+Asked = TypeVar("Asked")
 Asks = list[tuple[Item, tuple[Request, ...] | WhyNot]]
 
 
@@ -47,6 +51,7 @@ def run(
     settings: Mapping[str, Any] | None = None,
     store: str | Path | None = None,
     progress: Progress | None = None,
+    compute: Compute | None = None,
     **changes: Unpack[Changes],
 ) -> Run:
     """Run probes on models and give the run folder: `run("counteracts", models=["path-or-id"])`.
@@ -56,16 +61,18 @@ def run(
     progress = progress or NoProgress()
     folder = RunFolder(Path(out) if out else Path("runs") / plan.default_name, plan.description)
     folder.refuse_other_runs()
-    with closing(AnswerStore(store, library_versions())) as answers:
-        with progress.task("looking at the models"):
-            checkpoints = [examined(source, plan.options, answers) for source in plan.sources]
-        return execute(plan, checkpoints, folder, Session(answers, progress, plan.study.batch_tokens))
+    with (
+        closing(AnswerStore(store, library_versions())) as answers,
+        closing(executor(compute or Compute())) as computing,
+    ):
+        session = Session(answers, progress, plan.study.batch_tokens, computing)
+        return execute(plan, session.examine(plan.sources, plan.options), folder, session)
 
 
 def execute(plan: RunPlan, models: Sequence[Unopened], folder: RunFolder, session: Session) -> Run:
     for model in models:
         folder.refuse_other_weights(model.outline.card)
-    probes = _share_vocabulary(_settle(plan, models, session), models)
+    probes = settled(plan, models, session)
     replays = _read_replays(plan, probes, models, folder, session.progress)
     ready = _Ready(plan, probes, models, replays, folder, session)
     if models and session.cache.get(ready.key(models[0].outline.card)) is None:
@@ -81,11 +88,23 @@ def execute(plan: RunPlan, models: Sequence[Unopened], folder: RunFolder, sessio
 class Session:
     """Opens models and gives each an engine."""
 
-    def __init__(self, store: AnswerStore, progress: Progress, batch_tokens: int | None = None) -> None:
+    def __init__(
+        self,
+        store: AnswerStore,
+        progress: Progress,
+        batch_tokens: int | None = None,
+        executor: Executor | None = None,
+    ) -> None:
         self.store, self.progress, self.batch_tokens = store, progress, batch_tokens
+        self.executor = executor or Local()
         self.cache = ResultCache(store)
+        self._shown = Together(progress)
         self._ahead: dict[str, Model] = {}
         self._bytes_ahead = 0
+
+    def examine(self, sources: Sequence[Source], options: Options) -> list[Unopened]:
+        with self.progress.task("looking at the models"):
+            return self.executor.examine(sources, options, lambda source: examined(source, options, self.store))
 
     def _open_ahead(self, model: Unopened) -> Model:
         """For later use: the next `engine` of this model takes it."""
@@ -105,19 +124,54 @@ class Session:
         return self._engine(self._open_ahead(model) if fits else model.open())
 
     def _engine(self, model: Model) -> Engine:
-        return Engine(model, self.store, self.progress, self.batch_tokens)
+        return Engine(model, self.store, self._shown, self.batch_tokens, self.executor)
+
+    def each(self, models: Sequence[Unopened], ask: Callable[[Unopened], Asked]) -> list[Asked]:
+        """What asking each model gives, in their order; several at a time where the executor can. The first error
+        ends the executor, so that nobody waits for it, and is raised."""
+        with together(self.progress, len(models)) as self._shown:
+            if self.executor.models_at_once == 1:
+                return [self._one(model, ask) for model in models]
+            with ThreadPoolExecutor(self.executor.models_at_once) as threads:
+                asked = [threads.submit(self._one, model, ask) for model in models]
+                try:
+                    failed = next((one for one in as_completed(asked) if one.exception()), None)
+                    return [(failed or one).result() for one in asked]
+                except BaseException:
+                    threads.shutdown(wait=False, cancel_futures=True)
+                    self.executor.close()
+                    raise
+
+    def _one(self, model: Unopened, ask: Callable[[Unopened], Asked]) -> Asked:
+        try:
+            return ask(model)
+        finally:
+            self.executor.release(model)
+            self._shown.model_done()
 
 
 # ---------------------------------------------------------------- what is asked
+
+
+def settled(plan: RunPlan, models: Sequence[Unopened], session: Session) -> list[AskedProbe]:
+    """The probes with all that depends on the models: their items, and the words that ranks refer to."""
+    return _share_vocabulary(_settle(plan, models, session), models)
+
+
+def requests_of(probes: Sequence[AskedProbe], card: Card) -> list[Request]:
+    """All that is asked of one model, in the order of the probes."""
+    return [request for asked in probes for request in _requests(_asks(asked.probe, asked.items, card))]
 
 
 def _settle(plan: RunPlan, models: Sequence[Unopened], session: Session) -> list[AskedProbe]:
     """Probes with trials ask them of every model first; the answers settle their items."""
     trials = {asked.label: asked.probe.trials() for asked in plan.probes}
     results: dict[str, list[Observation]] = {label: [] for label in trials}
-    for model in reversed(models):  # the first one last, since it is asked first
-        for label, observations in _try(plan.probes, trials, model, session):
-            results[label] += observations
+    if any(trials.values()):
+        # the first one last, since it is asked first
+        for tried in session.each(models[::-1], lambda model: list(_try(plan.probes, trials, model, session))):
+            for label, observations in tried:
+                results[label] += observations
     return [
         _settled(asked, results[asked.label], plan.study.limit) if trials[asked.label] else asked
         for asked in plan.probes
@@ -195,10 +249,17 @@ def _observe_item(
     if isinstance(ask, WhyNot):
         return probe.unscored(item, ask)
     taken = [next(answers) for _ in ask]
-    missing = next((answer for answer in taken if isinstance(answer, WhyNot)), None)
+    missing = next((why for answer in taken if (why := _no_number(answer))), None)
     if missing is not None:
         return probe.unscored(item, missing)
     return probe.observe(item, card, [answer for answer in taken if not isinstance(answer, WhyNot)])
+
+
+def _no_number(answer: Answer | WhyNot) -> WhyNot | None:
+    """Why nothing is observed of an answer: there is none, or only bounds."""
+    if isinstance(answer, WhyNot):
+        return answer
+    return answer.why_not() if isinstance(answer, Filled) else None
 
 
 # ---------------------------------------------------------------- what is written
@@ -242,17 +303,19 @@ class _Done:
 
 
 def _write(ready: _Ready) -> None:
-    began, folder, versions = time.time(), ready.folder, _versions()
+    began, folder = time.time(), ready.folder
+    made_with = {"versions": _versions(), "machine": machine(ready.plan.options)}
     cards = tuple([model.outline.card for model in ready.models] + [replay.card for replay in ready.replays])
     folder.local({model.outline.card.name: model.location for model in ready.models})
-    folder.manifest(versions=versions, cards=cards)
+    folder.manifest(**made_with, cards=cards)
     for asked in ready.probes:
         folder.items(asked.label, items_frame(asked.probe, asked.items))
     folder.declarations({a.label: declaration(a.probe, a.items, a.items_needed) for a in ready.probes})
-    done = [_ask_model(ready, model) for model in ready.models] + [_replay(ready, one) for one in ready.replays]
+    done = ready.session.each(ready.models, lambda model: _ask_model(ready, model))
+    done += [_replay(ready, one) for one in ready.replays]
     _count(ready, cards)
     folder.timing({"began": began, "seconds": time.time() - began, "models": {one.name: one.timing for one in done}})
-    folder.manifest(versions=versions, cards=cards, counts={one.name: one.counts for one in done}, complete=True)
+    folder.manifest(**made_with, cards=cards, counts={one.name: one.counts for one in done}, complete=True)
 
 
 def _ask_model(ready: _Ready, model: Unopened) -> _Done:
@@ -278,6 +341,7 @@ def _ask_model(ready: _Ready, model: Unopened) -> _Done:
 
 def _as_before(ready: _Ready, card: Card, known: Mapping[str, bytes]) -> _Done:
     began = time.monotonic()
+    ready.session.store.use(card)
     for asked in ready.probes:
         ready.folder.known_observations(asked.label, card.name, known[asked.label])
     planned: dict[str, int] = json.loads(known[_PLANNED])
@@ -313,10 +377,11 @@ def _count(ready: _Ready, cards: Sequence[Card]) -> None:
 
 
 def _counting_key(ready: _Ready, asked: AskedProbe, cards: Sequence[Card]) -> str:
-    """Names all that a probe's rows are counted from."""
+    """Names all that a probe's rows are counted from, and what their signatures say beside."""
+    study = ready.plan.study
     observed = [ready.folder.checksum(observations_file(asked.label, card.name)) for card in cards]
-    method, models = ready.plan.study.intervals, [card_text(card) for card in cards]
-    return key_of("counted", asked.label, probe_text(asked), counting_text(asked), method, models, observed)
+    how, models = (study.intervals, study.limit, study.dtype), [card_text(card) for card in cards]
+    return key_of("counted", asked.label, probe_text(asked), counting_text(asked), how, models, observed)
 
 
 def _versions() -> dict[str, str]:

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
-from trueprobe.errors import BadInput, nearest
+from trueprobe.errors import BadInput, nearest, reading, shortened
 from trueprobe.paths import ANOTHER_OUT, LOCK, locked, write_text, write_whole
 from trueprobe.runs.downstream import DownstreamResult
 from trueprobe.runs.schema import (
@@ -31,6 +31,8 @@ from trueprobe.runs.schema import (
     ProbeDeclaration,
     StudyDescription,
     StudyEntry,
+    check_items,
+    check_observations,
     file_name,
     frame_of,
     refuse_other_columns,
@@ -122,7 +124,8 @@ class Run:
 
     def items(self, label: str) -> pd.DataFrame:
         self._refuse_unknown(label)
-        return self._table(f"items/{label}.parquet")
+        name = f"items/{label}.parquet"
+        return check_items(self._table(name), f"{self.folder / name}")
 
     def observations(self, label: str) -> pd.DataFrame:
         """All models' observations of a probe, one below the other."""
@@ -130,14 +133,19 @@ class Run:
 
         self._refuse_unknown(label)
         names = [f"observations/{label}/{card.name}.parquet" for card in self.cards]
-        tables = [self._table(name) for name in names if self._written(name)]
+        tables = [self._observed(label, name) for name in names if self._written(name)]
         if not tables:
             raise BadInput(f"{self.folder} holds no observations of '{label}' yet")
-        return pd.concat(tables, ignore_index=True).astype({"model_seed": "Int64", "step": "Int64"})
+        return pd.concat(tables, ignore_index=True)
 
     def observed(self, label: str, model: str) -> pd.DataFrame:
         """One model's observations of a probe."""
-        return self._table(f"observations/{label}/{model}.parquet")
+        return self._observed(label, f"observations/{label}/{model}.parquet")
+
+    def _observed(self, label: str, name: str) -> pd.DataFrame:
+        if label not in self.declarations:
+            raise BadInput(f"{self.folder / PROBES} does not declare the probe '{label}'")
+        return check_observations(self._table(name), self.declarations[label], f"{self.folder / name}")
 
     def rows(self, row: type[Row]) -> list[Row]:
         """The typed rows of a table, read once; none where the run has no such table."""
@@ -230,13 +238,14 @@ def load_run(folder: str | Path, allow_code: bool = False) -> Run:
 @contextmanager
 def _damage(path: Path) -> Iterator[None]:
     try:
-        yield
-    except ValidationError as error:
-        first = error.errors()[0]
-        where = ".".join(map(str, first["loc"]))
-        raise BadInput(f"{path} is damaged: {where}: {first['msg']}") from error
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise BadInput(f"{path} is damaged ({error})") from error
+        with reading(f"{path} is damaged"):
+            yield
+    except BadInput as error:
+        if not isinstance(cause := error.__cause__, ValidationError):
+            raise
+        first = cause.errors()[0]
+        where = shortened(".".join(map(str, first["loc"])), 100)
+        raise BadInput(f"{path} is damaged: {where}: {first['msg']}") from cause
 
 
 def _format_of(manifest: Path) -> int:
@@ -298,7 +307,7 @@ class RunFolder:
 
     def manifest(self, **fields: Any) -> None:
         """What there is so far; `complete` at the end, with the checksums of all that was written."""
-        checksums = self._checksums if fields.get("complete") else {}
+        checksums = dict(sorted(self._checksums.items())) if fields.get("complete") else {}
         content = {"format": FORMAT, "complete": False, "study": portable(self.study), "checksums": checksums, **fields}
         self._json(MANIFEST, Manifest(**content))
 

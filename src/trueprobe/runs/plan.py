@@ -49,7 +49,7 @@ def make_plan(study: Study) -> RunPlan:
     asked = tuple(_asked(entry, study.limit) for entry in study.probes)
     options = Options(study.device, study.dtype, study.allow_pickle)
     replays = tuple(spec for spec in study.models if spec.startswith(replay.PREFIX))
-    sources = tuple(find([spec for spec in study.models if spec not in replays], options))
+    sources = tuple(find([spec for spec in study.models if spec not in replays], options, compare_weights=False))
     return RunPlan(study, asked, sources, replays, options, _describe(study, asked))
 
 

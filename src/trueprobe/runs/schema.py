@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, field_serializer
 
-from trueprobe.errors import BadInput
-from trueprobe.probes.display import Figure, ItemTable, Primary, Summary, Table
+from trueprobe.errors import BadInput, reading
+from trueprobe.probes.display import Assessment, Figure, ItemTable, Primary, Summary, Table
 from trueprobe.statistics import rows
 from trueprobe.statistics.measure import TIED
 from trueprobe.types import CODES, CONDITION, GROUP, Card
@@ -116,6 +116,7 @@ class ProbeDeclaration(Declared):
     item_table: ItemTable | None = None
     published: tuple[PublishedNumber, ...] = ()
     primary: tuple[Primary, ...] | None = None
+    assessment: Assessment | None = None  # of a shipped probe
 
     def model_post_init(self, context: Any) -> None:
         for name in (*(figure.name for figure in self.figures), *(table.name for table in self.tables)):
@@ -142,6 +143,15 @@ class StudyDescription(Declared):
     intervals: str
 
 
+class Machine(Declared):
+    """On what a run was computed; what is not known is empty."""
+
+    processor: str = ""
+    threads: int | None = None  # that torch computes with in one process
+    device: str = ""
+    commit: str = ""  # of the source, with `+changes` where files differ from it
+
+
 class Manifest(Declared):
     """manifest.json: what was asked of which models, and the checksums of the tables."""
 
@@ -149,6 +159,7 @@ class Manifest(Declared):
     complete: bool
     study: StudyDescription
     versions: dict[str, str] = {}
+    machine: Machine = Machine()
     cards: tuple[Card, ...] = ()
     counts: dict[str, dict[str, int]] = {}
     checksums: dict[str, str] = {}  # path within the folder -> sha256
@@ -195,13 +206,12 @@ def frame_of(values: Sequence[Any], row: type[Any]) -> pd.DataFrame:
 def rows_of(frame: pd.DataFrame, row: type[Row], where: str) -> list[Row]:
     """The typed rows of a table that was read; a missing column or a wrong value is reported with its file."""
     declared = hints(row)
-    missing = [field.name for field in _plain_fields(row) if field.name not in frame]
+    missing = [field.name for field in _plain_fields(row) if field.name not in frame and not field.metadata[rows.LATER]]
     if missing:
         raise BadInput(f"{where} is no table of this version: it has no column '{missing[0]}'")
-    try:
-        columns = {field.name: _values(frame[field.name], declared[field.name]) for field in _plain_fields(row)}
-    except (TypeError, ValueError) as error:
-        raise BadInput(f"{where} is damaged: {error}") from error
+    present = [field.name for field in _plain_fields(row) if field.name in frame]
+    with reading(f"{where} is damaged"):
+        columns = {name: _values(frame[name], declared[name]) for name in present}
     if "conditions" in declared:
         columns["conditions"] = list(_conditions(frame))
     return [row(**dict(zip(columns, values, strict=True))) for values in zip(*columns.values(), strict=True)]
@@ -276,6 +286,36 @@ def refuse_other_columns(frame: pd.DataFrame, fixed: Iterable[str], declared: It
     twice = [name for name in names if names.count(name) > 1]
     if other or twice:
         raise BadInput(f"{where} has a column '{(other or twice)[0]}' that is not declared, or twice")
+
+
+def check_items(frame: pd.DataFrame, where: str) -> pd.DataFrame:
+    """As it was written: each item once, with its text."""
+    _refuse_lacking(frame, ("item", "text"), ("item", "text"), where)
+    if not frame["item"].is_unique:
+        raise BadInput(
+            f"{where} is damaged: the item '{frame['item'][frame['item'].duplicated()].iloc[0]}' is in it twice"
+        )
+    return frame
+
+
+def check_observations(frame: pd.DataFrame, declared: ProbeDeclaration, where: str) -> pd.DataFrame:
+    """With every column that the probe declares, and codes that are known."""
+    needed = (*OBSERVATION_COLUMNS, *declared.columns, *(GROUP + factor for factor in declared.factors))
+    _refuse_lacking(frame, needed, ("item", "part", "model", "why_not"), where)
+    unknown = set(frame["why_not"]) - {"", *CODES}
+    if unknown:
+        raise BadInput(f"{where} is damaged: column 'why_not' has '{min(unknown)}'")
+    with reading(f"{where} is damaged"):
+        return frame.astype({"model_seed": "Int64", "step": "Int64"})
+
+
+def _refuse_lacking(frame: pd.DataFrame, needed: Iterable[str], texts: Iterable[str], where: str) -> None:
+    missing = [name for name in needed if name not in frame]
+    if missing:
+        raise BadInput(f"{where} is damaged: it has no column '{missing[0]}'")
+    wrong = [name for name in texts if not frame[name].map(lambda value: isinstance(value, str)).all()]
+    if wrong:
+        raise BadInput(f"{where} is damaged: column '{wrong[0]}' holds something else than text")
 
 
 def reserved(names: Iterable[str]) -> list[str]:

@@ -21,7 +21,7 @@ from trueprobe.probes.base import Probe, Settings
 from trueprobe.probes.crows_pairs import material, report
 from trueprobe.probes.display import Primary, ReportSpec, Summary
 from trueprobe.probes.measure_sets import ALL, combinations
-from trueprobe.probes.pair_measures import NEAR_TIE_NATS, PREFERS, START, crows_measures
+from trueprobe.probes.pair_measures import FLAGGED, NEAR_TIE_NATS, PREFERS, START, crows_measures, unflagged
 from trueprobe.statistics.means import means
 from trueprobe.statistics.measure import Flips, Measure
 from trueprobe.types import TIE_NATS, Answer, Card, Item, Observation, Request, Scored, ScoreText, WhyNot
@@ -34,6 +34,7 @@ COLUMNS = {
     "less_nats": "the same of the other sentence",
     "scored_tokens": "how many tokens that is, both sentences together",
     "variant": "which tokens: shared, differing, or the whole sentence",
+    FLAGGED: "1 if the pair is flagged for known criticism, 0 if not",
 }
 _NO_TOKENS = {
     "shared": "the two sentences share no token",
@@ -95,6 +96,7 @@ class CrowsPairs(Probe):
                 conditions={"category": pair.category, "direction": pair.direction},
                 groups=(str(number),),
                 fields={"pair": pair},
+                flags=pair.flags,
             )
             for number, pair in enumerate(self.material.pairs)
         ]
@@ -121,7 +123,7 @@ class CrowsPairs(Probe):
         if not all(logps):
             return [Observation(item.id, why_not=WhyNot("no_span", _NO_TOKENS[variant]))]
         first, second = (sum(side) if variant == "shared" else sum(side) / len(side) for side in logps)
-        counted = {"scored_tokens": sum(map(len, logps)), "variant": variant}
+        counted = {"scored_tokens": sum(map(len, logps)), "variant": variant, FLAGGED: float(bool(item.flags))}
         return [Observation(item.id, self.values(first, second, variant) | counted)]
 
     def values(self, more: float, less: float, variant: Variant) -> dict[str, Any]:
@@ -154,6 +156,13 @@ class CrowsPairs(Probe):
         for where, conditions in combinations(category=categories, direction=directions):
             if any(where.items() <= pair.items() for pair in present):
                 yield from crows_measures(where, {"variant": variant, **conditions}, kinds=kinds)
+                if self.flags and "direction" not in where:
+                    yield unflagged("prefers_stereotype", where, {"variant": variant, **conditions}, kinds=kinds)
+
+    @property
+    def flags(self) -> Counter[str]:
+        """How many pairs have each."""
+        return Counter(flag for pair in self.material.pairs for flag in pair.flags)
 
     @property
     def items_of(self) -> str:
@@ -186,7 +195,7 @@ class CrowsPairs(Probe):
 
     @property
     def page(self) -> ReportSpec:
-        return report.report()
+        return report.report(bool(self.flags))
 
     def planted(self, item: Item, request: Request, strength: float) -> dict[str, float]:
         assert isinstance(request, ScoreText)
@@ -199,23 +208,30 @@ class CrowsPairs(Probe):
 
     def facts(self) -> Mapping[str, Any]:
         counts = Counter(pair.category for pair in self.material.pairs)
-        return {"data": dict(self.material.data.card), "sha256": self.material.data.sha256, "pairs": dict(counts)}
+        card = {"data": dict(self.material.data.card), "sha256": self.material.data.sha256}
+        return {**card, "pairs": dict(counts), "flags": dict(self.flags)}
 
 
 def _logps(first: Scored, second: Scored, variant: Variant) -> tuple[list[float], list[float]]:
     """Of each sentence, the log-probabilities that count. Aligned on the whole rows, special tokens included."""
     if variant == "sentence":
         return [token.logp for token in first.tokens], [token.logp for token in second.tokens]
+    shared = shared_positions(first, second)
+    return _at(first, shared[0], variant == "shared"), _at(second, shared[1], variant == "shared")
+
+
+def shared_positions(first: Scored, second: Scored) -> tuple[set[int], set[int]]:
+    """Where in each row the tokens stand that both sentences have; the alignment depends on their order."""
     positions: tuple[set[int], set[int]] = set(), set()
-    for what, *ends in SequenceMatcher(None, first.row_ids, second.row_ids).get_opcodes():
-        if (what == "equal") == (variant == "shared"):
-            positions[0].update(range(ends[0], ends[1]))
-            positions[1].update(range(ends[2], ends[3]))
-    return _at(first, positions[0]), _at(second, positions[1])
+    for block in SequenceMatcher(None, first.row_ids, second.row_ids).get_matching_blocks():
+        positions[0].update(range(block.a, block.a + block.size))
+        positions[1].update(range(block.b, block.b + block.size))
+    return positions
 
 
-def _at(scored: Scored, positions: set[int]) -> list[float]:
-    return [t.logp for t, position in zip(scored.tokens, scored.positions, strict=True) if position in positions]
+def _at(scored: Scored, positions: set[int], inside: bool) -> list[float]:
+    placed = zip(scored.tokens, scored.positions, strict=True)
+    return [token.logp for token, position in placed if (position in positions) == inside]
 
 
 PROBE = CrowsPairs

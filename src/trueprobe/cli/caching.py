@@ -1,0 +1,112 @@
+"""The commands for the cache: what the answer store holds, leaving out answers, merging stores."""
+
+import json
+import sys
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from trueprobe.cli.common import Json, Store, app, example, interruptible
+from trueprobe.errors import FailedRun
+
+cache_app = typer.Typer(help="The answer store: what it holds, leaving out answers, merging.", no_args_is_help=True)
+app.add_typer(cache_app, name="cache")
+
+_DAYS = {None: "?", 0: "today", 1: "1 day"}
+
+
+@cache_app.command(epilog=example("trueprobe cache info", "trueprobe cache info --store shards/3.sqlite --json"))
+def info(store: Store = None, as_json: Json = False) -> None:
+    """Answers by model: how many, how large, how old, when last used."""
+    from rich.console import Console
+    from rich.table import Table
+
+    from trueprobe.cli.listing import size_text
+    from trueprobe.cli.progress import terminal_progress
+    from trueprobe.engine import upkeep
+    from trueprobe.engine.answers import default_path
+
+    path = store or default_path()
+    with terminal_progress().task(f"looking into {path}"):
+        models, derived = upkeep.info(path), upkeep.derived_bytes(path)
+    if as_json:
+        content = {"store": str(path), "models": [asdict(one) for one in models], "derived_bytes": derived}
+        print(json.dumps(content, indent=1))
+        return
+    table = Table("model", "answers", "size", "computed", "last used", box=None)
+    for one in models:
+        age = " to ".join(dict.fromkeys(map(_age, (one.oldest_days, one.newest_days))))
+        table.add_row(one.model, f"{one.answers:,}", size_text(one.bytes), age, _age(one.unused_days))
+    Console(width=None if sys.stdout.isatty() else 100).print(table)
+    print(f"{path}: {size_text(path.stat().st_size)}, of which {size_text(derived)} are results of repeated runs")
+
+
+@cache_app.command(
+    epilog=example("trueprobe cache prune --model my-bert", "trueprobe cache prune --older-than 90 --yes")
+)
+def prune(
+    model: Annotated[
+        list[str] | None, typer.Option("--model", metavar="NAME", help="as cache info lists it; repeatable")
+    ] = None,
+    older_than: Annotated[
+        int | None, typer.Option(min=0, metavar="DAYS", help="answers computed more than so many days ago")
+    ] = None,
+    yes: Annotated[bool, typer.Option("--yes", help="remove them; otherwise they are only counted")] = False,
+    store: Store = None,
+) -> None:
+    """Remove answers by model, by age, or of a model by age.
+
+    Results of repeated runs go too: they are counted again from the answers that stay.
+    """
+    from trueprobe.cli.listing import size_text
+    from trueprobe.cli.progress import terminal_progress
+    from trueprobe.engine import upkeep
+
+    count, size = upkeep.prunable(store, model or [], older_than)
+    if not yes:
+        print(f"{count:,} answers, {size_text(size)}, would be removed; with --yes they are")
+        return
+    with interruptible("the same command removes the rest"), terminal_progress().task("removing answers"):
+        upkeep.prune(store, model or [], older_than)
+    print(f"{count:,} answers, {size_text(size)}, removed")
+
+
+@cache_app.command(epilog=example("trueprobe cache merge shards/*.sqlite --into answers.sqlite"))
+def merge(
+    stores: Annotated[list[Path], typer.Argument(metavar="STORE…", help="what is copied from; they stay as they are")],
+    into: Annotated[Path, typer.Option(metavar="STORE", help="what is copied into; made where there is none")],
+    as_json: Json = False,
+) -> None:
+    """Copy the answers of several stores into one.
+
+    An answer that is there already stays. Where another store has other numbers for the same question they are counted
+    and reported; exit code 1 where they differ by more than machines do.
+    """
+    from trueprobe.cli.progress import terminal_progress
+    from trueprobe.engine import upkeep
+
+    with interruptible("what was copied stays, the same command goes on"):
+        merged = upkeep.merge(stores, into, terminal_progress())
+    if as_json:
+        print(json.dumps([asdict(one) for one in merged], indent=1))
+    else:
+        for one in merged:
+            there = f", {one.answers - one.added:,} were there" if one.added < one.answers else ""
+            other = (
+                f"; {one.differing:,} with other numbers, by up to {one.largest_difference:.1e}"
+                if one.differing
+                else ""
+            )
+            print(f"{one.path}: {one.answers:,} answers, {one.added:,} copied{there}{other}")
+    far = [one for one in merged if one.far_apart]
+    if far:
+        raise FailedRun(
+            f"{sum(one.far_apart for one in far):,} answers of {', '.join(one.path for one in far)} differ by more "
+            f"than {upkeep.SAME_NATS:g} from those in {into}, which stay; look for other libraries or hardware"
+        )
+
+
+def _age(days: int | None) -> str:
+    return _DAYS.get(days, f"{days:,} days" if days is not None else "?")

@@ -1,0 +1,201 @@
+"""The executor that computes in workers. This process opens no weights and no tokenizer: workers examine checkpoints,
+turn requests into rows, compute them, and put answers together."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, wait
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Literal
+
+import numpy as np
+
+from trueprobe.engine.executor import BatchFailed, Examine, Readings, Reads, Task
+from trueprobe.engine.pool import GivenUp, Pool
+from trueprobe.engine.worker import Examined, Job, Kind, Planning, Ticket
+from trueprobe.errors import FailedRun
+from trueprobe.models import Model, Options, Outline, RowModel, Source, Traits, Unopened, refuse_twins
+from trueprobe.models.rows import Batch
+from trueprobe.types import Answer, Request
+
+_REQUESTS_AT_ONCE = 512  # in one job
+
+
+class PooledModel:
+    """A model that workers have open; the same to the engine as one in this process."""
+
+    contract: Literal["rows"] = "rows"
+
+    def __init__(self, pool: Pool, ticket: Ticket, examined: Examined) -> None:
+        self.pool, self.ticket, self.card, self.trial_id = pool, ticket, examined.card, examined.trial_id
+        self._traits: Traits | None = None
+
+    @property
+    def opened(self) -> bool:
+        return self._traits is not None
+
+    def open(self) -> None:
+        """In a worker, which tries the network."""
+        self._traits = self._traits or self._result("traits")
+
+    @property
+    def traits(self) -> Traits:
+        self.open()
+        assert self._traits is not None
+        return self._traits
+
+    def recall(self, traits: Traits) -> None:
+        self._traits = traits
+
+    @cached_property
+    def _planning(self) -> Planning:
+        planning: Planning = self._result("planning")
+        return planning
+
+    @property
+    def row_exact(self) -> bool:
+        return self._planning.row_exact
+
+    @property
+    def shares_prefixes(self) -> bool:
+        return self._planning.shares_prefixes
+
+    @property
+    def tree_limit(self) -> int:
+        return self._planning.tree_limit
+
+    @property
+    def exact_lengths(self) -> bool:
+        return self._planning.exact_lengths
+
+    @property
+    def batch_tokens(self) -> int:
+        return self._planning.batch_tokens
+
+    @property
+    def max_rows(self) -> int:
+        return self._planning.max_rows
+
+    @property
+    def row_multiple(self) -> int:
+        return self._planning.row_multiple
+
+    def reads(self, request: Request) -> Reads:
+        reads: Reads = self._result("call", ("reads", request))
+        return reads
+
+    def forward(self, batch: Batch) -> list[np.ndarray]:
+        readings: Readings = self._result("call", ("forward", batch))
+        return readings
+
+    def assemble(self, requests: Sequence[Request], readings: Sequence[Sequence[np.ndarray]]) -> list[Answer]:
+        answers: list[Answer] = self._result("call", ("assemble", requests, readings))
+        return answers
+
+    def special_tokens(self) -> Mapping[str, int]:
+        tokens: Mapping[str, int] = self._result("call", ("special_tokens",))
+        return tokens
+
+    def token_ids(self, text: str) -> tuple[int, ...]:
+        ids: tuple[int, ...] = self._result("call", ("token_ids", text))
+        return ids
+
+    def submit(self, kind: Kind, payload: Any = None) -> Future[Any]:
+        return self.pool.submit(Job(kind, self.ticket, payload, self._traits))
+
+    def _result(self, kind: Kind, payload: Any = None) -> Any:
+        return _results([self.submit(kind, payload)])[0]
+
+
+@dataclass(frozen=True)
+class PooledCheckpoint:
+    """A checkpoint that a worker examined."""
+
+    pool: Pool
+    ticket: Ticket
+    examined: Examined
+
+    @property
+    def outline(self) -> Outline:
+        """Its weights take no memory of this process."""
+        return Outline(self.examined.card, self._whole_words, 0)
+
+    @property
+    def location(self) -> str:
+        return self.ticket.source.location
+
+    def open(self) -> Model:
+        self.pool.use(self.ticket)
+        return PooledModel(self.pool, self.ticket, self.examined)
+
+    def _whole_words(self) -> frozenset[str] | None:
+        words: frozenset[str] | None = _results([self.pool.submit(Job("whole_words", self.ticket))])[0]
+        return words
+
+
+class Pooled:
+    def __init__(self, pool: Pool) -> None:
+        self.pool = pool
+
+    @property
+    def models_at_once(self) -> int:
+        return self.pool.size
+
+    def examine(self, sources: Sequence[Source], options: Options, here: Examine) -> list[Unopened]:
+        tickets = [Ticket(source, options) for source in sources]
+        every: list[Examined] = _results([self.pool.submit(Job("examine", ticket)) for ticket in tickets])
+        refuse_twins(sources, [examined.weights for examined in every])
+        return [
+            PooledCheckpoint(self.pool, Ticket(source, options, examined.card.compute_id), examined)
+            if examined.contract == "rows"
+            else here(source)  # asked from this process: the work is done elsewhere
+            for source, examined in zip(sources, every, strict=True)
+        ]
+
+    def reads(self, model: RowModel, requests: Sequence[Request]) -> list[Reads]:
+        parts = _results([_pooled(model).submit("reads", chunk) for chunk in _chunks(requests)])
+        return [reads for part in parts for reads in part]
+
+    def readings(self, model: RowModel, tasks: Sequence[Task]) -> Iterator[tuple[Task, Readings]]:
+        """A few jobs are submitted at a time: what is computed and not yet stored is held in memory."""
+        left, going = deque(tasks), dict[Future[Any], Task]()
+        while left or going:
+            while left and len(going) < 3 * self.pool.size:
+                task = left.popleft()
+                going[_pooled(model).submit("compute", task)] = task
+            for future in wait(going, return_when=FIRST_COMPLETED).done:
+                task = going.pop(future)
+                if isinstance(error := future.exception(), GivenUp):
+                    raise BatchFailed(str(error), task) from error
+                yield task, future.result()
+
+    def assemble(self, model: RowModel, requests: Sequence[Request], readings: Sequence[Readings]) -> list[Answer]:
+        chunks = zip(_chunks(requests), _chunks(readings), strict=True)
+        parts = _results([_pooled(model).submit("call", ("assemble", *chunk)) for chunk in chunks])
+        return [answer for part in parts for answer in part]
+
+    def release(self, model: Unopened) -> None:
+        if isinstance(model, PooledCheckpoint):
+            self.pool.release(model.ticket)
+
+    def close(self) -> None:
+        self.pool.close()
+
+
+def _pooled(model: RowModel) -> PooledModel:
+    if not isinstance(model, PooledModel):
+        raise TypeError(f"{model.card.name} was opened by another executor")
+    return model
+
+
+def _chunks(every: Sequence[Any]) -> list[Sequence[Any]]:
+    return [every[start : start + _REQUESTS_AT_ONCE] for start in range(0, len(every), _REQUESTS_AT_ONCE)]
+
+
+def _results(futures: Sequence[Future[Any]]) -> list[Any]:
+    try:
+        return [future.result() for future in futures]
+    except GivenUp as error:
+        raise FailedRun(str(error)) from error

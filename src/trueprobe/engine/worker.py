@@ -1,0 +1,227 @@
+"""One worker: opens models and computes what it is sent, one job after the other. It never touches the store.
+
+A spawned worker is a process with one pipe (`serve`); a Ray actor calls `Worker.run` itself. A worker keeps the model
+it opened last.
+"""
+
+from __future__ import annotations
+
+import os
+import queue
+import signal
+import socket
+import threading
+import traceback
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib.metadata import version
+from multiprocessing.connection import Connection
+from typing import Any, Literal
+
+from trueprobe import __version__
+from trueprobe.engine.executor import Task, compute
+from trueprobe.errors import BadInput, FailedRun
+from trueprobe.models import Model, Options, RowModel, Source, Traits, examine, preflight, weight_hashes
+from trueprobe.models.rows import ROWS_VERSION
+from trueprobe.types import Card
+
+_LIBRARIES = ("torch", "transformers", "tokenizers", "numpy")
+Opener = Callable[[Source, Options], Model]
+Kind = Literal["examine", "whole_words", "traits", "planning", "reads", "compute", "call"]
+
+
+def ready(source: Source, options: Options) -> Model:
+    """Its weights are read when a row must be computed."""
+    backend, config = preflight(source, options)
+    return backend.open_model(source, config, options)
+
+
+@dataclass(frozen=True)
+class Setup:
+    """What every worker is started with."""
+
+    threads: int
+    opener: Opener = ready
+
+
+@dataclass(frozen=True)
+class Ticket:
+    """Names a model to a worker. `compute_id` is "" until the model was examined."""
+
+    source: Source
+    options: Options
+    compute_id: str = ""
+
+    def __hash__(self) -> int:
+        return hash((self.source.name, self.compute_id))  # labels of a source are a dict
+
+
+@dataclass(frozen=True)
+class Job:
+    """`call`: `payload` is a method of the model and its arguments; `reads` and `compute`: requests, a `Task`."""
+
+    kind: Kind
+    ticket: Ticket
+    payload: Any = None
+    traits: Traits | None = None  # of the model, where they are known: no worker tries them again
+
+    @property
+    def needs_model(self) -> bool:
+        return self.kind not in ("examine", "whole_words")
+
+
+@dataclass(frozen=True)
+class Examined:
+    """What a worker finds out about a checkpoint without its weights."""
+
+    card: Card
+    weights: tuple[bytes, ...]  # hashes of their files
+    contract: Literal["rows", "answers"]
+    trial_id: str = ""
+
+
+@dataclass(frozen=True)
+class Planning:
+    """What a plan needs to know of a model."""
+
+    row_exact: bool
+    shares_prefixes: bool
+    tree_limit: int
+    exact_lengths: bool
+    batch_tokens: int
+    max_rows: int
+    row_multiple: int
+
+    @classmethod
+    def of(cls, model: RowModel) -> Planning:
+        shares = model.shares_prefixes
+        return cls(
+            model.row_exact,
+            shares,
+            model.tree_limit if shares else 0,
+            model.exact_lengths,
+            model.batch_tokens,
+            model.max_rows,
+            model.row_multiple,
+        )
+
+
+@dataclass(frozen=True)
+class Hello:
+    """What a worker reports of itself before it gets work."""
+
+    where: str
+    pid: int
+    versions: dict[str, str]
+
+
+@dataclass(frozen=True)
+class Done:
+    """The value of a job, or what the user did wrong."""
+
+    value: Any = None
+    error: BadInput | FailedRun | None = None
+
+
+@dataclass(frozen=True)
+class Broken:
+    """A worker that must be replaced: it died, or failed in a way that may have damaged it."""
+
+    reason: str
+
+
+def versions() -> dict[str, str]:
+    """What must be the same in all processes of a run."""
+    ours = {"trueprobe": f"{__version__} (rows {ROWS_VERSION})"}
+    return ours | {name: version(name) for name in _LIBRARIES}
+
+
+class Worker:
+    def __init__(self, setup: Setup) -> None:
+        import torch
+
+        torch.set_num_threads(setup.threads)
+        self._setup = setup
+        self._ticket: Ticket | None = None
+        self._model: Any = None
+
+    def hello(self) -> Hello:
+        return Hello(socket.gethostname(), os.getpid(), versions())
+
+    def run(self, job: Job) -> Done | Broken:
+        try:
+            return Done(self._run(job))
+        except (BadInput, FailedRun) as error:
+            return Done(error=error)
+        except Exception as error:
+            return Broken("".join(traceback.format_exception_only(error)).strip())
+
+    def _run(self, job: Job) -> Any:
+        ticket = job.ticket
+        if job.kind == "examine":
+            return _examined(ticket)
+        if job.kind == "whole_words":
+            return examine(ticket.source, ticket.options).outline.whole_words()
+        model = self._open(ticket)
+        if job.traits is not None:
+            model.recall(job.traits)
+        if job.kind == "traits":
+            model.open()
+            return model.traits
+        if job.kind == "planning":
+            return Planning.of(model)
+        if job.kind == "reads":
+            return [model.reads(request) for request in job.payload]
+        if job.kind == "compute":
+            task: Task = job.payload
+            return compute(model, task)
+        method, *arguments = job.payload
+        return getattr(model, method)(*arguments)
+
+    def _open(self, ticket: Ticket) -> Any:
+        if ticket != self._ticket:
+            self._model = self._ticket = None  # before another one is opened: two may not fit
+            opened = self._setup.opener(ticket.source, ticket.options)
+            _refuse_other_weights(opened.card, ticket)
+            self._model, self._ticket = opened, ticket
+        return self._model
+
+
+def _examined(ticket: Ticket) -> Examined:
+    checkpoint = examine(ticket.source, ticket.options)
+    model = checkpoint.open()
+    trial_id = model.trial_id if model.contract == "rows" else ""
+    return Examined(checkpoint.outline.card, weight_hashes(ticket.source), model.contract, trial_id)
+
+
+def _refuse_other_weights(card: Card, ticket: Ticket) -> None:
+    if card.compute_id != ticket.compute_id:
+        raise BadInput(
+            f"{ticket.source.path} on {socket.gethostname()} holds other weights or another config than the run began "
+            f"with ({card.compute_id[:12]}, not {ticket.compute_id[:12]}); start again when the files are in place"
+        )
+
+
+# ---------------------------------------------------------------- a spawned process
+
+
+def serve(descriptor: int) -> None:
+    """Reads `Setup`, then jobs, from a pipe until its other end is closed."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C goes to all processes of a terminal; the driver ends us
+    connection = Connection(descriptor)
+    setup = connection.recv()
+    jobs: queue.SimpleQueue[Job] = queue.SimpleQueue()
+    threading.Thread(target=_receive, args=(connection, jobs), daemon=True).start()
+    worker = Worker(setup)
+    connection.send(worker.hello())
+    while True:
+        connection.send(worker.run(jobs.get()))
+
+
+def _receive(connection: Connection, jobs: queue.SimpleQueue[Job]) -> None:
+    """In a thread of its own, so that the driver never waits for a full pipe; without a driver, nothing goes on."""
+    try:
+        while True:
+            jobs.put(connection.recv())
+    except (EOFError, OSError):
+        os._exit(0)

@@ -1,0 +1,86 @@
+"""One share of a run's rows, for job arrays: a shard fills a store and writes no run folder.
+
+Models are dealt out whole as long as every shard gets one; those left over are split by whole batches of the plan that
+a run without shards makes. So after all stores are merged, a plain run finds every row.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+
+from trueprobe.engine import WHOLE, AnswerStore, Compute, Part, executor, library_versions
+from trueprobe.errors import BadInput
+from trueprobe.models import Unopened
+from trueprobe.runs.execute import Session, requests_of, settled
+from trueprobe.runs.plan import AskedProbe, RunPlan, make_plan
+from trueprobe.runs.study import Study
+from trueprobe.types import NoProgress, Progress
+
+
+@dataclass(frozen=True)
+class Shard:
+    number: int  # from 1
+    of_all: int
+
+    @classmethod
+    def parse(cls, text: str) -> Shard:
+        match = re.fullmatch(r"(\d+)/(\d+)", text)
+        if not match or not 1 <= int(match[1]) <= int(match[2]):
+            raise BadInput(f"--shard is I/N with I from 1 to N, as 3/10, not '{text}'")
+        return cls(int(match[1]), int(match[2]))
+
+    def parts(self, models: int) -> dict[int, Part]:
+        """Which models it computes, by their index, and which part of each.
+
+        Three models on two shards -> 1/2: the first and half of the third, 2/2: the second and the other half."""
+        me, whole = self.number - 1, models - models % self.of_all
+        parts = {model: WHOLE for model in range(whole) if model % self.of_all == me}
+        split = range(whole, models)
+        if split:
+            sharing = range(me % len(split), self.of_all, len(split))
+            parts[split[me % len(split)]] = Part(sharing.index(me), len(sharing))
+        return parts
+
+
+@dataclass(frozen=True)
+class ShardDone:
+    """Rows (or requests) of one model that are now in the store, and how many of them were computed for it."""
+
+    model: str
+    rows: int
+    computed: int
+
+
+def run_shard(
+    study: Study, shard: Shard, store: Path | str, progress: Progress | None = None, compute: Compute | None = None
+) -> list[ShardDone]:
+    plan = make_plan(study)
+    progress = progress or NoProgress()
+    parts = shard.parts(len(plan.sources))
+    chosen = list(parts) if not _needs_all(plan) else list(range(len(plan.sources)))
+    with (
+        closing(AnswerStore(store, library_versions())) as answers,
+        closing(executor(compute or Compute())) as computing,
+    ):
+        session = Session(answers, progress, plan.study.batch_tokens, computing)
+        models = session.examine([plan.sources[i] for i in chosen], plan.options)
+        probes = settled(plan, models, session)
+        mine = {models[chosen.index(i)].outline.card.name: part for i, part in parts.items()}
+        asked = [model for model in models if model.outline.card.name in mine]
+        return session.each(asked, lambda model: _fill(probes, model, mine[model.outline.card.name], session))
+
+
+def _needs_all(plan: RunPlan) -> bool:
+    """What is asked of one model depends on the others: trials of all, or the words that all have in common."""
+    return any(asked.probe.shares_vocabulary or asked.probe.trials() for asked in plan.probes)
+
+
+def _fill(probes: Sequence[AskedProbe], model: Unopened, part: Part, session: Session) -> ShardDone:
+    engine = session.engine(model)
+    engine.fill(requests_of(probes, model.outline.card), part)
+    planned = engine.counts.planned
+    return ShardDone(model.outline.card.name, planned.get("rows", planned["requests"]), int(engine.counts.computed))
