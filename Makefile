@@ -2,6 +2,7 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+PEERS := .venv-peers
 INSTALLED := $(VENV)/installed
 READY := $(VENV)/ready
 TRAINED := .cache/nursery
@@ -11,7 +12,7 @@ CAUSAL := --kind causal --corpus enwik8 --short 0.25 --loss-rate 0.33 --threads 
 # compiled modules are kept, whatever the machine says: tests start many interpreters
 export PYTHONDONTWRITEBYTECODE =
 
-.PHONY: demo tour test fast lowest lint wheel fuzz faults bench bench-nulls docs nursery clean
+.PHONY: demo tour test fast lowest lint wheel fuzz faults bench bench-nulls bench-peers docs nursery clean
 
 ## a first look at the shipped models, and its page: nothing is fetched
 demo: $(INSTALLED)
@@ -72,6 +73,11 @@ bench: $(READY)
 	$(BIN)/python bench/counting.py runs/bench
 	$(BIN)/python bench/scale.py
 
+## minicons, lm-eval and the authors' loops beside trueprobe; ARGS="--minutes 15" goes on where it stopped
+bench-peers: $(PEERS)/ready
+	$(BIN)/trueprobe fetch all-minilm-l6-v2 smollm2-135m crows-pairs stereoset-dev
+	$(PEERS)/bin/python -m bench.peers --write docs/performance.md $(ARGS)
+
 ## how often claims are called as published by random networks, with shuffled labels, and where effects are planted
 bench-nulls: $(READY)
 	nice -n 19 $(BIN)/python bench/null_rates.py --write docs/null-rates.md
@@ -97,6 +103,13 @@ $(READY): $(INSTALLED)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[dev]"
 	touch $@
 
+# all of .venv, its torch too, and the peers on top
+$(PEERS)/ready: $(READY) bench/peers/requirements.txt
+	$(BIN)/python -m venv $(PEERS)
+	$(PEERS)/bin/python bench/peers/on_top_of.py $(BIN)/python
+	$(PEERS)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps -r bench/peers/requirements.txt
+	touch $@
+
 ## trains the shipped models again, from the text to the card; hours on two cores, goes on where it stopped
 nursery: $(READY)
 	$(BIN)/trueprobe fetch enwik8 all-minilm-l6-v2
@@ -108,4 +121,4 @@ nursery: $(READY)
 	$(BIN)/python tools/nursery.py $(TRAINED)
 
 clean:
-	rm -rf $(VENV) $(VENV)-lowest .cache runs site dist
+	rm -rf $(VENV) $(VENV)-lowest $(PEERS) .cache runs site dist
