@@ -1,4 +1,4 @@
-# Everything starts from nothing but Python 3.11 to 3.13: `make demo`, `make test`.
+# Everything starts from nothing but Python 3.11 or newer: `make demo`, `make test`.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
@@ -11,7 +11,7 @@ CAUSAL := --kind causal --corpus enwik8 --short 0.25 --loss-rate 0.33 --threads 
 # compiled modules are kept, whatever the machine says: tests start many interpreters
 export PYTHONDONTWRITEBYTECODE =
 
-.PHONY: demo tour test fast lint bench bench-nulls docs nursery clean
+.PHONY: demo tour test fast lowest lint wheel bench bench-nulls docs nursery clean
 
 ## a first look at the shipped models, and its page: nothing is fetched
 demo: $(INSTALLED)
@@ -32,6 +32,17 @@ test: lint
 ## the tests that take seconds
 fast: $(READY)
 	$(BIN)/python -m pytest -n 2 --dist worksteal -m "not slow"
+
+## the same with the lowest versions that pyproject.toml allows, in an environment of its own
+lowest:
+	$(PYTHON) -m venv $(VENV)-lowest
+	$(VENV)-lowest/bin/python -m pip install --quiet --disable-pip-version-check -c constraints-lowest.txt -e ".[dev]"
+	$(VENV)-lowest/bin/python -m pytest -n 2 --dist worksteal -m "not slow"
+
+## wheel and sdist in dist/; the wheel is tried in an empty environment
+wheel: $(INSTALLED)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[release]"
+	$(BIN)/python tools/wheel.py
 
 lint: $(READY)
 	$(BIN)/ruff check src tests bench tools
@@ -86,4 +97,4 @@ nursery: $(READY)
 	$(BIN)/python tools/nursery.py $(TRAINED)
 
 clean:
-	rm -rf $(VENV) .cache runs site
+	rm -rf $(VENV) $(VENV)-lowest .cache runs site dist

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from types import SimpleNamespace
 
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
 os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
@@ -14,6 +15,9 @@ from hypothesis import HealthCheck, settings
 from transformers.utils import logging
 
 import zoo
+from trueprobe.runs import compare
+from trueprobe.statistics.means import means
+from trueprobe.statistics.measure import Measure
 
 # the same examples each time, on a busy machine too
 settings.register_profile("everywhere", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
@@ -54,3 +58,14 @@ def opened(checkpoint):
 @pytest.fixture(autouse=True)
 def own_cache(tmp_path_factory, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.getbasetemp() / "cache"))
+
+
+@pytest.fixture
+def probe_again(monkeypatch):
+    """The probe of made runs: the mean of its one column over items."""
+    measures = [Measure("preference", means, ("preference_nats",), unit="nats", neutral=0.0)]
+    settings = SimpleNamespace(resample_seed=0)
+    made = SimpleNamespace(
+        measures=lambda: measures, factors=("item",), drawn_within=(), settings=settings, corrected_over=()
+    )
+    monkeypatch.setattr(compare.probes, "make_again", lambda entry, allow_code: made)

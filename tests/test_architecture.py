@@ -17,12 +17,13 @@ import made_runs
 import trueprobe
 
 ROOT = Path(trueprobe.__file__).parent
-LOWEST = {"types", "errors", "paths", "installed", "__version__"}
+LOWEST = {"types", "errors", "paths", "installed", "stopping", "__version__"}
 MAY_USE = {  # package (or module of one) -> what it may import besides itself and LOWEST; None is everything
     "types": set(),
     "errors": set(),
     "paths": set(),
     "installed": set(),
+    "stopping": set(),
     "assets": set(),
     "statistics": set(),
     "probes": {"assets", "statistics"},
@@ -40,10 +41,13 @@ MAY_USE = {  # package (or module of one) -> what it may import besides itself a
         "runs.downstream",
         "runs.compare",
         "runs.primary",
+        "runs.repeat",
         "runs.reproduce",
+        "runs.signature",
         "probes.display",
         "statistics.rows",
     },
+    "explore": {"models", "engine", "probes", "scoring", "results", "runs", "statistics.rows"},
     "cli": None,
     "__main__": None,
     "__init__": None,
@@ -121,6 +125,7 @@ def test_the_root_holds_packages_and_the_few_modules_that_all_of_them_use():
         "errors",
         "paths",
         "installed",
+        "stopping",
     }
 
 

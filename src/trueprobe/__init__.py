@@ -74,9 +74,16 @@ def load_run(folder: str | Path, allow_code: bool = False) -> RunResults:
     return RunResults(folders.load_run(folder, allow_code).folder, allow_code)
 
 
-def compare(run: Run, a: str, b: str, precision: float | None = None, progress: Progress | None = None) -> pd.DataFrame:
+def compare(
+    run: Run,
+    a: str,
+    b: str,
+    precision: float | None = None,
+    progress: Progress | None = None,
+    allow_unequal: bool = False,
+) -> pd.DataFrame:
     """Two models or families of one run on the items both scored: every measure, `a` less `b`, with interval and
-    verdict. `precision` is the half-width that `seeds_needed` is for.
+    verdict. `precision` is the half-width that `seeds_needed` is for; `allow_unequal`: although signatures differ.
 
     >>> run = trueprobe.load_run("runs/mine")
     >>> table = trueprobe.compare(run, "nursery-seed0", "nursery-seed1")
@@ -88,7 +95,8 @@ def compare(run: Run, a: str, b: str, precision: float | None = None, progress: 
     from trueprobe.runs.schema import frame_of
     from trueprobe.statistics.rows import Difference
 
-    return frame_of(comparing.compare(run, a, b, precision, progress or python_progress()).rows, Difference)
+    made = comparing.compare(run, a, b, precision, progress or python_progress(), allow_unequal)
+    return frame_of(made.rows, Difference)
 
 
 def open_model(spec: str, options: Options | None = None) -> Model:

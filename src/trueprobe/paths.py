@@ -3,33 +3,46 @@
 from __future__ import annotations
 
 import fcntl
+import gzip
+import math
 import os
 import shutil
+import sys
 import tempfile
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from trueprobe.errors import BadInput, FailedRun
+from trueprobe.errors import BadInput, FailedRun, reading
 
 LOCK, PARTIAL = ".lock", ".part"
 ANOTHER_OUT = "name another --out"  # the advice of commands that have the option
+PATIENCE = 2.0  # seconds that a process waits silently for another
+# of what is unpacked: so many times its packed size, and a file below the smallest limit may be any
+MOST_TIMES, SMALLEST_LIMIT, MOST_BYTES = 200, 64 << 20, 4 << 30
+_CHUNK = 1 << 20
 
 
 def cache() -> Path:
     """`trueprobe` in the user's cache folder (XDG_CACHE_HOME, else ~/.cache)."""
-    home = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    try:
+        home = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    except RuntimeError as error:
+        raise BadInput("this user has no home folder: name a folder for the cache in XDG_CACHE_HOME") from error
     return Path(home) / "trueprobe"
 
 
 @contextmanager
 def locked(folder: Path, what: str, instead: str = "") -> Iterator[None]:
-    """One process at a time writes a folder. What a killed one left half-written is removed. `instead` is what the
-    user of a second process can do other than wait."""
+    """One process at a time writes a folder; a second one is refused. What a killed one left half-written is removed.
+    `instead` is what the user of a second process can do other than wait."""
     with _as_failed_run(folder):
         folder.mkdir(parents=True, exist_ok=True)
+        lock = _take(folder / LOCK)
+    if lock is None:
         advice = " or ".join(filter(None, ("wait for it", instead)))
-        lock = _take(folder / LOCK, f"another {what} is writing {folder}; {advice}")
+        raise BadInput(f"another {what} is writing {folder}; {advice}")
     try:
         _remove_leftovers(folder)
         yield
@@ -38,8 +51,29 @@ def locked(folder: Path, what: str, instead: str = "") -> Iterator[None]:
         os.close(lock)
 
 
-def _take(path: Path, refusal: str) -> int:
-    """The lock's descriptor. A link at its path is never followed, and a lock removed meanwhile is taken anew."""
+@contextmanager
+def waiting(path: Path, what: str) -> Iterator[None]:
+    """The lock file `path` for one process at a time; the others wait, and print so after two seconds. What `what`
+    makes may be there when the wait is over."""
+    with _as_failed_run(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        lock, patience = _take(path), time.monotonic() + PATIENCE
+        while lock is None:
+            if time.monotonic() > patience:
+                print(f"waiting for another process, which is {what} …", file=sys.stderr, flush=True)
+                patience = math.inf
+            time.sleep(0.05)
+            lock = _take(path)
+    try:
+        yield
+    finally:
+        path.unlink(missing_ok=True)  # while it is held: whoever opened it meanwhile takes a new one
+        os.close(lock)
+
+
+def _take(path: Path) -> int | None:
+    """The lock's descriptor, None while another process has it. A link at its path is never followed, and a lock
+    removed meanwhile is taken anew."""
     while True:
         lock = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o666)
         try:
@@ -48,9 +82,9 @@ def _take(path: Path, refusal: str) -> int:
                 return lock
         except FileNotFoundError:
             pass
-        except BlockingIOError as error:
+        except BlockingIOError:
             os.close(lock)
-            raise BadInput(refusal) from error
+            return None
         os.close(lock)
 
 
@@ -92,6 +126,23 @@ def _exchange(beside: Path, path: Path) -> None:
         if aside:
             os.rename(old, path)
         raise
+
+
+def unpacked_limit(packed: int, most: int = MOST_BYTES) -> int:
+    """How many bytes may come out of so many packed ones: text shrinks to a fifth or a twentieth, zeros to a
+    thousandth."""
+    return min(most, max(SMALLEST_LIMIT, MOST_TIMES * packed))
+
+
+def gunzipped(path: Path, most: int = MOST_BYTES) -> Iterator[bytes]:
+    """The content of a gzipped file, chunk by chunk; BadInput where it is damaged or far larger than its file."""
+    with reading(f"{path}: damaged gzip"), gzip.open(path) as stream:
+        limit, done = unpacked_limit(path.stat().st_size, most), 0
+        while chunk := stream.read(_CHUNK):
+            done += len(chunk)
+            if done > limit:
+                raise BadInput(f"{path} is refused: it unpacks to more than {limit:,} bytes")
+            yield chunk
 
 
 def write_text(path: Path, text: str) -> None:

@@ -40,6 +40,7 @@ Code = Literal[
     "not_finite",  # the network's answer is NaN, infinite, or too large for float32
     "not_released",  # released outputs do not have it
     "no_span",  # the characters asked for hold no piece
+    "not_served",  # a server does not give this, or only a bound of it
 ]
 CODES: tuple[str, ...] = get_args(Code)
 _NOTHING: Mapping[str, Any] = MappingProxyType({})
@@ -144,7 +145,7 @@ class Token:
     text: str  # as people read it; a leading space marks a word-initial piece where the vocabulary has that notion
     id: int
     logp: float  # over the whole vocabulary
-    exact: bool = True  # False where a source only bounds it
+    exact: bool = True  # False where a source only bounds it: it is at most `logp`
     span: Span | None = None  # characters of the request's own text
     rank: int | None = None  # 1 is best, in the whole vocabulary; only where it was asked for
 
@@ -168,6 +169,13 @@ class WordArrays(Protocol):
     def logps(self, words: tuple[str, ...]) -> Any: ...
 
 
+def bounded(text: str, word: Word | WhyNot) -> WhyNot | None:
+    """Where a word has a bound in place of its log-probability."""
+    if isinstance(word, WhyNot) or all(piece.exact for piece in word.pieces):
+        return None
+    return WhyNot("not_served", f"the server does not list {text!r}; its log-probability is at most {word.logp:.2f}")
+
+
 @dataclass(frozen=True, slots=True)
 class Filled:
     words: Mapping[str, Word | WhyNot]
@@ -180,6 +188,12 @@ class Filled:
             return self.words.mass(words)
         known = (self.words[word] for word in words)
         return sum({w.pieces[0].id: math.exp(w.logp) for w in known if isinstance(w, Word) and w.rank}.values())
+
+    def why_not(self) -> WhyNot | None:
+        """Of an answer that only bounds some of its words: no measure is made of bounds."""
+        if isinstance(self.words, WordArrays):
+            return None
+        return next((why for text, word in self.words.items() if (why := bounded(text, word))), None)
 
     def logps(self, words: tuple[str, ...]) -> Any:
         """Log-probabilities of asked words, NaN where there is none; a float array where many are asked."""
@@ -234,6 +248,7 @@ class Card:
     self_trained: bool = False  # by `trueprobe pretrain`: to show the method, no published model
     layers: int = 0  # and how wide they are; 0 where it is not known
     width: int = 0
+    noise_nats: float = 0.0  # a served model: the largest difference of two answers to one question, when tried out
 
 
 # ---------------------------------------------------------------- what is counted

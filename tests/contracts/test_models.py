@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from dataclasses import replace
 
 import pytest
@@ -10,7 +11,7 @@ import zoo
 from answering import Answering
 from trueprobe.runs.check import check_model
 from trueprobe.runs.check.outcome import Check
-from trueprobe.types import Filled
+from trueprobe.types import Filled, NoProgress
 
 FAST = ("bert", "roberta", "gpt2", "llama")
 ALL = [name if name in FAST else pytest.param(name, marks=pytest.mark.slow) for name in (*zoo.MASKED, *zoo.CAUSAL)]
@@ -38,6 +39,24 @@ def test_a_model_that_answers_whole_requests_holds_it_where_it_applies():
     assert set(skipped) == {"special tokens in a text stay text", "characters that no piece covers are refused"}
     assert all(skipped.values())
     assert {"any order", "a batch of one agrees", "a token sees nothing behind it"} <= {check.name for check in checks}
+
+
+def test_the_bar_of_a_check_is_full_at_its_end():
+    class Bar(NoProgress):
+        done, total = 0, None
+
+        def task(self, title, total=None, unit=""):
+            if title.startswith("checking"):
+                self.total = total
+                return nullcontext(self)
+            return NoProgress().task(title)
+
+        def advance(self, amount=1, note=""):
+            self.done += amount
+
+    bar = Bar()
+    list(check_model(Answering(), progress=bar))
+    assert bar.done == bar.total > 100
 
 
 def test_a_model_whose_answers_depend_on_the_request_before_is_refused():

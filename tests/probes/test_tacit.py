@@ -21,6 +21,7 @@ from trueprobe.probes.tacit import norms
 from trueprobe.probes.tacit.measures import PRINCE_COLUMNS, PRODUCTION_COLUMNS, RETRIEVAL_COLUMNS
 from trueprobe.runs.check import check_probe, planted_answer, stand_in
 from trueprobe.runs.check.planted import planted_data, planted_frame
+from trueprobe.runs.records import declaration
 from trueprobe.statistics.claims import claim_results
 from trueprobe.statistics.estimates import estimate
 from trueprobe.types import FillBlank, Filled, Token, WhyNot, Word, WordList
@@ -378,6 +379,16 @@ def test_production_asks_about_all_concepts_that_start_with_no_vowel(cslb):
     assert asked["paper/has/bat_(animal)"] == "Everyone knows that a bat has ___."
     everything = probes.make("tacit_production", {"data": cslb, "concepts": "all"})
     assert len(everything.items()) == len(asked) + 2
+
+
+def test_published_numbers_stand_beside_the_papers_norms_alone(cslb):
+    """Numbers of other norms are not those that the paper's could be compared with."""
+    theirs = declaration(probes.make("tacit_production", {"data": cslb}), [])
+    ours = declaration(probes.make("tacit_production", {}), [])
+    assert theirs.published
+    assert not theirs.items_of
+    assert not ours.published
+    assert "trueprobe's own" in ours.items_of
 
 
 def test_completions_are_of_all_concepts_of_the_norms(cslb):

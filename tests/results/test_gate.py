@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from dataclasses import replace
-from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -22,10 +22,8 @@ from trueprobe.results import gate_report
 from trueprobe.results.amounts import Amount, Obstacle, Pairing, apart
 from trueprobe.results.gate import Decision, decide, gate
 from trueprobe.results.rules import Operator, parse
-from trueprobe.runs import compare
+from trueprobe.results.words.gate import number_text
 from trueprobe.runs.folder import load_run
-from trueprobe.statistics.means import means
-from trueprobe.statistics.measure import Measure
 from trueprobe.types import Undecided, Verdict
 
 PASSES, FAILS, UNDECIDED, CANNOT = Decision
@@ -253,15 +251,6 @@ def test_a_run_is_never_worse_than_itself(tmp_path, seeds):
         assert [check.amount.pairing for check in made.checks[2:]] == [Pairing.SAME_WEIGHTS] * 2
 
 
-@pytest.fixture
-def probe_again(monkeypatch):
-    """The probe of made runs: the mean of its one column over items."""
-    measures = [Measure("preference", means, ("preference_nats",), unit="nats", neutral=0.0)]
-    settings = SimpleNamespace(resample_seed=0)
-    made = SimpleNamespace(measures=lambda: measures, factors=("item",), drawn_within=(), settings=settings)
-    monkeypatch.setattr(compare.probes, "make_again", lambda entry, allow_code: made)
-
-
 def observed_run(folder, name, values, model="solo"):
     """The item's difficulty is most of each value, so that only pairing sees a small change."""
     items = [f"i{n}" for n in range(len(values))]
@@ -301,14 +290,39 @@ def test_the_numbers_of_all_rules_may_not_have_got_worse(tmp_path, probe_again):
     assert decisions(after, *tolerant, baseline=before) == [PASSES, PASSES]
 
 
-def test_other_items_are_compared_by_their_intervals(tmp_path, probe_again):
+def test_other_items_are_compared_by_their_intervals_where_that_is_allowed(tmp_path, probe_again):
     after = observed_run(tmp_path, "after", np.linspace(2, 4, 40))
     before = observed_run(tmp_path, "before", np.linspace(-1, 1, 30))
     manifest = before.folder / "manifest.json"
     manifest.write_text(manifest.read_text().replace('"material_id": "made"', '"material_id": "other"'))
-    (check,) = checks(after, "pairs: preference <= baseline", baseline=load_run(before.folder))
+    rules, other = [parse("pairs: preference <= baseline")], load_run(before.folder)
+    with pytest.raises(BadInput, match=r"made otherwise \(settings or material"):
+        gate(after, rules, baseline=other)
+    (check,) = gate(after, rules, baseline=other, allow_unequal=True).checks
     assert (check.decision, check.amount.pairing) == (FAILS, Pairing.INTERVALS)
     assert check.amount.value == pytest.approx(3.0)
+
+
+def signed(folder, name, signature):
+    return run(folder, [estimate("solo", "preference", 0.7, signature=signature)], name=name)
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "difference"),
+    [
+        ("probe:pairs|k:10|version:2", "probe:pairs|k:10|version:1", "version 2 and 1"),
+        ("probe:pairs|k:10|limit:400", "probe:pairs|k:10", "limit 400 and not set"),
+        ("probe:pairs|start:[CLS]", "probe:pairs|start:none", "start [CLS] and none"),
+    ],
+)
+def test_numbers_that_were_made_otherwise_are_not_held_against_each_other(tmp_path, one, other, difference):
+    after, before = signed(tmp_path, "after", one), signed(tmp_path, "before", other)
+    rules = [parse("pairs: preference <= baseline")]
+    with pytest.raises(BadInput, match=f"{re.escape(difference)}.*--allow-unequal"):
+        gate(after, rules, baseline=before)
+    (check,) = gate(after, rules, baseline=before, allow_unequal=True).checks
+    assert number_text(check.amount).endswith(f"made otherwise: {difference}")
+    assert gate(after, rules, baseline=signed(tmp_path, "again", one)).passes
 
 
 def test_two_single_models_are_compared_whatever_their_names(tmp_path, probe_again):

@@ -12,6 +12,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
+import trueprobe
+from trueprobe.probes import Settings
 from trueprobe.runs.check import stand_in
 from trueprobe.runs.folder import Run, RunFolder, load_run
 from trueprobe.runs.schema import StudyDescription, StudyEntry
@@ -48,7 +50,8 @@ class Pairs:
     corrected_over = ("category", "test")
     flips = Flips("prefers_stereotype", "preference_nats", near_tie=0.5, size="scored_tokens")
     diagnostic = "stereotype_share"
-    settings = SimpleNamespace(resample_seed=0)
+    settings = Settings()
+    material_id, vocabulary, signed = "0123456789abcdef", None, {}
     summary = SimpleNamespace(measures=("stereotype_share",))
 
     def __init__(self, name: str, published: tuple[Claim, ...] = ()) -> None:
@@ -148,6 +151,15 @@ def test_every_row_has_an_interval_and_a_verdict(run):
     assert len(family) == 2 * 3 + 1
     assert {row.n_seeds for row in family} == {4}
     assert [row for row in rows if row.model_seed is None] == family
+
+
+def test_every_estimate_and_every_claim_is_signed(run):
+    made = "sha256:01234567|intervals:crossed|seed:0|start:[CLS]|version:" + trueprobe.__version__
+    row = next(row for row in run.estimates_of("crows") if row.conditions == {"category": "religion"})
+    assert row.signature == f"probe:crows|measure:stereotype_share|category:religion|{made}"
+    assert all(row.signature for row in (*run.rows(Estimate), *run.rows(ClaimResult)))
+    two = next(row for row in run.rows(ClaimResult) if row.probe == "crows, stereo")
+    assert two.signature.startswith(f"probe:crows,stereo|claim:{two.claim}|")
 
 
 def test_each_probe_has_estimates_of_its_own_and_the_frame_has_all(run):

@@ -116,6 +116,8 @@ def test_wrong_arguments_name_the_right_ones(opened):
         trueprobe.score("a", model, pll="l2r")
     with pytest.raises(BadInput, match="no pool 'average'"):
         trueprobe.embed("a", model, pool="average")
+    with pytest.raises(BadInput, match=r"layer is a whole number, not 1\.5"):
+        trueprobe.embed("a", model, layer=1.5)
     with pytest.raises(BadInput, match="sentence 2 is no text: 3"):
         trueprobe.score(["a", 3], model)
     with pytest.raises(BadInput, match="no model named"):
@@ -158,3 +160,16 @@ def test_words_may_be_a_series_and_a_number_may_be_numpys(opened):
     plain = trueprobe.fill(BLANK, model, words=words, top=2, store=":memory:")
     series = trueprobe.fill(BLANK, model, words=pd.Series(words), top=np.int64(2), store=":memory:")
     pd.testing.assert_frame_equal(plain, series)
+
+
+@pytest.mark.parametrize(("name", "join"), [("bert", "pair"), ("gpt2", "space")])
+def test_a_sentence_in_front_is_read_as_the_kind_of_model_reads_two(name, join, opened, tmp_path):
+    text, before = "The nurse met the ___", "The man was late."
+    rows = trueprobe.fill(text, opened(name), words=["woman"], top=2, before=before, store=tmp_path / "answers")
+    asked = FillBlank("The nurse met the ", "", before, join, ("woman",), top=2)
+    (filled,) = Engine(opened(name), AnswerStore(":memory:")).answer([asked])
+    assert rows["logp_nats"].tolist() == [filled.words["woman"].logp, *(token.logp for token in filled.top)]
+    alone = trueprobe.fill(text, opened(name), words=["woman"], top=2, before="", store=tmp_path / "answers")
+    assert alone["logp_nats"].tolist() != rows["logp_nats"].tolist()
+    with pytest.raises(BadInput, match="before is a sentence"):
+        trueprobe.fill(text, opened(name), before=["The man was late."])

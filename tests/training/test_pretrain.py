@@ -97,7 +97,7 @@ def test_a_wrong_recipe_is_refused_and_nothing_is_written(options, message, text
 def test_a_recipe_is_written_under_the_names_that_trainings_begun_earlier_have():
     recipe = PretrainRecipe(kind="causal", corpus=(), tokens=10, out=Path("x"), loss_rate=0.5)
     names = "kind tokens checkpoints batch_tokens learning_rate warmup weight_decay clip dropout masking mask_rate"
-    assert set(recipe.part(SharedBySeeds)) == {*names.split(), "told_rate", "data_seed"}
+    assert set(recipe.part(SharedBySeeds)) == {*names.split(), "told_rate", "data_seed", "precision"}
     assert recipe.part(SharedBySeeds)["told_rate"] == 0.5
     again = PretrainRecipe(corpus=(), out=Path("x"), **recipe.part(SharedBySeeds))
     assert again == recipe
@@ -215,6 +215,29 @@ def test_one_seed_one_set_of_weights_and_two_seeds_two(trained, text, tmp_path):
     assert len(measured) == 2
     assert same(trained / "seed_0", tmp_path / "again" / "seed_0")
     assert not same(trained / "seed_0", trained / "seed_1")
+
+
+@pytest.mark.slow
+def test_half_precision_products_give_other_weights_in_single_precision_and_about_the_same_loss(
+    trained, text, tmp_path
+):
+    (half,) = pretrain(small(text, tmp_path / "half", precision="bfloat16"))
+    assert not same(trained / "seed_0", half)
+    assert {weight.dtype for weight in weights(half).values()} == {np.dtype("float32")}
+    losses = [
+        json.loads((one / "training.json").read_text())["history"][-1]["loss"] for one in (trained / "seed_0", half)
+    ]
+    assert losses[0] == pytest.approx(losses[1], abs=0.05)
+
+
+@pytest.mark.slow
+def test_a_family_begun_before_there_was_a_choice_of_precision_is_the_same_setup(trained, text):
+    setup = json.loads((trained / "setup.json").read_text())
+    assert setup["recipe"].pop("precision") == "float32"
+    (trained / "setup.json").write_text(json.dumps(setup))
+    assert len(pretrain(small(text, trained, model_seeds=(0, 1)))) == 2
+    with pytest.raises(BadInput, match=r"another setup \(other precision\)"):
+        pretrain(small(text, trained, precision="bfloat16"))
 
 
 @pytest.mark.slow

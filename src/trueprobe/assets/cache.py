@@ -17,7 +17,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import IO
 
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, field_validator
 
 from trueprobe import __version__, paths
 from trueprobe.assets.catalogue import AssetCard, names
@@ -54,6 +54,13 @@ class Record(BaseModel):
     derived: dict[str, ReadyFile] = {}  # made out of the ready files later; made again where they are damaged
     made_with: str
 
+    @field_validator("files", "derived")
+    @classmethod
+    def _inside(cls, files: dict[str, ReadyFile]) -> dict[str, ReadyFile]:
+        if outside := [name for name in files if Path(name).is_absolute() or ".." in Path(name).parts]:
+            raise ValueError(f"'{outside[0]}' lies outside the asset's folder")
+        return files
+
 
 def home() -> Path:
     return paths.cache() / "assets"
@@ -67,9 +74,9 @@ def read_record(name: str) -> Record | None:
     """None where there is no such asset; a record that cannot be read is one whose check will fail."""
     try:
         return Record.model_validate_json((home() / name / RECORD).read_text(encoding="utf-8"))
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         return None
-    except (ValidationError, UnicodeDecodeError) as error:
+    except (ValueError, OSError) as error:  # pydantic's and Unicode's are ValueErrors
         raise BadInput(f"{home() / name / RECORD} is damaged{_repair(name)}") from error
 
 
@@ -158,7 +165,7 @@ def locked(name: str, progress: Progress | None = None) -> Iterator[bool]:
 def _opened_lock(path: Path) -> IO[str]:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        return path.open("w")
+        return open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW, 0o666), "w")
     except OSError as error:
         raise FailedRun(f"cannot write {path.parent}: {error.strerror or error}") from error
 
@@ -240,5 +247,8 @@ def sweep() -> None:
 
 
 def _remove(folder: Path) -> None:
-    if folder.exists():
+    """A link in its place is removed itself, never what it points to."""
+    if folder.is_symlink():
+        folder.unlink()
+    elif folder.exists():
         shutil.rmtree(folder)

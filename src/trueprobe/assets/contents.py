@@ -18,7 +18,7 @@ from typing import Annotated, Any
 from pydantic import BaseModel, Field, ValidationError
 
 from trueprobe.assets.catalogue import AssetCard, ContentKind
-from trueprobe.errors import BadInput
+from trueprobe.errors import BadInput, reading
 
 # What of a config.json decides what a network computes; transformers' versions write the rest differently.
 _CONFIG = (  # noqa: SIM905
@@ -111,11 +111,13 @@ def _spelling(folder: Path) -> dict[str, Any]:
     """What decides how a tokenizer.json spells a text; how versions of the library write it down does not count."""
     whole = _json(folder / "tokenizer.json", _Tokenizer)
     model, added = whole["model"], whole.get("added_tokens") or []
+    with reading("tokenizer.json: added_tokens cannot be read"):
+        # RoBERTa's <mask> takes the space before it: lstrip
+        extra = sorted((a["id"], a["content"], a.get("lstrip", False), a.get("rstrip", False)) for a in added)
     return {
         "pieces": sorted(model["vocab"].items(), key=lambda piece: piece[1]),
         "merges": [merge.split(" ") if isinstance(merge, str) else merge for merge in model.get("merges") or []],
-        # RoBERTa's <mask> takes the space before it: lstrip
-        "added": sorted((a["id"], a["content"], a.get("lstrip", False), a.get("rstrip", False)) for a in added),
+        "added": extra,
         "lowercase": (whole.get("normalizer") or {}).get("lowercase"),
     }
 
@@ -125,7 +127,8 @@ def _spelling(folder: Path) -> dict[str, Any]:
 
 def _crows_pairs(folder: Path) -> Content:
     path = _only_file(folder)
-    rows = list(csv.reader(io.StringIO(_text(path), newline="")))
+    with reading(f"{path.name}: no CSV file"):
+        rows = list(csv.reader(io.StringIO(_text(path), newline="")))
     missing = [name for name in _CROWS_COLUMNS if not rows or name not in rows[0]]
     if missing:
         raise BadInput(f"{path.name}, line 1: no column {', '.join(missing)}")
@@ -164,23 +167,20 @@ def _wikipedia_dump(folder: Path) -> Content:
 def _model(folder: Path) -> Content:
     """Every weight as float32, what shapes the computation, and the tokenizer."""
     import torch
-    from safetensors import SafetensorError, safe_open
+    from safetensors import safe_open
 
     config = _config(folder)
     path = folder / "model.safetensors"
     digest, numbers = hashlib.sha256(_sha256_of([config, _spelling(folder)]).encode()), 0
-    try:
-        with safe_open(path, framework="pt") as weights:
-            for name in sorted(weights.keys()):
-                # 0, 1, 2 …, or the input embedding once more: some versions write them, others do not
-                if name.endswith("position_ids") or (name == "lm_head.weight" and config.get("tie_word_embeddings")):
-                    continue
-                tensor = weights.get_tensor(name)
-                digest.update(json.dumps([name, list(tensor.shape)]).encode())
-                digest.update(tensor.to(torch.float32).contiguous().numpy().data)
-                numbers += tensor.numel()
-    except (SafetensorError, OSError) as error:
-        raise BadInput(f"{path.name}: no readable safetensors file ({error})") from error
+    with reading(f"{path.name}: no readable safetensors file"), safe_open(path, framework="pt") as weights:
+        for name in sorted(weights.keys()):
+            # 0, 1, 2 …, or the input embedding once more: some versions write them, others do not
+            if name.endswith("position_ids") or (name == "lm_head.weight" and config.get("tie_word_embeddings")):
+                continue
+            tensor = weights.get_tensor(name)
+            digest.update(json.dumps([name, list(tensor.shape)]).encode())
+            digest.update(tensor.to(torch.float32).contiguous().numpy().data)
+            numbers += tensor.numel()
     return Content(digest.hexdigest(), {"parameters": numbers})
 
 
@@ -227,11 +227,10 @@ def _text(path: Path) -> str:
 def _json(path: Path, shape: type[BaseModel]) -> Any:
     """The whole file, which has at least what the shape declares."""
     try:
-        whole = json.loads(_text(path))
+        with reading(f"{path.name}: no JSON"):
+            whole = json.loads(_text(path))
         shape.model_validate(whole)
         return whole
-    except json.JSONDecodeError as error:
-        raise BadInput(f"{path.name}, line {error.lineno}, column {error.colno}: no JSON ({error.msg})") from error
     except ValidationError as error:
         first = error.errors()[0]
         key = ".".join(map(str, first["loc"])) or "the file"

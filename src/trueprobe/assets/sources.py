@@ -5,25 +5,38 @@ Nothing that is fetched is ever run: an archive's files are located by their exa
 
 from __future__ import annotations
 
+import bz2
+import gzip
 import hashlib
+import lzma
+import struct
 import subprocess
 import sys
 import tarfile
 import zipfile
+import zlib
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
 from http.client import HTTPException
 from pathlib import Path
 from tempfile import TemporaryFile
-from typing import IO
+from typing import IO, Any
 
 from trueprobe.assets import pip_stream
 from trueprobe.assets.catalogue import Archive, AssetSource, File
+from trueprobe.errors import reason
+from trueprobe.paths import MOST_BYTES, unpacked_limit
 from trueprobe.types import Progress, Task
 
 SECONDS_OF_SILENCE = 30
 _CHUNK = 1 << 20
-_MOST_BYTES = 4 << 30  # of a file whose size is not known
+# what archives throw: an encrypted member is a RuntimeError, an unknown method a NotImplementedError, which is one too
+_DAMAGE = (
+    *(zipfile.BadZipFile, tarfile.TarError, zlib.error, lzma.LZMAError, struct.error),
+    *(EOFError, ValueError, RuntimeError, LookupError, OverflowError),
+)
+# by a file's first bytes
+_UNPACK: dict[bytes, Any] = {b"\x1f\x8b": gzip.open, b"BZh": bz2.open, b"\xfd7zXZ": lzma.open}
 
 
 class Unavailable(Exception):
@@ -32,6 +45,10 @@ class Unavailable(Exception):
 
 class NoSuchPage(Unavailable):
     """There is a connection, and an answer that is an error."""
+
+
+class NoSuchMember(Unavailable):
+    """An archive, but not one with this file."""
 
 
 class WrongBytes(Unavailable):
@@ -69,14 +86,17 @@ def extract(packed: Path, files: tuple[File, ...], raw: Path, progress: Progress
                 # an archive in the archive is unpacked beside the outer one
                 target = packed.with_name(packed.name + ".nested") if inner else raw / file.name
                 with progress.task(f"unpacking {file.name}", file.bytes, "bytes") as task:
-                    save(open_member(outer), target, None if inner else file, task)
+                    limit = unpacked_limit(packed.stat().st_size)
+                    save(open_member(outer), target, None if inner else file, task, limit)
                 if inner:
                     extract(target, (file.model_copy(update={"at": inner}),), raw, progress)
                     target.unlink()
     except KeyError as error:
-        raise Unavailable(f"the archive holds no {error.args[0]}") from error
-    except (zipfile.BadZipFile, tarfile.TarError, EOFError) as error:
-        raise Unavailable(f"the archive is damaged ({error})") from error
+        raise NoSuchMember(f"the archive holds no {error.args[0]}") from error
+    except _DAMAGE as error:
+        raise Unavailable(
+            f"the archive is damaged, or packed in a way that is not known here ({reason(error)})"
+        ) from error
 
 
 # ---------------------------------------------------------------- the streams
@@ -183,8 +203,31 @@ def _members(packed: Path) -> Iterator[Callable[[str], IO[bytes]]]:
         with zipfile.ZipFile(packed) as pack:
             yield lambda name: _from_zip(pack, name)
     else:
-        with tarfile.open(packed) as pack:
-            yield lambda name: _from_tar(pack, name)
+        with packed.open("rb") as stream:
+            unpack = next((how for magic, how in _UNPACK.items() if stream.peek(6).startswith(magic)), None)
+            limit = unpacked_limit(packed.stat().st_size)
+            whole: Any = _Bounded(unpack(stream, "rb"), limit) if unpack else stream
+            with tarfile.open(fileobj=whole, mode="r:") as pack:
+                yield lambda name: _from_tar(pack, name)
+
+
+class _Bounded:
+    """A stream that is unpacked as it is read, up to a limit; looking for a member would unpack all before it."""
+
+    def __init__(self, stream: IO[bytes], limit: int) -> None:
+        self._stream, self._limit, self.tell = stream, limit, stream.tell
+
+    def read(self, size: int) -> bytes:
+        self._refuse(self.tell() + size)
+        return self._stream.read(size)
+
+    def seek(self, offset: int) -> int:
+        self._refuse(offset)
+        return self._stream.seek(offset)
+
+    def _refuse(self, offset: int) -> None:
+        if offset > self._limit:
+            raise WrongBytes(f"the archive unpacks to more than {self._limit:,} bytes")
 
 
 def _from_zip(pack: zipfile.ZipFile, name: str) -> IO[bytes]:
@@ -202,8 +245,9 @@ def _from_tar(pack: tarfile.TarFile, name: str) -> IO[bytes]:
     raise KeyError(name)
 
 
-def save(stream: IO[bytes], path: Path, expected: File | Archive | None, task: Task) -> None:
-    """Writes the stream to `path`; Unavailable if it breaks off, is too long, or is not what is expected."""
+def save(stream: IO[bytes], path: Path, expected: File | Archive | None, task: Task, most: int = MOST_BYTES) -> None:
+    """Writes the stream to `path`; Unavailable if it breaks off, is too long, or is not what is expected. `most` is the
+    limit where no size is known."""
     size, sha256 = (expected.bytes, expected.sha256) if expected is not None else (None, None)
     name = expected.name if expected is not None else path.name
     digest, done = hashlib.sha256(), 0
@@ -211,8 +255,10 @@ def save(stream: IO[bytes], path: Path, expected: File | Archive | None, task: T
     with path.open("wb") as out:
         while chunk := _read(stream):
             done += len(chunk)
-            if done > (size or _MOST_BYTES):
-                raise WrongBytes(f"{name} is longer than the {size or _MOST_BYTES:,} bytes it should have")
+            if done > (size or most):
+                raise WrongBytes(
+                    f"{name} is longer than the {size or most:,} bytes it {'should' if size else 'may'} have"
+                )
             out.write(chunk)
             digest.update(chunk)
             task.reach(done)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import tarfile
 import zipfile
+from contextlib import suppress
 from pathlib import Path
 
 from trueprobe.assets.catalogue import AssetCard
-from trueprobe.assets.sources import Unavailable, extract, save
-from trueprobe.errors import BadInput
+from trueprobe.assets.sources import NoSuchMember, Unavailable, extract, save
+from trueprobe.errors import BadInput, reading
 from trueprobe.types import Progress
 
 
@@ -26,9 +27,11 @@ def copy(card: AssetCard, path: Path, raw: Path, progress: Progress) -> None:
 
 
 def _is_archive(path: Path) -> bool:
+    """A file that breaks off within is judged as one file."""
     try:
-        return zipfile.is_zipfile(path) or tarfile.is_tarfile(path)
-    except EOFError:  # gzip that breaks off
+        with reading(f"{path}: cannot be read"):
+            return zipfile.is_zipfile(path) or tarfile.is_tarfile(path)
+    except BadInput:
         return False
 
 
@@ -60,10 +63,8 @@ def _copy_members(card: AssetCard, path: Path, raw: Path, progress: Progress) ->
     known = {source.archive.name: source for source in card.sources if source.archive is not None}
     for source in known.values():
         unpinned = tuple(file.model_copy(update={"sha256": None, "bytes": None}) for file in source.files)
-        try:
+        with suppress(NoSuchMember):
             return extract(path, unpinned, raw, progress)
-        except Unavailable:
-            continue
     wanted = " or ".join(f"{name} (with {source.files[0].at})" for name, source in known.items())
     raise BadInput(f"{path.name} is an archive without '{card.name}'; {wanted or 'the unpacked files'} would do")
 

@@ -5,43 +5,30 @@ The same raw files give the same ready files, with the same versions of transfor
 
 from __future__ import annotations
 
-import gzip
 import io
 import json
 import os
 import shutil
-import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from pathlib import Path
 
 from trueprobe.assets.catalogue import AssetCard
-from trueprobe.errors import BadInput
+from trueprobe.errors import BadInput, reading
+from trueprobe.paths import gunzipped
 from trueprobe.types import Progress
 
 RAW_GGUF = "model.gguf"
-_CHUNK = 1 << 20
 
 
 def unpack(raw: Path, progress: Progress) -> None:
     """In place: what came gzipped is unzipped."""
     for path in [path for path in sorted(raw.rglob("*")) if path.is_file() and _magic(path, 2) == b"\x1f\x8b"]:
         plain = path.with_name(path.name + ".plain")
-        with (
-            gzip.open(path) as stream,
-            plain.open("wb") as out,
-            progress.task(f"unpacking {path.name}", unit="bytes") as task,
-        ):
-            while chunk := _read(stream, path.name):
+        with plain.open("wb") as out, progress.task(f"unpacking {path.name}", unit="bytes") as task:
+            for chunk in gunzipped(path):
                 task.advance(out.write(chunk))
         os.replace(plain, path)
-
-
-def _read(stream: gzip.GzipFile, name: str) -> bytes:
-    try:
-        return stream.read(_CHUNK)
-    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
-        raise BadInput(f"{name}: damaged gzip ({error})") from error
 
 
 def is_readable(card: AssetCard, raw: Path) -> bool:
@@ -70,7 +57,7 @@ def _tokenizer_folder(raw: Path, ready: Path) -> None:
     whole = raw / "tokenizer.json"
     model = json.loads(whole.read_bytes())["model"] if whole.exists() else {}
     pieces = model.get("vocab")
-    with quiet():
+    with quiet(), reading(f"{raw.name}: no vocabulary that transformers reads"):
         if (raw / "vocab.txt").exists() or model.get("type") == "WordPiece":
             tokenizer = BertTokenizer(pieces or str(raw / "vocab.txt"), do_lower_case=False)
         else:
@@ -88,12 +75,9 @@ def _gguf_to_float32(gguf: Path, ready: Path) -> None:
     if _magic(gguf, 4) != b"GGUF":
         raise BadInput(f"{gguf.name} is no GGUF file")
     where = {"pretrained_model_name_or_path": str(gguf.parent), "gguf_file": gguf.name, "local_files_only": True}
-    with quiet():
-        try:
-            tokenizer = AutoTokenizer.from_pretrained(**where)
-            model = AutoModelForCausalLM.from_pretrained(**where, dtype=torch.float32)
-        except (ValueError, KeyError, IndexError, TypeError, RuntimeError, AttributeError) as error:
-            raise BadInput(f"{gguf.name}: transformers cannot read this GGUF file ({error})") from error
+    with quiet(), reading(f"{gguf.name}: no GGUF file that transformers reads"):
+        tokenizer = AutoTokenizer.from_pretrained(**where)
+        model = AutoModelForCausalLM.from_pretrained(**where, dtype=torch.float32)
         # the weights are plain float32 by now; only the label "quantised" keeps transformers from saving them
         model.hf_quantizer = None
         del model.config.quantization_config

@@ -3,12 +3,13 @@
 import json
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
 from trueprobe.cli.common import (
     AllowCode,
+    AllowUnequal,
     Json,
     Setting,
     Store,
@@ -22,7 +23,7 @@ from trueprobe.errors import BadInput, nearest
 
 if TYPE_CHECKING:
     from trueprobe.engine.compute import Compute
-    from trueprobe.runs.study import Study
+    from trueprobe.runs.study import Changes, Study
 
 
 class Where(StrEnum):
@@ -102,16 +103,18 @@ def items(
         "trueprobe run counteracts --model nursery --workers 2",
         "trueprobe run counteracts --model 'mybert=ckpt/seed_*' --on ray --ray-address auto --gpus-per-worker 1",
         "trueprobe run counteracts --model 'mybert=ckpt/seed_*' --shard 3/10 --store shards/3.sqlite",
+        "trueprobe run --from runs/mine",
     )
 )
+@interruptible()
 def run(
     what: Annotated[
-        list[str],
+        list[str] | None,
         typer.Argument(
             metavar="PROBE… | STUDY",
             help="probes by name, .py file or folder of them; or a study: a file or a shipped name",
         ),
-    ],
+    ] = None,
     model: Annotated[
         list[str] | None,
         typer.Option(
@@ -120,6 +123,10 @@ def run(
             help="nursery, mini, an asset, a folder, a .gguf file, a hub id[@revision], name=glob; with options "
             "SPEC?start=auto|bos|eot|none&tokenizer=DIR; repeatable",
         ),
+    ] = None,
+    repeated: Annotated[
+        Path | None,
+        typer.Option("--from", metavar="RUN", help="repeat this run exactly, or say what has changed"),
     ] = None,
     out: Annotated[Path | None, typer.Option(help="the run folder; run again into it to go on")] = None,
     limit: Annotated[int | None, typer.Option(min=1, help="this many items, spread evenly over the conditions")] = None,
@@ -144,7 +151,10 @@ def run(
     allow_code: AllowCode = False,
     as_json: Json = False,
 ) -> None:
-    """Ask models, cache answers, count, and write a run folder."""
+    """Ask models, cache answers, count, and write a run folder.
+
+    With --from, exit code 1 where estimates differ.
+    """
     from trueprobe.cli.progress import terminal_progress
     from trueprobe.engine.compute import Compute
     from trueprobe.results import json as findings_json
@@ -153,6 +163,14 @@ def run(
     from trueprobe.runs import execute
     from trueprobe.runs.study import make_study
 
+    if repeated:
+        kept = {"PROBE": what, "--limit": limit, "--set": settings, "--dtype": dtype}
+        if given := [name for name, value in kept.items() if value]:
+            raise BadInput(f"{given[0]} is the run's own with --from; without it, it is another run")
+        changes: Changes = {"device": device, "batch_tokens": _tokens(batch_tokens), "allow_code": allow_code}
+        _repeat(repeated, out, model, store, changes, as_json)
+    if not what:
+        raise BadInput("name a probe or a study, or a run to repeat: --from RUN; see: trueprobe list")
     study = make_study(
         what,
         model or (),
@@ -169,8 +187,7 @@ def run(
         _run_shard(study, shard, out, store, compute, as_json)
         return
     note_network_store(store)
-    with interruptible():
-        done = execute.run(study, out=out, store=store, progress=terminal_progress(), compute=compute)
+    done = execute.run(study, out=out, store=store, progress=terminal_progress(), compute=compute)
     if as_json:
         print(findings_json.findings(Report.of(done), str(done.folder)))
     else:
@@ -189,8 +206,7 @@ def _run_shard(
     if store is None:
         raise BadInput(f"a shard fills a store of its own: --store shards/{chosen.number}.sqlite")
     note_network_store(store)
-    with interruptible():
-        done = run_shard(study, chosen, store, terminal_progress(), compute)
+    done = run_shard(study, chosen, store, terminal_progress(), compute)
     if as_json:
         print(json.dumps([vars(one) for one in done], indent=1))
         return
@@ -199,7 +215,23 @@ def _run_shard(
     print(f"shard {shard} is done; when all are: trueprobe cache merge {store.parent}/*.sqlite --into all.sqlite")
 
 
+def _repeat(
+    folder: Path, out: Path | None, model: list[str] | None, store: Path | None, changes: "Changes", as_json: bool
+) -> NoReturn:
+    from trueprobe.cli.progress import terminal_progress
+    from trueprobe.results import repetition
+    from trueprobe.runs.repeat import repeat
+
+    done = repeat(folder, out, tuple(model or ()), store, terminal_progress(), **changes)
+    if as_json:
+        print(repetition.as_json(done))
+    else:
+        repetition.show(done)
+    raise typer.Exit(0 if done.exact else 1)
+
+
 @app.command(epilog=example("trueprobe report runs/mine --open", "trueprobe report runs/mine --format markdown"))
+@interruptible("the same command writes it again")
 def report(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="a run folder")],
     form: Annotated[ReportFormat, typer.Option("--format", help="of the file it writes")] = ReportFormat.HTML,
@@ -217,7 +249,7 @@ def report(
     from trueprobe.runs.folder import load_run
 
     formats = files.figure_formats(figures)
-    with interruptible("the same command writes it again"), terminal_progress().task("writing the report"):
+    with terminal_progress().task("writing the report"):
         path = files.write(load_run(folder), files.Format(form), formats)
     if form is ReportFormat.HTML:
         _print_page(path, folder if formats else None, as_json)
@@ -244,6 +276,7 @@ def _print_page(path: Path, folder: Path | None, as_json: bool) -> None:
         "trueprobe compare runs/mine --a my-bert --b my-gpt2 --precision 0.02",
     )
 )
+@interruptible("the same command compares again")
 def compare(
     folder: Annotated[Path, typer.Argument(metavar="DIR")],
     a: Annotated[str, typer.Option(metavar="MODEL", help="a checkpoint or a family of the run")],
@@ -252,6 +285,7 @@ def compare(
         float | None,
         typer.Option(min=0, help="seeds_needed is for intervals of ± this; else for an interval that excludes 0"),
     ] = None,
+    allow_unequal: AllowUnequal = False,
     allow_code: AllowCode = False,
     as_json: Json = False,
 ) -> None:
@@ -267,8 +301,7 @@ def compare(
     from trueprobe.runs.schema import frame_of
     from trueprobe.statistics.rows import Difference
 
-    with interruptible("nothing was written"):
-        result = compared(load_run(folder, allow_code), a, b, precision, terminal_progress())
+    result = compared(load_run(folder, allow_code), a, b, precision, terminal_progress(), allow_unequal)
     table, path = frame_of(result.rows, Difference), folder / f"{result.file}.csv"
     write_whole(path, lambda partial: table.to_csv(partial, index=False))
     if as_json:
@@ -285,6 +318,7 @@ def compare(
         "trueprobe reproduce tacit_production --model bert-base-cased --set data=norms.dat",
     )
 )
+@interruptible()
 def reproduce(
     probe: str,
     model: Annotated[
@@ -306,8 +340,7 @@ def reproduce(
     from trueprobe.runs import reproduce as reproducing
 
     chosen, progress = settings_of(settings), terminal_progress()
-    with interruptible():
-        rows, asked = reproducing.reproduce(probe, model, published_as, out, chosen, store=store, progress=progress)
+    rows, asked = reproducing.reproduce(probe, model, published_as, out, chosen, store=store, progress=progress)
     if as_json:
         print(json.dumps([number.row() for number in rows], indent=1, ensure_ascii=False))
     else:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -19,7 +19,7 @@ def check_probe(name: str, settings: Setting = None, as_json: Json = False) -> N
     """A probe's contract: ids, columns, sign, the same items each time."""
     from trueprobe.runs.check import check_probe as contract
 
-    _print_checks(contract(name, settings_of(settings)), as_json)
+    _print_checks(list(contract(name, settings_of(settings))), as_json)
 
 
 @check_app.command("model", epilog=example("trueprobe check model ./my-bert"))
@@ -35,21 +35,19 @@ def check_model(
     from trueprobe.models import Options, open_model
     from trueprobe.runs.check import check_model as contract
 
-    with terminal_progress().task(f"opening {spec}"):
+    progress = terminal_progress()
+    with progress.task(f"opening {spec}"):
         model = open_model(spec, Options(device, dtype, allow_pickle))
-    _print_checks(contract(model), as_json)
+    _print_checks(list(contract(model, progress=progress)), as_json)
 
 
-def _print_checks(checks: Iterable[Check], as_json: bool) -> None:
-    """Each as soon as it is done; as JSON all at the end."""
-    done = []
-    for check in checks:
-        done.append(check)
-        if not as_json:
-            print(f"{check.word:4} {check.name}" + (f" ({check.detail})" if check.detail else ""))
+def _print_checks(checks: Sequence[Check], as_json: bool) -> None:
     if as_json:
-        print(json.dumps([_row(check) for check in done], indent=1))
-    if not all(check.passed for check in done):
+        print(json.dumps([_row(check) for check in checks], indent=1))
+    else:
+        for check in checks:
+            print(f"{check.word:4} {check.name}" + (f" ({check.detail})" if check.detail else ""))
+    if not all(check.passed for check in checks):
         raise typer.Exit(1)
 
 

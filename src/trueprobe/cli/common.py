@@ -1,8 +1,6 @@
-"""What the commands share: the application itself, common options, and how they are interrupted."""
+"""What the commands share: the application itself and common options."""
 
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated
 
@@ -10,6 +8,21 @@ import typer
 
 from trueprobe import __version__
 from trueprobe.errors import BadInput
+from trueprobe.stopping import interruptible
+
+__all__ = [
+    "AllowCode",
+    "Json",
+    "Setting",
+    "Store",
+    "app",
+    "check_app",
+    "example",
+    "interruptible",
+    "new_app",
+    "note_network_store",
+    "settings_of",
+]
 
 app = typer.Typer(
     name="trueprobe",
@@ -32,6 +45,9 @@ def common(
     version: Annotated[
         bool, typer.Option("--version", callback=_print_version, is_eager=True, help="print it and exit")
     ] = False,
+    debug: Annotated[
+        bool, typer.Option("--debug", help="with the traceback of an error; also behind a command")
+    ] = False,
 ) -> None:
     pass
 
@@ -45,6 +61,9 @@ Setting = Annotated[
     list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="a setting of the probe; repeatable")
 ]
 Json = Annotated[bool, typer.Option("--json", help="for scripts")]
+AllowUnequal = Annotated[
+    bool, typer.Option("--allow-unequal", help="compare numbers whose signatures differ, and say in what")
+]
 AllowCode = Annotated[
     bool, typer.Option("--allow-code", help="run the code of probes that a study or run folder names by a path")
 ]
@@ -78,15 +97,3 @@ def note_network_store(store: Path | None) -> None:
             "a rollback journal is used, which is slower: let one process write it, or name a local file with --store",
             file=sys.stderr,
         )
-
-
-class Interrupted(Exception):
-    """Ctrl-C, in a form that typer does not swallow."""
-
-
-@contextmanager
-def interruptible(what_now: str = "answers so far are cached, the same command goes on") -> Iterator[None]:
-    try:
-        yield
-    except KeyboardInterrupt as error:
-        raise Interrupted(what_now) from error

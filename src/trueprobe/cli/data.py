@@ -14,6 +14,7 @@ from trueprobe.errors import BadInput
 @app.command(
     epilog=example("trueprobe fetch crows-pairs stereoset-dev", "trueprobe fetch crows-pairs --from crows_pairs.csv")
 )
+@interruptible("nothing half-fetched is left, the same command starts it anew")
 def fetch(
     names: Annotated[list[str], typer.Argument(metavar="ASSET", help="see: trueprobe list assets")],
     from_file: Annotated[
@@ -32,8 +33,7 @@ def fetch(
         assets.card(name)  # a wrong name is reported before anything is downloaded
     rows = []
     for name in names:
-        with interruptible("nothing half-fetched is left, the same command starts it anew"):
-            row = listing.fetched(name, assets.obtain(name, from_file, terminal_progress()))
+        row = listing.fetched(name, assets.obtain(name, from_file, terminal_progress()))
         for refused in row["refused"]:
             print(f"trueprobe: did not use {refused}", file=sys.stderr)
         if not as_json:
@@ -49,6 +49,7 @@ def fetch(
         "trueprobe run counteracts --set verbalizer=more.toml --model ./my-bert",
     )
 )
+@interruptible()
 def verbalizer(
     folder: Annotated[Path, typer.Argument(metavar="DIR")],
     top: Annotated[int, typer.Option(min=1, help="how many words")] = 30,
@@ -70,8 +71,7 @@ def verbalizer(
     from trueprobe.runs.folder import load_run
 
     run = load_run(folder)
-    with interruptible():
-        table = words.candidates(run, top, store, terminal_progress())
+    table = words.candidates(run, top, store, terminal_progress())
     print(table.to_json(orient="records", indent=1) if as_json else reproduction.words_text(table))
     if out is not None and not table.empty:
         write_text(out, words.to_toml(table, *words.groups_of(run), threshold))

@@ -32,6 +32,7 @@ class Variant(StrEnum):
         "--out surprisals.csv",
     )
 )
+@interruptible()
 def score(
     file: Annotated[Path, typer.Argument(metavar="FILE", help=".csv, .tsv, .jsonl, or .txt with a sentence per line")],
     model: Annotated[
@@ -84,17 +85,16 @@ def score(
 
     columns = Columns(column, word_column, tuple(item or ()), position, region)
     scoring = FileScoring(file, model, out, by.value if by else None, pll.value, columns)
-    with interruptible():
-        written = score_file(
-            scoring,
-            {
-                "store": store,
-                "progress": terminal_progress(),
-                "device": device,
-                "dtype": dtype,
-                "allow_pickle": allow_pickle,
-            },
-        )
+    written = score_file(
+        scoring,
+        {
+            "store": store,
+            "progress": terminal_progress(),
+            "device": device,
+            "dtype": dtype,
+            "allow_pickle": allow_pickle,
+        },
+    )
     print(json.dumps([_json(one) for one in written]) if as_json else "\n".join(map(_line, written)))
 
 

@@ -17,6 +17,7 @@ from trueprobe.cli.common import Json, app, example, interruptible
         "trueprobe run counteracts --model 'mine=my-family/seed_*'",
     )
 )
+@interruptible("what was reached is saved, the same command goes on")
 def pretrain(
     kind: Annotated[str, typer.Option(help="masked (BERT, both objectives) or causal (GPT-2 type)")],
     corpus: Annotated[
@@ -30,7 +31,9 @@ def pretrain(
         str, typer.Option(help="layers and width, and attention heads if you like: L4-H128-A2")
     ] = "L4-H128",
     checkpoints: Annotated[int, typer.Option(help="how many are saved along the way, as seed_N/step_M")] = 6,
-    start_from: Annotated[Path | None, typer.Option(metavar="FOLDER", help="go on from a model or encoder")] = None,
+    start_from: Annotated[
+        Path | None, typer.Option(metavar="FOLDER", help="go on from a model or encoder; or mini")
+    ] = None,
     tokenizer: Annotated[Path | None, typer.Option(metavar="FOLDER", help="use this one; else it is trained")] = None,
     vocab: Annotated[int, typer.Option(help="size of the trained tokenizer")] = 8000,
     length: Annotated[int, typer.Option(help="the longest example, in tokens")] = 128,
@@ -61,41 +64,48 @@ def pretrain(
     from trueprobe.training.recipe import PretrainRecipe, count, seeds
 
     progress = terminal_progress()
-    with interruptible("what was reached is saved, the same command goes on"):
-        recipe = PretrainRecipe(
-            kind=cast(Any, kind),  # the recipe checks it, and gives the message
-            corpus=tuple(locate(name, progress) for name in corpus),
-            tokens=count(tokens),
-            out=out,
-            model_seeds=seeds(model_seeds),
-            size=size,
-            checkpoints=checkpoints,
-            start_from=locate(str(start_from)) if start_from else None,
-            tokenizer=tokenizer,
-            vocab=vocab,
-            length=length,
-            short=short,
-            masking=cast(Any, masking),
-            mask_rate=mask_rate,
-            loss_rate=loss_rate if told_rate is None else told_rate,
-            learning_rate=learning_rate,
-            batch_tokens=batch_tokens,
-            dropout=dropout,
-            freeze_embeddings=freeze_embeddings,
-            data_seed=data_seed,
-            precision=cast(Any, precision),
-            jobs=jobs,
-            threads=threads,
-            device=device,
-            save_seconds=save_seconds,
-        )
-        folders = train(recipe, progress, lambda status: print(cards.measurement(status), file=sys.stderr, flush=True))
+    recipe = PretrainRecipe(
+        kind=cast(Any, kind),  # the recipe checks it, and gives the message
+        corpus=tuple(locate(name, progress) for name in corpus),
+        tokens=count(tokens),
+        out=out,
+        model_seeds=seeds(model_seeds),
+        size=size,
+        checkpoints=checkpoints,
+        start_from=_model_folder(str(start_from)) if start_from else None,
+        tokenizer=tokenizer,
+        vocab=vocab,
+        length=length,
+        short=short,
+        masking=cast(Any, masking),
+        mask_rate=mask_rate,
+        loss_rate=loss_rate if told_rate is None else told_rate,
+        learning_rate=learning_rate,
+        batch_tokens=batch_tokens,
+        dropout=dropout,
+        freeze_embeddings=freeze_embeddings,
+        data_seed=data_seed,
+        precision=cast(Any, precision),
+        jobs=jobs,
+        threads=threads,
+        device=device,
+        save_seconds=save_seconds,
+    )
+    folders = train(recipe, progress, lambda status: print(cards.measurement(status), file=sys.stderr, flush=True))
     if as_json:
         print(json.dumps({"folders": [str(folder) for folder in folders]}))
         return
     for folder in folders:
         print(f"{folder}: {cards.summary(folder)}")
     print(f"ask them: trueprobe run counteracts --model '{out.name}={out}/seed_*'")
+
+
+def _model_folder(name: str) -> Path:
+    """A folder, what was fetched under this name, or a shipped model."""
+    from trueprobe.training import nursery
+    from trueprobe.training.corpus import locate
+
+    return nursery.shipped(name)[0].folder if nursery.names(name) and not Path(name).exists() else locate(name)
 
 
 @app.command(
@@ -106,6 +116,7 @@ def pretrain(
         "trueprobe downstream --task movie-snippets --model nursery --into runs/mine",
     )
 )
+@interruptible("finished checkpoints are saved, the same command goes on")
 def downstream(
     model: Annotated[list[str], typer.Option("--model", metavar="SPEC", help="a family, as for run; repeatable")],
     task: Annotated[str, typer.Option(help="sst2, rte, qnli or movie-snippets; without it, --data of yours")] = "",
@@ -158,8 +169,7 @@ def downstream(
         device=device,
         allow_pickle=allow_pickle,
     )
-    with interruptible("finished checkpoints are saved, the same command goes on"):
-        folder, result = fine_tune(recipe, terminal_progress())
+    folder, result = fine_tune(recipe, terminal_progress())
     if as_json:
         print(json.dumps({"folder": str(folder), **result.model_dump(mode="json")}, indent=1, ensure_ascii=False))
     else:

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from trueprobe.cli.common import AllowCode, Json, app, example
+from trueprobe.cli.common import AllowCode, AllowUnequal, Json, app, example, interruptible
 from trueprobe.errors import BadInput, FailedRun
 from trueprobe.types import Undecided
 
@@ -17,6 +17,7 @@ from trueprobe.types import Undecided
         "trueprobe gate runs/mine --rules rules.toml --markdown summary.md",
     )
 )
+@interruptible("the same command checks the rules again")
 def gate(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="a run folder")],
     rules: Annotated[Path | None, typer.Option(metavar="FILE", help="rules as TOML")] = None,
@@ -37,6 +38,7 @@ def gate(
         ),
     ] = None,
     markdown: Annotated[Path | None, typer.Option(metavar="FILE", help="a summary for CI")] = None,
+    allow_unequal: AllowUnequal = False,
     allow_code: AllowCode = False,
     as_json: Json = False,
 ) -> None:
@@ -54,7 +56,8 @@ def gate(
     file = parse_file(rules, RuleFile) if rules else None
     every = [*(entry.rule() for entry in (file.rule if file else ())), *map(parse, rule or [])]
     policy = undecided or (file.undecided if file else Undecided.FAIL)
-    result = held(load_run(folder, allow_code), every, policy, load_run(against) if against else None)
+    before = load_run(against, allow_code) if against else None
+    result = held(load_run(folder, allow_code), every, policy, before, allow_unequal)
     if markdown:
         try:
             write_text(markdown, gate_report.as_markdown(result))
@@ -72,8 +75,10 @@ def gate(
         "trueprobe export runs/mine --model-card --out card.md",
         "trueprobe export runs/mine --model-card --model nursery",
         "trueprobe export runs/mine --csv findings.csv --latex findings.tex",
+        "trueprobe export runs/mine --signatures",
     )
 )
+@interruptible("the same command writes them again")
 def export(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="a run folder")],
     model_card: Annotated[
@@ -83,14 +88,17 @@ def export(
     out: Annotated[Path | None, typer.Option(metavar="FILE", help="of the card, which is printed otherwise")] = None,
     csv: Annotated[Path | None, typer.Option(metavar="FILE", help="the findings, one line for each number")] = None,
     latex: Annotated[Path | None, typer.Option(metavar="FILE", help="findings down, families across")] = None,
+    signatures: Annotated[
+        bool, typer.Option("--signatures", help="of each probe, what all its numbers were made with")
+    ] = False,
 ) -> None:
     """A run's findings for a model card, a spreadsheet or a paper."""
     from trueprobe.paths import write_text
     from trueprobe.results import export as exports
     from trueprobe.runs.folder import load_run
 
-    if not (model_card or csv or latex):
-        raise BadInput("nothing to export; choose --model-card, --csv FILE or --latex FILE")
+    if not (model_card or csv or latex or signatures):
+        raise BadInput("nothing to export; choose --model-card, --csv FILE, --latex FILE or --signatures")
     if (model or out) and not model_card:
         raise BadInput(f"{'--model' if model else '--out'} is of --model-card; a table has its own file and all models")
     report = exports.report_of(load_run(folder))
@@ -101,3 +109,5 @@ def export(
         print(path)
     if card and not out:
         print(card, end="")
+    if signatures:
+        print(exports.signatures(report), end="")

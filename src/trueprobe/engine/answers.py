@@ -82,7 +82,8 @@ class AnswerStore:
         return {(key, what): version for key, what, version in rows if (key, what) in wanted}
 
     def get(self, addresses: Sequence[Address]) -> dict[Address, np.ndarray]:
-        return {address: np.frombuffer(value, np.float32) for address, value in self.get_bytes(addresses).items()}
+        with self._errors():
+            return {address: np.frombuffer(value, np.float32) for address, value in self.get_bytes(addresses).items()}
 
     def get_bytes(self, addresses: Sequence[Address]) -> dict[Address, bytes]:
         wanted = set(addresses)
@@ -169,7 +170,7 @@ class AnswerStore:
             yield
         except sqlite3.OperationalError as error:
             raise FailedRun(f"answer store {self.path}: {error}; what was cached before stays") from error
-        except sqlite3.DatabaseError as error:
+        except (sqlite3.Error, ValueError, TypeError) as error:  # also of a value that is no array
             raise BadInput(
                 f"{self.path} is not a usable answer store ({error}); move it away or name another with --store"
             ) from error

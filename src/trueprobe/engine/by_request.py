@@ -11,7 +11,7 @@ from trueprobe.engine.counts import NOT_FINITE, Counts, Speed
 from trueprobe.models import AnswerModel
 from trueprobe.types import Answer, Progress, Request, WhyNot
 
-_REQUESTS_AT_ONCE = 256  # asked and committed together: what a killed run loses at most
+_REQUESTS_AT_ONCE = 64  # asked and committed together: what a killed run loses at most
 _WHAT = "answer"
 
 Answers = dict[Request, Answer | WhyNot]

@@ -14,6 +14,7 @@ from trueprobe.models.checkpoint import (
     Options,
     Source,
     files_are_finite,
+    opening,
     read_config,
     refuse_adapter,
     refuse_pickles,
@@ -79,23 +80,35 @@ class Checkpoint:
         return backend.open_model(self.source, config, self.options)
 
 
-def examine(source: Source, options: Options) -> Checkpoint:
+def examine(source: Source, options: Options) -> Unopened:
     """Refuses what can be refused without building the network: formats, heads, weights that are not finite, devices.
 
     What only a forward pass shows (a causal model that sees ahead) and pickled weights that are not finite are refused
-    when the model is opened."""
+    when the model is opened. A server is tried out."""
+    if source.server:
+        return _examine_served(source)
     backend, config = preflight(source, options)
     refuse_unknown_device(options)
-    if not files_are_finite(source, options):
-        # the file may hold tensors that the network never uses (GPT-2's masked_bias): only loading it decides
-        open_source(source, options)
-    return Checkpoint(source, options, backend.outline(source, config, options))
+    with opening(source):
+        if not files_are_finite(source, options):
+            # the file may hold tensors that the network never uses (GPT-2's masked_bias): only loading it decides
+            open_source(source, options)
+        return Checkpoint(source, options, backend.outline(source, config, options))
+
+
+def _examine_served(source: Source) -> Unopened:
+    from trueprobe.models.served.model import examine_served
+
+    return examine_served(source)
 
 
 def open_source(source: Source, options: Options) -> Model:
     """With its weights in memory."""
+    if source.server:
+        return _examine_served(source).open()
     backend, config = preflight(source, options)
-    model = backend.open_model(source, config, options)
+    with opening(source):
+        model = backend.open_model(source, config, options)
     if model.contract == "rows":
         model.open()
     return model
@@ -103,12 +116,15 @@ def open_source(source: Source, options: Options) -> Model:
 
 def preflight(source: Source, options: Options) -> tuple[Backend, Any]:
     """The backend and config of a checkpoint; no weight is read."""
+    if source.server:
+        raise BadInput(f"{source.title} is served: it has no weights here")
     refuse_adapter(source)
-    refuse_pickles(source, options)
-    config = read_config(source)
-    for backend in _backends():
-        if backend.accepts(source, config):
-            return backend, config
+    with opening(source):
+        refuse_pickles(source, options)
+        config = read_config(source)
+        for backend in _backends():
+            if backend.accepts(source, config):
+                return backend, config
     raise BadInput(
         f"{source.title}: '{config.model_type}' is neither a masked nor a causal language model that transformers knows"
     )

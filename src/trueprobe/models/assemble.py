@@ -6,12 +6,12 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import torch
 
-from trueprobe.models.network import ROWS_AT_ONCE, Readout
+from trueprobe.models.network import ROWS_AT_ONCE
 from trueprobe.models.text import Seam, Text
 from trueprobe.types import TIE_NATS, FillBlank, Filled, Token, WhyNot, Word, WordList
 
@@ -100,16 +100,24 @@ class Words(Mapping[str, "Word | WhyNot"]):
         return self._logps if words is self.asked.words else self._logps[[self.asked.columns[word] for word in words]]
 
 
+class LogProbabilities(Protocol):
+    """From `blank` readings [n <= ROWS_AT_ONCE, any] to natural log-probabilities [n, vocabulary or `ids`]."""
+
+    @property
+    def size(self) -> int: ...
+    def log_probabilities(self, readings: np.ndarray, ids: torch.Tensor | None = None) -> torch.Tensor: ...
+
+
 class Blanks:
     """Turns `blank` readings of one model into `Filled`."""
 
-    def __init__(self, text: Text, vocabulary: int, read_readout: Callable[[], Readout]) -> None:
+    def __init__(self, text: Text, vocabulary: int, read_readout: Callable[[], LogProbabilities]) -> None:
         self.text, self.vocabulary, self._read_readout = text, vocabulary, read_readout
         self.asked = lru_cache(maxsize=10_000)(self._asked)
-        self._list = lru_cache(maxsize=64)(self._list_pieces)
+        self.listed = lru_cache(maxsize=64)(self._list_pieces)
 
     @cached_property
-    def readout(self) -> Readout:
+    def readout(self) -> LogProbabilities:
         return self._read_readout()
 
     def _asked(self, words: tuple[str, ...], seam: Seam, left: str, several: bool) -> Asked:
@@ -137,7 +145,7 @@ class Blanks:
             within = job.request.within
             by_list.setdefault((within, job.seam, job.left) if within else (None, "space", ""), []).append(i)
         for (within, seam, left), members in by_list.items():
-            listed = None if within is None else self._list(within, seam, left)
+            listed = None if within is None else self.listed(within, seam, left)
             for start in range(0, len(members), ROWS_AT_ONCE):
                 chunk = members[start : start + ROWS_AT_ONCE]
                 answers.update(zip(chunk, self._fill([jobs[i] for i in chunk], readings[chunk], listed), strict=True))
@@ -157,7 +165,7 @@ class Blanks:
             yield Filled(words, top, len(row))
 
     def _words(self, job: Job, row: np.ndarray, ascending: np.ndarray, column_of: dict[int, int] | None) -> Words:
-        asked = job.asked if column_of is None else _only_members(job, column_of)
+        asked = job.asked if column_of is None else only_members(job, column_of)
         at = (
             asked.firsts
             if column_of is None
@@ -171,7 +179,7 @@ class Blanks:
         return Words(asked, np.where(np.isfinite(logps), logps, np.float32(np.nan)), ranks, tied)
 
 
-def _only_members(job: Job, column_of: dict[int, int]) -> Asked:
+def only_members(job: Job, column_of: dict[int, int]) -> Asked:
     """Words outside the list get no number; a longer member (left to right) gets one, but no rank."""
     asked, listed = job.asked, job.request.within.words if job.request.within else ()
     pieces = tuple(

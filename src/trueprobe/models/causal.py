@@ -14,7 +14,8 @@ from trueprobe.errors import BadInput
 from trueprobe.models import checkpoint
 from trueprobe.models.checkpoint import Options, Source, read_tokenizer
 from trueprobe.models.contract import Outline, Traits
-from trueprobe.models.hugging import Described, HuggingFaceModel, Ids, Refused, describe, start_ids
+from trueprobe.models.framing import Framing, Ids, Refused
+from trueprobe.models.hugging import Described, HuggingFaceModel, describe, start_ids
 from trueprobe.models.network import Network
 from trueprobe.models.rows import Read, Row
 from trueprobe.models.text import Text, without_final_space
@@ -62,33 +63,9 @@ def _described(source: Source, options: Options) -> Described:
     return describe("causal", source, options, Text(read_tokenizer(source)), model, {"lm"})
 
 
-class Causal(HuggingFaceModel):
+class CausalFraming(Framing):
     kind = "causal"
-    row_exact = False  # a tree's shape depends on which texts are in it; numbers agree to 1e-4
-    exact_lengths = False  # padding stands behind a row, unseen
-    row_multiple = 1
-
-    def __init__(self, card: Card, text: Text, shape: Shape, weights: Weights, start: Ids) -> None:
-        super().__init__(card, text, shape, weights)
-        self.start = start
-
-    def _try(self) -> Traits:
-        readout = self.network.readout
-        return Traits(readout.size, readout.linear, self.network.shares_prefixes, False, 1)
-
-    @cached_property
-    def batch_tokens(self) -> int:
-        """Every position of a text may be read, so the vocabulary bounds it too: logits within 128 MB."""
-        return max(64, min(super().batch_tokens, 32_000_000 // self.card.vocab_size))
-
-    @property
-    def shares_prefixes(self) -> bool:
-        return self.traits.shares_prefixes
-
-    @property
-    def tree_limit(self) -> int:
-        """Texts longer than a sliding window are computed alone: a tree's mask would look past it."""
-        return self.card.max_tokens if self.shape.window is None else self.shape.window
+    start: Ids  # before every text
 
     def _front(self, before: str | None, join: str) -> Ids:
         """What stands before the running text: the start token, or with "bos" a sentence between two of them."""
@@ -142,3 +119,31 @@ class Causal(HuggingFaceModel):
             raise Refused("no_head", "a causal model has no [CLS]; pool 'last' or 'mean'")
         start = self.start if request.specials else ()
         return self._row((*start, *ids)), len(start)
+
+
+class Causal(CausalFraming, HuggingFaceModel):
+    row_exact = False  # a tree's shape depends on which texts are in it; numbers agree to 1e-4
+    exact_lengths = False  # padding stands behind a row, unseen
+    row_multiple = 1
+
+    def __init__(self, card: Card, text: Text, shape: Shape, weights: Weights, start: Ids) -> None:
+        super().__init__(card, text, shape, weights)
+        self.start = start
+
+    def _try(self) -> Traits:
+        readout = self.network.readout
+        return Traits(readout.size, readout.linear, self.network.shares_prefixes, False, 1)
+
+    @cached_property
+    def batch_tokens(self) -> int:
+        """Every position of a text may be read, so the vocabulary bounds it too: logits within 128 MB."""
+        return max(64, min(super().batch_tokens, 32_000_000 // self.card.vocab_size))
+
+    @property
+    def shares_prefixes(self) -> bool:
+        return self.traits.shares_prefixes
+
+    @property
+    def tree_limit(self) -> int:
+        """Texts longer than a sliding window are computed alone: a tree's mask would look past it."""
+        return self.card.max_tokens if self.shape.window is None else self.shape.window

@@ -5,14 +5,16 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal, get_args
 
 from trueprobe.assets.unpack import quiet
-from trueprobe.errors import BadInput, nearest
+from trueprobe.errors import BadInput, nearest, reading, reason
+from trueprobe.models.served.address import Address
 
 DTYPES = ("float32", "bfloat16", "float16")
 Start = Literal["auto", "bos", "eot", "none"]  # what a causal model's text starts with; docs/models.md has the rule
@@ -24,6 +26,7 @@ ADAPTER = "adapter_config.json"  # of PEFT: LoRA and others
 # in the order in which transformers looks for them
 _WEIGHT_FILES = ("model.safetensors", "model.safetensors" + _INDEX, "pytorch_model.bin", "pytorch_model.bin" + _INDEX)
 _LAYER = re.compile(r"(.*?)\.\d+\.")  # bert.encoder.layer.11.output.dense.bias -> bert.encoder.layer
+_APART = "config.json and weights do not belong together"
 _BUFFERS = ("masked_bias", "inv_freq", "position_ids")  # constants that old files hold layer by layer
 
 
@@ -53,6 +56,7 @@ class Source:
     tokenizer: Path | None = None  # the folder of another one than the checkpoint's
     original: Path | None = None  # the .gguf file that `path` was made of
     as_encoder: bool = False  # asked for vectors only, whatever head it has
+    server: Address | None = None  # where a served model is; `path` is then its tokenizer's
 
     @property
     def location(self) -> str:
@@ -60,8 +64,9 @@ class Source:
         start = [f"start={self.start}"] if self.start != "auto" else []
         tokenizer = [f"tokenizer={self.tokenizer.resolve()}"] if self.tokenizer else []
         encoder = ["as=encoder"] if self.as_encoder else []
-        options = "&".join(start + tokenizer + encoder)
-        return "?".join(filter(None, (str((self.original or self.path).resolve()), options)))
+        options = "&".join(start + tokenizer + encoder + (self.server.options if self.server else []))
+        place = self.server.spec if self.server else str((self.original or self.path).resolve())
+        return "?".join(filter(None, (place, options)))
 
     @property
     def folder(self) -> Path:
@@ -78,6 +83,11 @@ class Source:
         return {"pretrained_model_name_or_path": str(self.folder), "local_files_only": True, **gguf}
 
 
+def opening(source: Source) -> AbstractContextManager[None]:
+    """A config may hold any value, and transformers and tokenizers look at it late: as a network is made of it."""
+    return reading(f"{source.title} cannot be opened as a model")
+
+
 def refuse_adapter(source: Source) -> None:
     """transformers would look for the base model itself, with a package that may be missing."""
     file = source.folder / ADAPTER
@@ -85,7 +95,7 @@ def refuse_adapter(source: Source) -> None:
         return
     try:
         base = json.loads(file.read_text(encoding="utf-8")).get("base_model_name_or_path") or "its base model"
-    except (OSError, ValueError, AttributeError):
+    except (OSError, ValueError, AttributeError, RecursionError):
         base = "its base model"
     raise BadInput(
         f"{source.title} is a PEFT adapter of {base} ({ADAPTER}), no whole model; merge it first, in Python: "
@@ -103,11 +113,8 @@ def read_config(source: Source) -> Any:
 def _config(path: Path, title: str, stamp: tuple[int, int] | None) -> Any:
     from transformers import AutoConfig
 
-    with quiet():
-        try:
-            return AutoConfig.from_pretrained(**Source("", title, path).from_pretrained, trust_remote_code=False)
-        except (OSError, ValueError, KeyError) as error:
-            raise BadInput(f"{title}: no usable config.json ({_first_line(error)})") from error
+    with quiet(), reading(f"{title}: no usable config.json"):
+        return AutoConfig.from_pretrained(**Source("", title, path).from_pretrained, trust_remote_code=False)
 
 
 def read_tokenizer(source: Source) -> Any:
@@ -117,13 +124,16 @@ def read_tokenizer(source: Source) -> Any:
     # without these files transformers makes an empty tokenizer, silently
     if not source.is_gguf and not any(list(source.folder.glob(name)) for name in _TOKENIZER_FILES):
         raise BadInput(f"{source.title} has no tokenizer ({', '.join(_TOKENIZER_FILES)})")
-    with quiet():
-        try:
+    unusable = f"{source.title}: no usable tokenizer"
+    try:
+        with quiet(), reading(unusable):
             tokenizer = AutoTokenizer.from_pretrained(**source.from_pretrained, trust_remote_code=False)
-        except (OSError, ValueError, KeyError, ImportError, TypeError) as error:
-            reason = _lacking_packages(source) or _first_line(error)
-            raise BadInput(f"{source.title}: no usable tokenizer ({reason})") from error
-    _refuse_other_pieces(source, tokenizer)
+    except BadInput as error:
+        if not (lacking := _lacking_packages(source)):
+            raise
+        raise BadInput(f"{unusable}: {lacking}") from error
+    with reading(unusable):
+        _refuse_other_pieces(source, tokenizer)
     return tokenizer
 
 
@@ -178,10 +188,8 @@ def _added_tokens(folder: Path) -> Iterator[str]:
 
 def _read_json(file: Path) -> dict[str, Any]:
     """{} where there is no such file."""
-    try:
+    with reading(f"{file} cannot be read"):
         content = json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
-    except (OSError, ValueError) as error:
-        raise BadInput(f"{file} cannot be read: {_first_line(error)}") from error
     if not isinstance(content, dict):
         raise BadInput(f"{file} must hold a JSON object")
     return content
@@ -219,22 +227,41 @@ def outline(
 
 def _from_pretrained(source: Source, auto_class: Any, options: Options, **more: Any) -> tuple[Any, frozenset[str]]:
     import torch
-    from safetensors import SafetensorError
 
-    with quiet():
-        try:
-            model, info = auto_class.from_pretrained(
-                **source.from_pretrained,
-                dtype=getattr(torch, options.dtype),
-                use_safetensors=None if options.allow_pickle else True,
-                trust_remote_code=False,
-                output_loading_info=True,
-                **more,
-            )
-        except (OSError, ValueError, KeyError, RuntimeError, ImportError, SafetensorError) as error:
-            raise BadInput(f"{source.title} cannot be loaded: {_first_line(error)}") from error
+    with quiet(), reading(f"{source.title} cannot be loaded"):
+        model, info = auto_class.from_pretrained(
+            **source.from_pretrained,
+            dtype=getattr(torch, options.dtype),
+            use_safetensors=None if options.allow_pickle else True,
+            trust_remote_code=False,
+            output_loading_info=True,
+            ignore_mismatched_sizes=True,  # they are refused here, by name
+            **more,
+        )
+    _refuse_other_shapes(source, info["mismatched_keys"])
     _refuse_unused_layers(source, model, info["unexpected_keys"])
+    _refuse_missing_layers(source, info["missing_keys"])
     return model, frozenset(info["missing_keys"])
+
+
+def _refuse_other_shapes(source: Source, mismatched: Iterable[tuple[str, Any, Any]]) -> None:
+    wrong = sorted((name, list(in_file), list(in_config)) for name, in_file, in_config in mismatched)
+    if wrong:
+        name, in_file, in_config = wrong[0]
+        raise BadInput(
+            f"{source.title}: {name} is {in_file} in the file and {in_config} in the config{_more(wrong)}; {_APART}"
+        )
+
+
+def _refuse_missing_layers(source: Source, missing: Iterable[str]) -> None:
+    """A head that a file does not have is named by who needs it; a layer is needed by all."""
+    lacking = sorted(name for name in missing if _LAYER.match(name) and not name.endswith(_BUFFERS))
+    if lacking:
+        raise BadInput(f"{source.title}: the file lacks weights of a layer ({lacking[0]}{_more(lacking)}); {_APART}")
+
+
+def _more(names: Sequence[object]) -> str:
+    return f" and {len(names) - 1} more" if len(names) > 1 else ""
 
 
 def _refuse_unused_layers(source: Source, model: Any, unexpected: Iterable[str]) -> None:
@@ -248,23 +275,18 @@ def _refuse_unused_layers(source: Source, model: Any, unexpected: Iterable[str])
         if (match := _LAYER.match(name)) and match[1].removeprefix(prefix) in layers and not name.endswith(_BUFFERS)
     )
     if unused:
-        more = f" and {len(unused) - 1} more" if len(unused) > 1 else ""
-        raise BadInput(
-            f"{source.title}: the file has layer weights that the config leaves out ({unused[0]}{more}); "
-            "config.json and weights do not belong together"
-        )
+        left_out = f"{unused[0]}{_more(unused)}"
+        raise BadInput(f"{source.title}: the file has layer weights that the config leaves out ({left_out}); {_APART}")
 
 
 def _refuse_not_finite(source: Source, model: Any, options: Options) -> None:
     """One NaN weight can give finite answers, all of them wrong."""
     wrong = [name for name, weights in model.state_dict().items() if not _finite(weights)]
     if wrong:
-        more = f" and {len(wrong) - 1} more" if len(wrong) > 1 else ""
         hint = "" if options.dtype == "float32" else f" in {options.dtype} (try --dtype float32)"
-        raise BadInput(
-            f"{source.name if source.family else source.title}: weights are NaN or infinite{hint}: {wrong[0]}{more}; "
-            "no answer would mean anything"
-        )
+        name = source.name if source.family else source.title
+        first = f"{wrong[0]}{_more(wrong)}"
+        raise BadInput(f"{name}: weights are NaN or infinite{hint}: {first}; no answer would mean anything")
 
 
 def _finite(weights: Any, dtype: Any = None) -> bool:
@@ -286,13 +308,10 @@ def files_are_finite(source: Source, options: Options) -> bool:
 @lru_cache(maxsize=1024)
 def _file_is_finite(file: Path, stamp: tuple[int, int], dtype: str) -> bool:
     import torch
-    from safetensors import SafetensorError, safe_open
+    from safetensors import safe_open
 
-    try:
-        with safe_open(file, "pt") as tensors:
-            return all(_finite(tensors.get_tensor(name), getattr(torch, dtype)) for name in tensors.keys())  # noqa: SIM118
-    except (SafetensorError, OSError) as error:
-        raise BadInput(f"{file} cannot be loaded: {_first_line(error)}") from error
+    with reading(f"{file} cannot be loaded"), safe_open(file, "pt") as tensors:
+        return all(_finite(tensors.get_tensor(name), getattr(torch, dtype)) for name in tensors.keys())  # noqa: SIM118
 
 
 def refuse_unknown_device(options: Options) -> None:
@@ -305,7 +324,7 @@ def refuse_unknown_device(options: Options) -> None:
 
 
 def _no_device(options: Options, error: Exception) -> BadInput:
-    return BadInput(f"no device '{options.device}' here: {_first_line(error)}")
+    return BadInput(f"no device '{options.device}' here: {reason(error)}")
 
 
 def device(options: Options) -> str:
@@ -328,7 +347,11 @@ def fingerprint(source: Source, config: Any, options: Options) -> str:
 
 def weight_hashes(source: Source) -> tuple[bytes, ...]:
     files = [source.original] if source.original else weight_files(source)
-    return tuple(_file_hash(file, _stamp(file)) for file in files)
+    return tuple(map(file_hash, files))
+
+
+def file_hash(file: Path) -> bytes:
+    return _file_hash(file, _stamp(file))
 
 
 @lru_cache(maxsize=1024)  # gigabytes are read once, however often a checkpoint is looked at
@@ -355,10 +378,9 @@ def weight_files(source: Source) -> list[Path]:
 
 
 def _indexed(source: Source, index: str) -> list[Path]:
-    try:
-        names = sorted(set(_read_json(_inside(source, index, "config.json"))["weight_map"].values()))
-    except (KeyError, AttributeError, TypeError) as error:
-        raise BadInput(f"{source.title}: {index} has no weight_map from tensors to files") from error
+    content = _read_json(_inside(source, index, "config.json"))
+    with reading(f"{source.title}: {index} has no weight_map from tensors to files"):
+        names = sorted({Path(name).as_posix() for name in content["weight_map"].values()})
     return [_inside(source, name, index) for name in names]
 
 
@@ -369,7 +391,3 @@ def _inside(source: Source, name: str, named_by: str) -> Path:
     if not (source.folder / name).is_file():
         raise BadInput(f"{source.title}: {named_by} names '{name}', which is not there")
     return source.folder / name
-
-
-def _first_line(error: Exception) -> str:
-    return next((line.strip() for line in str(error).splitlines() if line.strip()), type(error).__name__)

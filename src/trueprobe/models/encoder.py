@@ -16,11 +16,12 @@ from typing import Any
 
 import numpy as np
 
-from trueprobe.errors import BadInput
+from trueprobe.errors import BadInput, reading
 from trueprobe.models import checkpoint, masked
 from trueprobe.models.checkpoint import Options, Source, read_tokenizer
 from trueprobe.models.contract import Outline, Traits
-from trueprobe.models.hugging import Described, HuggingFaceModel, Ids, Refused, describe
+from trueprobe.models.framing import Ids, Refused
+from trueprobe.models.hugging import Described, HuggingFaceModel, describe
 from trueprobe.models.network import same
 from trueprobe.models.rows import Batch, Read, Row
 from trueprobe.models.text import Text
@@ -99,10 +100,8 @@ def read_pooling(source: Source) -> Pooling:
 
 
 def _json(source: Source, name: str) -> Any:
-    try:
+    with reading(f"{source.title}: no usable {name}"):
         return json.loads((source.folder / name).read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise BadInput(f"{source.title}: no usable {name} ({error})") from error
 
 
 class Encoder(HuggingFaceModel):

@@ -17,13 +17,14 @@ from trueprobe.models.checkpoint import Options, Source, load, read_tokenizer, w
 
 def unpacked(source: Source) -> Source:
     """The same checkpoint, read from the folder made of its file; any other as it is."""
-    if not source.is_gguf:
+    if not source.is_gguf or source.server:
         return source
     (digest,) = weight_hashes(source)
     place = paths.cache() / "models" / f"gguf-{digest.hex()[:32]}-transformers-{version('transformers')}"
     if not place.is_dir():
-        with paths.locked(place.parent / f"{place.name}.making", "process"):
-            paths.write_whole(place, lambda partial: _write(source, partial))
+        with paths.waiting(place.parent / f"{place.name}.lock", f"unpacking {source.title}"):
+            if not place.is_dir():  # another process may have made it while this one waited
+                paths.write_whole(place, lambda partial: _write(source, partial))
     return replace(source, path=place, original=source.path)
 
 

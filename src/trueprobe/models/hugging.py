@@ -1,67 +1,41 @@
-"""What masked and causal transformers have in common: requests to reads, readings to answers."""
+"""What masked and causal transformers have in common: how their network is run, and what is known of a checkpoint."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import dataclass
 from functools import cached_property
-from itertools import repeat
 from typing import Any, ClassVar, Literal
 
 import numpy as np
-import torch
 
 from trueprobe.errors import BadInput
-from trueprobe.models.assemble import Blanks, Job, joined_pieces
+from trueprobe.models.assemble import LogProbabilities
 from trueprobe.models.checkpoint import Options, Source, Start, fingerprint, read_config
 from trueprobe.models.contract import Model, Outline, Traits
+from trueprobe.models.framing import Framing, Ids
 from trueprobe.models.network import Network, longest_row
 from trueprobe.models.rows import Batch, Read, Row
-from trueprobe.models.text import Pieces, Seam, Text, seam_after
+from trueprobe.models.text import Text
 from trueprobe.models.weights import Shape, Weights, machine
-from trueprobe.types import (
-    Answer,
-    Card,
-    Code,
-    EmbedText,
-    FillBlank,
-    Filled,
-    Follows,
-    FollowsText,
-    Kind,
-    Request,
-    Scored,
-    ScoreText,
-    Token,
-    Vector,
-    WhyNot,
-    Word,
-)
+from trueprobe.types import Card, Kind
 
-Ids = tuple[int, ...]
 _FEW_ROWS, _TRIAL_WIDTH = 8, 8
 _ENDS_OF_TEXT = ("<|endoftext|>", "<|end_of_text|>", "<|end▁of▁sentence|>")
 _TURN = re.compile(r"im_(start|end|sep)|turn|header_id|eot_id|role|user|assistant|system|INST", re.IGNORECASE)
 
 
-class Refused(Exception):
-    """Inside a backend: this request cannot be asked of this model. Becomes a `WhyNot`."""
+class HuggingFaceModel(Framing):
+    """Shared by `Masked`, `Causal` and `Encoder`: a framing whose rows a transformers network computes."""
 
-    def __init__(self, code: Code, detail: str) -> None:
-        super().__init__(detail)
-        self.why_not = WhyNot(code, detail)
-
-
-class HuggingFaceModel:
-    """Shared by `Masked`, `Causal` and `Encoder`, which decide how rows are framed."""
-
-    kind: ClassVar[Kind]
     _trial: ClassVar[Literal["blank", "vector"]] = "blank"  # what is read where the network is tried out
     contract: ClassVar[Literal["rows"]] = "rows"
+    shape: Shape
 
     def __init__(self, card: Card, text: Text, shape: Shape, weights: Weights) -> None:
-        self.card, self.text, self.shape, self.weights = card, text, shape, weights
+        super().__init__(card, text, shape)
+        self.weights = weights
         self._traits: Traits | None = None
 
     # ------------------------------------------------------------ the network, and what trials on it show
@@ -92,111 +66,14 @@ class HuggingFaceModel:
     def _try(self) -> Traits:
         raise NotImplementedError
 
-    # ------------------------------------------------------------ requests to reads
+    # ------------------------------------------------------------ for framing
 
-    def reads(self, request: Request) -> tuple[Read, ...] | WhyNot:
-        """The one place where text becomes rows of ids."""
-        try:
-            return tuple(self._reads(request))
-        except Refused as refused:
-            return refused.why_not
+    @property
+    def vocabulary(self) -> int:
+        return self.traits.vocabulary
 
-    def _reads(self, request: Request) -> Sequence[Read]:
-        if isinstance(request, FillBlank):
-            job = self._job(request)
-            return self._blank_reads(request, self._left(request), job.asked.fills)
-        if isinstance(request, ScoreText):
-            reads = self._scored(request)[0]
-            return [*reads, *(replace(read, kind="rank") for read in reads)] if request.ranks else reads
-        if isinstance(request, FollowsText):
-            return [self._follows_read(request)]
-        return [self._vector_read(request)]
-
-    def _row(self, ids: Ids, segments: Ids | None = None) -> Row:
-        if not ids:
-            raise Refused("empty_text", "nothing to read")
-        if len(ids) > self.card.max_tokens:
-            raise Refused("too_long", f"{len(ids)} tokens, the model reads {self.card.max_tokens}")
-        if max(ids) >= self.shape.known_pieces:
-            lost = self.text.piece_text(max(ids))
-            raise Refused("unknown_piece", f"the tokenizer knows {lost!r}, the network has no embedding for it")
-        keep = segments is not None and self.shape.uses_segments
-        return Row(ids, segments if keep and segments is not None else (0,) * len(ids))
-
-    def _pieces(self, text: str) -> Pieces:
-        """A text with an unknown piece would get the answer to many other texts."""
-        pieces = self.text.pieces(text)
-        if pieces.lost:
-            raise Refused("unknown_piece", f"the tokenizer cannot spell {pieces.lost!r} in {text!r}")
-        return pieces
-
-    def _running(self, before: str | None, join: str) -> bool:
-        """Is the preceding sentence part of one running text? A causal model has no pair format of its own."""
-        return bool(before) and (join == "space" or (join == "pair" and self.kind == "causal"))
-
-    def _left(self, request: FillBlank) -> str:
-        running = self._running(request.before, request.join)
-        return f"{request.before} {request.left}" if running else request.left
-
-    def _job(self, request: FillBlank) -> Job:
-        left = self._left(request)
-        seam: Seam = "start" if request.word_start == "never" else seam_after(left)
-        glued_to = left if seam == "glued" else ""
-        several = request.pieces == "left_to_right"
-        return Job(request, seam, glued_to, self._blanks.asked(request.words, seam, glued_to, several))
-
-    def _scored(self, request: ScoreText) -> tuple[list[Read], Ids, tuple[int, ...], list[int], Pieces, int]:
-        running = self._running(request.given, request.join)
-        whole = f"{request.given} {request.text}" if running else request.text
-        start = len(whole) - len(request.text)
-        if running:
-            request = replace(request, given=None)
-        pieces = self._pieces(whole)
-        chosen = [i for i, span in enumerate(pieces.spans) if span[1] > start and _touches(span, request.spans, start)]
-        if not chosen:
-            raise Refused("no_span" if request.spans else "empty_text", repr(request.text))
-        reads, row_ids, positions = self._score_reads(request, whole, chosen)
-        return reads, row_ids, positions, chosen, pieces, start
-
-    def _vector_read(self, request: EmbedText) -> Read:
-        if request.pool == "own":
-            raise Refused("no_head", "the checkpoint brings no pooling of its own")
-        deepest = self.shape.layers
-        if not -deepest - 1 <= request.layer <= deepest:
-            raise Refused("no_layer", f"layer {request.layer}; the model has 0 (embeddings) to {deepest}")
-        pieces = self._pieces(request.text)
-        row, start = self._embed_row(request, pieces.ids)
-        of_text = range(start, start + len(pieces.ids))
-        if request.pool == "word":
-            if request.span is None:
-                raise Refused("no_span", "pool='word' needs a span")
-            positions = tuple(
-                p for p, span in zip(of_text, pieces.spans, strict=True) if _touches(span, (request.span,), 0)
-            )
-        else:
-            all_of_row = range(len(row.ids))
-            positions = tuple(
-                {"cls": all_of_row[:1], "mean": all_of_row, "first": of_text[:1], "last": of_text[-1:]}[request.pool]
-            )
-        if not positions:
-            raise Refused("no_span", f"no piece of {request.text!r} to read")
-        layer = request.layer if request.layer >= -1 else request.layer + deepest + 1
-        return Read(row, "vector", positions, layer=layer)
-
-    # framed by the two kinds of model
-    def _blank_reads(self, request: FillBlank, left: str, fills: list[Ids]) -> list[Read]:
-        raise NotImplementedError
-
-    def _score_reads(
-        self, request: ScoreText, whole: str, chosen: list[int]
-    ) -> tuple[list[Read], Ids, tuple[int, ...]]:
-        raise NotImplementedError
-
-    def _follows_read(self, request: FollowsText) -> Read:
-        raise NotImplementedError
-
-    def _embed_row(self, request: EmbedText, ids: Ids) -> tuple[Row, int]:
-        raise NotImplementedError
+    def read_readout(self) -> LogProbabilities:
+        return self.weights.readout(self.traits)
 
     # ------------------------------------------------------------ forward, and what shapes suit it
 
@@ -236,70 +113,6 @@ class HuggingFaceModel:
 
     def forward(self, batch: Batch) -> list[np.ndarray]:
         return self.network.read(batch)
-
-    # ------------------------------------------------------------ what others need to know of the tokenizer
-
-    def special_tokens(self) -> Mapping[str, int]:
-        return self.text.specials
-
-    def token_ids(self, text: str) -> Ids:
-        return self.text.pieces(text).ids
-
-    # ------------------------------------------------------------ readings to answers
-
-    @cached_property
-    def _blanks(self) -> Blanks:
-        return Blanks(self.text, self.traits.vocabulary, lambda: self.weights.readout(self.traits))
-
-    def assemble(self, requests: Sequence[Request], readings: Sequence[Sequence[np.ndarray]]) -> list[Answer]:
-        """Answers to many requests at once, from the readings of each one's `reads`."""
-        answers: list[Any] = [None] * len(requests)
-        blanks = [i for i, request in enumerate(requests) if isinstance(request, FillBlank)]
-        for i, filled in zip(
-            blanks, self._filled([requests[i] for i in blanks], [readings[i] for i in blanks]), strict=True
-        ):
-            answers[i] = filled
-        for i, request in enumerate(requests):
-            if isinstance(request, ScoreText):
-                answers[i] = self._score(request, readings[i])
-            elif isinstance(request, FollowsText):
-                answers[i] = Follows(float(readings[i][0][0]))
-            elif isinstance(request, EmbedText):
-                answers[i] = Vector(readings[i][0], self._vector_read(request).positions)
-        return answers
-
-    def _filled(self, requests: list[Any], readings: list[Sequence[np.ndarray]]) -> list[Filled]:
-        if not requests:
-            return []
-        jobs = [self._job(request) for request in requests]
-        answers = self._blanks.fill(jobs, np.stack([values[0] for values in readings]))
-        return [
-            self._several_pieces(job, answer, values) if len(values) > 1 else answer
-            for job, answer, values in zip(jobs, answers, readings, strict=True)
-        ]
-
-    def _several_pieces(self, job: Job, answer: Filled, values: Sequence[np.ndarray]) -> Filled:
-        """Words of several pieces: each piece at its own row, behind the pieces before it."""
-        fills = {fill: i for i, fill in enumerate(job.asked.fills)}
-        words: dict[str, Word | WhyNot] = {}
-        for word, pieces in zip(job.asked.words, job.asked.pieces, strict=True):
-            if isinstance(pieces, WhyNot) or len(pieces) == 1 or isinstance(answer.words[word], WhyNot):
-                words[word] = answer.words[word]
-                continue
-            rows = np.stack([values[fills[pieces[:n]]] for n in range(len(pieces))])
-            table = self._blanks.readout.log_probabilities(rows, torch.tensor(pieces))  # [rows, pieces]
-            words[word] = joined_pieces(self.text, word, pieces, table.diagonal().tolist())
-        return Filled(words, answer.top, answer.list_size)
-
-    def _score(self, request: ScoreText, readings: Sequence[np.ndarray]) -> Scored:
-        reads, row_ids, positions, chosen, pieces, start = self._scored(request)
-        logps = np.concatenate(readings[: len(reads)])
-        ranks = map(int, np.concatenate(readings[len(reads) :])) if request.ranks else repeat(None, len(chosen))
-        tokens = []
-        for i, logp, rank in zip(chosen, logps, ranks, strict=True):
-            span = (max(pieces.spans[i][0] - start, 0), pieces.spans[i][1] - start)
-            tokens.append(Token(self.text.piece_text(pieces.ids[i]), pieces.ids[i], float(logp), True, span, rank))
-        return Scored(tuple(tokens), row_ids, positions)
 
 
 @dataclass(frozen=True)
@@ -353,7 +166,3 @@ def start_ids(text: Text, start: Start = "auto") -> Ids:
     better = [piece for piece in possible if not _TURN.search(tokenizer.convert_ids_to_tokens(piece))]
     chosen = tuple((better or possible)[:1])
     return prefix if chosen == prefix[:1] else chosen
-
-
-def _touches(span: tuple[int, int], spans: tuple[tuple[int, int], ...] | None, offset: int) -> bool:
-    return spans is None or any(span[0] < stop + offset and start + offset < span[1] for start, stop in spans)

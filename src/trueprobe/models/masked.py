@@ -12,7 +12,8 @@ from trueprobe.errors import BadInput
 from trueprobe.models import checkpoint
 from trueprobe.models.checkpoint import Options, Source, lists_token, read_tokenizer
 from trueprobe.models.contract import Outline, Traits
-from trueprobe.models.hugging import Described, HuggingFaceModel, Ids, Refused, describe
+from trueprobe.models.framing import Ids, Refused
+from trueprobe.models.hugging import Described, HuggingFaceModel, describe
 from trueprobe.models.rows import Read, Row
 from trueprobe.models.text import Pieces, Text, without_final_space
 from trueprobe.models.weights import Shape, Weights

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
@@ -15,9 +15,11 @@ from trueprobe.assets.hub_families import known
 from trueprobe.errors import BadInput, nearest
 from trueprobe.models.braces import expanded, listed
 from trueprobe.models.checkpoint import STARTS, Source
+from trueprobe.models.served import address as served
 from trueprobe.training import nursery
 
-_HUB_FILES = ["*.json", "*.txt", "*.model", "*.safetensors", "*.gguf", "*.jinja"]
+_TOKENIZER_FILES = ["*.json", "*.txt", "*.model", "*.jinja"]
+_HUB_FILES = [*_TOKENIZER_FILES, "*.safetensors", "*.gguf"]
 _LABELS = {  # checkpoint-500 is what transformers' Trainer calls step 500
     "model_seed": re.compile(r"(?<![a-z])seed[_-]?(\d+)()", re.IGNORECASE),
     "step": re.compile(r"(?<![a-z])(?:step|checkpoint)[_-]?(\d+)([km]?)(?![a-z0-9])", re.IGNORECASE),
@@ -37,15 +39,38 @@ def sources(spec: str, allow_pickle: bool = False) -> list[Source]:
     if published is not None:
         family, on_hub = published
         return _listed(family.name, listed(on_hub), allow_pickle)
-    name, equals, pattern = spec.partition("=")
-    if equals and name and "?" not in name and not Path(spec).exists():
+    name, equals, pattern = _named(spec)
+    if equals and not Path(spec).exists():
         members = listed(pattern)
         if len(members) > 1:
             return _listed(name, members, allow_pickle)
     elif len(expanded(spec)) > 1 and not Path(spec).exists():
         raise BadInput(f"'{spec}' names several checkpoints; they need a name: --model 'name={spec}'")
+    if pattern.startswith(served.PREFIX):
+        return [_served(pattern, name)]
     spec, chosen = _options(spec)
     return [replace(source, **chosen) for source in _without_options(spec, allow_pickle)]
+
+
+def _named(spec: str) -> tuple[str, str, str]:
+    """`mybert=ckpt/seed_*` -> `mybert`, `=`, `ckpt/seed_*`; the equals sign of an option names nothing."""
+    name, equals, pattern = spec.partition("=")
+    return (name, equals, pattern) if equals and name and "?" not in name else ("", "", spec)
+
+
+def _served(spec: str, name: str) -> Source:
+    """`served:http://127.0.0.1:8000/v1#MODEL?tokenizer=DIR`: nothing is asked of the server yet."""
+    plain, chosen = _options(spec)
+    address = served.address(plain)
+    for option in served.OPTIONS:
+        if option in chosen:
+            address = address.with_option(spec, option, chosen.pop(option))
+    if "tokenizer" not in chosen:
+        raise BadInput(
+            f"'{plain}' needs the model's tokenizer, because token ids are sent: '{plain}?tokenizer=FOLDER_OR_ID'"
+        )
+    title = address.model or address.url.partition("//")[2]
+    return Source(_plain_name(name or title), plain, chosen["tokenizer"], server=address, **chosen)
 
 
 def _options(spec: str) -> tuple[str, dict[str, Any]]:
@@ -60,6 +85,18 @@ def _options(spec: str) -> tuple[str, dict[str, Any]]:
     return match[1], dict(_option(spec, key, value) for key, value in pairs)
 
 
+def _tokenizer(spec: str, value: str) -> Path:
+    """A folder or a .gguf file; for a served model also an asset or a hub id."""
+    path = Path(value).expanduser()
+    if path.is_dir() or (path.suffix == ".gguf" and path.is_file()):
+        return path
+    if not spec.startswith(served.PREFIX) or value.startswith((".", "/", "~")):
+        raise BadInput(f"'{spec}': no folder '{value}' with a tokenizer")
+    if value in assets.names() and assets.card(value).kind == "model":
+        return assets.path_of(value)
+    return _from_hub(value, allow_pickle=False, patterns=_TOKENIZER_FILES).path
+
+
 def _option(spec: str, key: str, value: str) -> tuple[str, Any]:
     """The field of `Source` that an option sets."""
     match key:
@@ -68,13 +105,15 @@ def _option(spec: str, key: str, value: str) -> tuple[str, Any]:
                 raise BadInput(f"'{spec}': no start '{value}'{nearest(value, STARTS)}")
             return "start", value
         case "tokenizer":
-            if not Path(value).expanduser().is_dir():
-                raise BadInput(f"'{spec}': no folder '{value}' with a tokenizer")
-            return "tokenizer", Path(value).expanduser()
+            return "tokenizer", _tokenizer(spec, value)
         case "as":
             if value != "encoder":
                 raise BadInput(f"'{spec}': no as={value}; as=encoder asks for vectors, whatever head there is")
             return "as_encoder", True
+    if spec.startswith(served.PREFIX):
+        if key in served.OPTIONS:
+            return key, value
+        raise BadInput(f"'{spec}': a served model has no option '{key}'{nearest(key, _OPTION_NAMES + served.OPTIONS)}")
     raise BadInput(f"'{spec}': a model has no option '{key}'{nearest(key, _OPTION_NAMES)}")
 
 
@@ -187,13 +226,13 @@ def _plain_name(text: str) -> str:
     return re.sub(r"[^A-Za-z0-9._-]+", "--", text).strip(".-") or "model"
 
 
-def _from_hub(spec: str, allow_pickle: bool) -> Source:
+def _from_hub(spec: str, allow_pickle: bool, patterns: Sequence[str] = _HUB_FILES) -> Source:
     from huggingface_hub import snapshot_download
     from huggingface_hub.errors import HfHubHTTPError, HFValidationError, LocalEntryNotFoundError
 
     repo, _, revision = spec.partition("@")
-    patterns = _HUB_FILES + (["*.bin"] if allow_pickle else [])
-    options: dict[str, Any] = {"repo_id": repo, "revision": revision or None, "allow_patterns": patterns}
+    wanted = [*patterns, *(["*.bin"] if allow_pickle else [])]
+    options: dict[str, Any] = {"repo_id": repo, "revision": revision or None, "allow_patterns": wanted}
     try:
         folder = snapshot_download(**options)
     except HFValidationError as error:

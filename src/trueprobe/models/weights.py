@@ -16,7 +16,7 @@ from typing import Any
 import torch
 
 from trueprobe.errors import BadInput
-from trueprobe.models.checkpoint import Options, Source, device, fingerprint, load, outline, read_config
+from trueprobe.models.checkpoint import Options, Source, device, fingerprint, load, opening, outline, read_config
 from trueprobe.models.contract import Traits
 from trueprobe.models.network import Network, Readout, takes_segments
 
@@ -73,11 +73,12 @@ class Weights:
 
     @cached_property
     def network(self) -> Network:
-        model, _ = load(self.source, self.auto_class, self.options)
-        self._refuse_other_weights()
-        network = Network.watching(model)
-        if self.refuse is not None:
-            self.refuse(network)
+        with opening(self.source):
+            model, _ = load(self.source, self.auto_class, self.options)
+            self._refuse_other_weights()
+            network = Network.watching(model)
+            if self.refuse is not None:
+                self.refuse(network)
         return network
 
     def readout(self, traits: Traits) -> Readout:

@@ -55,6 +55,7 @@ class Probe(ABC):
     flips: Flips | None = None  # where pairwise answers are, if there are any
     diagnostic: str | None = None  # the measure that is its stereotype score by `category`, if it has one
     shares_vocabulary: bool = False  # ranks within the words that all models of a study have as one piece
+    vocabulary: WordList | None = None  # that ranks refer to; a signature has its hash
     file: ClassVar[str] = ""  # the path it was loaded from, as the user wrote it; of a shipped probe none
 
     def __init__(self, settings: Any) -> None:
@@ -140,6 +141,12 @@ class Probe(ABC):
     def material_id(self) -> str:
         """A hash of everything that was read from files: the same settings with an edited file are another run."""
         return ""
+
+    @property
+    def signed(self) -> Mapping[str, str]:
+        """What a signature names beside conditions and settings that are not the default: how answers are scored, and
+        what trials decided."""
+        return {}
 
     def facts(self) -> Mapping[str, Any]:
         """What a reader must know of the material (word list, version, counts)."""

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-import gzip
 import hashlib
 import json
 import re
 import tomllib
-import zlib
 from pathlib import Path
 from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from trueprobe.errors import BadInput, nearest
+from trueprobe.errors import BadInput, nearest, reading, reason
+from trueprobe.paths import gunzipped
 
 ROOT = Path(__file__).parent
+MOST_TEXT = 256 << 20  # bytes that a gzipped text may have
 Schema = TypeVar("Schema", bound=BaseModel)
 
 
@@ -45,15 +45,14 @@ def path_of(name: str) -> Path:
 
 def text_of(path: Path) -> str:
     """UTF-8, gzipped if the name ends in .gz, without a byte order mark."""
+    with reading(f"{path}: cannot be read"):
+        content = b"".join(gunzipped(path, MOST_TEXT)) if path.suffix == ".gz" else path.read_bytes()
     try:
-        content = path.read_bytes()
-        return (gzip.decompress(content) if path.suffix == ".gz" else content).decode("utf-8-sig")
+        return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = error.object[: error.start].count(b"\n") + 1
         byte = error.object[error.start]
         raise BadInput(f"{path}, line {line}: not UTF-8 text (byte {byte:#x}); save it as UTF-8") from error
-    except (OSError, EOFError, zlib.error) as error:
-        raise BadInput(f"{path}: cannot be read ({error})") from error
 
 
 def json_of(path: Path) -> Any:
@@ -65,15 +64,13 @@ def parse_json(text: str, path: Path) -> Any:
         return json.loads(text)
     except json.JSONDecodeError as error:
         raise BadInput(f"{path}, line {error.lineno}, column {error.colno}: not valid JSON: {error.msg}") from error
-    except RecursionError as error:
-        raise BadInput(f"{path}: JSON nested too deeply") from error
+    except (ValueError, RecursionError) as error:  # an integer of 5,000 digits, lists in lists
+        raise BadInput(f"{path}: not valid JSON: {reason(error)}") from error
 
 
 def toml_of(path: Path) -> dict[str, Any]:
-    try:
+    with reading(f"{path}: not valid TOML"):
         return tomllib.loads(text_of(path))
-    except tomllib.TOMLDecodeError as error:
-        raise BadInput(f"{path}: not valid TOML: {error}") from error
 
 
 def parse(path: Path, schema: type[Schema]) -> Schema:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from trueprobe.errors import BadInput, nearest
+from trueprobe.errors import BadInput, nearest, reason
 from trueprobe.probes.datasets import Dataset
 
 LONGEST_CELL = csv.field_size_limit()  # characters; the same for JSON lines
@@ -126,7 +126,7 @@ def _object(line: str, place: str) -> dict[str, Any]:
     try:
         cells = json.loads(line)
     except (ValueError, RecursionError) as error:
-        raise BadInput(f"{place}: not JSON ({error})") from error
+        raise BadInput(f"{place}: not JSON ({reason(error)})") from error
     if not isinstance(cells, dict):
         raise BadInput(f"{place}: a JSON object is needed, with a key for each column")
     for column, cell in cells.items():

@@ -8,13 +8,16 @@ Where the weights are the same and the numbers too, there is no difference.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
+from trueprobe.errors import BadInput
 from trueprobe.results.rules import Rule
 from trueprobe.results.source import Source
 from trueprobe.results.targets import Row, Target, targets
 from trueprobe.results.view import counted
+from trueprobe.runs import signature
 from trueprobe.statistics.rows import Estimate
 from trueprobe.types import Card, Verdict
 
@@ -51,6 +54,7 @@ class Amount:
     verdict: Verdict | None = None  # of a number that decides nothing
     obstacle: Obstacle = Obstacle.NONE
     pairing: Pairing = Pairing.NONE
+    unequal: Mapping[str, tuple[str, str]] = field(default_factory=dict)  # parts of the two signatures, where allowed
 
     @classmethod
     def of(cls, row: Row) -> Amount:
@@ -92,11 +96,15 @@ class Side:
         return sorted((card.compute_id, card.start_text) for card in self.cards)
 
     @property
-    def asked(self) -> tuple[object, ...]:
-        """What was asked of which kind of model: items are the same where this is."""
+    def asked(self) -> list[tuple[object, ...]]:
+        """What was asked: items are the same where this is."""
         entries = [entry for entry in self.source.run.manifest.study.probes if entry.label == self.row.probe]
-        kinds = sorted({card.kind for card in self.cards})
-        return (*((entry.name, entry.settings, entry.material_id) for entry in entries), *kinds)
+        return [(entry.name, entry.settings, entry.material_id) for entry in entries]
+
+    @property
+    def kinds(self) -> set[str]:
+        """Of model that were asked."""
+        return {card.kind for card in self.cards}
 
 
 def _alike(source: Source, row: Estimate) -> list[Estimate]:
@@ -104,8 +112,16 @@ def _alike(source: Source, row: Estimate) -> list[Estimate]:
     return [one for one in source.estimates(row.probe) if (one.measure, one.conditions) == same]
 
 
-def difference(one: Side, before: Source, theirs: Target) -> Amount:
-    """The number less that of the baseline."""
+def unequal(one: Side, other: Side) -> dict[str, tuple[str, str]]:
+    """In what the two numbers were made otherwise; where a signature is not known, as the manifests have it."""
+    if one.row.signature and other.row.signature:
+        ignored = signature.of_the_models(one.cards, other.cards)
+        return signature.differing(one.row.signature, other.row.signature, ignored)
+    return {} if one.asked == other.asked else {"settings or material": ("these", "others")}
+
+
+def difference(one: Side, before: Source, theirs: Target, allow_unequal: bool = False) -> Amount:
+    """The number less that of the baseline; refused where they were made otherwise, unless the user allows it."""
     rows = [row for row in theirs.rows if row.conditions == one.row.conditions and isinstance(row, type(one.row))]
     mine = Amount.of(one.row)
     if mine.obstacle is not Obstacle.NONE:
@@ -115,9 +131,19 @@ def difference(one: Side, before: Source, theirs: Target) -> Amount:
     other, amount = Side(before, theirs, rows[0]), Amount.of(rows[0])
     if amount.obstacle is not Obstacle.NONE:
         return Amount(verdict=amount.verdict, obstacle=Obstacle.NO_VERDICT_IN_BASELINE)
+    differences = unequal(one, other)
+    if differences and not allow_unequal:
+        raise BadInput(
+            f"{one.row.probe} of {one.target.name} and of the baseline were made otherwise "
+            f"({signature.described(differences)}); run the baseline again, or compare them with --allow-unequal"
+        )
+    return replace(_difference(one, other, mine, amount), unequal=differences)
+
+
+def _difference(one: Side, other: Side, mine: Amount, amount: Amount) -> Amount:
     if one.row.value == other.row.value and one.weights == other.weights:
         return Amount(0.0, 0.0, 0.0, pairing=Pairing.SAME_WEIGHTS)
-    if isinstance(one.row, Estimate) and one.asked == other.asked:
+    if isinstance(one.row, Estimate) and one.asked == other.asked and one.kinds == other.kinds:
         return _by_item(one, other, one.row)
     return apart(mine, amount)
 

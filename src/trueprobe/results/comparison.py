@@ -39,13 +39,15 @@ def _render(comparison: Comparison, path: Path, width: int) -> Iterator[Renderab
         _section(label, rows, comparison.summaries[label], header)
         for label, rows in grouped(comparison.rows, lambda row: row.probe).items()
     ]
-    fit = Fit.of(sections, MOST_LINES - 4 - several - few - bool(comparison.apart))
+    fit = Fit.of(sections, MOST_LINES - 4 - several - few - bool(comparison.apart) - bool(comparison.unequal))
     columns, _ = fit_columns(fit.columns(header), width)
     sides = zip((comparison.a, comparison.b), comparison.steps, strict=True)
     yield one_line(words.compared_head(*(table_words.at_step(name, step) for name, step in sides)), width)
     yield from fit.render("", columns, width)
     if comparison.apart:
         yield one_line(words.not_asked_alike(comparison.apart), width)
+    if comparison.unequal:
+        yield one_line(words.asked_otherwise(comparison.unequal), width)
     yield Text(words.compared_legend(max(comparison.n_seeds) == 1))
     if few:
         yield Text(words.TOO_FEW_SEEDS)

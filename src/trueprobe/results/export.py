@@ -14,7 +14,7 @@ from typing import Any
 import pandas as pd
 
 from trueprobe.errors import BadInput, nearest
-from trueprobe.results import markdown
+from trueprobe.results import markdown, methods
 from trueprobe.results.latex import latex
 from trueprobe.results.matrix import Matrix, matrix
 from trueprobe.results.report import Report
@@ -98,7 +98,13 @@ def _line(finding: Finding, n: Number) -> dict[str, Any]:
         "n_seeds": n.n_seeds,
         "n_items": n.n_items,
         "covered": n.covered,
+        "signature": n.signature or words.UNKNOWN,
     }
+
+
+def signatures(report: Report) -> str:
+    """A line for each probe and kind of model: what all its numbers share."""
+    return "".join(f"{one}\n" for probe in report.probes for one in methods.signatures(report.source, probe.label))
 
 
 # ---------------------------------------------------------------- a model card
@@ -158,7 +164,8 @@ def _arguments(finding: Finding, n: Number) -> dict[str, Any]:
     held = {} if finding.threshold is None else {"threshold": float(finding.threshold)}
     where = {"conditions": dict(n.estimate.conditions)} if n.estimate and n.estimate.conditions else {}
     items = {} if n.n_items is None else {"n_items": int(n.n_items)}
-    return {**ends, "unit": n.unit, "verdict": n.verdict.value, **held, **where, "n_seeds": n.n_seeds, **items}
+    behind = {"n_seeds": n.n_seeds, **items, **({"signature": n.signature} if n.signature else {})}
+    return {**ends, "unit": n.unit, "verdict": n.verdict.value, **held, **where, **behind}
 
 
 def _section(report: Report, family: Family) -> Iterator[str]:

@@ -43,6 +43,7 @@ class Check:
     amount: Amount
     unit: str = ""
     n_seeds: int = 1
+    signature: str = ""
 
     @property
     def named_rule(self) -> Rule:
@@ -91,8 +92,15 @@ class Gate:
         return {decision: sum(check.decision is decision for check in self.checks) for decision in Decision}
 
 
-def gate(run: Run, rules: Sequence[Rule], undecided: Undecided = Undecided.FAIL, baseline: Run | None = None) -> Gate:
-    """Every rule, for every model it is about. With a baseline no number of a rule may have got worse either."""
+def gate(
+    run: Run,
+    rules: Sequence[Rule],
+    undecided: Undecided = Undecided.FAIL,
+    baseline: Run | None = None,
+    allow_unequal: bool = False,
+) -> Gate:
+    """Every rule, for every model it is about. With a baseline no number of a rule may have got worse either; numbers
+    whose signatures differ are held against each other only where the user allows it."""
     if not rules:
         raise BadInput("a gate needs a rule: --rule 'PROBE: MEASURE < 0.02' or --rules FILE")
     for one in filter(None, (run, baseline)):
@@ -104,7 +112,7 @@ def gate(run: Run, rules: Sequence[Rule], undecided: Undecided = Undecided.FAIL,
     if relative and before is None:
         raise BadInput(f"'{relative[0].text()}' needs a baseline: --against RUN")
     if before is not None:
-        checks += [check for rule in relative for check in _relative_checks(source, before, rule)]
+        checks += [check for rule in relative for check in _relative_checks(source, before, rule, allow_unequal)]
     return Gate(tuple(checks), undecided, str(run.folder), str(baseline.folder) if baseline else "")
 
 
@@ -127,7 +135,7 @@ def _checks(source: Source, rule: Rule) -> Iterator[Check]:
         if not target.rows:
             yield _without_number(rule, target.name)
         for row in target.rows:
-            yield Check(rule, target.name, row.conditions, Amount.of(row), row.unit, row.n_seeds)
+            yield Check(rule, target.name, row.conditions, Amount.of(row), row.unit, row.n_seeds, row.signature)
 
 
 def _without_number(rule: Rule, model: str) -> Check:
@@ -135,12 +143,12 @@ def _without_number(rule: Rule, model: str) -> Check:
     return Check(rule, model, where, Amount(obstacle=Obstacle.NOT_COUNTED))
 
 
-def _relative_checks(source: Source, before: Source, rule: Rule) -> Iterator[Check]:
+def _relative_checks(source: Source, before: Source, rule: Rule, allow_unequal: bool) -> Iterator[Check]:
     for target in targets(source, rule):
         if not target.rows:
             yield _without_number(rule, target.name)
             continue
         other = counterpart(source, before, rule, target)
         for row in target.rows:
-            amount = difference(Side(source, target, row), before, other)
-            yield Check(rule, target.name, row.conditions, amount, row.unit, row.n_seeds)
+            amount = difference(Side(source, target, row), before, other, allow_unequal)
+            yield Check(rule, target.name, row.conditions, amount, row.unit, row.n_seeds, row.signature)

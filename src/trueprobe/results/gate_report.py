@@ -69,4 +69,5 @@ def _check(check: Check) -> dict[str, Any]:
     number = {"value": amount.value, "low": amount.low, "high": amount.high, "unit": check.unit}
     why = {"obstacle": amount.obstacle, "verdict": amount.verdict, "pairing": amount.pairing}
     behind = {"model": check.model, "n_seeds": check.n_seeds, "decision": check.decision}
-    return {**asked, **bound, **behind, **number, **why, "text": words.number_text(amount)}
+    made = {"signature": check.signature or None, "unequal": amount.unequal}
+    return {**asked, **bound, **behind, **number, **why, **made, "text": words.number_text(amount)}

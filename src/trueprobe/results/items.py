@@ -51,6 +51,8 @@ class ItemRows:
 
     columns: list[ItemColumn]
     total: int
+    ids: list[str]  # the item of each row
+    families: list[str]  # and whose answers it shows
 
     def first(self, many: int) -> list[list[str]]:
         return [[column.text(row) for column in self.columns] for row in range(min(many, self.total))]
@@ -72,7 +74,7 @@ def item_rows(source: Source, label: str) -> ItemRows | None:
     rows["text"] = _as_asked(source, rows)
     rows = rows.iloc[np.argsort(-rows["_rank"].abs().fillna(-1).to_numpy(), kind="stable")]
     conditions = [name for name in map(str, items) if name not in ITEM_COLUMNS and not name.startswith(GROUP)]
-    return ItemRows(list(_columns(rows, table, conditions)), len(rows))
+    return ItemRows(list(_columns(rows, table, conditions)), len(rows), rows["item"].tolist(), rows["family"].tolist())
 
 
 def prompts(source: Source, items: pd.DataFrame) -> dict[str, list[str]]:

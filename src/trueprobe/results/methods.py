@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from trueprobe.results.findings import Section
+from trueprobe.results.findings import Section, grouped
 from trueprobe.results.numbers import count
 from trueprobe.results.source import Source
 from trueprobe.results.view import DASH, Cell, Display, Finding, Grid, Kind, Number
@@ -17,6 +17,7 @@ from trueprobe.results.words import tables as table_words
 from trueprobe.results.words import verdicts
 from trueprobe.runs.families import Family
 from trueprobe.runs.schema import frame_of
+from trueprobe.runs.signature import START, common, parts_of
 from trueprobe.statistics.rows import ClaimResult
 from trueprobe.types import Card, Outcome
 
@@ -97,7 +98,17 @@ def _settings(source: Source, label: str) -> Iterator[tuple[str, str]]:
         yield "limit", count(limit)
     if methods := _methods(source, [label]):
         yield "intervals", "; ".join(methods)
+    yield "signature", " · ".join(signatures(source, label))
     yield "measures", ", ".join(name.replace("_", " ") for name in declaration.summary.measures)
+
+
+def signatures(source: Source, label: str) -> list[str]:
+    """What the numbers of a probe share, for each way in which texts start; measure and conditions are each one's."""
+    rows = source.estimates(label)
+    if not all(row.signature for row in rows):
+        return [words.unknown_signature(label)]
+    by_start = grouped(rows, lambda row: parts_of(row.signature).get(START, ""))
+    return [common(row.signature for row in same) for same in by_start.values()]
 
 
 def _methods(source: Source, labels: Sequence[str]) -> list[str]:
@@ -155,8 +166,12 @@ def bibtex(source: Source) -> str:
 
 def _entries(paper: str) -> list[str]:
     """The BibTeX of the papers that a text names."""
-    entries = _ENTRY.findall(_PAPERS.read_text(encoding="utf-8"))
-    return [entry for entry in entries if _bare(_field(entry, "title")) in _bare(paper)]
+    return [entry for title, entry in bibliography().items() if _bare(title) in _bare(paper)]
+
+
+def bibliography() -> dict[str, str]:
+    """All entries that ship, by title."""
+    return {_field(entry, "title"): entry for entry in _ENTRY.findall(_PAPERS.read_text(encoding="utf-8"))}
 
 
 def _field(entry: str, name: str) -> str:

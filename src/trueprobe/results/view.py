@@ -89,6 +89,7 @@ class Number:
     covered: float = math.nan  # share of the items that hold anything to count, where the probe says
     seeds: tuple[Seed, ...] = ()
     estimate: Estimate | None = None  # with the reason for the verdict, where it is of one
+    signature: str = ""  # what it was made with; empty where that is not known
 
     @property
     def _suffix(self) -> str:
@@ -139,10 +140,11 @@ def number(row: Row, model: str, form: Format, seeds: tuple[Seed, ...] = ()) -> 
     common = (model, value, row.low, row.high, row.unit, neutral, row.verdict, display, mark_of(row.verdict), form)
     if isinstance(row, Estimate):
         counts = (row.level, row.n_items, row.n_unscored, row.n_seeds, row.sd_seeds)
-        return Number(*common, *counts, row.covered, seeds, row)
+        return Number(*common, *counts, row.covered, seeds, row, row.signature)
     if isinstance(row, Difference):
-        return Number(*common, "pair", row.n_items, covered=row.covered)
-    return Number(*common, row.level, n_seeds=row.n_seeds, covered=row.covered, seeds=seeds)
+        return Number(*common, "pair", row.n_items, covered=row.covered, signature=row.signature)
+    signature = row.signature if isinstance(row, ClaimResult) else ""
+    return Number(*common, row.level, n_seeds=row.n_seeds, covered=row.covered, seeds=seeds, signature=signature)
 
 
 NOT_COUNTED = (Verdict.FAILS_GATE, Verdict.LOW_COVERAGE)  # checkpoints that a family is counted without

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 from trueprobe import probes
 from trueprobe.errors import BadInput, nearest
 from trueprobe.probes import Probe
 from trueprobe.probes.display import Summary
-from trueprobe.runs import primary
+from trueprobe.runs import primary, signature
 from trueprobe.runs.families import families
 from trueprobe.runs.folder import Run
 from trueprobe.runs.schema import ProbeDeclaration
 from trueprobe.statistics import paired
 from trueprobe.statistics.estimates import CheckpointData
-from trueprobe.statistics.rows import Difference
+from trueprobe.statistics.rows import Difference, Estimate
 from trueprobe.statistics.verdict import FEWEST_SEEDS
 from trueprobe.types import Card, Conditions, NoProgress, Outcome, Progress
 
@@ -31,6 +31,7 @@ class Comparison:
     precision: float | None = None
     apart: tuple[str, ...] = ()  # probes that ask the two kinds of model for different things
     steps: tuple[int | None, int | None] = (None, None)  # of either side: the last training step it was asked at
+    unequal: Mapping[str, tuple[str, str]] = field(default_factory=dict)  # parts of the signatures, where allowed
 
     @property
     def primary(self) -> list[Difference]:
@@ -53,30 +54,76 @@ class Comparison:
         return f"comparisons/{self.a}_vs_{self.b}".replace(" ", "_")
 
 
-def compare(run: Run, a: str, b: str, precision: float | None = None, progress: Progress | None = None) -> Comparison:
-    """`a` less `b`. A family is all its seeds, at their last training step; `precision` is the half-width wanted."""
+def compare(
+    run: Run,
+    a: str,
+    b: str,
+    precision: float | None = None,
+    progress: Progress | None = None,
+    allow_unequal: bool = False,
+) -> Comparison:
+    """`a` less `b`. A family is all its seeds, at their last training step; `precision` is the half-width wanted.
+    Numbers whose signatures differ are compared only where the user allows it."""
     first, second = (_cards(run, name) for name in (a, b))
     both = {card.name for card in first} & {card.name for card in second}
     if both:
         raise BadInput(f"{min(both)} is on both sides; --a and --b must have no checkpoint in common")
     kinds = {card.kind for card in (*first, *second)}
-    made = {entry.label: probes.make_again(entry.model_dump(), run.allow_code) for entry in run.study.probes}
-    alike = {label: probe for label, probe in made.items() if any(kinds <= set(m.kinds) for m in probe.measures())}
-    apart = tuple(label for label in made if label not in alike)
+    every = {entry.label: probes.make_again(entry.model_dump(), run.allow_code) for entry in run.study.probes}
+    alike = {label: probe for label, probe in every.items() if any(kinds <= set(m.kinds) for m in probe.measures())}
+    apart = tuple(label for label in every if label not in alike)
     if not alike:
         raise BadInput(f"{a} and {b} are not asked alike by {' or '.join(apart)}, so there is nothing to compare")
+    signed = {label: _Signatures.of(run, label, (first, second)) for label in alike}
+    unequal = {name: values for each in signed.values() for name, values in each.unequal.items()}
+    if unequal and not allow_unequal:
+        raise BadInput(
+            f"{a} and {b} were asked otherwise ({signature.described(unequal)}); --allow-unequal compares them anyway"
+        )
     rows: list[Difference] = []
     with (progress or NoProgress()).task("comparing", len(alike), "probes") as task:
         for label, probe in alike.items():
             one, other = (_members(run, label, probe, side) for side in (first, second))
             sides = paired.Sides.of(one, other, probe.factors, probe.drawn_within)
             measures = [measure for measure in probe.measures() if kinds <= set(measure.kinds)]
-            rows += paired.compare(label, sides, measures, probe.corrected_over, precision)
+            made = paired.compare(label, sides, measures, probe.corrected_over, precision)
+            rows += [replace(row, signature=signed[label].shared(row)) for row in made]
             task.advance(note=label)
     rows = _controlled(rows, run.declarations)
     summaries = {label: run.declarations[label].summary for label in alike}
     steps = (first[0].labels.get("step"), second[0].labels.get("step"))
-    return Comparison(a, b, rows, summaries, precision, apart, steps)
+    return Comparison(a, b, rows, summaries, precision, apart, steps, unequal)
+
+
+Key = tuple[str, frozenset[tuple[str, str]]]
+
+
+@dataclass(frozen=True)
+class _Signatures:
+    """Of the numbers of two sides, by measure and conditions; a folder written before signatures has none."""
+
+    sides: tuple[Mapping[Key, str], Mapping[Key, str]]
+    unequal: Mapping[str, tuple[str, str]]
+
+    @classmethod
+    def of(cls, run: Run, label: str, sides: tuple[Sequence[Card], Sequence[Card]]) -> _Signatures:
+        one, other = ({_key(row): row.signature for row in _rows(run, label, cards)} for cards in sides)
+        ignored = signature.of_the_models(*sides)
+        known = [(one[key], other[key]) for key in one.keys() & other.keys() if one[key] and other[key]]
+        each = [signature.differing(*pair, ignored) for pair in known]
+        return cls((one, other), {name: values for differences in each for name, values in differences.items()})
+
+    def shared(self, row: Difference) -> str:
+        return signature.common(side.get(_key(row), "") for side in self.sides)
+
+
+def _rows(run: Run, label: str, cards: Sequence[Card]) -> list[Estimate]:
+    names = {card.name for card in cards}
+    return [row for row in run.estimates_of(label) if row.level == "checkpoint" and row.model in names]
+
+
+def _key(row: Estimate | Difference) -> Key:
+    return row.measure, frozenset(row.conditions.items())
 
 
 def between_runs(

@@ -16,7 +16,17 @@ from pydantic import TypeAdapter
 from trueprobe.engine import AnswerStore, derived_key
 from trueprobe.errors import FailedRun
 from trueprobe.installed import MODELS, installed
-from trueprobe.models import Model, Options, Outline, Source, Unopened, examine, refuse_unknown_device, weight_hashes
+from trueprobe.models import (
+    Checkpoint,
+    Model,
+    Options,
+    Outline,
+    Source,
+    Unopened,
+    examine,
+    refuse_unknown_device,
+    weight_hashes,
+)
 from trueprobe.runs.cache import card_text, key_of
 from trueprobe.types import Card
 
@@ -45,7 +55,8 @@ class KnownCheckpoint:
 
 def examined(source: Source, options: Options, store: AnswerStore) -> Unopened:
     """As `examine`, which is asked where this checkpoint is not known."""
-    if installed(MODELS) or not weight_hashes(source):  # a card that may be made from something else than files
+    from_files = not installed(MODELS) and not source.server and weight_hashes(source)
+    if not from_files:  # its card may be made from something else
         return examine(source, options)
     if options.device not in ("auto", "cpu"):
         refuse_unknown_device(options)
@@ -57,6 +68,8 @@ def examined(source: Source, options: Options, store: AnswerStore) -> Unopened:
         words = _Words(source, options, store, card.tokenizer_id)
         return KnownCheckpoint(source, options, Outline(card, words, known["weight_bytes"]))
     checkpoint = examine(source, options)
+    if not isinstance(checkpoint, Checkpoint):
+        return checkpoint
     outline = checkpoint.outline
     content = {"card": json.loads(card_text(outline.card)), "weight_bytes": outline.weight_bytes}
     store.put_derived(key, json.dumps(content).encode())

@@ -26,12 +26,13 @@ from trueprobe.probes import Probe
 from trueprobe.runs.cache import ResultCache, card_text, counting_text, key_of, probe_text
 from trueprobe.runs.examined import examined
 from trueprobe.runs.folder import Run, RunFolder, load_run, observations_file
+from trueprobe.runs.machine import machine
 from trueprobe.runs.plan import AskedProbe, RunPlan, make_plan, with_items
 from trueprobe.runs.records import declaration, items_frame, observations_frame
 from trueprobe.runs.replay import Replay, read_replays
 from trueprobe.runs.speed import Together, together
 from trueprobe.runs.study import Changes, Study, make_study
-from trueprobe.types import Answer, Card, Item, NoProgress, Observation, Progress, Request, WhyNot, WordList
+from trueprobe.types import Answer, Card, Filled, Item, NoProgress, Observation, Progress, Request, WhyNot, WordList
 
 # models that were opened for trials stay open until they are asked, as long as their weights together are not larger;
 # beyond, they are opened a second time
@@ -248,10 +249,17 @@ def _observe_item(
     if isinstance(ask, WhyNot):
         return probe.unscored(item, ask)
     taken = [next(answers) for _ in ask]
-    missing = next((answer for answer in taken if isinstance(answer, WhyNot)), None)
+    missing = next((why for answer in taken if (why := _no_number(answer))), None)
     if missing is not None:
         return probe.unscored(item, missing)
     return probe.observe(item, card, [answer for answer in taken if not isinstance(answer, WhyNot)])
+
+
+def _no_number(answer: Answer | WhyNot) -> WhyNot | None:
+    """Why nothing is observed of an answer: there is none, or only bounds."""
+    if isinstance(answer, WhyNot):
+        return answer
+    return answer.why_not() if isinstance(answer, Filled) else None
 
 
 # ---------------------------------------------------------------- what is written
@@ -295,10 +303,11 @@ class _Done:
 
 
 def _write(ready: _Ready) -> None:
-    began, folder, versions = time.time(), ready.folder, _versions()
+    began, folder = time.time(), ready.folder
+    made_with = {"versions": _versions(), "machine": machine(ready.plan.options, ready.session.executor.threads)}
     cards = tuple([model.outline.card for model in ready.models] + [replay.card for replay in ready.replays])
     folder.local({model.outline.card.name: model.location for model in ready.models})
-    folder.manifest(versions=versions, cards=cards)
+    folder.manifest(**made_with, cards=cards)
     for asked in ready.probes:
         folder.items(asked.label, items_frame(asked.probe, asked.items))
     folder.declarations({a.label: declaration(a.probe, a.items, a.items_needed) for a in ready.probes})
@@ -306,7 +315,7 @@ def _write(ready: _Ready) -> None:
     done += [_replay(ready, one) for one in ready.replays]
     _count(ready, cards)
     folder.timing({"began": began, "seconds": time.time() - began, "models": {one.name: one.timing for one in done}})
-    folder.manifest(versions=versions, cards=cards, counts={one.name: one.counts for one in done}, complete=True)
+    folder.manifest(**made_with, cards=cards, counts={one.name: one.counts for one in done}, complete=True)
 
 
 def _ask_model(ready: _Ready, model: Unopened) -> _Done:
@@ -368,10 +377,11 @@ def _count(ready: _Ready, cards: Sequence[Card]) -> None:
 
 
 def _counting_key(ready: _Ready, asked: AskedProbe, cards: Sequence[Card]) -> str:
-    """Names all that a probe's rows are counted from."""
+    """Names all that a probe's rows are counted from, and what their signatures say beside."""
+    study = ready.plan.study
     observed = [ready.folder.checksum(observations_file(asked.label, card.name)) for card in cards]
-    method, models = ready.plan.study.intervals, [card_text(card) for card in cards]
-    return key_of("counted", asked.label, probe_text(asked), counting_text(asked), method, models, observed)
+    how, models = (study.intervals, study.limit, study.dtype), [card_text(card) for card in cards]
+    return key_of("counted", asked.label, probe_text(asked), counting_text(asked), how, models, observed)
 
 
 def _versions() -> dict[str, str]:

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
-from trueprobe.errors import BadInput, nearest
+from trueprobe.errors import BadInput, nearest, reading, shortened
 from trueprobe.paths import ANOTHER_OUT, LOCK, locked, write_text, write_whole
 from trueprobe.runs.downstream import DownstreamResult
 from trueprobe.runs.schema import (
@@ -230,13 +230,14 @@ def load_run(folder: str | Path, allow_code: bool = False) -> Run:
 @contextmanager
 def _damage(path: Path) -> Iterator[None]:
     try:
-        yield
-    except ValidationError as error:
-        first = error.errors()[0]
-        where = ".".join(map(str, first["loc"]))
-        raise BadInput(f"{path} is damaged: {where}: {first['msg']}") from error
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise BadInput(f"{path} is damaged ({error})") from error
+        with reading(f"{path} is damaged"):
+            yield
+    except BadInput as error:
+        if not isinstance(cause := error.__cause__, ValidationError):
+            raise
+        first = cause.errors()[0]
+        where = shortened(".".join(map(str, first["loc"])), 100)
+        raise BadInput(f"{path} is damaged: {where}: {first['msg']}") from cause
 
 
 def _format_of(manifest: Path) -> int:

@@ -7,11 +7,12 @@ output was released is counted as that.
 from __future__ import annotations
 
 import hashlib
+import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from trueprobe.errors import BadInput
+from trueprobe.errors import BadInput, reading
 from trueprobe.probes import Probe, Released
 from trueprobe.probes import files as material
 from trueprobe.probes.networks import KnownNetwork, known_network
@@ -87,5 +88,6 @@ def _sha256(path: Path) -> str:
     files = [file for file in files if not any(part.startswith(".") for part in file.relative_to(path).parts)]
     digest = hashlib.sha256()
     for file in files:
-        digest.update(file.name.encode() + b"\0" + file.read_bytes())
+        with reading(f"{file}: cannot be read"):
+            digest.update(os.fsencode(file.name) + b"\0" + file.read_bytes())
     return digest.hexdigest()

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, field_serializer
 
-from trueprobe.errors import BadInput
+from trueprobe.errors import BadInput, reading
 from trueprobe.probes.display import Figure, ItemTable, Primary, Summary, Table
 from trueprobe.statistics import rows
 from trueprobe.statistics.measure import TIED
@@ -142,6 +142,15 @@ class StudyDescription(Declared):
     intervals: str
 
 
+class Machine(Declared):
+    """On what a run was computed; what is not known is empty."""
+
+    processor: str = ""
+    threads: int | None = None  # that torch computes with in one process
+    device: str = ""
+    commit: str = ""  # of the source, with `+changes` where files differ from it
+
+
 class Manifest(Declared):
     """manifest.json: what was asked of which models, and the checksums of the tables."""
 
@@ -149,6 +158,7 @@ class Manifest(Declared):
     complete: bool
     study: StudyDescription
     versions: dict[str, str] = {}
+    machine: Machine = Machine()
     cards: tuple[Card, ...] = ()
     counts: dict[str, dict[str, int]] = {}
     checksums: dict[str, str] = {}  # path within the folder -> sha256
@@ -195,13 +205,12 @@ def frame_of(values: Sequence[Any], row: type[Any]) -> pd.DataFrame:
 def rows_of(frame: pd.DataFrame, row: type[Row], where: str) -> list[Row]:
     """The typed rows of a table that was read; a missing column or a wrong value is reported with its file."""
     declared = hints(row)
-    missing = [field.name for field in _plain_fields(row) if field.name not in frame]
+    missing = [field.name for field in _plain_fields(row) if field.name not in frame and not field.metadata[rows.LATER]]
     if missing:
         raise BadInput(f"{where} is no table of this version: it has no column '{missing[0]}'")
-    try:
-        columns = {field.name: _values(frame[field.name], declared[field.name]) for field in _plain_fields(row)}
-    except (TypeError, ValueError) as error:
-        raise BadInput(f"{where} is damaged: {error}") from error
+    present = [field.name for field in _plain_fields(row) if field.name in frame]
+    with reading(f"{where} is damaged"):
+        columns = {name: _values(frame[name], declared[name]) for name in present}
     if "conditions" in declared:
         columns["conditions"] = list(_conditions(frame))
     return [row(**dict(zip(columns, values, strict=True))) for values in zip(*columns.values(), strict=True)]

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import permutations
 from typing import Any
 
@@ -19,6 +20,7 @@ from trueprobe.runs.cache import ResultCache, key_of
 from trueprobe.runs.families import families
 from trueprobe.runs.folder import RunFolder
 from trueprobe.runs.schema import TABLES
+from trueprobe.runs.signature import Signer
 from trueprobe.statistics import disagreement
 from trueprobe.statistics.between import between, is_about, sides_of
 from trueprobe.statistics.claims import claim_results
@@ -77,6 +79,10 @@ class RunTables:
     _probes: dict[str, Probe] = field(default_factory=dict)
     _answers: list[Answers] = field(default_factory=list)
 
+    @cached_property
+    def _signer(self) -> Signer:
+        return Signer(self.folder.study, self.cards, self._probes)
+
     @property
     def steps(self) -> list[FamilyStep]:
         return family_steps(self.cards)
@@ -111,7 +117,7 @@ class RunTables:
             rows.add("variance", variance(counted))
             rows.add("signs", sign_counts(counted))
             self._flips(label, members, rows)
-        self.folder.rows("estimates", estimates, f"estimates/{label}")
+        self.folder.rows("estimates", list(map(self._signer.sign, estimates)), f"estimates/{label}")
         rows.add("claims", [row for claim in probe.claims() if claim.between for row in self._between(label, claim)])
         for other in earlier:
             rows.add("variants", self._variants(other, label))
@@ -141,6 +147,7 @@ class RunTables:
         apart = disagreement.between(self._unjudged, diagnostics)
         self.rows.add("disagreements", apart)
         self.rows.add("claims", disagreement.claims(apart))
+        self.rows["claims"] = list(map(self._signer.sign, self.rows["claims"]))
         for name, rows in self.rows.items():
             if rows or name == "claims":
                 self.folder.rows(name, rows)

@@ -14,7 +14,20 @@ from trueprobe.scoring.ask import Asked, Asking, Models, ask
 from trueprobe.scoring.read import Table, is_text, table_of
 from trueprobe.scoring.sentences import LONGEST_TEXT, Columns, Material, material, texts_of
 from trueprobe.scoring.tables import BYS, By, frame_of, no_number, refuse_reserved, summed
-from trueprobe.types import Answer, Card, EmbedText, FillBlank, Filled, Pool, ScoreText, Vector, WhyNot, Word
+from trueprobe.types import (
+    Answer,
+    Card,
+    EmbedText,
+    FillBlank,
+    Filled,
+    Join,
+    Pool,
+    ScoreText,
+    Vector,
+    WhyNot,
+    Word,
+    bounded,
+)
 
 Pll = Literal["original", "within_word_l2r"]
 PLLS: tuple[Pll, ...] = get_args(Pll)
@@ -76,20 +89,34 @@ def refuse_unknown(option: str, value: str, choices: Sequence[str]) -> None:
 
 
 def fill(
-    sentences: Sentences, model: Models, words: Iterable[str] = (), top: int = 10, **asking: Unpack[Asking]
+    sentences: Sentences,
+    model: Models,
+    words: Iterable[str] = (),
+    top: int = 10,
+    before: str | None = None,
+    **asking: Unpack[Asking],
 ) -> pd.DataFrame:
     """What stands in the blank: `fill("The ___ works as a nurse.", "nursery/0", words=["woman", "man"], top=10)`.
 
     First the words, then the `top` likeliest tokens of the vocabulary (`asked` tells them apart). A word of several
-    tokens is filled in from left to right and has no rank. A causal model needs the blank at the end."""
-    words, top = _words(words), _top(top)
+    tokens is filled in from left to right and has no rank. A causal model needs the blank at the end. `before` is a
+    sentence in front of each: masked models read the two in their pair format, causal models as one text."""
+    words, top, before = _words(words), _top(top), _before(before)
     table = table_of(sentences)
-    requests: Asked = [
-        _refused(text) or _blank(table, row, text, words, top) for row, text in enumerate(texts_of(table))
-    ]
+    blanks = [_refused(text) or _blank(table, row, text) for row, text in enumerate(texts_of(table))]
+
+    def requests(card: Card) -> Asked:
+        join = joined_as(card)
+        return [
+            blank
+            if isinstance(blank, WhyNot)
+            else FillBlank(*blank, before, join, words, pieces="left_to_right", top=top)
+            for blank in blanks
+        ]
+
     rows = [
         (row, card.name, *values)
-        for card, answers in ask(model, lambda card: requests, asking)
+        for card, answers in ask(model, requests, asking)
         for row, answer in enumerate(answers)
         for values in _fillings(answer, words)
     ]
@@ -117,19 +144,37 @@ def _top(top: int) -> int:
     return number
 
 
-def _blank(table: Table, row: int, text: str, words: tuple[str, ...], top: int) -> FillBlank:
+def _before(before: str | None) -> str | None:
+    if before is not None and (not isinstance(before, str) or not is_text(before)):
+        raise BadInput(f"before is a sentence, not: {before!r:.80}")
+    return before or None
+
+
+def joined_as(card: Card) -> Join:
+    """How a sentence in front is read: masked models have a format for two sentences."""
+    return "pair" if card.kind == "masked" else "space"
+
+
+def around_blank(text: str) -> tuple[str, str]:
+    """What stands left and right of the one blank."""
     blanks = list(_BLANK.finditer(text))
     if len(blanks) != 1:
-        raise BadInput(f"{table.place(row)}: {len(blanks)} blanks, one ___ is needed: {text!r:.80}")
-    left, right = text[: blanks[0].start()], text[blanks[0].end() :]
-    return FillBlank(left, right, words=words, pieces="left_to_right", top=top)
+        raise BadInput(f"{len(blanks)} blanks, one ___ is needed: {text!r:.80}")
+    return text[: blanks[0].start()], text[blanks[0].end() :]
+
+
+def _blank(table: Table, row: int, text: str) -> tuple[str, str]:
+    try:
+        return around_blank(text)
+    except BadInput as error:
+        raise BadInput(f"{table.place(row)}: {error}") from error
 
 
 def _fillings(answer: Answer | WhyNot, words: Sequence[str]) -> list[tuple[Any, ...]]:
     if isinstance(answer, WhyNot):
         return [(word, word is not None, *no_number(answer)) for word in words or (None,)]
     assert isinstance(answer, Filled)
-    asked = [(text, True, *_word_numbers(word)) for text, word in answer.words.items()]
+    asked = [(text, True, *_word_numbers(bounded(text, word) or word)) for text, word in answer.words.items()]
     top = [(token.text, False, *summed([token])._replace(rank=rank)) for rank, token in enumerate(answer.top, 1)]
     return asked + top
 
@@ -152,6 +197,8 @@ def embed(
     texts = texts_of(table)
     if pool is not None:
         refuse_unknown("pool", pool, get_args(Pool))
+    if not isinstance(layer, int) or isinstance(layer, bool):
+        raise BadInput(f"layer is a whole number, not {layer!r}: 0 is the embedding layer, -1 the last")
 
     def requests(card: Card) -> Asked:
         chosen: Pool = pool or ("own" if card.kind == "encoder" else "mean")

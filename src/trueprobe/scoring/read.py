@@ -14,7 +14,7 @@ from typing import Any
 
 import pandas as pd
 
-from trueprobe.errors import BadInput
+from trueprobe.errors import BadInput, reason
 from trueprobe.probes.files import path_of, text_of
 
 SENTENCE = "sentence"
@@ -145,8 +145,8 @@ def _json_lines(path: Path, text: str) -> Table:
 def _object(path: Path, number: int, line: str) -> dict[str, Any]:
     try:
         row = json.loads(line)
-    except (json.JSONDecodeError, RecursionError) as error:
-        raise BadInput(f"{path}, line {number}: not valid JSON ({error})"[:300]) from error
+    except (ValueError, RecursionError) as error:
+        raise BadInput(f"{path}, line {number}: not valid JSON ({reason(error)})") from error
     if not isinstance(row, dict):
         raise BadInput(f"{path}, line {number}: not an object with fields such as sentence")
     if not is_text(json.dumps(row, ensure_ascii=False)):

@@ -13,10 +13,12 @@ from typing import Any
 
 from trueprobe.types import Conditions, Direction, Level, Reason, Verdict
 
+LATER = "later"  # of a column that joined a table later: a folder written before has its default
 
-def column(meaning: str, default: Any = MISSING) -> Any:
+
+def column(meaning: str, default: Any = MISSING, later: bool = False) -> Any:
     """A field of a row, with what it means."""
-    return field(default=default, metadata={"meaning": meaning})
+    return field(default=default, metadata={"meaning": meaning, LATER: later})
 
 
 _PROBE = "the probe's label in the study"
@@ -30,6 +32,7 @@ _P_CORRECTED = "p, corrected (Holm) for the number of categories asked about"
 _LOW, _HIGH = "lower end of the 95 % interval", "upper end of the 95 % interval"
 _SEEDS = "seeds behind the number"
 _VERDICT = "what the number comes to"
+_SIGNATURE = "what the number was made with, as one line to cite; empty in folders written before it existed"
 _COVERED = "share of the items that hold anything to count, of the part, seed or side that has least; may be unknown"
 
 
@@ -69,6 +72,7 @@ class Estimate:
     n_against: int = column("seeds on the other side of neutral than the family", 0)
     above: str = column("where a number flips: how many seeds, or which wordings, are clearly above neutral", "")
     below: str = column("the same below", "")
+    signature: str = column(_SIGNATURE, "", later=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +99,7 @@ class ClaimResult:
     n_seeds: int = column(_SEEDS, 1)
     covered: float = column(_COVERED, math.nan)
     p: float = column("of the interval, against the threshold", math.nan)
+    signature: str = column(_SIGNATURE, "", later=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,6 +127,7 @@ class Difference:
     covered: float = column(_COVERED, math.nan)
     p_corrected: float = column(_P_CORRECTED, math.nan)
     verdict: Verdict = column(_VERDICT, Verdict.UNDECIDED)
+    signature: str = column("what both numbers were made with: the parts in which they are equal", "", later=True)
 
 
 @dataclass(frozen=True, slots=True)

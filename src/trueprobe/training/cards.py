@@ -7,6 +7,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+from trueprobe.errors import reading
 from trueprobe.paths import write_text
 from trueprobe.statistics.means import wilson
 from trueprobe.training.trainer import Status, Training
@@ -75,7 +76,8 @@ def measurement(status: Status) -> str:
 
 def summary(folder: Path) -> str:
     """The end of a training that is done, beside what counting alone achieves."""
-    card = json.loads((folder / "training.json").read_text(encoding="utf-8"))
-    last, corpus = card["history"][-1], card["corpus"]
-    counted = f"trigram {corpus['trigram_loss']:.3f}, unigram {corpus['unigram_loss']:.3f}"
-    return f"held-out loss {last['loss']:.3f} ({counted}), {last['accuracy']:.1%} right"
+    with reading(f"{folder}/training.json is damaged"):
+        card = json.loads((folder / "training.json").read_text(encoding="utf-8"))
+        last, corpus = card["history"][-1], card["corpus"]
+        counted = f"trigram {corpus['trigram_loss']:.3f}, unigram {corpus['unigram_loss']:.3f}"
+        return f"held-out loss {last['loss']:.3f} ({counted}), {last['accuracy']:.1%} right"

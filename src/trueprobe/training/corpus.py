@@ -16,7 +16,7 @@ import numpy as np
 
 from trueprobe import assets
 from trueprobe.errors import BadInput
-from trueprobe.training import nursery, wikipedia
+from trueprobe.training import wikipedia
 from trueprobe.types import NoProgress, Progress
 
 HELD_OUT_EVERY = 50  # one document in so many is never trained on
@@ -38,10 +38,7 @@ class Tokens:
 
 
 def locate(name: str, progress: Progress | None = None) -> Path:
-    """A file or folder; an asset's name stands for what was fetched, a Wikipedia dump for its sentences, the name of
-    a shipped model for its folder."""
-    if nursery.names(name) and not Path(name).exists():
-        return nursery.shipped(name)[0].folder
+    """A file or folder; an asset's name stands for what was fetched, a Wikipedia dump for its sentences."""
     if name not in assets.names() or Path(name).exists():
         return Path(name)
     if assets.card(name).kind != "wikipedia_dump":

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from trueprobe.errors import BadInput, FailedRun
+from trueprobe.errors import BadInput, FailedRun, reading, reason
 from trueprobe.paths import ANOTHER_OUT, locked, write_text
 from trueprobe.training.examples import Examples, Masks, Special, draw_masks, draw_targets, make_pairs, make_runs
 from trueprobe.training.networks import config_of
@@ -61,13 +61,15 @@ def _same_setup(out: Path, setup: dict[str, Any]) -> int:
     if not (out / _SETUP).exists():
         shutil.rmtree(out / "data", ignore_errors=True)  # of a preparation that did not end
         return int(setup["threads"])
-    before = json.loads((out / _SETUP).read_text(encoding="utf-8"))
     assumed = {"precision": "float32"}  # not in files of before there was a choice
-    old, new = (assumed | one | one["recipe"] for one in (before, json.loads(json.dumps(setup))))
+    with reading(f"{out / _SETUP} is damaged"):
+        before = json.loads((out / _SETUP).read_text(encoding="utf-8"))
+        threads = int(before["threads"])
+        old, new = (assumed | one | one["recipe"] for one in (before, json.loads(json.dumps(setup))))
     changed = [key for key in new if key not in ("recipe", "threads") and old.get(key) != new[key]]
     if changed:
         raise BadInput(f"{out} holds trainings of another setup (other {', '.join(changed)}); {ANOTHER_OUT}")
-    return int(before["threads"])
+    return threads
 
 
 def prepare(recipe: PretrainRecipe) -> None:
@@ -141,10 +143,12 @@ def _side_by_side(
                 running[seed] = context.Process(target=_train_seed, args=(recipe, seed, news), daemon=True)
                 running[seed].start()
             try:
-                status: Status = news.get(timeout=0.2)
+                status: Status | FailedRun = news.get(timeout=0.2)
             except queue.Empty:
                 _drop_ended(running, recipe.out)
                 continue
+            if isinstance(status, FailedRun):
+                raise status
             if status.seed not in bars:
                 task = progress.task(f"seed {status.seed}", status.steps, "steps")
                 bars[status.seed] = stack.enter_context(task)
@@ -183,6 +187,16 @@ def _end_with_parent() -> None:
 
 def _train_seed(recipe: PretrainRecipe, seed: int, news: Any) -> None:
     """In a process of its own: the number of threads is part of the setup."""
+    try:
+        _train(recipe, seed, news)
+    except Exception as error:
+        kept = "what it reached is saved: the same command goes on"
+        news.put(FailedRun(f"the training of seed {seed} failed: {reason(error)}; {kept}"))
+    news.close()
+    news.join_thread()
+
+
+def _train(recipe: PretrainRecipe, seed: int, news: Any) -> None:
     import signal
 
     import torch
@@ -211,8 +225,6 @@ def _train_seed(recipe: PretrainRecipe, seed: int, news: Any) -> None:
     save(folder)
     cards.write(folder, setup, training, json.loads((data / _COUNTS).read_text(encoding="utf-8")))
     training.state_file.unlink(missing_ok=True)
-    news.close()
-    news.join_thread()
 
 
 def _network(recipe: PretrainRecipe, tokenizer: Any, seed: int) -> Any:

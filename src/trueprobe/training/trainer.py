@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from trueprobe.errors import reading
 from trueprobe.paths import write_whole
 from trueprobe.training import networks
 from trueprobe.training.examples import Examples, Masks, Special, Step, batches, collate, draw_masks, draw_targets
@@ -153,15 +154,18 @@ class Training:
 
         if not self.state_file.exists():
             return
-        with safe_open(self.state_file, "pt") as state:
+        with (
+            reading(f"{self.state_file} is damaged; remove it to begin anew"),
+            safe_open(self.state_file, "pt") as state,
+        ):
             values = json.loads(state.metadata()["training"])
             for name, weight in self.network.named_parameters():
                 weight.data.copy_(state.get_tensor(f"weight.{name}"))
                 if f"exp_avg.{name}" in state.keys():  # noqa: SIM118
                     moments = {part: state.get_tensor(f"{part}.{name}") for part in ("exp_avg", "exp_avg_sq")}
                     self.optimizer.state[weight] = {"step": torch.tensor(float(values["step"])), **moments}
-        for name in _STATE:
-            setattr(self, name, values[name])
+            for name in _STATE:
+                setattr(self, name, values[name])
 
 
 def slope(step: int, steps: int, warmup: float) -> float:

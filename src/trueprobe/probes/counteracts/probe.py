@@ -144,7 +144,7 @@ class CounterActs(MeasureSetProbe):
         return sorted(rng.sample(others, wanted), key=others.index)
 
     def _item(self, name: str, knowledge: str, target: Background, background: Background | None) -> Item:
-        fields = self._prompts(name, knowledge, target, background, self.form)
+        fields = self.prompts(name, knowledge, target, background, self.form)
         before = f"{fields['knowledge']} " if fields["knowledge"] else ""
         other = background.name if background else ""
         return Item(
@@ -166,7 +166,7 @@ class CounterActs(MeasureSetProbe):
         return [self._trial(form, name, target) for form in FORMS for name, target in bases]
 
     def _trial(self, form: str, name: str, target: Background) -> Item:
-        item, fields = self._item(name, "base", target, None), self._prompts(name, "base", target, None, form)
+        item, fields = self._item(name, "base", target, None), self.prompts(name, "base", target, None, form)
         return replace(item, id=f"{form}/{item.id}", fields={**item.fields, **fields, "form": form})
 
     def settled(self, observations: Sequence[Observation]) -> CounterActs:
@@ -176,9 +176,10 @@ class CounterActs(MeasureSetProbe):
         decided.form = chosen_form(decided.form_coverage)
         return decided
 
-    def _prompts(
+    def prompts(
         self, name: str, knowledge: str, target: Background, background: Background | None, form: str
     ) -> dict[str, str | None]:
+        """The knowledge, None at base, and what stands around the blank, for masked and for causal models."""
         wording, slots = self.wordings[name], self.material.fields(target, background, self.settings.article == "a")
         left, right = (part.format(**slots) for part in wording.base.split(BLANK))
         causal = wording.causal_person.removesuffix(BLANK).format(**slots)
@@ -207,12 +208,12 @@ class CounterActs(MeasureSetProbe):
 
     @cached_property
     def forms(self) -> tuple[str, ...]:
-        """Every listed word as written, capitalised and in capitals: matching ignores case."""
+        """Of every listed word."""
         return tuple(dict.fromkeys(form for forms in self._group_forms.values() for form in forms))
 
     @cached_property
     def _group_forms(self) -> dict[str, tuple[str, ...]]:
-        return {group: tuple(_forms(words)) for group, words in self.verbalizer.items()}
+        return {group: tuple(case_forms(words)) for group, words in self.verbalizer.items()}
 
     @cached_property
     def _group_of(self) -> dict[str, str]:
@@ -249,7 +250,7 @@ class CounterActs(MeasureSetProbe):
         """How many listed words this model has as one piece, in any case; the others cannot be counted for it."""
         if card.tokenizer_id not in self._words_in_vocabulary:
             self._words_in_vocabulary[card.tokenizer_id] = {
-                group: sum(any(isinstance(filled.words[form], Word) for form in _forms([word])) for word in words)
+                group: sum(any(isinstance(filled.words[form], Word) for form in case_forms([word])) for word in words)
                 for group, words in self.verbalizer.items()
             }
         return self._words_in_vocabulary[card.tokenizer_id]
@@ -347,6 +348,10 @@ class CounterActs(MeasureSetProbe):
     def material_id(self) -> str:
         return files.content_id([self.material.model_dump(mode="json"), self.verbalizer, self.implicit])
 
+    @property
+    def signed(self) -> dict[str, str]:
+        return {"causal": self.form}
+
     def facts(self) -> dict[str, Any]:
         return {
             "material": self.material.card.model_dump(),
@@ -368,7 +373,8 @@ def _mean(values: Sequence[float]) -> float:
     return sum(values) / len(values) if values else math.nan
 
 
-def _forms(words: Iterable[str]) -> Iterator[str]:
+def case_forms(words: Iterable[str]) -> Iterator[str]:
+    """Each word as written, capitalised and in capitals: matching ignores case."""
     for word in words:
         yield from (word, word.capitalize(), word.upper())
 

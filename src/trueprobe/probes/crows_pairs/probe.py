@@ -206,16 +206,22 @@ def _logps(first: Scored, second: Scored, variant: Variant) -> tuple[list[float]
     """Of each sentence, the log-probabilities that count. Aligned on the whole rows, special tokens included."""
     if variant == "sentence":
         return [token.logp for token in first.tokens], [token.logp for token in second.tokens]
+    shared = shared_positions(first, second)
+    return _at(first, shared[0], variant == "shared"), _at(second, shared[1], variant == "shared")
+
+
+def shared_positions(first: Scored, second: Scored) -> tuple[set[int], set[int]]:
+    """Where in each row the tokens stand that both sentences have; the alignment depends on their order."""
     positions: tuple[set[int], set[int]] = set(), set()
-    for what, *ends in SequenceMatcher(None, first.row_ids, second.row_ids).get_opcodes():
-        if (what == "equal") == (variant == "shared"):
-            positions[0].update(range(ends[0], ends[1]))
-            positions[1].update(range(ends[2], ends[3]))
-    return _at(first, positions[0]), _at(second, positions[1])
+    for block in SequenceMatcher(None, first.row_ids, second.row_ids).get_matching_blocks():
+        positions[0].update(range(block.a, block.a + block.size))
+        positions[1].update(range(block.b, block.b + block.size))
+    return positions
 
 
-def _at(scored: Scored, positions: set[int]) -> list[float]:
-    return [t.logp for t, position in zip(scored.tokens, scored.positions, strict=True) if position in positions]
+def _at(scored: Scored, positions: set[int], inside: bool) -> list[float]:
+    placed = zip(scored.tokens, scored.positions, strict=True)
+    return [token.logp for token, position in placed if (position in positions) == inside]
 
 
 PROBE = CrowsPairs

@@ -18,7 +18,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from trueprobe.errors import BadInput, nearest
+from trueprobe.errors import BadInput, nearest, reading
 from trueprobe.probes import files
 from trueprobe.probes.base import Released
 from trueprobe.probes.templates import BLANK
@@ -137,14 +137,20 @@ class _Reader:
         return kind, observations
 
     def _ranking(self, item: Item, row: Mapping[str, str], where: str) -> Ranking:
-        try:
+        with reading(f"{where}: no order and probability of candidates"):
             order = self._order(str(item.conditions["set"]), row["ordered_items"])
-            return Ranking(order, order[:1], {item.fields["target"]: math.log(float(row["target_prob"]))})
-        except (ValueError, SyntaxError, KeyError) as error:
-            raise BadInput(f"{where}: no order and probability of candidates ({error})") from error
+            probability = float(row["target_prob"])
+            if not 0 < probability <= 1:
+                raise ValueError(f"target_prob is {row['target_prob']}, which is no probability")
+            return Ranking(order, order[:1], {item.fields["target"]: math.log(probability)})
 
     def _order_of(self, set_name: str, listed: str) -> tuple[str, ...]:
-        return tuple(self._spelling[set_name][word.lower()] for word in ast.literal_eval(listed))
+        """All candidates of the set, each once."""
+        spelling = self._spelling[set_name]
+        order = tuple(spelling[word.lower()] for word in ast.literal_eval(listed))
+        if sorted(order) != sorted(spelling.values()):
+            raise ValueError(f"ordered_items has {len(order)} of the {len(spelling)} candidates, or one of them twice")
+        return order
 
     def _nameless(self, text: str) -> str:
         """Names by the order in which they are mentioned."""
@@ -165,15 +171,19 @@ def _implied_bases(file: Path, items: Sequence[Item], rows: Sequence[Mapping[str
 
 def _number(row: Mapping[str, str], column: str, where: str) -> float:
     try:
-        return float(row[column])
+        value = float(row[column])
     except ValueError as error:
-        raise BadInput(f"{where}: {column} is no number but {row[column]!r}") from error
+        raise BadInput(f"{where}: {column} is no number but {row[column][:60]!r}") from error
+    if not math.isfinite(value) or value < 0:
+        raise BadInput(f"{where}: {column} is {value}, neither a probability nor a ratio of two")
+    return value
 
 
 def _rows(file: Path) -> list[dict[str, str]]:
     reader = csv.DictReader(io.StringIO(files.text_of(file), newline=""), delimiter="\t", restval="")
-    for column in _COLUMNS:
-        if column not in (reader.fieldnames or ()):
-            expected = f"expected {', '.join(_COLUMNS)}, tab-separated"
-            raise BadInput(f"{file}, line 1: no column '{column}'; {expected}")
-    return list(reader)
+    with reading(f"{file}: not a table"):
+        for column in _COLUMNS:
+            if column not in (reader.fieldnames or ()):
+                expected = f"expected {', '.join(_COLUMNS)}, tab-separated"
+                raise BadInput(f"{file}, line 1: no column '{column}'; {expected}")
+        return list(reader)

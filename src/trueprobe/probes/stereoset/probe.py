@@ -315,6 +315,10 @@ class StereoSet(Probe):
     def material_id(self) -> str:
         return self.material.data.sha256
 
+    @property
+    def signed(self) -> dict[str, str]:
+        return {"score": self.settings.score}
+
     def facts(self) -> dict[str, Any]:
         counts = Counter(f"{item.conditions['task']} {item.conditions['category']}" for item in self.items())
         return {"data": dict(self.material.data.card), "sha256": self.material.data.sha256, "items": dict(counts)}

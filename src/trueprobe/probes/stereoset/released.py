@@ -32,6 +32,7 @@ class TaskScores(NamedTuple):
 
 
 NONE = TaskScores({}, True)
+_MOST = 1e6  # no ensemble has more members
 
 
 def scores(path: Path) -> dict[str, TaskScores]:
@@ -50,6 +51,7 @@ def _scores(rows: object, task: str, path: Path) -> Iterator[tuple[str, float]]:
         name, score = (row.get("id"), row.get("score")) if isinstance(row, dict) else (None, None)
         if not isinstance(name, str) or isinstance(score, bool) or not isinstance(score, int | float):
             raise BadInput(f"{path}: {task}.{number} is no {{id, score}} but {str(row)[:60]}")
-        if not math.isfinite(score) or score < 0:
-            raise BadInput(f"{path}: {task}.{number}.score is {score}, neither a probability nor a sum of some")
+        if not 0 <= score < math.inf or score > _MOST:
+            wrong = f"{task}.{number}.score is {str(score)[:60]}"
+            raise BadInput(f"{path}: {wrong}, neither a probability nor a sum of some")
         yield name, float(score)

@@ -147,6 +147,12 @@ class NormProbe(TacitProbe):
         """By the rule of the paper's task."""
 
     @property
+    def items_of(self) -> str:
+        if self.norms.card:
+            return "norms of trueprobe's own, not given by people"
+        return "" if self.norms.format == "cslb" else f"the norms {self.norms.name}"
+
+    @property
     def displayed_wording(self) -> str:
         return with_all(self.wordings)[-1]
 

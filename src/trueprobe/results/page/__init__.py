@@ -110,7 +110,7 @@ def _html(content: Content) -> str:
         .render(
             report=report,
             words=words,
-            css=Markup(_css()),
+            css=Markup(style() + _text("figures.css")),
             script=Markup(_text("report.js")),
             bundle=Markup(charts.bundle()) if every else "",
             answer=Answer.of(report),
@@ -136,13 +136,15 @@ def _text(name: str) -> str:
     return (HERE / name).read_text(encoding="utf-8")
 
 
-def _css() -> str:
+def style() -> str:
+    """Colours as CSS variables, light and dark, and how text, tables and controls look."""
+
     def values(colours: dict[str, str]) -> str:
         return "".join(f"--{name}:{colour};" for name, colour in colours.items())
 
     light, dark = values({**charts.LIGHT, **_LIGHT}), values({**charts.DARK, **_DARK})
     themes = f":root{{{light}}}@media screen and (prefers-color-scheme:dark){{:root{{{dark}}}}}"
-    return themes + _text("report.css") + _text("figures.css")
+    return themes + _text("report.css")
 
 
 def _packed(rows: ItemRows) -> str:

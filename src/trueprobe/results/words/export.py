@@ -15,6 +15,7 @@ FINDING = "finding"
 CARD_HEADER = ("finding", "number, 95 % interval", "verdict")
 CARD_TITLE = "Probed with trueprobe"
 DOES_NOT_SHOW = "What these numbers do not show"
+UNKNOWN = "unknown"
 REPRODUCE = "How to reproduce"
 STUDY_FILE = "study.toml"
 

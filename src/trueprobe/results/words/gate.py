@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from trueprobe.results.words.verdicts import verdict_with_reason
+from trueprobe.runs.signature import described
 
 if TYPE_CHECKING:  # these modules use the words
     from trueprobe.results.amounts import Amount
@@ -49,7 +50,8 @@ def number_text(amount: Amount) -> str:
     if amount.obstacle:
         return obstacle_text(amount)
     number = f"{amount.value:.4g} [{amount.low:.4g}, {amount.high:.4g}]"
-    return "; ".join(filter(None, (number, _PAIRINGS[amount.pairing])))
+    otherwise = f"made otherwise: {described(amount.unequal)}" if amount.unequal else ""
+    return "; ".join(filter(None, (number, _PAIRINGS[amount.pairing], otherwise)))
 
 
 def obstacle_text(amount: Amount) -> str:

@@ -20,6 +20,10 @@ FEW = 3  # that a sentence names one by one
 SELF_TRAINED_FACT = "trained by trueprobe to show the method"
 
 
+def unknown_signature(label: str) -> str:
+    return f"probe:{label}|unknown"
+
+
 def made_with(version: str, others: Sequence[str]) -> str:
     behind = f" ({', '.join(others)})" if others else ""
     return f"All numbers were made with trueprobe {version or '(version not recorded)'}{behind}."

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from trueprobe.results.numbers import count, several
 from trueprobe.results.words.verdicts import NO_MARK, NOTHING_TO_COUNT, mark_text, verdict_text, verdict_with_reason
+from trueprobe.runs.signature import described
 from trueprobe.types import Verdict
 
 if TYPE_CHECKING:  # these modules use the words
@@ -137,6 +138,10 @@ def compared_nothing(label: str, uncovered: bool) -> str:
 
 def not_asked_alike(labels: Sequence[str]) -> str:
     return f"not asked alike of both: {', '.join(labels)}"
+
+
+def asked_otherwise(differences: Mapping[str, tuple[str, str]]) -> str:
+    return f"asked otherwise: {described(differences)}"
 
 
 def compared_legend(single: bool) -> str:

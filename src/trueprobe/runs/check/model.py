@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import random
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
@@ -21,29 +22,58 @@ from trueprobe.types import (
     Filled,
     Follows,
     FollowsText,
+    NoProgress,
+    Progress,
     Request,
     Scored,
     ScoreText,
+    Task,
     Vector,
     WhyNot,
     Word,
 )
 
 NEAR = 1e-4
+_ONE_BY_ONE = 12
 _WIDTHS = (6, 14, 30, 52, 104)
 _ODD = ("☃", "Ж", "ب", "字", "🙂", "Ü")  # no two are one character once normalised
 _NEEDS_ROWS = "the model answers whole requests; its batches and tokens are not seen"
 
 
-def check_model(model: Model, batch_tokens: int | None = None) -> Iterator[Check]:
+def check_model(model: Model, batch_tokens: int | None = None, progress: Progress | None = None) -> Iterator[Check]:
     requests = sample_requests(model.card.kind)
-    engine = _fresh(model, batch_tokens)
+    progress, total = progress or NoProgress(), 2 * len(requests) + len(requests) // 2 + _ONE_BY_ONE
+    with progress.task(f"checking {model.card.name}", total, "texts") as task:
+        yield from _checks(_Asking(model, batch_tokens, progress, task), requests)
+
+
+@dataclass(frozen=True)
+class _Asking:
+    """Asks one model, each time with a fresh store, and moves the task on."""
+
+    model: Model
+    batch_tokens: int | None
+    progress: Progress
+    task: Task
+
+    def engine(self, batch_tokens: int | None = None) -> Engine:
+        return Engine(self.model, AnswerStore(":memory:"), self.progress, batch_tokens or self.batch_tokens)
+
+    def answer(self, requests: Sequence[Request], batch_tokens: int | None = None) -> list[Answer | WhyNot]:
+        answers = self.engine(batch_tokens).answer(requests)
+        self.task.advance(len(requests))
+        return answers
+
+
+def _checks(asking: _Asking, requests: Sequence[Request]) -> Iterator[Check]:
+    model, engine = asking.model, asking.engine()
     answers = engine.answer(requests)
+    asking.task.advance(len(requests))
     yield from _answered(answers)
     yield from _repeated(engine, requests, answers)
-    yield from _rearranged(model, requests, answers, batch_tokens)
+    yield from _rearranged(asking, requests, answers)
     if "lm" in model.card.heads:
-        yield _sums_to_one(model, batch_tokens)
+        yield _sums_to_one(model, asking.batch_tokens)
     yield _specials_are_text(model)
     yield _loses_no_character(model)
     if model.card.kind == "causal":
@@ -65,18 +95,13 @@ def _repeated(engine: Engine, requests: Sequence[Request], answers: Sequence[Ans
     yield Check("repeatable to the bit", worst(answers, again) == 0)
 
 
-def _rearranged(
-    model: Model, requests: Sequence[Request], answers: Sequence[Answer | WhyNot], batch_tokens: int | None
-) -> Iterator[Check]:
-    """Other orders, subsets and batches; asked of a fresh store each time."""
+def _rearranged(asking: _Asking, requests: Sequence[Request], answers: Sequence[Answer | WhyNot]) -> Iterator[Check]:
+    """Other orders, subsets and batches."""
+    model = asking.model
 
     def change(chosen: Sequence[int], one_by_one: bool = False) -> float:
         asked = [requests[i] for i in chosen]
-        again = (
-            [_fresh(model, 1).answer([r])[0] for r in asked]
-            if one_by_one
-            else _fresh(model, batch_tokens).answer(asked)
-        )
+        again = [asking.answer([one], 1)[0] for one in asked] if one_by_one else asking.answer(asked)
         return worst([answers[i] for i in chosen], again)
 
     exact = model.contract == "rows" and model.row_exact
@@ -84,7 +109,7 @@ def _rearranged(
     order = random.Random(0).sample(range(len(requests)), len(requests))
     yield _close("any order" + to_the_bit, change(order), most)
     yield _close("any subset" + to_the_bit, change(order[: len(order) // 2]), most)
-    yield _close("a batch of one agrees", change(order[:12], one_by_one=True), NEAR)
+    yield _close("a batch of one agrees", change(order[:_ONE_BY_ONE], one_by_one=True), NEAR)
     if model.contract == "rows" and model.row_exact:
         wide = [width for width in _WIDTHS if _alone_and_among_many_differ(model, width)]
         yield Check(

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 
-from trueprobe.errors import BadInput
+from trueprobe.errors import BadInput, reading
 from trueprobe.models import find, preflight
 from trueprobe.models.checkpoint import Options, Source, device, fingerprint, weight_files
 from trueprobe.paths import ANOTHER_OUT, locked, write_text, write_whole
@@ -158,5 +158,6 @@ def _fine_tune_all(out: Path, tuner: Tuner, sources: Sequence[Source], progress:
 
 
 def _save_time(file: Path, name: str, seconds: float) -> None:
-    times = json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
+    with reading(f"{file} is damaged"):
+        times = dict(json.loads(file.read_text(encoding="utf-8"))) if file.exists() else {}
     write_text(file, json.dumps({**times, name: {"seconds": round(seconds, 1)}}, indent=1) + "\n")

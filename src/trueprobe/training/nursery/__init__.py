@@ -10,8 +10,14 @@ from typing import Any
 from trueprobe.errors import BadInput
 
 WEIGHTS = Path(__file__).parent / "weights"
-LICENCE = "CC BY-SA 3.0"  # as the text they were trained on
-NAMES = ("nursery", "nursery-small", "nursery-causal", "mini")
+_WIKIPEDIA = "CC BY-SA 3.0"  # the text they were trained on
+LICENCES = {  # licences.toml has them file by file
+    "nursery": _WIKIPEDIA,
+    "nursery-small": _WIKIPEDIA,
+    "nursery-causal": _WIKIPEDIA,
+    "mini": f"Apache-2.0 and {_WIKIPEDIA}",
+}
+NAMES = tuple(LICENCES)
 
 
 @dataclass(frozen=True)
@@ -60,6 +66,6 @@ def _catalogued(family: str) -> dict[str, Any]:
         "seeds": len(cards) if family != "mini" else 1,
         "parameters": first["parameters"],
         "size_mb": round(sum(file.stat().st_size for file in (WEIGHTS / family).rglob("*") if file.is_file()) / 1e6, 1),
-        "licence": LICENCE,
+        "licence": LICENCES[family],
         "self_trained": True,
     }

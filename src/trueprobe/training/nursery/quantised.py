@@ -16,8 +16,8 @@ import numpy as np
 
 from trueprobe import paths
 from trueprobe.assets.cache import sha256
-from trueprobe.errors import BadInput
-from trueprobe.paths import locked, write_whole
+from trueprobe.errors import BadInput, reading
+from trueprobe.paths import waiting, write_whole
 
 FILE = "quantised.safetensors"
 _BESIDE = ("config.json", "tokenizer.json", "tokenizer_config.json", "training.json", "README.md")
@@ -48,14 +48,20 @@ def ready(folder: Path) -> Path:
     meant = _metadata(folder / FILE)["sha256"]
     place = paths.cache() / "models" / f"{folder.name}-{sha256(folder / FILE)[:16]}"
     if not _is_whole(place, meant):
-        with locked(place.parent / f"{place.name}.making", "process"):
-            write_whole(place, lambda partial: write_whole_model(partial, folder))
+        with waiting(place.parent / f"{place.name}.lock", f"unpacking {folder.name}"):
+            if not _is_whole(place, meant):  # another process may have made it while this one waited
+                write_whole(place, lambda partial: write_whole_model(partial, folder))
     return place
 
 
 def _is_whole(place: Path, meant: str) -> bool:
+    """A file that is damaged is none: it is made anew."""
     file = place / "model.safetensors"
-    return file.exists() and _digest_of(file, file.stat().st_mtime_ns) == meant
+    try:
+        with reading(f"{file}: cannot be read"):
+            return file.exists() and _digest_of(file, file.stat().st_mtime_ns) == meant
+    except BadInput:
+        return False
 
 
 @lru_cache(maxsize=8)

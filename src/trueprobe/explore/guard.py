@@ -1,0 +1,147 @@
+"""Who may ask: the page that this server handed out, from this machine, with the token in its address.
+
+A page elsewhere can send requests to a local server, and by DNS rebinding even read the answers: the Host header must
+name this server, an Origin must be this page's, and the path must begin with the token. Bodies have a size limit.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import secrets
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.responses import PlainTextResponse, Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from trueprobe.explore.questions import MOST_BYTES
+
+LOOPBACK = ("127.0.0.1", "localhost", "::1")
+ANY = ("0.0.0.0", "::", "")
+POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; "
+    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'"
+)
+HEADERS: Mapping[str, str] = {
+    "content-security-policy": POLICY,
+    "x-content-type-options": "nosniff",
+    "referrer-policy": "no-referrer",
+    "cross-origin-opener-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
+    "permissions-policy": "camera=(), microphone=(), geolocation=()",
+    "cache-control": "no-store",
+}
+
+
+@dataclass(frozen=True)
+class Door:
+    """Where the server listens, and the secret in its address."""
+
+    host: str
+    port: int
+    token: str
+
+    @property
+    def url(self) -> str:
+        host = "127.0.0.1" if self.host in ANY else self.host
+        return f"http://{f'[{host}]' if ':' in host else host}:{self.port}/{self.token}/"
+
+    def admits_host(self, header: str) -> bool:
+        """The name that was asked for; where all interfaces are served, any address but no name: a name can be
+        bound to another address while a page is open."""
+        name, port = _split(header)
+        if port != self.port:
+            return False
+        if name in LOOPBACK or name == self.host.lower():
+            return True
+        return self.host in ANY and _is_address(name)
+
+
+def _split(header: str) -> tuple[str, int]:
+    name, _, port = header.rpartition(":") if not header.endswith("]") else (header, "", "80")
+    if not name:
+        name, port = header, "80"
+    return name.strip("[]").lower(), int(port) if port.isascii() and port.isdigit() else -1
+
+
+def _is_address(name: str) -> bool:
+    try:
+        ipaddress.ip_address(name)
+    except ValueError:
+        return False
+    return True
+
+
+class Guard:
+    """In front of the application. What is refused is answered without reading the body."""
+
+    def __init__(self, app: ASGIApp, door: Door) -> None:
+        self.app, self.door = app, door
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            if scope["type"] == "lifespan":
+                await self.app(scope, receive, send)
+            return
+        refused = self._refused(scope)
+        if refused is not None:
+            await refused(scope, receive, _with_headers(send))
+            return
+        inside = {**scope, "path": scope["path"][len(self.door.token) + 1 :]}
+        await self.app(inside, _Limited(receive), _with_headers(send))
+
+    def _refused(self, scope: Scope) -> Response | None:
+        headers = Headers(scope=scope)
+        hosts = headers.getlist("host")
+        if len(hosts) != 1 or not self.door.admits_host(hosts[0]):
+            return _refusal(421, "This server answers to its own address only.")
+        origin, site = headers.get("origin"), headers.get("sec-fetch-site", "none")
+        if (origin is not None and origin != f"http://{hosts[0]}") or site not in ("same-origin", "none"):
+            return _refusal(403, "Another page may not ask here.")
+        start = scope["path"].split("/")[1:3]
+        if len(start) < 2 or not secrets.compare_digest(start[0].encode(), self.door.token.encode()):
+            return _refusal(403, "Open the whole address that `trueprobe explore` printed: it ends in a token.")
+        if scope["method"] == "POST":
+            return self._refused_body(headers)
+        return None if scope["method"] in ("GET", "HEAD") else _refusal(405, "GET and POST only.")
+
+    def _refused_body(self, headers: Headers) -> Response | None:
+        """A form of another page can send only other types of content."""
+        if headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
+            return _refusal(415, "JSON only.")
+        length = headers.get("content-length", "0")
+        if not length.isascii() or not length.isdigit() or int(length) > MOST_BYTES:
+            return _refusal(413, f"At most {MOST_BYTES:,} bytes.")
+        return None
+
+
+class TooLarge(Exception):
+    """A body that was longer than announced, or not announced at all."""
+
+
+class _Limited:
+    def __init__(self, receive: Receive) -> None:
+        self.receive, self.read = receive, 0
+
+    async def __call__(self) -> Message:
+        message = await self.receive()
+        self.read += len(message.get("body", b""))
+        if self.read > MOST_BYTES:
+            raise TooLarge
+        return message
+
+
+def _refusal(status: int, text: str) -> Response:
+    return PlainTextResponse(f"{text}\n", status, {"connection": "close"})
+
+
+def _with_headers(send: Send) -> Send:
+    async def sending(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            headers = MutableHeaders(scope=message)
+            for name, value in HEADERS.items():
+                headers[name] = value
+        await send(message)
+
+    return sending

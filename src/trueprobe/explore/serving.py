@@ -1,0 +1,99 @@
+"""Starts the server: a free port, a random token, one worker thread; ends with Ctrl-C."""
+
+from __future__ import annotations
+
+import secrets
+import socket
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import uvicorn
+
+from trueprobe.errors import BadInput, FailedRun
+from trueprobe.explore.browsing import Browsing
+from trueprobe.explore.checkpoints import Engines, Found
+from trueprobe.explore.guard import LOOPBACK, Door, Guard
+from trueprobe.explore.server import Explorer, application
+from trueprobe.explore.worker import Worker
+from trueprobe.models import Options
+from trueprobe.runs.folder import Run
+
+AT_ONCE = 64  # connections
+DEFAULT_MODELS = ("mini", "nursery")
+
+
+@dataclass(frozen=True)
+class Serving:
+    """What is explored and where; port 0 is any free one."""
+
+    models: Sequence[str] = ()
+    run: Run | None = None
+    options: Options = field(default_factory=Options)
+    store: Path | None = None
+    host: str = "127.0.0.1"
+    port: int = 0
+
+    @property
+    def is_local(self) -> bool:
+        return self.host in LOOPBACK
+
+    @property
+    def specs(self) -> tuple[str, ...]:
+        """Those named; else those of the run; else two families that ship."""
+        return tuple(self.models) or (self.run.study.models if self.run else DEFAULT_MODELS)
+
+
+def find_models(serving: Serving) -> Found:
+    """Refuses what can be refused before anything is served."""
+    try:
+        return Found.of(serving.specs, serving.options)
+    except BadInput as error:
+        if serving.models or serving.run is None:
+            raise
+        raise BadInput(f"the run's models: {error}; name others with --model") from error
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A server whose port is taken, not yet running."""
+
+    door: Door
+    server: uvicorn.Server
+    listening: socket.socket
+
+    def run(self) -> None:
+        """Until it is interrupted, or `server.should_exit`."""
+        with self.listening:
+            self.server.run(sockets=[self.listening])
+
+
+def prepare(serving: Serving, found: Found) -> Prepared:
+    listening = _listening(serving.host, serving.port)
+    door = Door(serving.host, listening.getsockname()[1], secrets.token_urlsafe(24))
+    engines = Engines(found, serving.store)
+    explorer = Explorer(engines, Worker(engines.close), Browsing(serving.run) if serving.run else None)
+    config = uvicorn.Config(
+        Guard(application(explorer), door),
+        log_level="warning",
+        access_log=False,
+        server_header=False,
+        ws="none",
+        limit_concurrency=AT_ONCE,
+        timeout_graceful_shutdown=1,
+    )
+    return Prepared(door, uvicorn.Server(config), listening)
+
+
+def _listening(host: str, port: int) -> socket.socket:
+    try:
+        family, _, _, _, address = socket.getaddrinfo(host or None, port, type=socket.SOCK_STREAM)[0]
+        listening = socket.socket(family, socket.SOCK_STREAM)
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listening.bind(address)
+        listening.listen(128)
+    except socket.gaierror as error:
+        raise BadInput(f"--host {host}: {error.strerror}") from error
+    except OSError as error:
+        raise FailedRun(f"cannot listen on {host}, port {port}: {error.strerror}") from error
+    return listening

@@ -1,0 +1,123 @@
+"""Tries a server out before it is believed: which kind it is, whether it reads ids, what it lists, whether its
+tokenizer is the one given here, and how far its answers lie apart when they are asked for again."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from trueprobe.errors import BadInput
+from trueprobe.models.served import llama_cpp, openai, vllm
+from trueprobe.models.served.address import Address
+from trueprobe.models.served.client import Client, Refusal, Unreachable
+from trueprobe.models.served.server import Ids, Incomplete, Listing, Server, Wrong, at, part
+from trueprobe.models.text import Text
+
+LARGEST_NOISE = 0.1  # nats between two answers to one question
+_WAYS_APART = 0.01  # nats, of a token scored in a text and listed behind what stands before it
+_TEXTS = (
+    "The capital of France is",
+    'She opened the door, and 23 people (or more) said: "No!" It\'s',
+    "Übermäßig naïve — 42%\tof the café",
+)
+
+
+@dataclass(frozen=True)
+class Examined:
+    server: Server
+    noise_nats: float  # the largest difference between two answers to one question, alone and among others
+    likeliest: Ids  # the likeliest token behind each of the texts: tells one model from another
+
+
+def examine(address: Address, text: Text, start: Ids) -> Examined:
+    """Refuses, with what to change, what would give numbers that mean something else."""
+    try:
+        server = _connect(address, text, start)
+        _refuse_other_tokenizer(server, text)
+        prompts = [(*start, *text.pieces(each).ids) for each in _TEXTS]
+        examined = _try(server, prompts)
+        _refuse_other_scores(server, prompts[0])
+    except Unreachable as error:
+        raise BadInput(f"{address.spec}: {error}") from error
+    except Refusal as refusal:
+        raise BadInput(f"{address.spec} refuses a question ({refusal.status}: {refusal.reason})") from refusal
+    except (Incomplete, Wrong) as error:
+        raise BadInput(f"{address.spec}: {error}; no answer of this server would mean anything") from error
+    return examined
+
+
+def _connect(address: Address, text: Text, start: Ids) -> Server:
+    root, api = Client(address.root, address.seconds), Client(address.url, address.seconds)
+    root.greets()
+    listed = _listed(address, api)
+    for kind, about in ((llama_cpp.LlamaCpp, llama_cpp.about), (vllm.Vllm, vllm.about)):
+        known = about(root, listed)
+        if known is not None:
+            return kind(root, known)
+    return openai.OpenAI(api, openai.about(listed, text), text, start)
+
+
+def _listed(address: Address, api: Client) -> dict[str, Any]:
+    """The server's own entry of the model."""
+    entries: list[dict[str, Any]] = list(part(api.get("/models"), "data"))
+    names = [str(part(entry, "id")) for entry in entries]
+    if not address.model and len(entries) == 1:
+        return entries[0]
+    for name, entry in zip(names, entries, strict=True):
+        if name == address.model:
+            return entry
+    which = f"no model '{address.model}'" if address.model else "several models"
+    raise BadInput(f"{address.spec}: the server has {which}; write #MODEL with one of: {', '.join(names)}")
+
+
+def _refuse_other_tokenizer(server: Server, text: Text) -> None:
+    for each in _TEXTS:
+        theirs, ours = server.token_ids(each), text.pieces(each).ids
+        if theirs is not None and theirs != ours:
+            raise BadInput(
+                f"the server cuts {each!r} into {list(theirs)}, the tokenizer given here into {list(ours)}; give the "
+                "served model's own with tokenizer=FOLDER_OR_ID"
+            )
+    if max(text.fast.get_vocab(with_added_tokens=False).values()) >= server.about.vocabulary and server.lists_all:
+        raise BadInput(
+            f"the tokenizer has more tokens than the {server.about.vocabulary:,} of the server; give the served "
+            "model's own with tokenizer=FOLDER_OR_ID"
+        )
+
+
+def _try(server: Server, prompts: Sequence[Ids]) -> Examined:
+    alone = server.next(prompts[0])
+    with ThreadPoolExecutor(len(prompts)) as pool:
+        again, *others = pool.map(server.next, prompts)
+    if any(_apart(alone, other) == 0 for other in others):
+        raise BadInput("the server gives two different prompts the same answer; it does not read token ids")
+    noise = _apart(alone, again)
+    if noise > LARGEST_NOISE:
+        raise BadInput(f"asked twice, the server's answers differ by {noise:.2g} nats; {server.advice}")
+    likeliest = tuple(int(np.nanargmax(each.logps)) for each in (alone, *others))
+    return Examined(server, noise, likeliest)
+
+
+def _apart(one: Listing, other: Listing) -> float:
+    """Over the tokens that both list and that are not all but impossible."""
+    both = np.isfinite(one.logps) & np.isfinite(other.logps) & (one.logps > -15)
+    return float(np.abs(one.logps - other.logps)[both].max(initial=0.0)) if both.any() else np.inf
+
+
+def _refuse_other_scores(server: Server, prompt: Ids) -> None:
+    """A token has one log-probability, whether it is scored in a text or listed behind what stands before it."""
+    if server.scoring != "text":
+        return
+    last = len(prompt) - 1
+    ways = [server.score(prompt, [last]).logps[0]]
+    listing = server.next(prompt[:last])
+    ways += [at(listing, prompt[last])[0]] if np.isfinite(listing.logps[prompt[last]]) else []
+    if max(ways) - min(ways) > _WAYS_APART:
+        raise BadInput(
+            f"the server gives one token log-probabilities from {min(ways):.4f} to {max(ways):.4f} nats by different "
+            f"ways of asking; {server.advice}"
+        )

@@ -1,0 +1,278 @@
+"""A served model: requests framed as for a causal model here, computed there.
+
+A whole distribution (vLLM, llama.cpp) gives the same answer as a local model would; a list of the likeliest tokens
+gives bounds for the others.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections import OrderedDict
+from collections.abc import Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from pathlib import Path
+from threading import Lock
+from typing import Literal
+
+import numpy as np
+import torch
+
+from trueprobe.errors import BadInput, FailedRun
+from trueprobe.models.assemble import Job, only_members
+from trueprobe.models.causal import CausalFraming
+from trueprobe.models.checkpoint import Source, file_hash, read_tokenizer, weight_files
+from trueprobe.models.contract import Outline
+from trueprobe.models.framing import Ids, Refused
+from trueprobe.models.hugging import start_ids
+from trueprobe.models.rows import Read
+from trueprobe.models.served.address import Address
+from trueprobe.models.served.client import Refusal
+from trueprobe.models.served.examine import Examined, examine
+from trueprobe.models.served.server import Listing, Scores, Server, Wrong, at
+from trueprobe.models.text import Text
+from trueprobe.types import (
+    TIE_NATS,
+    Answer,
+    Card,
+    EmbedText,
+    FillBlank,
+    Filled,
+    Request,
+    ScoreText,
+    Token,
+    WhyNot,
+    Word,
+)
+
+_VERSION = 1  # part of compute_id: raise it when the same server is asked in another way
+_RECENT = 64  # whole distributions that are at hand for the next request
+
+
+@dataclass(frozen=True)
+class _Readout:
+    """A reading is a distribution already."""
+
+    size: int
+
+    def log_probabilities(self, readings: np.ndarray, ids: torch.Tensor | None = None) -> torch.Tensor:
+        logps = torch.from_numpy(readings)
+        return logps if ids is None else logps[:, ids]
+
+
+@dataclass(frozen=True)
+class _Behind:
+    """The network behind a server, as far as framing needs it."""
+
+    known_pieces: int
+    uses_segments = False
+    layers = 0
+
+
+class _Framing(CausalFraming):
+    def __init__(self, card: Card, text: Text, shape: _Behind, start: Ids) -> None:
+        super().__init__(card, text, shape)
+        self.start = start
+
+    @property
+    def vocabulary(self) -> int:
+        return self.shape.known_pieces
+
+    def read_readout(self) -> _Readout:
+        return _Readout(self.vocabulary)
+
+    def _vector_read(self, request: EmbedText) -> Read:
+        raise Refused("not_served", "a server gives no hidden states")
+
+
+class Served:
+    contract: Literal["answers"] = "answers"
+
+    def __init__(self, card: Card, text: Text, start: Ids, server: Server, parallel: int) -> None:
+        self.card, self.server, self.parallel = card, server, parallel
+        self._framing = _Framing(card, text, _Behind(server.about.vocabulary), start)
+        self._recent = _Recent(server)
+
+    def answer(self, requests: Sequence[Request]) -> list[Answer | WhyNot]:
+        """As many at once as the server takes; the first failure ends all of them."""
+        pool = ThreadPoolExecutor(min(self.parallel, max(len(requests), 1)))
+        try:
+            return list(pool.map(self._answer, requests))
+        finally:
+            pool.shutdown(wait=True, cancel_futures=True)
+
+    def _answer(self, request: Request) -> Answer | WhyNot:
+        reads = self._framing.reads(request)
+        if isinstance(reads, WhyNot):
+            return reads
+        try:
+            return self._filled(request, reads) if isinstance(request, FillBlank) else self._scored(request, reads)
+        except Wrong as wrong:
+            return WhyNot("not_finite", str(wrong))
+        except Refusal as refusal:
+            raise FailedRun(
+                f"{self.card.source} refuses a question ({refusal.status}: {refusal.reason}); what it answered before "
+                "is cached"
+            ) from refusal
+
+    # ------------------------------------------------------------ texts
+
+    def _scored(self, request: Request, reads: Sequence[Read]) -> Answer | WhyNot:
+        assert isinstance(request, ScoreText)
+        if self.server.scoring == "none":
+            return WhyNot("not_served", f"the server does not score a text's own tokens; {self.server.advice}")
+        tokens = [read for read in reads if read.kind == "token"]
+        scores = [self._scores(read) for read in tokens]
+        logps = [np.array(each.logps) for each in scores]
+        ranks = [np.array(each.ranks) for each in scores if each.ranks is not None]
+        if not request.ranks or len(ranks) < len(scores):
+            request, ranks = replace(request, ranks=False), []
+        return self._framing.assemble([request], [logps + ranks])[0]
+
+    def _scores(self, read: Read) -> Scores:
+        """The row lacks the last target, which is only predicted."""
+        ids, positions = (*read.row.ids, read.targets[-1]), [position + 1 for position in read.positions]
+        if self.server.scoring == "text":
+            return self.server.score(ids, positions)
+        both = [at(self._recent.next(ids[:position]), ids[position]) for position in positions]
+        if not all(np.isfinite(logp) for logp, _ in both):
+            raise Wrong("the server gives a token of the text no finite log-probability")
+        return Scores([logp for logp, _ in both], [rank for _, rank in both])
+
+    # ------------------------------------------------------------ blanks
+
+    def _filled(self, request: FillBlank, reads: Sequence[Read]) -> Answer:
+        job = self._framing.job(request)
+        if not self.server.lists_all:
+            fills = zip(job.asked.fills, reads, strict=True)
+            return self._bounded(job, {fill: self._recent.next(read.row.ids) for fill, read in fills})
+        readings = [self._recent.next(read.row.ids).logps for read in reads]
+        return self._framing.assemble([request], [readings])[0]
+
+    def _bounded(self, job: Job, listings: dict[Ids, Listing]) -> Filled:
+        """From the likeliest tokens alone. What they leave out has a bound, and no rank."""
+        logps, request = listings[()].logps, job.request
+        members = range(len(logps)) if request.within is None else self._framing.listed(job)
+        known = sorted((piece for piece in members if np.isfinite(logps[piece])), key=lambda piece: -logps[piece])
+        asked = job.asked if request.within is None else only_members(job, dict.fromkeys(members, 0))
+        words: dict[str, Word | WhyNot] = {}
+        for word, pieces in zip(asked.words, asked.pieces, strict=True):
+            if isinstance(pieces, WhyNot):
+                words[word] = pieces
+                continue
+            tokens = tuple(self._token(piece, listings[pieces[:n]]) for n, piece in enumerate(pieces))
+            ranked = len(tokens) == 1 and tokens[0].exact
+            near = [p for p in known if abs(logps[p] - tokens[0].logp) <= TIE_NATS] if ranked else [0]
+            words[word] = Word(tokens, known.index(pieces[0]) + 1 if ranked else None, len(near) - 1)
+        top = tuple(self._token(piece, listings[()]) for piece in known[: request.top])
+        return Filled(words, top, len(members))
+
+    def _token(self, piece: int, listing: Listing) -> Token:
+        logp = float(listing.logps[piece])
+        exact = bool(np.isfinite(logp))
+        return Token(self._framing.text.piece_text(piece), piece, logp if exact else listing.bound, exact)
+
+
+class _Recent:
+    """The last distributions: texts share beginnings, and one that is being asked for is not asked for twice."""
+
+    def __init__(self, server: Server) -> None:
+        self.server, self._lock = server, Lock()
+        self._futures: OrderedDict[Ids, Future[Listing]] = OrderedDict()
+
+    def next(self, ids: Ids) -> Listing:
+        with self._lock:
+            known = self._futures.get(ids)
+            future = known or self._futures.setdefault(ids, Future())
+            self._futures.move_to_end(ids)
+            if len(self._futures) > _RECENT:
+                self._futures.popitem(last=False)
+        if known is None:
+            self._ask(ids, future)
+        return future.result()
+
+    def _ask(self, ids: Ids, future: Future[Listing]) -> None:
+        try:
+            future.set_result(self.server.next(ids))
+        except BaseException as error:
+            with self._lock:
+                self._futures.pop(ids, None)
+            future.set_exception(error)
+
+
+# ---------------------------------------------------------------- before it is asked
+
+
+@dataclass(frozen=True)
+class ServedModel:
+    """A served model that was examined; it is asked as it was."""
+
+    source: Source
+    model: Served
+    text: Text
+
+    @property
+    def outline(self) -> Outline:
+        return Outline(self.model.card, lambda: self.text.whole_words, 0)
+
+    @property
+    def location(self) -> str:
+        return self.source.location
+
+    def open(self) -> Served:
+        return self.model
+
+
+def examine_served(source: Source) -> ServedModel:
+    address = source.server
+    assert address is not None
+    if source.as_encoder:
+        raise BadInput(f"{address.spec}: a server gives no vectors; as=encoder is for local models")
+    text = Text(read_tokenizer(source))
+    start = start_ids(text, source.start)
+    examined = examine(address, text, start)
+    card = _card(source, address, text, start, examined)
+    parallel = address.parallel or examined.server.about.parallel
+    return ServedModel(source, Served(card, text, start, examined.server, parallel), text)
+
+
+def _card(source: Source, address: Address, text: Text, start: Ids, examined: Examined) -> Card:
+    about = examined.server.about
+    identity = {
+        "version": _VERSION,
+        "server": [about.kind, about.version, about.model, dict(about.told)],
+        "weights": _weights(address, about.file),
+        "likeliest": examined.likeliest,
+        "tokenizer": text.tokenizer_id,  # answers are cached by text
+        "start": start,
+    }
+    return Card(
+        name=source.name,
+        family=source.family or source.name,
+        labels=dict(source.labels),
+        kind="causal",
+        architecture="served",
+        heads=frozenset({"lm"}),
+        max_tokens=about.max_tokens,
+        vocab_size=about.vocabulary,
+        start_text=text.tokenizer.convert_ids_to_tokens(start[0]) if start else "",
+        source=f"{address.spec} ({' '.join(filter(None, (about.kind, about.version)))})",
+        dtype="served",
+        compute_id=hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest(),
+        tokenizer_id=text.tokenizer_id,
+        noise_nats=examined.noise_nats,
+    )
+
+
+def _weights(address: Address, file: str) -> list[str]:
+    """Hashes of the files a server on this machine names; none where they cannot be read here."""
+    path = Path(file)
+    if not address.on_this_machine or not path.is_absolute():
+        return []
+    try:
+        if path.is_dir():
+            return [file_hash(each).hex() for each in weight_files(Source("", path.name, path))]
+        return [file_hash(path).hex()] if path.suffix == ".gguf" and path.is_file() else []
+    except (OSError, BadInput):
+        return []

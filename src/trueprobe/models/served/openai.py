@@ -1,0 +1,125 @@
+"""Any other server that speaks OpenAI's completions: the likeliest tokens by their text, and `echo` where it works.
+
+Of a token that is not listed only a bound is known. Tokens of equal text cannot be told apart and count as not listed.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from functools import cached_property
+from itertools import takewhile
+from typing import Any
+
+from trueprobe.errors import BadInput
+from trueprobe.models.served.client import Client, Refusal
+from trueprobe.models.served.server import (
+    About,
+    Ids,
+    Incomplete,
+    Listing,
+    Scores,
+    Server,
+    Wrong,
+    checked,
+    likeliest,
+    part,
+    refuse_other_length,
+)
+from trueprobe.models.text import Text
+
+_PARALLEL = 4
+_TOPS = (1000, 100, 20, 5)  # how many tokens are asked for, until the server takes it
+_LONGEST, _LARGEST_LIMIT = 2048, 10_000_000  # tokens; a tokenizer without a limit has an astronomic one
+_TRIED = "The nurse was late."
+
+
+def about(listed: dict[str, Any], text: Text) -> About:
+    limit = text.tokenizer.model_max_length
+    longest = listed.get("max_model_len") or (limit if limit < _LARGEST_LIMIT else _LONGEST)
+    return About("OpenAI-compatible", "", str(part(listed, "id")), len(text.tokenizer), int(longest) - 2, _PARALLEL)
+
+
+class OpenAI(Server):
+    lists_all = False
+    advice = "a server that lists every token: vLLM with --max-logprobs -1, or llama.cpp"
+
+    def __init__(self, client: Client, about: About, text: Text, start: Ids) -> None:
+        super().__init__(client, about)
+        self.text = text
+        self._tried = (*start, *text.pieces(_TRIED).ids)
+        self._top = self._most()
+        self.scoring = "text" if self._echoes() else "none"
+
+    @cached_property
+    def _piece_of(self) -> dict[str, int]:
+        """The only token of each text."""
+        texts = [self.text.piece_text(piece) for piece in range(self.about.vocabulary)]
+        count = Counter(texts)
+        return {text: piece for piece, text in enumerate(texts) if count[text] == 1}
+
+    def next(self, ids: Ids) -> Listing:
+        listed = self._listed(self._completion(ids, {"max_tokens": 1, "logprobs": self._top}))
+        unknown = [text for text, _ in listed if text not in self._piece_of]
+        if 2 * len(unknown) > len(listed):
+            few = ", ".join(map(repr, unknown))[:80]
+            raise Incomplete(f"the tokenizer does not have most of the tokens that the server lists ({few})")
+        # up to the first that cannot be told from others: behind it ranks are not known
+        known = takewhile(lambda pair: pair[0] in self._piece_of, listed[: self._top])
+        return likeliest({self._piece_of[text]: logp for text, logp in known}, self.about.vocabulary)
+
+    def score(self, ids: Ids, positions: Sequence[int]) -> Scores:
+        tokens, logps = self._echo(ids)
+        ours = [self.text.piece_text(piece) for piece in ids]
+        if [len(tokens), *tokens[1:]] != [len(ours), *ours[1:]]:  # a server may leave the start token's name out
+            raise Incomplete(f"the server reads {tokens} where {ours} was sent")
+        return Scores(checked([logps[position] for position in positions]), None)
+
+    def _most(self) -> int:
+        """How many tokens it lists."""
+        reason = ""
+        for top in _TOPS:
+            try:
+                reply = self._completion(self._tried, {"max_tokens": 1, "logprobs": top})
+                listed = len(self._listed(reply))
+                # the last may be the generated token, listed whatever its rank is
+                return top if listed >= top else max(1, listed - 1)
+            except Refusal as refusal:
+                reason = reason or refusal.reason
+        raise BadInput(f"{self.client.url} takes no prompt of token ids with log-probabilities: {reason}")
+
+    def _echoes(self) -> bool:
+        """Does it give back the prompt's own log-probabilities? Some ignore `echo` and answer all the same."""
+        try:
+            self.score(self._tried, range(1, len(self._tried)))
+        except (Refusal, Incomplete, Wrong):
+            return False
+        return True
+
+    def _echo(self, ids: Ids) -> tuple[list[str], list[Any]]:
+        """Texts and log-probabilities of the prompt's tokens; what was generated behind them is left out."""
+        reply = self._completion(ids, {"max_tokens": 0, "echo": True, "logprobs": 1})
+        listed = part(reply, "choices", 0, "logprobs")
+        tokens, logps = part(listed, "tokens"), part(listed, "token_logprobs")
+        if not len(ids) <= len(tokens) == len(logps) <= len(ids) + 1:
+            raise Incomplete(f"the server echoes {len(tokens)} tokens of {len(ids)}")
+        return tokens[: len(ids)], logps[: len(ids)]
+
+    def _completion(self, ids: Ids, asked: dict[str, Any]) -> Any:
+        body = {"model": self.about.model, "prompt": list(ids), "temperature": 1.0, "top_p": 1.0}
+        reply = self.client.post("/completions", {**body, **asked})
+        refuse_other_length((reply.get("usage") or {}).get("prompt_tokens"), ids)
+        return reply
+
+    def _listed(self, reply: Any) -> list[tuple[str, float]]:
+        """Likeliest first, of the first new token, in either of the two forms in use."""
+        logprobs = part(reply, "choices", 0, "logprobs")
+        if isinstance(logprobs, dict) and logprobs.get("content"):
+            entries = part(logprobs, "content", 0, "top_logprobs")
+            pairs = [(str(part(entry, "token")), part(entry, "logprob")) for entry in entries]
+        else:
+            pairs = list(dict(part(logprobs, "top_logprobs", 0) or {}).items())
+        if not pairs:
+            raise Incomplete("the server lists no log-probabilities")
+        checked([logp for _, logp in pairs])
+        return sorted(pairs, key=lambda pair: -pair[1])

@@ -1,0 +1,152 @@
+"""What a kind of server can do: log-probabilities of the next token, and of the tokens of a text.
+
+Ids are sent, never text. Whole distributions are normalised here: llama.cpp sums 49,152 probabilities in float32 and
+misses 1 by 1.5e-4. What is not finite, not normalised or not what was asked for is never passed on.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+
+from trueprobe.errors import FailedRun
+from trueprobe.models.served.client import Client
+
+Ids = tuple[int, ...]
+Scoring = Literal["text", "token", "none"]  # a text's tokens in one call, each behind those before it, not at all
+LARGEST_MISS = 1e-3  # nats, of a sum of probabilities from 1
+_NO_PROBABILITY = -9999.0  # what OpenAI's format has for minus infinity
+
+
+class Wrong(Exception):
+    """An answer that means nothing: NaN, or probabilities that do not sum to 1."""
+
+
+class Incomplete(FailedRun):
+    """An answer that is not what was asked for."""
+
+
+@dataclass(frozen=True)
+class Listing:
+    """Log-probabilities of the next token."""
+
+    logps: np.ndarray  # float32 [vocabulary]; NaN where none is listed
+
+    @property
+    def bound(self) -> float:
+        """No token that is not listed is more probable: not than the last one listed, nor than what is left of 1."""
+        listed = self.logps[np.isfinite(self.logps)].astype(np.float64)
+        left = 1.0 - np.exp(listed).sum()
+        return float(min(listed.min(), np.log(left) if left > 0 else -np.inf, 0.0)) if len(listed) else 0.0
+
+
+@dataclass(frozen=True)
+class Scores:
+    """Of the tokens of a text, at the positions asked for."""
+
+    logps: list[float]
+    ranks: list[int] | None  # None where the server does not give them
+
+
+@dataclass(frozen=True)
+class About:
+    """What a server says of itself."""
+
+    kind: str  # vLLM, llama.cpp, OpenAI-compatible
+    version: str  # "" where it does not say
+    model: str
+    vocabulary: int
+    max_tokens: int  # of a prompt
+    parallel: int  # calls it works on at once
+    file: str = ""  # the path of the weights on its machine
+    told: Mapping[str, Any] = field(default_factory=dict)  # of the weights: size, parameters
+
+
+class Server(ABC):
+    """`about` is read when it is first needed and may refuse with `BadInput`."""
+
+    lists_all = True  # can the whole vocabulary be listed?
+    scoring: Scoring = "text"
+    advice = ""  # what to change where it gives too little
+
+    def __init__(self, client: Client, about: About) -> None:
+        self.client, self.about = client, about
+
+    @abstractmethod
+    def next(self, ids: Ids) -> Listing:
+        """Behind `ids`: of the whole vocabulary, or of as many of the likeliest as the server lists."""
+
+    def score(self, ids: Ids, positions: Sequence[int]) -> Scores:
+        """Of `ids[p]` for each of the positions, given what stands before it; where `scoring` is "text"."""
+        raise NotImplementedError
+
+    def token_ids(self, text: str) -> Ids | None:
+        """As the server cuts a text; None where it has no way to ask."""
+        return None
+
+
+def whole(pairs: Mapping[int, float], vocabulary: int) -> Listing:
+    """A distribution over the whole vocabulary, normalised."""
+    if len(pairs) != vocabulary or not all(0 <= piece < vocabulary for piece in pairs):
+        raise Incomplete(f"the server lists {len(pairs):,} tokens of the {vocabulary:,} that were asked for")
+    logps = _array(pairs, vocabulary)
+    logps[logps <= _NO_PROBABILITY] = -np.inf
+    top = logps.max()
+    norm = top + np.log(np.exp(logps - top).sum()) if np.isfinite(top) else top
+    if not abs(norm) < LARGEST_MISS:
+        raise Wrong(f"the probabilities of all tokens sum to {np.exp(min(norm, 700.0)):.4g}, not 1")
+    return Listing((logps - norm).astype(np.float32))
+
+
+def likeliest(pairs: Mapping[int, float], vocabulary: int) -> Listing:
+    """Only some tokens, none of which is less probable than one that is not listed."""
+    logps = _array(pairs, vocabulary)
+    total = np.exp(logps[np.isfinite(logps)]).sum()
+    if total > 1 + LARGEST_MISS:
+        raise Wrong(f"the probabilities of {len(pairs):,} tokens sum to {total:.4g}, more than 1")
+    return Listing(logps.astype(np.float32))
+
+
+def _array(pairs: Mapping[int, float], vocabulary: int) -> np.ndarray:
+    logps = np.full(vocabulary, np.nan)
+    try:
+        logps[list(pairs)] = list(pairs.values())
+    except (TypeError, ValueError) as error:
+        raise Incomplete("the server lists log-probabilities that are no numbers") from error
+    listed = logps[list(pairs)]
+    if not np.isfinite(listed).all() or (listed > LARGEST_MISS).any():
+        raise Wrong("the server gives log-probabilities that are NaN, infinite or above 0")
+    return logps
+
+
+def at(listing: Listing, piece: int) -> tuple[float, int]:
+    """A token's log-probability and rank in a whole distribution."""
+    logp = listing.logps[piece]
+    return float(logp), int((listing.logps > logp).sum()) + 1
+
+
+def checked(logps: Sequence[Any]) -> list[float]:
+    """Log-probabilities of a text's tokens."""
+    if not all(isinstance(logp, (int, float)) and _NO_PROBABILITY < logp <= LARGEST_MISS for logp in logps):
+        raise Wrong("the server gives log-probabilities that are NaN, infinite or above 0")
+    return [float(logp) for logp in logps]
+
+
+def part(reply: Any, *path: str | int) -> Any:
+    """`part(reply, "choices", 0)`: a server may leave out anything."""
+    for step in path:
+        try:
+            reply = reply[step]
+        except (KeyError, IndexError, TypeError) as error:
+            raise Incomplete(f"the server's answer has no {'.'.join(map(str, path))}") from error
+    return reply
+
+
+def refuse_other_length(read: Any, ids: Ids) -> None:
+    """A server that cuts a prompt, adds to it or reads ids as text answers another question."""
+    if read is not None and read != len(ids):
+        raise Incomplete(f"the server read {read} tokens where {len(ids)} were sent")

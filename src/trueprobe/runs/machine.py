@@ -1,0 +1,73 @@
+"""On what a run was computed: processor, threads, device, and the commit of the source where it is known."""
+
+from __future__ import annotations
+
+import json
+import platform
+import subprocess
+from functools import cache
+from importlib.metadata import PackageNotFoundError, distribution
+from pathlib import Path
+
+import trueprobe
+from trueprobe.models import Options
+from trueprobe.models.checkpoint import device
+from trueprobe.runs.schema import Machine
+
+_CHANGED = "+changes"
+
+
+def machine(options: Options, threads: int) -> Machine:
+    """Of workers on other machines only the threads are known here."""
+    return Machine(processor=processor(), threads=threads, device=_device(options), commit=commit())
+
+
+def _device(options: Options) -> str:
+    """`cpu`, or `cuda (NVIDIA A100)`."""
+    import torch
+
+    name = device(options)
+    return f"{name} ({torch.cuda.get_device_name(name)})" if name.startswith("cuda") else name
+
+
+@cache
+def processor() -> str:
+    """As Linux names it; elsewhere as Python does."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:
+        lines = []
+    named = (line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
+    return next(named, "") or platform.processor() or platform.machine()
+
+
+@cache
+def commit() -> str:
+    """As pip recorded it of an installation from git, else as git has it of the checkout that runs; `+changes` where
+    files of the package differ from it. Empty where neither knows: a wheel has its version."""
+    return _installed_from() or _checked_out(Path(trueprobe.__file__).parent)
+
+
+def _installed_from() -> str:
+    try:
+        text = distribution("trueprobe").read_text("direct_url.json")
+    except PackageNotFoundError:
+        return ""
+    return str(json.loads(text).get("vcs_info", {}).get("commit_id", "")) if text else ""
+
+
+def _checked_out(package: Path) -> str:
+    """Only where git tracks the package: a virtual environment may lie in somebody else's repository."""
+    if _git(package, "ls-files", "--error-unmatch", "__init__.py") is None:
+        return ""
+    changed = _CHANGED if _git(package, "status", "--porcelain", "--untracked-files=no", ".") else ""
+    return f"{_git(package, 'rev-parse', 'HEAD') or ''}{changed}"
+
+
+def _git(folder: Path, *arguments: str) -> str | None:
+    """What git answers; None where it refuses, or there is none."""
+    try:
+        done = subprocess.run(["git", "-C", str(folder), *arguments], capture_output=True, text=True, timeout=20)
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    return done.stdout.strip() if done.returncode == 0 else None

@@ -1,0 +1,140 @@
+"""A run once more, from its folder: `trueprobe run --from RUN` repeats it exactly, or says what has changed.
+
+Material or weights that are not those of the run are refused before anything is asked. Other versions and another
+machine are reported, and the estimates of both runs are held against each other.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Unpack
+
+from trueprobe.errors import BadInput
+from trueprobe.models import examine
+from trueprobe.paths import ANOTHER_OUT
+from trueprobe.runs import execute
+from trueprobe.runs.folder import Run, load_run
+from trueprobe.runs.plan import RunPlan, make_plan
+from trueprobe.runs.schema import StudyDescription
+from trueprobe.runs.study import Changes, Study, make_study
+from trueprobe.statistics.rows import Estimate
+from trueprobe.types import Progress
+
+Key = tuple[object, ...]
+_SUFFIX = "-again"
+
+
+@dataclass(frozen=True)
+class Change:
+    """Something that is not as it was when the run was made; empty where it was not recorded."""
+
+    what: str
+    before: str
+    now: str
+
+
+@dataclass(frozen=True)
+class Repeated:
+    original: Run
+    again: Run
+    changes: tuple[Change, ...]
+    same_bytes: bool  # every table
+    n_estimates: int  # that the two runs have together
+    n_differing: int  # of these: other values, or in one of them alone
+    largest: float  # distance of two values; NaN where none differ
+
+    @property
+    def exact(self) -> bool:
+        return self.n_differing == 0
+
+
+def repeat(
+    folder: str | Path,
+    out: Path | None = None,
+    models: tuple[str, ...] = (),
+    store: Path | None = None,
+    progress: Progress | None = None,
+    **changes: Unpack[Changes],
+) -> Repeated:
+    """`models`: where they are now, if not where they were."""
+    original = load_run(folder, bool(changes.get("allow_code")))
+    if not original.complete:
+        raise BadInput(f"{folder} is not finished; run it again into the same folder")
+    target = out or Path(f"{Path(folder)}{_SUFFIX}")
+    if target.resolve() == Path(folder).resolve():
+        raise BadInput(f"{target} is the run itself; {ANOTHER_OUT}")
+    study = make_study(_study(original, models), **changes)
+    refuse_other(original, make_plan(study))
+    return compared(original, execute.run(study, out=target, store=store, progress=progress))
+
+
+def _study(run: Run, models: tuple[str, ...]) -> Study:
+    """With the paths of the machine that ran it, where they are known."""
+    described = run.study
+    coded = [entry.file for entry in described.probes if entry.file]
+    if coded and not run.allow_code:
+        raise BadInput(
+            f"{run.folder} names the probe {coded[0]}, whose code would be run; if you trust it: --allow-code"
+        )
+    named = ({"name": entry.file or entry.name, "label": entry.label} for entry in described.probes)
+    probes = [{**names, "settings": entry.settings} for names, entry in zip(named, described.probes, strict=True)]
+    kept = {name: getattr(described, name) for name in StudyDescription.model_fields if name in Study.model_fields}
+    return Study.model_validate({**kept, "probes": probes, "models": models or described.models})
+
+
+def refuse_other(original: Run, plan: RunPlan) -> None:
+    """Material and weights make a run what it is."""
+    before = {entry.label: entry.material_id for entry in original.study.probes}
+    for entry in plan.description.probes:
+        if entry.material_id != before[entry.label]:
+            raise BadInput(f"{original.folder} cannot be repeated: the material of {entry.label} has changed since")
+    weights = {card.name: card.compute_id for card in original.manifest.cards}
+    for card in (examine(source, plan.options).outline.card for source in plan.sources):
+        if card.name not in weights:
+            raise BadInput(f"{original.folder} cannot be repeated: it has no model '{card.name}'")
+        if card.compute_id != weights[card.name]:
+            raise BadInput(f"{original.folder} cannot be repeated: the weights of {card.name} are others")
+
+
+# ---------------------------------------------------------------- what became of it
+
+
+def compared(original: Run, again: Run) -> Repeated:
+    one, other = (_values(run) for run in (original, again))
+    distances = [_distance(one.get(key, math.inf), other.get(key, math.inf)) for key in {**one, **other}]
+    differing = [distance for distance in distances if distance]
+    known = [distance for distance in differing if math.isfinite(distance)]
+    same_bytes = original.manifest.checksums == again.manifest.checksums
+    largest = max(known, default=math.nan)
+    return Repeated(
+        original, again, tuple(_changes(original, again)), same_bytes, len(distances), len(differing), largest
+    )
+
+
+def _values(run: Run) -> dict[Key, float]:
+    return {
+        (row.probe, row.model, row.measure, row.level, row.step, *sorted(row.conditions.items())): row.value
+        for row in run.rows(Estimate)
+    }
+
+
+def _distance(one: float, other: float) -> float:
+    """0 where both are the same, or not known; infinite where one of them is not there."""
+    if math.isnan(one) and math.isnan(other):
+        return 0.0
+    return math.inf if math.isnan(one) or math.isnan(other) else abs(one - other)
+
+
+def _changes(original: Run, again: Run) -> Iterator[Change]:
+    machines = [{name: str(value) for name, value in run.manifest.machine} for run in (original, again)]
+    yield from _between(original.manifest.versions, again.manifest.versions)
+    yield from _between(*machines)
+
+
+def _between(before: Mapping[str, str], now: Mapping[str, str]) -> Iterator[Change]:
+    for what in {**before, **now}:
+        if before.get(what) != now.get(what):
+            yield Change(what, before.get(what, ""), now.get(what, ""))

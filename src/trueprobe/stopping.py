@@ -1,0 +1,57 @@
+"""Ctrl-C, SIGTERM and SIGHUP end a command alike: with a line on what was kept and how to go on."""
+
+from __future__ import annotations
+
+import signal
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import NoReturn
+
+_SIGNALS = ("SIGINT", "SIGTERM", "SIGHUP")
+_asked: list[int] = []  # the signals that came: a library's `except:` can swallow the exception
+
+
+class Stopped(BaseException):
+    """A signal asked the command to end. No KeyboardInterrupt: click makes `Aborted!` of that."""
+
+    def __init__(self, number: int, kept: str = "") -> None:
+        super().__init__(kept)
+        self.number, self.kept = number, kept
+
+    def end(self) -> NoReturn:
+        """With the exit code that shells give to the signal."""
+        print("; ".join(filter(None, ("trueprobe: stopped", self.kept))), file=sys.stderr)
+        sys.exit(128 + self.number)
+
+
+def stop_on_signals() -> None:
+    """Those that are ignored, as SIGHUP under nohup, stay ignored."""
+    _asked.clear()
+    for name in _SIGNALS:
+        number = getattr(signal, name, None)
+        if number is not None and signal.getsignal(number) is not signal.SIG_IGN:
+            signal.signal(number, _stop)
+
+
+def _stop(number: int, frame: object) -> NoReturn:
+    _asked.append(number)
+    raise Stopped(number)
+
+
+def stopped() -> Stopped | None:
+    """What an error of another kind really is once a signal came: libraries turn exceptions into their own."""
+    return Stopped(_asked[0]) if _asked else None
+
+
+@contextmanager
+def interruptible(kept: str = "answers so far are cached, the same command goes on") -> Iterator[None]:
+    """Also as a decorator of a command: what a signal leaves, and how to go on."""
+    try:
+        yield
+    except Stopped as error:
+        raise Stopped(error.number, error.kept or kept) from error
+    except Exception as error:
+        if (signalled := stopped()) is None:
+            raise
+        raise Stopped(signalled.number, kept) from error

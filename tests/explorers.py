@@ -1,0 +1,79 @@
+"""An explorer served in a thread, and how it is asked without a browser."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import threading
+import time
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from trueprobe.explore import Serving, find_models, prepare
+from trueprobe.explore.guard import Door
+from trueprobe.runs.folder import load_run
+
+
+@dataclass(frozen=True)
+class Served:
+    door: Door
+
+    @property
+    def url(self) -> str:
+        return self.door.url
+
+    def send(self, method, path, body=None, *, token=None, **headers):
+        """Status, headers and body; a header given as None is left out."""
+        connection = http.client.HTTPConnection("127.0.0.1", self.door.port, timeout=60)
+        named = {"Host": f"127.0.0.1:{self.door.port}", "Content-Type": "application/json"}
+        named |= {name.replace("_", "-").title(): value for name, value in headers.items()}
+        connection.putrequest(method, f"/{self.door.token if token is None else token}{path}", skip_host=True)
+        for name, value in named.items():
+            if value is not None:
+                connection.putheader(name, value)
+        if body is not None:
+            connection.putheader("Content-Length", str(len(body)))
+        connection.endheaders(body)
+        response = connection.getresponse()
+        content = response.read()
+        connection.close()
+        return response.status, dict(response.headers), content
+
+    def get(self, path):
+        status, _, content = self.send("GET", path)
+        assert status == 200, content
+        return json.loads(content)
+
+    def post(self, path, question, status=200):
+        got, _, content = self.send("POST", path, json.dumps(question).encode())
+        assert got == status, content
+        return json.loads(content)
+
+    def ask(self, path, question):
+        """Of each checkpoint its line."""
+        status, _, content = self.send("POST", path, json.dumps(question).encode())
+        assert status == 200, content
+        lines = [json.loads(line) for line in content.splitlines()]
+        assert lines[-1] == {"end": True}, lines[-1]
+        return {line["model"]: line for line in lines if "model" in line}
+
+    def refusal(self, path, question):
+        """What is refused when it is read has the status 400; what is refused when it is asked, a last line."""
+        status, _, content = self.send("POST", path, json.dumps(question).encode())
+        last = json.loads(content.splitlines()[-1])
+        assert status == 400 or (status == 200 and list(last) == ["error"]), content
+        return last["error"]
+
+
+@contextmanager
+def serving(specs, run=None, store=None, host="127.0.0.1"):
+    chosen = Serving(specs, load_run(run) if run else None, store=store, host=host)
+    prepared = prepare(chosen, find_models(chosen))
+    thread = threading.Thread(target=prepared.run)
+    thread.start()
+    while not prepared.server.started:
+        time.sleep(0.01)
+    yield Served(prepared.door)
+    prepared.server.should_exit = True
+    thread.join(timeout=30)
+    assert not thread.is_alive()
