@@ -11,7 +11,7 @@ CAUSAL := --kind causal --corpus enwik8 --short 0.25 --loss-rate 0.33 --threads 
 # compiled modules are kept, whatever the machine says: tests start many interpreters
 export PYTHONDONTWRITEBYTECODE =
 
-.PHONY: demo tour test fast lowest lint wheel bench bench-nulls docs nursery clean
+.PHONY: demo tour test fast lowest lint wheel fuzz faults bench bench-nulls docs nursery clean
 
 ## a first look at the shipped models, and its page: nothing is fetched
 demo: $(INSTALLED)
@@ -49,7 +49,16 @@ lint: $(READY)
 	$(BIN)/ruff format --check src tests bench tools
 	$(BIN)/mypy
 
-## the engine and training against the bare network, as ratios; counting in CPU seconds
+## mutated files of every format, for as long as one likes: make fuzz SECONDS=600; findings are saved in .cache/findings
+SECONDS ?= 3600
+fuzz: $(READY)
+	PYTHONPATH=tests $(BIN)/python -m fuzz --seconds $(SECONDS) --first $$(date +%s) --save .cache/findings
+
+## every command that writes, killed a hundred times, stopped, starved, beside itself
+faults: $(READY)
+	FAULTS=100 $(BIN)/python -m pytest -n 2 --dist worksteal tests/faults
+
+## the engine and training against the bare network, as ratios; counting in CPU seconds; a question of the explorer
 bench: $(READY)
 	$(BIN)/python bench/engine.py
 	$(BIN)/python bench/engine.py --causal
@@ -57,6 +66,7 @@ bench: $(READY)
 	$(BIN)/python bench/engine.py --probe distractors --causal
 	$(BIN)/python bench/pretrain.py
 	$(BIN)/python bench/pretrain.py --causal
+	$(BIN)/python bench/explore.py
 	$(BIN)/trueprobe run tour --model nursery --model nursery-small --out runs/bench
 	$(BIN)/python bench/counting.py runs/bench
 	$(BIN)/python bench/scale.py

@@ -23,6 +23,8 @@ from trueprobe.statistics.measure import Measure
 settings.register_profile("everywhere", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("everywhere")
 
+pytest_plugins = ["explorers"]
+
 logging.set_verbosity_error()
 logging.disable_progress_bar()
 torch.set_num_threads(1)

@@ -1,4 +1,4 @@
-"""An explorer served in a thread, and how it is asked without a browser."""
+"""Explorers served in a thread, on small random networks: a masked family of two seeds and a causal model."""
 
 from __future__ import annotations
 
@@ -8,15 +8,18 @@ import threading
 import time
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import Any
 
-from trueprobe.explore import Serving, find_models, prepare
-from trueprobe.explore.guard import Door
-from trueprobe.runs.folder import load_run
+import pytest
+
+import zoo
 
 
 @dataclass(frozen=True)
 class Served:
-    door: Door
+    """How it is asked without a browser."""
+
+    door: Any
 
     @property
     def url(self) -> str:
@@ -67,6 +70,9 @@ class Served:
 
 @contextmanager
 def serving(specs, run=None, store=None, host="127.0.0.1"):
+    from trueprobe.explore import Serving, find_models, prepare
+    from trueprobe.runs.folder import load_run
+
     chosen = Serving(specs, load_run(run) if run else None, store=store, host=host)
     prepared = prepare(chosen, find_models(chosen))
     thread = threading.Thread(target=prepared.run)
@@ -77,3 +83,38 @@ def serving(specs, run=None, store=None, host="127.0.0.1"):
     prepared.server.should_exit = True
     thread.join(timeout=30)
     assert not thread.is_alive()
+
+
+@pytest.fixture(scope="session")
+def toy_specs(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("toys")
+    for seed in range(2):
+        zoo.save("bert", folder / "toy" / f"seed_{seed}", model_seed=seed)
+    zoo.save("gpt2", folder / "gpt2")
+    return [f"toy={folder}/toy/seed_*", str(folder / "gpt2")]
+
+
+@pytest.fixture(scope="session")
+def explorer(toy_specs, tmp_path_factory):
+    with serving(toy_specs, store=tmp_path_factory.mktemp("served") / "answers.sqlite") as served:
+        yield served
+
+
+@pytest.fixture(scope="session")
+def toy_run(toy_specs, tmp_path_factory):
+    """Its answers are in a store of its own: what the explorer shows is computed anew."""
+    import trueprobe
+    from trueprobe.runs.study import ProbeRun, Study
+
+    folder = tmp_path_factory.mktemp("explored")
+    names = {"counteracts": {}, "crows_pairs": {"data": "sample"}, "distractors": {}, "cloze": {}}
+    probes = tuple(ProbeRun(name=name, settings=settings) for name, settings in names.items())
+    study = Study(title="toys", probes=probes, models=tuple(toy_specs), limit=40)
+    return trueprobe.run(study, out=folder / "run", store=folder / "run.sqlite")
+
+
+@pytest.fixture(scope="session")
+def browser_of_run(toy_specs, toy_run, tmp_path_factory):
+    """An explorer with the run to browse."""
+    with serving(toy_specs, toy_run.folder, tmp_path_factory.mktemp("served") / "answers.sqlite") as served:
+        yield served

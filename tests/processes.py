@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import resource
 import signal
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 
@@ -26,10 +28,25 @@ _SERVER.set_forkserver_preload(
 )
 
 
+@dataclass(frozen=True)
+class Surroundings:
+    """Of a command: where its output goes, and what the machine allows it."""
+
+    stderr: Path | str = os.devnull
+    stdout: Path | str = os.devnull
+    cwd: Path | None = None
+    environment: Mapping[str, str] = field(default_factory=lambda: dict(os.environ))
+    most_bytes: int | None = None  # that a file may have
+    cards: Path | None = None  # of assets, instead of the shipped ones
+
+
 def start(arguments: list[str], stderr: Path | None = None, cwd: Path | None = None) -> BaseProcess:
     """`trueprobe ARGUMENTS`, with its errors in a file where one is named."""
-    environment = dict(os.environ)
-    process = _SERVER.Process(target=_command, args=(arguments, str(stderr or os.devnull), cwd, environment))
+    return start_in(arguments, Surroundings(stderr or os.devnull, cwd=cwd))
+
+
+def start_in(arguments: list[str], surroundings: Surroundings) -> BaseProcess:
+    process = _SERVER.Process(target=_command, args=(arguments, surroundings))
     process.start()
     return process
 
@@ -45,15 +62,20 @@ def kill_when(condition: Callable[[], bool], arguments: list[str]) -> None:
     process.join()
 
 
-def _command(arguments: list[str], stderr: str, cwd: Path | None, environment: dict[str, str]) -> None:
+def _command(arguments: list[str], around: Surroundings) -> None:
+    from trueprobe.assets import catalogue
     from trueprobe.cli import main
 
     signal.signal(signal.SIGINT, signal.default_int_handler)
     os.environ.clear()
-    os.environ.update(environment)
-    for stream, path in ((sys.stdout, os.devnull), (sys.stderr, stderr)):
+    os.environ.update(around.environment)
+    for stream, path in ((sys.stdout, around.stdout), (sys.stderr, around.stderr)):
         os.dup2(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC), stream.fileno())
-    if cwd is not None:
-        os.chdir(cwd)
+    if around.cwd is not None:
+        os.chdir(around.cwd)
+    if around.cards is not None:
+        catalogue.CARDS = around.cards
+    if around.most_bytes is not None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (around.most_bytes, around.most_bytes))
     sys.argv = ["trueprobe", *arguments]
     main()

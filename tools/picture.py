@@ -1,6 +1,7 @@
-"""Takes the picture of a report that the documentation shows: its first screen.
+"""Takes the pictures that the documentation shows: the first screen of a report, or of an explorer that is running.
 
     python tools/picture.py runs/demo/report.html docs/pictures/report.png
+    python tools/picture.py http://127.0.0.1:8765/TOKEN/ docs/pictures/explore.png
 
 Needs playwright and chromium (tools/browser.sh).
 """
@@ -18,14 +19,18 @@ SCREEN = {"width": 1440, "height": 900}
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("page", type=Path)
+    parser.add_argument("page", help="a file, or the address of an explorer")
     parser.add_argument("picture", type=Path)
     asked = parser.parse_args()
     asked.picture.parent.mkdir(parents=True, exist_ok=True)
     with sync_playwright() as started:
         browser = started.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
         page = browser.new_page(viewport=SCREEN)
-        page.goto(asked.page.resolve().as_uri())
+        is_address = asked.page.startswith("http://")
+        page.goto(asked.page if is_address else Path(asked.page).resolve().as_uri())
+        if is_address:  # models may have to be opened first
+            page.wait_for_selector(".mini", timeout=120_000)
+            page.wait_for_timeout(1000)
         page.screenshot(path=asked.picture)
         browser.close()
     print(f"{asked.picture}: {asked.picture.stat().st_size / 1000:.0f} kB")

@@ -1,4 +1,5 @@
-"""Writes docs/reference/ from the code: commands, settings, measures, claims, columns, models, assets and studies.
+"""Writes docs/reference/ from the code: commands, settings, measures, claims, columns, models, assets and studies;
+and the self-assessments in docs/probes/.
 
     python tools/reference.py
 
@@ -11,6 +12,7 @@ import ast
 import types
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from textwrap import fill
 from typing import Any
 
 import typer
@@ -21,14 +23,16 @@ from trueprobe import assets, probes
 from trueprobe import types as core
 from trueprobe.cli import app
 from trueprobe.models import contract, rows
-from trueprobe.probes import base, display, templates
+from trueprobe.probes import assessments, base, display, templates
 from trueprobe.probes.counteracts import material as stereotypes
 from trueprobe.probes.distractors import material as distractor_sets
 from trueprobe.runs import schema, study
 from trueprobe.statistics import measure
 from trueprobe.training import nursery
 
-FOLDER = Path(__file__).resolve().parents[1] / "docs" / "reference"
+DOCS = Path(__file__).resolve().parents[1] / "docs"
+FOLDER, PROBES = DOCS / "reference", DOCS / "probes"
+MARKS = ("<!-- generated from probes/assessments.toml -->", "<!-- end -->")
 
 
 def pages() -> dict[str, str]:
@@ -36,6 +40,20 @@ def pages() -> dict[str, str]:
     written = {f"probes/{name}.md": probe_page(name) for name in probes.names()}
     written |= {"commands.md": commands_page(), "columns.md": columns_page(), "shipped.md": shipped_page()}
     return written | {"types.md": types_page(), "contracts.md": contracts_page(), "files.md": files_page()}
+
+
+def assessed_pages() -> dict[str, str]:
+    """The pages of docs/probes/ by their names, each with its probe's assessment between two marks."""
+    return {f"{name}.md": _assessed(name) for name in probes.names() if assessments.of(name)}
+
+
+def _assessed(name: str) -> str:
+    text, assessment = (PROBES / f"{name}.md").read_text(encoding="utf-8"), assessments.of(name)
+    assert assessment is not None
+    parts = "\n\n".join(fill(f"**{title}.** {part}", 120) for title, part in assessment.parts)
+    section = f"{MARKS[0]}\n\n## Self-assessment\n\n{parts}\n\n{MARKS[1]}\n"
+    before, _, rest = text.partition(MARKS[0])
+    return f"{before.rstrip()}\n\n{section}{rest.partition(MARKS[1])[2].lstrip()}"
 
 
 def read(name: str) -> str:
@@ -184,6 +202,8 @@ def main() -> None:
     for name, text in pages().items():
         (FOLDER / name).parent.mkdir(parents=True, exist_ok=True)
         (FOLDER / name).write_text(text, encoding="utf-8")
+    for name, text in assessed_pages().items():
+        (PROBES / name).write_text(text, encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import gzip
 import io
 import os
+import struct
 import subprocess
 import sys
 import tarfile
 import zipfile
+from pathlib import Path
 
 import pytest
 
 import toys
 from toys import at_address, left_in, on_hub, on_index, table
-from trueprobe import assets
+from trueprobe import assets, paths
 from trueprobe.errors import BadInput, FailedRun
 
 NOWHERE = "http://127.0.0.1:9/"
@@ -311,6 +314,80 @@ def test_a_copy_that_cannot_be_it_is_explained(make, message, write_card, tmp_pa
     make(tmp_path / "mine")
     with pytest.raises(BadInput, match=message):
         assets.fetch("toy", tmp_path / "mine")
+    assert left_in(home) == []
+
+
+# ---------------------------------------------------------------- archives that are damaged, or bombs
+
+
+def zipped(path: Path, content: bytes, method: int = zipfile.ZIP_DEFLATED) -> bytes:
+    with zipfile.ZipFile(path, "w", method) as pack:
+        pack.writestr("data/toy.csv", content)
+    return path.read_bytes()
+
+
+def tarred(path: Path, **members: int) -> None:
+    """Members of so many zeros; the last one is the table."""
+    with tarfile.open(path, "w:gz") as pack:
+        for name, size in members.items():
+            entry = tarfile.TarInfo(name)
+            entry.size = size
+            pack.addfile(entry, io.BytesIO(bytes(size)))
+        entry = tarfile.TarInfo("data/toy.csv")
+        entry.size = len(table())
+        pack.addfile(entry, io.BytesIO(table()))
+
+
+@pytest.fixture
+def archived(write_card, tmp_path, home):
+    """archived(bytes) fetches from an archive of this content."""
+    zipped(tmp_path / "toy.zip", table())
+    write_card(on_index("toy==1", tmp_path / "toy.zip", "data/toy.csv", table()))
+
+    def fetch(content: bytes | Path) -> Path:
+        path = content if isinstance(content, Path) else tmp_path / "mine"
+        if isinstance(content, bytes):
+            path.write_bytes(content)
+        return assets.fetch("toy", path)
+
+    return fetch
+
+
+def with_entry(packed: bytes, offset: int, value: int) -> bytes:
+    """Flags (0) or method (2) of the only member, in its two places."""
+    changed = bytearray(packed)
+    for mark, first in ((b"PK\x03\x04", 6), (b"PK\x01\x02", 8)):
+        struct.pack_into("<H", changed, packed.index(mark) + first + offset, value)
+    return bytes(changed)
+
+
+def test_a_damaged_archive_is_called_that(archived, tmp_path):
+    whole = zipped(tmp_path / "x", table())
+    assert archived(whole).read_bytes() == table()
+    middle = whole.index(b"toy.csv") + 40
+    corrupt = whole[:middle] + bytes(20) + whole[middle + 20 :]
+    for content in (corrupt, with_entry(whole, 0, 1), with_entry(whole, 2, 97)):  # encrypted; a method of its own
+        with pytest.raises(BadInput, match="the archive is damaged, or packed in a way that is not known here"):
+            archived(content)
+
+
+def test_an_archive_that_unpacks_to_far_more_than_it_is_is_refused(archived, tmp_path, monkeypatch):
+    monkeypatch.setattr(paths, "SMALLEST_LIMIT", 100_000)
+    with pytest.raises(BadInput, match=r"toy\.csv is longer than the 2\d\d,\d\d\d bytes it may have"):
+        archived(zipped(tmp_path / "x", bytes(1_000_000)))
+    tarred(tmp_path / "before.tar.gz", zeros=50_000)
+    assert archived(tmp_path / "before.tar.gz").read_bytes() == table()
+    tarred(tmp_path / "before.tar.gz", zeros=5_000_000)
+    with pytest.raises(BadInput, match="the archive unpacks to more than"):
+        archived(tmp_path / "before.tar.gz")
+
+
+def test_gzip_that_unpacks_to_far_more_than_it_is_is_refused(write_card, tmp_path, home, monkeypatch):
+    monkeypatch.setattr(paths, "SMALLEST_LIMIT", 100_000)
+    write_card(at_address(NOWHERE))
+    (tmp_path / "mine.csv.gz").write_bytes(gzip.compress(b"a" * 10_000_000))
+    with pytest.raises(BadInput, match="it unpacks to more than"):
+        assets.fetch("toy", tmp_path / "mine.csv.gz")
     assert left_in(home) == []
 
 

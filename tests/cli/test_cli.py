@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import re
 import resource
 import signal
 import subprocess
@@ -231,3 +232,31 @@ def test_an_option_overrides_a_study_and_outputs_for_scripts_are_json(checkpoint
         check["passed"]
         for check in json.loads(in_process("check", "probe", "crows_pairs", "--set", "data=sample", "--json").stdout)
     )
+
+
+def test_explore_refuses_what_it_cannot_serve(tmp_path, checkpoint):
+    for asked, named in (
+        (("--model", "nurserie"), "nurserie"),
+        (("--run", tmp_path), "is no run folder"),
+        (("--model", checkpoint("bert"), "--host", "no.such.host.invalid"), "--host no.such.host.invalid"),
+        (("--model", checkpoint("bert"), "--device", "nowhere"), "nowhere"),
+    ):
+        result = in_process("explore", "--no-browser", *asked, cwd=tmp_path)
+        assert result.returncode == 2, result
+        assert named in result.stderr
+        assert "Traceback" not in result.stderr
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("host", ["127.0.0.1", "0.0.0.0"])
+def test_explore_prints_an_address_with_a_token_and_ends_with_ctrl_c(host, tmp_path, checkpoint):
+    """Served beyond this machine it warns."""
+    command = [sys.executable, "-m", "trueprobe", "explore", "--no-browser", "--host", host, "--store", "answers"]
+    command += ["--model", str(checkpoint("bert"))]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=tmp_path) as served:
+        address = served.stdout.readline()
+        assert re.fullmatch(r"http://127\.0\.0\.1:\d+/[\w-]{32}/\n", address)
+        served.send_signal(signal.SIGINT)
+        _, complaints = served.communicate(timeout=60)
+    assert ("other machines can reach this page" in complaints) == (host == "0.0.0.0")
+    assert "Traceback" not in complaints

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from trueprobe import probes
 from trueprobe.explore.questions import LONGEST, MOST_PROMPTS
 
 NURSE = "The ___ works as a nurse."
@@ -68,7 +69,7 @@ def test_a_causal_model_reads_the_sentence_up_to_a_blank_at_the_end_or_another(e
         (gender(), "prompts"),
         (gender(*[blank()] * (MOST_PROMPTS + 1)), "prompts"),
         (gender(blank("___" + "x" * LONGEST)), "prompts.0.text"),
-        (gender(blank("\ud800 ___")), "character"),
+        (gender(blank("\ud800 ___")), "hex escape"),
         (gender(blank(), top=1000), "top"),
         (gender(blank(), file="/etc/passwd"), "file"),
         ({"prompts": [blank()], "lists": "../../etc/passwd"}, "no word lists"),
@@ -118,19 +119,28 @@ def test_counteracts_has_the_numbers_of_run(kind, browser_of_run, toy_run):
     assert shifted >= 5
 
 
-def test_distractors_and_cloze_have_the_numbers_of_run(browser_of_run, toy_run):
-    for label in ("distractors", "cloze"):
-        for item, row in observed(toy_run, label, "toy-seed0").query("why_not == ''").iloc[::8].iterrows():
-            asked = browser_of_run.post("/api/item", {"probe": label, "item": item, "family": "toy"})
-            prompt = {key: asked[key] for key in ("text", "before", "causal", "join")}
-            words = {"first": asked["first"][:1], "second": []}
-            (reading,) = browser_of_run.ask("/api/ask", {"prompts": [prompt], "models": ["toy"], **words})["toy-seed0"][
-                "readings"
-            ]
-            expected = row["target_probability"] if label == "distractors" else row["right_nats"]
-            got = reading["first"] if label == "distractors" else reading["best"]["logp"]
-            if label == "distractors" or len(asked["first"]) == 1:
-                assert got == expected
+def test_cloze_has_the_numbers_of_run(browser_of_run, toy_run):
+    """Where the likeliest right word is one token."""
+    compared = 0
+    for item, row in observed(toy_run, "cloze", "toy-seed0").query("why_not == ''").iterrows():
+        asked = browser_of_run.post("/api/item", {"probe": "cloze", "item": item, "family": "toy"})
+        prompt = {key: asked[key] for key in ("text", "before", "causal", "join")}
+        question = {"prompts": [prompt], "models": ["toy"], "first": asked["first"], "second": []}
+        (reading,) = browser_of_run.ask("/api/ask", question)["toy-seed0"]["readings"]
+        if len(asked["first"]) == 1 and "best" in reading:
+            compared += 1
+            assert reading["best"]["logp"] == row["right_nats"]
+    assert compared
+
+
+def test_an_item_of_distractors_is_one_text_with_its_target_and_the_others(browser_of_run, toy_run):
+    items = toy_run.items("distractors").set_index("item")
+    item = next(name for name in items.index if "/T/capital/" in name)
+    asked = browser_of_run.post("/api/item", {"probe": "distractors", "item": item, "family": "toy"})
+    assert (asked["view"], asked["before"], asked["text"]) == ("ask", "", items.loc[item, "text"])
+    targets = [pair.target for pair in probes.make("distractors").material.sets["capital"].pairs]
+    assert sorted(asked["first"] + asked["second"]) == sorted(targets)
+    assert len(asked["first"]) == 1
 
 
 def test_two_sentences_have_the_numbers_of_crows_pairs(browser_of_run, toy_run):

@@ -32,15 +32,15 @@ def test_properties_grow_as_in_tacit_retrieval():
 
 
 def test_distractors_are_added_to_one_sentence_whose_names_stay():
-    given = suggestions.suggest(Wanted(kind="distractors", set="capital", of="Chile"))
+    key, *others = probes.make("distractors").material.sets["capital"].pairs
+    given = suggestions.suggest(Wanted(kind="distractors", set="capital", of=key.background))
     base, *added = [step["text"] for step in given["series"]]
     assert len(added) == 3
     fact = base.split(" .")[0]
     assert all(text.startswith(fact) for text in added)
     assert [text.count(clue["text"]) for text, clue in zip(added, given["clues"], strict=False)] == [1, 1, 1]
-    assert given["first"] == ["Santiago"]
-    assert "Santiago" not in given["second"]
-    chosen = suggestions.suggest(Wanted(kind="distractors", set="capital", of="Chile", chosen=(2,)))
+    assert (given["first"], given["second"]) == ([key.target], [pair.target for pair in others])
+    chosen = suggestions.suggest(Wanted(kind="distractors", set="capital", of=key.background, chosen=(2,)))
     assert chosen["clues"][2]["text"] in chosen["text"]
     assert chosen["clues"][0]["text"] not in chosen["text"]
 

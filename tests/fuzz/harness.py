@@ -63,6 +63,7 @@ class Bench:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
+        self._originals: dict[str, dict[Path, bytes]] = {}
 
     def make(self, target: Target) -> Path:
         work = self.folder / target.name / "files"
@@ -75,6 +76,12 @@ class Bench:
         return work
 
     def originals(self, target: Target) -> dict[Path, bytes]:
+        """Read before any mutant is written: a child that is killed puts nothing back."""
+        if target.name not in self._originals:
+            self._originals[target.name] = self._read(target)
+        return self._originals[target.name]
+
+    def _read(self, target: Target) -> dict[Path, bytes]:
         work = self.make(target)
         files = {path for pattern in target.mutated for path in work.glob(pattern) if path.is_file()}
         return {path: path.read_bytes() for path in sorted(files) if not path.name.startswith(".")}
@@ -82,14 +89,14 @@ class Bench:
 
 def run(folder: Path, seeds: Iterator[int], seconds: float, names: list[str] | None = None) -> Tally:
     """Mutants of these seeds, of targets in turn, until the time is over."""
-    bench, tally, until = Bench(folder), Tally(), time.monotonic() + seconds
+    bench, tally = Bench(folder), Tally()
     chosen = [TARGETS[name] for name in names or TARGETS]
     for target in chosen:
-        bench.make(target)
+        bench.originals(target)
     for module in ("trueprobe.cli.asking", "trueprobe.runs.execute", "trueprobe.results.page", "altair"):
         importlib.import_module(module)  # once, not in each child
     turns = [target.name for target in chosen for _ in range(target.weight)]
-    child = None
+    child, until = None, time.monotonic() + seconds
     for seed in seeds:
         if time.monotonic() > until:
             break
@@ -143,10 +150,20 @@ class _Child:
         return known
 
     def _receive(self) -> dict[str, Any]:
-        if not self.here.poll(SECONDS * 3):  # a busy machine is slow; the child counts its own CPU time
-            raise TimeoutError
+        """In its CPU time: a busy machine is slow. What waits for something else has ten times as long."""
+        began, since = self._cpu_seconds(), time.monotonic()
+        while not self.here.poll(0.5):
+            if self._cpu_seconds() - began > SECONDS or time.monotonic() - since > 10 * SECONDS:
+                raise TimeoutError
         received: dict[str, Any] = self.here.recv()
         return received
+
+    def _cpu_seconds(self) -> float:
+        try:
+            fields = Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2].split()
+        except FileNotFoundError:  # it ended, and the pipe with it
+            return 0.0
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
     def end(self) -> None:
         self.alive = False
@@ -162,18 +179,15 @@ def _serve(bench: Bench, pipe: Connection) -> None:
     os.chdir(bench.folder)
     null = os.open(os.devnull, os.O_WRONLY)
     os.dup2(null, 2)  # a Rust extension prints its panics itself
-    originals: dict[str, dict[Path, bytes]] = {}
     while True:
         name, seed = pipe.recv()
-        target = TARGETS[name]
-        if name not in originals:
-            originals[name] = bench.originals(target)
-        rng = random.Random(seed)
-        path = rng.choice(list(originals[name]))
-        content = mutations.of(path)(originals[name][path], rng)
+        target, rng = TARGETS[name], random.Random(seed)
+        originals = bench.originals(target)
+        path = rng.choice(list(originals))
+        content = mutations.of(path)(originals[path], rng)
         relative = str(path.relative_to(bench.make(target)))
         pipe.send({"file": relative, "content": content, "parsed": mutations.parses(path, content)})
-        pipe.send(enter(target, bench, originals[name], {path: content}, rng))
+        pipe.send(enter(target, bench, originals, {path: content}, rng))
 
 
 def enter(

@@ -17,11 +17,15 @@ from pathlib import Path
 from typing import Any
 
 import authors_tree
+import made_runs
 import materials
 import zoo
 from trueprobe import assets, probes
+from trueprobe.probes.display import Figure, ItemTable, Table
 from trueprobe.probes.distractors.released import CONDITIONS
 from trueprobe.probes.files import ROOT as PROBES
+from trueprobe.statistics.rows import VariantDifference
+from trueprobe.types import Verdict
 
 Enter = Callable[[Path, random.Random], object]
 
@@ -45,37 +49,38 @@ def command(*arguments: str) -> None:
 
 # ---------------------------------------------------------------- run folders
 
-FORMS = ("report --format markdown", "report --format json", "report --format html", "compare --a fam --b gpt2")
-EXPORTS = (
-    "export --csv t.csv --latex t.tex",
-    "export --model-card --model fam",
-    "gate --rule counteracts:stereotype_share<1",
-)
+FORMS = {
+    "report --format markdown": 4,
+    "report --format json": 4,
+    "report --format html": 1,
+    "compare --a solo --b fam": 2,
+}
+EXPORTS = {
+    "export --csv t.csv --latex t.tex": 3,
+    "export --model-card --model fam": 2,
+    "gate --rule pairs:preference[category=age]<1": 3,
+}
 
 
 def make_run(folder: Path) -> None:
-    import trueprobe
-
-    for seed in range(2):
-        zoo.save("bert", folder.parent / "fam" / f"seed_{seed}", model_seed=seed)
-    zoo.save("gpt2", folder.parent / "gpt2")
-    shutil.copy(PROBES / "crows_pairs/data/sample.csv", folder.parent / "crows.csv")
-    study = folder.parent / "study.toml"
-    study.write_text(
-        f"""
-models = ["fam={folder.parent}/fam/seed_*", "{folder.parent}/gpt2"]
-limit = 40
-[[probes]]
-name = "counteracts"
-[[probes]]
-name = "crows_pairs"
-settings = {{ data = "sample" }}
-[[probes]]
-name = "seat"
-settings = {{ tests = "sent-weat6" }}
-"""
+    """Small, with a figure and every kind of table; the name is that of a shipped probe, so that it can be compared."""
+    cards = [*made_runs.family("fam", 3), made_runs.card("solo")]
+    levels = [(card.name, {"level": "checkpoint"}) for card in cards] + [("fam", {"level": "family", "n_seeds": 3})]
+    estimates = [
+        made_runs.estimate(model, measure, 0.6 + 0.1 * n, **level, category=category)
+        for model, level in levels
+        for n, measure in enumerate(("preference", "ties"))
+        for category in ("age", "race")
+    ]
+    claims = [made_runs.claim(card.name, "prefers", 0.2, Verdict.AS_PUBLISHED) for card in cards]
+    figure = Figure("shares", "Shares", "By category.", ("preference",), "category", "dots")
+    tables = tuple(
+        Table(f"of_{of}", of, of, of, ("category",), ("preference_nats",)) for of in ("observations", "items")
     )
-    trueprobe.run(str(study), out=folder, store=folder.parent / "answers.sqlite")
+    columns = ItemTable(("preference_nats",), "preference_nats", side="preference_nats")
+    declared = made_runs.declaration(figures=(figure,), tables=tables, item_table=columns)
+    choices = [made_runs.choice("fam", "family", "age", 0.1, Verdict.UNDECIDED)]
+    made_runs.write(folder, cards, estimates, claims, declared, tables={VariantDifference: choices})
 
 
 def enter_run(folder: Path, rng: random.Random) -> None:
@@ -87,7 +92,8 @@ def enter_run(folder: Path, rng: random.Random) -> None:
             manifest.write_text(json.dumps(content))
         except (ValueError, TypeError, RecursionError):
             pass
-    name, *options = rng.choice((*FORMS, *EXPORTS)).split(" ")
+    commands = {**FORMS, **EXPORTS}
+    name, *options = rng.choices(list(commands), list(commands.values()))[0].split(" ")
     here = [str(folder.parent / option) if option in ("t.csv", "t.tex") else option for option in options]
     command(name, str(folder), *here)
 

@@ -33,6 +33,47 @@ def copied(checkpoint, tmp_path):
     return make
 
 
+def changed_config(folder, **values):
+    config = json.loads((folder / "config.json").read_text())
+    (folder / "config.json").write_text(json.dumps({**config, **values}))
+    return str(folder)
+
+
+@pytest.mark.parametrize("name", ["bert", "gpt2"])
+def test_a_layer_that_the_file_lacks_is_named_as_that(name, copied):
+    more = {"bert": {"num_hidden_layers": 3}, "gpt2": {"n_layer": 3}}[name]
+    with pytest.raises(BadInput, match=r"the file lacks weights of a layer \(.*\.2\..* and \d+ more\); config\.json"):
+        open_model(changed_config(copied(name), **more))
+
+
+def test_weights_of_another_shape_are_named_with_both(copied):
+    shapes = r"layer\.0\.intermediate\.dense\.bias is \[64\] in the file and \[48\] in the config and 5 more"
+    with pytest.raises(BadInput, match=shapes):
+        open_model(changed_config(copied("bert"), intermediate_size=48))
+
+
+@pytest.mark.parametrize(
+    ("file", "content"),
+    [
+        ("config.json", b"[" * 20_000),
+        ("config.json", b'{"model_type": "bert", "hidden_size": "32"}'),
+        ("config.json", b'{"model_type": ["bert"]}'),
+        ("tokenizer.json", b'{"model": {"type": "WordPiece", "vocab": {"a": []}}}'),
+        ("tokenizer_config.json", b'{"tokenizer_class": 3}'),
+        ("tokenizer_config.json", b"9" * 5000),
+        ("model.safetensors", b"\xff" * 64),
+        ("model.safetensors", b""),
+    ],
+)
+def test_an_odd_file_of_a_model_is_one_line(file, content, copied):
+    folder = copied("bert")
+    (folder / file).write_bytes(content)
+    with pytest.raises(BadInput) as refused:
+        open_model(str(folder))
+    assert len(str(refused.value)) < 400
+    assert "\n" not in str(refused.value)
+
+
 def answers(model) -> list[float]:
     filled = Engine(model, AnswerStore(":memory:"), batch_tokens=16).answer([FillBlank("The ", words=("nurse", "man"))])
     return [word.logp for word in filled[0].words.values()]

@@ -196,3 +196,14 @@ def test_a_backend_without_its_functions_is_reported(distribution, checkpoint):
     distribution({"made_backend": "accepts = 3"}, "[trueprobe.models]\nmine = made_backend\n")
     with pytest.raises(BadInput, match=r"the backend 'mine' of made-up 1\.2 lacks accepts, outline, open_model"):
         open_model(str(checkpoint("bert")))
+
+
+def test_a_study_that_asks_for_pickles_needs_the_command_line_too(tmp_path):
+    """Also one whose first bytes are a byte order mark."""
+    study = tmp_path / "study.toml"
+    study.write_text('\ufeffallow_pickle = true\n[[probes]]\nname = "counteracts"\n', encoding="utf-8")
+    with pytest.raises(BadInput, match=r"study\.toml asks for pickled weights, which can run code; .*--allow-pickle"):
+        make_study(str(study))
+    assert make_study(str(study), allow_pickle=True).allow_pickle
+    study.write_text('[[probes]]\nname = "counteracts"\n')
+    assert not make_study(str(study)).allow_pickle

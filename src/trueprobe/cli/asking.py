@@ -9,6 +9,7 @@ import typer
 
 from trueprobe.cli.common import (
     AllowCode,
+    AllowPickle,
     AllowUnequal,
     Json,
     Setting,
@@ -100,10 +101,10 @@ def items(
         "trueprobe run counteracts --model gpt2@main --model model.gguf --limit 400",
         "trueprobe run counteracts --model 'mybert=ckpt/seed_*' --set occupations=table58",
         "trueprobe run study.toml",
+        "trueprobe run --from runs/mine",
         "trueprobe run counteracts --model nursery --workers 2",
         "trueprobe run counteracts --model 'mybert=ckpt/seed_*' --on ray --ray-address auto --gpus-per-worker 1",
         "trueprobe run counteracts --model 'mybert=ckpt/seed_*' --shard 3/10 --store shards/3.sqlite",
-        "trueprobe run --from runs/mine",
     )
 )
 @interruptible()
@@ -145,9 +146,7 @@ def run(
         str, typer.Option(metavar="I/N", help="only fill --store with this share of the rows; no run folder")
     ] = "",
     store: Store = None,
-    allow_pickle: Annotated[
-        bool, typer.Option("--allow-pickle", help="read pickled weights; a pickle can run code")
-    ] = False,
+    allow_pickle: AllowPickle = False,
     allow_code: AllowCode = False,
     as_json: Json = False,
 ) -> None:
@@ -164,8 +163,8 @@ def run(
     from trueprobe.runs.study import make_study
 
     if repeated:
-        kept = {"PROBE": what, "--limit": limit, "--set": settings, "--dtype": dtype}
-        if given := [name for name, value in kept.items() if value]:
+        own = {"PROBE": what, "--limit": limit, "--set": settings, "--dtype": dtype}
+        if given := [name for name, value in own.items() if value]:
             raise BadInput(f"{given[0]} is the run's own with --from; without it, it is another run")
         changes: Changes = {"device": device, "batch_tokens": _tokens(batch_tokens), "allow_code": allow_code}
         _repeat(repeated, out, model, store, changes, as_json)
@@ -194,6 +193,21 @@ def run(
         terminal.show(done)
 
 
+def _repeat(
+    folder: Path, out: Path | None, model: list[str] | None, store: Path | None, changes: "Changes", as_json: bool
+) -> NoReturn:
+    from trueprobe.cli.progress import terminal_progress
+    from trueprobe.results import repetition
+    from trueprobe.runs.repeat import repeat
+
+    done = repeat(folder, out, tuple(model or ()), store, terminal_progress(), **changes)
+    if as_json:
+        print(repetition.as_json(done))
+    else:
+        repetition.show(done)
+    raise typer.Exit(0 if done.exact else 1)
+
+
 def _run_shard(
     study: "Study", shard: str, out: Path | None, store: Path | None, compute: "Compute", as_json: bool
 ) -> None:
@@ -213,21 +227,6 @@ def _run_shard(
     for one in done:
         print(f"{one.model}: {one.rows:,} rows in {store}, {one.computed:,} of them computed now")
     print(f"shard {shard} is done; when all are: trueprobe cache merge {store.parent}/*.sqlite --into all.sqlite")
-
-
-def _repeat(
-    folder: Path, out: Path | None, model: list[str] | None, store: Path | None, changes: "Changes", as_json: bool
-) -> NoReturn:
-    from trueprobe.cli.progress import terminal_progress
-    from trueprobe.results import repetition
-    from trueprobe.runs.repeat import repeat
-
-    done = repeat(folder, out, tuple(model or ()), store, terminal_progress(), **changes)
-    if as_json:
-        print(repetition.as_json(done))
-    else:
-        repetition.show(done)
-    raise typer.Exit(0 if done.exact else 1)
 
 
 @app.command(epilog=example("trueprobe report runs/mine --open", "trueprobe report runs/mine --format markdown"))

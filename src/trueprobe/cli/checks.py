@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from trueprobe.cli.common import Json, Setting, check_app, example, settings_of
+from trueprobe.cli.common import AllowPickle, Json, Setting, check_app, example, settings_of
 
 if TYPE_CHECKING:
     from trueprobe.runs.check.outcome import Check
@@ -27,7 +27,7 @@ def check_model(
     spec: str,
     device: Annotated[str, typer.Option(help="auto, cpu, cuda …")] = "auto",
     dtype: Annotated[str, typer.Option(help="float32, bfloat16 or float16")] = "float32",
-    allow_pickle: Annotated[bool, typer.Option("--allow-pickle")] = False,
+    allow_pickle: AllowPickle = False,
     as_json: Json = False,
 ) -> None:
     """A model's contract: batches, order, repetition, special tokens."""

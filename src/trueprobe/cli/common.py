@@ -12,6 +12,7 @@ from trueprobe.stopping import interruptible
 
 __all__ = [
     "AllowCode",
+    "AllowPickle",
     "Json",
     "Setting",
     "Store",
@@ -67,6 +68,7 @@ AllowUnequal = Annotated[
 AllowCode = Annotated[
     bool, typer.Option("--allow-code", help="run the code of probes that a study or run folder names by a path")
 ]
+AllowPickle = Annotated[bool, typer.Option("--allow-pickle", help="read pickled weights; a pickle can run code")]
 Store = Annotated[Path | None, typer.Option(help="the answer store; by default one in your cache folder")]
 
 

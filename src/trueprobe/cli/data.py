@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from trueprobe.cli.common import Json, Store, app, example, interruptible
+from trueprobe.cli.common import AllowPickle, Json, Store, app, example, interruptible
 from trueprobe.errors import BadInput
 
 
@@ -58,6 +58,7 @@ def verbalizer(
     ] = 0.8,
     out: Annotated[Path | None, typer.Option(help="write clearly leaning words as a TOML list to edit and use")] = None,
     store: Store = None,
+    allow_pickle: AllowPickle = False,
     as_json: Json = False,
 ) -> None:
     """Likely answers that the word list of a run lacks.
@@ -71,7 +72,7 @@ def verbalizer(
     from trueprobe.runs.folder import load_run
 
     run = load_run(folder)
-    table = words.candidates(run, top, store, terminal_progress())
+    table = words.candidates(run, top, store, terminal_progress(), allow_pickle)
     print(table.to_json(orient="records", indent=1) if as_json else reproduction.words_text(table))
     if out is not None and not table.empty:
         write_text(out, words.to_toml(table, *words.groups_of(run), threshold))

@@ -6,12 +6,13 @@ import json
 from collections import Counter
 from collections.abc import Callable, Sequence
 from textwrap import fill
-from typing import Any
+from typing import Any, Literal
 
 from trueprobe import assets as all_assets
 from trueprobe import probes as all_probes
 from trueprobe.assets.hub_families import FAMILIES
 from trueprobe.errors import BadInput
+from trueprobe.results.width import UNLIMITED, width
 from trueprobe.types import Item
 
 
@@ -133,7 +134,9 @@ def fetched_text(row: dict[str, Any]) -> str:
 
 def _assets_text(rows: list[dict[str, Any]]) -> str:
     cells = [[r["name"], "yes" if r["here"] else "–", size_text(r["bytes"]), r["licence"]] for r in rows]
-    about = [fill(f"{r['name']}: {r['title']}; made by {r['made_by']}", 80, subsequent_indent="  ") for r in rows]
+    about = [
+        fill(f"{r['name']}: {r['title']}; made by {r['made_by']}", width(80), subsequent_indent="  ") for r in rows
+    ]
     table = _table(["asset", "here", "size", "licence"], cells)
     return "\n".join([table, "", *about, "", "Get one: trueprobe fetch ASSET"])
 
@@ -152,7 +155,7 @@ def as_text(what: str, rows: list[dict[str, Any]], details: bool = False) -> str
     if what == "probes" and details:
         return "\n\n".join(_probe_text(row) for row in rows)
     if what == "probes":
-        return "\n".join([*(_one_line(row["name"], row["short"]) for row in rows), "", ABOUT_ONE])
+        return "\n".join([*(_one_line(row["name"], row["short"]) for row in rows), "", fill(ABOUT_ONE, width(80))])
     if what == "studies":
         return "\n".join(f"{row['name']}: {row['title']}" for row in rows)
     return _models_text(rows)
@@ -162,7 +165,7 @@ ABOUT_ONE = "Question, paper and settings of one: trueprobe list probes NAME"
 
 
 def _one_line(name: str, text: str) -> str:
-    return f"{name:<17} {text}"
+    return fill(f"{name:<17} {text}", width(UNLIMITED), subsequent_indent=" " * 18)
 
 
 def _where(row: dict[str, Any]) -> str:
@@ -173,24 +176,26 @@ def _models_text(rows: list[dict[str, Any]]) -> str:
     cells = [
         [r["model"], _where(r), size_text(r["size_mb"] * 1e6) if r["size_mb"] else "–", r["licence"]] for r in rows
     ]
-    about = [fill(f"{row['model']}: {row['what']}", 80, subsequent_indent="  ") for row in rows]
+    about = [fill(f"{row['model']}: {row['what']}", width(80), subsequent_indent="  ") for row in rows]
     also = "a SPEC too: a folder with a transformers checkpoint, a .gguf file, a hub id with optional @revision, or "
     table = _table(["model", "here", "size", "licence"], cells)
-    return "\n".join([table, "", *about, "", fill(f"{also}name=glob for a family of checkpoints.", 80)])
+    return "\n".join([table, "", *about, "", fill(f"{also}name=glob for a family of checkpoints.", width(80))])
 
 
 def _table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Plain text, as wide as it needs to be; sizes and counts to the right."""
+    """Plain text, as wide as it needs to be unless COLUMNS is set; sizes and counts to the right."""
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
+    whole = width(UNLIMITED)
     table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False)
     for name in header:
-        table.add_column(name, justify="right" if name in ("size", "items") else "left", no_wrap=True)
+        justify: Literal["left", "right"] = "right" if name in ("size", "items") else "left"
+        table.add_column(name, justify=justify, no_wrap=whole == UNLIMITED, overflow="fold")
     for row in rows:
         table.add_row(*map(Text, row))
-    console = Console(width=1000, color_system=None)
+    console = Console(width=whole, color_system=None)
     with console.capture() as capture:
         console.print(table)
     return "\n".join(line.rstrip() for line in capture.get().splitlines())
@@ -198,13 +203,13 @@ def _table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 def _probe_text(row: dict[str, Any]) -> str:
     lines = [
-        fill(f"{row['name']}: {row['question']}", 80),
-        fill(row["paper"], 80, initial_indent="  ", subsequent_indent="  "),
+        fill(f"{row['name']}: {row['question']}", width(80)),
+        fill(row["paper"], width(80), initial_indent="  ", subsequent_indent="  "),
     ]
     lines.append("  settings (--set key=value):")
     for key, about in row["settings"].items():
         text = f"{key}={about['default']}: {about['what']}"
-        lines.append(fill(text, 80, initial_indent="    ", subsequent_indent="      "))
+        lines.append(fill(text, width(80), initial_indent="    ", subsequent_indent="      "))
     return "\n".join(lines)
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from trueprobe.cli.common import Json, Store, app, example, interruptible
+from trueprobe.cli.common import AllowPickle, Json, Store, app, example, interruptible
 
 if TYPE_CHECKING:
     from trueprobe.scoring import Written
@@ -68,9 +68,7 @@ def score(
     device: Annotated[str | None, typer.Option(help="auto, cpu, cuda, cuda:1 …; auto by default")] = None,
     dtype: Annotated[str | None, typer.Option(help="float32 (by default), bfloat16 or float16")] = None,
     store: Store = None,
-    allow_pickle: Annotated[
-        bool, typer.Option("--allow-pickle", help="read pickled weights; a pickle can run code")
-    ] = False,
+    allow_pickle: AllowPickle = False,
     as_json: Json = False,
 ) -> None:
     """Score your own sentences by token, word and region.

@@ -7,7 +7,7 @@ from typing import Annotated, Any, cast
 
 import typer
 
-from trueprobe.cli.common import Json, app, example, interruptible
+from trueprobe.cli.common import AllowPickle, Json, app, example, interruptible
 
 
 @app.command(
@@ -139,7 +139,7 @@ def downstream(
     head_seed: Annotated[int, typer.Option(help="for the new head, the same for all checkpoints")] = 0,
     threads: Annotated[int | None, typer.Option(min=1, help="by default all cores, 1 for small networks")] = None,
     device: Annotated[str, typer.Option(help="auto, cpu, cuda …")] = "auto",
-    allow_pickle: Annotated[bool, typer.Option("--allow-pickle", help="read pickled weights")] = False,
+    allow_pickle: AllowPickle = False,
     as_json: Json = False,
 ) -> None:
     """Fine-tune the checkpoints of a family alike and compare.

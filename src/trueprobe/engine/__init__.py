@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import asdict
+from functools import cache
 from importlib.metadata import version
 
 from trueprobe import __version__
@@ -94,6 +95,7 @@ def _recall(model: RowModel, store: AnswerStore, progress: Progress) -> None:
     store.put_derived(key, json.dumps(asdict(model.traits)).encode())
 
 
+@cache  # reading a distribution's metadata takes milliseconds, and every question asks
 def library_versions() -> str:
     """What cached answers are stamped with."""
     return f"torch {version('torch')} transformers {version('transformers')}"

@@ -174,9 +174,10 @@ def find(specs: Sequence[str], options: Options | None = None, compare_weights: 
 
 
 def refuse_twins(checkpoints: Sequence[Source], hashes: Sequence[tuple[bytes, ...]]) -> None:
-    """`hashes` are those of each checkpoint's weight files; members of a family must differ in them."""
+    """`hashes` are those of each checkpoint's weight files; members of a family must differ in them, where there
+    are any: a served one has none here."""
     first: dict[tuple[str, tuple[bytes, ...]], Source] = {}
     for source, content in zip(checkpoints, hashes, strict=True):
         twin = first.setdefault((source.family, content), source)
-        if twin is not source and source.family:
+        if twin is not source and source.family and content:
             raise BadInput(f"family '{source.family}': {twin.path} and {source.path} have equal weights")

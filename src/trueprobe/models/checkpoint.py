@@ -240,7 +240,7 @@ def _from_pretrained(source: Source, auto_class: Any, options: Options, **more: 
         )
     _refuse_other_shapes(source, info["mismatched_keys"])
     _refuse_unused_layers(source, model, info["unexpected_keys"])
-    _refuse_missing_layers(source, info["missing_keys"])
+    _refuse_missing_layers(source, model, info["missing_keys"])
     return model, frozenset(info["missing_keys"])
 
 
@@ -253,9 +253,11 @@ def _refuse_other_shapes(source: Source, mismatched: Iterable[tuple[str, Any, An
         )
 
 
-def _refuse_missing_layers(source: Source, missing: Iterable[str]) -> None:
-    """A head that a file does not have is named by who needs it; a layer is needed by all."""
-    lacking = sorted(name for name in missing if _LAYER.match(name) and not name.endswith(_BUFFERS))
+def _refuse_missing_layers(source: Source, model: Any, missing: Iterable[str]) -> None:
+    """A head that a file does not have is refused by who needs it; a layer is needed by all."""
+    prefix = f"{model.base_model_prefix}."
+    inside = {name.removeprefix(prefix) for name in model.base_model.state_dict() if _LAYER.match(name)}
+    lacking = sorted(n for n in missing if n.removeprefix(prefix) in inside and not n.endswith(_BUFFERS))
     if lacking:
         raise BadInput(f"{source.title}: the file lacks weights of a layer ({lacking[0]}{_more(lacking)}); {_APART}")
 
@@ -368,6 +370,8 @@ def _stamp(file: Path) -> tuple[int, int]:
 
 def weight_files(source: Source) -> list[Path]:
     """The files that are loaded: those that an index names, in subfolders too, and no other that lies beside them."""
+    if source.server:
+        return []
     if source.is_gguf:
         return [source.path]
     chosen = _read_json(source.folder / "config.json").get("transformers_weights")

@@ -89,6 +89,21 @@ class Table:
 
 
 @dataclass(frozen=True, slots=True)
+class Assessment:
+    """What a probe's makers think of it."""
+
+    valid_for: str
+    reliability: str  # as it was found here
+    fails: str
+
+    @property
+    def parts(self) -> tuple[tuple[str, str], ...]:
+        """What each part answers, and the answer."""
+        titles = ("Valid for", "Reliability found here", "Where it fails")
+        return tuple(zip(titles, (self.valid_for, self.reliability, self.fails), strict=True))
+
+
+@dataclass(frozen=True, slots=True)
 class ItemTable:
     """What is listed of each item, sorted by the size of one column."""
 

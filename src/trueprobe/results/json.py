@@ -115,6 +115,8 @@ def _number(n: Number) -> dict[str, Any]:
 
 def _probe(probe: ProbeReport) -> dict[str, Any]:
     declared = {name: getattr(probe.declaration, name) for name in ("question", "paper", "does_not_show", "n_items")}
+    assessment = probe.declaration.assessment
+    declared["assessment"] = _fields(assessment) if assessment else None
     examples = [{"prompt": one.prompt, "answers": one.answers} for one in probe.examples]
     return {"label": probe.label, **declared, "examples": examples, "tables": [_grid(grid) for grid in probe.tables]}
 

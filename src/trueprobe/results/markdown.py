@@ -76,6 +76,10 @@ def _probe(probe: ProbeReport) -> Iterator[str]:
         yield from (escaped(line), "")
     for grid in probe.tables:
         yield from grid_lines(grid, 3)
+    if declaration.assessment:
+        yield from (f"### {words.ASSESSMENT}", "")
+        for title, text in declaration.assessment.parts:
+            yield from (f"**{title}.** {escaped(text)}", "")
 
 
 def grid_lines(grid: Grid, level: int) -> Iterator[str]:

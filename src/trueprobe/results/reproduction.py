@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import Literal
 
 import pandas as pd
 from rich.console import Console
@@ -12,21 +13,22 @@ from rich.text import Text
 
 from trueprobe.results.numbers import Format, count
 from trueprobe.results.view import DASH
+from trueprobe.results.width import UNLIMITED, width
 from trueprobe.results.words import terminal as words
 from trueprobe.runs.reproduce import Compared
-
-_UNLIMITED = 1000  # columns: a terminal wraps a line that is too long, a file has all of it
 
 
 def show(rows: Sequence[Compared], console: Console | None = None) -> None:
     """What does not agree within rounding is marked."""
     console = console or Console(highlight=False)
+    whole = width(UNLIMITED)
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="")
     for i, name in enumerate(words.REPRODUCED_HEADER):
-        table.add_column(name, justify="right" if 0 < i < 4 else "left", no_wrap=True)
+        justify: Literal["left", "right"] = "right" if 0 < i < 4 else "left"
+        table.add_column(name, justify=justify, no_wrap=whole == UNLIMITED, overflow="fold")
     for one in rows:
         table.add_row(*map(Text, _texts(one)))
-    for line in console.render_lines(table, console.options.update(width=_UNLIMITED), pad=False):
+    for line in console.render_lines(table, console.options.update(width=whole), pad=False):
         console.print("".join(segment.text for segment in line).rstrip(), markup=False, soft_wrap=True)
     console.print(verdict(rows), markup=False, soft_wrap=True)
 

@@ -31,6 +31,8 @@ from trueprobe.runs.schema import (
     ProbeDeclaration,
     StudyDescription,
     StudyEntry,
+    check_items,
+    check_observations,
     file_name,
     frame_of,
     refuse_other_columns,
@@ -122,7 +124,8 @@ class Run:
 
     def items(self, label: str) -> pd.DataFrame:
         self._refuse_unknown(label)
-        return self._table(f"items/{label}.parquet")
+        name = f"items/{label}.parquet"
+        return check_items(self._table(name), f"{self.folder / name}")
 
     def observations(self, label: str) -> pd.DataFrame:
         """All models' observations of a probe, one below the other."""
@@ -130,14 +133,19 @@ class Run:
 
         self._refuse_unknown(label)
         names = [f"observations/{label}/{card.name}.parquet" for card in self.cards]
-        tables = [self._table(name) for name in names if self._written(name)]
+        tables = [self._observed(label, name) for name in names if self._written(name)]
         if not tables:
             raise BadInput(f"{self.folder} holds no observations of '{label}' yet")
-        return pd.concat(tables, ignore_index=True).astype({"model_seed": "Int64", "step": "Int64"})
+        return pd.concat(tables, ignore_index=True)
 
     def observed(self, label: str, model: str) -> pd.DataFrame:
         """One model's observations of a probe."""
-        return self._table(f"observations/{label}/{model}.parquet")
+        return self._observed(label, f"observations/{label}/{model}.parquet")
+
+    def _observed(self, label: str, name: str) -> pd.DataFrame:
+        if label not in self.declarations:
+            raise BadInput(f"{self.folder / PROBES} does not declare the probe '{label}'")
+        return check_observations(self._table(name), self.declarations[label], f"{self.folder / name}")
 
     def rows(self, row: type[Row]) -> list[Row]:
         """The typed rows of a table, read once; none where the run has no such table."""

@@ -81,8 +81,8 @@ def _study(run: Run, models: tuple[str, ...]) -> Study:
         )
     named = ({"name": entry.file or entry.name, "label": entry.label} for entry in described.probes)
     probes = [{**names, "settings": entry.settings} for names, entry in zip(named, described.probes, strict=True)]
-    kept = {name: getattr(described, name) for name in StudyDescription.model_fields if name in Study.model_fields}
-    return Study.model_validate({**kept, "probes": probes, "models": models or described.models})
+    fields = {name: getattr(described, name) for name in StudyDescription.model_fields if name in Study.model_fields}
+    return Study.model_validate({**fields, "probes": probes, "models": models or described.models})
 
 
 def refuse_other(original: Run, plan: RunPlan) -> None:

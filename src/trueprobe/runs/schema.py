@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 from pydantic import AfterValidator, BaseModel, ConfigDict, field_serializer
 
 from trueprobe.errors import BadInput, reading
-from trueprobe.probes.display import Figure, ItemTable, Primary, Summary, Table
+from trueprobe.probes.display import Assessment, Figure, ItemTable, Primary, Summary, Table
 from trueprobe.statistics import rows
 from trueprobe.statistics.measure import TIED
 from trueprobe.types import CODES, CONDITION, GROUP, Card
@@ -116,6 +116,7 @@ class ProbeDeclaration(Declared):
     item_table: ItemTable | None = None
     published: tuple[PublishedNumber, ...] = ()
     primary: tuple[Primary, ...] | None = None
+    assessment: Assessment | None = None  # of a shipped probe
 
     def model_post_init(self, context: Any) -> None:
         for name in (*(figure.name for figure in self.figures), *(table.name for table in self.tables)):
@@ -285,6 +286,36 @@ def refuse_other_columns(frame: pd.DataFrame, fixed: Iterable[str], declared: It
     twice = [name for name in names if names.count(name) > 1]
     if other or twice:
         raise BadInput(f"{where} has a column '{(other or twice)[0]}' that is not declared, or twice")
+
+
+def check_items(frame: pd.DataFrame, where: str) -> pd.DataFrame:
+    """As it was written: each item once, with its text."""
+    _refuse_lacking(frame, ("item", "text"), ("item", "text"), where)
+    if not frame["item"].is_unique:
+        raise BadInput(
+            f"{where} is damaged: the item '{frame['item'][frame['item'].duplicated()].iloc[0]}' is in it twice"
+        )
+    return frame
+
+
+def check_observations(frame: pd.DataFrame, declared: ProbeDeclaration, where: str) -> pd.DataFrame:
+    """With every column that the probe declares, and codes that are known."""
+    needed = (*OBSERVATION_COLUMNS, *declared.columns, *(GROUP + factor for factor in declared.factors))
+    _refuse_lacking(frame, needed, ("item", "part", "model", "why_not"), where)
+    unknown = set(frame["why_not"]) - {"", *CODES}
+    if unknown:
+        raise BadInput(f"{where} is damaged: column 'why_not' has '{min(unknown)}'")
+    with reading(f"{where} is damaged"):
+        return frame.astype({"model_seed": "Int64", "step": "Int64"})
+
+
+def _refuse_lacking(frame: pd.DataFrame, needed: Iterable[str], texts: Iterable[str], where: str) -> None:
+    missing = [name for name in needed if name not in frame]
+    if missing:
+        raise BadInput(f"{where} is damaged: it has no column '{missing[0]}'")
+    wrong = [name for name in texts if not frame[name].map(lambda value: isinstance(value, str)).all()]
+    if wrong:
+        raise BadInput(f"{where} is damaged: column '{wrong[0]}' holds something else than text")
 
 
 def reserved(names: Iterable[str]) -> list[str]:

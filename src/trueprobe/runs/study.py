@@ -47,9 +47,9 @@ def shipped() -> list[str]:
     return sorted(path.stem for path in STUDIES.glob("*.toml"))
 
 
-def read_study(named: str, allow_code: bool = False) -> Study:
-    """A TOML file, or a shipped study by its name. Code at a path that the file names is run only where the user allows
-    it, and nothing of it is loaded before."""
+def read_study(named: str, allow_code: bool = False, allow_pickle: bool = False) -> Study:
+    """A TOML file, or a shipped study by its name. Code at a path that the file names, and pickles that it asks for,
+    are run only where the user allows it too, and nothing of them is loaded before."""
     path = STUDIES / f"{named}.toml" if named in shipped() else Path(named).expanduser()
     if not path.is_file():
         known = [*probes.names(), *shipped()]
@@ -58,7 +58,10 @@ def read_study(named: str, allow_code: bool = False) -> Study:
     code = _code_of(data)
     if code and not allow_code:
         raise BadInput(f"{path} names the probe {code[0]}, whose code would be run; if you trust it: --allow-code")
-    return material.validated(data, Study, path)
+    study = material.validated(data, Study, path)
+    if study.allow_pickle and not allow_pickle:
+        raise BadInput(f"{path} asks for pickled weights, which can run code; if you trust its models: --allow-pickle")
+    return study
 
 
 def _code_of(data: Mapping[str, Any]) -> list[str]:
@@ -86,7 +89,7 @@ def make_study(
     **changes: Unpack[Changes],
 ) -> Study:
     """Probes by names, files or folders, or a study by its file or shipped name, with what is changed about it."""
-    allow_code = bool(changes.pop("allow_code", False))
+    allow_code, allow_pickle = bool(changes.pop("allow_code", False)), bool(changes.get("allow_pickle"))
     named = [] if isinstance(what, Study) else _with_folders([what] if isinstance(what, str) else what)
     wrong = [name for name in named if not probes.is_probe(name)]
     if len(named) > 1 and wrong:
@@ -96,7 +99,7 @@ def make_study(
     if wrong or isinstance(what, Study):
         if settings:
             raise BadInput("--set belongs to a probe; a study has its settings in its file")
-        data = (what if isinstance(what, Study) else read_study(wrong[0], allow_code)).model_dump()
+        data = (what if isinstance(what, Study) else read_study(wrong[0], allow_code, allow_pickle)).model_dump()
     if models:
         data["models"] = [models] if isinstance(models, str) else list(models)
     data |= {key: value for key, value in changes.items() if value is not None}

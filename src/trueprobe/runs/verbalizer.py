@@ -29,9 +29,14 @@ _NEUTRAL_WORD = "person"  # its leaning is the models' general tendency, to comp
 
 
 def candidates(
-    run: Run, top: int = 40, store: str | Path | None = None, progress: Progress | None = None
+    run: Run,
+    top: int = 40,
+    store: str | Path | None = None,
+    progress: Progress | None = None,
+    allow_pickle: bool = False,
 ) -> pd.DataFrame:
-    """Uncovered top-ten tokens by probability mass, with their leaning; the neutral word comes last."""
+    """Uncovered top-ten tokens by probability mass, with their leaning; the neutral word comes last. A run folder may
+    be another's: whether its models' pickles are read is not for it to say."""
     probe, label = _probe(run)
     words = uncovered(run, label)
     words = words[words["word"] != _NEUTRAL_WORD].head(top)
@@ -39,7 +44,7 @@ def candidates(
         return words
     asked = [*words["word"], _NEUTRAL_WORD]
     with closing(AnswerStore(store, library_versions())) as answers:
-        engines = (Engine(model, answers, progress) for model in _models(run))
+        engines = (Engine(model, answers, progress) for model in _models(run, allow_pickle))
         leanings = [_leaning(probe, asked, engine) for engine in engines]
     leaning = pd.DataFrame(leanings).mean().reindex(asked)  # NaN: no model can spell the word in a text
     words = words.assign(**{f"leans_{probe.first}": leaning[words["word"]].to_numpy()})
@@ -103,12 +108,12 @@ def _probe(run: Run) -> tuple[CounterActs, str]:
     raise BadInput(f"{run.folder} has no counteracts run, and only that has a verbalizer")
 
 
-def _models(run: Run) -> Iterator[Model]:
+def _models(run: Run, allow_pickle: bool) -> Iterator[Model]:
     """The models of the run, opened one after the other where they were; replayed outputs cannot be asked."""
     cards = [card for card in run.cards if not is_replayed(card)]
     if not cards:
         raise BadInput(f"{run.folder} has no model to ask, only replayed outputs; run it with a --model SPEC, too")
-    options = Options(dtype=run.study.dtype, allow_pickle=run.study.allow_pickle)
+    options = Options(dtype=run.study.dtype, allow_pickle=allow_pickle)
     return (_open(card, run.sources.get(card.name), options) for card in cards)
 
 

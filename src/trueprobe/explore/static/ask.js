@@ -29,7 +29,7 @@ export class Ask {
     this.listed = h("div.listed", {});
     this.answers = h("section.answers", { "aria-label": "Answers" },
       this.status, this.problem, this.headline, this.charts, this.suggestions.chart, this.listed);
-    this.element = h("div.two", {}, this.form, this.answers);
+    this.element = h("div.two", {}, h("h1.off", {}, "Ask about a blank"), this.form, this.answers);
   }
 
   _inputs() {

@@ -16,7 +16,7 @@ export class Browse {
 
   async update() {
     if (!this.app.start.run) {
-      fill(this.element, h("section", {}, h("h2", {}, "No run to browse"), h("p", {}, "Start with a run folder, and its findings and items are here:"), h("pre.quote", {}, "trueprobe explore --run runs/mine")));
+      fill(this.element, h("section", {}, h("h1", {}, "No run to browse"), h("p", {}, "Start with a run folder, and its findings and items are here:"), h("pre.quote", {}, "trueprobe explore --run runs/mine")));
       return;
     }
     try {
@@ -131,6 +131,7 @@ export class Browse {
 
   /** The prompt as the model was asked it, in the view that asks such prompts. */
   async ask(row, probe) {
+    toast("Looking up how it was asked …");
     try {
       const question = await post("api/item", { probe, item: row.item, family: row.family });
       const { view } = question;

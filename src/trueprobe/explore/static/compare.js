@@ -39,7 +39,7 @@ export class Compare {
     this.charts = h("div.charts", {});
     this.texts = h("div.texts", {});
     this.answers = h("section.answers", { "aria-label": "Answers" }, this.status, this.problem, this.headline, this.charts, this.texts);
-    this.element = h("div.two", {}, this.form, this.answers);
+    this.element = h("div.two", {}, h("h1.off", {}, "Compare two sentences"), this.form, this.answers);
   }
 
   exchange() {
@@ -160,7 +160,7 @@ function coloured(text, tokens, title) {
     if (from > end) paragraph.append(text.slice(end, from));
     const shown = token.span ? text.slice(Math.max(from, end), to) : token.text;
     const shade = Math.min(SHADES, Math.round((SHADES * -centre(token.logps)) / WORST));
-    const mark = h(`span.token.shade${shade}${token.shared ? "" : ".differs"}`, { title: about(token) }, shown || " ", h("span.tip", {}, about(token)));
+    const mark = h(`span.token.shade${shade}${token.shared ? "" : ".differs"}`, { "data-tip": about(token) }, shown || " ");
     paragraph.append(mark);
     end = Math.max(end, to);
   }

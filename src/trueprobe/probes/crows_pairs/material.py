@@ -1,6 +1,7 @@
 """CrowS-Pairs and files like it: a table of two sentences each, one of which stereotypes more.
 
-Comma- or tab-separated, with the columns sent_more, sent_less, stereo_antistereo and bias_type; others are ignored.
+Comma- or tab-separated, with the columns sent_more, sent_less, stereo_antistereo and bias_type; annotations are read
+where there are any, other columns ignored.
 """
 
 from __future__ import annotations
@@ -9,12 +10,14 @@ from dataclasses import dataclass
 
 from trueprobe.errors import BadInput, nearest
 from trueprobe.probes import datasets, tables
+from trueprobe.probes.crows_pairs.flags import flags_of
 from trueprobe.probes.datasets import Dataset
 from trueprobe.probes.tables import DataRow
 
 ASSETS = ("crows-pairs",)
 DIRECTIONS = ("stereo", "antistereo")
 COLUMNS = ("sent_more", "sent_less", "stereo_antistereo", "bias_type")
+ANNOTATIONS = "annotations"  # of validators; the authors' file has them
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +26,7 @@ class SentencePair:
     less: str
     direction: str  # stereo: `more` states a stereotype; antistereo: `less` contradicts one
     category: str
+    flags: tuple[str, ...] = ()  # known criticism (`flags`)
 
 
 @dataclass(frozen=True)
@@ -51,4 +55,5 @@ def _pair(row: DataRow) -> SentencePair:
         raise BadInput(f"{row.place}: stereo_antistereo is '{direction}'{nearest(direction, DIRECTIONS)}")
     if more == less:
         raise BadInput(f"{row.place}: sent_more and sent_less are the same sentence")
-    return SentencePair(more, less, direction, category)
+    annotations = tables.text_of(row.cells.get(ANNOTATIONS))
+    return SentencePair(more, less, direction, category, flags_of(more, less, category, annotations))

@@ -21,7 +21,7 @@ from trueprobe.probes.base import Probe, Settings
 from trueprobe.probes.crows_pairs import material, report
 from trueprobe.probes.display import Primary, ReportSpec, Summary
 from trueprobe.probes.measure_sets import ALL, combinations
-from trueprobe.probes.pair_measures import NEAR_TIE_NATS, PREFERS, START, crows_measures
+from trueprobe.probes.pair_measures import FLAGGED, NEAR_TIE_NATS, PREFERS, START, crows_measures, unflagged
 from trueprobe.statistics.means import means
 from trueprobe.statistics.measure import Flips, Measure
 from trueprobe.types import TIE_NATS, Answer, Card, Item, Observation, Request, Scored, ScoreText, WhyNot
@@ -34,6 +34,7 @@ COLUMNS = {
     "less_nats": "the same of the other sentence",
     "scored_tokens": "how many tokens that is, both sentences together",
     "variant": "which tokens: shared, differing, or the whole sentence",
+    FLAGGED: "1 if the pair is flagged for known criticism, 0 if not",
 }
 _NO_TOKENS = {
     "shared": "the two sentences share no token",
@@ -95,6 +96,7 @@ class CrowsPairs(Probe):
                 conditions={"category": pair.category, "direction": pair.direction},
                 groups=(str(number),),
                 fields={"pair": pair},
+                flags=pair.flags,
             )
             for number, pair in enumerate(self.material.pairs)
         ]
@@ -121,7 +123,7 @@ class CrowsPairs(Probe):
         if not all(logps):
             return [Observation(item.id, why_not=WhyNot("no_span", _NO_TOKENS[variant]))]
         first, second = (sum(side) if variant == "shared" else sum(side) / len(side) for side in logps)
-        counted = {"scored_tokens": sum(map(len, logps)), "variant": variant}
+        counted = {"scored_tokens": sum(map(len, logps)), "variant": variant, FLAGGED: float(bool(item.flags))}
         return [Observation(item.id, self.values(first, second, variant) | counted)]
 
     def values(self, more: float, less: float, variant: Variant) -> dict[str, Any]:
@@ -154,6 +156,13 @@ class CrowsPairs(Probe):
         for where, conditions in combinations(category=categories, direction=directions):
             if any(where.items() <= pair.items() for pair in present):
                 yield from crows_measures(where, {"variant": variant, **conditions}, kinds=kinds)
+                if self.flags and "direction" not in where:
+                    yield unflagged("prefers_stereotype", where, {"variant": variant, **conditions}, kinds=kinds)
+
+    @property
+    def flags(self) -> Counter[str]:
+        """How many pairs have each."""
+        return Counter(flag for pair in self.material.pairs for flag in pair.flags)
 
     @property
     def items_of(self) -> str:
@@ -186,7 +195,7 @@ class CrowsPairs(Probe):
 
     @property
     def page(self) -> ReportSpec:
-        return report.report()
+        return report.report(bool(self.flags))
 
     def planted(self, item: Item, request: Request, strength: float) -> dict[str, float]:
         assert isinstance(request, ScoreText)
@@ -199,7 +208,8 @@ class CrowsPairs(Probe):
 
     def facts(self) -> Mapping[str, Any]:
         counts = Counter(pair.category for pair in self.material.pairs)
-        return {"data": dict(self.material.data.card), "sha256": self.material.data.sha256, "pairs": dict(counts)}
+        card = {"data": dict(self.material.data.card), "sha256": self.material.data.sha256}
+        return {**card, "pairs": dict(counts), "flags": dict(self.flags)}
 
 
 def _logps(first: Scored, second: Scored, variant: Variant) -> tuple[list[float], list[float]]:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from trueprobe.probes.display import Figure, ItemTable, ReportSpec, Table
 
 
-def report() -> ReportSpec:
+def report(flagged: bool) -> ReportSpec:
+    """`flagged`: some pairs are."""
     names = {"direction": "pairs", "stereo": "stereotyping", "antistereo": "anti-stereotyping"}
     names |= {"measure": "ties", "prefers_stereotype": "count half", "wins_of_all": "count against it"}
     names |= {"wins_of_decided": "are left out"}
@@ -37,6 +38,20 @@ def report() -> ReportSpec:
             source="table 1 of paper C",
         )
     ]
+    if flagged:
+        tables.append(
+            Table(
+                "flagged",
+                "With and without flagged pairs",
+                "Flagged: fewer than three of five validators name the category, or the sentences differ in several "
+                "places or in punctuation. Faults that need a judgement are not flagged.",
+                "estimates",
+                ("category",),
+                ("prefers_stereotype", "prefers_stereotype_unflagged"),
+                {"direction": "all"},
+                names={"prefers_stereotype": "all pairs", "prefers_stereotype_unflagged": "without flagged pairs"},
+            )
+        )
     return ReportSpec(
         figures, tables, ItemTable(("preference_nats", "scored_tokens"), "preference_nats", side="preference_nats")
     )

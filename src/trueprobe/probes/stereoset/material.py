@@ -23,13 +23,27 @@ ASSETS = ("stereoset-dev", "stereoset-test")
 TASKS = ("intrasentence", "intersentence")
 LABELS = ("stereotype", "anti-stereotype", "unrelated")
 BLANK = "BLANK"
+DISPUTED = "disputed"
+FEWEST_AGAINST = 2  # of five validators
 _ONE_BLANK = re.compile(r"\bBLANK\b")
+
+
+class Judgement(BaseModel):
+    """One validator's."""
+
+    label: str
 
 
 class Candidate(BaseModel):
     id: str
     sentence: str = Field(min_length=1)
     gold_label: Literal["stereotype", "anti-stereotype", "unrelated"]
+    labels: tuple[Judgement, ...] = ()  # of five validators; a user's file may have none
+
+    @property
+    def disputed(self) -> bool:
+        """Two validators or more give another label than that of the majority."""
+        return sum(judgement.label != self.gold_label for judgement in self.labels) >= FEWEST_AGAINST
 
 
 class Cluster(BaseModel):
@@ -54,6 +68,11 @@ class Cluster(BaseModel):
         """Stereotype, anti-stereotype, unrelated."""
         stereotype, anti, unrelated = (next(s for s in self.sentences if s.gold_label == label) for label in LABELS)
         return stereotype, anti, unrelated
+
+    @property
+    def flags(self) -> tuple[str, ...]:
+        """Known criticism, by facts of the released file; judgements of single items are not published."""
+        return (DISPUTED,) if any(sentence.disputed for sentence in self.sentences) else ()
 
     @property
     def one_blank(self) -> bool:

@@ -14,6 +14,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -23,7 +24,7 @@ from trueprobe.errors import BadInput
 from trueprobe.probes.base import Probe, Released, Settings
 from trueprobe.probes.display import Primary, ReportSpec, Summary
 from trueprobe.probes.measure_sets import ALL, combinations
-from trueprobe.probes.pair_measures import NEAR_TIE_NATS, PREFERS, START, stereoset_measures
+from trueprobe.probes.pair_measures import FLAGGED, NEAR_TIE_NATS, PREFERS, START, stereoset_measures, unflagged
 from trueprobe.probes.stereoset import material, released, report
 from trueprobe.probes.stereoset.material import BLANK, Cluster
 from trueprobe.statistics.means import means
@@ -55,6 +56,7 @@ COLUMNS = {
     "anti_stereotype_nats": "the same of the anti-stereotype",
     "unrelated_nats": "the same of the unrelated one",
     "scored_tokens": "how many tokens were scored, all three together; none where a next-sentence head was asked",
+    FLAGGED: "1 if two validators or more give one of its sentences another label, 0 if not",
     "asked_as": "blank, sentence, next_sentence (a head) or continuation (likelihood after the context)",
 }
 NOT_ASKED = math.nan  # an item that could not be asked has no `asked_as`
@@ -129,6 +131,7 @@ class StereoSet(Probe):
             conditions={"category": cluster.bias_type, "task": task},
             groups=(cluster.target,),
             fields={"cluster": cluster},
+            flags=cluster.flags,
         )
 
     # ------------------------------------------------------------ asking
@@ -156,6 +159,9 @@ class StereoSet(Probe):
     # ------------------------------------------------------------ observing
 
     def observe(self, item: Item, card: Card, answers: Sequence[Answer]) -> list[Observation]:
+        return [_with_flag(item, observation) for observation in self._observed(item, answers)]
+
+    def _observed(self, item: Item, answers: Sequence[Answer]) -> list[Observation]:
         task = str(item.conditions["task"])
         if isinstance(answers[0], Filled):
             words = _candidates(task, item.fields["cluster"])
@@ -226,7 +232,7 @@ class StereoSet(Probe):
                 raise BadInput(f"{path}: {task} has the id '{unknown}', which is not in {self.material.data.path.name}")
         name = released.model_name(path)
         kind: Kind = "causal" if "gpt" in name.lower() else "masked"
-        return Released(name, kind, [self._replayed(item, kind, scores) for item in self.items()])
+        return Released(name, kind, [_with_flag(item, self._replayed(item, kind, scores)) for item in self.items()])
 
     def _replayed(self, item: Item, kind: Kind, scores: Mapping[str, released.TaskScores]) -> Observation:
         task = str(item.conditions["task"])
@@ -262,10 +268,16 @@ class StereoSet(Probe):
         for task, (rows, kinds) in ways.items():
             for where, conditions in combinations(category=(ALL, *self._categories)):
                 yield from stereoset_measures({**rows, **where}, {"task": task, **conditions}, kinds=kinds)
+                if self.n_flagged:
+                    yield unflagged("ss", {**rows, **where}, {"task": task, **conditions}, kinds=kinds)
 
     @property
     def _categories(self) -> list[str]:
         return sorted({cluster.bias_type for clusters in self.tasks.values() for cluster in clusters})
+
+    @property
+    def n_flagged(self) -> int:
+        return sum(bool(cluster.flags) for clusters in self.tasks.values() for cluster in clusters)
 
     @property
     def items_of(self) -> str:
@@ -300,7 +312,7 @@ class StereoSet(Probe):
 
     @property
     def page(self) -> ReportSpec:
-        return report.report()
+        return report.report(bool(self.n_flagged))
 
     def planted(self, item: Item, request: Request, strength: float) -> dict[str, float]:
         stereotype = item.fields["cluster"].by_label[0].sentence
@@ -321,7 +333,14 @@ class StereoSet(Probe):
 
     def facts(self) -> dict[str, Any]:
         counts = Counter(f"{item.conditions['task']} {item.conditions['category']}" for item in self.items())
-        return {"data": dict(self.material.data.card), "sha256": self.material.data.sha256, "items": dict(counts)}
+        card = {"data": dict(self.material.data.card), "sha256": self.material.data.sha256}
+        return {**card, "items": dict(counts), "flags": {material.DISPUTED: self.n_flagged}}
+
+
+def _with_flag(item: Item, observation: Observation) -> Observation:
+    if observation.why_not:
+        return observation
+    return replace(observation, values={**observation.values, FLAGGED: float(bool(item.flags))})
 
 
 def _candidates(task: str, cluster: Cluster) -> list[str]:

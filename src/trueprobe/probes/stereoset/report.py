@@ -5,7 +5,8 @@ from __future__ import annotations
 from trueprobe.probes.display import Figure, ItemTable, ReportSpec, Table
 
 
-def report() -> ReportSpec:
+def report(flagged: bool) -> ReportSpec:
+    """`flagged`: some items are."""
     names = {"ss": "stereotype score", "lms": "language model score"}
     names |= {"ss_by_term": "stereotype score, by term", "lms_by_term": "language model score, by term"}
     figures = [
@@ -37,6 +38,18 @@ def report() -> ReportSpec:
             source="table 1 of paper C",
         )
     ]
+    if flagged:
+        tables.append(
+            Table(
+                "flagged",
+                "With and without disputed items",
+                "Disputed: of five validators two or more give one of the three sentences another label.",
+                "estimates",
+                ("task", "category"),
+                ("ss", "ss_unflagged"),
+                names={"ss": "all items", "ss_unflagged": "without disputed items"},
+            )
+        )
     return ReportSpec(
         figures, tables, ItemTable(("preference_nats", "meaningful"), "preference_nats", side="preference_nats")
     )

@@ -17,6 +17,7 @@ if TYPE_CHECKING:  # these modules use the words
     from trueprobe.runs.families import Family
 
 
+ASSESSMENT = "Self-assessment of this probe"
 MOST_TITLED = 4  # models in a title
 
 

@@ -1,0 +1,94 @@
+"""What every command is put through, as a table: how it is started, and what it leaves when nothing goes wrong."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import made_runs
+import processes
+from processes import Surroundings
+
+ROWS = [[str(n), "She said so. " * 50, "He said so. " * 50, "stereo", "gender"] for n in range(2000)]
+TEXT = "".join(f"the nurse met man {n}.\nshe was late, and he knew.\n\n" for n in range(60))
+TASK = "sentence\tlabel\n" + "".join(f"{'good' if n % 3 else 'bad'} text number {n}\t{n % 3 > 0}\n" for n in range(80))
+
+
+@dataclass(frozen=True)
+class Command:
+    """`{made}` stands for the files that all of them read, `{here}` for a folder of each one's own."""
+
+    line: str
+    result: str  # the file or folder in `{here}` that it makes
+    before: Callable[[Path], object] = lambda here: None  # what it needs in that folder
+    alone: bool = True  # a second process is refused, not served
+
+    def arguments(self, made: Path, here: Path) -> list[str]:
+        return [part.format(made=made, here=here) for part in self.line.split()]
+
+
+def _run_to_report(here: Path) -> None:
+    numbers = [made_runs.estimate("solo", name, 0.7, category=c) for name in ("preference", "ties") for c in "ab"]
+    made_runs.write(here / "run", [made_runs.card("solo")], numbers)
+
+
+# a new command that writes anything belongs here
+COMMANDS = {
+    "run": Command(
+        "run counteracts --model {made}/bert --limit 60 --batch-tokens 64 --out {here}/run --store {here}/store.sqlite",
+        "run",
+    ),
+    "report": Command("report {here}/run", "run/report.html", _run_to_report, alone=False),
+    "fetch": Command("fetch toy --from {made}/toy.csv", "cache/trueprobe/assets/toy", alone=False),
+    "pretrain": Command(
+        "pretrain --kind causal --corpus {made}/text.txt --tokens 15000 --size L1-H16 --vocab 120 --length 48 "
+        "--checkpoints 2 --batch-tokens 256 --threads 1 --save-seconds 0.1 --device cpu --out {here}/trained",
+        "trained",
+    ),
+    "downstream": Command(
+        "downstream --model {made}/bert --data {made}/task.tsv --text-column sentence --label-column label "
+        "--epochs 2 --threads 1 --device cpu --out {here}/tuned",
+        "tuned",
+    ),
+}
+
+
+@dataclass(frozen=True)
+class Trial:
+    """A command in a folder of its own."""
+
+    command: Command
+    made: Path
+    here: Path
+    out: Path | str = ""  # where it is told to write, if not here
+
+    @property
+    def surroundings(self) -> Surroundings:
+        environment = {**os.environ, "XDG_CACHE_HOME": str(self.here / "cache"), "HF_HUB_OFFLINE": "1"}
+        return Surroundings(self.here / "stderr", environment=environment, cards=self.made / "cards")
+
+    def start(self, **changes: object) -> processes.BaseProcess:
+        around = replace(self.surroundings, **changes)
+        return processes.start_in(self.command.arguments(self.made, Path(self.out or self.here)), around)
+
+    def finish(self, **changes: object) -> tuple[int, str]:
+        """Its exit code and what it printed as an error."""
+        process = self.start(**changes)
+        process.join()
+        return process.exitcode, (self.here / "stderr").read_text()
+
+    def left(self) -> dict[str, bytes]:
+        """What does not depend on the clock."""
+        return {name: content for name, content in tree(self.here / self.command.result).items() if _timeless(name)}
+
+
+def tree(path: Path) -> dict[str, bytes]:
+    if path.is_file():
+        return {path.name: path.read_bytes()}
+    return {str(p.relative_to(path)): p.read_bytes() for p in sorted(path.rglob("*")) if p.is_file()}
+
+
+def _timeless(name: str) -> bool:
+    return name.rpartition("/")[2] not in ("timing.json", "training.json", "README.md", "asset.json", ".lock")

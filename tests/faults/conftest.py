@@ -1,0 +1,39 @@
+"""Fixtures: the files that the commands at risk read, and a command in a folder of its own."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+import toys
+import zoo
+from at_risk import COMMANDS, ROWS, TASK, TEXT, Trial
+
+
+@pytest.fixture(scope="session")
+def made(tmp_path_factory) -> Path:
+    folder = tmp_path_factory.mktemp("made")
+    zoo.save("bert", folder / "bert")
+    (folder / "text.txt").write_text(TEXT)
+    (folder / "task.tsv").write_text(TASK)
+    (folder / "toy.csv").write_bytes(toys.table(rows=ROWS))
+    content = toys.sha256(json.dumps([toys.HEADER, *ROWS], separators=(",", ":")).encode())
+    (folder / "cards").mkdir()
+    (folder / "cards" / "toy.toml").write_text(
+        'title = "pairs"\nmade_by = "us"\nkind = "crows_pairs"\nlicence = "MIT"\nready = "toy.csv"\nready_bytes = 200\n'
+        f'content = "{content}"\ncounts = {{ pairs = {len(ROWS)} }}\n' + toys.at_address("http://127.0.0.1:9/")
+    )
+    return folder
+
+
+@pytest.fixture
+def trial(made, tmp_path):
+    def begin(name: str, folder: str = "here") -> Trial:
+        here = tmp_path / folder
+        here.mkdir()
+        COMMANDS[name].before(here)
+        return Trial(COMMANDS[name], made, here)
+
+    return begin
