@@ -2,9 +2,10 @@
 
 Rows per second of one process with two threads, of one and of two workers with one thread each, on the shipped family
 `nursery` and on a random network of bert-base's shape; workers are started and models opened before the clock starts.
-Then the driver with a model that computes nothing: answers per second from request to store and back, and memory.
+Then the driver with a model that computes nothing: answers per CPU second from request to store and back and
+from one store to another, memory and disk.
 
-    python bench/scale.py [--items 300] [--rounds 3] [--answers 40000]
+    python bench/scale.py [--items 300] [--rounds 3] [--answers 40000] [--driver]
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ import numpy as np
 
 from engine import build  # beside this file
 from trueprobe.engine import AnswerStore, Compute, Engine, executor
+from trueprobe.engine.upkeep import merge
 from trueprobe.models import Options, Traits, examine, find
 from trueprobe.models.rows import Read, Row
 from trueprobe.probes import make, spread
@@ -95,32 +97,30 @@ class Null:
 
 
 def drive(answers: int, folder: str) -> None:
-    """In a process of its own: seconds, and the most memory it had."""
+    """In a process of its own: CPU seconds of answering and of merging, the memory it took, the size of the store."""
     requests = [FillBlank(str(i)) for i in range(answers)]
-    store = AnswerStore(Path(folder) / "s", "bench")
+    path = Path(folder) / "s"
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    began = time.perf_counter()
-    Engine(Null(), store).answer(requests)
-    took = time.perf_counter() - began
-    size = Path(store.path).stat().st_size
-    print(took, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before, size)
+    with closing(AnswerStore(path, "bench")) as store:
+        began = time.process_time()
+        Engine(Null(), store).answer(requests)
+        took = time.process_time() - began
+    memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
+    began = time.process_time()
+    merge([path], Path(folder) / "merged")
+    print(took, time.process_time() - began, memory * 1024, path.stat().st_size)
 
 
-def driver(answers: int) -> tuple[float, float, float]:
-    """Answers per second; memory and disk in GB per million answers, from the difference of two amounts."""
-    seconds, memory, disk = [], [], []
-    for count in (answers, 2 * answers):
-        with tempfile.TemporaryDirectory() as folder:
-            asked = [sys.executable, __file__, "--drive", str(count), folder]
-            out = subprocess.run(asked, capture_output=True, text=True, check=True).stdout.split()
-        for numbers, text in zip((seconds, memory, disk), out, strict=True):
-            numbers.append(float(text))
-    more = 1e6 / answers
-    return (
-        answers / (seconds[1] - seconds[0]),
-        (memory[1] - memory[0]) * 1024 * more / 1e9,
-        (disk[1] - disk[0]) * more / 1e9,
-    )
+def driver(answers: int) -> list[float]:
+    """What a million answers more take: CPU seconds of answering and of merging, bytes of memory and of disk."""
+    with tempfile.TemporaryDirectory() as fewer, tempfile.TemporaryDirectory() as more:
+        amounts = [_driven(answers, fewer), _driven(2 * answers, more)]
+    return [(two - one) * 1e6 / answers for one, two in zip(*amounts, strict=True)]
+
+
+def _driven(answers: int, folder: str) -> list[float]:
+    asked = [sys.executable, __file__, "--drive", str(answers), folder]
+    return [float(text) for text in subprocess.run(asked, capture_output=True, text=True, check=True).stdout.split()]
 
 
 def main() -> None:
@@ -128,28 +128,28 @@ def main() -> None:
     parser.add_argument("--items", type=int, default=300)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--answers", type=int, default=40_000)
+    parser.add_argument("--driver", action="store_true", help="only the driver, in CPU seconds: for a busy machine")
     parser.add_argument("--drive", nargs=2, metavar=("ANSWERS", "FOLDER"), help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.drive:
         drive(int(options.drive[0]), options.drive[1])
         return
+    if not options.driver:
+        workers(options.items, options.rounds)
+    rounds = [driver(options.answers) for _ in range(options.rounds)]
+    answering, merging, memory, disk = (statistics.median(column) for column in zip(*rounds, strict=True))
+    print(f"driver alone: {1e6 / answering:,.0f} answers and {1e6 / merging:,.0f} merged answers per CPU second")
+    print(f"a million answers: {memory / 1e9:.2f} GB of memory, {disk / 1e9:.2f} GB of disk")
+
+
+def workers(items: int, rounds: int) -> None:
     with tempfile.TemporaryDirectory() as folder:
         build(Path(folder), False, "counteracts")
-        for name, specs, items in (
-            ("nursery", ["nursery"], options.items),
-            ("bert-base shape", [folder], options.items // 4),
-        ):
-            speeds = {
-                setup: rows_per_second(compute, specs, items, options.rounds) for setup, compute in SETUPS.items()
-            }
+        for name, specs, asked in (("nursery", ["nursery"], items), ("bert-base shape", [folder], items // 4)):
+            speeds = {setup: rows_per_second(compute, specs, asked, rounds) for setup, compute in SETUPS.items()}
             base = next(iter(speeds.values()))
             for setup, speed in speeds.items():
                 print(f"{name}: {setup}: {speed:,.0f} rows/s, {speed / base:.2f} of one process", flush=True)
-    rates = [driver(options.answers) for _ in range(options.rounds)]
-    rate, memory, disk = (statistics.median(column) for column in zip(*rates, strict=True))
-    print(
-        f"driver alone: {rate:,.0f} answers/s, {memory:.2f} GB of memory and {disk:.2f} GB of disk per million answers"
-    )
 
 
 if __name__ == "__main__":

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from trueprobe.engine.pool import GivenUp, Pool
-from trueprobe.engine.worker import Broken, Done, Hello, Job, Ticket, versions
+from trueprobe.engine.worker import Broken, Done, Hello, Job, Setup, Ticket, versions
 from trueprobe.errors import BadInput, FailedRun
 from trueprobe.models import Options, Source
 
@@ -38,6 +38,8 @@ class Fake:
 
 
 class Fakes:
+    setup = Setup(1)
+
     def __init__(self):
         self.started = []
 

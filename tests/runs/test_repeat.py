@@ -122,7 +122,7 @@ def test_the_commit_is_that_of_a_checkout_that_tracks_the_package(tmp_path):
 
 
 def test_the_machine_is_recorded():
-    known = machine.machine(Options())
+    known = machine.machine(Options(), 1)
     assert known.processor
     assert known.threads == 1  # as tests have it
     assert known.device == "cpu" or known.device.startswith("cuda (")

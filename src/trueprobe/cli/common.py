@@ -21,6 +21,7 @@ __all__ = [
     "example",
     "interruptible",
     "new_app",
+    "note_network_store",
     "settings_of",
 ]
 

@@ -55,6 +55,11 @@ class Executor(Protocol):
         """How many models are asked at the same time, each in a thread of its own where there are several."""
         ...
 
+    @property
+    def threads(self) -> int:
+        """That each process computes with; last bits depend on it."""
+        ...
+
     def examine(self, sources: Sequence[Source], options: Options, here: Examine) -> list[Unopened]:
         """Refuses what can be refused without a network, and members of a family with equal weights. `here` is how a
         checkpoint is examined in this process."""
@@ -81,8 +86,14 @@ class Local:
 
     models_at_once = 1
 
+    @property
+    def threads(self) -> int:
+        import torch
+
+        return torch.get_num_threads()
+
     def examine(self, sources: Sequence[Source], options: Options, here: Examine) -> list[Unopened]:
-        members = [source for source in sources if source.family]
+        members = [source for source in sources if source.family and not source.server]
         refuse_twins(members, list(map(weight_hashes, members)))
         return list(map(here, sources))
 

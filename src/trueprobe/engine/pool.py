@@ -14,7 +14,7 @@ from concurrent.futures import Future
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from trueprobe.engine.worker import Broken, Done, Hello, Job, Ticket, versions
+from trueprobe.engine.worker import Broken, Done, Hello, Job, Setup, Ticket, versions
 from trueprobe.errors import BadInput, FailedRun
 
 MOST_ATTEMPTS = 3  # of one job, and of starting workers before any of them is ready
@@ -35,6 +35,9 @@ class Started(Protocol):
 
 class Transport(Protocol):
     """What differs between processes and Ray actors."""
+
+    @property
+    def setup(self) -> Setup: ...
 
     def start(self, slot: int, report: Report) -> Started: ...
 
@@ -61,7 +64,7 @@ class _Worker:
 
 class Pool:
     def __init__(self, transport: Transport, size: int) -> None:
-        self.size = size
+        self.size, self.threads = size, transport.setup.threads
         self._transport, self._versions = transport, versions()
         self._lock = threading.RLock()
         self._queues: dict[Ticket, deque[_Waiting]] = {}

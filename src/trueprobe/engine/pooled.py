@@ -143,16 +143,23 @@ class Pooled:
     def models_at_once(self) -> int:
         return self.pool.size
 
+    @property
+    def threads(self) -> int:
+        return self.pool.threads
+
     def examine(self, sources: Sequence[Source], options: Options, here: Examine) -> list[Unopened]:
-        tickets = [Ticket(source, options) for source in sources]
-        every: list[Examined] = _results([self.pool.submit(Job("examine", ticket)) for ticket in tickets])
-        refuse_twins(sources, [examined.weights for examined in every])
-        return [
-            PooledCheckpoint(self.pool, Ticket(source, options, examined.card.compute_id), examined)
-            if examined.contract == "rows"
-            else here(source)  # asked from this process: the work is done elsewhere
-            for source, examined in zip(sources, every, strict=True)
-        ]
+        """A model that answers whole requests is examined and asked from this process: the work is done elsewhere."""
+        files = [source for source in sources if not source.server]
+        jobs = [self.pool.submit(Job("examine", Ticket(source, options))) for source in files]
+        every: dict[str, Examined] = {s.name: found for s, found in zip(files, _results(jobs), strict=True)}
+        refuse_twins(files, [examined.weights for examined in every.values()])
+        return [self._checkpoint(source, options, every.get(source.name)) or here(source) for source in sources]
+
+    def _checkpoint(self, source: Source, options: Options, examined: Examined | None) -> PooledCheckpoint | None:
+        """None for a model that answers whole requests."""
+        if examined is None or examined.contract == "answers":
+            return None
+        return PooledCheckpoint(self.pool, Ticket(source, options, examined.card.compute_id), examined)
 
     def reads(self, model: RowModel, requests: Sequence[Request]) -> list[Reads]:
         parts = _results([_pooled(model).submit("reads", chunk) for chunk in _chunks(requests)])

@@ -17,10 +17,9 @@ from trueprobe.runs.schema import Machine
 _CHANGED = "+changes"
 
 
-def machine(options: Options) -> Machine:
-    import torch
-
-    return Machine(processor=processor(), threads=torch.get_num_threads(), device=_device(options), commit=commit())
+def machine(options: Options, threads: int) -> Machine:
+    """Of workers on other machines only the threads are known here."""
+    return Machine(processor=processor(), threads=threads, device=_device(options), commit=commit())
 
 
 def _device(options: Options) -> str:
