@@ -8,12 +8,12 @@ import threading
 import pytest
 
 from trueprobe.errors import BadInput
-from trueprobe.explore.worker import END, REPLACED, Worker
+from trueprobe.explore.worker import END, REPLACED, AskingThread
 
 
 @pytest.fixture
 def worker():
-    worker = Worker(lambda: None)
+    worker = AskingThread(lambda: None)
     yield worker
     worker.stop()
 
@@ -90,7 +90,7 @@ def test_a_question_that_fails_ends_alone(worker, error, shown, capsys):
 
 def test_what_was_opened_is_closed_in_the_thread_that_opened_it():
     threads = []
-    worker = Worker(lambda: threads.append(threading.current_thread().name))
+    worker = AskingThread(lambda: threads.append(threading.current_thread().name))
     worker.stop()
     assert threads == ["explore"]
     assert threading.current_thread().name != "explore"

@@ -16,7 +16,7 @@ import numpy as np
 
 from trueprobe.errors import BadInput, nearest
 from trueprobe.explore.checkpoints import Engines
-from trueprobe.explore.questions import Blanks, Prompt, TwoSentences
+from trueprobe.explore.questions import BlankQuestion, Prompt, TwoSentences
 from trueprobe.probes.counteracts.coverage import unlisted
 from trueprobe.probes.counteracts.material import CounterActsMaterial
 from trueprobe.probes.counteracts.probe import case_forms
@@ -52,15 +52,14 @@ def shipped_groups(name: str) -> tuple[WordGroup, WordGroup]:
     return first, second
 
 
-def groups_of(asked: Blanks) -> tuple[WordGroup, WordGroup]:
+def groups_of(asked: BlankQuestion) -> tuple[WordGroup, WordGroup]:
     if asked.lists:
         return shipped_groups(asked.lists)
     both = {word.lower() for word in asked.first} & {word.lower() for word in asked.second}
     if both:
         raise BadInput(f"'{min(both)}' is in both lists")
-    return WordGroup("first", tuple(dict.fromkeys(asked.first))), WordGroup(
-        "second", tuple(dict.fromkeys(asked.second))
-    )
+    first, second = (tuple(dict.fromkeys(words)) for words in (asked.first, asked.second))
+    return WordGroup("first", first), WordGroup("second", second)
 
 
 def _opening(engines: Engines, card: Card) -> Iterator[Part]:
@@ -71,7 +70,7 @@ def _opening(engines: Engines, card: Card) -> Iterator[Part]:
 # ---------------------------------------------------------------- blanks
 
 
-def fill(asked: Blanks, engines: Engines) -> Iterator[Part]:
+def fill(asked: BlankQuestion, engines: Engines) -> Iterator[Part]:
     """A line for each checkpoint, with a reading for each prompt."""
     groups = groups_of(asked)
     for prompt in asked.prompts:

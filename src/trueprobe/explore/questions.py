@@ -35,7 +35,7 @@ class Prompt(Sent):
     join: Literal["", "pair", "space", "bos"] = ""  # how the two are joined; as the kind of model has it if empty
 
 
-class Blanks(Sent):
+class BlankQuestion(Sent):
     """Prompts to fill, and two groups of words whose probability is summed: shipped lists, or the user's."""
 
     prompts: Annotated[tuple[Prompt, ...], Field(min_length=1, max_length=MOST_PROMPTS)]

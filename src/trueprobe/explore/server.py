@@ -24,8 +24,16 @@ from trueprobe.explore import asking, suggestions
 from trueprobe.explore.browsing import Browsing
 from trueprobe.explore.checkpoints import Engines
 from trueprobe.explore.guard import TooLarge
-from trueprobe.explore.questions import Blanks, ItemsWanted, ItemWanted, Sent, SuggestionWanted, TwoSentences, read
-from trueprobe.explore.worker import END, REPLACED, Part, Worker
+from trueprobe.explore.questions import (
+    BlankQuestion,
+    ItemsWanted,
+    ItemWanted,
+    Sent,
+    SuggestionWanted,
+    TwoSentences,
+    read,
+)
+from trueprobe.explore.worker import END, REPLACED, AskingThread, Part
 from trueprobe.results.page import style
 
 TYPES = {".html": "text/html", ".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
@@ -38,7 +46,7 @@ class Explorer:
     """What the page can ask for."""
 
     engines: Engines
-    worker: Worker
+    worker: AskingThread
     browsing: Browsing | None = None
 
     @cached_property
@@ -86,7 +94,7 @@ def application(explorer: Explorer) -> Starlette:
         Route("/", lambda request: _file(explorer, "index.html")),
         Route("/{name:str}", lambda request: _file(explorer, request.path_params["name"])),
         Route("/api/start", _answering(explorer.start)),
-        Route("/api/ask", _streaming(explorer, Blanks, asking.fill), methods=["POST"]),
+        Route("/api/ask", _streaming(explorer, BlankQuestion, asking.fill), methods=["POST"]),
         Route("/api/compare", _streaming(explorer, TwoSentences, asking.compare), methods=["POST"]),
         Route("/api/suggest", _answering(suggestions.suggest, SuggestionWanted), methods=["POST"]),
         Route("/api/run", _answering(lambda: explorer.browsed.findings())),

@@ -15,7 +15,7 @@ from trueprobe.explore.browsing import Browsing
 from trueprobe.explore.checkpoints import Engines, NamedModels
 from trueprobe.explore.guard import LOOPBACK, Door, Guard
 from trueprobe.explore.server import Explorer, application
-from trueprobe.explore.worker import Worker
+from trueprobe.explore.worker import AskingThread
 from trueprobe.models import Options
 from trueprobe.runs.folder import Run
 
@@ -72,7 +72,7 @@ def prepare(serving: Serving, selected: NamedModels) -> Prepared:
     listening = _listening(serving.host, serving.port)
     door = Door(serving.host, listening.getsockname()[1], secrets.token_urlsafe(24))
     engines = Engines(selected, serving.store)
-    explorer = Explorer(engines, Worker(engines.close), Browsing(serving.run) if serving.run else None)
+    explorer = Explorer(engines, AskingThread(engines.close), Browsing(serving.run) if serving.run else None)
     config = uvicorn.Config(
         Guard(application(explorer), door),
         log_level="warning",

@@ -33,7 +33,7 @@ class QueuedQuestion:
         self.cancelled.set()
 
 
-class Worker:
+class AskingThread:
     """`close` is called in the thread when it ends, where what it opened can be closed."""
 
     def __init__(self, close: Callable[[], None]) -> None:
