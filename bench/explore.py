@@ -93,9 +93,9 @@ def main() -> None:
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         serving = Serving([options.model], store=Path(folder) / "answers.sqlite")
-        found = find_models(serving)
-        models = [open_source(one.source, one.options) for one in found.checkpoints.values()]
-        prepared = prepare(serving, found)
+        selected = find_models(serving)
+        models = [open_source(one.source, one.options) for one in selected.checkpoints.values()]
+        prepared = prepare(serving, selected)
         thread = threading.Thread(target=prepared.run)
         thread.start()
         first, *each = questions(options.rounds + 1)

@@ -115,13 +115,13 @@ def write(
     observed = _plain_observations(items) if observed is None else observed
     writer.declarations(dict.fromkeys(labels, probe or declaration()))
     for label in labels:
-        writer.items(label, _conditions(items))
+        writer.items(label, [_conditions(items)])
         for one in cards:
             frame = _conditions(observed).assign(
                 model=one.name, model_seed=one.labels.get("model_seed"), step=one.labels.get("step")
             )
             frame = frame.astype({"model_seed": "Int64", "step": "Int64"})
-            writer.observations(label, one.name, frame, [name for name in frame if name not in OBSERVATION_COLUMNS])
+            writer.observations(label, one.name, [frame], [name for name in frame if name not in OBSERVATION_COLUMNS])
     if estimates is not None:
         known = [of_card(one, cards) for one in estimates]
         for label in labels:

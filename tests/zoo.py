@@ -195,14 +195,16 @@ def save_llama(folder: Path, file: Path) -> None:
     network = t.LlamaForCausalLM(config)
     network.save_pretrained(folder)
     tokenizer.save_pretrained(folder)
-    _save_gguf(network, tokenizer, file)
+    save_gguf(network, tokenizer, file)
 
 
-def _save_gguf(network: t.PreTrainedModel, tokenizer: t.PreTrainedTokenizerFast, file: Path) -> None:
-    """A Llama network with a byte-level vocabulary in llama.cpp's format, unquantised."""
+def save_gguf(network: t.PreTrainedModel, tokenizer: t.PreTrainedTokenizerFast, file: Path, pre: str = "gpt-2") -> None:
+    """A Llama network with a byte-level vocabulary in llama.cpp's format, unquantised. `pre` names how llama.cpp splits
+    a text into words."""
     import gguf
 
     config, state = network.config, json.loads(tokenizer.backend_tokenizer.to_str())["model"]
+    names = gguf.get_tensor_name_map(gguf.MODEL_ARCH.LLAMA, config.num_hidden_layers)
     writer = gguf.GGUFWriter(str(file), "llama")
     writer.add_context_length(config.max_position_embeddings)
     writer.add_embedding_length(config.hidden_size)
@@ -211,28 +213,24 @@ def _save_gguf(network: t.PreTrainedModel, tokenizer: t.PreTrainedTokenizerFast,
     writer.add_head_count(config.num_attention_heads)
     writer.add_head_count_kv(config.num_key_value_heads)
     writer.add_layer_norm_rms_eps(config.rms_norm_eps)
-    writer.add_rope_freq_base(10_000.0)
+    writer.add_rope_freq_base(config.rope_parameters["rope_theta"])
     writer.add_vocab_size(config.vocab_size)
     tokens = sorted(state["vocab"], key=state["vocab"].get)
     writer.add_tokenizer_model("gpt2")
+    writer.add_tokenizer_pre(pre)
     writer.add_token_list(tokens)
     writer.add_token_merges([" ".join(merge) for merge in state["merges"]])
-    writer.add_token_types([3 if token == tokenizer.bos_token else 1 for token in tokens])  # 3: control
+    writer.add_token_types([3 if token in tokenizer.all_special_tokens else 1 for token in tokens])  # 3: control
     writer.add_bos_token_id(tokenizer.bos_token_id)
     writer.add_eos_token_id(tokenizer.eos_token_id)
     for name, weight in network.state_dict().items():
         if name.endswith(("q_proj.weight", "k_proj.weight")):  # llama.cpp turns pairs that lie side by side
-            weight = weight.view(config.num_attention_heads, 2, -1, config.hidden_size).transpose(1, 2)
-            weight = weight.reshape(config.hidden_size, config.hidden_size)
-        writer.add_tensor(_gguf_name(name), weight.numpy())
+            heads = config.num_attention_heads if "q_proj" in name else config.num_key_value_heads
+            turned = weight.view(heads, 2, -1, config.hidden_size).transpose(1, 2)
+            weight = turned.reshape(weight.shape)
+        if name != "lm_head.weight" or not config.tie_word_embeddings:
+            writer.add_tensor(names.get_name(name, try_suffixes=(".weight",)), weight.numpy())
     writer.write_header_to_file()
     writer.write_kv_data_to_file()
     writer.write_tensors_to_file()
     writer.close()
-
-
-def _gguf_name(name: str) -> str:
-    import gguf
-
-    names = gguf.get_tensor_name_map(gguf.MODEL_ARCH.LLAMA, 2)
-    return names.get_name(name, try_suffixes=(".weight",))

@@ -15,6 +15,7 @@ from pathlib import Path
 from playwright.sync_api import sync_playwright
 
 SCREEN = {"width": 1440, "height": 900}
+LOW_SCREEN = {"width": 1200, "height": 640}  # of the explorer, which needs no more
 
 
 def main() -> None:
@@ -25,8 +26,8 @@ def main() -> None:
     asked.picture.parent.mkdir(parents=True, exist_ok=True)
     with sync_playwright() as started:
         browser = started.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
-        page = browser.new_page(viewport=SCREEN)
         is_address = asked.page.startswith("http://")
+        page = browser.new_page(viewport=LOW_SCREEN if is_address else SCREEN)
         page.goto(asked.page if is_address else Path(asked.page).resolve().as_uri())
         if is_address:  # models may have to be opened first
             page.wait_for_selector(".mini", timeout=120_000)

@@ -186,8 +186,9 @@ class Filled:
         """Summed probability of those of the asked words that are one piece; a piece shared by two counts once."""
         if isinstance(self.words, WordArrays):
             return self.words.mass(words)
-        known = (self.words[word] for word in words)
-        return sum({w.pieces[0].id: math.exp(w.logp) for w in known if isinstance(w, Word) and w.rank}.values())
+        asked = (self.words[word] for word in words)
+        single = (word.pieces[0] for word in asked if isinstance(word, Word) and len(word.pieces) == 1)
+        return sum({piece.id: math.exp(piece.logp) for piece in single}.values())
 
     def why_not(self) -> WhyNot | None:
         """Of an answer that only bounds some of its words: no measure is made of bounds."""

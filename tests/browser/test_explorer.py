@@ -87,6 +87,7 @@ def test_typing_a_clue_shows_the_shift_that_run_counts_and_the_change_of_sides(
     write(page, "Sentence with a blank", asked["text"])
     settled(page)
     alone = seeds(page, "alone")
+    page.evaluate("document.querySelector('.card .bar').same = true")
     assert page.locator(".lean", has_text="shift").is_hidden()
     page.get_by_label("Sentence in front").press_sequentially(asked["before"], delay=5)
     page.wait_for_selector(".lean.shift:visible")
@@ -96,6 +97,7 @@ def test_typing_a_clue_shows_the_shift_that_run_counts_and_the_change_of_sides(
     assert seeds(page, "with clue") == [row["female_minus_male_all"] for row in expected]
     assert seeds(page, "shift") == [row["shift_female_minus_male_all"] for row in expected]
     assert alone == seeds(page, "alone")
+    assert page.evaluate("document.querySelector('.card .bar').same")  # bars are moved, not drawn anew
     assert alone[0] * seeds(page, "with clue")[0] < 0
     assert "of 2 seeds change sides" in page.locator(".headline").inner_text()
 
@@ -126,8 +128,10 @@ def test_properties_and_distractors_are_added_one_by_one(visit):
         page.get_by_role("button", name=kind, exact=True).click()
         settled(page)
         before = page.get_by_label("Sentence with a blank").input_value()
+        page.locator(".growth svg").wait_for()
         page.locator(".clue").nth(1).click()
         settled(page)
+        assert page.locator(".growth svg").is_visible()
         after = page.get_by_label("Sentence with a blank").input_value()
         assert page.locator(".clue").nth(1).inner_text() in after
         assert len(after) > len(before)
@@ -272,6 +276,11 @@ def test_it_is_used_by_keys_alone(visit):
     settled(page)
     assert page.locator(".clue").nth(1).get_attribute("aria-pressed") == "true"
     assert page.evaluate("[...document.querySelectorAll('.clue')].indexOf(document.activeElement)") == 1
+    page.get_by_label("Occupation").focus()
+    page.get_by_label("Occupation").select_option(index=3)
+    settled(page)
+    assert page.evaluate("document.activeElement.tagName") == "SELECT"  # what was drawn anew has the focus still
+    page.keyboard.press("Escape")
     page.keyboard.press("?")
     assert page.locator("dialog").is_visible()
     page.keyboard.press("Escape")

@@ -70,6 +70,18 @@ def test_a_model_whose_answers_depend_on_the_request_before_is_refused():
     assert {"any subset", "a batch of one agrees"} <= failed
 
 
+def test_a_last_layer_with_other_numbers_is_noticed(opened, monkeypatch):
+    """It agreed when it was tried, on a few rows; here it is wrong from then on."""
+    from trueprobe.models.last_layer import LastLayer
+
+    bert, name = opened("bert"), "a blank beside a hidden state agrees"
+    assert bert.network.last_layer is not None
+    assert {check.name: check.passed for check in check_model(bert)}[name]
+    behind = LastLayer._behind
+    monkeypatch.setattr(LastLayer, "_behind", lambda self, context, states: behind(self, 1.01 * context, states))
+    assert not {check.name: check.passed for check in check_model(bert)}[name]
+
+
 @pytest.mark.parametrize("name", ["bert", "gpt2"])
 def test_a_model_that_loses_characters_is_refused(name, opened, monkeypatch):
     """The tokenizer's pieces as they come: what is unknown is one piece, whatever it was."""

@@ -11,7 +11,7 @@ from trueprobe.engine import AnswerStore, Engine
 from trueprobe.errors import FailedRun
 from trueprobe.probes import make, spread
 from trueprobe.runs.check import sample_requests, worst
-from trueprobe.types import FillBlank, ScoreText, WhyNot
+from trueprobe.types import EmbedText, FillBlank, ScoreText, WhyNot
 
 
 class Watched:
@@ -20,6 +20,7 @@ class Watched:
     def __init__(self, model, **changes):
         self._model, self._changes = model, changes
         self.rows = self.widest = 0
+        self.kinds = []  # of the reads of each batch
 
     def __getattr__(self, name):
         return self._changes.get(name, getattr(self._model, name)) if name != "_changes" else None
@@ -27,6 +28,7 @@ class Watched:
     def forward(self, batch):
         self.rows += len({(read.row.ids, read.row.segments) for read in batch.reads})
         self.widest = max(self.widest, batch.ids.size)
+        self.kinds.append({read.kind for read in batch.reads})
         return self._model.forward(batch)
 
 
@@ -90,6 +92,33 @@ def test_models_with_other_weights_share_nothing(checkpoint, opened, store, tmp_
     theirs = Engine(other, store).answer(requests)
     assert other.rows > 0
     assert worst(ours, theirs) > 0.1
+
+
+@pytest.mark.parametrize("name", ["bert", "gpt2"])
+def test_bits_do_not_depend_on_whether_hidden_states_are_asked_too(name, opened):
+    """Also of one row that is asked for both: a causal text scored and embedded."""
+    scored, embedded = ScoreText("The nurse was late."), EmbedText("The nurse was late", "mean")
+    blanks = [FillBlank(f"The {who} was ", top=5) for who in ("nurse", "man")]
+    others = [scored, *blanks]
+
+    def answers(*requests):
+        engine = Engine(opened(name), AnswerStore(":memory:"))
+        return engine.answer(requests), engine.counts
+
+    together, counts = answers(*others, embedded)
+    assert worst(together, [*answers(*others)[0], *answers(embedded)[0]]) == 0
+    assert counts.planned["tokens_planned"] <= counts.planned["tokens_in_rows"]
+    assert counts.happened["rows_computed"] == counts.planned["rows"] + (name == "gpt2")  # of which one twice
+
+
+def test_what_is_lacking_of_a_row_is_computed_and_the_rest_is_not(opened, store):
+    model = Watched(opened("gpt2"))
+    engine = Engine(model, store)
+    engine.answer([ScoreText("The nurse was late.")])
+    (kinds,) = model.kinds
+    assert kinds == {"token"}
+    engine.answer([ScoreText("The nurse was late."), EmbedText("The nurse was late", "mean")])
+    assert model.kinds[1:] == [{"vector"}]
 
 
 def test_causal_rows_share_the_computation_of_their_beginning(opened, store):

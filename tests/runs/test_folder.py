@@ -287,9 +287,9 @@ def test_labels_in_local_json_are_refused_too(copy, name):
 def test_nothing_is_written_under_such_a_name(tmp_path, name):
     folder = RunFolder(tmp_path / "run", description())
     with pytest.raises(BadInput, match="cannot be a file's name"):
-        folder.observations("p", name, pd.DataFrame({"item": ["a"]}), ())
+        folder.observations("p", name, [pd.DataFrame({"item": ["a"]})], ())
     with pytest.raises(BadInput, match="cannot be a file's name"):
-        folder.items(name, pd.DataFrame({"item": ["a"]}))
+        folder.items(name, [pd.DataFrame({"item": ["a"]})])
     assert not (tmp_path / "run").exists()
 
 

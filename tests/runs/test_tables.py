@@ -131,9 +131,9 @@ def run(tmp_path_factory) -> Run:
     cards = [card(f"m-seed{s}", "m", model_seed=s) for s in range(4)]
     for s, c in enumerate(cards):
         seat = 3.0 if s else -3.0
-        folder.observations("crows", c.name, items(1.0, 0.2 if s else -0.2, 10 + s, 80), COLUMNS)
-        folder.observations("stereo", c.name, items(0.0, 0.2, 20 + s, 200), COLUMNS)
-        folder.observations("seat", c.name, items(seat, seat, 30 + s, 20), COLUMNS)
+        folder.observations("crows", c.name, [items(1.0, 0.2 if s else -0.2, 10 + s, 80)], COLUMNS)
+        folder.observations("stereo", c.name, [items(0.0, 0.2, 20 + s, 200)], COLUMNS)
+        folder.observations("seat", c.name, [items(seat, seat, 30 + s, 20)], COLUMNS)
     return counted(folder, cards, probes)
 
 
@@ -252,8 +252,8 @@ def test_one_probe_under_two_labels_is_compared_and_models_of_two_sizes_too(tmp_
     ]
     for s, c in enumerate(cards):
         level = 0.5 if c.family == "big" else 0.0
-        folder.observations("short", c.name, items(level, level, 10 + s, 60), COLUMNS)
-        folder.observations("long", c.name, items(level + 1, level, 10 + s, 60), COLUMNS)
+        folder.observations("short", c.name, [items(level, level, 10 + s, 60)], COLUMNS)
+        folder.observations("long", c.name, [items(level + 1, level, 10 + s, 60)], COLUMNS)
     claim = Claim("larger", "the larger prefers more", "D", "preference_nats", {}, unit="nats", between=LARGER)
     run = counted(folder, cards, {label: Pairs("pairs", (claim,)) for label in ("short", "long")})
     pairs = [row for row in run.rows(ClaimResult) if row.level == "pair"]

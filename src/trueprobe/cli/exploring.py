@@ -56,14 +56,14 @@ def explore(
     serving = Serving(model or (), browsed, options, store, host, port)
     with interruptible("answers so far are cached"):
         with terminal_progress().task("looking at the models"):
-            found = find_models(serving)
+            selected = find_models(serving)
         if not serving.is_local:
             print(
                 f"trueprobe: --host {host}: other machines can reach this page, without encryption; whoever has the "
                 "address can ask your models",
                 file=sys.stderr,
             )
-        prepared = prepare(serving, found)
+        prepared = prepare(serving, selected)
         print(f"{prepared.door.url}\nCtrl-C ends it", flush=True)
         if not no_browser:
             webbrowser.open(prepared.door.url)

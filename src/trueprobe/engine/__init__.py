@@ -9,7 +9,7 @@ request once.
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from functools import cache
 from importlib.metadata import version
@@ -63,12 +63,16 @@ class Engine:
 
     def answer(self, requests: Sequence[Request]) -> list[Answer | WhyNot]:
         """One answer per request, in order; the same request twice costs nothing."""
+        return list(self.in_turn(requests))
+
+    def in_turn(self, requests: Sequence[Request]) -> Iterator[Answer | WhyNot]:
+        """The same, where not all answers are to be held at once: everything is computed, then they come in order."""
         self.prepare()
         if self.model.contract == "answers":
             answers, self.counts = ask_requests(self.model, self.store, self.progress, requests)
         else:
             answers, self.counts = self._rows(self.model).answer(requests)
-        return [answers[request] for request in requests]
+        return answers
 
     def fill(self, requests: Sequence[Request], part: Part = WHOLE) -> None:
         """Caches the answers of a part of the plan without reading them; a model that answers whole requests is asked

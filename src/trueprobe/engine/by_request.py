@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from trueprobe.engine.answers import Address, AnswerStore
 from trueprobe.engine.codec import decode, encode, request_key
@@ -14,12 +14,11 @@ from trueprobe.types import Answer, Progress, Request, WhyNot
 _REQUESTS_AT_ONCE = 64  # asked and committed together: what a killed run loses at most
 _WHAT = "answer"
 
-Answers = dict[Request, Answer | WhyNot]
-
 
 def ask_requests(
     model: AnswerModel, store: AnswerStore, progress: Progress, requests: Sequence[Request]
-) -> tuple[Answers, Counts]:
+) -> tuple[Iterator[Answer | WhyNot], Counts]:
+    """What is missing is asked now; answers are read as they are taken."""
     began = time.monotonic()
     addresses: dict[Request, Address] = {
         request: (request_key(request, model.card.compute_id), _WHAT) for request in dict.fromkeys(requests)
@@ -27,11 +26,17 @@ def ask_requests(
     cached = store.has(list(addresses.values()))
     missing = [request for request, address in addresses.items() if address not in cached]
     _ask(model, store, progress, {request: addresses[request] for request in missing})
-    contents = store.get_bytes(list(addresses.values()))
-    answers = {r: decode(contents[a]) if a in contents else NOT_FINITE for r, a in addresses.items()}
     happened = {"requests_asked": len(missing), "requests_cached_before": len(addresses) - len(missing)}
     planned = {"requests": len(requests), "distinct_requests": len(addresses)}
-    return answers, Counts(planned, {**happened, "seconds": time.monotonic() - began})
+    counts = Counts(planned, {**happened, "seconds": time.monotonic() - began})
+    return _in_turn(store, [addresses[request] for request in requests]), counts
+
+
+def _in_turn(store: AnswerStore, addresses: Sequence[Address]) -> Iterator[Answer | WhyNot]:
+    for start in range(0, len(addresses), _REQUESTS_AT_ONCE):
+        chunk = addresses[start : start + _REQUESTS_AT_ONCE]
+        contents = store.get_bytes(chunk)
+        yield from (decode(contents[a]) if a in contents else NOT_FINITE for a in chunk)
 
 
 def _ask(model: AnswerModel, store: AnswerStore, progress: Progress, missing: dict[Request, Address]) -> None:

@@ -11,18 +11,17 @@ import numpy as np
 from trueprobe.engine.answers import Address, AnswerStore, is_finite
 from trueprobe.engine.counts import NOT_FINITE, Counts, Speed
 from trueprobe.engine.executor import BatchFailed, Executor, Task
-from trueprobe.engine.plan import BatchPlan, computed_tokens, padding, plan
+from trueprobe.engine.plan import BatchPlan, any_read, computed_tokens, padding, plan_reads, reads_of
 from trueprobe.errors import FailedRun
 from trueprobe.models import RowModel
 from trueprobe.models.rows import Read, Row
 from trueprobe.types import Answer, Progress, Request, WhyNot
 
-_REQUESTS_AT_ONCE = 4096  # when answers are put together: bounds what is held in memory
+_REQUESTS_AT_ONCE = 1024  # when answers are put together: bounds what is held in memory
 _CHECKED_ROWS, _CHECKED_TO = 10, 1e-4  # cached answers of other library versions
 
 _SHOWN_TEXTS = 3  # of a batch that failed
 
-Answers = dict[Request, Answer | WhyNot]
 Wanted = Mapping[Row, tuple[Read, ...]]
 
 
@@ -51,14 +50,21 @@ class RowComputation:
         self._number = store.use(model.card)
         self._keys: dict[Row, bytes] = {}
 
-    def answer(self, requests: Sequence[Request]) -> tuple[Answers, Counts]:
+    def answer(self, requests: Sequence[Request]) -> tuple[Iterator[Answer | WhyNot], Counts]:
+        """All rows are computed now; answers are put together as they are taken."""
         reads = self._reads(requests)
         counts = self._compute(reads, len(requests), WHOLE)
-        answers: Answers = {request: read for request, read in reads.items() if isinstance(read, WhyNot)}
-        asked = [(request, read) for request, read in reads.items() if not isinstance(read, WhyNot)]
-        for start in range(0, len(asked), _REQUESTS_AT_ONCE):
-            answers.update(self._assembled(asked[start : start + _REQUESTS_AT_ONCE]))
-        return answers, counts
+        return self._in_turn(requests, reads), counts
+
+    def _in_turn(
+        self, requests: Sequence[Request], reads: Mapping[Request, tuple[Read, ...] | WhyNot]
+    ) -> Iterator[Answer | WhyNot]:
+        for start in range(0, len(requests), _REQUESTS_AT_ONCE):
+            chunk = requests[start : start + _REQUESTS_AT_ONCE]
+            some = {request: reads[request] for request in chunk}
+            answers: dict[Request, Answer | WhyNot] = {r: read for r, read in some.items() if isinstance(read, WhyNot)}
+            answers.update(self._assembled([(r, read) for r, read in some.items() if not isinstance(read, WhyNot)]))
+            yield from (answers[request] for request in chunk)
 
     def fill(self, requests: Sequence[Request], part: Part) -> Counts:
         """Computes and caches a part of what the requests need, and answers nothing."""
@@ -95,17 +101,19 @@ class RowComputation:
     def _compute(self, reads: Mapping[Request, tuple[Read, ...] | WhyNot], requests: int, part: Part) -> Counts:
         began = time.monotonic()
         wanted = _wanted(reads)
-        batches = part.of(plan(wanted, self.model, self.batch_tokens))
+        batches = part.of(plan_reads(wanted, self.model, self.batch_tokens))
         if part != WHOLE:
-            wanted = {row: wanted[row] for batch in batches for row in batch.rows}
+            wanted = _computed_by(batches, wanted)
         planned = {"requests": requests, **_planned(wanted, batches)}
         cached = self.store.has([self._address(read) for reads in wanted.values() for read in reads])
         outdated = self._outdated(wanted, cached)
-        missing = {row for row, reads in wanted.items() if any(self._address(read) not in cached for read in reads)}
-        missing |= outdated
+        missing: dict[Row, tuple[Read, ...]] = {row: wanted[row] for row in outdated}
+        for row, its in wanted.items():
+            if row not in outdated and (lacking := tuple(read for read in its if self._address(read) not in cached)):
+                missing[row] = lacking
         if self.model.row_exact:  # a row's bits do not depend on its batch: only what is missing is computed
-            batches = plan(missing, self.model, self.batch_tokens)
-        batches = [batch for batch in batches if any(row in missing for row in batch.rows)]
+            batches = plan_reads(missing, self.model, self.batch_tokens)
+        batches = [batch for batch in batches if any_read(batch, missing)]
         try:
             self._run([Task.of(batch, wanted) for batch in batches], requests, replace=bool(outdated))
         except BatchFailed as failed:
@@ -134,8 +142,8 @@ class RowComputation:
         if not older:
             return set()
         sample = older[:: max(1, len(older) // _CHECKED_ROWS)][:_CHECKED_ROWS]
-        tasks = [Task.of(batch, wanted) for batch in plan(sample, self.model, self.batch_tokens)]
-        for task, readings in self.executor.readings(self.model, tasks):
+        planned = plan_reads({row: wanted[row] for row in sample}, self.model, self.batch_tokens)
+        for task, readings in self.executor.readings(self.model, [Task.of(batch, wanted) for batch in planned]):
             for read, value in zip(task.reads, readings, strict=True):
                 old = self.store.get([self._address(read)]).get(self._address(read))
                 if old is not None and not (old.shape == value.shape and np.allclose(old, value, atol=_CHECKED_TO)):
@@ -162,8 +170,18 @@ def _wanted(reads: Mapping[Request, tuple[Read, ...] | WhyNot]) -> Wanted:
     return {row: tuple(by_what.values()) for row, by_what in wanted.items()}
 
 
+def _computed_by(batches: Sequence[BatchPlan], wanted: Wanted) -> Wanted:
+    """What is read of the rows of these batches; a row may stand in a second one, elsewhere."""
+    here: dict[Row, tuple[Read, ...]] = {}
+    for batch in batches:
+        for row in batch.rows:
+            here[row] = (*here.get(row, ()), *reads_of(wanted[row], batch.by_head))
+    return here
+
+
 def _planned(wanted: Wanted, batches: Sequence[BatchPlan]) -> dict[str, int]:
-    written, computed = sum(len(row.ids) for row in wanted), sum(map(computed_tokens, batches))
+    written = sum(len(row.ids) for batch in batches for row in batch.rows)
+    computed = sum(map(computed_tokens, batches))
     return {
         "rows": len(wanted),
         "tokens_in_rows": written,

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 from trueprobe.types import WhyNot
 
+Number = TypeVar("Number", int, float)
 NOT_FINITE = WhyNot("not_finite", "the network's answer is NaN, infinite, or too large for float32 to normalise")
 
 
@@ -25,10 +27,18 @@ class Counts:
         cached = planned["distinct_requests"]
         return cls(planned, {"requests_asked": 0, "requests_cached_before": cached, "seconds": seconds})
 
+    def __add__(self, other: Counts) -> Counts:
+        """Of two calls: what both had to do with counts in each."""
+        return Counts(_sums(self.planned, other.planned), _sums(self.happened, other.happened))
+
     @property
     def computed(self) -> float:
         """Rows, or whole requests, that the model was asked for now."""
         return self.happened.get("rows_computed", self.happened.get("requests_asked", 0))
+
+
+def _sums(one: dict[str, Number], other: dict[str, Number]) -> dict[str, Number]:
+    return {name: one.get(name, 0) + other.get(name, 0) for name in one | other}
 
 
 @dataclass

@@ -12,7 +12,7 @@ from typing import Protocol
 
 import numpy as np
 
-from trueprobe.engine.plan import BatchPlan, pack
+from trueprobe.engine.plan import BatchPlan, pack, reads_of
 from trueprobe.errors import FailedRun
 from trueprobe.models import Options, RowModel, Source, Unopened, refuse_twins, weight_hashes
 from trueprobe.models.rows import Batch, Read, Row
@@ -32,7 +32,7 @@ class Task:
 
     @classmethod
     def of(cls, plan: BatchPlan, wanted: Mapping[Row, Sequence[Read]]) -> Task:
-        return cls(plan, tuple(read for row in plan.rows for read in wanted[row]))
+        return cls(plan, tuple(read for row in plan.rows for read in reads_of(wanted[row], plan.by_head)))
 
     @property
     def rows(self) -> list[Row]:

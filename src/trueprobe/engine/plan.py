@@ -8,12 +8,12 @@ from which on a row's bits do not depend on their number; trees need none, their
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from trueprobe.models import RowModel
-from trueprobe.models.rows import Batch, Read, Row
+from trueprobe.models.rows import Batch, Read, Row, rounded_up
 
 TREE_WIDTH = 256  # tokens of the tree in one slot; attention over it costs little next to the layers
 _WORTH_SHARING = 0.85  # of the tokens, or less, must remain for a tree to pay
@@ -26,6 +26,7 @@ class BatchPlan:
     slots: tuple[tuple[Row, ...], ...]
     shape: tuple[int, int]  # slots (dummies included) × width
     tree: bool = False
+    by_head: bool | None = None  # only the reads that the head answers, or only the others; None: all
 
     @property
     def rows(self) -> list[Row]:
@@ -48,12 +49,32 @@ def plan(rows: Iterable[Row], model: RowModel, batch_tokens: int | None = None) 
     return trees + _singles([row for row in ordered if len(row.ids) > limit], model, tokens)
 
 
+def plan_reads(wanted: Mapping[Row, Sequence[Read]], model: RowModel, batch_tokens: int | None) -> list[BatchPlan]:
+    """Reads that need the last layer at single positions and reads that need all of it are computed apart: the bits of
+    either do not depend on whether the other is asked."""
+    return [
+        replace(batch, by_head=by_head)
+        for by_head in (True, False)
+        for batch in plan([row for row in wanted if reads_of(wanted[row], by_head)], model, batch_tokens)
+    ]
+
+
+def any_read(batch: BatchPlan, missing: Mapping[Row, Sequence[Read]]) -> bool:
+    """Does the batch compute one of these?"""
+    return any(reads_of(missing.get(row, ()), batch.by_head) for row in batch.rows)
+
+
+def reads_of(reads: Sequence[Read], by_head: bool | None) -> list[Read]:
+    """Those that a batch of this kind computes."""
+    return [read for read in reads if by_head is None or read.by_head == by_head]
+
+
 def bucket(length: int) -> int:
     """The width a row of this length is padded to: finer where rows are short."""
     for top, step in ((32, 2), (64, 4), (128, 8), (256, 16), (512, 32)):
         if length <= top:
-            return _rounded_up(length, step)
-    return _rounded_up(length, 64)
+            return rounded_up(length, step)
+    return rounded_up(length, 64)
 
 
 def _singles(ordered: Sequence[Row], model: RowModel, tokens: int) -> list[BatchPlan]:
@@ -64,19 +85,16 @@ def _singles(ordered: Sequence[Row], model: RowModel, tokens: int) -> list[Batch
     batches = []
     for width, members in sorted(by_width.items()):
         count = max(1, min(tokens // width, model.max_rows))
+        count -= count % model.row_multiple if count > model.row_multiple else 0
         for start in range(0, len(members), count):
             slots = tuple((row,) for row in members[start : start + count])
-            batches.append(BatchPlan(slots, (min(count, _rounded_up(len(slots), model.row_multiple)), width)))
+            batches.append(BatchPlan(slots, (min(count, rounded_up(len(slots), model.row_multiple)), width)))
     return batches
 
 
 def _forest(trees: tuple[tuple[Row, ...], ...]) -> BatchPlan:
     """As wide as its longest tree."""
     return BatchPlan(trees, (len(trees), bucket(max(map(tree_tokens, trees)))), True)
-
-
-def _rounded_up(number: int, multiple: int) -> int:
-    return -(-number // multiple) * multiple
 
 
 def _trees(ordered: Sequence[Row]) -> Iterable[tuple[Row, ...]]:
@@ -117,7 +135,7 @@ def _shared(a: Row, b: Row) -> int:
 
 
 def pack(planned: BatchPlan, wanted: Mapping[Row, Sequence[Read]]) -> Batch:
-    """The planned batch as arrays, with every read wanted of its rows."""
+    """The planned batch as arrays, with what is wanted of its rows."""
     count, width = planned.shape
     ids = np.zeros((count, width), dtype=np.int64)
     segments, parents = np.zeros_like(ids), np.full_like(ids, -1)
@@ -137,7 +155,7 @@ def pack(planned: BatchPlan, wanted: Mapping[Row, Sequence[Read]]) -> Batch:
             segments[slot, end : end + new] = row.segments[shared:]
             parents[slot, end : end + new] = [-1, *path][shared : shared + new]
             end, before = end + new, row
-            for read in wanted[row]:
+            for read in reads_of(wanted[row], planned.by_head):
                 reads.append(read)
                 slots.append(slot)
                 columns.append(tuple(path[p] for p in read.positions))

@@ -30,7 +30,7 @@ Part = dict[str, Any]  # one line of the answer, as JSON
 
 
 @dataclass(frozen=True)
-class Group:
+class WordGroup:
     name: str
     words: tuple[str, ...]
 
@@ -45,20 +45,22 @@ class Group:
 
 
 @cache
-def shipped_groups(name: str) -> tuple[Group, Group]:
+def shipped_groups(name: str) -> tuple[WordGroup, WordGroup]:
     if name not in LISTS:
         raise BadInput(f"no word lists '{name}'{nearest(name, LISTS)}")
-    first, second = (Group(group, words) for group, words in CounterActsMaterial.read(name).verbalizer.items())
+    first, second = (WordGroup(group, words) for group, words in CounterActsMaterial.read(name).verbalizer.items())
     return first, second
 
 
-def groups_of(asked: Blanks) -> tuple[Group, Group]:
+def groups_of(asked: Blanks) -> tuple[WordGroup, WordGroup]:
     if asked.lists:
         return shipped_groups(asked.lists)
     both = {word.lower() for word in asked.first} & {word.lower() for word in asked.second}
     if both:
         raise BadInput(f"'{min(both)}' is in both lists")
-    return Group("first", tuple(dict.fromkeys(asked.first))), Group("second", tuple(dict.fromkeys(asked.second)))
+    return WordGroup("first", tuple(dict.fromkeys(asked.first))), WordGroup(
+        "second", tuple(dict.fromkeys(asked.second))
+    )
 
 
 def _opening(engines: Engines, card: Card) -> Iterator[Part]:
@@ -74,7 +76,7 @@ def fill(asked: Blanks, engines: Engines) -> Iterator[Part]:
     groups = groups_of(asked)
     for prompt in asked.prompts:
         around_blank(prompt.text)
-    for card in engines.found.cards(asked.models):
+    for card in engines.selected.cards(asked.models):
         yield from _opening(engines, card)
         requests = [_request(prompt, groups, asked.top, card) for prompt in asked.prompts]
         known = iter(engines[card.name].answer([one for one in requests if not isinstance(one, WhyNot)]))
@@ -82,7 +84,7 @@ def fill(asked: Blanks, engines: Engines) -> Iterator[Part]:
         yield {"model": card.name, "readings": [_reading(answer, groups) for answer in answers]}
 
 
-def _request(prompt: Prompt, groups: tuple[Group, Group], top: int, card: Card) -> Request | WhyNot:
+def _request(prompt: Prompt, groups: tuple[WordGroup, WordGroup], top: int, card: Card) -> Request | WhyNot:
     words = tuple(dict.fromkeys(form for group in groups for form in group.forms))
     join: Join = prompt.join or joined_as(card)
     left, right = around_blank(prompt.text)
@@ -92,7 +94,7 @@ def _request(prompt: Prompt, groups: tuple[Group, Group], top: int, card: Card) 
     return FillBlank(left, right, prompt.before or None, join, words, top=top)
 
 
-def _reading(answer: Answer | WhyNot, groups: tuple[Group, Group]) -> Part:
+def _reading(answer: Answer | WhyNot, groups: tuple[WordGroup, WordGroup]) -> Part:
     """Without a number where the model has nearly none of a group's words as one piece: zero would be no answer."""
     if isinstance(answer, WhyNot):
         return {"why": answer.code, "detail": answer.detail}
@@ -108,13 +110,13 @@ def _reading(answer: Answer | WhyNot, groups: tuple[Group, Group]) -> Part:
     return {**numbers, "left_out": left_out, "top": top}
 
 
-def _side(token: Token, groups: tuple[Group, Group]) -> int:
+def _side(token: Token, groups: tuple[WordGroup, WordGroup]) -> int:
     """1 or 2 for a word of a group, else 0."""
     word = token.text.strip().lower()
     return next((i for i, group in enumerate(groups, 1) if word in group.lower), 0)
 
 
-def _best(filled: Filled, group: Group) -> Part | None:
+def _best(filled: Filled, group: WordGroup) -> Part | None:
     """The likeliest word of the group, with its rank in the vocabulary."""
     logps = np.asarray(filled.logps(group.forms), dtype=float)
     if not len(logps) or np.isnan(logps).all():
@@ -125,7 +127,7 @@ def _best(filled: Filled, group: Group) -> Part | None:
     return {"word": form, "rank": word.rank, "of": filled.list_size, "logp": word.logp}
 
 
-def _left_out(filled: Filled, group: Group) -> list[str]:
+def _left_out(filled: Filled, group: WordGroup) -> list[str]:
     """Words that this vocabulary does not have as one piece, in any case."""
     logps = np.asarray(filled.logps(group.forms), dtype=float).reshape(-1, FORMS)
     lacking = np.isnan(logps).all(axis=1)
@@ -140,7 +142,7 @@ def compare(asked: TwoSentences, engines: Engines) -> Iterator[Part]:
     for text in (asked.first, asked.second):
         if not text.strip():
             raise BadInput("two sentences are needed")
-    for card in engines.found.cards(asked.models):
+    for card in engines.selected.cards(asked.models):
         yield from _opening(engines, card)
         masking = asked.masking if card.kind == "masked" else "each"
         requests = [ScoreText(text, masking=masking, ranks=True) for text in (asked.first, asked.second)]

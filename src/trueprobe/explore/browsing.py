@@ -69,16 +69,16 @@ class Browsing:
     def items(self, wanted: ItemsWanted) -> Json:
         with self._reading:
             rows, apart = self._items_of(wanted.probe), self._apart(wanted.probe)
-        places = list(_places(rows, wanted, apart))
-        shown = places[wanted.start : wanted.start + wanted.rows]
+        numbers = list(_wanted_rows(rows, wanted, apart))
+        listed = numbers[wanted.start : wanted.start + wanted.rows]
         return {
             "columns": [_column(column) for column in rows.columns],
             "apart": bool(apart),
             "rows": [
                 {"item": rows.ids[i], "family": rows.families[i], "cells": [c.text(i) for c in rows.columns]}
-                for i in shown
+                for i in listed
             ],
-            "total": len(places),
+            "total": len(numbers),
         }
 
     def _items_of(self, label: str) -> ItemRows:
@@ -162,28 +162,28 @@ def _column(column: ItemColumn) -> Json:
     return {"title": column.title, "kind": column.kind, "choices": choices}
 
 
-def _places(rows: ItemRows, wanted: ItemsWanted, apart: set[tuple[str, str]]) -> Iterator[int]:
+def _wanted_rows(rows: ItemRows, wanted: ItemsWanted, apart: set[tuple[str, str]]) -> Iterator[int]:
     """Rows that are wanted, in the wanted order; those without a number last."""
     by_title = {column.title: column for column in rows.columns}
     for title in (*wanted.filters, *([wanted.sort] if wanted.sort else [])):
         if title not in by_title:
             raise BadInput(f"no column '{title}'{nearest(title, list(by_title))}")
-    places: Sequence[int] = range(rows.total)
+    numbers: Sequence[int] = range(rows.total)
     for title, value in wanted.filters.items():
         values = by_title[title].values
-        places = [i for i in places if str(values[i]) == value]
+        numbers = [i for i in numbers if str(values[i]) == value]
     if wanted.apart:
-        places = [i for i in places if (rows.ids[i], rows.families[i]) in apart]
+        numbers = [i for i in numbers if (rows.ids[i], rows.families[i]) in apart]
     if wanted.search:
         texts = [column.values for column in rows.columns if column.kind == "text"]
         sought = wanted.search.lower()
-        places = [i for i in places if any(sought in str(values[i]).lower() for values in texts)]
+        numbers = [i for i in numbers if any(sought in str(values[i]).lower() for values in texts)]
     if wanted.sort:
         values = by_title[wanted.sort].values
-        known = [i for i in places if values[i] is not None]
-        unknown = [i for i in places if values[i] is None]
-        places = sorted(known, key=lambda i: values[i], reverse=not wanted.ascending) + unknown
-    return iter(places)
+        known = [i for i in numbers if values[i] is not None]
+        unknown = [i for i in numbers if values[i] is None]
+        numbers = sorted(known, key=lambda i: values[i], reverse=not wanted.ascending) + unknown
+    return iter(numbers)
 
 
 def _question(probe: Probe, item: Item, cards: Mapping[str, Card]) -> Json:

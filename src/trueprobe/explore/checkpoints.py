@@ -19,14 +19,14 @@ from trueprobe.types import Card
 
 
 @dataclass(frozen=True)
-class Found:
+class NamedModels:
     """What the SPECs name, examined and not opened."""
 
     checkpoints: Mapping[str, Unopened]  # by name
     specs: Mapping[str, str]  # by the name of a checkpoint: how the user named it
 
     @classmethod
-    def of(cls, specs: Sequence[str], options: Options) -> Found:
+    def of(cls, specs: Sequence[str], options: Options) -> NamedModels:
         checkpoints = [examine(source, options) for source in find(specs, options)]
         named = {source.name: spec for spec in specs for source in sources(spec, options.allow_pickle)}
         return cls({one.outline.card.name: one for one in checkpoints}, named)
@@ -47,8 +47,8 @@ class Found:
 class Engines:
     """One engine for each checkpoint, all on one store. Of the worker's thread alone."""
 
-    def __init__(self, found: Found, store: Path | None) -> None:
-        self.found, self._path = found, store
+    def __init__(self, selected: NamedModels, store: Path | None) -> None:
+        self.selected, self._path = selected, store
         self._store: AnswerStore | None = None
         self._engines: dict[str, Engine] = {}
 
@@ -59,7 +59,7 @@ class Engines:
         if self._store is None:
             self._store = AnswerStore(self._path, library_versions())
         if name not in self._engines:
-            self._engines[name] = Engine(self.found.checkpoints[name].open(), self._store)
+            self._engines[name] = Engine(self.selected.checkpoints[name].open(), self._store)
         return self._engines[name]
 
     def close(self) -> None:

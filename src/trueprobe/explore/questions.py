@@ -53,7 +53,7 @@ class TwoSentences(Sent):
     models: Names = ()
 
 
-class Wanted(Sent):
+class SuggestionWanted(Sent):
     """Suggested prompts: `of` is an occupation, a concept, or the background of a pair in `set`."""
 
     kind: Literal["knowledge", "properties", "distractors"]

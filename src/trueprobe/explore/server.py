@@ -24,7 +24,7 @@ from trueprobe.explore import asking, suggestions
 from trueprobe.explore.browsing import Browsing
 from trueprobe.explore.checkpoints import Engines
 from trueprobe.explore.guard import TooLarge
-from trueprobe.explore.questions import Blanks, ItemsWanted, ItemWanted, Sent, TwoSentences, Wanted, read
+from trueprobe.explore.questions import Blanks, ItemsWanted, ItemWanted, Sent, SuggestionWanted, TwoSentences, read
 from trueprobe.explore.worker import END, REPLACED, Part, Worker
 from trueprobe.results.page import style
 
@@ -50,20 +50,20 @@ class Explorer:
         return {**typed, "report.css": (TYPES[".css"], style().encode())}
 
     def start(self) -> Part:
-        found = self.engines.found
+        selected = self.engines.selected
         return {
             "version": __version__,
             "families": [
                 {
                     "name": family.name,
                     "kind": family.cards[0].kind,
-                    "spec": found.specs.get(family.checkpoints[0].name, family.name),
+                    "spec": selected.specs.get(family.checkpoints[0].name, family.name),
                     "checkpoints": [
                         {"name": card.name, "seed": card.labels.get("model_seed")} for card in family.checkpoints
                     ],
                     "self_trained": family.cards[0].self_trained,
                 }
-                for family in found.families
+                for family in selected.families
             ],
             "run": self.browsing is not None,
             **suggestions.menu(),
@@ -88,7 +88,7 @@ def application(explorer: Explorer) -> Starlette:
         Route("/api/start", _answering(explorer.start)),
         Route("/api/ask", _streaming(explorer, Blanks, asking.fill), methods=["POST"]),
         Route("/api/compare", _streaming(explorer, TwoSentences, asking.compare), methods=["POST"]),
-        Route("/api/suggest", _answering(suggestions.suggest, Wanted), methods=["POST"]),
+        Route("/api/suggest", _answering(suggestions.suggest, SuggestionWanted), methods=["POST"]),
         Route("/api/run", _answering(lambda: explorer.browsed.findings())),
         Route("/api/items", _answering(lambda wanted: explorer.browsed.items(wanted), ItemsWanted), methods=["POST"]),
         Route("/api/item", _answering(lambda wanted: explorer.browsed.question(wanted), ItemWanted), methods=["POST"]),

@@ -12,7 +12,7 @@ import uvicorn
 
 from trueprobe.errors import BadInput, FailedRun
 from trueprobe.explore.browsing import Browsing
-from trueprobe.explore.checkpoints import Engines, Found
+from trueprobe.explore.checkpoints import Engines, NamedModels
 from trueprobe.explore.guard import LOOPBACK, Door, Guard
 from trueprobe.explore.server import Explorer, application
 from trueprobe.explore.worker import Worker
@@ -44,10 +44,10 @@ class Serving:
         return tuple(self.models) or (self.run.study.models if self.run else DEFAULT_MODELS)
 
 
-def find_models(serving: Serving) -> Found:
+def find_models(serving: Serving) -> NamedModels:
     """Refuses what can be refused before anything is served."""
     try:
-        return Found.of(serving.specs, serving.options)
+        return NamedModels.of(serving.specs, serving.options)
     except BadInput as error:
         if serving.models or serving.run is None:
             raise
@@ -68,10 +68,10 @@ class Prepared:
             self.server.run(sockets=[self.listening])
 
 
-def prepare(serving: Serving, found: Found) -> Prepared:
+def prepare(serving: Serving, selected: NamedModels) -> Prepared:
     listening = _listening(serving.host, serving.port)
     door = Door(serving.host, listening.getsockname()[1], secrets.token_urlsafe(24))
-    engines = Engines(found, serving.store)
+    engines = Engines(selected, serving.store)
     explorer = Explorer(engines, Worker(engines.close), Browsing(serving.run) if serving.run else None)
     config = uvicorn.Config(
         Guard(application(explorer), door),

@@ -13,7 +13,7 @@ from typing import Any, cast
 from trueprobe import probes
 from trueprobe.errors import BadInput, nearest
 from trueprobe.explore.asking import LISTS, shipped_groups
-from trueprobe.explore.questions import Wanted
+from trueprobe.explore.questions import SuggestionWanted
 from trueprobe.probes.counteracts.material import WITH_BACKGROUND
 from trueprobe.probes.counteracts.measures import KNOWLEDGE
 from trueprobe.probes.counteracts.probe import CounterActs
@@ -62,7 +62,7 @@ def _lists(name: str) -> Json:
     return {"name": name, "groups": [{"name": g.name, "words": list(g.words)} for g in shipped_groups(name)]}
 
 
-def suggest(wanted: Wanted) -> Json:
+def suggest(wanted: SuggestionWanted) -> Json:
     """`clues` with a `before` each, or those that are `chosen` and part of `text`; `series` are all steps."""
     return {"knowledge": _knowledge, "properties": _properties, "distractors": _with_distractors}[wanted.kind](wanted)
 
@@ -73,7 +73,7 @@ def _known(name: str, names: Sequence[str], what: str) -> int:
     return names.index(name)
 
 
-def _knowledge(wanted: Wanted) -> Json:
+def _knowledge(wanted: SuggestionWanted) -> Json:
     """Where another occupation is spoken of, the first that the other group dominates."""
     probe = _counteracts()
     target = probe.targets[_known(wanted.of, [one.name for one in probe.targets], "occupation")]
@@ -90,7 +90,7 @@ def _knowledge(wanted: Wanted) -> Json:
     return {"text": text, "causal": causal, "lists": "gender", "clues": clues, "dominant": target.dominant}
 
 
-def _properties(wanted: Wanted) -> Json:
+def _properties(wanted: SuggestionWanted) -> Json:
     """Properties are part of the sentence: those that are chosen, and as they grow from one to all."""
     probe = _retrieval()
     concept = probe.concepts[_known(wanted.of, [one.name for one in probe.concepts], "concept")]
@@ -98,8 +98,8 @@ def _properties(wanted: Wanted) -> Json:
     chosen = [i for i in sorted(set(wanted.chosen)) if i < len(phrases)] or [0]
     wording = probe.prompts.retrieval[probe.wordings[0]]
 
-    def prompt(places: Sequence[int]) -> Json:
-        clues = joined([phrases[i] for i in places])
+    def prompt(numbers: Sequence[int]) -> Json:
+        clues = joined([phrases[i] for i in numbers])
         return {"text": wording.masked.format(properties=clues), "causal": wording.causal.format(properties=clues)}
 
     return {
@@ -111,7 +111,7 @@ def _properties(wanted: Wanted) -> Json:
     }
 
 
-def _with_distractors(wanted: Wanted) -> Json:
+def _with_distractors(wanted: SuggestionWanted) -> Json:
     """Other entities with the target of another pair, behind the fact; at most three."""
     probe = _distractors()
     names = list(probe.material.sets)
@@ -120,8 +120,8 @@ def _with_distractors(wanted: Wanted) -> Json:
     others = [pair for pair in items.pairs if pair is not key]
     chosen = [i for i in dict.fromkeys(wanted.chosen) if i < len(others)][:MOST]
 
-    def prompt(places: Sequence[int]) -> Json:
-        return _sentence(probe, wanted.set, key, [others[i] for i in places])
+    def prompt(numbers: Sequence[int]) -> Json:
+        return _sentence(probe, wanted.set, key, [others[i] for i in numbers])
 
     return {
         **prompt(chosen),

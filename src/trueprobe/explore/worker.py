@@ -21,7 +21,7 @@ REPLACED: Part = {"replaced": True}  # a newer question took its place
 
 
 @dataclass(eq=False)
-class Job:
+class QueuedQuestion:
     key: str  # a newer job of the same key takes its place
     urgency: int  # 0 goes first
     number: int
@@ -38,18 +38,18 @@ class Worker:
 
     def __init__(self, close: Callable[[], None]) -> None:
         self._close, self._numbers = close, count()
-        self._jobs: list[Job] = []
+        self._jobs: list[QueuedQuestion] = []
         self._changed = threading.Condition()
         self._stopped = False
         self._thread = threading.Thread(target=self._run, name="explore", daemon=True)
         self._thread.start()
 
-    def submit(self, key: str, urgency: int, parts: Iterator[Part], send: Callable[[Part], None]) -> Job:
+    def submit(self, key: str, urgency: int, parts: Iterator[Part], send: Callable[[Part], None]) -> QueuedQuestion:
         with self._changed:
             for older in self._jobs:
                 if older.key == key:
                     older.cancel()
-            job = Job(key, urgency, next(self._numbers), parts, send)
+            job = QueuedQuestion(key, urgency, next(self._numbers), parts, send)
             self._jobs.append(job)
             self._changed.notify()
         return job
@@ -69,7 +69,7 @@ class Worker:
             job.send(part)
         self._close()
 
-    def _next(self) -> Job | None:
+    def _next(self) -> QueuedQuestion | None:
         with self._changed:
             self._changed.wait_for(lambda: self._jobs or self._stopped)
             if self._stopped:
@@ -77,7 +77,7 @@ class Worker:
             return min(self._jobs, key=lambda job: (not job.cancelled.is_set(), job.urgency, job.number))
 
 
-def _part(job: Job) -> Part:
+def _part(job: QueuedQuestion) -> Part:
     try:
         return next(job.parts, END)
     except (BadInput, FailedRun) as error:

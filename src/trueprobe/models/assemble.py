@@ -6,12 +6,13 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from itertools import islice
 from typing import Any, Protocol
 
 import numpy as np
 import torch
 
-from trueprobe.models.network import ROWS_AT_ONCE
+from trueprobe.models.readout import ROWS_AT_ONCE
 from trueprobe.models.text import Seam, Text
 from trueprobe.types import TIE_NATS, FillBlank, Filled, Token, WhyNot, Word, WordList
 
@@ -42,6 +43,12 @@ class Asked:
         """The pieces that must already stand in the blank: none, and each longer word's proper beginnings."""
         beginnings = (p[:n] for p in self.pieces if not isinstance(p, WhyNot) for n in range(1, len(p)))
         return list(dict.fromkeys([(), *beginnings]))
+
+    @cached_property
+    def longer(self) -> dict[str, tuple[int, ...]]:
+        """Words of several pieces."""
+        pairs = zip(self.words, self.pieces, strict=True)
+        return {word: pieces for word, pieces in pairs if not isinstance(pieces, WhyNot) and len(pieces) > 1}
 
     @cached_property
     def _distinct(self) -> dict[tuple[str, ...], np.ndarray]:
@@ -105,7 +112,7 @@ class LogProbabilities(Protocol):
 
     @property
     def size(self) -> int: ...
-    def log_probabilities(self, readings: np.ndarray, ids: torch.Tensor | None = None) -> torch.Tensor: ...
+    def log_probabilities(self, readings: np.ndarray, ids: tuple[int, ...] | None = None) -> torch.Tensor: ...
 
 
 class Blanks:
@@ -140,43 +147,76 @@ class Blanks:
     def fill(self, jobs: Sequence[Job], readings: np.ndarray) -> list[Filled]:
         """One answer per job from its row of `readings` [jobs, hidden + 1]; a word of several pieces gets none here."""
         answers: dict[int, Filled] = {}
-        by_list: dict[tuple[WordList | None, Seam, str], list[int]] = {}
+        alike: dict[tuple[WordList | None, Seam, str, int], list[int]] = {}
         for i, job in enumerate(jobs):
-            within = job.request.within
-            by_list.setdefault((within, job.seam, job.left) if within else (None, "space", ""), []).append(i)
-        for (within, seam, left), members in by_list.items():
+            within, top = job.request.within, job.request.top
+            alike.setdefault((within, job.seam, job.left, top) if within else (None, "space", "", top), []).append(i)
+        for (within, seam, left, top), members in alike.items():
             listed = None if within is None else self.listed(within, seam, left)
             for start in range(0, len(members), ROWS_AT_ONCE):
                 chunk = members[start : start + ROWS_AT_ONCE]
-                answers.update(zip(chunk, self._fill([jobs[i] for i in chunk], readings[chunk], listed), strict=True))
+                filled = self._fill([jobs[i] for i in chunk], readings[chunk], listed, top)
+                answers.update(zip(chunk, filled, strict=True))
         return [answers[i] for i in range(len(jobs))]
 
-    def _fill(self, jobs: list[Job], readings: np.ndarray, listed: tuple[int, ...] | None) -> Iterator[Filled]:
-        ids = None if listed is None else torch.tensor(listed, dtype=torch.long)
-        logps = self.readout.log_probabilities(readings, ids).numpy()  # [jobs, list]
+    def _fill(
+        self, jobs: list[Job], readings: np.ndarray, listed: tuple[int, ...] | None, top: int
+    ) -> Iterator[Filled]:
+        """The vocabulary's numbers stay on the device; words with their ranks and the best `top` come back together."""
         column_of = None if listed is None else {piece: column for column, piece in enumerate(listed)}
-        ordered = np.sort(logps, axis=1) if any(job.request.words for job in jobs) else logps
-        for job, row, ascending in zip(jobs, logps, ordered, strict=True):
-            words = self._words(job, row, ascending, column_of)
-            best = torch.topk(torch.from_numpy(row), min(job.request.top, len(row)))
-            pieces = best.indices.tolist() if listed is None else [listed[column] for column in best.indices.tolist()]
-            best_first = zip(pieces, best.values.tolist(), strict=True)
-            top = tuple(Token(self.text.piece_text(p), p, v) for p, v in best_first if math.isfinite(v))
-            yield Filled(words, top, len(row))
-
-    def _words(self, job: Job, row: np.ndarray, ascending: np.ndarray, column_of: dict[int, int] | None) -> Words:
-        asked = job.asked if column_of is None else only_members(job, column_of)
-        at = (
-            asked.firsts
-            if column_of is None
-            else np.array([column_of.get(p, -1) for p in asked.firsts.tolist()], np.int64)
+        asked = [job.asked if column_of is None else only_members(job, column_of) for job in jobs]
+        logps = self.readout.log_probabilities(readings, listed)  # [jobs, list]
+        size = logps.shape[1]
+        at = np.full((len(jobs), max(len(each.words) for each in asked)), -1, dtype=np.int64)
+        for row, each in zip(at, asked, strict=True):
+            firsts = each.firsts.tolist()
+            row[: len(firsts)] = firsts if column_of is None else [column_of.get(piece, -1) for piece in firsts]
+        best = torch.topk(logps, min(top, size))
+        numbers = [*_ranked(logps, torch.from_numpy(at).to(logps.device)), best.values, best.indices.float()]
+        words, ranks, tied, values, columns = np.split(
+            torch.cat(numbers, dim=1).cpu().numpy(), np.cumsum([number.shape[1] for number in numbers])[:-1], axis=1
         )
-        padded = np.append(row, np.float32(np.nan))  # where -1 points: a list may have no member of one piece at all
-        logps = padded[at]
-        ranks = len(row) - np.searchsorted(ascending, logps, side="right") + 1
-        above = np.searchsorted(ascending, logps + np.float32(TIE_NATS), side="right")
-        tied = above - np.searchsorted(ascending, logps - np.float32(TIE_NATS), side="left") - 1
-        return Words(asked, np.where(np.isfinite(logps), logps, np.float32(np.nan)), ranks, tied)
+        for i, each in enumerate(asked):
+            n = len(each.words)
+            pieces = columns[i].astype(int).tolist() if listed is None else [listed[int(c)] for c in columns[i]]
+            best_first = zip(pieces, values[i].tolist(), strict=True)
+            tokens = tuple(Token(self.text.piece_text(p), p, v) for p, v in best_first if math.isfinite(v))
+            yield Filled(Words(each, words[i, :n], ranks[i, :n], tied[i, :n]), tokens, size)
+
+    def longer_words(
+        self, jobs: Sequence[Job], readings: Sequence[Sequence[np.ndarray]]
+    ) -> list[dict[str, Word | WhyNot]]:
+        """Of each job its words of several pieces: each piece at its own row, behind the pieces before it."""
+        longer = [job.asked.longer for job in jobs]
+        numbers = []
+        for job, words, values in zip(jobs, longer, readings, strict=True):
+            fills = {fill: i for i, fill in enumerate(job.asked.fills)}
+            for pieces in words.values():
+                rows = np.stack([values[fills[pieces[:n]]] for n in range(len(pieces))])
+                numbers.append(self.readout.log_probabilities(rows, pieces).diagonal())  # of [rows, pieces]
+        logps = iter(torch.cat(numbers).tolist() if numbers else [])
+        return [{w: _joined(self.text, w, p, [*islice(logps, len(p))]) for w, p in words.items()} for words in longer]
+
+
+def _ranked(logps: torch.Tensor, at: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    """Of the columns `at` [rows, n] their numbers, ranks (1 is best) and how many others are within a tie, as float32
+    (exact up to 16 million); NaN, and no meaning, where `at` is -1 or a number is not finite."""
+    if not at.shape[1]:
+        return logps[:, :0], logps[:, :0], logps[:, :0]
+    padded = torch.cat([logps, logps.new_full((len(logps), 1), torch.nan)], dim=1)  # a list may have no column at all
+    values = padded.gather(1, at % padded.shape[1])
+    ascending = _ascending(logps)
+    ranks = logps.shape[1] - torch.searchsorted(ascending, values, right=True) + 1
+    above = torch.searchsorted(ascending, values + TIE_NATS, right=True)
+    tied = above - torch.searchsorted(ascending, values - TIE_NATS) - 1
+    return torch.where(values.isfinite(), values, torch.nan), ranks.float(), tied.float()
+
+
+def _ascending(table: torch.Tensor) -> torch.Tensor:
+    """Each row sorted; on a CPU by numpy, which takes a quarter of torch's time."""
+    if table.device.type == "cpu":
+        return torch.from_numpy(np.sort(table.numpy(), axis=1))
+    return torch.sort(table, dim=1).values
 
 
 def only_members(job: Job, column_of: dict[int, int]) -> Asked:
@@ -191,7 +231,7 @@ def only_members(job: Job, column_of: dict[int, int]) -> Asked:
     return Asked(asked.words, pieces, asked.texts)
 
 
-def joined_pieces(text: Text, word: str, pieces: tuple[int, ...], logps: Sequence[float]) -> Word | WhyNot:
+def _joined(text: Text, word: str, pieces: tuple[int, ...], logps: Sequence[float]) -> Word | WhyNot:
     """A word of several pieces, each with its own log-probability given those before it."""
     if not all(map(math.isfinite, logps)):
         return _no_probability(word)

@@ -21,7 +21,7 @@ from trueprobe.models import checkpoint, masked
 from trueprobe.models.checkpoint import Options, Source, read_tokenizer
 from trueprobe.models.contract import Outline, Traits
 from trueprobe.models.framing import Ids, Refused
-from trueprobe.models.hugging import Described, HuggingFaceModel, describe
+from trueprobe.models.hugging import TRIAL_WIDTH, Described, HuggingFaceModel, describe
 from trueprobe.models.network import same
 from trueprobe.models.rows import Batch, Read, Row
 from trueprobe.models.text import Text
@@ -119,6 +119,8 @@ class Encoder(HuggingFaceModel):
         return self.shape.on_cpu
 
     def _try(self) -> Traits:
+        if self.card.max_tokens < TRIAL_WIDTH:  # too short to try: never padded, always in full batches
+            return Traits(0, False, False, True, self.max_rows)
         return Traits(0, False, False, self._try_padding(), self._try_few_rows())
 
     def _try_padding(self) -> bool:

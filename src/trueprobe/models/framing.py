@@ -12,9 +12,8 @@ from itertools import repeat
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
-import torch
 
-from trueprobe.models.assemble import Blanks, Job, LogProbabilities, joined_pieces
+from trueprobe.models.assemble import Blanks, Job, LogProbabilities
 from trueprobe.models.rows import Read, Row
 from trueprobe.models.text import Pieces, Seam, Text, seam_after
 from trueprobe.types import (
@@ -33,7 +32,6 @@ from trueprobe.types import (
     Token,
     Vector,
     WhyNot,
-    Word,
 )
 
 Ids = tuple[int, ...]
@@ -223,23 +221,13 @@ class Framing:
             return []
         jobs = [self.job(request) for request in requests]
         answers = self._blanks.fill(jobs, np.stack([values[0] for values in readings]))
-        return [
-            self._several_pieces(job, answer, values) if len(values) > 1 else answer
-            for job, answer, values in zip(jobs, answers, readings, strict=True)
-        ]
-
-    def _several_pieces(self, job: Job, answer: Filled, values: Sequence[np.ndarray]) -> Filled:
-        """Words of several pieces: each piece at its own row, behind the pieces before it."""
-        fills = {fill: i for i, fill in enumerate(job.asked.fills)}
-        words: dict[str, Word | WhyNot] = {}
-        for word, pieces in zip(job.asked.words, job.asked.pieces, strict=True):
-            if isinstance(pieces, WhyNot) or len(pieces) == 1 or isinstance(answer.words[word], WhyNot):
-                words[word] = answer.words[word]
-                continue
-            rows = np.stack([values[fills[pieces[:n]]] for n in range(len(pieces))])
-            table = self._blanks.readout.log_probabilities(rows, torch.tensor(pieces))  # [rows, pieces]
-            words[word] = joined_pieces(self.text, word, pieces, table.diagonal().tolist())
-        return Filled(words, answer.top, answer.list_size)
+        several = [i for i, values in enumerate(readings) if len(values) > 1]
+        longer = self._blanks.longer_words([jobs[i] for i in several], [readings[i] for i in several])
+        for i, words in zip(several, longer, strict=True):
+            single = answers[i].words
+            known = {word: words[word] for word in words if not isinstance(single[word], WhyNot)}
+            answers[i] = replace(answers[i], words={**single, **known})
+        return answers
 
     def _score(self, request: ScoreText, readings: Sequence[np.ndarray]) -> Scored:
         reads, row_ids, positions, chosen, pieces, start = self._scored(request)

@@ -16,12 +16,13 @@ from trueprobe.models.checkpoint import Options, Source, Start, fingerprint, rea
 from trueprobe.models.contract import Model, Outline, Traits
 from trueprobe.models.framing import Framing, Ids
 from trueprobe.models.network import Network, longest_row
-from trueprobe.models.rows import Batch, Read, Row
+from trueprobe.models.rows import ROWS_VERSION, Batch, Read, Row
 from trueprobe.models.text import Text
 from trueprobe.models.weights import Shape, Weights, machine
 from trueprobe.types import Card, Kind
 
-_FEW_ROWS, _TRIAL_WIDTH = 8, 8
+_FEW_ROWS, TRIAL_WIDTH = 8, 8
+_TOKENS_BY_WIDTH, _TOKENS_BEYOND = ((128, 2048), (256, 1024), (768, 768)), 512  # larger batches fall out of the caches
 _ENDS_OF_TEXT = ("<|endoftext|>", "<|end_of_text|>", "<|end▁of▁sentence|>")
 _TURN = re.compile(r"im_(start|end|sep)|turn|header_id|eot_id|role|user|assistant|system|INST", re.IGNORECASE)
 
@@ -53,7 +54,7 @@ class HuggingFaceModel(Framing):
 
     @property
     def trial_id(self) -> str:
-        return f"{self.card.compute_id} {self.kind} {machine(self.shape.device)}"
+        return f"{ROWS_VERSION} {self.card.compute_id} {self.kind} {machine(self.shape.device)}"
 
     @property
     def traits(self) -> Traits:
@@ -83,11 +84,9 @@ class HuggingFaceModel(Framing):
 
     @cached_property
     def batch_tokens(self) -> int:
-        """About as much arithmetic per batch whatever the size: 768 tokens of bert-base on a CPU."""
-        tokens = 6.5e10 / max(self.shape.layer_weights, 1)
-        most = 4096 if self.shape.on_cpu else 65536
-        tokens *= 1 if most == 4096 else 64
-        return int(min(max(round(tokens / 256) * 256, 256), most))
+        """By hidden size, as measured on a CPU; a GPU takes 64 times as many."""
+        tokens = next((tokens for widest, tokens in _TOKENS_BY_WIDTH if self.card.width <= widest), _TOKENS_BEYOND)
+        return tokens if self.shape.on_cpu else min(64 * tokens, 65536)
 
     @cached_property
     def max_rows(self) -> int:
@@ -106,7 +105,7 @@ class HuggingFaceModel(Framing):
 
     def _trial_batch(self, slots: int) -> Batch:
         """Different rows, of which the first few are read."""
-        ids = np.arange(slots * _TRIAL_WIDTH).reshape(slots, _TRIAL_WIDTH) % self.shape.known_pieces
+        ids = np.arange(slots * TRIAL_WIDTH).reshape(slots, TRIAL_WIDTH) % self.shape.known_pieces
         reads = tuple(Read(Row(tuple(map(int, row)), (0,) * len(row)), self._trial, (1,)) for row in ids[:_FEW_ROWS])
         slots_read, columns = tuple(range(len(reads))), ((1,),) * len(reads)
         return Batch(ids, np.zeros_like(ids), np.ones_like(ids, dtype=bool), reads, slots_read, columns)

@@ -13,7 +13,7 @@ from trueprobe.models import checkpoint
 from trueprobe.models.checkpoint import Options, Source, lists_token, read_tokenizer
 from trueprobe.models.contract import Outline, Traits
 from trueprobe.models.framing import Ids, Refused
-from trueprobe.models.hugging import Described, HuggingFaceModel, describe
+from trueprobe.models.hugging import TRIAL_WIDTH, Described, HuggingFaceModel, describe
 from trueprobe.models.rows import Read, Row
 from trueprobe.models.text import Pieces, Text, without_final_space
 from trueprobe.models.weights import Shape, Weights
@@ -93,8 +93,10 @@ class Masked(HuggingFaceModel):
         return self.shape.on_cpu
 
     def _try(self) -> Traits:
-        readout, lengths = self.network.readout, self.network.padding_matters
-        return Traits(readout.size, readout.linear, False, lengths, self._try_few_rows())
+        readout = self.network.readout
+        if self.card.max_tokens < TRIAL_WIDTH:  # too short to try: never padded, always in full batches
+            return Traits(readout.size, readout.linear, False, True, self.max_rows)
+        return Traits(readout.size, readout.linear, False, self.network.padding_matters, self._try_few_rows())
 
     @property
     def _mask(self) -> int:

@@ -13,7 +13,7 @@ from typing import Literal
 
 import numpy as np
 
-ROWS_VERSION = 1  # part of every key: raise it when the meaning of a cached reading changes
+ROWS_VERSION = 2  # part of every key: raise it when the meaning of a cached reading changes
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +40,11 @@ class Read:
     positions: tuple[int, ...] = ()
     targets: tuple[int, ...] = ()
     layer: int = -1
+
+    @property
+    def by_head(self) -> bool:
+        """Is it read at single positions, by the language-model head? Then only those need the last layer."""
+        return self.kind in ("blank", "token", "rank")
 
     @property
     def what(self) -> str:
@@ -84,3 +89,7 @@ class Batch:
             tuple(self.columns[i] for i in inside),
             None if self.parents is None else self.parents[start:stop],
         )
+
+
+def rounded_up(number: int, multiple: int) -> int:
+    return -(-number // multiple) * multiple

@@ -70,7 +70,7 @@ class Text:
         self.fast.no_truncation()
         self.fast.no_padding()
         self.fast.encode_special_tokens = True  # special tokens written in a text are text
-        self.pieces = lru_cache(maxsize=200_000)(self._pieces)
+        self.pieces = lru_cache(maxsize=8_192)(self._pieces)  # two kilobytes each; as many as are planned together
         self.word = lru_cache(maxsize=200_000)(self._word)
         self.piece_text = lru_cache(maxsize=None)(self._piece_text)
 

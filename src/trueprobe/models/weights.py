@@ -18,7 +18,8 @@ import torch
 from trueprobe.errors import BadInput
 from trueprobe.models.checkpoint import Options, Source, device, fingerprint, load, opening, outline, read_config
 from trueprobe.models.contract import Traits
-from trueprobe.models.network import Network, Readout, takes_segments
+from trueprobe.models.network import Network, takes_segments
+from trueprobe.models.readout import Readout
 
 
 @dataclass(frozen=True)
@@ -28,20 +29,17 @@ class Shape:
     uses_segments: bool
     known_pieces: int  # ids from here on have no embedding: a tokenizer may have grown beyond its network
     layers: int
-    layer_weights: int  # that every token meets: all matrices but the embeddings'
     window: int | None  # of sliding attention
     device: str
 
     @classmethod
     def of(cls, model: Any, options: Options) -> Shape:
-        config, embeddings = model.config, {id(m.weight) for m in model.modules() if isinstance(m, torch.nn.Embedding)}
-        matrices = [p for p in model.base_model.parameters() if p.dim() > 1 and id(p) not in embeddings]
+        config = model.config
         windows = (getattr(config, "sliding_window", None), getattr(config, "window_size", None))
         return cls(
             uses_segments=takes_segments(model),
             known_pieces=int(model.get_input_embeddings().weight.shape[0]),
             layers=int(getattr(config, "num_hidden_layers", 0)),
-            layer_weights=sum(matrix.numel() for matrix in matrices),
             window=min([w for w in windows if isinstance(w, int)], default=None),
             device=device(options),
         )

@@ -55,7 +55,7 @@ class KnownCheckpoint:
 
 def examined(source: Source, options: Options, store: AnswerStore) -> Unopened:
     """As `examine`, which is asked where this checkpoint is not known."""
-    from_files = not installed(MODELS) and not source.server and weight_hashes(source)
+    from_files = not installed(MODELS) and weight_hashes(source)
     if not from_files:  # its card may be made from something else
         return examine(source, options)
     if options.device not in ("auto", "cpu"):

@@ -9,12 +9,14 @@ import hashlib
 import json
 import platform
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import cached_property
 from importlib.metadata import version
+from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
 from typing import Any, TypeVar, Unpack
 
@@ -22,17 +24,18 @@ from trueprobe import __version__
 from trueprobe.engine import AnswerStore, Compute, Counts, Engine, Executor, Local, executor, library_versions
 from trueprobe.errors import BadInput
 from trueprobe.models import Model, Options, Source, Unopened
-from trueprobe.probes import Probe
+from trueprobe.runs.asking import Asking, asks_of, observe, requests_of
 from trueprobe.runs.cache import ResultCache, card_text, counting_text, key_of, probe_text
 from trueprobe.runs.examined import examined
 from trueprobe.runs.folder import Run, RunFolder, load_run, observations_file
 from trueprobe.runs.machine import machine
+from trueprobe.runs.parquet import portions
 from trueprobe.runs.plan import AskedProbe, RunPlan, make_plan, with_items
 from trueprobe.runs.records import declaration, items_frame, observations_frame
 from trueprobe.runs.replay import Replay, read_replays
 from trueprobe.runs.speed import Together, together
 from trueprobe.runs.study import Changes, Study, make_study
-from trueprobe.types import Answer, Card, Filled, Item, NoProgress, Observation, Progress, Request, WhyNot, WordList
+from trueprobe.types import Card, Item, NoProgress, Observation, Progress, WordList
 
 # models that were opened for trials stay open until they are asked, as long as their weights together are not larger;
 # beyond, they are opened a second time
@@ -40,7 +43,6 @@ OPEN_TOGETHER_BYTES = 4 * 2**30
 _PLANNED = "planned.json"  # beside observations in the cache; no label has this name
 
 Asked = TypeVar("Asked")
-Asks = list[tuple[Item, tuple[Request, ...] | WhyNot]]
 
 
 def run(
@@ -158,11 +160,6 @@ def settled(plan: RunPlan, models: Sequence[Unopened], session: Session) -> list
     return _share_vocabulary(_settle(plan, models, session), models)
 
 
-def requests_of(probes: Sequence[AskedProbe], card: Card) -> list[Request]:
-    """All that is asked of one model, in the order of the probes."""
-    return [request for asked in probes for request in _requests(_asks(asked.probe, asked.items, card))]
-
-
 def _settle(plan: RunPlan, models: Sequence[Unopened], session: Session) -> list[AskedProbe]:
     """Probes with trials ask them of every model first; the answers settle their items."""
     trials = {asked.label: asked.probe.trials() for asked in plan.probes}
@@ -188,13 +185,13 @@ def _try(
 ) -> Iterator[tuple[str, list[Observation]]]:
     """What one model answers to the trials of each probe; a model of which nothing can be asked is not opened."""
     card = model.outline.card
-    asked = [(each, _asks(each.probe, trials[each.label], card)) for each in probes]
-    asked = [(each, asks) for each, asks in asked if _requests(asks)]
+    asked = [(each, asks_of(each.probe, trials[each.label], card)) for each in probes]
+    asked = [(each, asks) for each, asks in asked if requests_of(asks)]
     if not asked:
         return
     engine = session.engine_for_trials(model)
     for each, asks in asked:
-        yield each.label, _observe(each.probe, asks, card, iter(engine.answer(_requests(asks))))
+        yield each.label, observe(each.probe, asks, card, engine.in_turn(requests_of(asks)))
 
 
 def _share_vocabulary(probes: Sequence[AskedProbe], models: Sequence[Unopened]) -> list[AskedProbe]:
@@ -230,38 +227,6 @@ def _read_replays(
     return replays
 
 
-def _asks(probe: Probe, items: Sequence[Item], card: Card) -> Asks:
-    return [(item, probe.ask(item, card)) for item in items]
-
-
-def _requests(asks: Asks) -> list[Request]:
-    return [request for _, ask in asks if not isinstance(ask, WhyNot) for request in ask]
-
-
-def _observe(probe: Probe, asks: Asks, card: Card, answers: Iterator[Answer | WhyNot]) -> list[Observation]:
-    """Takes the answers to its own requests off `answers`."""
-    return [observation for item, ask in asks for observation in _observe_item(probe, item, ask, card, answers)]
-
-
-def _observe_item(
-    probe: Probe, item: Item, ask: tuple[Request, ...] | WhyNot, card: Card, answers: Iterator[Answer | WhyNot]
-) -> Sequence[Observation]:
-    if isinstance(ask, WhyNot):
-        return probe.unscored(item, ask)
-    taken = [next(answers) for _ in ask]
-    missing = next((why for answer in taken if (why := _no_number(answer))), None)
-    if missing is not None:
-        return probe.unscored(item, missing)
-    return probe.observe(item, card, [answer for answer in taken if not isinstance(answer, WhyNot)])
-
-
-def _no_number(answer: Answer | WhyNot) -> WhyNot | None:
-    """Why nothing is observed of an answer: there is none, or only bounds."""
-    if isinstance(answer, WhyNot):
-        return answer
-    return answer.why_not() if isinstance(answer, Filled) else None
-
-
 # ---------------------------------------------------------------- what is written
 
 
@@ -288,9 +253,10 @@ class _Ready:
         """Of one model's observations, which are asked for all probes at once."""
         return key_of("observations", card_text(card), self._asked, self.session.batch_tokens)
 
-    def write_observations(self, asked: AskedProbe, observations: Sequence[Observation], card: Card) -> None:
-        frame = observations_frame(asked.probe, asked.items, observations, card)
-        self.folder.observations(asked.label, card.name, frame, list(asked.probe.columns()))
+    def write_observations(self, asked: AskedProbe, observations: Iterable[Observation], card: Card) -> None:
+        """As they come: a portion is written before the next is asked for."""
+        frames = (observations_frame(asked.probe, asked.items, some, card) for some in portions(observations))
+        self.folder.observations(asked.label, card.name, frames, list(asked.probe.columns()))
 
 
 @dataclass(frozen=True)
@@ -309,7 +275,7 @@ def _write(ready: _Ready) -> None:
     folder.local({model.outline.card.name: model.location for model in ready.models})
     folder.manifest(**made_with, cards=cards)
     for asked in ready.probes:
-        folder.items(asked.label, items_frame(asked.probe, asked.items))
+        folder.items(asked.label, (items_frame(asked.probe, some) for some in portions(asked.items)))
     folder.declarations({a.label: declaration(a.probe, a.items, a.items_needed) for a in ready.probes})
     done = ready.session.each(ready.models, lambda model: _ask_model(ready, model))
     done += [_replay(ready, one) for one in ready.replays]
@@ -325,18 +291,14 @@ def _ask_model(ready: _Ready, model: Unopened) -> _Done:
     known = ready.session.cache.get(ready.key(card))
     if known is not None:
         return _as_before(ready, card, known)
-    engine = ready.session.engine(model)
-    asks = [_asks(asked.probe, asked.items, card) for asked in ready.probes]
-    answers = iter(engine.answer([request for each in asks for request in _requests(each)]))
-    finite = True
-    for asked, each in zip(ready.probes, asks, strict=True):
-        observations = _observe(asked.probe, each, card, answers)
-        ready.write_observations(asked, observations, card)
-        finite &= not any(one.why_not and one.why_not.code == "not_finite" for one in observations)
-    if finite:  # what was not finite is asked again, as its answer is not cached
+    asking = Asking(ready.probes, card, ready.session.engine(model))
+    for asked, coming in groupby(asking.observations(), key=itemgetter(0)):
+        ready.write_observations(asked, (observation for _, some in coming for observation in some), card)
+    planned = asking.counts.planned
+    if asking.finite:  # what was not finite is asked again, as its answer is not cached
         files = {asked.label: ready.folder.content(observations_file(asked.label, card.name)) for asked in ready.probes}
-        ready.session.cache.put(ready.key(card), {**files, _PLANNED: json.dumps(engine.counts.planned).encode()})
-    return _Done(card.name, {"items": ready.n_items, **engine.counts.planned}, engine.counts.happened)
+        ready.session.cache.put(ready.key(card), {**files, _PLANNED: json.dumps(planned).encode()})
+    return _Done(card.name, {"items": ready.n_items, **planned}, asking.counts.happened)
 
 
 def _as_before(ready: _Ready, card: Card, known: Mapping[str, bytes]) -> _Done:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import cached_property
@@ -21,6 +21,7 @@ from pydantic import BaseModel, TypeAdapter
 from trueprobe.errors import BadInput, nearest
 from trueprobe.paths import ANOTHER_OUT, LOCK, locked, write_text, write_whole
 from trueprobe.runs.downstream import DownstreamResult
+from trueprobe.runs.parquet import write_frames
 from trueprobe.runs.schema import (
     FORMAT,
     ITEM_COLUMNS,
@@ -304,13 +305,14 @@ class RunFolder:
     def timing(self, content: dict[str, Any]) -> None:
         write_text(self.folder / TIMING, json.dumps(content, indent=1, sort_keys=True) + "\n")
 
-    def items(self, label: str, frame: pd.DataFrame) -> None:
-        refuse_other_columns(frame, ITEM_COLUMNS, (), f"the items of {label}")
-        self._parquet(f"items/{_safe(label)}.parquet", frame)
+    def items(self, label: str, frames: Iterable[pd.DataFrame]) -> None:
+        checked = _checked(frames, ITEM_COLUMNS, (), f"the items of {label}")
+        self._parquet(f"items/{_safe(label)}.parquet", checked)
 
-    def observations(self, label: str, model: str, frame: pd.DataFrame, declared: Sequence[str]) -> None:
-        refuse_other_columns(frame, OBSERVATION_COLUMNS, declared, f"the observations of {label}")
-        self._parquet(observations_file(label, model), frame)
+    def observations(self, label: str, model: str, frames: Iterable[pd.DataFrame], declared: Sequence[str]) -> None:
+        """As they come: each frame is written before the next is asked for."""
+        checked = _checked(frames, OBSERVATION_COLUMNS, declared, f"the observations of {label}")
+        self._parquet(observations_file(label, model), checked, declared)
 
     def known_observations(self, label: str, model: str, content: bytes) -> None:
         """As an earlier run wrote them."""
@@ -346,13 +348,24 @@ class RunFolder:
     def _json(self, name: str, content: BaseModel) -> None:
         write_text(self.folder / name, content.model_dump_json(indent=1) + "\n")
 
-    def _parquet(self, name: str, frame: pd.DataFrame) -> None:
-        self._summed(name, frame.to_parquet(None, index=False))
+    def _parquet(self, name: str, frames: Iterable[pd.DataFrame], last: Sequence[str] = ()) -> None:
+        path = self.folder / name
+        write_whole(path, lambda partial: write_frames(partial, frames, last))
+        with path.open("rb") as file:
+            self._checksums[name] = hashlib.file_digest(file, "sha256").hexdigest()
 
     def _summed(self, name: str, content: bytes) -> None:
         """A file whose checksum the manifest will have."""
         write_whole(self.folder / name, lambda path: path.write_bytes(content))
         self._checksums[name] = hashlib.sha256(content).hexdigest()
+
+
+def _checked(
+    frames: Iterable[pd.DataFrame], fixed: Iterable[str], declared: Sequence[str], where: str
+) -> Iterator[pd.DataFrame]:
+    for frame in frames:
+        refuse_other_columns(frame, fixed, declared, where)
+        yield frame
 
 
 def observations_file(label: str, model: str) -> str:

@@ -15,7 +15,8 @@ from pathlib import Path
 from trueprobe.engine import WHOLE, AnswerStore, Compute, Part, executor, library_versions
 from trueprobe.errors import BadInput
 from trueprobe.models import Unopened
-from trueprobe.runs.execute import Session, requests_of, settled
+from trueprobe.runs.asking import Asking
+from trueprobe.runs.execute import Session, settled
 from trueprobe.runs.plan import AskedProbe, RunPlan, make_plan
 from trueprobe.runs.study import Study
 from trueprobe.types import NoProgress, Progress
@@ -80,7 +81,7 @@ def _needs_all(plan: RunPlan) -> bool:
 
 
 def _fill(probes: Sequence[AskedProbe], model: Unopened, part: Part, session: Session) -> ShardDone:
-    engine = session.engine(model)
-    engine.fill(requests_of(probes, model.outline.card), part)
-    planned = engine.counts.planned
-    return ShardDone(model.outline.card.name, planned.get("rows", planned["requests"]), int(engine.counts.computed))
+    asking = Asking(probes, model.outline.card, session.engine(model))
+    asking.fill(part)
+    planned = asking.counts.planned
+    return ShardDone(model.outline.card.name, planned.get("rows", planned["requests"]), int(asking.counts.computed))

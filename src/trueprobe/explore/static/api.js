@@ -40,17 +40,18 @@ export async function stream(path, body, onpart, signal) {
   const response = await asked(path, posted(body, signal));
   const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
   let rest = "";
+  let whole = null;
   for (;;) {
     const { value, done } = await reader.read();
-    if (done) throw new Error(GONE);
+    if (done && whole === null) throw new Error(GONE);
+    if (done) return whole;
     const lines = (rest + value).split("\n");
     rest = lines.pop();
     for (const line of lines) {
       const part = JSON.parse(line);
-      if (part.end) return true;
-      if (part.replaced) return false;
       if (part.error) throw new Error(part.error);
-      onpart(part);
+      if (part.end || part.replaced) whole = Boolean(part.end);
+      else onpart(part);
     }
   }
 }

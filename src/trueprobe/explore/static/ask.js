@@ -25,7 +25,10 @@ export class Ask {
     this.status = h("p.wait", { role: "status" });
     this.problem = h("p.note.problem", { role: "alert", hidden: true });
     this.headline = h("p.headline", { "aria-live": "polite" });
-    this.charts = h("div.charts", {});
+    this.scale = h("div", {});
+    this.bars = h("div", {});
+    this.unit = h("p.cap", {});
+    this.charts = h("div.charts", {}, this.scale, this.bars, this.unit);
     this.listed = h("div.listed", {});
     this.answers = h("section.answers", { "aria-label": "Answers" },
       this.status, this.problem, this.headline, this.charts, this.suggestions.chart, this.listed);
@@ -155,9 +158,7 @@ export class Ask {
     const blank = () => this.app.change({ text: `${text.trimEnd()} ___` }, true);
     fill(this.headline, text.trim() ? "The sentence has no blank yet. Write ___ where a word is missing" : "Write a sentence with ___ where a word is missing, or take a suggestion.",
       text.trim() ? [", or ", h("button", { type: "button", onclick: blank }, "put ___ at its end"), "."] : null);
-    fill(this.charts);
-    fill(this.listed);
-    this.cards.clear();
+    for (const part of [this.scale, this.bars, this.unit, this.listed]) fill(part);
   }
 
   // ------------------------------------------------------------ showing
@@ -184,11 +185,11 @@ export class Ask {
     const phrases = [first, second].map((name) => (this.shipped() && name ? `${name} words` : name));
     fill(this.headline, headline(outcome, phrases, Boolean(this.app.state.before)));
     const scaled = (end) => scale(second, first, end, second ? signed : (p) => `${percent(p)} %`, !second);
-    fill(this.charts, counted ? scaled(extent) : null,
-      counted ? outcome.map((one) => this._card(one).show(one, extent, scaled, Boolean(second), Boolean(this.app.state.before))) : null,
-      counted ? h("p.cap", {}, second
-        ? `Probability of ${phrases[0]} less that of ${phrases[1]}, in percentage points. Bar: the mean; dots: seeds.`
-        : `Probability of ${first}, in percent. Bar: the mean; dots: seeds.`) : null);
+    fill(this.scale, counted ? scaled(extent) : null);
+    fill(this.bars, counted ? outcome.map((one) => this._card(one).show(one, extent, scaled, Boolean(second), Boolean(this.app.state.before))) : null);
+    fill(this.unit, !counted ? null : second
+      ? `Probability of ${phrases[0]} less that of ${phrases[1]}, in percentage points. Bar: the mean; dots: seeds.`
+      : `Probability of ${first}, in percent. Bar: the mean; dots: seeds.`);
     fill(this.listed, outcome.map((one) => this._words(one)));
     this.suggestions.show();
   }
@@ -209,7 +210,7 @@ export class Ask {
     const names = family.checkpoints.map((checkpoint, i) => [String(i), checkpoint.seed === null ? checkpoint.name : `seed ${checkpoint.seed}`]);
     const [alone, front] = readings[at];
     return h("section.likeliest", { "aria-label": `Likeliest words, ${family.name}` },
-      h("h3", {}, family.name, " ", names.length > 1 ? select(names, String(at), choose, { "aria-label": `Whose words, ${family.name}` }) : null),
+      h("h2", {}, family.name, " ", names.length > 1 ? select(names, String(at), choose, { "aria-label": `Whose words, ${family.name}` }) : null),
       h("div.tops", {}, topList(front ? "alone" : "likeliest words", alone), front ? topList("with the sentence in front", front) : null));
   }
 }
@@ -222,7 +223,7 @@ class Card {
     this.scale = h("div.own-scale", {});
     const seeds = family.checkpoints.length;
     this.element = h("section.card", { "aria-label": family.name },
-      h("h3", {}, family.name, " ", h("span.of", {}, `${family.kind}${seeds > 1 ? `, ${seeds} seeds` : ""}`)),
+      h("h2", {}, family.name, " ", h("span.of", {}, `${family.kind}${seeds > 1 ? `, ${seeds} seeds` : ""}`)),
       this.scale, Object.values(this.rows).map((row) => row.element), this.note);
   }
 
@@ -256,9 +257,9 @@ function noteOf(one, twoSided) {
 }
 
 function topList(title, reading) {
-  if (!reading?.top) return h("div", {}, h("h4", {}, title), h("p.cap", {}, reading ? whyNot(reading) : ""));
+  if (!reading?.top) return h("div", {}, h("h3", {}, title), h("p.cap", {}, reading ? whyNot(reading) : ""));
   const most = reading.top[0]?.[1] || 1;
-  return h("div", {}, h("h4", {}, title), h("ol.toplist", {}, reading.top.map(([word, p, side]) => {
+  return h("div", {}, h("h3", {}, title), h("ol.toplist", {}, reading.top.map(([word, p, side]) => {
     const bar = h("i", { "aria-hidden": "true" });
     bar.style.width = `${(100 * p) / most}%`;
     return h(`li.side${side}`, {}, bar, h("span.word", {}, word), h("span.num", {}, `${percent(p)} %`));

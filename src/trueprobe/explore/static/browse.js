@@ -105,13 +105,12 @@ export class Browse {
       fill(this.items, this.controls, this.table);
     }
     if (this.search !== document.activeElement) this.search.value = wanted.search;
-    const typing = this.search === document.activeElement;
     const apart = h("input", { type: "checkbox", checked: wanted.apart, onchange: () => change({ apart: apart.checked ? "1" : "" }) });
     fill(this.controls,
       field("Probe", select(this.run.probes.map((name) => [name, name]), wanted.probe, (probe) => change({ probe, filters: "", sort: "", search: "" }))),
       choices.map((column) => field(column.title, select([["", "all"], ...column.choices.map((one) => [one, one || "–"])], wanted.filters[column.title] || "", filter(column.title)))),
+      field("Sorted by", select([["", "what tells most"], ...page.columns.filter((column) => column.kind === "number").map((column) => [column.title, column.title])], wanted.sort, (sort) => change({ sort, ascending: "" }))),
       page.apart ? h("label.check", {}, apart, " seeds on both sides") : null, this.search);
-    if (typing) this.search.focus();
     fill(this.table, this._rows(page, wanted, change), pager(page, wanted, change));
   }
 

@@ -36,7 +36,10 @@ export class Compare {
     this.status = h("p.wait", { role: "status" });
     this.problem = h("p.note.problem", { role: "alert", hidden: true });
     this.headline = h("p.headline", { "aria-live": "polite" });
-    this.charts = h("div.charts", {});
+    this.scale = h("div", {});
+    this.bars = h("div", {});
+    this.unit = h("p.cap", {});
+    this.charts = h("div.charts", {}, this.scale, this.bars, this.unit);
     this.texts = h("div.texts", {});
     this.answers = h("section.answers", { "aria-label": "Answers" }, this.status, this.problem, this.headline, this.charts, this.texts);
     this.element = h("div.two", {}, h("h1.off", {}, "Compare two sentences"), this.form, this.answers);
@@ -99,16 +102,16 @@ export class Compare {
     this.answered = "";
     this._settle();
     fill(this.headline, "Write two sentences that differ in a word or two, or choose a pair.");
-    fill(this.charts);
-    fill(this.texts);
+    for (const part of [this.scale, this.bars, this.unit, this.texts]) fill(part);
   }
 
   show() {
     const outcome = this.app.families().map((family) => this._outcome(family)).filter(Boolean);
     const extent = extentOf(outcome.flatMap((one) => [one.shared, one.whole]));
     fill(this.headline, headline(outcome));
-    fill(this.charts, scale("second", "first", extent, (value) => nats(value, true)), outcome.map((one) => this._card(one, extent)),
-      h("p.cap", {}, "Log-probability of the first sentence less that of the second, in nats. Shared: the tokens that both sentences have, CrowS-Pairs' score of masked models; whole: all tokens, summed."));
+    fill(this.scale, scale("second", "first", extent, (value) => nats(value, true)));
+    fill(this.bars, outcome.map((one) => this._card(one, extent)));
+    fill(this.unit, "Log-probability of the first sentence less that of the second, in nats. Shared: the tokens that both sentences have, CrowS-Pairs' score of masked models; whole: all tokens, summed.");
     fill(this.texts, outcome.map((one) => this._texts(one)), outcome.length ? legend() : null);
   }
 
@@ -125,7 +128,7 @@ export class Compare {
     if (!this.cards.has(name)) {
       const rows = { shared: new Lean("shared"), whole: new Lean("whole") };
       const seeds = checkpoints.length;
-      const element = h("section.card", { "aria-label": name }, h("h3", {}, name, " ", h("span.of", {}, `${kind}${seeds > 1 ? `, ${seeds} seeds` : ""}`)),
+      const element = h("section.card", { "aria-label": name }, h("h2", {}, name, " ", h("span.of", {}, `${kind}${seeds > 1 ? `, ${seeds} seeds` : ""}`)),
         rows.shared.element, rows.whole.element, h("p.cap.why", {}));
       this.cards.set(name, { element, rows });
     }
@@ -146,7 +149,7 @@ export class Compare {
       ranks: one.known.map((part) => part.sides[side][i].rank),
     })));
     const { a, b } = this.app.state;
-    return h("section.shaded", { "aria-label": `Tokens, ${one.family.name}` }, h("h3", {}, one.family.name),
+    return h("section.shaded", { "aria-label": `Tokens, ${one.family.name}` }, h("h2", {}, one.family.name),
       coloured(a, sides[0], "First sentence"), coloured(b, sides[1], "Second sentence"), table(sides));
   }
 }

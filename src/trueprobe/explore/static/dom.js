@@ -28,13 +28,24 @@ export function set(element, attributes) {
   }
 }
 
+const present = (children) => children.flat().filter((child) => child !== null && child !== undefined && child !== false);
+
 function append(element, children) {
-  for (const child of children.flat()) if (child !== null && child !== undefined && child !== false) element.append(child);
+  element.append(...present(children));
 }
 
+const FOCUSABLE = "a, button, input, select, textarea, summary, [tabindex]";
+
+/** New children. Those that are there already are not touched, so that bars go on moving; the focus stays where it was. */
 export function fill(element, ...children) {
-  element.replaceChildren();
-  append(element, children);
+  const wanted = present(children);
+  if (wanted.length === element.childNodes.length && wanted.every((child, i) => child === element.childNodes[i])) return;
+  const focused = element.contains(document.activeElement) ? document.activeElement : null;
+  const place = [...element.querySelectorAll(FOCUSABLE)].indexOf(focused);
+  element.replaceChildren(...wanted);
+  if (!focused) return;
+  if (element.contains(focused)) focused.focus();
+  else element.querySelectorAll(FOCUSABLE)[place]?.focus();
 }
 
 /** A label around a control. */

@@ -35,7 +35,8 @@ export class Suggestions {
     fill(this.choices, this._choices());
     this.about.textContent = ABOUT[state.kind];
     const key = JSON.stringify([state.kind, state.of, state.set, state.kind === "knowledge" ? "" : state.chosen]);
-    if (key !== this.key && state.of) {
+    if (!state.of) this._none();
+    else if (key !== this.key) {
       this.key = key;
       this._load(false);
     }
@@ -55,6 +56,14 @@ export class Suggestions {
     const sets = Object.entries(start.sets).flatMap(([set, of]) => of.map((one) => [`${set}/${one}`, `${set}: ${one}`]));
     const split = (value) => ({ set: value.split("/")[0], of: value.slice(value.indexOf("/") + 1), chosen: "" });
     return field("Fact", select(sets, `${state.set}/${state.of}`, (value) => change(split(value))));
+  }
+
+  /** The question is not a suggestion's: an item of a run. */
+  _none() {
+    this.data = null;
+    this.key = "";
+    fill(this.clues);
+    this.chart.hidden = true;
   }
 
   /** Another kind of suggestion, with its first example. */
@@ -90,9 +99,12 @@ export class Suggestions {
       return; // an address that names what is not there: the question itself is still asked
     }
     if (key !== this.key) return;
+    const steps = (one) => JSON.stringify(one?.series || one?.clues);
+    if (steps(this.data) !== steps(data)) {
+      this.series.clear();
+      this.seriesKey = "";
+    }
     this.data = data;
-    this.series.clear();
-    this.seriesKey = "";
     if (!apply) return this.show();
     const before = pressed ? data.clues.find((clue) => clue.name === pressed)?.text || "" : "";
     const counted = data.lists ? { lists: data.lists, first: "", second: "" } : { lists: "", first: data.first.join(", "), second: (data.second || []).join(", ") };
@@ -114,7 +126,6 @@ export class Suggestions {
   show() {
     const { state } = this.app;
     if (!this.data) return;
-    const focused = [...this.clues.children].indexOf(document.activeElement);
     const chosen = this.data.chosen || [];
     const shifts = state.kind === "knowledge" ? this._shifts() : null;
     const extent = roundUp(Math.max(1e-9, ...(shifts || []).flatMap((one) => one.values.map(Math.abs))));
@@ -125,7 +136,6 @@ export class Suggestions {
         h("span.clue-text", {}, clue.text, clue.meaning ? h("span.of", {}, clue.meaning) : null), bars);
     }));
     this.clues.classList.toggle("wrap", state.kind !== "knowledge");
-    if (focused >= 0) this.clues.children[focused]?.focus();
     this._growth();
   }
 
@@ -144,6 +154,7 @@ export class Suggestions {
       await stream("api/ask?channel=series", question, (part) => {
         if (part.opening || key !== this.seriesKey) return;
         this.series.set(part.model, part.readings);
+        if (this.app.families().some((family) => family.checkpoints.at(-1).name === part.model)) this.show();
       });
     } catch {
       this.seriesKey = ""; // the answer itself says what is wrong
@@ -184,7 +195,7 @@ export class Suggestions {
     const chosen = this.data.chosen || [];
     const current = chosen.every((place, i) => place === i) ? chosen.length - from : -1;
     const shown = every.filter((one) => one.values.some((value) => value !== null));
-    fill(this.chart, h("h3", {}, title), h("p.cap", {}, rank ? "Median over seeds, in the whole vocabulary; 1 is best." : "Percentage points, mean over seeds."),
+    fill(this.chart, h("h2", {}, title), h("p.cap", {}, rank ? "Median over seeds, in the whole vocabulary; 1 is best." : "Percentage points, mean over seeds."),
       lines(shown, steps, { rank, format, title, current }));
   }
 }

@@ -36,6 +36,10 @@ class Refusal(Exception):
 class Unreachable(FailedRun):
     """Nothing answers, or not in time."""
 
+    def __init__(self, reason: str, advice: str = "") -> None:
+        super().__init__(f"{reason}; {advice}" if advice else reason)
+        self.reason = reason
+
 
 @dataclass(frozen=True)
 class Reply:
@@ -79,8 +83,8 @@ class Client:
             except _Retry as retry:
                 if pause is None:
                     raise Unreachable(
-                        f"{self.url} failed {len(PAUSES) + 1} times ({retry}); what it answered is cached, and the "
-                        "same command goes on once the server is back"
+                        f"{self.url} failed {len(PAUSES) + 1} times ({retry})",
+                        "what it answered is cached, and the same command goes on once the server is back",
                     ) from retry
                 time.sleep(pause if retry.pause is None else retry.pause)
         raise AssertionError("the last attempt returns or raises")
@@ -93,13 +97,13 @@ class Client:
         try:
             connection.request(method, self._parts.path + path, body, headers)
             response = connection.getresponse()
-            told = {name.lower(): value for name, value in response.getheaders()}
-            return Reply(response.status, self._content(response, began), told)
+            received = {name.lower(): value for name, value in response.getheaders()}
+            return Reply(response.status, self._content(response, began), received)
         except TimeoutError as error:
             self._drop()
             raise Unreachable(
-                f"{self.url} did not answer within {self.seconds:g} s; what it answered before is cached; allow more "
-                "with the option seconds=N of the SPEC"
+                f"{self.url} did not answer within {self.seconds:g} s",
+                "what it answered before is cached; allow more with the option seconds=N of the SPEC",
             ) from error
         except (OSError, HTTPException) as error:
             self._drop()
@@ -130,7 +134,7 @@ class Client:
             raise Refusal(reply.status, f"no JSON: {self._reason(reply)}") from error
 
     def _reason(self, reply: Reply) -> str:
-        """What the server says of it, in OpenAI's form or any other."""
+        """The reason the server gives, in OpenAI's form or any other."""
         text = reply.content[:10_000].decode(errors="replace")
         try:
             error = json.loads(reply.content).get("error", text)

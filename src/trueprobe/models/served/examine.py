@@ -42,7 +42,7 @@ def examine(address: Address, text: Text, start: Ids) -> Examined:
         examined = _try(server, prompts)
         _refuse_other_scores(server, prompts[0])
     except Unreachable as error:
-        raise BadInput(f"{address.spec}: {error}") from error
+        raise BadInput(f"{address.spec}: {error.reason}") from error
     except Refusal as refusal:
         raise BadInput(f"{address.spec} refuses a question ({refusal.status}: {refusal.reason})") from refusal
     except (Incomplete, Wrong) as error:
@@ -54,10 +54,10 @@ def _connect(address: Address, text: Text, start: Ids) -> Server:
     root, api = Client(address.root, address.seconds), Client(address.url, address.seconds)
     root.greets()
     listed = _listed(address, api)
-    for kind, about in ((llama_cpp.LlamaCpp, llama_cpp.about), (vllm.Vllm, vllm.about)):
-        known = about(root, listed)
-        if known is not None:
-            return kind(root, known)
+    if known := llama_cpp.about(root, listed):
+        return llama_cpp.LlamaCpp(root, known, text.pieces("a").ids[-1])
+    if known := vllm.about(root, listed):
+        return vllm.Vllm(root, known)
     return openai.OpenAI(api, openai.about(listed, text), text, start)
 
 
@@ -91,6 +91,8 @@ def _refuse_other_tokenizer(server: Server, text: Text) -> None:
 
 def _try(server: Server, prompts: Sequence[Ids]) -> Examined:
     alone = server.next(prompts[0])
+    if not np.isfinite(alone.logps).any():
+        raise BadInput("the server lists tokens by their text, where those of equal text hide each other's ranks")
     with ThreadPoolExecutor(len(prompts)) as pool:
         again, *others = pool.map(server.next, prompts)
     if any(_apart(alone, other) == 0 for other in others):
@@ -98,14 +100,14 @@ def _try(server: Server, prompts: Sequence[Ids]) -> Examined:
     noise = _apart(alone, again)
     if noise > LARGEST_NOISE:
         raise BadInput(f"asked twice, the server's answers differ by {noise:.2g} nats; {server.advice}")
-    likeliest = tuple(int(np.nanargmax(each.logps)) for each in (alone, *others))
+    likeliest = tuple(int(np.argmax(np.nan_to_num(each.logps, nan=-np.inf))) for each in (alone, *others))
     return Examined(server, noise, likeliest)
 
 
 def _apart(one: Listing, other: Listing) -> float:
     """Over the tokens that both list and that are not all but impossible."""
     both = np.isfinite(one.logps) & np.isfinite(other.logps) & (one.logps > -15)
-    return float(np.abs(one.logps - other.logps)[both].max(initial=0.0)) if both.any() else np.inf
+    return float(np.abs(one.logps - other.logps)[both].max()) if both.any() else np.inf
 
 
 def _refuse_other_scores(server: Server, prompt: Ids) -> None:

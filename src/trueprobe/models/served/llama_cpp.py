@@ -11,6 +11,7 @@ from trueprobe.models.served.client import Client, Refusal
 from trueprobe.models.served.server import About, Ids, Listing, Server, part, refuse_other_length, whole
 
 _FIELDS = ["completion_probabilities", "tokens_evaluated", "truncated"]
+_CERTAIN = 10_000.0
 
 
 def about(client: Client, listed: dict[str, Any]) -> About | None:
@@ -36,6 +37,10 @@ class LlamaCpp(Server):
     scoring = "token"
     advice = "start llama-server with --cache-type-k f32 --cache-type-v f32 --flash-attn off"
 
+    def __init__(self, client: Client, about: About, generated: int) -> None:
+        super().__init__(client, about)
+        self._generated = generated
+
     def next(self, ids: Ids) -> Listing:
         body = {
             "prompt": list(ids),
@@ -43,6 +48,9 @@ class LlamaCpp(Server):
             "n_probs": self.about.vocabulary,
             "post_sampling_probs": False,
             "cache_prompt": False,  # what was asked before would change the last digits
+            # any plain token: behind an end of text or half a character nothing is listed. Biases change what is
+            # generated, not what is listed
+            "logit_bias": [[self._generated, _CERTAIN]],
             "response_fields": _FIELDS,
         }
         reply = self.client.post("/completion", body)

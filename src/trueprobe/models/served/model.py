@@ -56,9 +56,9 @@ class _Readout:
 
     size: int
 
-    def log_probabilities(self, readings: np.ndarray, ids: torch.Tensor | None = None) -> torch.Tensor:
+    def log_probabilities(self, readings: np.ndarray, ids: tuple[int, ...] | None = None) -> torch.Tensor:
         logps = torch.from_numpy(readings)
-        return logps if ids is None else logps[:, ids]
+        return logps if ids is None else logps[:, torch.tensor(ids, dtype=torch.long)]
 
 
 @dataclass(frozen=True)
@@ -241,7 +241,7 @@ def _card(source: Source, address: Address, text: Text, start: Ids, examined: Ex
     about = examined.server.about
     identity = {
         "version": _VERSION,
-        "server": [about.kind, about.version, about.model, dict(about.told)],
+        "server": [about.kind, about.version, about.model, dict(about.facts)],
         "weights": _weights(address, about.file),
         "likeliest": examined.likeliest,
         "tokenizer": text.tokenizer_id,  # answers are cached by text

@@ -1,6 +1,7 @@
 """Any other server that speaks OpenAI's completions: the likeliest tokens by their text, and `echo` where it works.
 
-Of a token that is not listed only a bound is known. Tokens of equal text cannot be told apart and count as not listed.
+Of a token that is not listed only a bound is known. Tokens of equal text cannot be distinguished: they count as not
+listed.
 """
 
 from __future__ import annotations
@@ -8,7 +9,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from functools import cached_property
-from itertools import takewhile
 from typing import Any
 
 from trueprobe.errors import BadInput
@@ -52,27 +52,31 @@ class OpenAI(Server):
         self.scoring = "text" if self._echoes() else "none"
 
     @cached_property
-    def _piece_of(self) -> dict[str, int]:
-        """The only token of each text."""
+    def _pieces(self) -> dict[str, int | None]:
+        """The token of each text, None where several have it."""
         texts = [self.text.piece_text(piece) for piece in range(self.about.vocabulary)]
         count = Counter(texts)
-        return {text: piece for piece, text in enumerate(texts) if count[text] == 1}
+        return {text: piece if count[text] == 1 else None for piece, text in enumerate(texts)}
 
     def next(self, ids: Ids) -> Listing:
         listed = self._listed(self._completion(ids, {"max_tokens": 1, "logprobs": self._top}))
-        unknown = [text for text, _ in listed if text not in self._piece_of]
+        unknown = [text for text, _ in listed if text not in self._pieces]
         if 2 * len(unknown) > len(listed):
             few = ", ".join(map(repr, unknown))[:80]
             raise Incomplete(f"the tokenizer does not have most of the tokens that the server lists ({few})")
-        # up to the first that cannot be told from others: behind it ranks are not known
-        known = takewhile(lambda pair: pair[0] in self._piece_of, listed[: self._top])
-        return likeliest({self._piece_of[text]: logp for text, logp in known}, self.about.vocabulary)
+        # up to the first of several with one text: behind it ranks are not known. A mapping by text holds those once;
+        # if it is short for that, nobody knows how many stand above a token
+        whole = listed[: self._top] if len(listed) >= self._top else []
+        known: dict[int, float] = {}
+        for text, logp in whole:
+            piece = self._pieces.get(text)
+            if piece is None:
+                break
+            known[piece] = logp
+        return likeliest(known, self.about.vocabulary)
 
     def score(self, ids: Ids, positions: Sequence[int]) -> Scores:
-        tokens, logps = self._echo(ids)
-        ours = [self.text.piece_text(piece) for piece in ids]
-        if [len(tokens), *tokens[1:]] != [len(ours), *ours[1:]]:  # a server may leave the start token's name out
-            raise Incomplete(f"the server reads {tokens} where {ours} was sent")
+        _, logps = self._echo(ids)
         return Scores(checked([logps[position] for position in positions]), None)
 
     def _most(self) -> int:
@@ -90,11 +94,13 @@ class OpenAI(Server):
 
     def _echoes(self) -> bool:
         """Does it give back the prompt's own log-probabilities? Some ignore `echo` and answer all the same."""
+        ours = [self.text.piece_text(piece) for piece in self._tried]
         try:
-            self.score(self._tried, range(1, len(self._tried)))
+            theirs, logps = self._echo(self._tried)
+            checked(logps[1:])
         except (Refusal, Incomplete, Wrong):
             return False
-        return True
+        return theirs[1:] == ours[1:]  # the first may be the start token, which has no text
 
     def _echo(self, ids: Ids) -> tuple[list[str], list[Any]]:
         """Texts and log-probabilities of the prompt's tokens; what was generated behind them is left out."""
@@ -120,6 +126,6 @@ class OpenAI(Server):
         else:
             pairs = list(dict(part(logprobs, "top_logprobs", 0) or {}).items())
         if not pairs:
-            raise Incomplete("the server lists no log-probabilities")
+            raise Wrong("the server lists no log-probabilities")  # as behind the end of a text
         checked([logp for _, logp in pairs])
         return sorted(pairs, key=lambda pair: -pair[1])

@@ -54,16 +54,16 @@ class Scores:
 
 @dataclass(frozen=True)
 class About:
-    """What a server says of itself."""
+    """What a server reports of itself."""
 
     kind: str  # vLLM, llama.cpp, OpenAI-compatible
-    version: str  # "" where it does not say
+    version: str  # "" where it reports none
     model: str
     vocabulary: int
     max_tokens: int  # of a prompt
     parallel: int  # calls it works on at once
     file: str = ""  # the path of the weights on its machine
-    told: Mapping[str, Any] = field(default_factory=dict)  # of the weights: size, parameters
+    facts: Mapping[str, Any] = field(default_factory=dict)  # of weights and options, as far as it reports them
 
 
 class Server(ABC):

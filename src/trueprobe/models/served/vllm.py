@@ -22,7 +22,15 @@ from trueprobe.models.served.server import (
 _PARALLEL = 8
 _NAMED = "token_id:"
 # whatever the server's or the model's defaults are, nothing is to change the distribution
-_PLAIN = {"temperature": 1.0, "top_p": 1.0, "top_k": 0, "min_p": 0.0, "repetition_penalty": 1.0, "seed": 0}
+_PLAIN = {
+    "temperature": 1.0,
+    "top_p": 1.0,
+    "top_k": 0,
+    "min_p": 0.0,
+    "repetition_penalty": 1.0,
+    "seed": 0,
+    "ignore_eos": True,
+}
 
 
 def about(client: Client, listed: dict[str, Any]) -> About | None:
@@ -39,8 +47,8 @@ def about(client: Client, listed: dict[str, Any]) -> About | None:
         ) from refusal
     vocabulary = len(part(first, "choices", 0, "logprobs", "top_logprobs", 0))
     longest = int(part(listed, "max_model_len")) - 2  # the token to be scored and the one that is generated
-    told = {"system_fingerprint": first.get("system_fingerprint")}
-    return About("vLLM", version, model, vocabulary, longest, _PARALLEL, str(listed.get("root", "")), told)
+    options = {"system_fingerprint": first.get("system_fingerprint")}
+    return About("vLLM", version, model, vocabulary, longest, _PARALLEL, str(listed.get("root", "")), options)
 
 
 class Vllm(Server):

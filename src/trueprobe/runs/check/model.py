@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 
 from trueprobe.engine import AnswerStore, Engine
-from trueprobe.engine.plan import pack, plan
+from trueprobe.engine.plan import BatchPlan, pack, plan
 from trueprobe.models import Model, RowModel
 from trueprobe.models.rows import Read, Row
 from trueprobe.runs.check.outcome import Check, skipped
@@ -72,6 +72,9 @@ def _checks(asking: _Asking, requests: Sequence[Request]) -> Iterator[Check]:
     yield from _answered(answers)
     yield from _repeated(engine, requests, answers)
     yield from _rearranged(asking, requests, answers)
+    if model.contract == "rows" and "lm" in model.card.heads:
+        change = max(_beside_a_hidden_state(model, width) for width in _WIDTHS)
+        yield Check("a blank beside a hidden state agrees", change <= NEAR, f"largest change {change:.1e}")
     if "lm" in model.card.heads:
         yield _sums_to_one(model, asking.batch_tokens)
     yield _specials_are_text(model)
@@ -119,14 +122,37 @@ def _rearranged(asking: _Asking, requests: Sequence[Request], answers: Sequence[
 
 def _alone_and_among_many_differ(model: RowModel, width: int) -> bool:
     """Does a row in the smallest batch of its width have other bits than in a full one?"""
-    width = min(width, model.card.max_tokens)
     kind: Literal["blank", "vector"] = "blank" if "lm" in model.card.heads else "vector"
-    ids = np.random.default_rng(width).integers(0, model.card.vocab_size, (max(1, model.batch_tokens // width), width))
-    rows = [Row(tuple(map(int, row)), (0,) * width) for row in ids]
+    rows = _random_rows(model, max(1, model.batch_tokens // width), width)
     wanted = {row: (Read(row, kind, (1,)),) for row in rows}
-    batches = [pack(plan(some, model)[0], wanted) for some in (rows[:1], rows)]
-    few, many = (dict(zip(batch.reads, model.forward(batch), strict=True)) for batch in batches)
+    few, many = (_computed(model, plan(some, model)[0], wanted) for some in (rows[:1], rows))
     return any(not np.array_equal(few[read], many[read], equal_nan=True) for read in few.keys() & many.keys())
+
+
+def _beside_a_hidden_state(model: RowModel, width: int) -> float:
+    """How far a blank's vector and norm move where a hidden state of the same batch needs the whole last layer; of
+    values above one, the relative change."""
+    blanks = {
+        row: (Read(row, "blank", (i % len(row.ids),)),)
+        for i, row in enumerate(_random_rows(model, 8, width, ragged=True))
+    }
+    both = {row: (*reads, Read(row, "vector", (0,))) for row, reads in blanks.items()}
+    batch = plan(blanks, model)[0]
+    alone, beside = (_computed(model, batch, wanted) for wanted in (blanks, both))
+    return max(float(np.max(np.abs(alone[r] - beside[r]) / np.maximum(np.abs(alone[r]), 1))) for r in alone)
+
+
+def _computed(model: RowModel, planned: BatchPlan, wanted: Mapping[Row, tuple[Read, ...]]) -> dict[Read, np.ndarray]:
+    batch = pack(planned, wanted)
+    return dict(zip(batch.reads, model.forward(batch), strict=True))
+
+
+def _random_rows(model: RowModel, count: int, width: int, ragged: bool = False) -> list[Row]:
+    """`ragged`: every second one is a token shorter."""
+    width = min(width, model.card.max_tokens)
+    ids = np.random.default_rng(width).integers(0, model.card.vocab_size, (count, width))
+    lengths = [width - (i % 2 if ragged else 0) for i in range(count)]
+    return [Row(tuple(map(int, row[:length])), (0,) * length) for row, length in zip(ids, lengths, strict=True)]
 
 
 def _close(name: str, change: float, most: float) -> Check:

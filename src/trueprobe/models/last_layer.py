@@ -1,0 +1,243 @@
+"""The last layer where it is asked: keys and values of all positions, everything else at the positions that are read.
+
+A layer mixes positions in its attention alone. So its own code runs on the few positions, and only the attention's
+`forward` is exchanged: queries of the few, keys and values of all, by plain product and softmax (with one query torch's
+fused attention gives other bits with another number of threads). Architectures are listed by name; the others compute
+the whole layer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from math import gcd
+from typing import Any, Literal
+
+import numpy as np
+import torch
+
+from trueprobe.models.rows import rounded_up
+
+SAFE_ROWS = 8  # a product of a multiple of it has the same bits with one thread and two; 5 to 7 and 9 to 11 rows do not
+
+
+@dataclass(frozen=True)
+class Parts:
+    """Where an architecture has what is needed, as dotted names."""
+
+    layers: str  # from the body
+    attention: str  # from a layer: what mixes positions
+    head_size: str  # a number, from the attention
+    products: tuple[str, ...]  # of query, key and value; or one of all three
+    fused: Literal["", "thirds", "heads"] = ""  # how one product lies: side by side, or so within each head
+    output: str = ""  # the product behind the heads, where it is in the attention
+    output_norm: str = ""  # of the sum with the attention's input, where it is in the attention
+    norm: str = ""  # from a layer: what the attention's input went through
+
+
+_BERT = Parts("encoder.layer", "attention.self", "attention_head_size", ("query", "key", "value"))
+_OPT = Parts(
+    "decoder.layers",
+    "self_attn",
+    "head_dim",
+    ("q_proj", "k_proj", "v_proj"),
+    "",
+    "out_proj",
+    norm="self_attn_layer_norm",
+)
+_LLAMA = replace(_OPT, layers="layers", output="o_proj", norm="input_layernorm")
+PARTS = {
+    "albert": replace(
+        _BERT,
+        layers="encoder.albert_layer_groups.-1.albert_layers",
+        attention="attention",
+        output="dense",
+        output_norm="LayerNorm",
+    ),
+    "bert": _BERT,
+    "camembert": _BERT,
+    "distilbert": Parts(
+        "transformer.layer", "attention", "attention_head_size", ("q_lin", "k_lin", "v_lin"), output="out_lin"
+    ),
+    "electra": _BERT,
+    "gemma": _LLAMA,
+    "gemma2": _LLAMA,
+    "gpt2": Parts("h", "attn", "head_dim", ("c_attn",), "thirds", "c_proj", norm="ln_1"),
+    "gpt_neox": Parts(
+        "layers", "attention", "head_size", ("query_key_value",), "heads", "dense", norm="input_layernorm"
+    ),
+    "llama": _LLAMA,
+    "mistral": _LLAMA,
+    "mpnet": Parts("encoder.layer", "attention.attn", "attention_head_size", ("q", "k", "v"), output="o"),
+    "opt": _OPT,
+    "qwen2": _LLAMA,
+    "roberta": _BERT,
+    "xlm-roberta": _BERT,
+}
+
+
+@dataclass(frozen=True)
+class Spots:
+    """Positions of a batch, as a table with a row per slot: short rows are filled up with column 0, and a small table
+    to a number of positions whose bits do not depend on the number of threads."""
+
+    slots: np.ndarray  # [spots]
+    columns: np.ndarray  # [spots]
+    depths: np.ndarray  # [spots]: where in its slot's row of the table a spot stands
+    table: np.ndarray  # [slots, most spots of a slot] columns
+
+    @classmethod
+    def of(cls, wanted: list[tuple[int, int]], slots: int) -> Spots:
+        """[(0, 3), (2, 1), (2, 4)] in 4 slots -> table [[3, 0], [0, 0], [1, 4], [0, 0]]."""
+        slot, column = np.array(wanted, dtype=np.int64).T
+        first = np.searchsorted(slot, np.arange(slots))
+        depths = np.arange(len(slot)) - first[slot]
+        most = int(depths.max()) + 1
+        if slots * most < 2 * SAFE_ROWS:
+            most = rounded_up(most, SAFE_ROWS // gcd(slots, SAFE_ROWS))
+        table = np.zeros((slots, most), dtype=np.int64)
+        table[slot, depths] = column
+        return cls(slot, column, depths, table)
+
+
+class LastLayer:
+    """Hooks that do nothing outside `at`."""
+
+    def __init__(self, model: Any, parts: Parts) -> None:
+        self.parts = parts
+        self.layer = _part(model.base_model, parts.layers)[-1]
+        self.attention = _part(self.layer, parts.attention)
+        self.calls = 0  # of this pass; ALBERT calls one layer several times
+        self.calls_per_pass = 1
+        self._spots: tuple[torch.Tensor, ...] | None = None
+        self._full: torch.Tensor | None = None  # the layer's input, while it runs on a part of it
+        self.layer.register_forward_pre_hook(self._narrow)
+        self.layer.register_forward_hook(self._widen)
+
+    @classmethod
+    def of(cls, model: Any) -> LastLayer | None:
+        parts = PARTS.get(model.config.model_type)
+        if parts is not None and not getattr(model.config, "do_layer_norm_before", True):
+            parts = replace(parts, norm="")  # OPT-350m normalises behind its attention
+        return None if parts is None else cls(model, parts)
+
+    @contextmanager
+    def at(self, spots: Spots, device: torch.device) -> Iterator[None]:
+        """For one pass: right at these positions, and anything elsewhere."""
+        arrays = (spots.table, spots.slots, spots.depths, spots.columns)
+        self._spots, self.calls = tuple(torch.from_numpy(array).to(device) for array in arrays), 0
+        try:
+            yield
+        finally:
+            self._spots = None
+            self._leave()
+
+    def _leave(self) -> None:
+        self._full = None
+        self.attention.__dict__.pop("forward", None)  # that of its class again
+
+    def _narrow(self, layer: Any, args: tuple[Any, ...]) -> tuple[Any, ...] | None:
+        self.calls += 1
+        if self._spots is None or self.calls < self.calls_per_pass:
+            return None
+        self._full, self.attention.forward = args[0], self._attend
+        return (_take(self._full, self._spots[0]), *args[1:])
+
+    def _widen(self, layer: Any, args: Any, output: Any) -> Any:
+        """In the shape that the network's code behind the layer expects."""
+        if self._full is None or self._spots is None:
+            return None
+        few = output[0] if isinstance(output, tuple) else output
+        _, slots, depths, columns = self._spots
+        whole = self._full.index_put((slots, columns), few[slots, depths])
+        self._leave()
+        return (whole, *output[1:]) if isinstance(output, tuple) else whole
+
+    def _attend(
+        self,
+        hidden_states: torch.Tensor,
+        attention_mask: torch.Tensor | None = None,
+        position_bias: torch.Tensor | None = None,
+        **more: Any,
+    ) -> tuple[torch.Tensor, None]:
+        """The attention's `forward` while the layer runs on a part of its input."""
+        assert self._full is not None
+        assert self._spots is not None
+        columns = self._spots[0]
+        query, key, value = self._projected(hidden_states, self._full, columns)
+        if more.get("position_embeddings") is not None:
+            cos, sin = more["position_embeddings"]
+            query, key = _rotated(query, _take(cos, columns), _take(sin, columns)), _rotated(key, cos, sin)
+        shared = query.shape[1] // key.shape[1]  # query heads per key head
+        key, value = key.repeat_interleave(shared, dim=1), value.repeat_interleave(shared, dim=1)
+        scores = query @ key.transpose(-1, -2) * getattr(self.attention, "scaling", query.shape[-1] ** -0.5)
+        if cap := getattr(self.attention, "attn_logit_softcapping", None):
+            scores = torch.tanh(scores / cap) * cap
+        if position_bias is not None:
+            scores = scores + _of_queries(position_bias, columns)
+        scores = self._masked(scores, attention_mask, columns)
+        weights = torch.softmax(scores, dim=-1, dtype=torch.float32).to(value.dtype)
+        return self._behind((weights @ value).transpose(1, 2).flatten(2), hidden_states), None
+
+    def _projected(self, few: torch.Tensor, full: torch.Tensor, columns: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        """Query of the few positions, key and value of all: [slots, heads, positions, head size]."""
+        parts, attention = self.parts, self.attention
+        if parts.norm:
+            full = _part(self.layer, parts.norm)(full)
+        size = getattr(attention, parts.head_size)
+        products = [getattr(attention, name) for name in parts.products]
+        if not parts.fused:
+            return tuple(_heads(product(x), size) for product, x in zip(products, (few, full, full), strict=True))
+        together = products[0](full)
+        if parts.fused == "thirds":
+            query, key, value = (_heads(third, size) for third in together.chunk(3, dim=-1))
+        else:
+            query, key, value = _heads(together, 3 * size).chunk(3, dim=-1)
+        return torch.take_along_dim(query, columns[:, None, :, None], dim=2), key, value
+
+    def _masked(self, scores: torch.Tensor, mask: torch.Tensor | None, columns: torch.Tensor) -> torch.Tensor:
+        if mask is None:
+            if not getattr(self.attention, "is_causal", False):  # MPNet has no such form
+                return scores
+            mask = torch.arange(scores.shape[-1], device=scores.device) <= columns[:, None, :, None]
+        elif mask.shape[-2] > 1:
+            mask = _of_queries(mask, columns)
+        if mask.dtype == torch.bool:
+            return scores.masked_fill(~mask, torch.finfo(scores.dtype).min)
+        return scores + mask
+
+    def _behind(self, context: torch.Tensor, states: torch.Tensor) -> torch.Tensor:
+        if self.parts.output:
+            context = getattr(self.attention, self.parts.output)(context)
+        return getattr(self.attention, self.parts.output_norm)(states + context) if self.parts.output_norm else context
+
+
+def _part(module: Any, path: str) -> Any:
+    """`a.-1.b` is module.a[-1].b"""
+    for name in path.split("."):
+        module = module[int(name)] if name.lstrip("-").isdigit() else getattr(module, name)
+    return module
+
+
+def _take(states: torch.Tensor, columns: torch.Tensor) -> torch.Tensor:
+    """[slots or 1, width, n] -> [slots, few, n]"""
+    return torch.take_along_dim(states, columns[:, :, None], dim=1)
+
+
+def _of_queries(table: torch.Tensor, columns: torch.Tensor) -> torch.Tensor:
+    """[slots or 1, heads or 1, width, width] -> [slots, heads or 1, few, width]"""
+    return torch.take_along_dim(table, columns[:, None, :, None], dim=2)
+
+
+def _heads(states: torch.Tensor, size: int) -> torch.Tensor:
+    """[slots, positions, heads × size] -> [slots, heads, positions, size]"""
+    return states.view(*states.shape[:2], -1, size).transpose(1, 2)
+
+
+def _rotated(states: torch.Tensor, cos: torch.Tensor, sin: torch.Tensor) -> torch.Tensor:
+    """Rotary positions in the first dimensions of each head; cos and sin are [slots or 1, positions, dimensions]."""
+    turning, still = states[..., : cos.shape[-1]], states[..., cos.shape[-1] :]
+    first, second = turning.chunk(2, dim=-1)
+    across = torch.cat((-second, first), dim=-1)
+    return torch.cat((turning * cos[:, None] + across * sin[:, None], still), dim=-1)
