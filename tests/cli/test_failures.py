@@ -82,7 +82,7 @@ def test_in_ascii_json_stays_json():
     assert printed["ascii"] != printed["utf-8"]
 
 
-@pytest.mark.parametrize("columns", ["40", "72"])
+@pytest.mark.parametrize("columns", ["52", "72"])
 def test_columns_is_respected(columns, tmp_path):
     environment = {**os.environ, "COLUMNS": columns}
     for asked in (

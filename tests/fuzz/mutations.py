@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import bz2
+import copy
 import gzip
 import io
 import json
@@ -169,7 +170,7 @@ def _other_node(whole: Any, rng: random.Random) -> Any:
         case 0 if isinstance(parent, (dict, list)):
             del parent[key]
         case 1:
-            parent[key] = other[0][other[1]] if other[1] in _keys(other[0]) else None
+            parent[key] = copy.deepcopy(other[0][other[1]]) if other[1] in _keys(other[0]) else None
         case 2 if isinstance(parent, list):
             parent.append(parent[key])
         case 3 if isinstance(parent, dict):

@@ -16,6 +16,7 @@ from trueprobe.assets.unpack import quiet
 from trueprobe.errors import BadInput, nearest, reading, reason
 from trueprobe.models.served.address import Address
 
+MOST_LAYERS = 2_000  # even an empty network of a billion layers takes hours to make
 DTYPES = ("float32", "bfloat16", "float16")
 Start = Literal["auto", "bos", "eot", "none"]  # what a causal model's text starts with; docs/models.md has the rule
 STARTS: tuple[Start, ...] = get_args(Start)
@@ -114,7 +115,10 @@ def _config(path: Path, title: str, stamp: tuple[int, int] | None) -> Any:
     from transformers import AutoConfig
 
     with quiet(), reading(f"{title}: no usable config.json"):
-        return AutoConfig.from_pretrained(**Source("", title, path).from_pretrained, trust_remote_code=False)
+        config = AutoConfig.from_pretrained(**Source("", title, path).from_pretrained, trust_remote_code=False)
+        if getattr(config, "num_hidden_layers", 0) > MOST_LAYERS:
+            raise ValueError(f"{config.num_hidden_layers:,} layers, the most are {MOST_LAYERS:,}")
+        return config
 
 
 def read_tokenizer(source: Source) -> Any:
@@ -342,8 +346,7 @@ def fingerprint(source: Source, config: Any, options: Options) -> str:
     digest = hashlib.sha256(options.dtype.encode())
     shape = {key: value for key, value in config.to_dict().items() if key not in _NOT_COMPUTED_WITH}
     digest.update(json.dumps(shape, sort_keys=True, default=str).encode())
-    for content in weight_hashes(source):
-        digest.update(content)
+    digest.update(b"".join(weight_hashes(source)))
     return digest.hexdigest()
 
 

@@ -36,6 +36,7 @@ from trueprobe.runs.schema import (
     check_observations,
     damage,
     file_name,
+    format_of,
     frame_of,
     parsed,
     refuse_other_columns,
@@ -226,7 +227,7 @@ def load_run(folder: str | Path, allow_code: bool = False) -> Run:
     path = Path(folder)
     if not (path / MANIFEST).is_file():
         raise BadInput(f"{folder} is no run folder: it has no {MANIFEST}")
-    written = _format_of(path / MANIFEST)
+    written = format_of(path / MANIFEST)
     if written != FORMAT:
         by = "a newer" if written > FORMAT else "an earlier"
         raise BadInput(
@@ -236,14 +237,6 @@ def load_run(folder: str | Path, allow_code: bool = False) -> Run:
     run = Run(path, allow_code)
     _ = run.manifest  # validated before anything is made of it
     return run
-
-
-def _format_of(manifest: Path) -> int:
-    with damage(manifest):
-        content = json.loads(manifest.read_text(encoding="utf-8"))
-        if not isinstance(content, dict) or "format" not in content:
-            raise ValueError("it has no 'format'")
-        return int(content["format"])
 
 
 # ---------------------------------------------------------------- writing

@@ -117,7 +117,7 @@ class ItemSet(Strict):
             whole[name] = dict(wording) if isinstance(wording, Mapping) else wording
             if isinstance(wording, Mapping) and "like" in wording:
                 model = whole[name].pop("like")
-                if model == name or model not in whole:
+                if not isinstance(model, str) or model == name or model not in whole:
                     hint = nearest(str(model), [earlier for earlier in whole if earlier != name])
                     raise ValueError(f"wordings.{name}.like: no earlier wording {model!r}{hint}")
                 whole[name] = _merged(whole[model], whole[name])
