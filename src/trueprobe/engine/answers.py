@@ -126,8 +126,12 @@ class AnswerStore:
         """None where there is nothing, or it is no longer what was stored."""
         with self._errors(), self._lock:
             row = self._db.execute("SELECT value, sha256 FROM derived WHERE key = ?", (key,)).fetchone()
-        whole = row is not None and hashlib.sha256(row[0]).digest() == row[1]
-        return zlib.decompress(row[0]) if whole else None
+        if row is None or hashlib.sha256(row[0]).digest() != row[1]:
+            return None
+        try:
+            return zlib.decompress(row[0])
+        except zlib.error:
+            return None
 
     def put_derived(self, key: bytes, value: bytes) -> None:
         with self._errors(), self._transaction():

@@ -270,7 +270,7 @@ class _Done:
 
 def _write(ready: _Ready) -> None:
     began, folder = time.time(), ready.folder
-    made_with = {"versions": _versions(), "machine": machine(ready.plan.options)}
+    made_with = {"versions": _versions(), "machine": machine(ready.plan.options, ready.session.store)}
     cards = tuple([model.outline.card for model in ready.models] + [replay.card for replay in ready.replays])
     folder.local({model.outline.card.name: model.location for model in ready.models})
     folder.manifest(**made_with, cards=cards)
