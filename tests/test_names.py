@@ -27,7 +27,8 @@ REPLACED = {
 }
 REPLACED |= {"bend", "places", "kept"}
 # names of Python and of libraries, and an option's former name
-ELSEWHERE = {"FileNotFoundError", "LocalEntryNotFoundError", "PackageNotFoundError", "CacheNotFound", "told_rate"}
+ELSEWHERE = {"FileNotFoundError", "LocalEntryNotFoundError", "PackageNotFoundError", "CacheNotFound", "tell"}
+ELSEWHERE |= {"told_rate"}
 
 
 def names(tree: ast.AST) -> Iterator[str]:

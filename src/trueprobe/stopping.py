@@ -15,13 +15,13 @@ _asked: list[int] = []  # the signals that came: a library's `except:` can swall
 class Stopped(BaseException):
     """A signal asked the command to end. No KeyboardInterrupt: click makes `Aborted!` of that."""
 
-    def __init__(self, number: int, kept: str = "") -> None:
-        super().__init__(kept)
-        self.number, self.kept = number, kept
+    def __init__(self, number: int, advice: str = "") -> None:
+        super().__init__(advice)
+        self.number, self.advice = number, advice
 
     def end(self) -> NoReturn:
         """With the exit code that shells give to the signal."""
-        print("; ".join(filter(None, ("trueprobe: stopped", self.kept))), file=sys.stderr)
+        print("; ".join(filter(None, ("trueprobe: stopped", self.advice))), file=sys.stderr)
         sys.exit(128 + self.number)
 
 
@@ -45,13 +45,13 @@ def stopped() -> Stopped | None:
 
 
 @contextmanager
-def interruptible(kept: str = "answers so far are cached, the same command goes on") -> Iterator[None]:
+def interruptible(advice: str = "answers so far are cached, the same command goes on") -> Iterator[None]:
     """Also as a decorator of a command: what a signal leaves, and how to go on."""
     try:
         yield
     except Stopped as error:
-        raise Stopped(error.number, error.kept or kept) from error
+        raise Stopped(error.number, error.advice or advice) from error
     except Exception as error:
         if (signalled := stopped()) is None:
             raise
-        raise Stopped(signalled.number, kept) from error
+        raise Stopped(signalled.number, advice) from error

@@ -13,6 +13,7 @@ import trueprobe
 import zoo
 from made_runs import card, estimate
 from trueprobe.cli import app
+from trueprobe.engine import AnswerStore
 from trueprobe.errors import BadInput
 from trueprobe.models import Options
 from trueprobe.results.words import repetition as words
@@ -122,7 +123,7 @@ def test_the_commit_is_that_of_a_checkout_that_tracks_the_package(tmp_path):
 
 
 def test_the_machine_is_recorded():
-    known = machine.machine(Options(), 1)
+    known = machine.machine(Options(), AnswerStore(":memory:"))
     assert known.processor
     assert known.threads == 1  # as tests have it
     assert known.device == "cpu" or known.device.startswith("cuda (")

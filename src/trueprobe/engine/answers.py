@@ -99,8 +99,8 @@ class AnswerStore:
                 "ON CONFLICT (compute_id) DO UPDATE SET name = excluded.name, last_used = excluded.last_used",
                 row,
             )
-            found = self._db.execute("SELECT id FROM models WHERE compute_id = ?", row[:1]).fetchone()
-        return int(found[0])
+            number = self._db.execute("SELECT id FROM models WHERE compute_id = ?", row[:1]).fetchone()
+        return int(number[0])
 
     def put(self, answers: Iterable[tuple[Address, np.ndarray]], replace: bool = False, model: int = 0) -> None:
         """Float32 arrays; what is not finite is left out."""
@@ -126,8 +126,12 @@ class AnswerStore:
         """None where there is nothing, or it is no longer what was stored."""
         with self._errors(), self._lock:
             row = self._db.execute("SELECT value, sha256 FROM derived WHERE key = ?", (key,)).fetchone()
-        whole = row is not None and hashlib.sha256(row[0]).digest() == row[1]
-        return zlib.decompress(row[0]) if whole else None
+        if row is None or hashlib.sha256(row[0]).digest() != row[1]:
+            return None
+        try:
+            return zlib.decompress(row[0])
+        except zlib.error:
+            return None
 
     def put_derived(self, key: bytes, value: bytes) -> None:
         with self._errors(), self._transaction():

@@ -20,7 +20,7 @@ from trueprobe.types import Answer, Progress, Request, WhyNot
 _REQUESTS_AT_ONCE = 1024  # when answers are put together: bounds what is held in memory
 _CHECKED_ROWS, _CHECKED_TO = 10, 1e-4  # cached answers of other library versions
 
-_SHOWN_TEXTS = 3  # of a batch that failed
+_LISTED_TEXTS = 3  # of a batch that failed
 
 Wanted = Mapping[Row, tuple[Read, ...]]
 
@@ -128,11 +128,11 @@ class RowComputation:
         open_with_progress(self.model, self.progress)
         total = sum(len(task.rows) for task in tasks)
         speed = Speed(max(requests - total, 0))
-        with self.progress.task(self.model.card.name, total, "rows") as shown:
+        with self.progress.task(self.model.card.name, total, "rows") as bar:
             for task, readings in self.executor.readings(self.model, tasks):
                 addresses = map(self._address, task.reads)
                 self.store.put(zip(addresses, readings, strict=True), replace, self._number)
-                shown.advance(len(task.rows), speed.after(len(task.rows)))
+                bar.advance(len(task.rows), speed.after(len(task.rows)))
 
     # ------------------------------------------------------------ answers of other library versions
 
@@ -196,9 +196,9 @@ def _with_texts(failed: BatchFailed, reads: Mapping[Request, tuple[Read, ...] | 
     rows = set(failed.task.rows)
     needed = ((request, each) for request, each in reads.items() if not isinstance(each, WhyNot))
     asked = [request for request, each in needed if any(read.row in rows for read in each)]
-    shown = "; ".join(map(str, asked[:_SHOWN_TEXTS]))
-    more = f" and {len(asked) - _SHOWN_TEXTS} more" if len(asked) > _SHOWN_TEXTS else ""
+    listed = "; ".join(map(str, asked[:_LISTED_TEXTS]))
+    more = f" and {len(asked) - _LISTED_TEXTS} more" if len(asked) > _LISTED_TEXTS else ""
     return FailedRun(
-        f"a batch of {len(rows)} rows could not be computed: {failed.reason}; it holds {shown}{more}; what was cached "
+        f"a batch of {len(rows)} rows could not be computed: {failed.reason}; it holds {listed}{more}; what was cached "
         "before stays, the same command goes on"
     )

@@ -56,8 +56,8 @@ class Executor(Protocol):
         ...
 
     @property
-    def threads(self) -> int:
-        """That each process computes with; last bits depend on it."""
+    def threads(self) -> int | None:
+        """That each worker computes with; last bits depend on it. None where this process computes."""
         ...
 
     def examine(self, sources: Sequence[Source], options: Options, here: Examine) -> list[Unopened]:
@@ -85,12 +85,7 @@ class Local:
     """In this process, one model at a time."""
 
     models_at_once = 1
-
-    @property
-    def threads(self) -> int:
-        import torch
-
-        return torch.get_num_threads()
+    threads = None
 
     def examine(self, sources: Sequence[Source], options: Options, here: Examine) -> list[Unopened]:
         members = [source for source in sources if source.family and not source.server]

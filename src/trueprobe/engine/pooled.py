@@ -151,7 +151,7 @@ class Pooled:
         """A model that answers whole requests is examined and asked from this process: the work is done elsewhere."""
         files = [source for source in sources if not source.server]
         jobs = [self.pool.submit(Job("examine", Ticket(source, options))) for source in files]
-        every: dict[str, Examined] = {s.name: found for s, found in zip(files, _results(jobs), strict=True)}
+        every: dict[str, Examined] = {s.name: one for s, one in zip(files, _results(jobs), strict=True)}
         refuse_twins(files, [examined.weights for examined in every.values()])
         return [self._checkpoint(source, options, every.get(source.name)) or here(source) for source in sources]
 

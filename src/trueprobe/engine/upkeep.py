@@ -72,8 +72,8 @@ def info(path: Path | None = None) -> list[ModelAnswers]:
         sizes = "count(*), sum(length(key) + length(what) + length(value))"
         rows = db.execute(f"SELECT model, {sizes}, min(nullif(made, 0)), max(made) FROM answers GROUP BY model")
         models = {i: rest for i, *rest in db.execute("SELECT id, compute_id, name, last_used FROM models")}
-        found = [_answers(models.get(model), *counted) for model, *counted in rows.fetchall()]
-    return sorted(found, key=lambda one: -one.bytes)
+        of_models = [_answers(models.get(model), *counted) for model, *counted in rows.fetchall()]
+    return sorted(of_models, key=lambda one: -one.bytes)
 
 
 def _answers(
@@ -112,9 +112,9 @@ def prunable(path: Path | None, models: Sequence[str], older_than_days: int | No
     """How many answers `prune` would remove, and their bytes."""
     with _opened(path) as db:
         where, values = _condition(db, models, older_than_days)
-        size = "coalesce(sum(length(key) + length(what) + length(value)), 0)"
-        count, size_found = db.execute(f"SELECT count(*), {size} FROM answers WHERE {where}", values).fetchone()
-    return int(count), int(size_found)
+        measured = "coalesce(sum(length(key) + length(what) + length(value)), 0)"
+        count, size = db.execute(f"SELECT count(*), {measured} FROM answers WHERE {where}", values).fetchone()
+    return int(count), int(size)
 
 
 def _condition(db: sqlite3.Connection, models: Sequence[str], older_than_days: int | None) -> tuple[str, list[int]]:

@@ -88,8 +88,8 @@ def counting_text(asked: AskedProbe) -> str:
 def _items_id(items: Sequence[Item]) -> str:
     digest = hashlib.sha256()
     for item in items:
-        seen = (item.id, item.text, item.causal_text, item.flags, dict(item.conditions), item.groups)
-        digest.update(repr(seen).encode())
+        content = (item.id, item.text, item.causal_text, item.flags, dict(item.conditions), item.groups)
+        digest.update(repr(content).encode())
     return digest.hexdigest()
 
 

@@ -100,7 +100,7 @@ class Session:
         self.store, self.progress, self.batch_tokens = store, progress, batch_tokens
         self.executor = executor or Local()
         self.cache = ResultCache(store)
-        self._shown = Together(progress)
+        self._display = Together(progress)
         self._ahead: dict[str, Model] = {}
         self._bytes_ahead = 0
 
@@ -126,12 +126,12 @@ class Session:
         return self._engine(self._open_ahead(model) if fits else model.open())
 
     def _engine(self, model: Model) -> Engine:
-        return Engine(model, self.store, self._shown, self.batch_tokens, self.executor)
+        return Engine(model, self.store, self._display, self.batch_tokens, self.executor)
 
     def each(self, models: Sequence[Unopened], ask: Callable[[Unopened], Asked]) -> list[Asked]:
         """What asking each model gives, in their order; several at a time where the executor can. The first error
         ends the executor, so that nobody waits for it, and is raised."""
-        with together(self.progress, len(models)) as self._shown:
+        with together(self.progress, len(models)) as self._display:
             if self.executor.models_at_once == 1:
                 return [self._one(model, ask) for model in models]
             with ThreadPoolExecutor(self.executor.models_at_once) as threads:
@@ -149,7 +149,7 @@ class Session:
             return ask(model)
         finally:
             self.executor.release(model)
-            self._shown.model_done()
+            self._display.model_done()
 
 
 # ---------------------------------------------------------------- what is asked
@@ -270,7 +270,8 @@ class _Done:
 
 def _write(ready: _Ready) -> None:
     began, folder = time.time(), ready.folder
-    made_with = {"versions": _versions(), "machine": machine(ready.plan.options, ready.session.executor.threads)}
+    computed_on = machine(ready.plan.options, ready.session.store, ready.session.executor.threads)
+    made_with = {"versions": _versions(), "machine": computed_on}
     cards = tuple([model.outline.card for model in ready.models] + [replay.card for replay in ready.replays])
     folder.local({model.outline.card.name: model.location for model in ready.models})
     folder.manifest(**made_with, cards=cards)

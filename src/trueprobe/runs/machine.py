@@ -3,23 +3,50 @@
 from __future__ import annotations
 
 import json
+import os
 import platform
 import subprocess
+import sys
 from functools import cache
 from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 
 import trueprobe
+from trueprobe.engine import AnswerStore, derived_key
 from trueprobe.models import Options
 from trueprobe.models.checkpoint import device
+from trueprobe.runs.cache import key_of
 from trueprobe.runs.schema import Machine
 
 _CHANGED = "+changes"
 
 
-def machine(options: Options, threads: int) -> Machine:
-    """Of workers on other machines only the threads are known here."""
-    return Machine(processor=processor(), threads=threads, device=_device(options), commit=commit())
+def machine(options: Options, store: AnswerStore, workers_threads: int | None = None) -> Machine:
+    """Threads and device as torch has them; where the same process environment was looked at before, without torch. Of
+    workers on other machines only the threads are known here."""
+    key = derived_key(key_of("machine", processor(), options.device, _environment()))
+    stored = None if "torch" in sys.modules else store.derived(key)
+    if stored is not None:
+        threads, device_name = json.loads(stored)
+    else:
+        threads, device_name = _threads(), _device(options)
+        store.put_derived(key, json.dumps([threads, device_name]).encode())
+    computing = workers_threads or threads
+    return Machine(processor=processor(), threads=computing, device=device_name, commit=commit())
+
+
+def _environment() -> list[object]:
+    """What torch decides by: its variables, the cores of this process, and whether there is a GPU to see."""
+    names = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "CUDA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES")
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    gpus = sorted(str(path) for pattern in ("nvidia[0-9]*", "kfd") for path in Path("/dev").glob(pattern))
+    return [*(os.environ.get(name, "") for name in names), cores, gpus]
+
+
+def _threads() -> int:
+    import torch
+
+    return torch.get_num_threads()
 
 
 def _device(options: Options) -> str:

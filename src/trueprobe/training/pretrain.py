@@ -190,8 +190,8 @@ def _train_seed(recipe: PretrainRecipe, seed: int, news: Any) -> None:
     try:
         _train(recipe, seed, news)
     except Exception as error:
-        kept = "what it reached is saved: the same command goes on"
-        news.put(FailedRun(f"the training of seed {seed} failed: {reason(error)}; {kept}"))
+        advice = "what it reached is saved: the same command goes on"
+        news.put(FailedRun(f"the training of seed {seed} failed: {reason(error)}; {advice}"))
     news.close()
     news.join_thread()
 
