@@ -16,7 +16,7 @@ from trueprobe.cli import app
 
 ROOT = Path(__file__).resolve().parents[1]
 DOCS = ROOT / "docs"
-MOST_WORDS = 25_850
+MOST_WORDS = 26_050
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted(DOCS.rglob("*.md"))]
 BLOCK = re.compile(r"^```(console|python|(?:toml|python|csv) \S+)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 OUTSIDE = ("make", "pip", "git", "python", "cd")  # set-up and long measurements, tried by hand and by CI
