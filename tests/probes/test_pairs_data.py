@@ -201,7 +201,7 @@ def test_a_folder_without_scores_and_a_broken_archive_are_told(tmp_path):
     with pytest.raises(BadInput, match="predictions_MODEL"):
         released.score_files(tmp_path)
     (tmp_path / "predictions_x.json.gz").write_bytes(b"no gzip")
-    with pytest.raises(BadInput, match="cannot be read"):
+    with pytest.raises(BadInput, match="damaged gzip"):
         released.scores(tmp_path / "predictions_x.json.gz")
 
 

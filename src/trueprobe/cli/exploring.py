@@ -38,7 +38,7 @@ def explore(
     ] = False,
     allow_code: AllowCode = False,
 ) -> None:
-    """A local page: type a sentence, see what models take for granted.
+    """A page to type sentences and see what models expect.
 
     Ask several models and all their seeds at once, add a clue and see the shift, compare two sentences token by token,
     browse a run. Ends with Ctrl-C.

@@ -19,7 +19,7 @@ class Together:
 
     progress: Progress
     every: Task | None = None  # the line of all models, where there are several
-    began: float = field(default_factory=time.monotonic)
+    began: float = field(default_factory=lambda: time.monotonic())
     done: int = 0
     lock: threading.Lock = field(default_factory=threading.Lock)
 
