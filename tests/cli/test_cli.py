@@ -255,9 +255,13 @@ def test_explore_prints_an_address_with_a_token_and_ends_with_ctrl_c(host, tmp_p
     command = [sys.executable, "-m", "trueprobe", "explore", "--no-browser", "--host", host, "--store", "answers"]
     command += ["--model", str(checkpoint("bert"))]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=tmp_path) as served:
-        address = served.stdout.readline()
-        assert re.fullmatch(r"http://127\.0\.0\.1:\d+/[\w-]{32}/\n", address)
-        served.send_signal(signal.SIGINT)
-        _, complaints = served.communicate(timeout=60)
+        try:
+            address = served.stdout.readline()
+            assert re.fullmatch(r"http://127\.0\.0\.1:\d+/[\w-]{32}/\n", address)
+            served.send_signal(signal.SIGINT)
+            _, complaints = served.communicate(timeout=60)
+        finally:
+            served.kill()
+    assert served.returncode == 130
     assert ("other machines can reach this page" in complaints) == (host == "0.0.0.0")
     assert "Traceback" not in complaints

@@ -64,7 +64,8 @@ def explore(
                 file=sys.stderr,
             )
         prepared = prepare(serving, selected)
-        print(f"{prepared.door.url}\nCtrl-C ends it", flush=True)
-        if not no_browser:
-            webbrowser.open(prepared.door.url)
-        prepared.run()
+        with prepared.ended_by_signals():
+            print(f"{prepared.door.url}\nCtrl-C ends it", flush=True)
+            if not no_browser:
+                webbrowser.open(prepared.door.url)
+            prepared.run()

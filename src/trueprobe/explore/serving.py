@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import secrets
+import signal
 import socket
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import FrameType
 
 import uvicorn
 
@@ -20,6 +23,7 @@ from trueprobe.models import Options
 from trueprobe.runs.folder import Run
 
 AT_ONCE = 64  # connections
+_SIGNALS = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
 DEFAULT_MODELS = ("mini", "nursery")
 
 
@@ -61,6 +65,27 @@ class Prepared:
     door: Door
     server: uvicorn.Server
     listening: socket.socket
+
+    @contextmanager
+    def ended_by_signals(self) -> Iterator[None]:
+        """Inside, a signal ends the server, also before it runs: asyncio would swallow an exception raised in one of
+        its callbacks. Then it ends the command, as it does elsewhere."""
+        came: list[int] = []
+
+        def end(number: int, frame: FrameType | None) -> None:
+            came.append(number)
+            self.server.should_exit = True
+
+        before = {
+            number: signal.signal(number, end) for number in _SIGNALS if signal.getsignal(number) != signal.SIG_IGN
+        }
+        try:
+            yield
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
+        for number in came[:1]:
+            signal.raise_signal(number)
 
     def run(self) -> None:
         """Until it is interrupted, or `server.should_exit`."""
