@@ -134,8 +134,14 @@ def random_claims(
 @lru_cache(maxsize=1)
 def random_network(name: str, seed: int, shipped_vocabulary: bool) -> Asked:
     tokenizer = shipped_tokenizer(name in zoo.MASKED) if shipped_vocabulary else None
-    with tempfile.TemporaryDirectory() as folder:
-        return Asked.of(str(zoo.save(name, Path(folder) / name, seed, tokenizer)))
+    folder = Path(_folders().name) / f"{name}-{seed}-{shipped_vocabulary}"
+    return Asked.of(str(zoo.save(name, folder / name, seed, tokenizer)))
+
+
+@cache
+def _folders() -> tempfile.TemporaryDirectory[str]:
+    """Weights are read when they are first needed."""
+    return tempfile.TemporaryDirectory()
 
 
 @cache

@@ -25,6 +25,7 @@ class Command:
     result: str  # the file or folder in `{here}` that it makes
     before: Callable[[Path], object] = lambda here: None  # what it needs in that folder
     alone: bool = True  # a second process is refused, not served
+    room: int = 4_000  # bytes of a file that a full disk still takes
 
     def arguments(self, made: Path, here: Path) -> list[str]:
         return [part.format(made=made, here=here) for part in self.line.split()]
@@ -41,7 +42,7 @@ COMMANDS = {
         "run counteracts --model {made}/bert --limit 60 --batch-tokens 64 --out {here}/run --store {here}/store.sqlite",
         "run",
     ),
-    "report": Command("report {here}/run", "run/report.html", _run_to_report, alone=False),
+    "report": Command("report {here}/run", "run/report.html", _run_to_report),
     "fetch": Command("fetch toy --from {made}/toy.csv", "cache/trueprobe/assets/toy", alone=False),
     "pretrain": Command(
         "pretrain --kind causal --corpus {made}/text.txt --tokens 15000 --size L1-H16 --vocab 120 --length 48 "
@@ -52,6 +53,7 @@ COMMANDS = {
         "downstream --model {made}/bert --data {made}/task.tsv --text-column sentence --label-column label "
         "--epochs 2 --threads 1 --device cpu --out {here}/tuned",
         "tuned",
+        room=300,  # its files are small
     ),
 }
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from functools import cache
 from itertools import cycle, product
 
@@ -14,7 +15,7 @@ from trueprobe import probes
 from trueprobe.results.terminal import show
 from trueprobe.runs.folder import load_run
 from trueprobe.runs.records import declaration
-from trueprobe.types import CONDITION, Verdict
+from trueprobe.types import CONDITION, GROUP, Verdict
 
 DATA = {"crows_pairs": {"data": "sample"}, "stereoset": {"data": "sample"}}
 VERDICTS = [Verdict.UNDECIDED, Verdict.NOTHING_SCORED, Verdict.HOLDS, Verdict.FLIPS, Verdict.UNDECIDED]
@@ -105,7 +106,8 @@ def observations(probe) -> pd.DataFrame:
     conditions = {key: value for item in items(probe) for key, value in item.conditions.items()}
     shown = {key: value[0] if isinstance(value, tuple) else value for key, value in probe.summary.examples.items()}
     at = {CONDITION + key: str(value) for key, value in {"set": "set", **conditions, **shown}.items()}
-    return pd.DataFrame({**at, "target": "target", **known})
+    declared = {**dict.fromkeys(probe.columns(), math.nan), **{GROUP + factor: "one" for factor in probe.factors}}
+    return pd.DataFrame({**declared, **at, "target": "target", **known})
 
 
 def write(folder, probe, many: int):

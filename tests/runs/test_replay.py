@@ -240,7 +240,7 @@ def test_every_released_accuracy_and_relative_probability_comes_out(tmp_path):
 
 
 @pytest.mark.slow
-def test_a_model_of_the_paper_is_asked_with_the_authors_settings(checkpoint, tmp_path):
+def test_a_model_of_the_paper_is_asked_with_the_authors_settings(checkpoint, tmp_path, monkeypatch):
     """A random network under BERT's name: asked, set beside the published numbers, and found to differ."""
     folder = tmp_path / "bert-base-uncased"
     shutil.copytree(checkpoint("bert"), folder)
@@ -255,6 +255,7 @@ def test_a_model_of_the_paper_is_asked_with_the_authors_settings(checkpoint, tmp
     assert {one.number.model for one in found} == {"BertBase"}
     assert not all(one.agrees for one in found)
     console = Console(width=80, record=True, highlight=False)
+    monkeypatch.delenv("COLUMNS", raising=False)
     reproduction.show(found, console)
     text = console.export_text()
     assert len(text.splitlines()) == len(found) + 2

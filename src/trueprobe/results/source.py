@@ -9,7 +9,6 @@ from typing import TypeVar
 
 import pandas as pd
 
-from trueprobe.errors import BadInput
 from trueprobe.probes.display import Where
 from trueprobe.results.select import Depth, Selected, at_depth, directed
 from trueprobe.results.words import tables as words
@@ -82,17 +81,14 @@ class Source:
     def items(self, label: str) -> pd.DataFrame:
         key = ("items", label)
         if key not in self._frames:
-            try:
-                self._frames[key] = _plain_names(self.run.items(label))
-            except BadInput:
-                self._frames[key] = pd.DataFrame()
+            there = self.run.has_items(label)
+            self._frames[key] = _plain_names(self.run.items(label)) if there else pd.DataFrame()
         return self._frames[key]
 
     def _with_families(self, label: str) -> pd.DataFrame:
-        try:
-            rows = _plain_names(self.run.observations(label))
-        except BadInput:
+        if not self.run.has_observations(label):
             return pd.DataFrame()
+        rows = _plain_names(self.run.observations(label))
         return rows.assign(family=rows["model"].map({card.name: card.family for card in self.run.cards}))
 
     def select(self, label: str, family: Family, measures: tuple[str, ...], where: Where) -> Selected[Estimate]:

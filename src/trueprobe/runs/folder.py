@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
@@ -22,6 +21,7 @@ from trueprobe.errors import BadInput, nearest
 from trueprobe.paths import ANOTHER_OUT, LOCK, locked, write_text, write_whole
 from trueprobe.runs.downstream import DownstreamResult
 from trueprobe.runs.parquet import write_frames
+from trueprobe.runs.portable import portable, portable_declaration
 from trueprobe.runs.schema import (
     FORMAT,
     ITEM_COLUMNS,
@@ -50,8 +50,6 @@ if TYPE_CHECKING:
 
 MANIFEST, LOCAL, PROBES, TIMING = "manifest.json", "local.json", "probes.json", "timing.json"
 DECLARATIONS = TypeAdapter(dict[str, ProbeDeclaration])
-# at the start, or behind `family=`, `replay:`, a comma or an option; a comma within braces does not end it
-_PATH = re.compile(r"(?:(?<![^=,&?])|(?<=^replay:))(?:/|~\w*/)(?:\{[^}]*\}|[^,&?])*")
 _INTERRUPTED = "; the run was interrupted: run it again into the same folder"
 Row = TypeVar("Row")
 Schema = TypeVar("Schema", bound=BaseModel)
@@ -125,6 +123,13 @@ class Run:
         return sorted((parsed(file, DownstreamResult) for file in files), key=lambda result: result.task)
 
     # ------------------------------------------------------------ tables
+
+    def has_items(self, label: str) -> bool:
+        """An interrupted run may have none yet."""
+        return self._written(f"items/{label}.parquet")
+
+    def has_observations(self, label: str) -> bool:
+        return any(self._written(observations_file(label, card.name)) for card in self.cards)
 
     def items(self, label: str) -> pd.DataFrame:
         self._refuse_unknown(label)
@@ -292,7 +297,7 @@ class RunFolder:
         self._json(LOCAL, LocalPaths(study=self.study, sources=sources))
 
     def declarations(self, declared: dict[str, ProbeDeclaration]) -> None:
-        passed_on = {label: _portable_declaration(declaration) for label, declaration in declared.items()}
+        passed_on = {label: portable_declaration(declaration) for label, declaration in declared.items()}
         self._summed(PROBES, DECLARATIONS.dump_json(passed_on, indent=1))
 
     def timing(self, content: dict[str, Any]) -> None:
@@ -370,29 +375,6 @@ def _safe(name: str) -> str:
         return file_name(name)
     except ValueError as error:
         raise BadInput(f"{error}; give it another name") from error
-
-
-def portable(study: StudyDescription) -> StudyDescription:
-    """The study without the folders of the machine it ran on: of a path, its last part."""
-    probes = tuple(
-        entry.model_copy(update={"settings": _portable(entry.settings), "file": _portable(entry.file)})
-        for entry in study.probes
-    )
-    return study.model_copy(update={"probes": probes, "models": tuple(map(_portable, study.models))})
-
-
-def _portable_declaration(declaration: ProbeDeclaration) -> ProbeDeclaration:
-    settings, facts = _portable(declaration.settings), _portable(declaration.facts)
-    return declaration.model_copy(update={"settings": settings, "facts": facts})
-
-
-def _portable(value: Any) -> Any:
-    """`fam=/home/me/a,/home/me/b` -> `fam=a,b`; names, hub ids and relative paths stay."""
-    if isinstance(value, dict):
-        return {key: _portable(part) for key, part in value.items()}
-    if isinstance(value, (list, tuple)):
-        return type(value)(_portable(part) for part in value)
-    return _PATH.sub(lambda match: Path(match[0]).name, value) if isinstance(value, str) else value
 
 
 __all__ = ["Run", "RunFolder", "StudyEntry", "load_run", "parsed"]

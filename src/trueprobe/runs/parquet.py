@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
@@ -37,22 +38,44 @@ def write_frames(path: Path, frames: Iterable[pd.DataFrame], last: Sequence[str]
         return
     # types are known when all frames are: a column may be empty in the first
     parts = list(_written(path, chain((first, second), coming)))
-    schema = _common([parquet.read_schema(part) for part in parts], last)
+    schema = _common(_typed(parts), last)
     with parquet.ParquetWriter(path, schema) as writer:
         for part in parts:
-            table = parquet.read_table(part)
+            table = parquet.read_table(part.path)
             columns = [
-                table[name].cast(schema.field(name).type) if name in table.column_names else _nulls(table, schema, name)
+                table[name].cast(schema.field(name).type) if name in part.filled else _nulls(table, schema, name)
                 for name in schema.names
             ]
             writer.write_table(pa.table(columns, schema=schema))
 
 
-def _written(path: Path, frames: Iterable[pd.DataFrame]) -> Iterator[Path]:
+@dataclass(frozen=True)
+class _Part:
+    path: Path
+    filled: frozenset[str]  # columns that hold something: only these have a type
+
+
+def _written(path: Path, frames: Iterable[pd.DataFrame]) -> Iterator[_Part]:
     for number, frame in enumerate(frames):
         part = path.with_name(f"{path.name}.{number}")
         frame.to_parquet(part, index=False)
-        yield part
+        yield _Part(part, frozenset(frame.columns[~frame.isna().all()]))
+
+
+def _typed(parts: Sequence[_Part]) -> list[pa.Schema]:
+    """Of each part; a column that is empty there has the type of the parts in which it is not."""
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    somewhere = frozenset[str]().union(*(part.filled for part in parts))
+    schemas = []
+    for part in parts:
+        whole = parquet.read_schema(part.path)
+        fields = [
+            pa.field(field.name, pa.null()) if field.name in somewhere - part.filled else field for field in whole
+        ]
+        schemas.append(pa.schema(fields, metadata=whole.metadata))
+    return schemas
 
 
 def _common(schemas: Sequence[pa.Schema], last: Sequence[str]) -> pa.Schema:
