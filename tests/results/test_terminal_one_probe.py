@@ -169,6 +169,13 @@ def test_claims_about_two_models_are_listed(tmp_path):
     assert "as published: lowers (b); larger (a against b)" in text
 
 
+@pytest.mark.parametrize(("nats", "said"), [(3e-4, True), (1e-5, False), (0.0, False)])
+def test_a_server_that_answers_one_question_in_two_ways_is_named(nats, said, tmp_path):
+    served = replace(made_runs.card("m", kind="causal"), noise_nats=nats)
+    text = printed(tmp_path, [row("m", "margin", 0.3)], [served])
+    assert ("not alike (m: 0.0003 nats)" in text) is said
+
+
 @pytest.mark.parametrize("self_trained", [True, False])
 def test_self_trained_models_are_called_so(self_trained, tmp_path):
     text = printed(tmp_path, [row("m", "margin", 0.3)], [made_runs.card("m", self_trained=self_trained)])

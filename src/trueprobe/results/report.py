@@ -15,6 +15,7 @@ from trueprobe.results.view import Finding, Grid
 from trueprobe.runs.families import Family
 from trueprobe.runs.folder import Run
 from trueprobe.runs.schema import ProbeDeclaration
+from trueprobe.types import TIE_NATS
 
 
 class Gap(StrEnum):
@@ -125,6 +126,12 @@ class Report:
     @property
     def self_trained(self) -> tuple[str, ...]:
         return tuple(family.name for family in self.families if family.cards[0].self_trained)
+
+    @property
+    def unsteady(self) -> dict[str, float]:
+        """Served models that answer one question in two ways, and how far these lie apart, in nats."""
+        noise = {family.name: max(card.noise_nats for card in family.cards) for family in self.families}
+        return {name: nats for name, nats in noise.items() if nats > TIE_NATS}
 
     @cached_property
     def missing(self) -> tuple[Missing, ...]:

@@ -61,8 +61,9 @@ def _height(console: Console, part: RenderableType, width: int) -> int:
     return len(console.render_lines(part, console.options.update(width=width), pad=False))
 
 
-def _self_trained(report: Report, width: int) -> list[Text]:
-    return [one_line(words.self_trained_short(report.self_trained), width)] if report.self_trained else []
+def _about_models(report: Report, width: int) -> list[Text]:
+    lines = [one_line(words.self_trained_short(report.self_trained), width)] if report.self_trained else []
+    return [*lines, *([Text(sentences.unsteady(report.unsteady))] if report.unsteady else [])]
 
 
 # ---------------------------------------------------------------- several probes: a line for each finding
@@ -71,7 +72,7 @@ def _self_trained(report: Report, width: int) -> list[Text]:
 def _several_probes(report: Report, room: Room) -> Iterator[RenderableType]:
     width = room.width
     last = [one_line(verdicts.controlled(report.n_primary), width), *_against(report), *_coverage(report)]
-    last += _self_trained(report, width)
+    last += _about_models(report, width)
     fit = Fit.of([_lines(section) for section in report.sections], room.lines - 4 - sum(map(room.height, last)))
     asked = fit.columns([family.name for family in report.families])
     columns, intervals = fit_columns(asked, width - fit.words_width - 1)
@@ -176,7 +177,7 @@ def _one_probe(report: Report, space: Room) -> Iterator[RenderableType]:
     percent = any(row.unit == "probability" for row in source.estimates(label) if row.measure in summary.measures)
     judged = _verdict_lines(report, height, width)
     scored = Text(f"{sentences.scored_short(probe.scoring)}; {verdicts.controlled_short(report.n_primary)}")
-    below = [*judged, scored, *_self_trained(report, width)]
+    below = [*judged, scored, *_about_models(report, width)]
     whose = f" ({probe.declaration.items_of})" if probe.declaration.items_of else ""
     head = Text.assemble((label, "bold"), whose, "  ", probe.declaration.question)
     parts = [part for part in family_rows(source, label, summary_table(source, label)) if part.family in passed]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from trueprobe.results.numbers import count, several
@@ -147,6 +147,11 @@ def facts(report: Report) -> str:
     elif began is not None:
         parts.append(time.strftime("run on %-d %B %Y", time.gmtime(began)))
     return " · ".join(parts)
+
+
+def unsteady(noise: Mapping[str, float]) -> str:
+    each = ", ".join(f"{name}: {nats:.1g} nats" for name, nats in noise.items())
+    return f"A server answered one question twice, and not alike ({each}): its numbers are no more exact than that."
 
 
 def self_trained(names: Sequence[str]) -> str:
