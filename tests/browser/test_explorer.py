@@ -252,12 +252,18 @@ def test_nothing_for_people_with_aids_to_stumble_over(visit, scheme, state, what
     assert [(v["id"], v["nodes"][0]["html"][:200]) for v in violations] == []
 
 
+BEYOND = """width => [...document.querySelectorAll("body *")]
+    .filter(one => one.getBoundingClientRect().right > width)
+    .map(one => `${one.tagName}.${one.className} ${one.textContent.slice(0, 40)}`)"""
+
+
 @pytest.mark.parametrize("width", [360, 390, 768, 1024, 1440])
 def test_the_explorer_is_never_wider_than_the_window(visit, width):
     for state, what in (("", "asked"), ("#compare", "compared"), ("#run", "listed")):
         page = visit(state, viewport={"width": width, "height": 844})
         page.wait_for_selector(f"html[data-{what}]", state="attached")
-        assert page.evaluate("document.documentElement.scrollWidth") <= width, state
+        beyond = page.evaluate(BEYOND, width)
+        assert page.evaluate("document.documentElement.scrollWidth") <= width, (state, beyond)
 
 
 def test_it_is_used_by_keys_alone(visit):

@@ -254,7 +254,12 @@ def test_explore_prints_an_address_with_a_token_and_ends_with_ctrl_c(host, tmp_p
     """Served beyond this machine it warns."""
     command = [sys.executable, "-m", "trueprobe", "explore", "--no-browser", "--host", host, "--store", "answers"]
     command += ["--model", str(checkpoint("bert"))]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=tmp_path) as served:
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+
+    def interruptible():  # tests that run in the background ignore Ctrl-C
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+    with subprocess.Popen(command, cwd=tmp_path, preexec_fn=interruptible, **pipes) as served:
         try:
             address = served.stdout.readline()
             assert re.fullmatch(r"http://127\.0\.0\.1:\d+/[\w-]{32}/\n", address)
