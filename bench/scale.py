@@ -75,7 +75,7 @@ class Null:
 
     contract = "rows"
     row_exact, shares_prefixes, tree_limit, exact_lengths = True, False, 0, False
-    batch_tokens, max_rows, row_multiple, opened, trial_id = 4096, 512, 8, True, "null"
+    batch_tokens, max_rows, token_multiple, opened, trial_id = 4096, 512, 8, True, "null"
     traits = Traits(30522, True, False, False, 8)
     card = Card(
         "null", "null", {}, "masked", "null", frozenset({"lm"}), 512, 30522, "", "null", "float32", "null", "null"

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Callable
+import sqlite3
+from collections.abc import Callable, Iterable
+from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import made_runs
 import processes
 from processes import Surroundings
+from trueprobe.engine import AnswerStore
 
 ROWS = [[str(n), "She said so. " * 50, "He said so. " * 50, "stereo", "gender"] for n in range(2000)]
 TEXT = "".join(f"the nurse met man {n}.\nshe was late, and he knew.\n\n" for n in range(60))
@@ -26,6 +29,7 @@ class Command:
     before: Callable[[Path], object] = lambda here: None  # what it needs in that folder
     alone: bool = True  # a second process is refused, not served
     room: int = 4_000  # bytes of a file that a full disk still takes
+    read: Callable[[Path], dict[str, bytes]] = lambda path: tree(path)  # what must be the same again
 
     def arguments(self, made: Path, here: Path) -> list[str]:
         return [part.format(made=made, here=here) for part in self.line.split()]
@@ -54,6 +58,13 @@ COMMANDS = {
         "--epochs 2 --threads 1 --device cpu --out {here}/tuned",
         "tuned",
         room=300,  # its files are small
+    ),
+    "cache merge": Command(
+        "cache merge {made}/one.sqlite {made}/two.sqlite --into {here}/merged.sqlite",
+        "merged.sqlite",
+        alone=False,
+        room=60_000,  # a store's index is larger than 4,000
+        read=lambda path: answers(path),
     ),
 }
 
@@ -89,13 +100,29 @@ class Trial:
 
     def left(self) -> dict[str, bytes]:
         """What does not depend on the clock."""
-        return {name: content for name, content in tree(self.here / self.command.result).items() if _timeless(name)}
+        left = self.command.read(self.here / self.command.result)
+        return {name: content for name, content in left.items() if _timeless(name)}
 
 
 def tree(path: Path) -> dict[str, bytes]:
     if path.is_file():
         return {path.name: path.read_bytes()}
     return {str(p.relative_to(path)): p.read_bytes() for p in sorted(path.rglob("*")) if p.is_file()}
+
+
+def answers(store: Path) -> dict[str, bytes]:
+    """Of every model, by question."""
+    with closing(sqlite3.connect(store)) as db:
+        rows = db.execute("SELECT name, key, what, value FROM answers JOIN models ON models.id = answers.model")
+        return {f"{name} {key.hex()} {what}": value for name, key, what, value in rows}
+
+
+def put_answers(store: Path, name: str, numbers: Iterable[int]) -> None:
+    """Each of them as an answer of the model, the same in every store."""
+    card = replace(made_runs.card(name), compute_id=name)
+    with closing(AnswerStore(store)) as opened:
+        values = (((number.to_bytes(32), "blank"), bytes([number % 7]) * 1200) for number in numbers)
+        opened.put_bytes(values, model=opened.use(card))
 
 
 def _timeless(name: str) -> bool:

@@ -66,7 +66,8 @@ def _command(arguments: list[str], around: Surroundings) -> None:
     from trueprobe.assets import catalogue
     from trueprobe.cli import main
 
-    signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # also where tests run in the background or without a
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)  # terminal, and both are ignored
     os.environ.clear()
     os.environ.update(around.environment)
     for stream, path in ((sys.stdout, around.stdout), (sys.stderr, around.stderr)):

@@ -57,7 +57,11 @@ def test_the_tutorial_runs_from_its_first_cell_to_its_last(tmp_path, monkeypatch
 def assert_what_its_text_says(run: trueprobe.RunResults, compared: pd.DataFrame) -> None:
     verdicts = run.findings.set_index(["name", "model"])["verdict"].to_dict()
     decided = {key: verdict for key, verdict in verdicts.items() if verdict != "undecided"}
-    assert decided == {("sent-weat6 cls", "mini"): "holds_for_checkpoint", ("sent-weat7 cls", "nursery"): "holds"}
+    assert decided == {
+        ("sent-weat6 cls", "mini"): "holds_for_checkpoint",
+        ("sent-weat7 cls", "mini"): "holds_for_checkpoint",
+        ("sent-weat7 cls", "nursery"): "holds",
+    }
     seeds = run.estimates.query("family == 'nursery' and level == 'checkpoint'")
     above = {test: sum(rows["value"] > 0) for test, rows in seeds.groupby("condition_test")}
     assert above["sent-weat6"] == 3

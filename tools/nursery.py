@@ -3,7 +3,8 @@
     python tools/nursery.py TRAINED
 
 TRAINED holds some or all of the folders `nursery`, `nursery-small`, `nursery-causal` and `mini` as `trueprobe pretrain`
-left them, and `clusters`, a run of `seat` on the checkpoints along the first; what is not there stays as it is. Weights
+left them, `mini-before`, the model that `mini` continues, and `clusters`, a run of `seat` on the checkpoints along the
+first; what is not there stays as it is. Weights
 become float16 (mini: one byte each); the held-out figures are those of the weights as shipped. Of the
 run the observations, and the folders of the checkpoints, are left out.
 """
@@ -22,10 +23,13 @@ import torch
 from safetensors.torch import load_file, save_file
 from transformers import BertForPreTraining, GPT2LMHeadModel
 
+import trueprobe
 from trueprobe import assets
 from trueprobe.engine import AnswerStore, Engine
 from trueprobe.models import open_model
+from trueprobe.results.notebook import RunResults
 from trueprobe.runs.folder import load_run
+from trueprobe.runs.study import ProbeRun, Study
 from trueprobe.statistics.means import wilson
 from trueprobe.training import cards, corpus, nursery
 from trueprobe.training.nursery import quantised
@@ -35,6 +39,37 @@ from trueprobe.training.trainer import held_out
 from trueprobe.types import FillBlank
 
 MINI_STARTS_FROM = "all-minilm-l6-v2"
+BEFORE = "mini-before"  # beside `mini`: the model that it continues, as a folder
+BASE = {"knowledge": "base", "dominated": "all", "k": 10}
+COMPARED = (  # what is counted, the probe with its settings, its measure and conditions
+    ("CounterActs: base prompts without a listed word among the ten likeliest", "counteracts", "no_preference", BASE),
+    (
+        "CounterActs: share of the ten likeliest, by probability, that the word lists know",
+        "counteracts",
+        "covered_mass",
+        BASE,
+    ),
+    ("distractors: base competence on the paper's items", "distractors", "base_competence", {"set": "all"}),
+    ("distractors: base competence on `languages`", "languages", "base_competence", {"set": "all"}),
+    ("tacit_retrieval: MRR with ten properties", "tacit_retrieval", "reciprocal_rank", {"properties": 10}),
+    (
+        "CrowS-Pairs: prefers the stereotype",
+        "crows_pairs",
+        "prefers_stereotype",
+        {"category": "all", "direction": "all", "variant": "shared"},
+    ),
+    ("StereoSet: lms, within sentences", "stereoset", "lms", {"category": "all", "task": "intrasentence"}),
+    ("StereoSet: lms, between sentences", "stereoset", "lms", {"category": "all", "task": "intersentence"}),
+    ("StereoSet: ss, within sentences", "stereoset", "ss", {"category": "all", "task": "intrasentence"}),
+)
+ASKED_OF_BOTH = (
+    ProbeRun(name="counteracts"),
+    ProbeRun(name="distractors"),
+    ProbeRun(name="distractors", label="languages", settings={"material": "languages"}),
+    ProbeRun(name="tacit_retrieval", settings={"analyses": "growth"}),
+    ProbeRun(name="crows_pairs", settings={"data": "crows-pairs"}),
+    ProbeRun(name="stereoset", settings={"data": "stereoset-dev"}),
+)
 CARD = Path(nursery.__file__).parent / "CARD.md"
 CHECKPOINTS = "nursery=nursery/seed_*/step_*"
 PROMPTS = (
@@ -108,6 +143,8 @@ def put_family(family: str, trained: Path, text: Path, base: Path) -> None:
                 whole = target
             card = json.loads((target / "training.json").read_text())
             card["history"][-1] |= measure(whole, data, recipe)
+            if family == "mini" and (trained / BEFORE).is_dir():
+                card["tokens_before"] = cards.tokens_read(trained / BEFORE)
             (target / "training.json").write_text(json.dumps(card, indent=1) + "\n")
             (target / "README.md").write_text(cards.text(card))
             print(f"{target.relative_to(nursery.WEIGHTS)}: held-out loss {card['history'][-1]['loss']:.3f}", flush=True)
@@ -131,9 +168,8 @@ def figures(families: dict[str, list[dict[str, Any]]]) -> str:
             if "next_accuracy" in last:
                 low, high = wilson(last["next_accuracy"], last["pairs"])
                 following = f"{last['next_accuracy']:.1%} ({low:.1%} to {high:.1%})"
-            numbers = (
-                f"{card['parameters']:,} | {card['tokens']:,} | **{last['loss']:.3f}** | {text['trigram_loss']:.3f}"
-            )
+            tokens = f"{cards.all_tokens(card):,}"
+            numbers = f"{card['parameters']:,} | {tokens} | **{last['loss']:.3f}** | {text['trigram_loss']:.3f}"
             share = f"{text['unigram_loss']:.3f} | {last['accuracy']:.1%} | {following}"
             lines.append(f"| `{name}` | {numbers} | {share} |")
     return "\n".join(lines)
@@ -152,6 +188,36 @@ def answers() -> str:
             )
     lines += [f"| {prompt} | {' | '.join(words)} |" for prompt, words in likeliest.items()]
     return "\n".join(lines)
+
+
+def compared(before: Path) -> str:
+    """The model that was continued and `mini` as it ships: held-out figures and what probes find."""
+    with tempfile.TemporaryDirectory() as out:
+        study = Study(title="before and after", probes=ASKED_OF_BOTH, models=(f"before={before}", "mini"), limit=400)
+        run = trueprobe.run(study, out=Path(out) / "run")
+        rows = [
+            (text, *(_number(run, label, measure, at, model) for model in ("before", "mini")))
+            for text, label, measure, at in COMPARED
+        ]
+    cards_of = [json.loads((folder / "training.json").read_text()) for folder in (before, nursery.WEIGHTS / "mini")]
+    held = [card["history"][-1] for card in cards_of]
+    first = [("tokens read", *(f"{cards.all_tokens(card):,}" for card in cards_of))]
+    first += [("held-out loss, nats per token", *(f"{one['loss']:.3f}" for one in held))]
+    first += [("tokens right", *(f"{one['accuracy']:.1%}" for one in held))]
+    first += [("next sentence right", *(f"{one['next_accuracy']:.1%}" for one in held))]
+    lines = [f"| {text} | {one} | {other} |" for text, one, other in (*first, *rows)]
+    return "\n".join(["| | before | now |", "|---|---|---|", *lines])
+
+
+def _number(run: RunResults, label: str, measure: str, at: dict[str, Any], model: str) -> str:
+    (row,) = (
+        row
+        for row in run.estimates_of(label)
+        if row.measure == measure
+        and row.model == model
+        and all(str(row.conditions.get(name, value)) == str(value) for name, value in at.items())
+    )
+    return f"{row.value:.3f} [{row.low:.3f}, {row.high:.3f}]"
 
 
 def put_between(text: str, mark: str, content: str) -> str:
@@ -188,7 +254,10 @@ def main() -> None:
         put_clusters(asked.trained / "clusters", nursery.WEIGHTS.parent / "clusters")
     families = {name: shipped_cards(name) for name in nursery.NAMES if (nursery.WEIGHTS / name).is_dir()}
     card = put_between(CARD.read_text(encoding="utf-8"), "figures", figures(families))
-    CARD.write_text(put_between(card, "answers", answers()), encoding="utf-8")
+    card = put_between(card, "answers", answers())
+    if (asked.trained / BEFORE).is_dir():
+        card = put_between(card, "before and after", compared(asked.trained / BEFORE))
+    CARD.write_text(card, encoding="utf-8")
 
 
 if __name__ == "__main__":

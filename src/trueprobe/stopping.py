@@ -26,12 +26,15 @@ class Stopped(BaseException):
 
 
 def stop_on_signals() -> None:
-    """Those that are ignored, as SIGHUP under nohup, stay ignored."""
     _asked.clear()
-    for name in _SIGNALS:
-        number = getattr(signal, name, None)
-        if number is not None and signal.getsignal(number) is not signal.SIG_IGN:
-            signal.signal(number, _stop)
+    for number in heeded():
+        signal.signal(number, _stop)
+
+
+def heeded() -> list[int]:
+    """The signals that end a command here; those that are ignored, as SIGHUP under nohup, stay ignored."""
+    here = [getattr(signal, name) for name in _SIGNALS if hasattr(signal, name)]
+    return [number for number in here if signal.getsignal(number) is not signal.SIG_IGN]
 
 
 def _stop(number: int, frame: object) -> NoReturn:

@@ -21,7 +21,7 @@ def row(ids):
 def model(tree=False, **more):
     card = SimpleNamespace(max_tokens=512)
     fields = {"exact_lengths": False, "max_rows": 100, "batch_tokens": 512, "tree_limit": 512, "card": card}
-    fields["row_multiple"] = 8
+    fields["token_multiple"] = 8
     return SimpleNamespace(shares_prefixes=tree, **{**fields, **more})
 
 
@@ -41,20 +41,22 @@ def test_the_plan_does_not_depend_on_the_order_of_asking(lists):
 
 
 @given(ids, st.integers(1, 700))
-def test_a_rows_width_does_not_depend_on_the_other_rows_and_their_number_is_a_multiple_or_the_most(lists, tokens):
+def test_a_rows_width_does_not_depend_on_the_other_rows_and_tokens_are_a_multiple_of_eight(lists, tokens):
     rows = [row(i) for i in lists]
     for batch in plan(rows, model(), tokens):
         count, width = batch.shape
+        step, least = {2: (4, 8), 4: (2, 4), 6: (4, 4), 8: (1, 2), 10: (4, 4), 12: (2, 2)}[width]
         most = max(1, min(tokens // width, 100))
-        most -= most % 8 if most > 8 else 0
-        assert count == most or (count % 8 == 0 and count - len(batch.slots) < 8)
+        most -= most % step if most > step else 0
+        assert count == min(most, max(least, -(-len(batch.slots) // step) * step))
+        assert count == most or count * width % 8 == 0
         for r in batch.rows:
-            assert plan([r], model(), tokens)[0].shape == (min(most, 8), width)
+            assert plan([r], model(), tokens)[0].shape == (min(most, least), width)
 
 
 def test_dummy_rows_and_padding_are_counted():
-    planned = plan([row(range(5)), row(range(6))], model())
-    assert [(batch.shape, padding(batch)) for batch in planned] == [((8, 6), 8 * 6 - 11)]
+    planned = plan([row(range(5)), row(range(6)), row(range(8))], model())
+    assert [(batch.shape, padding(batch)) for batch in planned] == [((4, 6), 4 * 6 - 11), ((2, 8), 8)]
     (tree,) = plan([row((1, 2, 3, 4)), row((1, 2, 3, 5, 6))], model(tree=True))
     assert (tree.tree, tree.shape, padding(tree)) == (True, (1, 6), 0)
 
@@ -94,6 +96,11 @@ def test_one_long_text_leaves_the_shapes_of_the_short_ones_alone():
     with_long = plan([*short, row(range(512))], model())
     assert [batch for batch in with_long if batch.shape[1] < 512] == alone
     assert max(batch.shape[0] * batch.shape[1] for batch in with_long) <= 512
+
+
+def test_where_few_rows_have_other_bits_every_batch_is_full():
+    planned = plan([row((1, 2, 3, last)) for last in range(130)], model(token_multiple=0))
+    assert [(len(batch.slots), batch.shape) for batch in planned] == [(100, (100, 4)), (30, (100, 4))]
 
 
 def test_exact_lengths_are_never_padded():

@@ -9,7 +9,7 @@ import pytest
 
 import toys
 import zoo
-from at_risk import COMMANDS, ROWS, TASK, TEXT, Trial
+from at_risk import COMMANDS, ROWS, TASK, TEXT, Trial, put_answers
 
 
 @pytest.fixture(scope="session")
@@ -19,6 +19,9 @@ def made(tmp_path_factory) -> Path:
     (folder / "text.txt").write_text(TEXT)
     (folder / "task.tsv").write_text(TASK)
     (folder / "toy.csv").write_bytes(toys.table(rows=ROWS))
+    put_answers(folder / "one.sqlite", "bert", range(15_000))
+    put_answers(folder / "two.sqlite", "bert", range(10_000, 25_000))  # 5,000 of them stand in both
+    put_answers(folder / "two.sqlite", "gpt2", range(30_000, 31_000))
     content = toys.sha256(json.dumps([toys.HEADER, *ROWS], separators=(",", ":")).encode())
     (folder / "cards").mkdir()
     (folder / "cards" / "toy.toml").write_text(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import cache
+from math import lcm
 
 import numpy as np
 import pytest
@@ -106,26 +107,38 @@ def test_one_and_two_threads_give_the_same_bits(name):
     assert all(np.array_equal(a, b) for one, two in zip(*read, strict=True) for a, b in zip(one, two, strict=True))
 
 
-@pytest.mark.parametrize("name", SHORT)
-def test_a_row_has_the_bits_it_has_among_others(name):
-    """In eight slots or in sixteen, as the engine fills them up."""
-    rows, columns = PLANS["no padding"]
-    among = network(name).read(batch([*rows, *rows[::-1]], [*columns, *columns[::-1]]))[:8]
-    alone = network(name).read(batch(rows, columns))
-    assert all(map(np.array_equal, alone, among))
+@pytest.mark.parametrize("threads", [1, 2, 4])
+@pytest.mark.parametrize("name", [name for name in zoo.MASKED if name in SHORT])
+def test_a_row_has_the_bits_it_has_among_others(name, threads):
+    """In every batch of a multiple of eight tokens, sixteen at least, as the engine fills them up."""
+    before, other = torch.get_num_threads(), []
+    torch.set_num_threads(threads)
+    try:
+        for width in (4, 6, 8, 14, 16, 20, 24, 26, 40):
+            rows = np.random.default_rng(width).integers(5, PIECES, (24, width)).tolist()
+            columns = [(i % width,) for i in range(24)]
+            among = network(name).read(batch(rows, columns))
+            step = lcm(width, 8) // width
+            for few in (few for few in range(step, 24, step) if few * width >= 16):
+                alone = network(name).read(batch(rows[:few], columns[:few]))
+                if not all(np.array_equal(a, b) for a, b in zip(alone, among, strict=False)):
+                    other.append((few, width))
+    finally:
+        torch.set_num_threads(before)
+    assert not other
 
 
 @pytest.mark.parametrize(("name", "feed_forward"), [("bert", "intermediate"), ("gpt2", "mlp"), ("albert", "ffn")])
 def test_all_but_keys_and_values_is_computed_at_the_positions_read(name, feed_forward):
     seen = []
     part = getattr(network(name).last_layer.layer, feed_forward)
-    hook = part.register_forward_pre_hook(lambda module, args: seen.append(args[0].shape[1]))
+    hook = part.register_forward_pre_hook(lambda module, args: seen.append(args[0].shape[:2].numel()))
     rows, columns = PLANS["one position each"]
     network(name).read(batch(rows, columns))
     few, seen[:] = seen[-1], []
     network(name).read(batch(rows, columns, beside=True))
     hook.remove()
-    assert (few, seen[-1]) == (1, 9)
+    assert (few, seen[-1]) == (8, 8 * 9)
 
 
 def test_a_pass_that_fails_leaves_the_network_whole(monkeypatch):
@@ -169,10 +182,21 @@ def test_a_batch_of_dummies_alone_gives_nothing():
 
 
 def test_spots_are_a_table_with_a_row_per_slot():
-    spots = Spots.of([(0, 3), (2, 1), (2, 4)], 4)
+    spots = Spots.of([(2, 1), (0, 3), (2, 4), (2, 4)], 4)
     assert spots.table.tolist() == [[3, 0], [0, 0], [1, 4], [0, 0]]
-    assert spots.depths.tolist() == [0, 0, 1]
-    assert [Spots.of([(0, 0)], slots).table.size for slots in (1, 2, 3, 8, 16)] == [8, 8, 24, 8, 16]
+    assert spots.chosen.tolist() == [0, 4, 5]
+    assert (spots.slots.tolist(), spots.columns.tolist()) == ([0, 0, 1, 1, 2, 2, 3, 3], [3, 0, 0, 0, 1, 4, 0, 0])
+    assert [len(Spots.of([(0, 0)], slots).slots) for slots in (1, 2, 3, 8, 9)] == [8, 8, 8, 8, 16]
+
+
+def test_cells_go_into_the_table_and_back_and_only_those_asked_for_into_their_places():
+    spots = Spots.of([(0, 3), (2, 1), (2, 4)], 3)
+    states = torch.arange(15.0).view(3, 5, 1)
+    cells = spots.taken(states)
+    assert spots.as_table(cells)[..., 0].tolist() == [[3, 0], [5, 5], [11, 14]]
+    assert torch.equal(spots.as_cells(spots.as_table(cells))[0, :6], cells[0, :6])
+    changed = spots.put(-cells, states)
+    assert changed[changed < 0].tolist() == [-3, -11, -14]
 
 
 def test_ancestors_are_found_along_the_parents():

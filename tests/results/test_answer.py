@@ -64,6 +64,23 @@ def test_what_holds_below_its_neutral_value_is_counted_with_its_side(tmp_path):
     )
 
 
+def test_families_on_two_sides_of_a_neutral_value_share_nothing(tmp_path):
+    values = {"one": (0.7, 0.2), "two": (0.3, 0.3)}
+    rows = [
+        made_runs.estimate(name, "preference", v, category=c, verdict=HOLDS, family=name, **SURE)
+        for name, both in values.items()
+        for c, v in zip("ab", both, strict=True)
+    ]
+    summary = made_runs.replace(made_runs.SUMMARY, below="against the stereotype")
+    declared = made_runs.declaration(summary=summary)
+    mine = report(tmp_path, estimates=rows, models=tuple(values), probe=declared)
+    assert "most shared: b: " in sentence(mine)
+    assert "(one and two, against the stereotype)" in sentence(mine)
+    apart = report(tmp_path / "apart", estimates=rows[::2], models=tuple(values), probe=declared)
+    assert "for example: a: " in sentence(apart)
+    assert "(one)" in sentence(apart)
+
+
 @pytest.mark.parametrize(
     ("verdicts", "state", "begins"),
     [
@@ -89,15 +106,19 @@ def test_where_nothing_is_decided_it_says_why(tmp_path, verdicts, state, begins)
 
 def test_a_run_of_exploratory_numbers_decides_nothing(tmp_path):
     declared = made_runs.declaration(primary=(Primary("other", {}, ()),))
-    mine = report(tmp_path, [claim("a", Verdict.AS_PUBLISHED)], probe=declared)
-    assert Answer.of(mine).state is State.EXPLORATORY
-    assert sentence(mine).startswith("Nothing is decided: none of the 1 numbers is primary")
+    one, two = (
+        report(tmp_path / names, [claim(name, Verdict.AS_PUBLISHED) for name in names], probe=declared)
+        for names in ("a", "ab")
+    )
+    assert Answer.of(one).state is Answer.of(two).state is State.EXPLORATORY
+    assert sentence(one) == "Nothing is decided: the one number is exploratory, with an interval and without a verdict."
+    assert sentence(two).startswith("Nothing is decided: none of the 2 numbers is primary")
 
 
 def test_a_run_that_scored_nothing_says_so(tmp_path):
     none = pd.DataFrame([made_runs.observation("i0", None, category="age")])
     mine = report(tmp_path, [claim("a", Verdict.NOTHING_SCORED)], observed=none)
-    assert sentence(mine) == ("Nothing can be concluded: none of the 1 answers could be scored (1 multi_piece).")
+    assert sentence(mine) == ("Nothing can be concluded: the one answer could not be scored (1 multi_piece).")
     assert "no model could be scored on any item" in words.how_far(mine)
 
 

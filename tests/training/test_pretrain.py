@@ -283,6 +283,15 @@ def test_the_same_order_again_trains_nothing_and_another_is_refused(trained, tex
 
 
 @pytest.mark.slow
+def test_examples_that_a_kill_left_behind_are_removed(trained, text):
+    left = trained / "data" / "held_out-ids.npy"
+    left.parent.mkdir()
+    left.write_bytes(b"half removed")
+    pretrain(small(text, trained, model_seeds=(0, 1)))
+    assert not left.parent.exists()
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["masked", "causal"])
 def test_a_killed_training_goes_on_to_the_same_weights(kind, text, tmp_path):
     options = {"kind": kind, "tokens": 30_000, "save_seconds": 0.1}

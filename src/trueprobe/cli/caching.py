@@ -46,6 +46,7 @@ def info(store: Store = None, as_json: Json = False) -> None:
 @cache_app.command(
     epilog=example("trueprobe cache prune --model my-bert", "trueprobe cache prune --older-than 90 --yes")
 )
+@interruptible("the same command removes the rest")
 def prune(
     model: Annotated[
         list[str] | None, typer.Option("--model", metavar="NAME", help="as cache info lists it; repeatable")
@@ -68,12 +69,13 @@ def prune(
     if not yes:
         print(f"{count:,} answers, {size_text(size)}, would be removed; with --yes they are")
         return
-    with interruptible("the same command removes the rest"), terminal_progress().task("removing answers"):
+    with terminal_progress().task("removing answers"):
         upkeep.prune(store, model or [], older_than)
     print(f"{count:,} answers, {size_text(size)}, removed")
 
 
 @cache_app.command(epilog=example("trueprobe cache merge shards/*.sqlite --into answers.sqlite"))
+@interruptible("what was copied stays, the same command goes on")
 def merge(
     stores: Annotated[list[Path], typer.Argument(metavar="STORE…", help="what is copied from; they stay as they are")],
     into: Annotated[Path, typer.Option(metavar="STORE", help="what is copied into; made where there is none")],
@@ -87,8 +89,7 @@ def merge(
     from trueprobe.cli.progress import terminal_progress
     from trueprobe.engine import upkeep
 
-    with interruptible("what was copied stays, the same command goes on"):
-        merged = upkeep.merge(stores, into, terminal_progress())
+    merged = upkeep.merge(stores, into, terminal_progress())
     if as_json:
         print(json.dumps([asdict(one) for one in merged], indent=1))
     else:

@@ -17,6 +17,7 @@ from trueprobe.cli.common import AllowCode, Store, app, example, interruptible
         "trueprobe explore --model ./my-bert --port 8765 --no-browser",
     )
 )
+@interruptible("answers so far are cached")
 def explore(
     model: Annotated[
         list[str] | None,
@@ -54,18 +55,17 @@ def explore(
     options = Options(device or default.device, dtype or default.dtype, allow_pickle)
     browsed = load_run(run, allow_code) if run else None
     serving = Serving(model or (), browsed, options, store, host, port)
-    with interruptible("answers so far are cached"):
-        with terminal_progress().task("looking at the models"):
-            selected = find_models(serving)
-        if not serving.is_local:
-            print(
-                f"trueprobe: --host {host}: other machines can reach this page, without encryption; whoever has the "
-                "address can ask your models",
-                file=sys.stderr,
-            )
-        prepared = prepare(serving, selected)
-        with prepared.ended_by_signals():
-            print(f"{prepared.door.url}\nCtrl-C ends it", flush=True)
-            if not no_browser:
-                webbrowser.open(prepared.door.url)
-            prepared.run()
+    with terminal_progress().task("looking at the models"):
+        selected = find_models(serving)
+    if not serving.is_local:
+        print(
+            f"trueprobe: --host {host}: other machines can reach this page, without encryption; whoever has the "
+            "address can ask your models",
+            file=sys.stderr,
+        )
+    prepared = prepare(serving, selected)
+    with prepared.ended_by_signals():
+        print(f"{prepared.door.url}\nCtrl-C ends it", flush=True)
+        if not no_browser:
+            webbrowser.open(prepared.door.url)
+        prepared.run()

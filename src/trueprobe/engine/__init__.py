@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, fields
 from functools import cache
 from importlib.metadata import version
 
@@ -55,11 +55,13 @@ class Engine:
         self.progress = progress or NoProgress()
         self.batch_tokens = batch_tokens
         self.counts = Counts()
+        self._prepared = False
 
     def prepare(self) -> None:
         """Where no earlier opening of this network is known, open it and try it out; refuses what cannot be asked."""
-        if self.model.contract == "rows":
+        if self.model.contract == "rows" and not self._prepared:
             _recall(self.model, self.store, self.progress)
+        self._prepared = True
 
     def answer(self, requests: Sequence[Request]) -> list[Answer | WhyNot]:
         """One answer per request, in order; the same request twice costs nothing."""
@@ -90,7 +92,8 @@ class Engine:
 
 def _recall(model: RowModel, store: AnswerStore, progress: Progress) -> None:
     """Traits that are stored stand for an opening that refused nothing."""
-    key = derived_key("traits", __version__, library_versions(), model.trial_id)
+    names = [field.name for field in fields(Traits)]
+    key = derived_key("traits", __version__, library_versions(), model.trial_id, *names)
     stored = store.derived(key)
     if stored is not None:
         model.recall(Traits(**json.loads(stored)))

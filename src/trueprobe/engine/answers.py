@@ -30,7 +30,7 @@ Address = tuple[bytes, str]  # the key of a row (or request), and what was read 
 _AT_ONCE = 400
 # of each answer, beside what it is found by: whose it is (0: not known), and the day it was made, counted from 1970
 _LATER_COLUMNS = ("model INTEGER NOT NULL DEFAULT 0", "made INTEGER NOT NULL DEFAULT 0")
-_DAY = 24 * 60 * 60
+DAY = 24 * 60 * 60
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS answers (
   key BLOB NOT NULL, what TEXT NOT NULL, value BLOB NOT NULL, made_with INTEGER NOT NULL, PRIMARY KEY (key, what)
@@ -60,6 +60,7 @@ class AnswerStore:
     def __init__(self, path: Path | str | None = None, made_with: str = "") -> None:
         self.path = str(path or default_path())
         self._lock = threading.Lock()  # threads of a run share the connection
+        self._numbers: dict[str, int] = {}  # of models, by compute_id
         with self._errors():
             if self.path != ":memory:":
                 Path(self.path).parent.mkdir(parents=True, exist_ok=True)
@@ -91,7 +92,9 @@ class AnswerStore:
         return {(key, what): value for key, what, value in rows if (key, what) in wanted}
 
     def use(self, card: Card) -> int:
-        """The number of a model, under which its answers are put; it was used now."""
+        """The number of a model, under which its answers are put; the first time here notes that it is used now."""
+        if card.compute_id in self._numbers:
+            return self._numbers[card.compute_id]
         row = (card.compute_id, card.name, time.time())
         with self._errors(), self._transaction():
             self._db.execute(
@@ -99,8 +102,9 @@ class AnswerStore:
                 "ON CONFLICT (compute_id) DO UPDATE SET name = excluded.name, last_used = excluded.last_used",
                 row,
             )
-            number = self._db.execute("SELECT id FROM models WHERE compute_id = ?", row[:1]).fetchone()
-        return int(number[0])
+            (number,) = self._db.execute("SELECT id FROM models WHERE compute_id = ?", row[:1]).fetchone()
+        self._numbers[card.compute_id] = int(number)
+        return int(number)
 
     def put(self, answers: Iterable[tuple[Address, np.ndarray]], replace: bool = False, model: int = 0) -> None:
         """Float32 arrays; what is not finite is left out."""
@@ -109,7 +113,7 @@ class AnswerStore:
 
     def put_bytes(self, answers: Iterable[tuple[Address, bytes]], replace: bool = False, model: int = 0) -> None:
         """All or nothing; what is already cached stays unless it is to be replaced."""
-        verb, today = "REPLACE" if replace else "IGNORE", int(time.time() // _DAY)
+        verb, today = "REPLACE" if replace else "IGNORE", int(time.time() // DAY)
         rows = [(key, what, value, self.made_with, model, today) for (key, what), value in answers]
         with self._errors(), self._transaction():
             self._db.executemany(f"INSERT OR {verb} INTO answers VALUES (?, ?, ?, ?, ?, ?)", rows)

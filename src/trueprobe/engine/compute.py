@@ -61,7 +61,12 @@ def _spawned(compute: Compute) -> Transport:
 def _threads_here() -> int:
     """What torch would take for itself."""
     asked = os.environ.get("OMP_NUM_THREADS", "")
-    return int(asked) if asked.isdigit() and int(asked) else len(os.sched_getaffinity(0))
+    return int(asked) if asked.isdigit() and int(asked) else cores()
+
+
+def cores() -> int:
+    """That this process may use; all of the machine where the system does not tell."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def _refuse_missing_gpus(compute: Compute) -> None:

@@ -88,7 +88,7 @@ class Local:
     threads = None
 
     def examine(self, sources: Sequence[Source], options: Options, here: Examine) -> list[Unopened]:
-        members = [source for source in sources if source.family and not source.server]
+        members = [source for source in sources if source.family]
         refuse_twins(members, list(map(weight_hashes, members)))
         return list(map(here, sources))
 

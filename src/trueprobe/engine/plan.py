@@ -1,14 +1,15 @@
 """Which rows are computed together: fixed shapes for single rows, trees for rows that share their beginning.
 
 The plan is made from all rows before the cache is looked at, so an interrupted run goes on with the very
-same batches. A width depends on a row's length alone. A batch that is not full has dummy rows up to the multiple
-from which on a row's bits do not depend on their number; trees need none, their bits depend on the plan anyway.
+same batches. A width depends on a row's length alone. A batch that is not full has dummy rows up to a number of
+tokens with which a row's bits do not depend on their number; trees need none, their bits depend on the plan anyway.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from math import lcm
 
 import numpy as np
 
@@ -85,10 +86,12 @@ def _singles(ordered: Sequence[Row], model: RowModel, tokens: int) -> list[Batch
     batches = []
     for width, members in sorted(by_width.items()):
         count = max(1, min(tokens // width, model.max_rows))
-        count -= count % model.row_multiple if count > model.row_multiple else 0
+        step = lcm(width, model.token_multiple) // width or count
+        count -= count % step if count > step else 0
+        least = -(-2 * model.token_multiple // width)
         for start in range(0, len(members), count):
             slots = tuple((row,) for row in members[start : start + count])
-            batches.append(BatchPlan(slots, (min(count, rounded_up(len(slots), model.row_multiple)), width)))
+            batches.append(BatchPlan(slots, (min(count, max(least, rounded_up(len(slots), step))), width)))
     return batches
 
 

@@ -79,8 +79,8 @@ class PooledModel:
         return self._planning.max_rows
 
     @property
-    def row_multiple(self) -> int:
-        return self._planning.row_multiple
+    def token_multiple(self) -> int:
+        return self._planning.token_multiple
 
     def reads(self, request: Request) -> Reads:
         reads: Reads = self._result("call", ("reads", request))

@@ -11,13 +11,13 @@ from pathlib import Path
 
 import numpy as np
 
-from trueprobe.engine.answers import AnswerStore, default_path
+from trueprobe.engine.answers import DAY, AnswerStore, default_path
 from trueprobe.errors import BadInput, FailedRun, nearest
 from trueprobe.types import NoProgress, Progress
 
 UNKNOWN = "(not known)"  # whose answers: those of stores that did not note it
 SAME_NATS = 1e-4  # as far as two machines may differ in one answer
-_DAY = 24 * 60 * 60
+_BYTES = "sum(length(key) + length(what) + length(value))"
 _ROWS_AT_ONCE = 20_000  # merged and committed together
 
 _COPY = """
@@ -69,8 +69,9 @@ class Merged:
 def info(path: Path | None = None) -> list[ModelAnswers]:
     """By size, the largest first."""
     with _opened(path) as db:
-        sizes = "count(*), sum(length(key) + length(what) + length(value))"
-        rows = db.execute(f"SELECT model, {sizes}, min(nullif(made, 0)), max(made) FROM answers GROUP BY model")
+        rows = db.execute(
+            f"SELECT model, count(*), {_BYTES}, min(nullif(made, 0)), max(made) FROM answers GROUP BY model"
+        )
         models = {i: rest for i, *rest in db.execute("SELECT id, compute_id, name, last_used FROM models")}
         of_models = [_answers(models.get(model), *counted) for model, *counted in rows.fetchall()]
     return sorted(of_models, key=lambda one: -one.bytes)
@@ -80,8 +81,8 @@ def _answers(
     model: Sequence[object] | None, count: int, size: int, oldest: int | None, newest: int | None
 ) -> ModelAnswers:
     compute_id, name, used = model or ("", UNKNOWN, None)
-    today = int(time.time() // _DAY)
-    unused = int((time.time() - used) // _DAY) if isinstance(used, float) else None
+    today = int(time.time() // DAY)
+    unused = int((time.time() - used) // DAY) if isinstance(used, float) else None
     ages = [today - day if day else None for day in (oldest, newest)]
     return ModelAnswers(str(name), str(compute_id), count, size, ages[0], ages[1], unused)
 
@@ -112,8 +113,9 @@ def prunable(path: Path | None, models: Sequence[str], older_than_days: int | No
     """How many answers `prune` would remove, and their bytes."""
     with _opened(path) as db:
         where, values = _condition(db, models, older_than_days)
-        measured = "coalesce(sum(length(key) + length(what) + length(value)), 0)"
-        count, size = db.execute(f"SELECT count(*), {measured} FROM answers WHERE {where}", values).fetchone()
+        count, size = db.execute(
+            f"SELECT count(*), coalesce({_BYTES}, 0) FROM answers WHERE {where}", values
+        ).fetchone()
     return int(count), int(size)
 
 
@@ -129,7 +131,7 @@ def _condition(db: sqlite3.Connection, models: Sequence[str], older_than_days: i
         conditions.append(f"model IN ({','.join('?' * len(models))})")
     if older_than_days is not None:
         conditions.append("made < ?")
-        values.append(int(time.time() // _DAY) - older_than_days)
+        values.append(int(time.time() // DAY) - older_than_days)
     return " AND ".join(conditions), values
 
 

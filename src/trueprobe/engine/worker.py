@@ -21,19 +21,13 @@ from typing import Any, Literal
 from trueprobe import __version__
 from trueprobe.engine.executor import Task, compute
 from trueprobe.errors import BadInput, FailedRun
-from trueprobe.models import Model, Options, RowModel, Source, Traits, examine, preflight, weight_hashes
+from trueprobe.models import Model, Options, RowModel, Source, Traits, examine, ready, weight_hashes
 from trueprobe.models.rows import ROWS_VERSION
 from trueprobe.types import Card
 
 _LIBRARIES = ("torch", "transformers", "tokenizers", "numpy")
 Opener = Callable[[Source, Options], Model]
 Kind = Literal["examine", "whole_words", "traits", "planning", "reads", "compute", "call"]
-
-
-def ready(source: Source, options: Options) -> Model:
-    """Its weights are read when a row must be computed."""
-    backend, config = preflight(source, options)
-    return backend.open_model(source, config, options)
 
 
 @dataclass(frozen=True)
@@ -90,7 +84,7 @@ class Planning:
     exact_lengths: bool
     batch_tokens: int
     max_rows: int
-    row_multiple: int
+    token_multiple: int
 
     @classmethod
     def of(cls, model: RowModel) -> Planning:
@@ -102,7 +96,7 @@ class Planning:
             model.exact_lengths,
             model.batch_tokens,
             model.max_rows,
-            model.row_multiple,
+            model.token_multiple,
         )
 
 

@@ -21,9 +21,9 @@ from trueprobe.explore.server import Explorer, application
 from trueprobe.explore.worker import AskingThread
 from trueprobe.models import Options
 from trueprobe.runs.folder import Run
+from trueprobe.stopping import heeded
 
 AT_ONCE = 64  # connections
-_SIGNALS = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
 DEFAULT_MODELS = ("mini", "nursery")
 
 
@@ -76,9 +76,7 @@ class Prepared:
             came.append(number)
             self.server.should_exit = True
 
-        before = {
-            number: signal.signal(number, end) for number in _SIGNALS if signal.getsignal(number) != signal.SIG_IGN
-        }
+        before = {number: signal.signal(number, end) for number in heeded()}
         try:
             yield
         finally:

@@ -41,6 +41,7 @@ __all__ = [
     "open_model",
     "open_source",
     "preflight",
+    "ready",
     "refuse_twins",
     "refuse_unknown_device",
     "weight_hashes",
@@ -73,11 +74,7 @@ class Checkpoint:
         return self.source.location
 
     def open(self) -> Model:
-        """Ready to be asked; weights are read into memory when a row must be computed."""
-        if self.outline.model is not None:
-            return self.outline.model()
-        backend, config = preflight(self.source, self.options)
-        return backend.open_model(self.source, config, self.options)
+        return self.outline.model() if self.outline.model is not None else ready(self.source, self.options)
 
 
 def examine(source: Source, options: Options) -> Unopened:
@@ -106,12 +103,17 @@ def open_source(source: Source, options: Options) -> Model:
     """With its weights in memory."""
     if source.server:
         return _examine_served(source).open()
-    backend, config = preflight(source, options)
-    with opening(source):
-        model = backend.open_model(source, config, options)
+    model = ready(source, options)
     if model.contract == "rows":
         model.open()
     return model
+
+
+def ready(source: Source, options: Options) -> Model:
+    """To be asked; weights are read into memory when a row must be computed."""
+    backend, config = preflight(source, options)
+    with opening(source):
+        return backend.open_model(source, config, options)
 
 
 def preflight(source: Source, options: Options) -> tuple[Backend, Any]:

@@ -124,7 +124,7 @@ class CausalFraming(Framing):
 class Causal(CausalFraming, HuggingFaceModel):
     row_exact = False  # a tree's shape depends on which texts are in it; numbers agree to 1e-4
     exact_lengths = False  # padding stands behind a row, unseen
-    row_multiple = 1
+    token_multiple = 1
 
     def __init__(self, card: Card, text: Text, shape: Shape, weights: Weights, start: Ids) -> None:
         super().__init__(card, text, shape, weights)

@@ -25,7 +25,7 @@ class Traits:
     linear: bool  # is a logit one product with what enters the output embedding?
     shares_prefixes: bool
     exact_lengths: bool
-    row_multiple: int
+    token_multiple: int  # 0: only full batches
 
 
 class RowModel(Protocol):
@@ -65,8 +65,9 @@ class RowModel(Protocol):
         ...
 
     @property
-    def row_multiple(self) -> int:
-        """A batch that is not full is filled up to a multiple of this; 1 where a row's bits may depend on its batch."""
+    def token_multiple(self) -> int:
+        """A batch that is not full is filled up until its tokens are a multiple of this, twice it at least, or with 0
+        until it is full; 1 where a row's bits may depend on its batch."""
         ...
 
     @property

@@ -120,8 +120,8 @@ class Encoder(HuggingFaceModel):
 
     def _try(self) -> Traits:
         if self.card.max_tokens < TRIAL_WIDTH:  # too short to try: never padded, always in full batches
-            return Traits(0, False, False, True, self.max_rows)
-        return Traits(0, False, False, self._try_padding(), self._try_few_rows())
+            return Traits(0, False, False, True, 0)
+        return Traits(0, False, False, self._try_padding(), self._try_small_batches())
 
     def _try_padding(self) -> bool:
         """Does padding change a row's vector?"""

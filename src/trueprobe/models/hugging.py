@@ -16,12 +16,13 @@ from trueprobe.models.checkpoint import Options, Source, Start, fingerprint, rea
 from trueprobe.models.contract import Model, Outline, Traits
 from trueprobe.models.framing import Framing, Ids
 from trueprobe.models.network import Network, longest_row
-from trueprobe.models.rows import ROWS_VERSION, Batch, Read, Row
+from trueprobe.models.rows import ROWS_VERSION, SAFE_ROWS, Batch, Read, Row
 from trueprobe.models.text import Text
 from trueprobe.models.weights import Shape, Weights, machine
 from trueprobe.types import Card, Kind
 
-_FEW_ROWS, TRIAL_WIDTH = 8, 8
+TRIAL_WIDTH = SAFE_ROWS
+_TRIED_ROWS = (2, 3, 24)
 _TOKENS_BY_WIDTH, _TOKENS_BEYOND = ((128, 2048), (256, 1024), (768, 768)), 512  # larger batches fall out of the caches
 _ENDS_OF_TEXT = ("<|endoftext|>", "<|end_of_text|>", "<|end▁of▁sentence|>")
 _TURN = re.compile(r"im_(start|end|sep)|turn|header_id|eot_id|role|user|assistant|system|INST", re.IGNORECASE)
@@ -94,19 +95,19 @@ class HuggingFaceModel(Framing):
         return max(8, 16_000_000 // self.card.vocab_size)
 
     @property
-    def row_multiple(self) -> int:
-        return self.traits.row_multiple
+    def token_multiple(self) -> int:
+        return self.traits.token_multiple
 
-    def _try_few_rows(self) -> int:
-        """Eight, where eight rows alone have the bits they have among more: matrix products by blocks see to that.
-        Tried on one width here, on several by `check model`."""
-        few, more = (self.forward(self._trial_batch(slots)) for slots in (_FEW_ROWS, 3 * _FEW_ROWS))
-        return _FEW_ROWS if all(map(np.array_equal, few, more)) else self.max_rows
+    def _try_small_batches(self) -> int:
+        """Do few rows have the bits they have among more? Products of a multiple of eight tokens see to that. Tried on
+        one width here, on several by `check model`."""
+        *few, all_rows = (self.forward(self._trial_batch(slots)) for slots in _TRIED_ROWS)
+        return SAFE_ROWS if all(all(map(np.array_equal, some, all_rows)) for some in few) else 0
 
     def _trial_batch(self, slots: int) -> Batch:
-        """Different rows, of which the first few are read."""
+        """Different rows, each of which is read."""
         ids = np.arange(slots * TRIAL_WIDTH).reshape(slots, TRIAL_WIDTH) % self.shape.known_pieces
-        reads = tuple(Read(Row(tuple(map(int, row)), (0,) * len(row)), self._trial, (1,)) for row in ids[:_FEW_ROWS])
+        reads = tuple(Read(Row(tuple(map(int, row)), (0,) * len(row)), self._trial, (1,)) for row in ids)
         slots_read, columns = tuple(range(len(reads))), ((1,),) * len(reads)
         return Batch(ids, np.zeros_like(ids), np.ones_like(ids, dtype=bool), reads, slots_read, columns)
 

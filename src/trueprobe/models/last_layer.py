@@ -8,18 +8,15 @@ the whole layer.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from math import gcd
 from typing import Any, Literal
 
 import numpy as np
 import torch
 
-from trueprobe.models.rows import rounded_up
-
-SAFE_ROWS = 8  # a product of a multiple of it has the same bits with one thread and two; 5 to 7 and 9 to 11 rows do not
+from trueprobe.models.rows import SAFE_ROWS
 
 
 @dataclass(frozen=True)
@@ -79,26 +76,48 @@ PARTS = {
 
 @dataclass(frozen=True)
 class Spots:
-    """Positions of a batch, as a table with a row per slot: short rows are filled up with column 0, and a small table
-    to a number of positions whose bits do not depend on the number of threads."""
+    """Positions of a batch, as a table with a row per slot in which short rows are filled up with column 0.
 
-    slots: np.ndarray  # [spots]
-    columns: np.ndarray  # [spots]
-    depths: np.ndarray  # [spots]: where in its slot's row of the table a spot stands
-    table: np.ndarray  # [slots, most spots of a slot] columns
+    The attention runs on the table, everything else on its cells as one text, filled up to a number of positions with
+    which a product's bits depend neither on their number nor on that of the threads."""
+
+    table: torch.Tensor  # [slots, most spots of a slot] columns
+    slots: torch.Tensor  # [cells and what fills them up]
+    columns: torch.Tensor  # the same
+    chosen: torch.Tensor  # [spots] cells that are asked for
 
     @classmethod
-    def of(cls, wanted: list[tuple[int, int]], slots: int) -> Spots:
-        """[(0, 3), (2, 1), (2, 4)] in 4 slots -> table [[3, 0], [0, 0], [1, 4], [0, 0]]."""
-        slot, column = np.array(wanted, dtype=np.int64).T
-        first = np.searchsorted(slot, np.arange(slots))
-        depths = np.arange(len(slot)) - first[slot]
-        most = int(depths.max()) + 1
-        if slots * most < 2 * SAFE_ROWS:
-            most = rounded_up(most, SAFE_ROWS // gcd(slots, SAFE_ROWS))
-        table = np.zeros((slots, most), dtype=np.int64)
-        table[slot, depths] = column
-        return cls(slot, column, depths, table)
+    def of(cls, wanted: Sequence[tuple[int, int]], slots: int, device: torch.device | None = None) -> Spots:
+        """[(0, 3), (2, 1), (2, 4)] in 4 slots -> table [[3, 0], [0, 0], [1, 4], [0, 0]], cells 0, 4 and 5."""
+        slot, column = np.array(sorted(set(wanted)), dtype=np.int64).T
+        depth = np.arange(len(slot)) - np.searchsorted(slot, slot)
+        table = np.zeros((slots, int(depth.max()) + 1), dtype=np.int64)
+        table[slot, depth] = column
+        filling = np.zeros(-table.size % SAFE_ROWS, dtype=np.int64)
+        arrays = (
+            table,
+            np.concatenate([np.repeat(np.arange(slots), table.shape[1]), filling]),
+            np.concatenate([table.ravel(), filling]),
+            slot * table.shape[1] + depth,
+        )
+        return cls(*(torch.from_numpy(array).to(device) for array in arrays))
+
+    def taken(self, states: torch.Tensor) -> torch.Tensor:
+        """[slots, width, n] -> [1, cells, n]"""
+        return states[self.slots, self.columns][None]
+
+    def as_table(self, cells: torch.Tensor) -> torch.Tensor:
+        """[1, cells, n] -> [slots, most, n]"""
+        return cells[0, : self.table.numel()].view(*self.table.shape, -1)
+
+    def as_cells(self, table: torch.Tensor) -> torch.Tensor:
+        """[slots, most, n] -> [1, cells, n]"""
+        flat = table.flatten(0, 1)
+        return torch.nn.functional.pad(flat, (0, 0, 0, len(self.slots) - len(flat)))[None]
+
+    def put(self, cells: torch.Tensor, states: torch.Tensor) -> torch.Tensor:
+        """The states with the cells that are asked for in their places."""
+        return states.index_put((self.slots[self.chosen], self.columns[self.chosen]), cells[0, self.chosen])
 
 
 class LastLayer:
@@ -110,7 +129,7 @@ class LastLayer:
         self.attention = _part(self.layer, parts.attention)
         self.calls = 0  # of this pass; ALBERT calls one layer several times
         self.calls_per_pass = 1
-        self._spots: tuple[torch.Tensor, ...] | None = None
+        self._spots: Spots | None = None
         self._full: torch.Tensor | None = None  # the layer's input, while it runs on a part of it
         self.layer.register_forward_pre_hook(self._narrow)
         self.layer.register_forward_hook(self._widen)
@@ -123,10 +142,9 @@ class LastLayer:
         return None if parts is None else cls(model, parts)
 
     @contextmanager
-    def at(self, spots: Spots, device: torch.device) -> Iterator[None]:
+    def at(self, spots: Spots) -> Iterator[None]:
         """For one pass: right at these positions, and anything elsewhere."""
-        arrays = (spots.table, spots.slots, spots.depths, spots.columns)
-        self._spots, self.calls = tuple(torch.from_numpy(array).to(device) for array in arrays), 0
+        self._spots, self.calls = spots, 0
         try:
             yield
         finally:
@@ -142,15 +160,13 @@ class LastLayer:
         if self._spots is None or self.calls < self.calls_per_pass:
             return None
         self._full, self.attention.forward = args[0], self._attend
-        return (_take(self._full, self._spots[0]), *args[1:])
+        return (self._spots.taken(self._full), *args[1:])
 
     def _widen(self, layer: Any, args: Any, output: Any) -> Any:
         """In the shape that the network's code behind the layer expects."""
         if self._full is None or self._spots is None:
             return None
-        few = output[0] if isinstance(output, tuple) else output
-        _, slots, depths, columns = self._spots
-        whole = self._full.index_put((slots, columns), few[slots, depths])
+        whole = self._spots.put(output[0] if isinstance(output, tuple) else output, self._full)
         self._leave()
         return (whole, *output[1:]) if isinstance(output, tuple) else whole
 
@@ -164,8 +180,8 @@ class LastLayer:
         """The attention's `forward` while the layer runs on a part of its input."""
         assert self._full is not None
         assert self._spots is not None
-        columns = self._spots[0]
-        query, key, value = self._projected(hidden_states, self._full, columns)
+        columns = self._spots.table
+        query, key, value = self._projected(hidden_states, self._full, self._spots)
         if more.get("position_embeddings") is not None:
             cos, sin = more["position_embeddings"]
             query, key = _rotated(query, _take(cos, columns), _take(sin, columns)), _rotated(key, cos, sin)
@@ -178,9 +194,10 @@ class LastLayer:
             scores = scores + _of_queries(position_bias, columns)
         scores = self._masked(scores, attention_mask, columns)
         weights = torch.softmax(scores, dim=-1, dtype=torch.float32).to(value.dtype)
-        return self._behind((weights @ value).transpose(1, 2).flatten(2), hidden_states), None
+        context = self._spots.as_cells((weights @ value).transpose(1, 2).flatten(2))
+        return self._behind(context, hidden_states), None
 
-    def _projected(self, few: torch.Tensor, full: torch.Tensor, columns: torch.Tensor) -> tuple[torch.Tensor, ...]:
+    def _projected(self, cells: torch.Tensor, full: torch.Tensor, spots: Spots) -> tuple[torch.Tensor, ...]:
         """Query of the few positions, key and value of all: [slots, heads, positions, head size]."""
         parts, attention = self.parts, self.attention
         if parts.norm:
@@ -188,13 +205,14 @@ class LastLayer:
         size = getattr(attention, parts.head_size)
         products = [getattr(attention, name) for name in parts.products]
         if not parts.fused:
-            return tuple(_heads(product(x), size) for product, x in zip(products, (few, full, full), strict=True))
+            query, key, value = products
+            return tuple(_heads(x, size) for x in (spots.as_table(query(cells)), key(full), value(full)))
         together = products[0](full)
         if parts.fused == "thirds":
             query, key, value = (_heads(third, size) for third in together.chunk(3, dim=-1))
         else:
             query, key, value = _heads(together, 3 * size).chunk(3, dim=-1)
-        return torch.take_along_dim(query, columns[:, None, :, None], dim=2), key, value
+        return torch.take_along_dim(query, spots.table[:, None, :, None], dim=2), key, value
 
     def _masked(self, scores: torch.Tensor, mask: torch.Tensor | None, columns: torch.Tensor) -> torch.Tensor:
         if mask is None:

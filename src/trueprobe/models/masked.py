@@ -95,8 +95,8 @@ class Masked(HuggingFaceModel):
     def _try(self) -> Traits:
         readout = self.network.readout
         if self.card.max_tokens < TRIAL_WIDTH:  # too short to try: never padded, always in full batches
-            return Traits(readout.size, readout.linear, False, True, self.max_rows)
-        return Traits(readout.size, readout.linear, False, self.network.padding_matters, self._try_few_rows())
+            return Traits(readout.size, readout.linear, False, True, 0)
+        return Traits(readout.size, readout.linear, False, self.network.padding_matters, self._try_small_batches())
 
     @property
     def _mask(self) -> int:

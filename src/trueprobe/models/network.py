@@ -17,9 +17,9 @@ import numpy as np
 import torch
 
 from trueprobe.errors import BadInput
-from trueprobe.models.last_layer import SAFE_ROWS, LastLayer, Spots
+from trueprobe.models.last_layer import LastLayer, Spots
 from trueprobe.models.readout import Readout
-from trueprobe.models.rows import Batch, Read, Row, rounded_up
+from trueprobe.models.rows import SAFE_ROWS, Batch, Read, Row, rounded_up
 
 LARGEST_NORM = 2.0**17  # beyond, float32 resolves logits to 0.016 nats at best, and probabilities sum to anything
 _FAR, _FAR_IN_HALF = 1e-4, 0.1
@@ -159,7 +159,7 @@ class Network:
         try:
             if short is None:
                 return self.model(**inputs)
-            with short.at(Spots.of(sorted(set(spots)), len(batch.ids)), device):
+            with short.at(Spots.of(spots, len(batch.ids), device)):
                 return self.model(**inputs)
         finally:
             self._wanted = None
@@ -320,7 +320,7 @@ def _spots(batch: Batch) -> list[tuple[int, int]]:
             by_slot[slot].append(column)
         depth = max(map(len, by_slot.values()))
         spots = [(slot, (by_slot[slot] + [0] * depth)[d]) for d in range(depth) for slot in by_slot]
-    return spots + [(0, 0)] * (rounded_up(len(spots), SAFE_ROWS) - len(spots))
+    return spots + spots[-1:] * (rounded_up(len(spots), SAFE_ROWS) - len(spots))
 
 
 def same(one: np.ndarray, other: np.ndarray, far: float = _FAR) -> bool:

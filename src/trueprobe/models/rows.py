@@ -14,6 +14,7 @@ from typing import Literal
 import numpy as np
 
 ROWS_VERSION = 2  # part of every key: raise it when the meaning of a cached reading changes
+SAFE_ROWS = 8  # a product of a multiple of so many rows has the same bits with more rows and other numbers of threads
 
 
 @dataclass(frozen=True, slots=True)

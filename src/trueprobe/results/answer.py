@@ -6,7 +6,8 @@ Decided from verdicts alone; `words.answer` writes the sentence.
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from trueprobe.results.findings import by_outcome
@@ -39,7 +40,7 @@ class Standing:
 class Answer:
     state: State
     standings: tuple[Standing, ...]  # those that show most first
-    widest: Finding | None  # that holds for most families, with those numbers alone
+    widest: Finding | None  # that holds for most families on one side of its neutral value, with those numbers alone
     opposite: tuple[Finding, ...]  # with those numbers alone
     flips: tuple[Finding, ...]
     n_judged: int
@@ -56,7 +57,7 @@ class Answer:
         return cls(
             _state({n.verdict.outcome for n in numbers}),
             _standings(report.findings),
-            max(good, key=lambda finding: len(finding.numbers), default=None),
+            max(_by_side(good), key=lambda finding: len(finding.numbers), default=None),
             _with_mark(bad, Mark.OPPOSITE),
             _with_mark(bad, Mark.FLIPS),
             sum(n.verdict.outcome in JUDGED for n in numbers),
@@ -64,6 +65,17 @@ class Answer:
             sum(n.verdict.outcome in JUDGED for f in report.findings if f.kind is Kind.CLAIM for n in f.numbers),
             silent.most_common(1)[0][0] if silent else None,
         )
+
+
+def _by_side(findings: list[Finding]) -> Iterator[Finding]:
+    """Families on two sides of a neutral value share nothing; what a claim says has one side."""
+    for finding in findings:
+        for lower in (False, True):
+            numbers = [
+                n for n in finding.numbers if (finding.kind is not Kind.CLAIM and finding.on_lower_side(n)) is lower
+            ]
+            if numbers:
+                yield replace(finding, numbers=tuple(numbers))
 
 
 def _state(outcomes: set[Outcome]) -> State:

@@ -197,7 +197,10 @@ class Finding:
 
     def is_below(self, n: Number) -> bool:
         """Below the neutral value, where the probe names that side."""
-        return bool(self.below) and self.threshold is not None and n.value < self.threshold
+        return bool(self.below) and self.on_lower_side(n)
+
+    def on_lower_side(self, n: Number) -> bool:
+        return self.threshold is not None and n.value < self.threshold
 
     @property
     def of_pairs(self) -> bool:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
 
 from trueprobe.engine import Counts, Engine, Part
 from trueprobe.errors import FailedRun
 from trueprobe.probes import Probe
 from trueprobe.runs.plan import AskedProbe
-from trueprobe.types import Answer, Card, Filled, Item, Observation, Request, WhyNot
+from trueprobe.types import Answer, Card, Filled, Item, NoProgress, Observation, Request, Task, WhyNot
 
 PLANNED_TOGETHER = 8_192  # requests, of all probes: more would fill the memory, fewer share fewer beginnings of texts
 
@@ -58,15 +59,28 @@ class Asking:
 
     def observations(self) -> Iterator[tuple[AskedProbe, Sequence[Observation]]]:
         """Item by item, in the order of the probes."""
-        for portion in self._portions():
+        for portion in self._in_view():
             yield from self._observed(portion)
             del portion  # before the next one is made
 
     def fill(self, part: Part) -> None:
         """Caches a part of what `observations` would plan, and observes nothing."""
-        for portion in self._portions():
+        for portion in self._in_view():
             self.engine.fill(_requests(portion), part)
             self.counts += self.engine.counts
+
+    def _in_view(self) -> Iterator[Portion]:
+        """The portions; where there are several, with how far all of them are beside each one's own rows."""
+        total, done = sum(len(asked.items) for asked in self.probes), 0
+        with ExitStack() as bars:
+            whole: Task = NoProgress()
+            for portion in self._portions():
+                if not done and len(portion) < total:
+                    whole = bars.enter_context(self.engine.progress.task(f"{self.card.name}, all", total, "items"))
+                done += len(portion)
+                yield portion
+                del portion
+                whole.reach(done, total)
 
     def _portions(self) -> Iterator[Portion]:
         """Items with as many requests as are planned together."""

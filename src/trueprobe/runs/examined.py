@@ -34,17 +34,8 @@ _CARD = TypeAdapter(Card)
 _LARGE = 64 * 2**20  # beyond, a file that is no weight is known by its size and time
 
 
-@dataclass(frozen=True)
-class KnownCheckpoint:
+class KnownCheckpoint(Checkpoint):
     """A checkpoint that was examined in an earlier run and has not changed since."""
-
-    source: Source
-    options: Options
-    outline: Outline
-
-    @property
-    def location(self) -> str:
-        return self.source.location
 
     def open(self) -> Model:
         checkpoint = examine(self.source, self.options)

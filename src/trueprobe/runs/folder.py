@@ -141,7 +141,7 @@ class Run:
         import pandas as pd
 
         self._refuse_unknown(label)
-        names = [f"observations/{label}/{card.name}.parquet" for card in self.cards]
+        names = [observations_file(label, card.name) for card in self.cards]
         tables = [self._observed(label, name) for name in names if self._written(name)]
         if not tables:
             raise BadInput(f"{self.folder} holds no observations of '{label}' yet")
@@ -149,7 +149,7 @@ class Run:
 
     def observed(self, label: str, model: str) -> pd.DataFrame:
         """One model's observations of a probe."""
-        return self._observed(label, f"observations/{label}/{model}.parquet")
+        return self._observed(label, observations_file(label, model))
 
     def _observed(self, label: str, name: str) -> pd.DataFrame:
         if label not in self.declarations:

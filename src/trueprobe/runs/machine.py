@@ -13,6 +13,7 @@ from pathlib import Path
 
 import trueprobe
 from trueprobe.engine import AnswerStore, derived_key
+from trueprobe.engine.compute import cores
 from trueprobe.models import Options
 from trueprobe.models.checkpoint import device
 from trueprobe.runs.cache import key_of
@@ -38,9 +39,8 @@ def machine(options: Options, store: AnswerStore, workers_threads: int | None = 
 def _environment() -> list[object]:
     """What torch decides by: its variables, the cores of this process, and whether there is a GPU to see."""
     names = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "CUDA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES")
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     gpus = sorted(str(path) for pattern in ("nvidia[0-9]*", "kfd") for path in Path("/dev").glob(pattern))
-    return [*(os.environ.get(name, "") for name in names), cores, gpus]
+    return [*(os.environ.get(name, "") for name in names), cores(), gpus]
 
 
 def _threads() -> int:

@@ -18,7 +18,7 @@ from typing import Any, TypeVar
 from trueprobe import __version__
 from trueprobe.probes import Probe
 from trueprobe.runs.schema import StudyDescription
-from trueprobe.statistics.rows import ClaimResult, Estimate
+from trueprobe.statistics.rows import AGAINST, AND, ClaimResult, Estimate
 from trueprobe.types import Card
 
 Signed = TypeVar("Signed", Estimate, ClaimResult)
@@ -49,8 +49,8 @@ class Signer:
         """Of several probes, or models, what is not the same for all is listed."""
         key = (labels, models)
         if key not in self._known:
-            cards = [card for card in self.cards if {card.name, card.family} & set(models.split(" against "))]
-            every = [self._of_probe(label) for label in labels.split(", ") if label in self.probes]
+            cards = [card for card in self.cards if {card.name, card.family} & set(models.split(AGAINST))]
+            every = [self._of_probe(label) for label in labels.split(AND) if label in self.probes]
             every += [{START: card.start_text or NO_START} for card in cards if card.dtype]  # not of released outputs
             together = {name: _list(one.get(name) for one in every) for name in reduce(dict.__or__, every)}
             self._known[key] = together | {VERSION: __version__}

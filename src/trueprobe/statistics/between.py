@@ -14,7 +14,7 @@ from trueprobe.statistics.estimates import CheckpointData
 from trueprobe.statistics.means import means
 from trueprobe.statistics.measure import LARGER, Claim, Lead, Measure, NetworkSize
 from trueprobe.statistics.paired import Sides, compare
-from trueprobe.statistics.rows import ClaimResult, Difference
+from trueprobe.statistics.rows import AGAINST, ClaimResult, Difference
 from trueprobe.statistics.verdict import FEWEST_SEEDS
 from trueprobe.types import CONDITION, GROUP, Card, Verdict
 
@@ -72,7 +72,7 @@ def between(label: str, sides: Sides, claim: Claim) -> ClaimResult:
     measure = Measure(claim.name, means, column, where, claim.conditions, claim.unit, coverage=covered)
     (row,) = compare(label, sides, [measure])
     first, second = (side[0].family if len(side) > 1 else side[0].model for side in (sides.first, sides.second))
-    about = About(f"{first} against {second}", "pair", n_seeds=sides.fewest_seeds)
+    about = About(f"{first}{AGAINST}{second}", "pair", n_seeds=sides.fewest_seeds)
     numbers = Numbers(row.difference, row.low, row.high, row.p, row.covered)
     return result(label, claim, about, numbers, _verdict(sides, claim, row))
 

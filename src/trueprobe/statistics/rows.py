@@ -13,6 +13,7 @@ from typing import Any
 
 from trueprobe.types import Conditions, Direction, Level, Reason, Verdict
 
+AGAINST, AND = " against ", ", "  # between the two models of a claim; between the labels of probes that share one
 LATER = "later"  # of a column that joined a table later: a folder written before has its default
 
 

@@ -22,7 +22,7 @@ from trueprobe.statistics.claims import About, Numbers, result
 from trueprobe.statistics.disagreement import scores
 from trueprobe.statistics.flips import Answers
 from trueprobe.statistics.measure import Claim
-from trueprobe.statistics.rows import ClaimResult
+from trueprobe.statistics.rows import AND, ClaimResult
 from trueprobe.statistics.spread import Spread
 from trueprobe.statistics.verdict import FEWEST_SEEDS, Unjudged
 from trueprobe.types import Verdict
@@ -77,7 +77,7 @@ def _claims(
     categories = {f"1 {label} {k}": v for label, values in likelihood.items() for k, v in values.items() if k != "all"}
     if vectors and categories:
         both = {f"0 {key}": v for key, v in vectors.items()} | categories
-        yield _row(", ".join(estimates), family, "vectors_vary_more", _over_tests, both)
+        yield _row(AND.join(estimates), family, "vectors_vary_more", _over_tests, both)
 
 
 def _by_category(estimates: Sequence[Unjudged], measure: str, family: Family) -> dict[str, np.ndarray]:

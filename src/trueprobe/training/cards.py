@@ -13,7 +13,9 @@ from trueprobe.statistics.means import wilson
 from trueprobe.training.trainer import Status, Training
 
 
-def write(folder: Path, setup: dict[str, Any], training: Training, corpus: dict[str, Any]) -> None:
+def write(
+    folder: Path, setup: dict[str, Any], training: Training, corpus: dict[str, Any], tokens_before: int = 0
+) -> None:
     """README.md to read, training.json for programs; the second is written last: where it is, all is there."""
     parameters = sum(weight.numel() for weight in training.network.parameters())
     card = {
@@ -22,6 +24,7 @@ def write(folder: Path, setup: dict[str, Any], training: Training, corpus: dict[
         "parameters": parameters,
         "steps": training.steps,
         "tokens": training.tokens,
+        "tokens_before": tokens_before,  # that the model it continues has read, as far as is known
         "seconds": round(training.seconds, 1),
         "tokens_per_second": round(training.tokens / training.seconds),
         "setup": setup,
@@ -32,11 +35,28 @@ def write(folder: Path, setup: dict[str, Any], training: Training, corpus: dict[
     write_text(folder / "training.json", json.dumps(card, indent=1) + "\n")
 
 
+def tokens_read(folder: Path) -> int:
+    """By a model of trueprobe, in all its trainings; nothing is known of other folders."""
+    file = folder / "training.json"
+    if not file.is_file():
+        return 0
+    with reading(f"{file} is damaged"):
+        return all_tokens(json.loads(file.read_text(encoding="utf-8")))
+
+
+def all_tokens(card: dict[str, Any]) -> int:
+    """Of this training and of those that it continues; older cards do not name these."""
+    return int(card["tokens"]) + int(card.get("tokens_before", 0))
+
+
 def text(card: dict[str, Any]) -> str:
     setup, recipe, corpus, last = card["setup"], card["setup"]["recipe"], card["corpus"], card["history"][-1]
     start = f"continued from {setup['start_from']['name']}" if setup["start_from"] else f"size {setup['size']}"
     files = ", ".join(f"{file['name']} (sha256 {file['sha256'][:12]}…)" for file in setup["corpus"])
     masks = f", {recipe['masking']} masks on {recipe['mask_rate']:.0%} of the tokens" if "next_accuracy" in last else ""
+    read = f"{card['tokens']:,} tokens"
+    if card.get("tokens_before"):
+        read += f" after {card['tokens_before']:,} of the model it continues"
     lines = [
         "# A self-trained language model",
         "",
@@ -44,7 +64,7 @@ def text(card: dict[str, Any]) -> str:
         "",
         f"- {recipe['kind']}, {start}, {card['parameters']:,} parameters, model seed {card['model_seed']}",
         f"- text: {files}; {corpus['documents']:,} documents, {corpus['held_out_documents']:,} more held out",
-        f"- {card['steps']:,} steps, {card['tokens']:,} tokens{masks}, {card['tokens_per_second']:,} tokens per second",
+        f"- {card['steps']:,} steps, {read}{masks}, {card['tokens_per_second']:,} tokens per second",
         "",
         "Held-out text:",
         "",

@@ -8,7 +8,7 @@ import { headline } from "./headline.js";
 import { count, median, percent, several, signed } from "./numbers.js";
 import { words } from "./state.js";
 import { Suggestions } from "./suggestions.js";
-import { modelChips, whyNot, WAIT } from "./shared.js";
+import { modelChips, settle, whyNot, WAIT } from "./shared.js";
 
 const OWN = "";
 const MOST_NAMED = 6; // words that are not counted
@@ -118,12 +118,12 @@ export class Ask {
       const whole = await stream("api/ask", question, (part) => this._part(part, fresh), signal);
       if (!whole) return;
       this.answered = key;
-      this._settle();
+      settle(this, "asked");
       this.suggestions.fetchSeries(this.counted());
     } catch (error) {
       if (error.name === "AbortError") return;
       this.answered = "";
-      this._settle(error.message);
+      settle(this, "asked", error.message);
     }
   }
 
@@ -141,18 +141,10 @@ export class Ask {
     }
   }
 
-  _settle(problem = "") {
-    this.answers.classList.remove("waiting");
-    this.status.textContent = "";
-    this.problem.hidden = !problem;
-    this.problem.textContent = problem;
-    document.documentElement.dataset.asked = String(Number(document.documentElement.dataset.asked || 0) + 1);
-  }
-
   _nothing() {
     this.answered = "";
     this.results.clear();
-    this._settle();
+    settle(this, "asked");
     this.element.classList.add("empty");
     const { text } = this.app.state;
     const blank = () => this.app.change({ text: `${text.trimEnd()} ___` }, true);

@@ -6,7 +6,7 @@ import { copy, field, fill, h, select, sentence } from "./dom.js";
 import { agreeing } from "./headline.js";
 import { comparePython } from "./keep.js";
 import { centre, count, nats } from "./numbers.js";
-import { modelChips, WAIT, whyNot } from "./shared.js";
+import { modelChips, settle, WAIT, whyNot } from "./shared.js";
 
 const MASKING = [["each", "each token alone (CrowS-Pairs)"], ["rest_of_word", "with the rest of its word"]];
 const SHADES = 8;
@@ -81,26 +81,18 @@ export class Compare {
       if (!whole) return;
       this.results = fresh;
       this.answered = key;
-      this._settle();
+      settle(this, "compared");
       this.show();
     } catch (error) {
       if (error.name === "AbortError") return;
       this.answered = "";
-      this._settle(error.message);
+      settle(this, "compared", error.message);
     }
-  }
-
-  _settle(problem = "") {
-    this.answers.classList.remove("waiting");
-    this.status.textContent = "";
-    this.problem.hidden = !problem;
-    this.problem.textContent = problem;
-    document.documentElement.dataset.compared = String(Number(document.documentElement.dataset.compared || 0) + 1);
   }
 
   _nothing() {
     this.answered = "";
-    this._settle();
+    settle(this, "compared");
     fill(this.headline, "Write two sentences that differ in a word or two, or choose a pair.");
     for (const part of [this.scale, this.bars, this.unit, this.texts]) fill(part);
   }

@@ -30,3 +30,13 @@ const REASONS = {
 };
 
 export const whyNot = (reading) => REASONS[reading.why] || `${reading.why.replaceAll("_", " ")}: ${reading.detail}`;
+
+/** A view's question is answered, or there is a problem; `data-${what}` of the page counts that. */
+export function settle(view, what, problem = "") {
+  view.answers.classList.remove("waiting");
+  view.status.textContent = "";
+  view.problem.hidden = !problem;
+  view.problem.textContent = problem;
+  const { dataset } = document.documentElement;
+  dataset[what] = String(Number(dataset[what] || 0) + 1);
+}

@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from difflib import SequenceMatcher
+from functools import cached_property
 from typing import Any, Literal
 
 from pydantic import Field
@@ -159,7 +160,7 @@ class CrowsPairs(Probe):
                 if self.flags and "direction" not in where:
                     yield unflagged("prefers_stereotype", where, {"variant": variant, **conditions}, kinds=kinds)
 
-    @property
+    @cached_property
     def flags(self) -> Counter[str]:
         """How many pairs have each."""
         return Counter(flag for pair in self.material.pairs for flag in pair.flags)

@@ -15,6 +15,7 @@ import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
 
@@ -275,7 +276,7 @@ class StereoSet(Probe):
     def _categories(self) -> list[str]:
         return sorted({cluster.bias_type for clusters in self.tasks.values() for cluster in clusters})
 
-    @property
+    @cached_property
     def n_flagged(self) -> int:
         return sum(bool(cluster.flags) for clusters in self.tasks.values() for cluster in clusters)
 

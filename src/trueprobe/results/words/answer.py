@@ -64,7 +64,8 @@ def _widest(of: Answer, families: int) -> str:
     if families > 1:
         return f"{'most shared' if len(of.widest.numbers) > 1 else 'for example'}: {_named(of.widest)}"
     several = of.standings[0].n_holds > 1
-    return f"{'among them' if several else 'namely'}: {of.widest.statement}"
+    side = f" ({side})" if (side := _side(of.widest)) else ""
+    return f"{'among them' if several else 'namely'}: {of.widest.statement}{side}"
 
 
 def _against(of: Answer) -> str:
@@ -85,8 +86,13 @@ def _first_of(findings: Sequence[Finding]) -> str:
 
 def _named(finding: Finding) -> str:
     """With the families it is about, or how many."""
-    models = [n.model for n in finding.numbers]
-    return f"{finding.statement} ({_models(models)})"
+    models, side = [n.model for n in finding.numbers], _side(finding)
+    return f"{finding.statement} ({_models(models)}{f', {side}' if side else ''})"
+
+
+def _side(finding: Finding) -> str:
+    """Where all its numbers lie on the side that the statement does not name."""
+    return finding.below if all(map(finding.is_below, finding.numbers)) else ""
 
 
 def _models(names: Sequence[str]) -> str:
@@ -101,6 +107,8 @@ def _undecided(of: Answer, report: Report) -> str:
 
 
 def _exploratory(of: Answer, report: Report) -> str:
+    if of.n_exploratory == 1:
+        return "Nothing is decided: the one number is exploratory, with an interval and without a verdict."
     return (
         f"Nothing is decided: none of the {count(of.n_exploratory)} numbers is primary; all are exploratory, with "
         "intervals and without verdicts."
@@ -111,7 +119,8 @@ def _silent(of: Answer, report: Report) -> str:
     scorings = [probe.scoring for probe in report.probes]
     if not any(one.n_scored for one in scorings):
         asked, why = sum(one.n_asked for one in scorings), filter(None, map(reasons, scorings))
-        return f"Nothing can be concluded: none of the {count(asked)} answers could be scored ({'; '.join(why)})."
+        scored = "the one answer could not" if asked == 1 else f"none of the {count(asked)} answers could"
+        return f"Nothing can be concluded: {scored} be scored ({'; '.join(why)})."
     assert of.silent is not None
     return f"Nothing can be concluded. The commonest reason: {verdict_with_reason(of.silent, None)}."
 
