@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import faulthandler
 import http.client
 import json
+import sys
 import threading
 import time
 from contextlib import contextmanager
@@ -13,6 +15,8 @@ from typing import Any
 import pytest
 
 import zoo
+
+ENDS_WITHIN = 60  # seconds, on a machine that does other things, too
 
 
 @dataclass(frozen=True)
@@ -81,7 +85,11 @@ def serving(specs, run=None, store=None, host="127.0.0.1"):
         time.sleep(0.01)
     yield Served(prepared.door)
     prepared.server.should_exit = True
-    thread.join(timeout=30)
+    thread.join(timeout=ENDS_WITHIN)
+    if thread.is_alive():
+        faulthandler.dump_traceback(all_threads=True, file=sys.__stderr__)
+        prepared.server.force_exit = True
+        thread.join(timeout=ENDS_WITHIN)
     assert not thread.is_alive()
 
 

@@ -24,6 +24,7 @@ NAMES = [
     "stereoset-test",
     "tokenizer-bert-base-cased",
     "tokenizer-roberta-base",
+    "wordnet",
 ]
 
 

@@ -97,6 +97,13 @@ def without(whole: dict, *keys: str | int) -> str:
         ("scored_lines", "m.txt", "1\t0.5\tFine.\n2\tFine.\n", r"m\.txt, line 2: not an id, a score and a text"),
         ("scored_lines", "m.txt", "1\tgood\tFine.\n", "line 1: 'good' is no score"),
         ("wikipedia_dump", "enwik8", "<html>", "no <mediawiki>"),
+        ("wordnet", "data.verb", "  1 licence\nopen the door\n", r"data\.verb, line 2: no synset"),
+        (
+            "tokenizer",
+            "tokenizer.json",
+            '{"model": {"vocab": {"a": 0, "b": "1"}}}',
+            r"model\.vocab\.b: .* valid integer",
+        ),
         ("tokenizer", "tokenizer.json", '{"model": {}}', r"tokenizer\.json: no model\.vocab"),
     ],
 )

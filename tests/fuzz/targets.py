@@ -339,9 +339,9 @@ def enter_task(folder: Path, rng: random.Random) -> None:
 
 
 def enter_corpus(folder: Path, rng: random.Random) -> None:
-    from trueprobe.training.corpus import read_documents
+    from trueprobe.training.corpus import split
 
-    read_documents([folder / "corpus.txt"])
+    split([folder / "corpus.txt"])
 
 
 # ---------------------------------------------------------------- released outputs

@@ -8,6 +8,7 @@ import pytest
 from trueprobe.training.baselines import unigram_and_trigram
 from trueprobe.training.corpus import Tokens
 from trueprobe.training.examples import (
+    ALONE,
     Examples,
     Special,
     batches,
@@ -16,6 +17,8 @@ from trueprobe.training.examples import (
     draw_targets,
     make_pairs,
     make_runs,
+    make_singles,
+    padded,
 )
 
 CLS, SEP, MASK, PAD = 1, 2, 3, 0
@@ -83,6 +86,31 @@ def test_runs_start_with_the_start_token_and_hold_all_text_that_fits():
     examples = make_runs(text([[5, 5, 5], [40]]), SPECIAL, longest=16, short=0, seed=0)
     rows = [examples.ids[a:b].tolist() for a, b in zip(examples.starts, examples.starts[1:], strict=False)]
     assert rows == [[CLS, *range(FIRST, FIRST + 15)], [CLS, *range(FIRST + 15, FIRST + 30)]]
+
+
+def test_a_sentence_alone_has_one_segment_and_nothing_that_follows():
+    examples = make_singles(text([[3, 40], [2]]), SPECIAL, longest=16)
+    rows = [examples.ids[a:b].tolist() for a, b in zip(examples.starts, examples.starts[1:], strict=False)]
+    assert rows == [
+        [CLS, *range(FIRST, FIRST + 3), SEP],
+        [CLS, *range(FIRST + 3, FIRST + 17), SEP],
+        [CLS, *range(FIRST + 43, FIRST + 45), SEP],
+    ]
+    assert examples.follows.tolist() == [ALONE] * 3
+    _, _, segments = padded(examples, np.arange(3), PAD)
+    assert not segments.any()
+
+
+def test_examples_put_together_stay_what_they_were(many):
+    pairs, singles = make_pairs(many, SPECIAL, 64, 0.5, 0), make_singles(many, SPECIAL, 64)
+    both = pairs + singles
+    assert len(both) == len(pairs) + len(singles)
+    for part, offset in ((pairs, 0), (singles, len(pairs))):
+        for i in (0, len(part) - 1):
+            there = slice(both.starts[offset + i], both.starts[offset + i + 1])
+            assert np.array_equal(both.ids[there], part.ids[part.starts[i] : part.starts[i + 1]])
+            assert both.second[offset + i] == part.second[i]
+            assert both.follows[offset + i] == part.follows[i]
 
 
 def test_a_share_of_short_examples_is_short(many):

@@ -15,7 +15,8 @@ import processes
 from trueprobe.cli import app
 from trueprobe.errors import BadInput
 from trueprobe.training import cards, corpus
-from trueprobe.training.pretrain import pretrain
+from trueprobe.training.examples import ALONE
+from trueprobe.training.pretrain import prepare, prepared, pretrain
 from trueprobe.training.recipe import PretrainRecipe, SharedBySeeds, count, seeds
 from trueprobe.training.trainer import Status
 
@@ -146,18 +147,59 @@ def test_a_corpus_without_documents_or_with_other_bytes(tmp_path):
     file = tmp_path / "flat.txt"
     file.write_text("One line.\nAnother.\n")
     with pytest.raises(BadInput, match="1 documents, and 4 are needed: one sentence per line, a blank line"):
-        corpus.read_documents([file])
+        corpus.split([file])
     file.write_bytes(b"A line.\n\nCaf\xe9.\n")
     with pytest.raises(BadInput, match="line 3: not UTF-8"):
-        corpus.read_documents([file])
+        corpus.split([file])
 
 
-def test_held_out_documents_are_not_trained_on():
-    documents = [[f"document {i}"] for i in range(1000)]
-    train, held_out = corpus.split(documents)
+def documents_file(path: Path, name: str, count: int) -> Path:
+    path.write_text("\n\n".join(f"{name} {i}" for i in range(count)))
+    return path
+
+
+def test_held_out_documents_are_not_trained_on(tmp_path):
+    train, held_out = corpus.split([documents_file(tmp_path / "many", "document", 1000)])
     assert len(held_out) == 1000 // corpus.HELD_OUT_EVERY
-    assert sorted([*train, *held_out]) == sorted(documents)
-    assert len(corpus.split(documents[:4])[1]) == 2
+    assert sorted([*train, *held_out]) == sorted([f"document {i}"] for i in range(1000))
+    assert len(corpus.split([documents_file(tmp_path / "four", "document", 4)])[1]) == 2
+
+
+def test_a_file_named_twice_is_trained_on_twice_and_held_out_once(tmp_path):
+    one, two = (documents_file(tmp_path / name, name, 120) for name in ("one", "two"))
+    once, held_out = corpus.split([one, two])
+    train, same_held_out = corpus.split([two, one, two])
+    assert sorted(same_held_out) != []
+    assert len(same_held_out) == len(held_out)
+    texts = [document[0] for document in train]
+    assert {texts.count(text) for text in texts if text.startswith("one")} == {1}
+    assert {texts.count(text) for text in texts if text.startswith("two")} == {2}
+    assert not {document[0] for document in same_held_out} & set(texts)
+    assert len(once) + len(held_out) == 240
+
+
+def test_sentences_read_alone_are_trained_on_and_held_out_text_stays_the_same(text, tmp_path):
+    """A document of one sentence makes no pair, and is read where sentences are read alone."""
+    alone = documents_file(tmp_path / "alone.txt", "The crown likes the king", 60)
+    pairs, mixed = (small(text, tmp_path / name, corpus=(text, alone)) for name in ("pairs", "mixed"))
+    mixed = mixed.model_copy(update={"single": 0.4})
+    made = []
+    for recipe in (pairs, mixed):
+        prepare(recipe)
+        made.append(prepared(recipe.out / "data", recipe))
+    (_, _, train, held, masks), (_, special, train_mixed, held_mixed, masks_mixed) = made
+    assert ALONE not in train.follows
+    share = (train_mixed.follows == ALONE).mean()
+    assert 0.4 < share < 0.99
+    for name in ("ids", "starts", "second", "follows"):
+        assert np.array_equal(getattr(held, name), getattr(held_mixed, name))
+    assert np.array_equal(masks.at, masks_mixed.at)
+    assert (train_mixed.ids == special.start).sum() == len(train_mixed)
+
+
+def test_only_masked_models_read_sentences_alone(text, tmp_path):
+    with pytest.raises(BadInput, match="--single is for masked models"):
+        small(text, tmp_path / "out", kind="causal", single=0.5)
 
 
 @pytest.mark.parametrize("kind", ["masked", "causal"])

@@ -15,7 +15,9 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 from trueprobe.errors import BadInput, nearest
 
 CARDS = resources.files("trueprobe.assets") / "cards"
-ContentKind = Literal["stereoset", "crows_pairs", "seat", "wikipedia_dump", "scored_lines", "tokenizer", "model"]
+ContentKind = Literal[
+    "stereoset", "crows_pairs", "seat", "wikipedia_dump", "wordnet", "scored_lines", "tokenizer", "model"
+]
 Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 
 

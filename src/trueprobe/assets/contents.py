@@ -10,6 +10,7 @@ import csv
 import hashlib
 import io
 import json
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,6 +26,7 @@ _CONFIG = (  # noqa: SIM905
     "model_type hidden_size intermediate_size num_hidden_layers num_attention_heads num_key_value_heads hidden_act "
     "vocab_size max_position_embeddings type_vocab_size layer_norm_eps rms_norm_eps rope_theta tie_word_embeddings"
 ).split()
+_SYNSET = re.compile(r"\d{8} \d\d [nvasr] [0-9a-f]{2} .* \| ")
 _CROWS_COLUMNS = ("sent_more", "sent_less", "stereo_antistereo", "bias_type")
 
 
@@ -164,6 +166,18 @@ def _wikipedia_dump(folder: Path) -> Content:
     return Content(digest, {"bytes": path.stat().st_size})
 
 
+def _wordnet(folder: Path) -> Content:
+    """The lines of its data files, one per synset; the licence before them does not count."""
+    synsets = {}
+    for path in sorted(folder.glob("data.*")):
+        lines = _text(path).rstrip("\n").split("\n")
+        synsets[path.name] = [line.rstrip() for line in lines if not line.startswith("  ")]
+        for line in synsets[path.name]:
+            if not _SYNSET.match(line):
+                raise BadInput(f"{path.name}, line {lines.index(line) + 1}: no synset of WordNet")
+    return Content(_sha256_of(synsets), {"synsets": sum(map(len, synsets.values()))})
+
+
 def _model(folder: Path) -> Content:
     """Every weight as float32, what shapes the computation, and the tokenizer."""
     import torch
@@ -201,6 +215,7 @@ _READERS: dict[ContentKind, Callable[[Path], Content]] = {
     "seat": _seat,
     "scored_lines": _scored_lines,
     "wikipedia_dump": _wikipedia_dump,
+    "wordnet": _wordnet,
     "tokenizer": _tokenizer,
     "model": _model,
 }
@@ -229,7 +244,7 @@ def _json(path: Path, shape: type[BaseModel]) -> Any:
     try:
         with reading(f"{path.name}: no JSON"):
             whole = json.loads(_text(path))
-        shape.model_validate(whole)
+        shape.model_validate(whole, strict=True)  # else "5" passes for 5, and comes back as it was
         return whole
     except ValidationError as error:
         first = error.errors()[0]

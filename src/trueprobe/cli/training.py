@@ -22,7 +22,10 @@ def pretrain(
     kind: Annotated[str, typer.Option(help="masked (BERT, both objectives) or causal (GPT-2 type)")],
     corpus: Annotated[
         list[str],
-        typer.Option(help="UTF-8 text, a sentence per line, a blank line between documents; or enwik8; repeatable"),
+        typer.Option(
+            help="UTF-8 text, a sentence per line, a blank line between documents; or enwik8, wordnet; repeatable, "
+            "and one named twice is read twice as often"
+        ),
     ],
     tokens: Annotated[str, typer.Option(metavar="N", help="tokens read by each seed: 500000, 800k, 12M")],
     out: Annotated[Path, typer.Option(help="the family's folder; the same command goes on where it was stopped")],
@@ -38,6 +41,7 @@ def pretrain(
     vocab: Annotated[int, typer.Option(help="size of the trained tokenizer")] = 8000,
     length: Annotated[int, typer.Option(help="the longest example, in tokens")] = 128,
     short: Annotated[float, typer.Option(help="share of examples with a length drawn evenly")] = 0.1,
+    single: Annotated[float, typer.Option(help="masked: share of documents whose sentences are read alone")] = 0.0,
     masking: Annotated[str, typer.Option(help="static (drawn once) or dynamic (anew in each pass)")] = "static",
     mask_rate: Annotated[float, typer.Option(help="masked: share of tokens hidden")] = 0.15,
     loss_rate: Annotated[float, typer.Option(help="causal: share of tokens whose loss counts; fewer is faster")] = 1.0,
@@ -77,6 +81,7 @@ def pretrain(
         vocab=vocab,
         length=length,
         short=short,
+        single=single,
         masking=cast(Any, masking),
         mask_rate=mask_rate,
         loss_rate=loss_rate if told_rate is None else told_rate,

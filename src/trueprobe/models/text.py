@@ -21,6 +21,7 @@ from trueprobe.types import Span, WhyNot
 
 Seam = Literal["start", "space", "glued"]  # what stands before a word: nothing, a space, other text
 
+_LARGEST_ID = 2**24
 _WORD = re.compile(r"\w+|[^\w\s]")
 _LETTERS = re.compile(r" ?[A-Za-z]+")
 
@@ -81,6 +82,9 @@ class Text:
 
     @cached_property
     def _vocabulary(self) -> Vocabulary:
+        largest = max(self.fast.get_vocab().values(), default=0)
+        if largest > _LARGEST_ID:  # writing the state down counts up to it
+            raise BadInput(f"the tokenizer gives a piece the id {largest:,}, and no vocabulary is that large")
         return _vocabulary(json.loads(self.fast.to_str()), self.tokenizer.unk_token_id)
 
     def _pieces(self, text: str) -> Pieces:

@@ -6,7 +6,7 @@ A corpus file is plain UTF-8: one sentence (or paragraph) per line, a blank line
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
@@ -15,17 +15,22 @@ from typing import Any
 import numpy as np
 
 from trueprobe import assets
+from trueprobe.assets.catalogue import ContentKind
 from trueprobe.errors import BadInput
-from trueprobe.training import wikipedia
+from trueprobe.training import wikipedia, wordnet
 from trueprobe.types import NoProgress, Progress
 
 HELD_OUT_EVERY = 50  # one document in so many is never trained on
 FEWEST_DOCUMENTS = 4
-SENTENCES = "sentences.txt"  # made of a dump, beside it
+SENTENCES = "sentences.txt"  # made of a dump or of WordNet, beside it
 _SPECIALS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
 _END = "<|endoftext|>"
 _AT_ONCE = 20_000
 _LETTERS = 200
+_CLEANED: dict[ContentKind, Callable[[Path, Path, Progress], object]] = {
+    "wikipedia_dump": wikipedia.clean,
+    "wordnet": wordnet.clean,
+}
 
 
 @dataclass(frozen=True)
@@ -38,19 +43,18 @@ class Tokens:
 
 
 def locate(name: str, progress: Progress | None = None) -> Path:
-    """A file or folder; an asset's name stands for what was fetched, a Wikipedia dump for its sentences."""
+    """A file or folder; an asset's name stands for what was fetched, Wikipedia and WordNet for their sentences."""
     if name not in assets.names() or Path(name).exists():
         return Path(name)
-    if assets.card(name).kind != "wikipedia_dump":
+    clean = _CLEANED.get(assets.card(name).kind)
+    if clean is None:
         return assets.path_of(name)
     progress = progress or NoProgress()
-    return assets.derived(name, SENTENCES, lambda dump, file: wikipedia.clean(dump, file, progress), progress)
+    return assets.derived(name, SENTENCES, lambda raw, file: clean(raw, file, progress), progress)
 
 
-def read_documents(files: Sequence[Path]) -> list[list[str]]:
-    documents: list[list[str]] = []
-    for file in files:
-        documents += _documents_of(file)
+def _read(times: dict[Path, int]) -> list[tuple[list[str], int]]:
+    documents = [(document, often) for file, often in times.items() for document in _documents_of(file)]
     if len(documents) < FEWEST_DOCUMENTS:
         raise BadInput(
             f"the corpus has {len(documents)} documents, and {FEWEST_DOCUMENTS} are needed: "
@@ -76,11 +80,15 @@ def _documents_of(file: Path) -> Iterator[list[str]]:
             document = []
 
 
-def split(documents: list[list[str]]) -> tuple[list[list[str]], list[list[str]]]:
-    """For training and held out: the same documents whatever else is chosen."""
+def split(files: Sequence[Path]) -> tuple[list[list[str]], list[list[str]]]:
+    """For training and held out: the same documents whatever else is chosen. A file that is named several times is
+    trained on as often, and what is held out of it stays so."""
+    times = Counter(files)
+    documents = _read(times)
     every = min(HELD_OUT_EVERY, len(documents) // 2)
-    held_out = documents[every - 1 :: every]
-    return [document for i, document in enumerate(documents) if i % every != every - 1], held_out
+    held_out = [document for document, _ in documents[every - 1 :: every]]
+    trained = (one for i, one in enumerate(documents) if i % every != every - 1)
+    return [document for document, often in trained for _ in range(often)], held_out
 
 
 def train_tokenizer(kind: str, documents: list[list[str]], vocab_size: int) -> Any:

@@ -13,6 +13,7 @@ import numpy as np
 from trueprobe.training.corpus import Tokens
 
 WIDTH = 8  # a batch is as wide as its longest example, rounded up to a multiple of this
+ALONE = -1  # of an example without a second part: nothing follows or does not
 _SHORTEST = 12
 
 
@@ -39,7 +40,7 @@ class Special:
 @dataclass(frozen=True)
 class Examples:
     """Example i is ids[starts[i]:starts[i+1]]; its second segment begins at second[i]; follows[i] is 0 where it
-    truly follows (as BERT's head has it) and 1 where it comes from another document."""
+    truly follows (as BERT's head has it), 1 where it comes from another document, ALONE where there is none."""
 
     ids: np.ndarray
     starts: np.ndarray
@@ -52,6 +53,12 @@ class Examples:
     @property
     def lengths(self) -> np.ndarray:
         return np.diff(self.starts)
+
+    def __add__(self, other: Examples) -> Examples:
+        starts = np.concatenate([self.starts, self.starts[-1] + other.starts[1:]])
+        both = ((getattr(self, name), getattr(other, name)) for name in ("ids", "second", "follows"))
+        ids, second, follows = map(np.concatenate, both)
+        return Examples(ids, starts, second, follows)
 
 
 @dataclass(frozen=True)
@@ -100,6 +107,17 @@ def make_pairs(tokens: Tokens, special: Special, longest: int, short: float, see
     b0[drawn[apart]], b1[drawn[apart]] = b0[other[apart]], b1[other[apart]]
     follows[drawn[apart]] = 1
     return _pack(tokens.ids, _trim(ends[first], ends[cut], b0, b1, rooms), follows, special)
+
+
+def make_singles(tokens: Tokens, special: Special, longest: int) -> Examples:
+    """[CLS] A [SEP]: every sentence alone, as most probes ask; what is too long is cut at its end."""
+    begins = tokens.sentences[:-1]
+    lengths = np.minimum(np.diff(tokens.sentences), longest - 2)
+    starts = np.concatenate([[0], np.cumsum(lengths + 2)])
+    packed = np.full(starts[-1], special.end, np.int32)
+    packed[starts[:-1]] = special.start
+    packed[_ranges(starts[:-1] + 1, lengths)] = tokens.ids[_ranges(begins, lengths)]
+    return Examples(packed, starts, lengths + 2, np.full(len(lengths), ALONE, np.int64))
 
 
 def make_runs(tokens: Tokens, special: Special, longest: int, short: float, seed: int) -> Examples:

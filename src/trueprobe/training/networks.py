@@ -11,7 +11,7 @@ import torch
 from torch.nn.functional import cross_entropy
 
 from trueprobe.errors import BadInput
-from trueprobe.training.examples import Step
+from trueprobe.training.examples import ALONE, Step
 from trueprobe.training.recipe import Size
 
 
@@ -126,7 +126,8 @@ def _run(network: Any, step: Step, counted: bool) -> BatchLoss:
         logits = network.cls.predictions(read.last_hidden_state.flatten(0, 1)[at])
         pair_logits = network.cls.seq_relationship(read.pooler_output)
         token_loss = cross_entropy(logits, labels)
-        loss = token_loss + cross_entropy(pair_logits, follows)
+        paired = follows != ALONE
+        loss = token_loss + cross_entropy(pair_logits, follows, ignore_index=ALONE) if paired.any() else token_loss
     else:
         hidden = network.transformer(input_ids=ids, attention_mask=attention).last_hidden_state
         logits = network.lm_head(hidden.flatten(0, 1)[at])
@@ -135,6 +136,6 @@ def _run(network: Any, step: Step, counted: bool) -> BatchLoss:
     if not counted:
         return BatchLoss(loss, float(token_loss.detach()) * len(labels), 0, len(labels), 0, 0)
     next_right = int((pair_logits.argmax(-1) == follows).sum()) if pair_logits is not None else 0
-    pairs = len(follows) if pair_logits is not None else 0
+    pairs = int((follows != ALONE).sum()) if pair_logits is not None else 0
     right = int((logits.argmax(-1) == labels).sum())
     return BatchLoss(loss, float(token_loss) * len(labels), right, len(labels), next_right, pairs)

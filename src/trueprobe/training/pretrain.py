@@ -12,6 +12,8 @@ import sys
 import threading
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
+from itertools import compress
+from operator import not_
 from pathlib import Path
 from typing import Any
 
@@ -19,12 +21,22 @@ import numpy as np
 
 from trueprobe.errors import BadInput, FailedRun, reading, reason
 from trueprobe.paths import ANOTHER_OUT, locked, write_text
-from trueprobe.training.examples import Examples, Masks, Special, draw_masks, draw_targets, make_pairs, make_runs
+from trueprobe.training.examples import (
+    Examples,
+    Masks,
+    Special,
+    draw_masks,
+    draw_targets,
+    make_pairs,
+    make_runs,
+    make_singles,
+)
 from trueprobe.training.networks import config_of
 from trueprobe.training.recipe import PretrainRecipe, Size
 from trueprobe.training.trainer import Status
 from trueprobe.types import NoProgress, Progress, Task
 
+Documents = list[list[str]]
 _ARRAYS = ("ids", "starts", "second", "follows")
 _SETUP, _COUNTS = "setup.json", "corpus.json"
 _TRIM_THRESHOLD, _MMAP_MAX = -1, -4  # glibc's names of two settings of its allocator
@@ -64,7 +76,7 @@ def _same_setup(out: Path, setup: dict[str, Any]) -> int:
     if not (out / _SETUP).exists():
         _remove_examples(out / "data")  # of a preparation that did not end
         return int(setup["threads"])
-    assumed = {"precision": "float32"}  # not in files of before there was a choice
+    assumed = {"precision": "float32", "single": 0.0}  # not in files of before there was a choice
     with reading(f"{out / _SETUP} is damaged"):
         before = json.loads((out / _SETUP).read_text(encoding="utf-8"))
         threads = int(before["threads"])
@@ -89,20 +101,22 @@ def prepare(recipe: PretrainRecipe) -> None:
     if (data / _COUNTS).exists():
         return
     data.mkdir(parents=True, exist_ok=True)
-    train, held_out = corpus.split(corpus.read_documents(recipe.corpus))
+    train, held_out = corpus.split(recipe.corpus)
     folder = recipe.start_from or recipe.tokenizer
     if folder is None:
         tokenizer = corpus.train_tokenizer(recipe.kind, train, recipe.vocab)
     else:
         tokenizer = corpus.open_tokenizer(recipe.kind, folder)
     special = Special.of(tokenizer, recipe.kind)
-    make = make_pairs if recipe.kind == "masked" else make_runs
-    parts = {}
-    for name, texts in (("train", train), ("held_out", held_out)):
-        encoded = corpus.encode(tokenizer, texts)
-        parts[name] = make(encoded, special, recipe.length, recipe.short, recipe.data_seed)
+    alone, rest = _drawn_alone(train, recipe) if recipe.single else ([], train)
+    parts = {
+        name: _examples(tokenizer, texts, special, recipe) for name, texts in (("train", rest), ("held_out", held_out))
+    }
+    if alone:
+        parts["train"] += make_singles(corpus.encode(tokenizer, alone), special, recipe.length)
+    for name, part in parts.items():
         for array in _ARRAYS:
-            np.save(data / f"{name}-{array}.npy", getattr(parts[name], array))
+            np.save(data / f"{name}-{array}.npy", getattr(part, array))
     tokenizer.model_max_length = recipe.length
     tokenizer.save_pretrained(str(data / "tokenizer"))
     counts: dict[str, Any] = {
@@ -116,6 +130,20 @@ def prepare(recipe: PretrainRecipe) -> None:
     masks = _judging_masks(parts["held_out"], special, recipe)
     counts |= baselines.unigram_and_trigram(parts["train"], parts["held_out"], masks, len(tokenizer))
     write_text(data / _COUNTS, json.dumps(counts, indent=1))
+
+
+def _drawn_alone(documents: Documents, recipe: PretrainRecipe) -> tuple[Documents, Documents]:
+    """Those whose sentences are read alone, and the rest; a document of one sentence makes no pair."""
+    drawn = np.random.default_rng([recipe.data_seed, 4]).random(len(documents)) < recipe.single
+    alone = [bool(chosen) or len(document) == 1 for chosen, document in zip(drawn, documents, strict=True)]
+    return list(compress(documents, alone)), list(compress(documents, map(not_, alone)))
+
+
+def _examples(tokenizer: Any, documents: Documents, special: Special, recipe: PretrainRecipe) -> Examples:
+    from trueprobe.training import corpus
+
+    make = make_pairs if recipe.kind == "masked" else make_runs
+    return make(corpus.encode(tokenizer, documents), special, recipe.length, recipe.short, recipe.data_seed)
 
 
 def prepared(data: Path, recipe: PretrainRecipe) -> tuple[Any, Special, Examples, Examples, Masks]:

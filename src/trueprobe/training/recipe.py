@@ -119,7 +119,9 @@ class SharedBySeeds(Recipe):
 class PretrainRecipe(SharedBySeeds):
     """A family of models that differ only in their seed."""
 
-    corpus: tuple[Path, ...] = Field(description="files with a sentence per line, a blank line between documents")
+    corpus: tuple[Path, ...] = Field(
+        description="files with a sentence per line, a blank line between documents; repeated ones count again"
+    )
     out: Path = Field(description="the family's folder")
     model_seeds: tuple[int, ...] = (0,)
     size: str = Field(default="L4-H128", description="layers, width, and attention heads if not one per 64")
@@ -128,6 +130,7 @@ class PretrainRecipe(SharedBySeeds):
     vocab: int = Field(default=8000, ge=100, description="size of a trained tokenizer")
     length: int = Field(default=128, ge=16, description="of the longest example, in tokens")
     short: float = Field(default=0.1, ge=0, le=1, description="share of examples with a length drawn evenly")
+    single: float = Field(default=0.0, ge=0, le=1, description="share of documents whose sentences are read alone")
     freeze_embeddings: bool = False
     jobs: int | None = Field(default=None, ge=1, description="seeds trained at the same time")
     save_seconds: float = Field(default=60.0, ge=0, description="how often the state to go on from is saved")
@@ -137,6 +140,8 @@ class PretrainRecipe(SharedBySeeds):
         Size.parse(self.size)
         if not self.model_seeds or len(set(self.model_seeds)) < len(self.model_seeds) or min(self.model_seeds) < 0:
             raise BadInput("--model-seeds are different numbers, such as 0..4 or 0,3,7")
+        if self.single and self.kind == "causal":
+            raise BadInput("--single is for masked models: a causal one has no second part to leave out")
         if self.tokenizer and self.start_from:
             raise BadInput("--start-from brings its own tokenizer; leave --tokenizer out")
         return self
@@ -153,6 +158,7 @@ class PretrainRecipe(SharedBySeeds):
             "vocab": 0 if self.tokenizer or self.start_from else self.vocab,
             "length": self.length,
             "short": self.short,
+            "single": self.single,
             "freeze_embeddings": self.freeze_embeddings,
             "threads": self.threads or max(1, cores // len(self.model_seeds)),
             "versions": versions(),
