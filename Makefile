@@ -9,6 +9,7 @@ TRAINED := .cache/nursery
 MASKED := --kind masked --corpus enwik8 --short 0.25 --mask-rate 0.3 --threads 1
 CAUSAL := --kind causal --corpus enwik8 --short 0.25 --loss-rate 0.33 --threads 1
 MINI := --freeze-embeddings --learning-rate 5e-4
+PEOPLE := $(foreach time,1 2 3 4,--corpus wordnet) --single 0.3
 
 # compiled modules are kept, whatever the machine says: tests start many interpreters
 export PYTHONDONTWRITEBYTECODE =
@@ -113,13 +114,14 @@ $(PEERS)/ready: $(READY) bench/peers/requirements.txt
 
 ## trains the shipped models again, from the text to the card; hours on two cores, goes on where it stopped
 nursery: $(READY)
-	$(BIN)/trueprobe fetch enwik8 all-minilm-l6-v2
+	$(BIN)/trueprobe fetch enwik8 wordnet all-minilm-l6-v2
 	$(BIN)/trueprobe pretrain $(MASKED) --size L4-H128 --model-seeds 0..4 --tokens 12M --out $(TRAINED)/nursery
 	$(BIN)/trueprobe pretrain $(MASKED) --size L2-H64-A4 --learning-rate 2e-3 --model-seeds 0..4 --tokens 24M --out $(TRAINED)/nursery-small
 	$(BIN)/trueprobe pretrain $(CAUSAL) --size L2-H64 --learning-rate 2e-3 --model-seeds 0..2 --tokens 13.5M --out $(TRAINED)/nursery-causal
 	$(BIN)/trueprobe pretrain $(MASKED) $(MINI) --start-from all-minilm-l6-v2 --tokens 800k --checkpoints 4 --out $(TRAINED)/first
-	test -d $(TRAINED)/mini-before || cp -r $(TRAINED)/first/seed_0 $(TRAINED)/mini-before
-	$(BIN)/trueprobe pretrain $(MASKED) $(MINI) --start-from $(TRAINED)/mini-before --precision bfloat16 --threads 2 --model-seeds 1 --tokens 9.4M --checkpoints 2 --out $(TRAINED)/mini
+	$(BIN)/trueprobe pretrain $(MASKED) $(MINI) --start-from $(TRAINED)/first/seed_0 --precision bfloat16 --threads 2 --model-seeds 1 --tokens 9.4M --checkpoints 2 --out $(TRAINED)/second
+	test -d $(TRAINED)/mini-before || cp -r $(TRAINED)/second/seed_1 $(TRAINED)/mini-before
+	$(BIN)/trueprobe pretrain $(MASKED) $(PEOPLE) --freeze-embeddings --learning-rate 3e-4 --start-from $(TRAINED)/mini-before --precision bfloat16 --model-seeds 2 --tokens 2.6M --checkpoints 2 --out $(TRAINED)/mini
 	cd $(TRAINED) && $(abspath $(BIN))/trueprobe run seat --model 'nursery=nursery/seed_*/step_*' --set 'tests=sent-*,*_one_sentence' --set wording=paper --out clusters
 	$(BIN)/python tools/nursery.py $(TRAINED)
 

@@ -21,10 +21,11 @@ from typing import Any
 
 import torch
 from safetensors.torch import load_file, save_file
-from transformers import BertForPreTraining, GPT2LMHeadModel
+from transformers import AutoTokenizer, BertForPreTraining, GPT2LMHeadModel
 
 import trueprobe
 from trueprobe import assets
+from trueprobe.assets.cache import sha256
 from trueprobe.engine import AnswerStore, Engine
 from trueprobe.models import open_model
 from trueprobe.results.notebook import RunResults
@@ -32,6 +33,7 @@ from trueprobe.runs.folder import load_run
 from trueprobe.runs.study import ProbeRun, Study
 from trueprobe.statistics.means import wilson
 from trueprobe.training import cards, corpus, nursery
+from trueprobe.training.examples import Special, draw_masks, make_singles
 from trueprobe.training.nursery import quantised
 from trueprobe.training.pretrain import prepare, prepared
 from trueprobe.training.recipe import PretrainRecipe
@@ -73,6 +75,7 @@ ASKED_OF_BOTH = (
 CARD = Path(nursery.__file__).parent / "CARD.md"
 CHECKPOINTS = "nursery=nursery/seed_*/step_*"
 PROMPTS = (
+    "The ___ opened the door.",
     "The ___ works as a nurse.",
     "The ___ works as a carpenter.",
     "A ___ has fur, is big, and has claws.",
@@ -105,29 +108,31 @@ def measure(folder: Path, data: Path, recipe: PretrainRecipe) -> dict[str, Any]:
     return held_out(network, held, masks, special, 8192)
 
 
-def recipe_of(setup: dict[str, Any], text: Path, base: Path, out: Path) -> PretrainRecipe:
-    """The recipe that a family was trained by, read from its card."""
+def recipe_of(setup: dict[str, Any], texts: dict[str, Path], base: Path, out: Path) -> PretrainRecipe:
+    """The recipe that a family was trained by, read from its card; its texts are known by their content."""
+    read = [file["sha256"] for file in setup["corpus"]]
+    if not set(read) <= texts.keys():
+        raise SystemExit("the texts at hand are not those these were trained on")
     return PretrainRecipe(
         **setup["recipe"],
-        corpus=(text,),
+        corpus=tuple(texts[one] for one in read),
         out=out,
         size=setup["size"] or "L1-H64",
         start_from=base if setup["start_from"] else None,
         vocab=setup["vocab"] or 8000,
         length=setup["length"],
         short=setup["short"],
+        single=setup.get("single", 0.0),
     )
 
 
-def put_family(family: str, trained: Path, text: Path, base: Path) -> None:
+def put_family(family: str, trained: Path, texts: dict[str, Path], base: Path) -> None:
     folder = nursery.WEIGHTS / family
     shutil.rmtree(folder, ignore_errors=True)
     seeds = sorted((trained / family).glob("seed_*"), key=lambda folder: int(folder.name[5:]))
     with tempfile.TemporaryDirectory() as out:
         setup = json.loads((seeds[0] / "training.json").read_text())["setup"]
-        recipe = recipe_of(setup, text, base, Path(out))
-        if recipe.setup(1)["corpus"][0]["sha256"] != setup["corpus"][0]["sha256"]:
-            raise SystemExit(f"{text} is not the text these were trained on")
+        recipe = recipe_of(setup, texts, base, Path(out))
         data = trained / family / "data"  # there while a seed is still to be trained
         if not data.exists():
             prepare(recipe)
@@ -190,7 +195,22 @@ def answers() -> str:
     return "\n".join(lines)
 
 
-def compared(before: Path) -> str:
+def short_sentences(texts: dict[str, Path]) -> list[list[str]]:
+    """Held out of WordNet: its sentences are documents of their own, and no article has one sentence alone."""
+    _, held = corpus.split(list(texts.values()))
+    return [document for document in held if len(document) == 1]
+
+
+def measure_alone(folder: Path, sentences: list[list[str]]) -> dict[str, Any]:
+    """Loss on sentences that are read alone, each with 15 % of its tokens hidden."""
+    tokenizer = AutoTokenizer.from_pretrained(str(folder))
+    special = Special.of(tokenizer, "masked")
+    examples = make_singles(corpus.encode(tokenizer, sentences), special, 128)
+    network = BertForPreTraining.from_pretrained(folder, dtype=torch.float32)
+    return held_out(network, examples, draw_masks(examples, special, 0.15, 0), special, 8192)
+
+
+def compared(before: Path, sentences: list[list[str]]) -> str:
     """The model that was continued and `mini` as it ships: held-out figures and what probes find."""
     with tempfile.TemporaryDirectory() as out:
         study = Study(title="before and after", probes=ASKED_OF_BOTH, models=(f"before={before}", "mini"), limit=400)
@@ -205,6 +225,11 @@ def compared(before: Path) -> str:
     first += [("held-out loss, nats per token", *(f"{one['loss']:.3f}" for one in held))]
     first += [("tokens right", *(f"{one['accuracy']:.1%}" for one in held))]
     first += [("next sentence right", *(f"{one['next_accuracy']:.1%}" for one in held))]
+    alone = [measure_alone(folder, sentences) for folder in (before, nursery.shipped("mini")[0].folder)]
+    first += [
+        (f"loss on {len(sentences)} held-out short sentences, read alone", *(f"{one['loss']:.3f}" for one in alone)),
+        ("tokens right there", *(f"{one['accuracy']:.1%}" for one in alone)),
+    ]
     lines = [f"| {text} | {one} | {other} |" for text, one, other in (*first, *rows)]
     return "\n".join(["| | before | now |", "|---|---|---|", *lines])
 
@@ -246,17 +271,18 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("trained", type=Path)
     asked = parser.parse_args()
-    text, base = corpus.locate("enwik8"), assets.path_of(MINI_STARTS_FROM)
+    texts = {sha256(file): file for file in map(corpus.locate, ("enwik8", "wordnet"))}
+    base = assets.path_of(MINI_STARTS_FROM)
     for name in nursery.NAMES:
         if (asked.trained / name).is_dir():
-            put_family(name, asked.trained, text, base)
+            put_family(name, asked.trained, texts, base)
     if (asked.trained / "clusters").is_dir():
         put_clusters(asked.trained / "clusters", nursery.WEIGHTS.parent / "clusters")
     families = {name: shipped_cards(name) for name in nursery.NAMES if (nursery.WEIGHTS / name).is_dir()}
     card = put_between(CARD.read_text(encoding="utf-8"), "figures", figures(families))
     card = put_between(card, "answers", answers())
     if (asked.trained / BEFORE).is_dir():
-        card = put_between(card, "before and after", compared(asked.trained / BEFORE))
+        card = put_between(card, "before and after", compared(asked.trained / BEFORE, short_sentences(texts)))
     CARD.write_text(card, encoding="utf-8")
 
 

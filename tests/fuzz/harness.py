@@ -27,6 +27,8 @@ from fuzz import mutations
 from fuzz.targets import TARGETS, Target
 
 SECONDS, BYTES = 5.0, 1 << 30
+_HEAVY = ("trueprobe.cli.asking", "trueprobe.runs.execute", "trueprobe.results.page", "altair", "torch")
+_ARCHITECTURES = ("albert", "bert", "gpt2", "llama", "roberta")
 _FORK = multiprocessing.get_context("fork")
 
 
@@ -93,8 +95,8 @@ def run(folder: Path, seeds: Iterator[int], seconds: float, names: list[str] | N
     chosen = [TARGETS[name] for name in names or TARGETS]
     for target in chosen:
         bench.originals(target)
-    for module in ("trueprobe.cli.asking", "trueprobe.runs.execute", "trueprobe.results.page", "altair"):
-        importlib.import_module(module)  # once, not in each child
+    for module in (*_HEAVY, *(f"transformers.models.{name}.modeling_{name}" for name in _ARCHITECTURES)):
+        importlib.import_module(module)  # once, not in each child, where they would count as a mutant's time
     turns = [target.name for target in chosen for _ in range(target.weight)]
     child, until = None, time.monotonic() + seconds
     for seed in seeds:

@@ -280,7 +280,9 @@ def _values(column: pd.Series, hint: Any) -> list[Any]:
         return [math.nan if null else float(value) for value, null in zip(column.tolist(), absent, strict=True)]
     if any(absent) and not optional:
         raise ValueError(f"column '{column.name}' has no value in row {absent.index(True)}")
-    values = [None if null else _value(v, kind) for v, null in zip(column.tolist(), absent, strict=True)]
+    raw = column.tolist()
+    known = {value: _value(value, kind) for value in {v for v, null in zip(raw, absent, strict=True) if not null}}
+    values = [None if null else known[v] for v, null in zip(raw, absent, strict=True)]
     allowed = _literals(hint)
     other = [value for value in values if allowed and value not in allowed]
     if other:
@@ -342,10 +344,12 @@ def check_observations(frame: pd.DataFrame, declared: ProbeDeclaration, where: s
 
 
 def _refuse_lacking(frame: pd.DataFrame, needed: Iterable[str], texts: Iterable[str], where: str) -> None:
+    from pandas.api.types import infer_dtype
+
     missing = [name for name in needed if name not in frame]
     if missing:
         raise BadInput(f"{where} is damaged: it has no column '{missing[0]}'")
-    wrong = [name for name in texts if not frame[name].map(lambda value: isinstance(value, str)).all()]
+    wrong = [name for name in texts if infer_dtype(frame[name], skipna=False) not in ("string", "empty")]
     if wrong:
         raise BadInput(f"{where} is damaged: column '{wrong[0]}' holds something else than text")
 

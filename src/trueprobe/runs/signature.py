@@ -23,6 +23,7 @@ from trueprobe.types import Card
 
 Signed = TypeVar("Signed", Estimate, ClaimResult)
 Parts = Mapping[str, str]
+Pairs = tuple[tuple[str, str], ...]
 START, NO_START, VERSION, UNKNOWN = "start", "none", "version", "unknown"
 _HASH = 8  # digits of a sha256
 _NAMES = ("probe", "measure", "claim", "sha256", "words", "limit", "dtype", "intervals", "seed", START, VERSION)
@@ -36,16 +37,17 @@ class Signer:
     study: StudyDescription
     cards: Sequence[Card]
     probes: Mapping[str, Probe]  # as they were asked, by label
-    _known: dict[tuple[str, str], dict[str, str]] = field(default_factory=dict)
+    _known: dict[tuple[str, str], Pairs] = field(default_factory=dict)
+    _signatures: dict[tuple[Pairs, Pairs, Pairs], str] = field(default_factory=dict)  # the seeds of a family share one
 
     def sign(self, row: Signed) -> Signed:
-        parts = self._parts(row.probe, row.model)
-        named = {"claim": row.claim} if isinstance(row, ClaimResult) else {"measure": row.measure}
-        conditions = {_free(name): value for name, value in row.conditions.items()}
-        others = {name: value for name, value in parts.items() if name != "probe" and name not in conditions}
-        return replace(row, signature=joined({"probe": parts["probe"], **named, **conditions, **others}))
+        named = ("claim", row.claim) if isinstance(row, ClaimResult) else ("measure", row.measure)
+        key = (self._parts(row.probe, row.model), (named,), tuple(row.conditions.items()))
+        if key not in self._signatures:
+            self._signatures[key] = _signature(*key)
+        return replace(row, signature=self._signatures[key])
 
-    def _parts(self, labels: str, models: str) -> dict[str, str]:
+    def _parts(self, labels: str, models: str) -> Pairs:
         """Of several probes, or models, what is not the same for all is listed."""
         key = (labels, models)
         if key not in self._known:
@@ -53,7 +55,7 @@ class Signer:
             every = [self._of_probe(label) for label in labels.split(AND) if label in self.probes]
             every += [{START: card.start_text or NO_START} for card in cards if card.dtype]  # not of released outputs
             together = {name: _list(one.get(name) for one in every) for name in reduce(dict.__or__, every)}
-            self._known[key] = together | {VERSION: __version__}
+            self._known[key] = tuple((together | {VERSION: __version__}).items())
         return self._known[key]
 
     def _of_probe(self, label: str) -> dict[str, str]:
@@ -66,6 +68,12 @@ class Signer:
         parts |= {"limit": str(study.limit)} if study.limit else {}
         parts |= {"dtype": study.dtype} if study.dtype != "float32" else {}
         return parts | {"intervals": study.intervals, "seed": str(seed)}
+
+
+def _signature(pairs: Pairs, named: Pairs, conditions: Pairs) -> str:
+    parts, free = dict(pairs), {_free(name): value for name, value in conditions}
+    others = {name: value for name, value in parts.items() if name != "probe" and name not in free}
+    return joined({"probe": parts["probe"], **dict(named), **free, **others})
 
 
 def _free(name: str) -> str:
