@@ -27,6 +27,7 @@ from fuzz import mutations
 from fuzz.targets import TARGETS, Target
 
 SECONDS, BYTES = 5.0, 1 << 30
+PREPARING = 60.0  # seconds, to make a mutant of a large file
 _HEAVY = ("trueprobe.cli.asking", "trueprobe.runs.execute", "trueprobe.results.page", "altair", "torch")
 _ARCHITECTURES = ("albert", "bert", "gpt2", "llama", "roberta")
 _FORK = multiprocessing.get_context("fork")
@@ -137,8 +138,8 @@ class _Child:
         self.here.send((name, seed))
         known: dict[str, Any] = {"target": name, "seed": seed}
         try:
-            known |= self._receive()  # the mutant, before it is entered
-            known |= self._receive()
+            known |= self._receive(PREPARING)  # the mutant, before it is entered
+            known |= self._receive(SECONDS)
         except TimeoutError:
             known["problem"] = f"hangs for more than {SECONDS:g} seconds"
         except EOFError:
@@ -151,11 +152,11 @@ class _Child:
         self.end()
         return known
 
-    def _receive(self) -> dict[str, Any]:
+    def _receive(self, seconds: float) -> dict[str, Any]:
         """In its CPU time: a busy machine is slow. What waits for something else has ten times as long."""
         began, since = self._cpu_seconds(), time.monotonic()
         while not self.here.poll(0.5):
-            if self._cpu_seconds() - began > SECONDS or time.monotonic() - since > 10 * SECONDS:
+            if self._cpu_seconds() - began > seconds or time.monotonic() - since > 10 * seconds:
                 raise TimeoutError
         received: dict[str, Any] = self.here.recv()
         return received

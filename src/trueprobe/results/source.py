@@ -42,7 +42,7 @@ class Source:
         return list(self.run.declarations)
 
     def declaration(self, label: str) -> ProbeDeclaration:
-        return self.run.declarations[label]
+        return self.run.declaration(label)
 
     @property
     def complete(self) -> bool:

@@ -152,9 +152,13 @@ class Run:
         return self._observed(label, observations_file(label, model))
 
     def _observed(self, label: str, name: str) -> pd.DataFrame:
+        return check_observations(self._table(name), self.declaration(label), f"{self.folder / name}")
+
+    def declaration(self, label: str) -> ProbeDeclaration:
+        """A damaged table may name a probe that nobody declared."""
         if label not in self.declarations:
             raise BadInput(f"{self.folder / PROBES} does not declare the probe '{label}'")
-        return check_observations(self._table(name), self.declarations[label], f"{self.folder / name}")
+        return self.declarations[label]
 
     def rows(self, row: type[Row]) -> list[Row]:
         """The typed rows of a table, read once; none where the run has no such table."""
