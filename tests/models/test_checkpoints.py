@@ -763,6 +763,30 @@ def test_a_gguf_file_is_read_once(tmp_path, monkeypatch):
     assert examine(find([f"{file}?start=none"])[0], Options()).location == f"{file}?start=none"
 
 
+@pytest.mark.parametrize(
+    ("written", "instead", "message"),
+    [
+        (b"llama.block_count", b"llama.block_cgunt", r"tiny\.gguf has no llama\.block_count in its metadata"),
+        (b"llama.embedding_length", b"llama.embedding_tength", r"has no llama\.embedding_length"),
+        (
+            b"llama.block_count\x04\0\0\0\x02",
+            b"llama.block_count\x04\0\0\0\x7f",
+            "weights of 2 of the 127 layers",
+        ),
+        (b"blk.1.", b"blk.0.", "weights of 1 of the 2 layers|is no readable GGUF file"),
+    ],
+)
+def test_a_gguf_file_that_does_not_state_its_network_is_refused_at_once(written, instead, message, tmp_path):
+    """transformers would take what is not stated from its defaults, 32 layers of 4,096, and fill them at random."""
+    file = tmp_path / "tiny.gguf"
+    zoo.save_llama(tmp_path / "folder", file)
+    content = file.read_bytes()
+    assert written in content
+    file.write_bytes(content.replace(written, instead))
+    with pytest.raises(BadInput, match=message):
+        open_model(str(file))
+
+
 def test_another_gguf_file_at_the_same_place_is_another_model(tmp_path):
     file = tmp_path / "tiny.gguf"
     zoo.save_llama(tmp_path / "folder", file)

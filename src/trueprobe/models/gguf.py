@@ -42,7 +42,7 @@ def _refuse_incomplete(source: Source) -> None:
     if absent:
         raise BadInput(f"{source.title} has no {architecture}.{absent[0]} in its metadata")
     if declared > layers:
-        raise BadInput(f"{source.title} has weights of {layers} layers; its metadata promises {declared:,}")
+        raise BadInput(f"{source.title} has weights of {layers} of the {declared:,} layers that its metadata promises")
 
 
 def _write(source: Source, partial: Path) -> None:

@@ -231,7 +231,7 @@ def seeds_cell(n: Number) -> Cell:
 def _observed(source: Source, label: str, table: Table) -> Grid | None:
     """Distinct values down, what each model answered across."""
     rows = where_rows(source.observations(label), table.where)
-    if rows.empty or any(key not in rows for key in table.rows):
+    if rows.empty or not table.rows or any(key not in rows for key in table.rows):
         return None
     rows = rows[rows["why_not"] == ""]
     distinct = rows.drop_duplicates(list(table.rows))[list(table.rows)]
