@@ -68,12 +68,30 @@ def _tokenizer_folder(raw: Path, ready: Path) -> None:
         tokenizer.save_pretrained(ready)
 
 
+def refuse_incomplete_gguf(path: Path, title: str) -> None:
+    """What the file does not say of its network, transformers would take from its defaults: 32 layers of 4,096."""
+    from gguf import GGUFReader
+
+    with reading(f"{title} is no readable GGUF file"):
+        file = GGUFReader(path)
+        architecture = file.fields["general.architecture"].contents()
+        shape = {name: file.fields.get(f"{architecture}.{name}") for name in ("block_count", "embedding_length")}
+        layers = len({tensor.name.split(".")[1] for tensor in file.tensors if tensor.name.startswith("blk.")})
+        absent = [name for name, field in shape.items() if field is None]
+        declared = 0 if absent else int(shape["block_count"].contents())
+    if absent:
+        raise BadInput(f"{title} has no {architecture}.{absent[0]} in its metadata")
+    if declared > layers:
+        raise BadInput(f"{title} has weights of {layers} of the {declared:,} layers that its metadata promises")
+
+
 def _gguf_to_float32(gguf: Path, ready: Path) -> None:
     import torch
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
     if _magic(gguf, 4) != b"GGUF":
         raise BadInput(f"{gguf.name} is no GGUF file")
+    refuse_incomplete_gguf(gguf, gguf.name)
     where = {"pretrained_model_name_or_path": str(gguf.parent), "gguf_file": gguf.name, "local_files_only": True}
     with quiet(), reading(f"{gguf.name}: no GGUF file that transformers reads"):
         tokenizer = AutoTokenizer.from_pretrained(**where)

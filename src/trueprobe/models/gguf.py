@@ -10,8 +10,8 @@ from importlib.metadata import version
 from pathlib import Path
 
 from trueprobe import paths
-from trueprobe.assets.unpack import quiet
-from trueprobe.errors import BadInput, reading
+from trueprobe.assets.unpack import quiet, refuse_incomplete_gguf
+from trueprobe.errors import BadInput
 from trueprobe.models.checkpoint import Options, Source, load, read_tokenizer, weight_hashes
 
 
@@ -28,27 +28,10 @@ def unpacked(source: Source) -> Source:
     return replace(source, path=place, original=source.path)
 
 
-def _refuse_incomplete(source: Source) -> None:
-    """What the file does not say of its network, transformers would take from its defaults: 32 layers of 4,096."""
-    from gguf import GGUFReader
-
-    with reading(f"{source.title} is no readable GGUF file"):
-        file = GGUFReader(source.path)
-        architecture = file.fields["general.architecture"].contents()
-        shape = {name: file.fields.get(f"{architecture}.{name}") for name in ("block_count", "embedding_length")}
-        layers = len({tensor.name.split(".")[1] for tensor in file.tensors if tensor.name.startswith("blk.")})
-        absent = [name for name, field in shape.items() if field is None]
-        declared = 0 if absent else int(shape["block_count"].contents())
-    if absent:
-        raise BadInput(f"{source.title} has no {architecture}.{absent[0]} in its metadata")
-    if declared > layers:
-        raise BadInput(f"{source.title} has weights of {layers} of the {declared:,} layers that its metadata promises")
-
-
 def _write(source: Source, partial: Path) -> None:
     from transformers import AutoModelForCausalLM, GgufConfig
 
-    _refuse_incomplete(source)
+    refuse_incomplete_gguf(source.path, source.title)
     tokenizer = read_tokenizer(replace(source, tokenizer=None))
     whole = GgufConfig(dequantize=True)
     model, missing = load(source, AutoModelForCausalLM, Options(device="cpu"), quantization_config=whole)
