@@ -20,6 +20,7 @@ from trueprobe.runs.schema import (
     ITEM_COLUMNS,
     OBSERVATION_COLUMNS,
     TABLES,
+    check_items,
     column_reference,
     frame_of,
     hints,
@@ -188,6 +189,18 @@ def test_a_value_may_not_take_the_place_of_a_column(name):
 
 
 # ---------------------------------------------------------------- the reference
+
+
+@pytest.mark.parametrize("damage", [None, math.nan, 3, b"i1"])
+@pytest.mark.parametrize("dtype", ["str", "object"])
+def test_a_text_that_is_none_is_refused(damage, dtype):
+    """Also where the column's type is text, which a missing value does not change."""
+    if dtype == "str" and isinstance(damage, (int, bytes)):
+        pytest.skip("such a column cannot hold it")
+    frame = pd.DataFrame({"item": pd.Series(["i0", damage], dtype=dtype), "text": ["a", "b"]})
+    with pytest.raises(BadInput, match="column 'item' holds something else than text"):
+        check_items(frame, "items.parquet")
+    assert len(check_items(frame.assign(item=["i0", "i1"]), "items.parquet")) == 2
 
 
 def test_the_column_reference_has_every_column_with_its_meaning():

@@ -349,7 +349,7 @@ def _refuse_lacking(frame: pd.DataFrame, needed: Iterable[str], texts: Iterable[
     missing = [name for name in needed if name not in frame]
     if missing:
         raise BadInput(f"{where} is damaged: it has no column '{missing[0]}'")
-    wrong = [name for name in texts if infer_dtype(frame[name], skipna=False) not in ("string", "empty")]
+    wrong = [name for name in texts if frame[name].hasnans or infer_dtype(frame[name]) not in ("string", "empty")]
     if wrong:
         raise BadInput(f"{where} is damaged: column '{wrong[0]}' holds something else than text")
 
