@@ -191,12 +191,12 @@ def test_a_value_may_not_take_the_place_of_a_column(name):
 # ---------------------------------------------------------------- the reference
 
 
-@pytest.mark.parametrize("damage", [None, math.nan, 3, b"i1"])
-@pytest.mark.parametrize("dtype", ["str", "object"])
-def test_a_text_that_is_none_is_refused(damage, dtype):
+@pytest.mark.parametrize(
+    ("dtype", "damage"),
+    [("str", None), ("str", math.nan), ("object", None), ("object", math.nan), ("object", 3), ("object", b"i1")],
+)
+def test_a_text_that_is_none_is_refused(dtype, damage):
     """Also where the column's type is text, which a missing value does not change."""
-    if dtype == "str" and isinstance(damage, (int, bytes)):
-        pytest.skip("such a column cannot hold it")
     frame = pd.DataFrame({"item": pd.Series(["i0", damage], dtype=dtype), "text": ["a", "b"]})
     with pytest.raises(BadInput, match="column 'item' holds something else than text"):
         check_items(frame, "items.parquet")

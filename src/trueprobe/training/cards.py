@@ -4,6 +4,7 @@ in a line for the screen."""
 from __future__ import annotations
 
 import json
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -52,7 +53,9 @@ def all_tokens(card: dict[str, Any]) -> int:
 def text(card: dict[str, Any]) -> str:
     setup, recipe, corpus, last = card["setup"], card["setup"]["recipe"], card["corpus"], card["history"][-1]
     start = f"continued from {setup['start_from']['name']}" if setup["start_from"] else f"size {setup['size']}"
-    files = ", ".join(f"{file['name']} (sha256 {file['sha256'][:12]}…)" for file in setup["corpus"])
+    named = Counter(f"{file['name']} (sha256 {file['sha256'][:12]}…)" for file in setup["corpus"])
+    files = ", ".join(name if times == 1 else f"{times} times {name}" for name, times in named.items())
+    alone = f"; of {setup['single']:.0%} of them each sentence alone" if setup.get("single") else ""
     masks = f", {recipe['masking']} masks on {recipe['mask_rate']:.0%} of the tokens" if "next_accuracy" in last else ""
     read = f"{card['tokens']:,} tokens"
     if card.get("tokens_before"):
@@ -63,7 +66,7 @@ def text(card: dict[str, Any]) -> str:
         "Trained by `trueprobe pretrain` to study how results change with the training seed.",
         "",
         f"- {recipe['kind']}, {start}, {card['parameters']:,} parameters, model seed {card['model_seed']}",
-        f"- text: {files}; {corpus['documents']:,} documents, {corpus['held_out_documents']:,} more held out",
+        f"- text: {files}; {corpus['documents']:,} documents, {corpus['held_out_documents']:,} more held out{alone}",
         f"- {card['steps']:,} steps, {read}{masks}, {card['tokens_per_second']:,} tokens per second",
         "",
         "Held-out text:",
