@@ -21,7 +21,7 @@ DETERMINER = re.compile(r"(?:the|an?|his|her|their|my|your|our|its|this|that|the
 FINITE = re.compile(
     r"\b(?:is|are|was|were|am|has|have|had|will|would|can|could|may|might|must|should|does|do|did|[a-z]{3,}ed|"
     r"came|went|made|took|got|gave|said|told|kept|left|lost|ran|saw|fell|felt|found|held|put|set|stood|began|broke|"
-    r"brought|bought|caught|drew|drove|grew|knew|led|paid|rose|sent|shook|spoke|spent|threw|took|won|wrote)\b"
+    r"brought|bought|caught|drew|drove|grew|knew|led|paid|rose|sent|shook|spoke|spent|threw|won|wrote)\b"
     r"|n't\b"
 )
 BAD = re.compile(r"[\[\]{}<>|_=*/]|\.\.\.|- ?[A-Z]|`")  # a quotation with its author, or what was cut
