@@ -50,7 +50,9 @@ def test_killed_at_random_moments_it_goes_on_to_the_same_result(name, trial):
             longest *= 0.7
             broken.clear()
     assert kills == max(1, KILLS // len(COMMANDS))
-    assert broken.finish() == whole.finish()  # also of what is done already
+    codes, texts = zip(broken.finish(), whole.finish(), strict=True)  # also of what is done already
+    assert codes == (0, 0)
+    assert all(map(no_traceback, texts)), texts
     assert broken.left() == whole.left()
     assert not list((broken.here).rglob("*.part"))
 
@@ -128,11 +130,12 @@ def test_a_signal_while_libraries_are_imported_is_one_line(tmp_path, made):
         command = [sys.executable, "-m", "trueprobe", *arguments]
         process = subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True)
         time.sleep(seconds)
+        ended_before = process.poll() == 0  # a second run on what is cached takes little more than a second
         process.send_signal(signal.SIGTERM)
         _, text = process.communicate(timeout=120)
-        assert process.returncode in (143, -15)
+        assert ended_before or process.returncode in (143, -15)
         assert "Traceback" not in text
-        assert text == "" or text.splitlines()[-1].startswith("trueprobe: stopped")
+        assert ended_before or text == "" or text.splitlines()[-1].startswith("trueprobe: stopped")
 
 
 def test_four_processes_that_unpack_the_shipped_model_at_once_all_get_it(tmp_path):

@@ -30,9 +30,9 @@ BAD = re.compile(r"[\[\]{}<>|_=*/]|\.\.\.|- ?[A-Z]|`")  # a quotation with its a
 def clean(folder: Path, out: Path, progress: Progress | None = None) -> int:
     """Writes every sentence once, as a document of its own; their number."""
     with (progress or NoProgress()).task("reading WordNet's examples"), out.open("w", encoding="utf-8") as stream:
-        found = dict.fromkeys(sentence for name in FILES for sentence in _sentences_of(folder / name))
-        stream.write("\n\n".join(found) + "\n")
-    return len(found)
+        sentences = dict.fromkeys(sentence for name in FILES for sentence in _sentences_of(folder / name))
+        stream.write("\n\n".join(sentences) + "\n")
+    return len(sentences)
 
 
 def _sentences_of(file: Path) -> Iterator[str]:
