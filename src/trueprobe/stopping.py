@@ -47,6 +47,12 @@ def stopped() -> Stopped | None:
     return Stopped(_asked[0]) if _asked else None
 
 
+def heed_swallowed() -> None:
+    """Between two pieces of work: a signal that a library's `except:` swallowed ends the command here."""
+    if (signalled := stopped()) is not None:
+        raise signalled
+
+
 @contextmanager
 def interruptible(advice: str = "answers so far are cached, the same command goes on") -> Iterator[None]:
     """Also as a decorator of a command: what a signal leaves, and how to go on."""
