@@ -197,6 +197,13 @@ def test_sentences_read_alone_are_trained_on_and_held_out_text_stays_the_same(te
     assert (train_mixed.ids == special.start).sum() == len(train_mixed)
 
 
+@pytest.mark.parametrize("single", [0.0, 0.5, 1.0])
+def test_sentences_alone_are_not_enough_of_a_text(single, text, tmp_path):
+    file = text if single == 1 else documents_file(tmp_path / "alone.txt", "The crown likes the king", 60)
+    with pytest.raises(BadInput, match="no document of two sentences is left"):
+        prepare(small(file, tmp_path / "out", single=single))
+
+
 def test_only_masked_models_read_sentences_alone(text, tmp_path):
     with pytest.raises(BadInput, match="--single is for masked models"):
         small(text, tmp_path / "out", kind="causal", single=0.5)

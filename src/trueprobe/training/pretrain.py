@@ -143,6 +143,11 @@ def _examples(tokenizer: Any, documents: Documents, special: Special, recipe: Pr
     from trueprobe.training import corpus
 
     make = make_pairs if recipe.kind == "masked" else make_runs
+    if recipe.kind == "masked" and all(len(document) == 1 for document in documents):
+        raise BadInput(
+            "no document of two sentences is left to make pairs of, or held out to judge by: "
+            "--single is below 1, and a text of single sentences goes beside another"
+        )
     return make(corpus.encode(tokenizer, documents), special, recipe.length, recipe.short, recipe.data_seed)
 
 
