@@ -22,6 +22,7 @@ from typing import Any
 Mutation = Callable[[bytes, random.Random], bytes]
 
 _DEEP = 20_000
+_LARGEST = 100_000_000  # bytes that a change of every row may add: a larger file only takes long to write
 _BIG = "BIG_INTEGER"  # replaced in the text: Python itself refuses to print one of 5,000 digits
 TEXTS = (
     *("", " ", "x", "nan", "inf", "-1", "2", "1e400", "9" * 400, "9" * 5000, "null", "[]", "{}", "\x00", "\ufeff"),
@@ -129,7 +130,7 @@ def cells_changed(content: bytes, rng: random.Random) -> bytes:
     lines = content.decode("utf-8", "replace").split("\n")
     separator = next((sign for sign in "\t,;" if sign in lines[0]), ",")
     column, text = rng.randrange(lines[0].count(separator) + 1), rng.choice(TEXTS)
-    if rng.random() < 0.2:  # in all rows
+    if rng.random() < 0.2 and len(text) * len(lines) < _LARGEST:  # in all rows
         lines = [_other_cell(line, separator, column, text) for line in lines]
     else:
         at = rng.randrange(len(lines))

@@ -206,6 +206,14 @@ def test_layer_weights_that_the_config_leaves_out_are_refused(name, changes, cop
         examine(find([str(folder)])[0], Options())
 
 
+@pytest.mark.parametrize(("name", "key"), [("gpt2", "n_layer"), ("albert", "inner_group_num")])
+def test_a_config_cannot_ask_for_an_endless_network(name, key, copied):
+    folder = copied(name)
+    change_config(folder, **{key: 2**70})
+    with pytest.raises(BadInput, match="more than 10,000 matrices"):
+        examine(find([str(folder)])[0], Options())
+
+
 def test_a_file_without_the_networks_prefix_is_held_to_it_too(copied):
     """As the published GPT-2 files are, with constants in every layer."""
     folder = copied("gpt2")

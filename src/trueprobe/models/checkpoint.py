@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import hashlib
+import itertools
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
@@ -16,7 +17,7 @@ from trueprobe.assets.unpack import quiet
 from trueprobe.errors import BadInput, nearest, reading, reason
 from trueprobe.models.served.address import Address
 
-MOST_LAYERS = 2_000  # even an empty network of a billion layers takes hours to make
+MOST_WEIGHTS = 10_000  # matrices and vectors; even an empty network of a billion layers takes hours to make
 DTYPES = ("float32", "bfloat16", "float16")
 Start = Literal["auto", "bos", "eot", "none"]  # what a causal model's text starts with; docs/models.md has the rule
 STARTS: tuple[Start, ...] = get_args(Start)
@@ -115,10 +116,7 @@ def _config(path: Path, title: str, stamp: tuple[int, int] | None) -> Any:
     from transformers import AutoConfig
 
     with quiet(), reading(f"{title}: no usable config.json"):
-        config = AutoConfig.from_pretrained(**Source("", title, path).from_pretrained, trust_remote_code=False)
-        if getattr(config, "num_hidden_layers", 0) > MOST_LAYERS:
-            raise ValueError(f"{config.num_hidden_layers:,} layers, the most are {MOST_LAYERS:,}")
-        return config
+        return AutoConfig.from_pretrained(**Source("", title, path).from_pretrained, trust_remote_code=False)
 
 
 def read_tokenizer(source: Source) -> Any:
@@ -232,7 +230,7 @@ def outline(
 def _from_pretrained(source: Source, auto_class: Any, options: Options, **more: Any) -> tuple[Any, frozenset[str]]:
     import torch
 
-    with quiet(), reading(f"{source.title} cannot be loaded"):
+    with quiet(), reading(f"{source.title} cannot be loaded"), _not_endless():
         model, info = auto_class.from_pretrained(
             **source.from_pretrained,
             dtype=getattr(torch, options.dtype),
@@ -246,6 +244,24 @@ def _from_pretrained(source: Source, auto_class: Any, options: Options, **more: 
     _refuse_unused_layers(source, model, info["unexpected_keys"])
     _refuse_missing_layers(source, model, info["missing_keys"])
     return model, frozenset(info["missing_keys"])
+
+
+@contextmanager
+def _not_endless() -> Iterator[None]:
+    """A config can ask for any number of layers, groups or experts, under a name that every architecture chooses."""
+    from torch.nn.modules.module import register_module_parameter_registration_hook
+
+    made = itertools.count(1)
+
+    def refuse(*_: object) -> None:
+        if next(made) > MOST_WEIGHTS:
+            raise ValueError(f"its config.json asks for more than {MOST_WEIGHTS:,} matrices and vectors of weights")
+
+    hook = register_module_parameter_registration_hook(refuse)
+    try:
+        yield
+    finally:
+        hook.remove()
 
 
 def _refuse_other_shapes(source: Source, mismatched: Iterable[tuple[str, Any, Any]]) -> None:
