@@ -214,6 +214,14 @@ def test_a_config_cannot_ask_for_an_endless_network(name, key, copied):
         examine(find([str(folder)])[0], Options())
 
 
+def test_a_config_cannot_ask_for_more_weights_in_one_matrix_than_the_file_has(copied):
+    """transformers computes rotary angles for the size of a head before it looks at any weight."""
+    folder = copied("llama")
+    change_config(folder, head_dim=2**31)
+    with pytest.raises(BadInput, match=r"4,294,967,296 × 32 weights in one matrix; config.json and weights do not"):
+        examine(find([str(folder)])[0], Options())
+
+
 def test_a_file_without_the_networks_prefix_is_held_to_it_too(copied):
     """As the published GPT-2 files are, with constants in every layer."""
     folder = copied("gpt2")

@@ -18,6 +18,7 @@ from trueprobe.errors import BadInput, nearest, reading, reason
 from trueprobe.models.served.address import Address
 
 MOST_WEIGHTS = 10_000  # matrices and vectors; even an empty network of a billion layers takes hours to make
+_MOST_PER_BYTE = 8  # weights, of one bit each
 DTYPES = ("float32", "bfloat16", "float16")
 Start = Literal["auto", "bos", "eot", "none"]  # what a causal model's text starts with; docs/models.md has the rule
 STARTS: tuple[Start, ...] = get_args(Start)
@@ -230,7 +231,7 @@ def outline(
 def _from_pretrained(source: Source, auto_class: Any, options: Options, **more: Any) -> tuple[Any, frozenset[str]]:
     import torch
 
-    with quiet(), reading(f"{source.title} cannot be loaded"), _not_endless():
+    with quiet(), reading(f"{source.title} cannot be loaded"), _not_beyond(source):
         model, info = auto_class.from_pretrained(
             **source.from_pretrained,
             dtype=getattr(torch, options.dtype),
@@ -247,15 +248,19 @@ def _from_pretrained(source: Source, auto_class: Any, options: Options, **more: 
 
 
 @contextmanager
-def _not_endless() -> Iterator[None]:
-    """A config can ask for any number of layers, groups or experts, under a name that every architecture chooses."""
+def _not_beyond(source: Source) -> Iterator[None]:
+    """A config can ask for any number of layers, groups or experts, of any size, under names that every architecture
+    chooses; even without weights such a network is made for hours, or fills the memory."""
     from torch.nn.modules.module import register_module_parameter_registration_hook
 
-    made = itertools.count(1)
+    made, most = itertools.count(1), _MOST_PER_BYTE * sum(file.stat().st_size for file in weight_files(source))
 
-    def refuse(*_: object) -> None:
+    def refuse(module: Any, name: str, weight: Any) -> None:
         if next(made) > MOST_WEIGHTS:
             raise ValueError(f"its config.json asks for more than {MOST_WEIGHTS:,} matrices and vectors of weights")
+        if weight is not None and weight.numel() > most:
+            shape = " × ".join(f"{size:,}" for size in weight.shape)
+            raise ValueError(f"its config.json asks for {shape} weights in one matrix; {_APART}")
 
     hook = register_module_parameter_registration_hook(refuse)
     try:
