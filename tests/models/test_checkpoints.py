@@ -218,7 +218,7 @@ def test_a_config_cannot_ask_for_more_weights_in_one_matrix_than_the_file_has(co
     """transformers computes rotary angles for the size of a head before it looks at any weight."""
     folder = copied("llama")
     change_config(folder, head_dim=2**31)
-    with pytest.raises(BadInput, match=r"4,294,967,296 × 32 weights in one matrix; config.json and weights do not"):
+    with pytest.raises(BadInput, match=r"4,294,967,296 × 32 weights in one matrix; its files are too small"):
         examine(find([str(folder)])[0], Options())
 
 
@@ -788,6 +788,11 @@ def test_a_gguf_file_is_read_once(tmp_path, monkeypatch):
             b"llama.block_count\x04\0\0\0\x02",
             b"llama.block_count\x04\0\0\0\x7f",
             "weights of 2 of the 127 layers",
+        ),
+        (
+            b"llama.embedding_length\x04\0\0\0\x20\0\0\0",
+            b"llama.embedding_length\x04\0\0\0\x20\0\0\x40",
+            "1,073,741,856 weights in one matrix",
         ),
         (b"blk.1.", b"blk.0.", "weights of 1 of the 2 layers|is no readable GGUF file"),
     ],

@@ -6,12 +6,14 @@ The same raw files give the same ready files, with the same versions of transfor
 from __future__ import annotations
 
 import io
+import itertools
 import json
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from pathlib import Path
+from typing import Any
 
 from trueprobe.assets.catalogue import AssetCard
 from trueprobe.errors import BadInput, reading
@@ -19,6 +21,8 @@ from trueprobe.paths import gunzipped
 from trueprobe.types import Progress
 
 RAW_GGUF = "model.gguf"
+_MOST_WEIGHTS = 10_000  # matrices and vectors of one network
+_MOST_PER_BYTE = 8  # weights, of one bit each
 
 
 def unpack(raw: Path, progress: Progress) -> None:
@@ -85,6 +89,29 @@ def refuse_incomplete_gguf(path: Path, title: str) -> None:
         raise BadInput(f"{title} has weights of {layers} of the {declared:,} layers that its metadata promises")
 
 
+@contextmanager
+def not_beyond(files: Sequence[Path]) -> Iterator[None]:
+    """Around the making of a network out of these weights: a config can ask for any number of layers, groups or
+    experts, of any size, under names that every architecture chooses. Even without weights such a network is made for
+    hours, or fills the memory."""
+    from torch.nn.modules.module import register_module_parameter_registration_hook
+
+    made, most = itertools.count(1), _MOST_PER_BYTE * sum(file.stat().st_size for file in files)
+
+    def refuse(module: Any, name: str, weight: Any) -> None:
+        if next(made) > _MOST_WEIGHTS:
+            raise ValueError(f"its config asks for more than {_MOST_WEIGHTS:,} matrices and vectors of weights")
+        if weight is not None and weight.numel() > most:
+            shape = " × ".join(f"{size:,}" for size in weight.shape)
+            raise ValueError(f"its config asks for {shape} weights in one matrix; its files are too small for that")
+
+    hook = register_module_parameter_registration_hook(refuse)
+    try:
+        yield
+    finally:
+        hook.remove()
+
+
 def _gguf_to_float32(gguf: Path, ready: Path) -> None:
     import torch
     from transformers import AutoModelForCausalLM, AutoTokenizer
@@ -93,7 +120,7 @@ def _gguf_to_float32(gguf: Path, ready: Path) -> None:
         raise BadInput(f"{gguf.name} is no GGUF file")
     refuse_incomplete_gguf(gguf, gguf.name)
     where = {"pretrained_model_name_or_path": str(gguf.parent), "gguf_file": gguf.name, "local_files_only": True}
-    with quiet(), reading(f"{gguf.name}: no GGUF file that transformers reads"):
+    with quiet(), reading(f"{gguf.name}: no GGUF file that transformers reads"), not_beyond([gguf]):
         tokenizer = AutoTokenizer.from_pretrained(**where)
         model = AutoModelForCausalLM.from_pretrained(**where, dtype=torch.float32)
         # the weights are plain float32 by now; only the label "quantised" keeps transformers from saving them

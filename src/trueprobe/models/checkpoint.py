@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 import hashlib
-import itertools
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-from trueprobe.assets.unpack import quiet
+from trueprobe.assets.unpack import not_beyond, quiet
 from trueprobe.errors import BadInput, nearest, reading, reason
 from trueprobe.models.served.address import Address
 
-MOST_WEIGHTS = 10_000  # matrices and vectors; even an empty network of a billion layers takes hours to make
-_MOST_PER_BYTE = 8  # weights, of one bit each
 DTYPES = ("float32", "bfloat16", "float16")
 Start = Literal["auto", "bos", "eot", "none"]  # what a causal model's text starts with; docs/models.md has the rule
 STARTS: tuple[Start, ...] = get_args(Start)
@@ -231,7 +228,7 @@ def outline(
 def _from_pretrained(source: Source, auto_class: Any, options: Options, **more: Any) -> tuple[Any, frozenset[str]]:
     import torch
 
-    with quiet(), reading(f"{source.title} cannot be loaded"), _not_beyond(source):
+    with quiet(), reading(f"{source.title} cannot be loaded"), not_beyond(weight_files(source)):
         model, info = auto_class.from_pretrained(
             **source.from_pretrained,
             dtype=getattr(torch, options.dtype),
@@ -245,28 +242,6 @@ def _from_pretrained(source: Source, auto_class: Any, options: Options, **more: 
     _refuse_unused_layers(source, model, info["unexpected_keys"])
     _refuse_missing_layers(source, model, info["missing_keys"])
     return model, frozenset(info["missing_keys"])
-
-
-@contextmanager
-def _not_beyond(source: Source) -> Iterator[None]:
-    """A config can ask for any number of layers, groups or experts, of any size, under names that every architecture
-    chooses; even without weights such a network is made for hours, or fills the memory."""
-    from torch.nn.modules.module import register_module_parameter_registration_hook
-
-    made, most = itertools.count(1), _MOST_PER_BYTE * sum(file.stat().st_size for file in weight_files(source))
-
-    def refuse(module: Any, name: str, weight: Any) -> None:
-        if next(made) > MOST_WEIGHTS:
-            raise ValueError(f"its config.json asks for more than {MOST_WEIGHTS:,} matrices and vectors of weights")
-        if weight is not None and weight.numel() > most:
-            shape = " × ".join(f"{size:,}" for size in weight.shape)
-            raise ValueError(f"its config.json asks for {shape} weights in one matrix; {_APART}")
-
-    hook = register_module_parameter_registration_hook(refuse)
-    try:
-        yield
-    finally:
-        hook.remove()
 
 
 def _refuse_other_shapes(source: Source, mismatched: Iterable[tuple[str, Any, Any]]) -> None:

@@ -139,6 +139,10 @@ class Summary:
     fallback: Mapping[str, str] = field(default_factory=dict)  # conditions that replace those of `where`
     fallback_title: str = ""  # `all listed words: the top 10 holds too few`
 
+    def __post_init__(self) -> None:
+        if len(self.titles) != len(self.measures):
+            raise ValueError(f"{len(self.measures)} measures have {len(self.titles)} titles")
+
     @property
     def row_conditions(self) -> tuple[str, ...]:
         return (self.rows,) if isinstance(self.rows, str) else tuple(self.rows)

@@ -344,7 +344,7 @@ def check_observations(frame: pd.DataFrame, declared: ProbeDeclaration, where: s
 
 
 def _refuse_lacking(frame: pd.DataFrame, needed: Iterable[str], texts: Iterable[str], where: str) -> None:
-    from pandas.api.types import infer_dtype
+    from pandas.api.types import infer_dtype, is_hashable
 
     missing = [name for name in needed if name not in frame]
     if missing:
@@ -352,6 +352,10 @@ def _refuse_lacking(frame: pd.DataFrame, needed: Iterable[str], texts: Iterable[
     wrong = [name for name in texts if frame[name].hasnans or infer_dtype(frame[name]) not in ("string", "empty")]
     if wrong:
         raise BadInput(f"{where} is damaged: column '{wrong[0]}' holds something else than text")
+    named = [name for name in frame if str(name).startswith((CONDITION, GROUP)) and frame[name].dtype == object]
+    nested = [name for name in named if not frame[name].map(is_hashable).all()]
+    if nested:
+        raise BadInput(f"{where} is damaged: column '{nested[0]}' holds several values in one cell")
 
 
 def reserved(names: Iterable[str]) -> list[str]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
+from math import comb
 
 import numpy as np
 
@@ -47,13 +48,13 @@ class MatchingTest:
     """How often clusters of these sizes would match the categories as well, were the categories dealt anew: exact."""
 
     def __call__(self, columns: Columns, quantity: tuple[str, ...], resample_seed: int) -> float:
-        from scipy.stats import hypergeom  # type: ignore[import-untyped]
-
         right, first = (columns.values[name] for name in quantity)
         scored = ~np.isnan(right) & ~np.isnan(first)
         right, first = right[scored] == 1, first[scored] == 1
         total, of_first, in_first = len(right), int(first.sum()), int((first == right).sum())
-        both = np.arange(max(0, of_first + in_first - total), min(of_first, in_first) + 1)
-        correct = 2 * both + total - of_first - in_first
-        as_good = np.maximum(correct, total - correct) >= right.sum()
-        return min(1.0, float(hypergeom.pmf(both[as_good], total, of_first, in_first).sum()))
+        deals = [
+            comb(of_first, both) * comb(total - of_first, in_first - both)
+            for both in range(max(0, of_first + in_first - total), min(of_first, in_first) + 1)
+            if max(correct := 2 * both + total - of_first - in_first, total - correct) >= right.sum()
+        ]
+        return sum(deals) / comb(total, in_first)
