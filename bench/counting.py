@@ -16,13 +16,14 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
 from trueprobe import probes
+from trueprobe.probes import Probe
 from trueprobe.runs.compare import compare
 from trueprobe.runs.folder import Run, RunFolder, load_run
 from trueprobe.runs.tables import RunTables
@@ -40,11 +41,11 @@ def cpu_seconds(what: Callable[[], object]) -> float:
     return time.process_time() - began
 
 
-def count(run: Run, family: str, out: Path) -> None:
+def count(run: Run, family: str, asked: Mapping[str, Probe], out: Path) -> None:
     (out / "observations").symlink_to((run.folder / "observations").resolve())
     tables = RunTables(RunFolder(out, run.study), [card for card in run.cards if card.family == family])
-    for entry in run.study.probes:
-        tables.add(entry.label, probes.make_again(entry.model_dump()))
+    for label, probe in asked.items():
+        tables.add(label, probe)
     tables.write()
 
 
@@ -66,8 +67,9 @@ def main() -> None:
     parser.add_argument("--b", default="nursery-small")
     asked = parser.parse_args()
     run = load_run(asked.run)
+    made = {entry.label: probes.make_again(entry.model_dump()) for entry in run.study.probes}  # as a run has them
     with tempfile.TemporaryDirectory() as out:
-        print(f"all tables of {asked.a}: {cpu_seconds(lambda: count(run, asked.a, Path(out))):.2f} s")
+        print(f"all tables of {asked.a}: {cpu_seconds(lambda: count(run, asked.a, made, Path(out))):.2f} s")
     print(f"{asked.a} against {asked.b}: {cpu_seconds(lambda: compare(run, asked.a, asked.b)):.2f} s")
     members: list[CheckpointData] = []
     drawing = cpu_seconds(lambda: members.extend(large_family()))

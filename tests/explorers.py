@@ -5,7 +5,7 @@ from __future__ import annotations
 import faulthandler
 import http.client
 import json
-import sys
+import tempfile
 import threading
 import time
 import warnings
@@ -88,9 +88,16 @@ def serving(specs, run=None, store=None, host="127.0.0.1"):
     prepared.server.should_exit = True
     thread.join(timeout=ENDS_WITHIN)
     if thread.is_alive():  # tests of the command hold that it ends; here, where it stands is worth more than a failure
-        faulthandler.dump_traceback(all_threads=True, file=sys.__stderr__)
         prepared.server.force_exit = True
-        warnings.warn(f"an explorer did not end within {ENDS_WITHIN} seconds", stacklevel=2)
+        warnings.warn(f"an explorer did not end within {ENDS_WITHIN} seconds:\n{_threads()}", stacklevel=2)
+
+
+def _threads() -> str:
+    """Where every thread stands."""
+    with tempfile.TemporaryFile("w+") as file:
+        faulthandler.dump_traceback(file, all_threads=True)
+        file.seek(0)
+        return file.read()
 
 
 @pytest.fixture(scope="session")

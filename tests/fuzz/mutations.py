@@ -164,7 +164,7 @@ def json_changed(content: bytes, rng: random.Random) -> bytes:
 def _other_node(whole: Any, rng: random.Random) -> Any:
     places = list(_places(whole))
     if not places:
-        return rng.choice(VALUES)
+        return copy.deepcopy(rng.choice(VALUES))
     parent, key = rng.choice(places)
     other = rng.choice(places)
     match rng.randrange(6):
@@ -177,7 +177,7 @@ def _other_node(whole: Any, rng: random.Random) -> Any:
         case 3 if isinstance(parent, dict):
             parent[str(rng.choice(TEXTS))[:100]] = parent.pop(key)
         case _:
-            parent[key] = rng.choice(VALUES)
+            parent[key] = copy.deepcopy(rng.choice(VALUES))  # a later change of it must not reach VALUES
     return whole
 
 

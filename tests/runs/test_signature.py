@@ -25,7 +25,7 @@ TEXT = st.text(st.characters(exclude_categories=("Cs",)), max_size=8)
 def signature_of(probe, conditions=None, cards=(), **study):
     description = StudyDescription(**{**PLAIN, "intervals": "crossed", **study})
     row = estimate("solo", "share", 0.5, conditions=conditions or {})
-    return Signer(description, cards or [card("solo")], {"pairs": probe}).sign(row).signature
+    return Signer(description, cards or [card("solo")], {"pairs": probe}).signature(row)
 
 
 def crows(**settings):

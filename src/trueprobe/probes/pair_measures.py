@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
 
 from trueprobe.statistics.means import group_means, means
-from trueprobe.statistics.measure import Columns, Function, Measure, Weights
+from trueprobe.statistics.measure import Columns, Function, Measure, Weights, kept
 
 PREFERS, PREFERENCE, MEANINGFUL = "prefers_stereotype", "preference_nats", "meaningful"
 FLAGGED = "flagged"  # observation column: 1 where known criticism applies to the item
@@ -60,27 +61,45 @@ def _quantile(share: float) -> Function:
     """[R, quantities]: the smallest value that at least `share` of the drawn observations do not exceed."""
 
     def quantile(columns: Columns, quantities: Quantities, weights: Weights) -> np.ndarray:
-        return np.stack([_weighted(columns.values[name], columns.cells, weights, share) for (name,) in quantities], 1)
+        values = np.stack([columns.values[name] for (name,) in quantities])
+        ordered = kept(
+            "ordered",
+            weights,
+            values.tobytes() + columns.cells.tobytes(),
+            lambda: [_Ordered.of(one, columns.cells, weights) for one in values],
+        )
+        return np.stack([one.quantile(share, weights) for one in ordered], 1)
 
     return quantile
 
 
-def _weighted(values: np.ndarray, cells: np.ndarray, weights: Weights, share: float) -> np.ndarray:
-    """[R]: first the block of neighbouring values in which the share is reached, then the value within it."""
-    order = np.argsort(values, kind="stable")[: np.count_nonzero(~np.isnan(values))]  # NaN sorts to the end
-    count, width = len(order), math.isqrt(len(order)) + 1
-    if not count:
-        return np.full(len(weights), np.nan)
-    values, cells, drawn, draws = values[order], cells[order], weights.T, np.arange(len(weights))
-    blocks = [drawn[cells[start : start + width]].sum(axis=0) for start in range(0, count, width)]
-    reached = np.cumsum(blocks, axis=0)  # [blocks, R]: small whole numbers, exact
-    goal = share * reached[-1]
-    block = np.count_nonzero(reached < goal, axis=0)
-    here, place = np.where(block > 0, reached[block - 1, draws], 0), block * width
-    for _ in range(width - 1):
-        here += drawn[cells[place], draws]
-        place += here < goal
-    return np.where(reached[-1] > 0, values[place], np.nan)
+@dataclass(frozen=True)
+class _Ordered:
+    """The scored values in their order, and how many are drawn up to the end of each block of neighbours."""
+
+    values: np.ndarray
+    cells: np.ndarray
+    width: int  # of a block
+    reached: np.ndarray  # [blocks, R]: small whole numbers, exact
+
+    @classmethod
+    def of(cls, values: np.ndarray, cells: np.ndarray, weights: Weights) -> _Ordered:
+        order = np.argsort(values, kind="stable")[: np.count_nonzero(~np.isnan(values))]  # NaN sorts to the end
+        values, cells, width = values[order], cells[order], math.isqrt(len(order)) + 1
+        blocks = [weights.T[cells[start : start + width]].sum(axis=0) for start in range(0, len(order), width)]
+        return cls(values, cells, width, np.cumsum(blocks, axis=0) if blocks else np.empty((0, len(weights))))
+
+    def quantile(self, share: float, weights: Weights) -> np.ndarray:
+        """[R]: first the block in which the share is reached, then the value within it."""
+        if not len(self.values):
+            return np.full(len(weights), np.nan)
+        drawn, draws, goal = weights.T, np.arange(len(weights)), share * self.reached[-1]
+        block = np.count_nonzero(self.reached < goal, axis=0)
+        here, place = np.where(block > 0, self.reached[block - 1, draws], 0), block * self.width
+        for _ in range(self.width - 1):
+            here += drawn[self.cells[place], draws]
+            place += here < goal
+        return np.where(self.reached[-1] > 0, self.values[place], np.nan)
 
 
 lower_quartile = _quantile(0.25)

@@ -221,17 +221,19 @@ def hints(row: type[Any]) -> dict[str, Any]:
     return typing.get_type_hints(row)
 
 
-def frame_of(values: Sequence[Any], row: type[Any]) -> pd.DataFrame:
-    """Rows as a table, with the declared columns in their order and the conditions behind them."""
+def frame_of(values: Sequence[Any], row: type[Any], **given: Sequence[Any]) -> pd.DataFrame:
+    """Rows as a table, with the declared columns in their order and the conditions behind them. `given`: columns that
+    take the place of the rows' own."""
     import pandas as pd
 
     declared = hints(row)
-    columns = {field.name: list(map(attrgetter(field.name), values)) for field in _plain_fields(row)}
+    names = [field.name for field in _plain_fields(row)]
+    columns = {name: list(given[name] if name in given else map(attrgetter(name), values)) for name in names}
     frame = pd.DataFrame({name: _typed(column, declared[name]) for name, column in columns.items()})
     if "conditions" not in declared:
         return frame
-    names = list(dict.fromkeys(name for value in values for name in value.conditions))
-    conditions = {CONDITION + name: [value.conditions.get(name) for value in values] for name in names}
+    known = list(dict.fromkeys(name for value in values for name in value.conditions))
+    conditions = {CONDITION + name: [value.conditions.get(name) for value in values] for name in known}
     return pd.concat([frame, pd.DataFrame(conditions, index=frame.index, dtype="str")], axis=1)
 
 

@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import reduce
 from pathlib import PurePath
-from typing import Any, TypeVar
+from typing import Any
 
 from trueprobe import __version__
 from trueprobe.probes import Probe
@@ -21,7 +21,6 @@ from trueprobe.runs.schema import StudyDescription
 from trueprobe.statistics.rows import AGAINST, AND, ClaimResult, Estimate
 from trueprobe.types import Card
 
-Signed = TypeVar("Signed", Estimate, ClaimResult)
 Parts = Mapping[str, str]
 Pairs = tuple[tuple[str, str], ...]
 START, NO_START, VERSION, UNKNOWN = "start", "none", "version", "unknown"
@@ -40,12 +39,12 @@ class Signer:
     _known: dict[tuple[str, str], Pairs] = field(default_factory=dict)
     _signatures: dict[tuple[Pairs, Pairs, Pairs], str] = field(default_factory=dict)  # the seeds of a family share one
 
-    def sign(self, row: Signed) -> Signed:
+    def signature(self, row: Estimate | ClaimResult) -> str:
         named = ("claim", row.claim) if isinstance(row, ClaimResult) else ("measure", row.measure)
         key = (self._parts(row.probe, row.model), (named,), tuple(row.conditions.items()))
         if key not in self._signatures:
             self._signatures[key] = _signature(*key)
-        return replace(row, signature=self._signatures[key])
+        return self._signatures[key]
 
     def _parts(self, labels: str, models: str) -> Pairs:
         """Of several probes, or models, what is not the same for all is listed."""

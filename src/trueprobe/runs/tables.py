@@ -117,7 +117,7 @@ class RunTables:
             rows.add("variance", variance(counted))
             rows.add("signs", sign_counts(counted))
             self._flips(label, members, rows)
-        self.folder.rows("estimates", list(map(self._signer.sign, estimates)), f"estimates/{label}")
+        self._signed("estimates", estimates, f"estimates/{label}")
         rows.add("claims", [row for claim in probe.claims() if claim.between for row in self._between(label, claim)])
         for other in earlier:
             rows.add("variants", self._variants(other, label))
@@ -147,10 +147,13 @@ class RunTables:
         apart = disagreement.between(self._unjudged, diagnostics)
         self.rows.add("disagreements", apart)
         self.rows.add("claims", disagreement.claims(apart))
-        self.rows["claims"] = list(map(self._signer.sign, self.rows["claims"]))
+        self._signed("claims", self.rows["claims"])
         for name, rows in self.rows.items():
-            if rows or name == "claims":
+            if rows and name != "claims":
                 self.folder.rows(name, rows)
+
+    def _signed(self, table: str, rows: Sequence[Estimate] | Sequence[ClaimResult], file: str = "") -> None:
+        self.folder.rows(table, rows, file, signature=list(map(self._signer.signature, rows)))
 
     def _flips(self, label: str, members: list[CheckpointData], rows: _Rows | None = None) -> None:
         declared = self._probes[label].flips

@@ -7,19 +7,23 @@ on sums per cell (the smallest unit that is resampled together), so a bootstrap 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import threading
+import weakref
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, reduce
 from itertools import groupby, product
 from operator import or_
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, TypeVar, cast
 
 import numpy as np
 
 from trueprobe.types import Direction, Tail
 
 Weights = np.ndarray  # [R, cells]
+T = TypeVar("T")
 _AT_ONCE = 400_000  # values that are held together, about what a cache holds
+_MOST_KEPT = 4_000_000  # weights, 32 MB
 TIED = "tied"  # observation column: 1 where the answer is a tie, within TIE_NATS or float error
 
 
@@ -181,13 +185,44 @@ def cell_sums(cells: np.ndarray, stacked: np.ndarray, n_cells: int) -> np.ndarra
 def totals(cells: np.ndarray, stacked: np.ndarray, weights: Weights) -> np.ndarray:
     """[n, observations] -> [n, R]: the sum over the drawn observations."""
     present, here = np.unique(cells, return_inverse=True)  # the others contribute nothing
-    sums = cell_sums(here, stacked, len(present))
-    every, drawn = len(present) == weights.shape[1], np.empty((len(sums), len(weights)))
-    portion = max(1, _AT_ONCE // max(1, len(present)))
-    for start in range(0, len(weights), portion):
-        some = weights.T[:, start : start + portion]
-        np.matmul(sums, (some if every else some[present]).astype(float), out=drawn[:, start : start + portion])
+    sums, end = cell_sums(here, stacked, len(present)), 0
+    drawn = np.empty((len(sums), len(weights)))
+    for some in _portions(present, weights):
+        start, end = end, end + some.shape[1]
+        np.matmul(sums, some, out=drawn[:, start:end])
     return drawn
+
+
+def _portions(present: np.ndarray, weights: Weights) -> Iterable[np.ndarray]:
+    """The weights of these cells as float64 [cells, some of R], in portions that a cache holds; kept where they are
+    few."""
+    every, portion = len(present) == weights.shape[1], max(1, _AT_ONCE // max(1, len(present)))
+    some = (weights.T[:, start : start + portion] for start in range(0, len(weights), portion))
+    portions = ((one if every else one[present]).astype(float) for one in some)
+    if len(present) * len(weights) > _MOST_KEPT:
+        return portions
+    return kept("portions", weights, present.tobytes(), lambda: tuple(portions))
+
+
+class _Kept(threading.local):
+    """By what it is: the weights and the key it was made for last, and what was made."""
+
+    def __init__(self) -> None:
+        self.last: dict[str, tuple[weakref.ref[np.ndarray], bytes, Any]] = {}
+
+
+_kept = _Kept()
+
+
+def kept(what: str, weights: Weights, key: bytes, make: Callable[[], T]) -> T:
+    """Made of weights, and not again while one asks for the same: neighbouring measures do."""
+    if what in _kept.last:
+        of, last, made = _kept.last[what]
+        if of() is weights and last == key:
+            return cast(T, made)
+    value = make()
+    _kept.last[what] = (weakref.ref(weights), key, value)
+    return value
 
 
 def batches(measures: Iterable[Measure], values_each: int) -> Iterator[list[Measure]]:
