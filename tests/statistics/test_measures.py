@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+import weakref
+
 import numpy as np
 import pytest
 
@@ -9,6 +12,7 @@ from trueprobe.probes.pair_measures import (
     clearly_for,
     icat,
     icat_by_term,
+    lower_quartile,
     median,
     ties,
     upper_quartile,
@@ -102,7 +106,34 @@ def test_totals_by_hand(monkeypatch: pytest.MonkeyPatch):
     by_hand = [[2 + 5, 3 * 2, 2 * 5]]
     assert totals(cells, stacked, weights).tolist() == by_hand
     monkeypatch.setattr(measure, "_AT_ONCE", 4)  # two draws at a time
+    assert totals(cells, stacked, weights.copy()).tolist() == by_hand
+    monkeypatch.setattr(measure, "_MOST_KEPT", 0)
     assert totals(cells, stacked, weights).tolist() == by_hand
+
+
+def test_what_is_kept_of_weights_is_of_those_weights_and_cells_alone():
+    """Interleaved calls give what a fresh process gives; the weights themselves are not kept alive."""
+    rng = np.random.default_rng(0)
+    stacked, cells = rng.normal(size=(2, 12)), np.repeat(np.arange(4), 3)
+    drawn = [rng.integers(0, 3, (50, 4)).astype(np.float32) for _ in range(2)]
+    for weights in (*drawn, *drawn):
+        for rows in (cells >= 0, cells < 2, cells != 1):
+            by_hand = stacked[:, rows] @ weights[:, cells[rows]].T
+            np.testing.assert_allclose(totals(cells[rows], stacked[:, rows], weights), by_hand, rtol=1e-12)
+    last = weakref.ref(drawn.pop())
+    del weights
+    assert last() is None
+
+
+def test_quartiles_share_what_is_ordered_and_nothing_else():
+    rng = np.random.default_rng(1)
+    weights = rng.integers(0, 3, (40, 30)).astype(np.float32)
+    for seed in range(3):
+        nats = np.random.default_rng(seed).normal(size=30)
+        columns = Columns({"nats": nats}, np.arange(30))
+        for function, share in ((lower_quartile, 0.25), (median, 0.5), (upper_quartile, 0.75)):
+            by_hand = [np.sort(np.repeat(nats, w))[math.ceil(share * w.sum()) - 1] for w in weights.astype(int)]
+            assert function(columns, [("nats",)], weights)[:, 0].tolist() == by_hand
 
 
 # ---------------------------------------------------------------- many at once
