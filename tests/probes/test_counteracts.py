@@ -347,7 +347,7 @@ def filled(probe, top, beyond=()):
 
 def see(probe, item, *answers):
     card = stand_in("masked")
-    probe._words_in_vocabulary.setdefault(card.tokenizer_id, {group: 63 for group in probe.verbalizer})  # it has all
+    probe._words_in_vocabulary.setdefault(card.tokenizer_id, dict.fromkeys(probe.verbalizer, 63))  # it has all
     (seen,) = probe.observe(item, card, answers)
     assert seen.why_not is None
     return seen.values
