@@ -107,11 +107,11 @@ def test_totals_by_hand(monkeypatch: pytest.MonkeyPatch):
     assert totals(cells, stacked, weights).tolist() == by_hand
     monkeypatch.setattr(measure, "_AT_ONCE", 4)  # two draws at a time
     assert totals(cells, stacked, weights.copy()).tolist() == by_hand
-    monkeypatch.setattr(measure, "_MOST_KEPT", 0)
+    monkeypatch.setattr(measure, "_MOST_CACHED", 0)
     assert totals(cells, stacked, weights).tolist() == by_hand
 
 
-def test_what_is_kept_of_weights_is_of_those_weights_and_cells_alone():
+def test_what_is_made_of_weights_once_is_of_those_weights_and_cells_alone():
     """Interleaved calls give what a fresh process gives; the weights themselves are not kept alive."""
     rng = np.random.default_rng(0)
     stacked, cells = rng.normal(size=(2, 12)), np.repeat(np.arange(4), 3)

@@ -16,6 +16,7 @@ from trueprobe.assets.unpack import not_beyond, quiet
 from trueprobe.errors import BadInput, nearest, reading, reason
 from trueprobe.models.served.address import Address
 
+MOST_LAYERS = 2_000  # ALBERT has weights of one for all of them: no file is too small for a billion
 DTYPES = ("float32", "bfloat16", "float16")
 Start = Literal["auto", "bos", "eot", "none"]  # what a causal model's text starts with; docs/models.md has the rule
 STARTS: tuple[Start, ...] = get_args(Start)
@@ -114,7 +115,10 @@ def _config(path: Path, title: str, stamp: tuple[int, int] | None) -> Any:
     from transformers import AutoConfig
 
     with quiet(), reading(f"{title}: no usable config.json"):
-        return AutoConfig.from_pretrained(**Source("", title, path).from_pretrained, trust_remote_code=False)
+        config = AutoConfig.from_pretrained(**Source("", title, path).from_pretrained, trust_remote_code=False)
+        if getattr(config, "num_hidden_layers", 0) > MOST_LAYERS:
+            raise ValueError(f"{config.num_hidden_layers:,} layers, the most are {MOST_LAYERS:,}")
+        return config
 
 
 def read_tokenizer(source: Source) -> Any:

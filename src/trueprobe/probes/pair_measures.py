@@ -15,7 +15,7 @@ from typing import Any, Literal
 import numpy as np
 
 from trueprobe.statistics.means import group_means, means
-from trueprobe.statistics.measure import Columns, Function, Measure, Weights, kept
+from trueprobe.statistics.measure import Columns, Function, Measure, Weights, made_once
 
 PREFERS, PREFERENCE, MEANINGFUL = "prefers_stereotype", "preference_nats", "meaningful"
 FLAGGED = "flagged"  # observation column: 1 where known criticism applies to the item
@@ -62,7 +62,7 @@ def _quantile(share: float) -> Function:
 
     def quantile(columns: Columns, quantities: Quantities, weights: Weights) -> np.ndarray:
         values = np.stack([columns.values[name] for (name,) in quantities])
-        ordered = kept(
+        ordered = made_once(
             "ordered",
             weights,
             values.tobytes() + columns.cells.tobytes(),

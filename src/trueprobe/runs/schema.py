@@ -327,10 +327,9 @@ def refuse_other_columns(frame: pd.DataFrame, fixed: Iterable[str], declared: It
 def check_items(frame: pd.DataFrame, where: str) -> pd.DataFrame:
     """As it was written: each item once, with its text."""
     _refuse_lacking(frame, ("item", "text"), ("item", "text"), where)
-    if not frame["item"].is_unique:
-        raise BadInput(
-            f"{where} is damaged: the item '{frame['item'][frame['item'].duplicated()].iloc[0]}' is in it twice"
-        )
+    twice = frame["item"][frame["item"].duplicated()]
+    if len(twice):
+        raise BadInput(f"{where} is damaged: the item '{twice.iloc[0]}' is in it twice")
     return frame
 
 
@@ -354,10 +353,9 @@ def _refuse_lacking(frame: pd.DataFrame, needed: Iterable[str], texts: Iterable[
     wrong = [name for name in texts if frame[name].hasnans or infer_dtype(frame[name]) not in ("string", "empty")]
     if wrong:
         raise BadInput(f"{where} is damaged: column '{wrong[0]}' holds something else than text")
-    named = [name for name in frame if str(name).startswith((CONDITION, GROUP)) and frame[name].dtype == object]
-    nested = [name for name in named if not frame[name].map(is_hashable).all()]
-    if nested:
-        raise BadInput(f"{where} is damaged: column '{nested[0]}' holds several values in one cell")
+    for name in (name for name in frame if str(name).startswith((CONDITION, GROUP)) and frame[name].dtype == object):
+        if not frame[name].map(is_hashable).all():
+            raise BadInput(f"{where} is damaged: column '{name}' holds several values in one cell")
 
 
 def reserved(names: Iterable[str]) -> list[str]:
@@ -381,14 +379,8 @@ def column_reference() -> str:
 
 
 def _reference(name: str, row: type[Any]) -> Iterator[str]:
-    yield from (
-        f"### {name}",
-        "",
-        " ".join((row.__doc__ or "").split()),
-        "",
-        "| column | type | meaning |",
-        "|---|---|---|",
-    )
+    yield from (f"### {name}", "", " ".join((row.__doc__ or "").split()), "")
+    yield from ("| column | type | meaning |", "|---|---|---|")
     for field in dataclasses.fields(row):
         column = f"{CONDITION}…" if field.name == "conditions" else field.name
         yield f"| `{column}` | {_type_name(hints(row)[field.name], field.name)} | {field.metadata['meaning']} |"

@@ -23,7 +23,7 @@ from trueprobe.types import Direction, Tail
 Weights = np.ndarray  # [R, cells]
 T = TypeVar("T")
 _AT_ONCE = 400_000  # values that are held together, about what a cache holds
-_MOST_KEPT = 4_000_000  # weights, 32 MB
+_MOST_CACHED = 4_000_000  # weights, 32 MB
 TIED = "tied"  # observation column: 1 where the answer is a tie, within TIE_NATS or float error
 
 
@@ -194,34 +194,34 @@ def totals(cells: np.ndarray, stacked: np.ndarray, weights: Weights) -> np.ndarr
 
 
 def _portions(present: np.ndarray, weights: Weights) -> Iterable[np.ndarray]:
-    """The weights of these cells as float64 [cells, some of R], in portions that a cache holds; kept where they are
-    few."""
+    """The weights of these cells as float64 [cells, some of R], in portions that a cache holds; made once where they
+    are few."""
     every, portion = len(present) == weights.shape[1], max(1, _AT_ONCE // max(1, len(present)))
     some = (weights.T[:, start : start + portion] for start in range(0, len(weights), portion))
     portions = ((one if every else one[present]).astype(float) for one in some)
-    if len(present) * len(weights) > _MOST_KEPT:
+    if len(present) * len(weights) > _MOST_CACHED:
         return portions
-    return kept("portions", weights, present.tobytes(), lambda: tuple(portions))
+    return made_once("portions", weights, present.tobytes(), lambda: tuple(portions))
 
 
-class _Kept(threading.local):
+class _Last(threading.local):
     """By what it is: the weights and the key it was made for last, and what was made."""
 
     def __init__(self) -> None:
-        self.last: dict[str, tuple[weakref.ref[np.ndarray], bytes, Any]] = {}
+        self.made: dict[str, tuple[weakref.ref[np.ndarray], bytes, Any]] = {}
 
 
-_kept = _Kept()
+_last = _Last()
 
 
-def kept(what: str, weights: Weights, key: bytes, make: Callable[[], T]) -> T:
+def made_once(what: str, weights: Weights, key: bytes, make: Callable[[], T]) -> T:
     """Made of weights, and not again while one asks for the same: neighbouring measures do."""
-    if what in _kept.last:
-        of, last, made = _kept.last[what]
+    if what in _last.made:
+        of, last, made = _last.made[what]
         if of() is weights and last == key:
             return cast(T, made)
     value = make()
-    _kept.last[what] = (weakref.ref(weights), key, value)
+    _last.made[what] = (weakref.ref(weights), key, value)
     return value
 
 
