@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from trueprobe.assets.catalogue import AssetCard
+from trueprobe.assets.gguf_lengths import refuse_impossible_lengths
 from trueprobe.errors import BadInput, reading
 from trueprobe.paths import gunzipped
 from trueprobe.types import Progress
@@ -77,6 +78,7 @@ def refuse_incomplete_gguf(path: Path, title: str) -> None:
     from gguf import GGUFReader
 
     with reading(f"{title} is no readable GGUF file"):
+        refuse_impossible_lengths(path)
         file = GGUFReader(path)
         architecture = file.fields["general.architecture"].contents()
         shape = {name: file.fields.get(f"{architecture}.{name}") for name in ("block_count", "embedding_length")}

@@ -47,11 +47,7 @@ class Sides:
         parts: Sequence[str] = (),
     ) -> Sides:
         """The groups of `factors` are drawn, where `parts` are named within each of them."""
-        frames = [m.frame[m.frame["why_not"] == ""].set_index(["item", "part"]) for m in (*first, *second)]
-        common = frames[0].index
-        for frame in frames[1:]:
-            common = common.intersection(frame.index, sort=False)
-        frames = [frame.loc[common].reset_index() for frame in frames]
+        frames = _in_step([m.frame[m.frame["why_not"] == ""] for m in (*first, *second)])
         seed = first[0].resampling.resample_seed
         (drawn,) = Resampling.shared([groups_of(frames[0], factors, parts)], seed, parts)
         members = [
@@ -75,6 +71,18 @@ class Sides:
     @property
     def single(self) -> bool:
         return len(self.first) == len(self.second) == 1
+
+
+def _in_step(frames: Sequence[pd.DataFrame]) -> list[pd.DataFrame]:
+    """Those rows of each whose item and part are in all of them, in the order of the first."""
+    keys = ["item", "part"]
+    if all(np.array_equal(frames[0][key], frame[key]) for frame in frames[1:] for key in keys):
+        return [frame.reset_index(drop=True) for frame in frames]
+    named = [frame.set_index(keys) for frame in frames]
+    common = named[0].index
+    for frame in named[1:]:
+        common = common.intersection(frame.index, sort=False)
+    return [frame.loc[common].reset_index() for frame in named]
 
 
 def to_pair(
