@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from concurrent.futures import ThreadPoolExecutor
 from importlib import import_module
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from safetensors.torch import load_file, save_file
 from transformers.utils import logging
 
 import zoo
+from trueprobe.assets.unpack import not_beyond
 from trueprobe.engine import AnswerStore, Engine
 from trueprobe.errors import BadInput
 from trueprobe.models import examine, find, open_model
@@ -212,6 +214,19 @@ def test_a_config_cannot_ask_for_an_endless_network(copied):
     change_config(folder, inner_group_num=2**70)
     with pytest.raises(BadInput, match="more than 10,000 matrices"):
         examine(find([str(folder)])[0], Options())
+
+
+def test_a_network_is_held_to_its_own_files_and_counted_once(tmp_path):
+    """Not one that another thread makes meanwhile, and not again as its weights are put in their places."""
+    file = tmp_path / "weights"
+    file.write_bytes(bytes(8))
+    with not_beyond([file]), ThreadPoolExecutor() as other:
+        other.submit(torch.nn.Linear, 100, 100).result()
+        small = torch.nn.Linear(8, 8)
+        for _ in range(10_001):
+            small.weight = torch.nn.Parameter(torch.zeros(8, 8))
+        with pytest.raises(ValueError, match="1 × 65 weights in one matrix"):
+            torch.nn.Linear(65, 1)
 
 
 def test_layers_that_share_their_weights_are_bounded_too(copied):

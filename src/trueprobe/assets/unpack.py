@@ -10,6 +10,7 @@ import itertools
 import json
 import os
 import shutil
+import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from pathlib import Path
@@ -99,9 +100,12 @@ def not_beyond(files: Sequence[Path]) -> Iterator[None]:
     from torch.nn.modules.module import register_module_parameter_registration_hook
 
     made, most = itertools.count(1), _MOST_PER_BYTE * sum(file.stat().st_size for file in files)
+    thread = threading.get_ident()  # torch calls the hook for the networks of all of them
 
     def refuse(module: Any, name: str, weight: Any) -> None:
-        if next(made) > _MOST_WEIGHTS:
+        if threading.get_ident() != thread:
+            return
+        if name not in module._parameters and next(made) > _MOST_WEIGHTS:  # loading puts each one in its place again
             raise ValueError(f"its config asks for more than {_MOST_WEIGHTS:,} matrices and vectors of weights")
         if weight is not None and weight.numel() > most:
             shape = " × ".join(f"{size:,}" for size in weight.shape)
@@ -118,8 +122,6 @@ def _gguf_to_float32(gguf: Path, ready: Path) -> None:
     import torch
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
-    if _magic(gguf, 4) != b"GGUF":
-        raise BadInput(f"{gguf.name} is no GGUF file")
     refuse_incomplete_gguf(gguf, gguf.name)
     where = {"pretrained_model_name_or_path": str(gguf.parent), "gguf_file": gguf.name, "local_files_only": True}
     with quiet(), reading(f"{gguf.name}: no GGUF file that transformers reads"), not_beyond([gguf]):

@@ -52,9 +52,10 @@ class MatchingTest:
         scored = ~np.isnan(right) & ~np.isnan(first)
         right, first = right[scored] == 1, first[scored] == 1
         total, of_first, in_first = len(right), int(first.sum()), int((first == right).sum())
+        observed = int(right.sum())
         deals = [
             comb(of_first, both) * comb(total - of_first, in_first - both)
             for both in range(max(0, of_first + in_first - total), min(of_first, in_first) + 1)
-            if max(correct := 2 * both + total - of_first - in_first, total - correct) >= right.sum()
+            if max(correct := 2 * both + total - of_first - in_first, total - correct) >= observed
         ]
         return sum(deals) / comb(total, in_first)
