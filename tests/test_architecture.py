@@ -17,10 +17,11 @@ import made_runs
 import trueprobe
 
 ROOT = Path(trueprobe.__file__).parent
-LOWEST = {"types", "errors", "paths", "installed", "stopping", "__version__"}
+LOWEST = {"types", "errors", "garbage", "paths", "installed", "stopping", "__version__"}
 MAY_USE = {  # package (or module of one) -> what it may import besides itself and LOWEST; None is everything
     "types": set(),
     "errors": set(),
+    "garbage": set(),
     "paths": set(),
     "installed": set(),
     "stopping": set(),

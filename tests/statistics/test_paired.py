@@ -14,7 +14,7 @@ from trueprobe.statistics.correlation import pearson
 from trueprobe.statistics.estimates import CheckpointData
 from trueprobe.statistics.means import means
 from trueprobe.statistics.measure import Measure
-from trueprobe.statistics.paired import Parts, Sides, compare, seeds_dealt_p, seeds_needed
+from trueprobe.statistics.paired import Parts, Sides, compare, seeds_dealt_ps, seeds_needed
 from trueprobe.statistics.resampling import Resampling
 from trueprobe.statistics.rows import Difference
 from trueprobe.types import Verdict
@@ -121,8 +121,9 @@ def test_two_seeds_decide_nothing():
 
 
 def test_dealing_seeds_by_hand():
-    assert seeds_dealt_p(np.array([5.0, 6, 7]), np.array([1.0, 2, 3])) == pytest.approx(2 / 20)
-    assert seeds_dealt_p(np.array([1.0, 2]), np.array([1.0, 2])) == 1.0
+    apart, alike = (5.0, 6, 7, 1, 2, 3), (1.0, 2, 3, 1, 2, 3)
+    assert seeds_dealt_ps(np.array([apart, alike]).T, 3) == pytest.approx([2 / 20, 1.0])
+    assert seeds_dealt_ps(np.array([[1.0, 2, 1, 2]]).T, 2) == [1.0]
 
 
 def test_how_many_seeds_it_takes():

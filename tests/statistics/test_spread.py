@@ -14,7 +14,7 @@ from scipy import stats
 from trueprobe.statistics.correction import benjamini_hochberg, holm
 from trueprobe.statistics.multibootstrap import multibootstrap, p_value, paired_multibootstrap, percentile
 from trueprobe.statistics.resampling import Resampling
-from trueprobe.statistics.spread import Components, Spread, Trials, over_items, over_seeds, scale_of
+from trueprobe.statistics.spread import Samples, Spread, Trials, scale_of
 
 
 def drawn(values: np.ndarray, resamples: int = 4000) -> np.ndarray:
@@ -22,6 +22,14 @@ def drawn(values: np.ndarray, resamples: int = 4000) -> np.ndarray:
     groups = [f"{i:05d}" for i in range(values.shape[-1])]
     weights = Resampling.of(pd.DataFrame({"target": groups}), resamples).weights.astype(float)
     return values @ weights.T / values.shape[-1]
+
+
+def over_items(sample: np.ndarray, groups: int) -> Spread:
+    return Samples(sample[None]).over_items(0, groups)
+
+
+def over_seeds(samples: np.ndarray, groups: int) -> Spread:
+    return Samples(samples).over_seeds(groups)[0]
 
 
 def test_symmetric_values_have_students_interval():
@@ -82,7 +90,7 @@ def test_intervals_end_where_numbers_end(unit, low, high, cut):
 def test_the_variance_over_seeds_and_items_by_a_plain_loop():
     values = np.random.default_rng(0).normal(size=(4, 30)) + np.random.default_rng(1).normal(size=(4, 1))
     samples = drawn(values, 3000)
-    parts = Components.of(samples, 30)
+    parts = Samples(samples).components(30)
     means = [np.mean([samples[s, r] for s in range(4)]) for r in range(1, 3001)]
     deviations = [np.var([samples[s, r] - means[r - 1] for r in range(1, 3001)]) for s in range(4)]
     assert parts.items == pytest.approx(np.var(means) * 30 / 29)
@@ -95,7 +103,7 @@ def test_two_way_variances_are_recovered():
     """Seeds 0.3, items 1, both 0.5: per group means of 200 groups and 40 seeds."""
     rng = np.random.default_rng(0)
     values = rng.normal(0, 0.3, (40, 1)) + rng.normal(0, 1, (1, 200)) + rng.normal(0, 0.5, (40, 200))
-    parts = Components.of(drawn(values), 200)
+    parts = Samples(drawn(values)).components(200)
     assert 40 * parts.seeds == pytest.approx(0.09 + 0.25 / 200, rel=0.5)
     assert 200 * (parts.items - parts.both) == pytest.approx(1.0, rel=0.2)
     assert 200 * 40 * parts.both == pytest.approx(0.25, rel=0.1)

@@ -12,6 +12,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from trueprobe.errors import BadInput, nearest
+from trueprobe.garbage import collector_paused
 from trueprobe.probes.base import Probe, Released, Settings, spread
 from trueprobe.probes.display import Figure, ItemTable, ReportSpec, Summary, Table
 from trueprobe.probes.files import explain
@@ -38,6 +39,7 @@ __all__ = [
 ]
 
 
+@collector_paused()
 def make(name: str, settings: Mapping[str, Any] | None = None) -> Probe:
     """A probe from raw settings; an unknown key or value is refused with the nearest right one."""
     probe = find(name)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, Literal
 
 import numpy as np
@@ -26,6 +27,7 @@ CLEARLY_NATS = 1.0  # one sentence e times as likely as the other
 START: Mapping[str, Literal["text", "first_token"]] = {"start_token": "text", "authors": "first_token"}
 
 Quantities = Sequence[tuple[str, ...]]
+_MOST_BLOCKS = 255  # of neighbours, when a quantile is looked for
 
 
 def _share(test: Callable[[np.ndarray], np.ndarray]) -> Function:
@@ -85,17 +87,26 @@ class _Ordered:
     @classmethod
     def of(cls, values: np.ndarray, cells: np.ndarray, weights: Weights) -> _Ordered:
         order = np.argsort(values, kind="stable")[: np.count_nonzero(~np.isnan(values))]  # NaN sorts to the end
-        values, cells, width = values[order], cells[order], math.isqrt(len(order)) + 1
-        blocks = [weights.T[cells[start : start + width]].sum(axis=0) for start in range(0, len(order), width)]
-        return cls(values, cells, width, np.cumsum(blocks, axis=0) if blocks else np.empty((0, len(weights))))
+        values, cells, drawn = values[order], cells[order], weights.T
+        # a step over a block takes a few microseconds, one within it dozens; blocks are counted in a byte
+        width = max(1, math.isqrt(len(order)) // 4, math.ceil(len(order) / _MOST_BLOCKS))
+        reached = np.zeros((math.ceil(len(order) / width), len(weights)), dtype=weights.dtype)
+        for i, cell in enumerate(cells):
+            reached[i // width] += drawn[cell]
+        for before, block in pairwise(reached):
+            block += before
+        return cls(values, cells, width, reached)
 
     def quantile(self, share: float, weights: Weights) -> np.ndarray:
         """[R]: first the block in which the share is reached, then the value within it."""
         if not len(self.values):
             return np.full(len(weights), np.nan)
         drawn, draws, goal = weights.T, np.arange(len(weights)), share * self.reached[-1]
-        block = np.count_nonzero(self.reached < goal, axis=0)
-        here, place = np.where(block > 0, self.reached[block - 1, draws], 0), block * self.width
+        passed = np.zeros(len(weights), dtype=np.uint8)
+        for block in self.reached[:-1]:
+            passed += (block < goal).view(np.uint8)
+        blocks = passed.astype(np.intp)
+        here, place = np.where(blocks > 0, self.reached[blocks - 1, draws], 0), blocks * self.width
         for _ in range(self.width - 1):
             here += drawn[self.cells[place], draws]
             place += here < goal

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from trueprobe import probes
 from trueprobe.errors import BadInput, nearest
+from trueprobe.garbage import collector_paused
 from trueprobe.probes import Probe
 from trueprobe.probes.display import Summary
 from trueprobe.runs import primary, signature
@@ -15,7 +16,7 @@ from trueprobe.runs.folder import Run
 from trueprobe.runs.schema import ProbeDeclaration
 from trueprobe.statistics import paired
 from trueprobe.statistics.estimates import CheckpointData
-from trueprobe.statistics.rows import Difference, Estimate
+from trueprobe.statistics.rows import Difference
 from trueprobe.statistics.verdict import FEWEST_SEEDS
 from trueprobe.types import Card, Conditions, NoProgress, Outcome, Progress
 
@@ -54,6 +55,7 @@ class Comparison:
         return f"comparisons/{self.a}_vs_{self.b}".replace(" ", "_")
 
 
+@collector_paused()
 def compare(
     run: Run,
     a: str,
@@ -107,23 +109,21 @@ class _Signatures:
 
     @classmethod
     def of(cls, run: Run, label: str, sides: tuple[Sequence[Card], Sequence[Card]]) -> _Signatures:
-        one, other = ({_key(row): row.signature for row in _rows(run, label, cards)} for cards in sides)
+        read = run.estimate_columns(label, ("model", "level", "signature", "measure", "conditions"))
+        rows = [row for row in zip(*read.values(), strict=True) if row[1] == "checkpoint"]
+        names = [{card.name for card in cards} for cards in sides]
+        one, other = ({_key(*row[3:]): row[2] for row in rows if row[0] in mine} for mine in names)
         ignored = signature.of_the_models(*sides)
         known = [(one[key], other[key]) for key in one.keys() & other.keys() if one[key] and other[key]]
         each = [signature.differing(*pair, ignored) for pair in known]
         return cls((one, other), {name: values for differences in each for name, values in differences.items()})
 
     def shared(self, row: Difference) -> str:
-        return signature.common(side.get(_key(row), "") for side in self.sides)
+        return signature.common(side.get(_key(row.measure, row.conditions), "") for side in self.sides)
 
 
-def _rows(run: Run, label: str, cards: Sequence[Card]) -> list[Estimate]:
-    names = {card.name for card in cards}
-    return [row for row in run.estimates_of(label) if row.level == "checkpoint" and row.model in names]
-
-
-def _key(row: Estimate | Difference) -> Key:
-    return row.measure, frozenset(row.conditions.items())
+def _key(measure: str, conditions: Conditions) -> Key:
+    return measure, frozenset(conditions.items())
 
 
 def between_runs(

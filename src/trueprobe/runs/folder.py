@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from pydantic import BaseModel, TypeAdapter
 
 from trueprobe.errors import BadInput, nearest
+from trueprobe.garbage import collector_paused
 from trueprobe.paths import ANOTHER_OUT, LOCK, locked, write_text, write_whole
 from trueprobe.runs.downstream import DownstreamResult
 from trueprobe.runs.parquet import write_frames
@@ -34,6 +35,7 @@ from trueprobe.runs.schema import (
     StudyEntry,
     check_items,
     check_observations,
+    columns_of,
     damage,
     file_name,
     format_of,
@@ -160,6 +162,7 @@ class Run:
             raise BadInput(f"{self.folder / PROBES} does not declare the probe '{label}'")
         return self.declarations[label]
 
+    @collector_paused()
     def rows(self, row: type[Row]) -> list[Row]:
         """The typed rows of a table, read once; none where the run has no such table."""
         if row not in self._rows:
@@ -181,6 +184,13 @@ class Run:
         for estimate in self.rows(Estimate):
             by_label.setdefault(estimate.probe, []).append(estimate)
         return by_label
+
+    def estimate_columns(self, label: str, names: Sequence[str]) -> dict[str, list[Any]]:
+        """Some columns of a probe's estimates: where the others are not needed, they are not read."""
+        file = f"estimates/{label}.parquet"
+        if file not in self._files("estimates"):
+            return {name: [] for name in names}
+        return columns_of(self._table(file), Estimate, f"{self.folder}/{file}", names)
 
     @cached_property
     def estimates(self) -> pd.DataFrame:

@@ -239,16 +239,25 @@ def frame_of(values: Sequence[Any], row: type[Any], **given: Sequence[Any]) -> p
 
 def rows_of(frame: pd.DataFrame, row: type[Row], where: str) -> list[Row]:
     """The typed rows of a table that was read; a missing column or a wrong value is reported with its file."""
-    declared = hints(row)
-    missing = [field.name for field in _plain_fields(row) if field.name not in frame and not field.metadata[rows.LATER]]
-    if missing:
-        raise BadInput(f"{where} is no table of this version: it has no column '{missing[0]}'")
-    present = [field.name for field in _plain_fields(row) if field.name in frame]
+    columns = columns_of(frame, row, where, [field.name for field in dataclasses.fields(row)])  # type: ignore[arg-type]
+    return list(map(row, *columns.values()))
+
+
+def columns_of(frame: pd.DataFrame, row: type[Any], where: str, names: Iterable[str]) -> dict[str, list[Any]]:
+    """Some typed columns of such a table."""
+    declared, fields = hints(row), {field.name: field for field in dataclasses.fields(row)}
+    columns: dict[str, list[Any]] = {}
     with reading(f"{where} is damaged"):
-        columns = {name: _values(frame[name], declared[name]) for name in present}
-    if "conditions" in declared:
-        columns["conditions"] = list(_conditions(frame))
-    return [row(**dict(zip(columns, values, strict=True))) for values in zip(*columns.values(), strict=True)]
+        for name in names:
+            if name == "conditions":
+                columns[name] = list(_conditions(frame))
+            elif name in frame:
+                columns[name] = _values(frame[name], declared[name])
+            elif fields[name].metadata[rows.LATER]:
+                columns[name] = [fields[name].default] * len(frame)
+            else:
+                raise BadInput(f"{where} is no table of this version: it has no column '{name}'")
+    return columns
 
 
 def _plain_fields(row: type[Any]) -> Iterator[dataclasses.Field[Any]]:
@@ -341,7 +350,8 @@ def check_observations(frame: pd.DataFrame, declared: ProbeDeclaration, where: s
     if unknown:
         raise BadInput(f"{where} is damaged: column 'why_not' has '{min(unknown)}'")
     with reading(f"{where} is damaged"):
-        return frame.astype({"model_seed": "Int64", "step": "Int64"})
+        other = {name: frame[name].astype("Int64") for name in ("model_seed", "step") if frame[name].dtype != "Int64"}
+        return frame.assign(**other) if other else frame
 
 
 def _refuse_lacking(frame: pd.DataFrame, needed: Iterable[str], texts: Iterable[str], where: str) -> None:
@@ -350,7 +360,8 @@ def _refuse_lacking(frame: pd.DataFrame, needed: Iterable[str], texts: Iterable[
     missing = [name for name in needed if name not in frame]
     if missing:
         raise BadInput(f"{where} is damaged: it has no column '{missing[0]}'")
-    wrong = [name for name in texts if frame[name].hasnans or infer_dtype(frame[name]) not in ("string", "empty")]
+    text = {name: frame[name].dtype == "str" or infer_dtype(frame[name]) in ("string", "empty") for name in texts}
+    wrong = [name for name in texts if not text[name] or frame[name].hasnans]
     if wrong:
         raise BadInput(f"{where} is damaged: column '{wrong[0]}' holds something else than text")
     for name in (name for name in frame if str(name).startswith((CONDITION, GROUP)) and frame[name].dtype == object):

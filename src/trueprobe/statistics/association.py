@@ -22,6 +22,7 @@ EFFECT_SIZE_UNIT = "d"  # standard deviations of the associations of all targets
 _CLOSE = 1e-12  # sums over the same values in another order differ by less, relative to the sum of magnitudes
 _FLOAT_ERROR = 1e-5  # of a vector's length, after the layers of a network
 _AT_ONCE = 5_000  # partitions that are dealt or summed together
+_BYTES = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1).astype(float)  # [256, 8]
 
 
 def associations(targets: np.ndarray, first: np.ndarray, second: np.ndarray) -> np.ndarray:
@@ -106,26 +107,32 @@ class PermutationTest:
         rng = -1 if exact else resample_seed  # one list for all seeds, where nothing is drawn
         beyond = 0
         for members in _partitions(len(x), len(y), every if exact else self.partitions - 1, rng):
-            sums = np.unpackbits(members, axis=1, count=len(s)).astype(np.float64) @ dealt
+            sums = _subset_sums(members, dealt)
             sums = np.abs(sums) if self.two_sided else sums
             beyond += int((sums > least + scale).sum() if self.strict else (sums >= least - scale).sum())
         return beyond / every if exact else (beyond + 1) / self.partitions
 
 
+def _subset_sums(members: np.ndarray, values: np.ndarray) -> np.ndarray:
+    """[subsets] sums over their members, packed bits: those of each byte are looked up."""
+    sums = np.zeros(len(members))
+    for byte, start in enumerate(range(0, len(values), 8)):
+        eight = values[start : start + 8]
+        sums += (_BYTES[:, : len(eight)] @ eight)[members[:, byte]]
+    return sums
+
+
 @lru_cache(maxsize=64)  # the sizes of a run's tests; all of SEAT's take 60 MB
 def _partitions(n_x: int, n_y: int, count: int, rng: int) -> tuple[np.ndarray, ...]:
     """Who is in X, as packed bits [partitions, targets]: every way (rng −1), or `count` of them, drawn."""
-    packed = []
-    for members in _every(n_x, n_y) if rng < 0 else _drawn(n_x, n_y, count, rng):
-        bits = np.zeros((len(members), n_x + n_y), dtype=np.uint8)
-        np.put_along_axis(bits, members, 1, axis=1)
-        packed.append(np.packbits(bits, axis=1))
-    return tuple(packed)
+    dealt = _every(n_x, n_y) if rng < 0 else _drawn(n_x, n_y, count, rng)
+    return tuple(np.packbits(members, axis=1) for members in dealt)
 
 
 def _every(n_x: int, n_y: int) -> Iterator[np.ndarray]:
     members = np.array(list(combinations(range(n_x + n_y), n_x)))
-    return (members[start : start + _AT_ONCE] for start in range(0, len(members), _AT_ONCE))
+    for start in range(0, len(members), _AT_ONCE):
+        yield _marked(members[start : start + _AT_ONCE], n_x + n_y)
 
 
 def _drawn(n_x: int, n_y: int, count: int, resample_seed: int) -> Iterator[np.ndarray]:
@@ -133,4 +140,14 @@ def _drawn(n_x: int, n_y: int, count: int, resample_seed: int) -> Iterator[np.nd
     rng = np.random.default_rng([resample_seed, n_x, n_y])
     for start in range(0, count, _AT_ONCE):
         keys = rng.random((min(_AT_ONCE, count - start), n_x + n_y), dtype=np.float32)
-        yield np.argpartition(keys, n_x - 1, axis=1)[:, :n_x]
+        chosen = keys <= np.partition(keys, n_x - 1, axis=1)[:, n_x - 1 : n_x]
+        tied = np.flatnonzero(np.count_nonzero(chosen, axis=1) > n_x)  # two equal keys where the line is drawn
+        chosen[tied] = _marked(np.argpartition(keys[tied], n_x - 1, axis=1)[:, :n_x], n_x + n_y)
+        yield chosen
+
+
+def _marked(members: np.ndarray, n: int) -> np.ndarray:
+    """[partitions, members] numbers -> [partitions, n] whether it is one"""
+    marked = np.zeros((len(members), n), dtype=bool)
+    np.put_along_axis(marked, members, True, axis=1)
+    return marked

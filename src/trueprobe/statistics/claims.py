@@ -17,6 +17,7 @@ from trueprobe.statistics.means import means
 from trueprobe.statistics.measure import Claim, Columns, least
 from trueprobe.statistics.resampling import columns_of
 from trueprobe.statistics.rows import ClaimResult
+from trueprobe.statistics.spread import Samples
 from trueprobe.statistics.verdict import ALPHA, FEWEST_SEEDS, usable, without_interval
 from trueprobe.types import Direction, Level, Verdict
 
@@ -27,16 +28,17 @@ def claim_results(
     """The rows of each checkpoint, then those of the family, for the claims about their kind of model."""
     mine = [claim for claim in published if _is_about(claim, members[0]) and not claim.between]
     means_at = _PartMeans(members, _columns(members, mine))
-    samples = [[_sample(means_at, i, claim) for claim in mine] for i in range(len(members))]
-    rows = [
-        _checkpoint(label, claim, member, sample)
-        for member, by_claim in zip(members, samples, strict=True)
-        for claim, sample in zip(mine, by_claim, strict=True)
-    ]
-    if len(members) > 1:
-        over_members = zip(mine, zip(*samples, strict=True), strict=True)
-        rows += [_family(label, members, claim, list(seeds), method) for claim, seeds in over_members]
-    return rows
+    by_checkpoint: list[list[ClaimResult]] = [[] for _ in members]
+    family: list[ClaimResult] = []
+    for claim in mine:
+        values = means_at.of(claim)
+        samples = _quantity(claim).samples(values)
+        seeds = [_seed(means_at, i, claim, float(values[i, 0]), samples) for i in range(len(members))]
+        for rows, member, seed in zip(by_checkpoint, members, seeds, strict=True):
+            rows.append(_checkpoint(label, claim, member, seed))
+        if len(members) > 1:
+            family.append(_family(label, members, claim, seeds, samples, method))
+    return [row for rows in [*by_checkpoint, family] for row in rows]
 
 
 def _is_about(claim: Claim, member: CheckpointData) -> bool:
@@ -44,19 +46,15 @@ def _is_about(claim: Claim, member: CheckpointData) -> bool:
 
 
 @dataclass(frozen=True)
-class _Sample:
+class _Seed:
     """One checkpoint's number for a claim."""
 
-    values: np.ndarray  # [1 + R]
+    value: float
     groups: int
     interval: Interval
     passes: bool  # the gate
     tied: float  # share of the scored items
     covered: float  # share of the items that hold anything to count, of the part that has least
-
-    @property
-    def value(self) -> float:
-        return float(self.values[0])
 
     @property
     def usable(self) -> bool:
@@ -74,20 +72,25 @@ class _PartMeans:
 
     members: Sequence[CheckpointData]
     columns: Sequence[Columns]
-    _known: dict[tuple[object, ...], list[np.ndarray]] = field(default_factory=dict)
+    _known: dict[tuple[object, ...], np.ndarray] = field(default_factory=dict)
 
-    def over(self, i: int, column: str, where: Mapping[str, Any]) -> np.ndarray:
-        """[1 + R] of one checkpoint: every listed value counts the same, however many items it has."""
+    def of(self, claim: Claim) -> np.ndarray:
+        """[checkpoints, 1 + R]: the quantity."""
+        plus = self._over(claim.column, claim.plus)
+        return plus if claim.minus is None else plus - self._over(claim.column, claim.minus)
+
+    def _over(self, column: str, where: Mapping[str, Any]) -> np.ndarray:
+        """Every listed value counts the same, however many items it has."""
         parts = (dict(zip(where, values, strict=True)) for values in product(*where.values()))
-        mean: np.ndarray = np.mean([self._at(column, part)[i][0] for part in parts], axis=0)
+        mean: np.ndarray = np.mean([self._at(column, part) for part in parts], axis=0)
         return mean
 
-    def _at(self, column: str, part: Mapping[str, Any]) -> list[np.ndarray]:
+    def _at(self, column: str, part: Mapping[str, Any]) -> np.ndarray:
         key = (column, *part.items())
         if key not in self._known:
             both = zip(self.members, self.columns, strict=True)
             picked = [Picked(columns.pick(member.rows(part)), member.resampling) for member, columns in both]
-            self._known[key] = values_of(means, [(column,)], picked)
+            self._known[key] = values_of(means, [(column,)], picked)[:, 0]
         return self._known[key]
 
 
@@ -95,38 +98,41 @@ def _quantity(claim: Claim) -> Quantity:
     return Quantity(claim.unit, claim.threshold, difference=claim.minus is not None)
 
 
-def _sample(means_at: _PartMeans, i: int, claim: Claim) -> _Sample:
+def _seed(means_at: _PartMeans, i: int, claim: Claim, value: float, samples: Samples) -> _Seed:
     member, columns = means_at.members[i], means_at.columns[i]
-    values = means_at.over(i, claim.column, claim.plus)
-    if claim.minus is not None:
-        values = values - means_at.over(i, claim.column, claim.minus)
     asked = [member.rows(part) for part in claim.parts]
     parts = [rows & ~np.isnan(columns.values[claim.column]) for rows in asked]
     groups = min(member.resampling.groups(columns.cells[part]) for part in parts)
     trials = None
     if claim.unit == "share" and len(parts) == 1:
         trials = trials_of(columns.values[claim.column][parts[0]], groups, member.resampling.factors)
-    interval = of_checkpoint(values, groups, _quantity(claim), trials)
+    interval = of_checkpoint(samples, i, groups, _quantity(claim), trials)
     passes, tied = not member.gates.fails(claim.gate), columns.tied(np.logical_or.reduce(parts))
     covered = least(columns.covered(claim.coverage, rows) for rows in asked)
-    return _Sample(values, groups, interval, passes, tied, covered)
+    return _Seed(value, groups, interval, passes, tied, covered)
 
 
-def _checkpoint(label: str, claim: Claim, member: CheckpointData, sample: _Sample) -> ClaimResult:
-    numbers = Numbers(sample.value, sample.interval.low, sample.interval.high, sample.interval.p, sample.covered)
-    verdict = _unusable([sample]) or judge_claim(claim, numbers, sample.groups)
+def _checkpoint(label: str, claim: Claim, member: CheckpointData, seed: _Seed) -> ClaimResult:
+    numbers = Numbers(seed.value, seed.interval.low, seed.interval.high, seed.interval.p, seed.covered)
+    verdict = _unusable([seed]) or judge_claim(claim, numbers, seed.groups)
     about = About(member.model, "checkpoint", member.family, member.labels.get("step"))
     return result(label, claim, about, numbers, verdict)
 
 
 def _family(
-    label: str, members: Sequence[CheckpointData], claim: Claim, seeds: list[_Sample], method: Method
+    label: str,
+    members: Sequence[CheckpointData],
+    claim: Claim,
+    seeds: list[_Seed],
+    samples: Samples,
+    method: Method,
 ) -> ClaimResult:
     """Over the seeds that pass the gate, have a number and coverage."""
-    able = [seed for seed in seeds if seed.usable and not math.isnan(seed.value)]
+    picked = [i for i, seed in enumerate(seeds) if seed.usable and not math.isnan(seed.value)]
+    able = [seeds[i] for i in picked]
     groups = min((seed.groups for seed in able), default=0)
     first = members[0]
-    over = of_family([s.values for s in able], groups, _quantity(claim), method, first.resampling.resample_seed)
+    over = of_family(samples.pick(picked), groups, _quantity(claim), method, first.resampling.resample_seed)
     value = float(np.mean([seed.value for seed in able])) if able else math.nan
     numbers = Numbers(value, over.low, over.high, over.p, least(seed.covered for seed in able or seeds))
     verdict = _unusable(seeds) or _over_seeds(claim, able, numbers, groups)
@@ -134,14 +140,14 @@ def _family(
     return result(label, claim, about, numbers, verdict)
 
 
-def _unusable(samples: Sequence[_Sample]) -> Verdict | None:
+def _unusable(seeds: Sequence[_Seed]) -> Verdict | None:
     """What stands in the way of any verdict on these checkpoints, if something does."""
-    if any(sample.usable for sample in samples):
+    if any(seed.usable for seed in seeds):
         return None
-    return Verdict.LOW_COVERAGE if any(sample.passes for sample in samples) else Verdict.FAILS_GATE
+    return Verdict.LOW_COVERAGE if any(seed.passes for seed in seeds) else Verdict.FAILS_GATE
 
 
-def _over_seeds(claim: Claim, able: list[_Sample], numbers: Numbers, groups: int) -> Verdict:
+def _over_seeds(claim: Claim, able: list[_Seed], numbers: Numbers, groups: int) -> Verdict:
     """Seeds that lie clearly on both sides of the threshold make it flip; fewer than three decide nothing."""
     ps = holm(np.array([seed.interval.p for seed in able]))
     sides = {seed.value > claim.threshold for seed, p in zip(able, ps, strict=True) if p < ALPHA}

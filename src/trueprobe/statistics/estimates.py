@@ -18,7 +18,7 @@ from trueprobe.statistics.measure import Columns, Function, Gate, Measure, batch
 from trueprobe.statistics.multibootstrap import METHOD as MULTIBOOTSTRAP
 from trueprobe.statistics.resampling import Resampling, columns_of, rows_where
 from trueprobe.statistics.rows import Estimate
-from trueprobe.statistics.spread import Trials
+from trueprobe.statistics.spread import Samples, Trials
 from trueprobe.statistics.verdict import FEWEST_GROUPS, Unjudged, judge
 from trueprobe.types import GROUP, Verdict
 
@@ -90,12 +90,15 @@ def unjudged(
     """The same before p-values are corrected and verdicts assigned."""
     by_checkpoint: list[list[Unjudged]] = [[] for _ in members]
     family: list[Unjudged] = []
-    for measure, samples in resampled(members, list(measures)):
-        mine = [_checkpoint(probe, member, measure, one) for member, one in zip(members, samples, strict=True)]
-        for rows, row in zip(by_checkpoint, mine, strict=True):
-            rows.append(row)
+    for measure, values, behind in resampled(members, list(measures)):
+        quantity = Quantity(measure.unit, measure.neutral)
+        samples = quantity.samples(values)
+        for i, (member, evidence) in enumerate(zip(members, behind, strict=True)):
+            interval = of_checkpoint(samples, i, evidence.groups, quantity, _trials(measure, evidence))
+            by_checkpoint[i].append(_checkpoint(probe, member, measure, evidence, float(values[i, 0]), interval))
         if len(members) > 1:
-            family.append(_family(probe, members, measure, samples, mine, method))
+            mine = [rows[-1] for rows in by_checkpoint]
+            family.append(_family(probe, members, measure, behind, mine, samples, method))
     return [row for rows in [*by_checkpoint, family] for row in rows]
 
 
@@ -124,7 +127,9 @@ class Picked:
     _covered: dict[str, float] = field(default_factory=dict)
 
     def scored(self, measure: Measure) -> Scored:
-        rows = measure.scored(self.columns)
+        return self.at(measure.scored(self.columns))
+
+    def at(self, rows: np.ndarray) -> Scored:
         key = rows.tobytes()
         if key not in self._scored:
             groups = self.resampling.groups(self.columns.cells[rows])
@@ -141,22 +146,29 @@ class Picked:
 
 
 @dataclass(frozen=True)
-class Resampled:
-    """One measure of one checkpoint: its value under every draw, and the observations behind it."""
+class Evidence:
+    """The observations behind one measure of one checkpoint."""
 
-    values: np.ndarray  # [1 + R]
     picked: Picked
     scored: Scored
     tied: float
     covered: float
+
+    @classmethod
+    def of(cls, measure: Measure, picked: Picked) -> Evidence:
+        scored = picked.scored(measure)
+        return cls(picked, scored, scored.ties(measure), picked.covered(measure))
 
     @property
     def groups(self) -> int:
         return self.scored.groups
 
 
-def resampled(members: Sequence[CheckpointData], measures: list[Measure]) -> Iterator[tuple[Measure, list[Resampled]]]:
-    """Measures over the same rows share their matrix products, and so do checkpoints with the same draws."""
+def resampled(
+    members: Sequence[CheckpointData], measures: list[Measure]
+) -> Iterator[tuple[Measure, np.ndarray, list[Evidence]]]:
+    """Each measure with its values [members, 1 + R] and what they were counted of. Measures over the same rows share
+    their matrix products, and so do checkpoints with the same draws."""
     names = [name for measure in measures for name in measure.all_columns]
     columns = [columns_of(member.frame, names, member.resampling) for member in members]
     for _, alike in groupby(measures, key=lambda m: tuple(m.where.items())):
@@ -166,7 +178,7 @@ def resampled(members: Sequence[CheckpointData], measures: list[Measure]) -> Ite
             picked = [one.picked(together[0]) for one in here]
             values = values_of(together[0].function, [m.columns for m in together], picked)
             for i, measure in enumerate(together):
-                yield measure, [_resampled(measure, one, v[i]) for one, v in zip(picked, values, strict=True)]
+                yield measure, values[:, i], [Evidence.of(measure, one) for one in picked]
 
 
 @dataclass(frozen=True)
@@ -192,55 +204,50 @@ class _Here:
         return Picked(replace(self._by_groups.columns, cells=drawn.cells), drawn)
 
 
-def values_of(function: Function, quantities: list[tuple[str, ...]], picked: Sequence[Picked]) -> list[np.ndarray]:
-    """[quantities, 1 + R] of each."""
+def values_of(function: Function, quantities: list[tuple[str, ...]], picked: Sequence[Picked]) -> np.ndarray:
+    """[checkpoints, quantities, 1 + R]"""
     weights = picked[0].resampling.weights
     if any(one.resampling.weights is not weights for one in picked):
-        return [values for one in picked for values in values_of(function, quantities, [one])]
-    return list(counted(function, quantities, [one.columns for one in picked], weights))
+        return np.concatenate([values_of(function, quantities, [one]) for one in picked])
+    return counted(function, quantities, [one.columns for one in picked], weights)
 
 
-def _resampled(measure: Measure, picked: Picked, values: np.ndarray) -> Resampled:
-    scored = picked.scored(measure)
-    return Resampled(values, picked, scored, scored.ties(measure), picked.covered(measure))
-
-
-def _checkpoint(probe: str, member: CheckpointData, measure: Measure, sample: Resampled) -> Unjudged:
-    quantity = Quantity(measure.unit, measure.neutral)
-    interval = of_checkpoint(sample.values, sample.groups, quantity, _trials(measure, sample))
+def _checkpoint(
+    probe: str, member: CheckpointData, measure: Measure, evidence: Evidence, value: float, interval: Interval
+) -> Unjudged:
     estimate = Estimate(
         probe=probe,
         model=member.model,
         measure=measure.name,
         conditions=measure.reported,
-        value=float(sample.values[0]),
+        value=value,
         low=interval.low,
         high=interval.high,
-        n_items=sample.scored.n_items,
-        n_unscored=len(sample.scored.rows) - sample.scored.n_items,
-        n_groups=sample.groups,
+        n_items=evidence.scored.n_items,
+        n_unscored=len(evidence.scored.rows) - evidence.scored.n_items,
+        n_groups=evidence.groups,
         unit=measure.unit,
         neutral=measure.neutral,
-        method=_method(interval, OVER_ITEMS, sample.picked.resampling),
+        method=_method(interval, OVER_ITEMS, evidence.picked.resampling),
         verdict=Verdict.UNDECIDED,
         family=member.family,
         model_seed=member.labels.get("model_seed"),
         step=member.labels.get("step"),
-        p=_tested(measure, sample, member.resampling.resample_seed, interval.p),
+        p=_tested(measure, evidence, member.resampling.resample_seed, interval.p),
         detectable=interval.detectable,
-        tied=sample.tied,
-        covered=sample.covered,
+        tied=evidence.tied,
+        covered=evidence.covered,
     )
     passes = not member.gates.fails(measure.gate)
     row = Unjudged(estimate, interval.p, interval.se, interval.df, passes=passes)
     return row if measure.test is None else replace(row, tested=True, tail=measure.tail)
 
 
-def _tested(measure: Measure, sample: Resampled, resample_seed: int, otherwise: float) -> float:
+def _tested(measure: Measure, evidence: Evidence, resample_seed: int, otherwise: float) -> float:
     """The p of the measure's own test, where it has one."""
-    if measure.test is None or not sample.groups:
+    if measure.test is None or not evidence.groups:
         return otherwise
-    return measure.test(sample.picked.columns, measure.columns, resample_seed)
+    return measure.test(evidence.picked.columns, measure.columns, resample_seed)
 
 
 def _method(interval: Interval, how: str, resampling: Resampling) -> str:
@@ -252,17 +259,18 @@ def _family(
     probe: str,
     members: Sequence[CheckpointData],
     measure: Measure,
-    samples: list[Resampled],
+    behind: list[Evidence],
     mine: list[Unjudged],
+    samples: Samples,
     method: Method,
 ) -> Unjudged:
     """Over the seeds that pass the gate, have a number and coverage; over all of them where none does."""
     any_usable = any(row.usable for row in mine)
     able = [i for i, row in enumerate(mine) if row.usable == any_usable and not math.isnan(row.estimate.value)]
     first, values = members[0], np.array([mine[i].estimate.value for i in able])
-    groups = min((samples[i].groups for i in able), default=0)
+    groups = min((behind[i].groups for i in able), default=0)
     quantity, seed = Quantity(measure.unit, measure.neutral), first.resampling.resample_seed
-    over = of_family([samples[i].values for i in able], groups, quantity, method, seed)
+    over = of_family(samples.pick(able), groups, quantity, method, seed)
     estimate = Estimate(
         probe=probe,
         model=first.family,
@@ -276,7 +284,7 @@ def _family(
         n_groups=groups,
         unit=measure.unit,
         neutral=measure.neutral,
-        method=_method(over, OVER_SEEDS, samples[able[0] if able else 0].picked.resampling),
+        method=_method(over, OVER_SEEDS, behind[able[0] if able else 0].picked.resampling),
         verdict=Verdict.UNDECIDED,
         level="family",
         family=first.family,
@@ -295,14 +303,14 @@ def _family(
     return Unjudged(estimate, over.p, over.se, over.df, tuple(values), seeds, over.parts, passes=passes)
 
 
-def _trials(measure: Measure, sample: Resampled) -> Trials | None:
+def _trials(measure: Measure, evidence: Evidence) -> Trials | None:
     """Items of a few terms are no independent trials: each term has its own share."""
-    if measure.unit != "share" or measure.function not in (means, group_means) or sample.picked.resampling.parted:
+    if measure.unit != "share" or measure.function not in (means, group_means) or evidence.picked.resampling.parted:
         return None
     return trials_of(
-        sample.picked.columns.values[measure.columns[0]][sample.scored.rows],
-        sample.groups,
-        sample.picked.resampling.factors,
+        evidence.picked.columns.values[measure.columns[0]][evidence.scored.rows],
+        evidence.groups,
+        evidence.picked.resampling.factors,
     )
 
 

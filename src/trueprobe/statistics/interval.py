@@ -16,7 +16,7 @@ from typing import Literal
 import numpy as np
 
 from trueprobe.statistics import multibootstrap as multi
-from trueprobe.statistics.spread import Components, Scale, Spread, Trials, Unmoved, over_items, over_seeds, scale_of
+from trueprobe.statistics.spread import Components, Samples, Scale, Spread, Trials, Unmoved, scale_of
 
 Method = Literal["crossed", "multibootstrap"]  # of the mean over seeds
 
@@ -32,6 +32,10 @@ class Quantity:
     @cached_property
     def scale(self) -> Scale:
         return scale_of(self.unit, self.neutral, self.difference)
+
+    def samples(self, values: np.ndarray) -> Samples:
+        """Of numbers [numbers, 1 + R], on that scale."""
+        return Samples(self.scale.there(values))
 
     @cached_property
     def point(self) -> float | None:
@@ -51,7 +55,9 @@ class Interval:
     parts: Components | None = None  # of the variance of a mean over seeds
 
 
-def interval(spread: Spread, groups: int, quantity: Quantity, trials: Trials | None = None) -> Interval:
+def interval(
+    spread: Spread, groups: int, quantity: Quantity, trials: Trials | None = None, parts: Components | None = None
+) -> Interval:
     """Of a number on its scale; `trials` where every group is one independent yes or no."""
     scale = quantity.scale
     moves: Spread | Trials | Unmoved = trials or spread
@@ -66,34 +72,30 @@ def interval(spread: Spread, groups: int, quantity: Quantity, trials: Trials | N
         se=moves.se,
         df=moves.df,
         made_by="student" if isinstance(moves, Spread) else "wilson",
+        parts=parts,
     )
 
 
-def of_checkpoint(sample: np.ndarray, groups: int, quantity: Quantity, trials: Trials | None = None) -> Interval:
-    """From the value and its resampled values, [1 + R]."""
-    return interval(over_items(quantity.scale.there(sample), groups), groups, quantity, trials)
+def of_checkpoint(samples: Samples, i: int, groups: int, quantity: Quantity, trials: Trials | None = None) -> Interval:
+    """Of one of the numbers, which are on the quantity's scale."""
+    return interval(samples.over_items(i, groups), groups, quantity, trials)
 
 
 def of_family(
-    samples: Sequence[np.ndarray],
-    groups: int,
-    quantity: Quantity,
-    method: Method = "crossed",
-    resample_seed: int = 0,
+    samples: Samples, groups: int, quantity: Quantity, method: Method = "crossed", resample_seed: int = 0
 ) -> Interval:
-    """Of the mean over seeds, from the samples of each with shared draws; none with fewer than two seeds or groups."""
+    """Of the mean over seeds, which are on the quantity's scale; none with fewer than two seeds or groups."""
     if len(samples) < 2 or groups < 2:
         return Interval()
-    scale, point = quantity.scale, quantity.point
-    together = scale.there(np.stack(samples))
-    parts = Components.of(together, groups)
-    crossed = interval(over_seeds(together, groups, parts), groups, quantity)
+    spread, parts = samples.over_seeds(groups)
+    crossed = interval(spread, groups, quantity, parts=parts)
     if method == "crossed":
-        return replace(crossed, parts=parts)
-    drawn = multi.multibootstrap(together, resample_seed)
+        return crossed
+    scale, point = quantity.scale, quantity.point
+    drawn = multi.multibootstrap(samples.values, resample_seed)
     low, high = scale.cut(*multi.percentile(drawn))
     p = math.nan if point is None else multi.p_value(drawn, point)
-    return replace(crossed, low=low, high=high, p=p, made_by="multibootstrap", parts=parts)
+    return replace(crossed, low=low, high=high, p=p, made_by="multibootstrap")
 
 
 def trials_of(values: np.ndarray, groups: int, factors: Sequence[str]) -> Trials | None:

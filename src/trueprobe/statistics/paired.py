@@ -22,13 +22,12 @@ from trueprobe.statistics.interval import Quantity, interval
 from trueprobe.statistics.measure import Columns, Function, Measure, batches, counted, least
 from trueprobe.statistics.resampling import Resampling, columns_of, groups_of
 from trueprobe.statistics.rows import Difference, VariantDifference
-from trueprobe.statistics.spread import CONFIDENCE, Components, Spread, over_items
+from trueprobe.statistics.spread import CONFIDENCE, Samples, Spread
 from trueprobe.statistics.verdict import ALPHA, FEWEST_SEEDS, low_coverage, without_interval
 from trueprobe.types import Verdict
 
 PERMUTATIONS = 10_000
 _MOST_SEEDS = 10_000  # more than this many seeds is "never"
-_AT_ONCE = 64
 
 
 @dataclass(frozen=True)
@@ -101,9 +100,8 @@ def compare(
     precision: float | None = None,
 ) -> list[Difference]:
     """One row per measure; p corrected over the conditions that ask one thing many times."""
-    samples = list(_samples(sides, measures))
-    rows = [_row(label, sides, sample, precision) for sample in samples]
-    ps = corrected([sample.measure for sample in samples], [row.p for row in rows], tuple(corrected_over))
+    rows = [_row(label, sides, sample, precision) for sample in _samples(sides, measures)]  # one sample at a time
+    ps = corrected(measures, [row.p for row in rows], tuple(corrected_over))
     seeds = None if sides.single else sides.fewest_seeds
     judged = []
     for row, p in zip(rows, ps.tolist(), strict=True):
@@ -144,8 +142,8 @@ def _counted(sides: Sides, measures: list[Measure], picked: list[Picked]) -> Ite
     values = counted(function, wanted, columns, sides.resampling.weights)
     ps = _permutation_ps(sides, function, wanted, columns, values[:, :, 0])
     for i, measure in enumerate(measures):
-        scored = picked[0].scored(measure)
-        tied = max(one.scored(measure).ties(measure) for one in picked)
+        scored = picked[0].scored(measure)  # by all of them
+        tied = max(one.at(scored.rows).ties(measure) for one in picked)
         covered = least(one.covered(measure) for one in picked)
         yield _Sample(measure, values[:, i], scored.n_items, scored.groups, ps[i], tied, covered)
 
@@ -153,7 +151,7 @@ def _counted(sides: Sides, measures: list[Measure], picked: list[Picked]) -> Ite
 def _row(label: str, sides: Sides, sample: _Sample, precision: float | None) -> Difference:
     n, measure = len(sides.first), sample.measure
     first, second = sample.values[:n], sample.values[n:]
-    spread, parts = difference(first, second, sample.groups)
+    spread, parts = difference(Samples(sample.values), n, sample.groups)
     apart = interval(spread, sample.groups, Quantity(measure.unit, 0.0, difference=True))
     return Difference(
         probe=label,
@@ -186,14 +184,15 @@ class Parts:
     per_seed: float
 
 
-def difference(first: np.ndarray, second: np.ndarray, groups: int) -> tuple[Spread, Parts | None]:
-    """Of the means over seeds, [seeds, 1 + R] each. A side with one seed stands for this checkpoint only."""
-    apart = first.mean(axis=0) - second.mean(axis=0)
-    spread = over_items(apart, groups)
-    sides = [side for side in (first, second) if len(side) > 1]
+def difference(samples: Samples, n_first: int, groups: int) -> tuple[Spread, Parts | None]:
+    """Of the mean over the first seeds less that over the others. A side with one seed stands for this checkpoint
+    only."""
+    n_second = len(samples) - n_first
+    spread = samples.difference_over_items(n_first, groups)
+    sides = [slice(None, n_first)] * (n_first > 1) + [slice(n_first, None)] * (n_second > 1)
     if not sides or not spread.se >= 0:
         return spread, None
-    parts = [Components.of(side, groups) for side in sides]
+    parts = [samples.components(groups, side) for side in sides]
     items, both, seeds = spread.se**2, sum(p.both for p in parts), sum(p.seeds for p in parts)
     total = max(items + seeds - both, items, seeds)
     if not total > 0:
@@ -212,9 +211,9 @@ def seeds_needed(parts: Parts, precision: float, groups: int) -> int | None:
     ) ** 2 - parts.items  # t is never below z: fewer cannot be enough
     if not room > 0:
         return None
-    first = max(2, math.floor(min(parts.per_seed / room, _MOST_SEEDS)) - 1)
-    for start in range(first, _MOST_SEEDS, _AT_ONCE):
-        seeds = np.arange(start, min(start + _AT_ONCE, _MOST_SEEDS))
+    first, tried = max(2, math.floor(min(parts.per_seed / room, _MOST_SEEDS)) - 1), 8
+    while first < _MOST_SEEDS:
+        seeds = np.arange(first, min(first + tried, _MOST_SEEDS))
         over = parts.per_seed / seeds
         total = parts.items + over
         with np.errstate(invalid="ignore", divide="ignore"):
@@ -222,6 +221,7 @@ def seeds_needed(parts: Parts, precision: float, groups: int) -> int | None:
         enough = np.flatnonzero(scipy.special.stdtrit(df, (1 + CONFIDENCE) / 2) * np.sqrt(total) <= precision)
         if len(enough):
             return int(seeds[enough[0]])
+        first, tried = first + tried, 2 * tried
     return None
 
 
@@ -234,21 +234,22 @@ def _permutation_ps(
     """Two-sided, of each quantity; `values` [members, quantities]. Counted out where possible, else 10,000 draws."""
     n = len(sides.first)
     if not sides.single:
-        return [seeds_dealt_p(values[:n, i], values[n:, i]) for i in range(len(wanted))]
+        return seeds_dealt_ps(values, n)
     if not len(picked[0].cells):
         return [math.nan] * len(wanted)
     tests = [_swapped_ps(sides, function, wanted, picked, factor) for factor in _factors(sides, picked[0])]
     return [max(p) for p in zip(*tests, strict=True)]
 
 
-def seeds_dealt_p(first: np.ndarray, second: np.ndarray) -> float:
-    """How often seeds dealt anew to two families lie as far apart."""
-    together, n = np.concatenate([first, second]), len(first)
-    chosen = _dealt(len(together), n)
-    mine = together[chosen].sum(axis=1)
-    apart = mine / n - (together.sum() - mine) / len(second)
-    exact = len(chosen) == math.comb(len(together), n)
-    return _as_far(apart, float(first.mean() - second.mean()), exact)
+def seeds_dealt_ps(values: np.ndarray, n: int) -> list[float]:
+    """How often seeds dealt anew to two families lie as far apart; `values` [seeds, quantities], the first `n` of one
+    family."""
+    chosen, total = _dealt(len(values), n), values.sum(axis=0)
+    mine = values[chosen].sum(axis=1)
+    apart = mine / n - (total - mine) / (len(values) - n)
+    observed = (values[:n].mean(axis=0) - values[n:].mean(axis=0)).tolist()
+    exact = len(chosen) == math.comb(len(values), n)
+    return [_as_far(apart[:, i], one, exact) for i, one in enumerate(observed)]
 
 
 @lru_cache(maxsize=8)

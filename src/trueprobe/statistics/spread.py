@@ -8,9 +8,9 @@ what both hold (a seed's own answers to single items) is taken off once. Correla
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 import numpy as np
 import scipy  # type: ignore[import-untyped]
@@ -20,7 +20,7 @@ from trueprobe.statistics.means import wilson
 CONFIDENCE = 0.95
 POWER = 0.80
 _MOST_SKEW_CORRECTION = 0.8  # skewness times quantile; beyond, the cubic is steep and one side would reach anywhere
-_NOTHING_MOVES = 1e-12  # a standard error below this part of the value is rounding
+_NOTHING_MOVES = 1e-12  # a standard error below this part of the numbers is rounding
 
 
 @dataclass(frozen=True)
@@ -69,15 +69,6 @@ def _quantile(df: float, p: float) -> float:
     return float(scipy.special.stdtrit(df, p))
 
 
-def over_items(sample: np.ndarray, groups: int) -> Spread:
-    """From the sample's value and its resampled values, [1 + R]."""
-    value = float(sample[0])
-    if groups < 2 or math.isnan(value):
-        return Spread(value, math.nan)
-    variance, skew = _moments(sample[1:])
-    return Spread(value, _error(variance * groups / (groups - 1), value), skew, groups - 1)
-
-
 @dataclass(frozen=True)
 class Components:
     """Of the mean over seeds: what other items, other seeds, and seeds' own answers to items contribute."""
@@ -92,58 +83,103 @@ class Components:
         """Never less than either part: the difference of two noisy numbers must not shrink an interval."""
         return max(self.items + self.seeds - self.both, self.items, self.seeds)
 
-    @classmethod
-    def of(cls, samples: np.ndarray, groups: int) -> Components:
-        """`samples` [seeds, 1 + R], resampled with the same draws for all seeds."""
-        n, more = len(samples), groups / (groups - 1)
-        drawn, sums = _defined(samples[:, 1:])
-        off = drawn - sums[:, None] / drawn.shape[1]
-        together = off @ off.T / off.shape[1]  # covariance [seeds, seeds]
-        mean = max(0.0, together.sum() / n**2)  # rounding can leave a hair less than nothing
-        both = max(0.0, (np.trace(together) - n * mean) / (n - 1) / n)
-        return cls(float(mean * more), float(samples[:, 0].var(ddof=1) / n), float(both * more), n)
+
+class Samples:
+    """Numbers under the same draws, those of the seeds of a family for instance, and how each of them moves. A draw
+    in which one of them holds nothing scored is left out, of what is about several."""
+
+    def __init__(self, values: np.ndarray) -> None:
+        self.values = values  # [numbers, 1 + R]: of the sample itself, then of every draw
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def pick(self, rows: Sequence[int]) -> Samples:
+        return self if len(rows) == len(self) else Samples(self.values[rows])
+
+    def over_items(self, i: int, groups: int) -> Spread:
+        """Of one number, with the draws in which it has a value."""
+        value = float(self.values[i, 0])
+        if groups < 2 or math.isnan(value):
+            return Spread(value, math.nan)
+        variance, skew = self._each[i]
+        return Spread(value, _error(variance * groups / (groups - 1), value), skew, groups - 1)
+
+    def difference_over_items(self, n_first: int, groups: int) -> Spread:
+        """Of the mean over the first numbers less that over the others."""
+        numbers, n_second = self.values[:, 0], len(self) - n_first
+        value = float(numbers[:n_first].mean() - numbers[n_first:].mean())
+        if groups < 2 or math.isnan(value):
+            return Spread(value, math.nan)
+        variance, skew = self._of_sum(np.repeat([1 / n_first, -1 / n_second], [n_first, n_second]))
+        error = _error(variance * groups / (groups - 1), float(np.abs(numbers).max()))
+        return Spread(value, error, skew, groups - 1)
+
+    def components(self, groups: int, rows: slice = slice(None)) -> Components:
+        """Of the mean over at least two of the numbers, those of seeds."""
+        seeds, off = self.values[rows, 0], self._off[rows]
+        # with a copy: for a matrix with itself numpy asks BLAS for half of the products, which takes four times as
+        # long where rows are few and long
+        together = (off @ off.copy().T).tolist()
+        n, more = len(off), groups / (groups - 1) / max(1, off.shape[1])
+        mean = max(0.0, sum(map(sum, together)) / n**2)  # rounding can leave a hair less than nothing
+        both = max(0.0, (sum(together[i][i] for i in range(n)) - n * mean) / (n - 1) / n)
+        return Components(mean * more, float(seeds.var(ddof=1)) / n, both * more, n)
+
+    def over_seeds(self, groups: int) -> tuple[Spread, Components | None]:
+        """Of the mean over at least two seeds: other seeds and other items at once."""
+        value = float(self.values[:, 0].mean())
+        if groups < 2:
+            return Spread(value, math.nan), None
+        parts = self.components(groups)
+        total = parts.total
+        if not total > 0:
+            return Spread(value, 0.0), parts
+        weighed = parts.seeds**2 / (parts.n_seeds - 1) + parts.items**2 / (groups - 1)
+        df = min(max(total**2 / weighed, parts.n_seeds - 1), parts.n_seeds + groups - 2)  # Satterthwaite
+        _, skew = self._of_sum(np.full(len(self), 1 / len(self)))
+        return Spread(value, _error(total, value), skew * (parts.items / total) ** 1.5, df), parts
+
+    @cached_property
+    def _off(self) -> np.ndarray:
+        """[numbers, draws]: about their means, of the draws in which all have a value."""
+        drawn = self.values[:, 1:]
+        sums = np.add.reduce(drawn, axis=1)
+        if np.isnan(sums).any():
+            drawn = drawn[:, ~np.isnan(drawn).any(axis=0)]
+            sums = np.add.reduce(drawn, axis=1)
+        off: np.ndarray = drawn - sums[:, None] / max(1, drawn.shape[1])
+        return off
+
+    @cached_property
+    def _each(self) -> list[tuple[float, float]]:
+        """Variance and skewness of every number."""
+        if len(self) > 1 and self._off.shape[1] < self.values.shape[1] - 1:
+            return [Samples(one[None])._each[0] for one in self.values]
+        return _moments(self._off)
+
+    def _of_sum(self, weights: np.ndarray) -> tuple[float, float]:
+        return _moments((weights @ self._off)[None])[0]
 
 
-def over_seeds(samples: np.ndarray, groups: int, parts: Components | None = None) -> Spread:
-    """Of the mean over seeds: other seeds and other items at once. `samples` [seeds, 1 + R], at least two seeds."""
-    value = float(samples[:, 0].mean())
-    if groups < 2:
-        return Spread(value, math.nan)
-    parts = parts or Components.of(samples, groups)
-    total = parts.total
-    if not total > 0:
-        return Spread(value, 0.0)
-    weighed = parts.seeds**2 / (parts.n_seeds - 1) + parts.items**2 / (groups - 1)
-    df = min(max(total**2 / weighed, parts.n_seeds - 1), parts.n_seeds + groups - 2)  # Satterthwaite
-    _, skew = _moments(samples[:, 1:].mean(axis=0))
-    return Spread(value, _error(total, value), skew * (parts.items / total) ** 1.5, df)
-
-
-def _defined(resampled: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """[seeds, R] without the resamples that hold nothing scored, and the sums over them."""
-    sums = np.add.reduce(resampled, axis=1)
-    if not np.isnan(sums).any():
-        return resampled, sums
-    defined = resampled[:, ~np.isnan(resampled).any(axis=0)]
-    return defined, np.add.reduce(defined, axis=1)
-
-
-def _moments(resampled: np.ndarray) -> tuple[float, float]:
-    """Variance and skewness; a resample that holds nothing scored is left out."""
-    (defined,), (total,) = _defined(resampled[None])
-    n = len(defined)
+def _moments(off: np.ndarray) -> list[tuple[float, float]]:
+    """Variance and skewness of each row, which is about its mean."""
+    n = off.shape[1]
     if n < 2:
-        return math.nan, 0.0
-    off = defined - total / n
+        return [(math.nan, 0.0)] * len(off)
     squares = off * off
-    variance = float(np.add.reduce(squares)) / n
-    countable = 1e-300 < variance < 1e200  # else its power leaves float64
-    return variance, float(np.add.reduce(squares * off)) / n / variance**1.5 if countable else 0.0
+    variances, cubes = (squares.sum(axis=1) / n).tolist(), (np.vecdot(squares, off) / n).tolist()
+    countable = [1e-300 < variance < 1e200 for variance in variances]  # else its power leaves float64
+    return [
+        (variance, cube / variance**1.5 if known else 0.0)
+        for variance, cube, known in zip(variances, cubes, countable, strict=True)
+    ]
 
 
-def _error(variance: float, value: float) -> float:
+def _error(variance: float, size: float) -> float:
+    """`size` of the numbers that were summed: a difference of equal ones moves by their rounding."""
     error = math.sqrt(variance) if variance >= 0 else math.nan
-    return 0.0 if error <= _NOTHING_MOVES * abs(value) else error
+    return 0.0 if error <= _NOTHING_MOVES * abs(size) else error
 
 
 # ---------------------------------------------------------------- the scale a number is treated on

@@ -30,20 +30,21 @@ def variants(
     theirs = [by_key[_key(measure)] for measure in ours]
     by_checkpoint: list[list[VariantDifference]] = [[] for _ in first[0]]
     family: list[VariantDifference] = []
-    for (measure, one), (_, other) in zip(resampled(first[0], ours), resampled(second[0], theirs), strict=True):
+    both = zip(resampled(first[0], ours), resampled(second[0], theirs), strict=True)
+    for (measure, before, one), (_, after, other) in both:
         groups = [min(a.groups, b.groups) for a, b in zip(one, other, strict=True)]
-        apart = np.stack([b.values - a.values for a, b in zip(one, other, strict=True)])
-        values = np.stack([[a.values[0], b.values[0]] for a, b in zip(one, other, strict=True)])
+        values = np.stack([before[:, 0], after[:, 0]], axis=1)
         tied = [max(a.tied, b.tied) for a, b in zip(one, other, strict=True)]
         covered = [least((a.covered, b.covered)) for a, b in zip(one, other, strict=True)]
         quantity = Quantity(measure.unit, 0.0, difference=True)
+        apart = quantity.samples(after - before)
         for i, member in enumerate(first[0]):
-            moved = _Moved(of_checkpoint(apart[i], groups[i], quantity), groups[i], tied[i], covered[i])
+            moved = _Moved(of_checkpoint(apart, i, groups[i], quantity), groups[i], tied[i], covered[i])
             by_checkpoint[i].append(_row(labels, [member], measure, values[[i]], moved))
         if len(first[0]) > 1:
-            able = ~np.isnan(apart[:, 0])
-            fewest = min((n for n, scored in zip(groups, able, strict=True) if scored), default=0)
-            moved = _Moved(of_family(list(apart[able]), fewest, quantity), fewest, max(tied), least(covered))
+            able = np.flatnonzero(~np.isnan(apart.values[:, 0])).tolist()
+            fewest = min((groups[i] for i in able), default=0)
+            moved = _Moved(of_family(apart.pick(able), fewest, quantity), fewest, max(tied), least(covered))
             family.append(_row(labels, first[0], measure, values[able], moved))
     together = [*by_checkpoint, family] if family else by_checkpoint  # one checkpoint alone is no family
     return [row for mine in together for row in _judged(mine, ours, tuple(corrected_over))]
