@@ -124,6 +124,7 @@ def test_the_root_holds_packages_and_the_few_modules_that_all_of_them_use():
         "__main__",
         "types",
         "errors",
+        "garbage",
         "paths",
         "installed",
         "stopping",

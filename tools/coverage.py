@@ -19,9 +19,9 @@ from trueprobe.statistics.estimates import CheckpointData, estimate
 from trueprobe.statistics.means import means
 from trueprobe.statistics.measure import Measure
 from trueprobe.statistics.multibootstrap import multibootstrap, percentile
-from trueprobe.statistics.paired import Sides, compare, seeds_dealt_p
+from trueprobe.statistics.paired import Sides, compare, seeds_dealt_ps
 from trueprobe.statistics.resampling import Resampling
-from trueprobe.statistics.spread import Trials, over_items, over_seeds, scale_of
+from trueprobe.statistics.spread import Samples, Trials, scale_of
 from trueprobe.types import Verdict
 
 RESAMPLES = 1000
@@ -62,7 +62,7 @@ def over_items_coverage(draw: Draw, groups: int, runs: int, seed: int = 0) -> tu
         weights = _weights(rng, groups)
         samples = ((weights @ totals) / (weights @ counts)).T
         for sample in np.ascontiguousarray(samples):
-            hits += _holds(over_items(sample, groups).interval(), 0.0)
+            hits += _holds(Samples(sample[None]).over_items(0, groups).interval(), 0.0)
             plain += _holds(percentile(sample[1:]), 0.0)
     return hits / runs, plain / runs
 
@@ -82,7 +82,7 @@ def correlation_coverage(groups: int, truth: float, runs: int) -> float:
         mx, my = w @ x, w @ y
         r = ((w @ (x * y)) - mx * my) / np.sqrt(((w @ x**2) - mx**2) * ((w @ y**2) - my**2))
         for sample in scale.there(np.ascontiguousarray(r.T)):
-            low, high = scale.cut(*over_items(sample, groups).interval())
+            low, high = scale.cut(*Samples(sample[None]).over_items(0, groups).interval())
             hits += low <= truth <= high
     return hits / runs
 
@@ -96,7 +96,8 @@ def crossed_coverage(rows: int, columns: int, runs: int) -> float:
         effects = rng.normal(size=(rows, batch))[frame["a"]] + rng.normal(size=(columns, batch))[frame["b"]]
         values = effects + rng.normal(size=(len(frame), batch))
         samples = ((drawn.weights @ values) / drawn.weights.sum(axis=1, keepdims=True)).T
-        hits += sum(_holds(over_items(s, min(rows, columns)).interval(), 0.0) for s in np.ascontiguousarray(samples))
+        each = Samples(np.ascontiguousarray(samples))
+        hits += sum(_holds(each.over_items(i, min(rows, columns)).interval(), 0.0) for i in range(len(each)))
     return hits / runs
 
 
@@ -125,7 +126,7 @@ def over_seeds_coverage(mix: str, seeds: int, groups: int, runs: int, share: boo
         values = family(rng, mix, seeds, groups, batch, share).reshape(groups, batch * seeds)
         samples = ((_weights(rng, groups) / groups) @ values).T.reshape(batch, seeds, RESAMPLES + 1)
         for sample in samples:
-            crossed += _holds(over_seeds(sample, groups).interval(), 0.0)
+            crossed += _holds(Samples(sample).over_seeds(groups)[0].interval(), 0.0)
             multi += _holds(percentile(multibootstrap(sample, int(rng.integers(1 << 30)))), 0.0)
     return crossed / runs, multi / runs
 
@@ -185,8 +186,8 @@ def swapped_null(groups: int, runs: int) -> float:
 
 
 def dealt_null(seeds: int, runs: int) -> float:
-    values = np.random.default_rng([7, seeds]).normal(size=(runs, 2, seeds))
-    return float(np.mean([seeds_dealt_p(*pair) <= 0.05 for pair in values]))
+    values = np.random.default_rng([7, seeds]).normal(size=(runs, 2 * seeds))
+    return float(np.mean([p <= 0.05 for p in seeds_dealt_ps(values.T, seeds)]))
 
 
 # ---------------------------------------------------------------- tables

@@ -17,6 +17,7 @@ from typing import Any
 
 import typer
 
+from column_reference import column_reference
 from declarations import body, classes, code, comment, key, page, table
 from probe_reference import probe_page
 from trueprobe import assets, probes
@@ -105,7 +106,7 @@ def columns_page() -> str:
     about = "For readers of a [run folder](../run-folder.md): every column. An absent number is null."
     fixed = {"items": schema.ITEM_COLUMNS, "observations": schema.OBSERVATION_COLUMNS}
     files = ("Manifest", "StudyDescription", "ProbeDeclaration", "LocalPaths")
-    return page("Columns of the tables", about, [*_fixed(fixed), schema.column_reference(), *classes(schema, files)])
+    return page("Columns of the tables", about, [*_fixed(fixed), column_reference(), *classes(schema, files)])
 
 
 def _fixed(tables: Mapping[str, Mapping[str, str]]) -> Iterator[str]:

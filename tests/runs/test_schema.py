@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from column_reference import column_reference
 from trueprobe.errors import BadInput
 from trueprobe.runs.check import stand_in
 from trueprobe.runs.records import items_frame, observations_frame
@@ -21,7 +22,6 @@ from trueprobe.runs.schema import (
     OBSERVATION_COLUMNS,
     TABLES,
     check_items,
-    column_reference,
     frame_of,
     hints,
     refuse_other_columns,

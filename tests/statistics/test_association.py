@@ -147,8 +147,7 @@ def test_a_drawn_p_is_never_zero_and_repeats_with_its_seed():
 def test_every_target_is_dealt_to_x_equally_often():
     from trueprobe.statistics.association import _partitions
 
-    packed = np.concatenate(_partitions(4, 8, 20_000, 0))
-    bits = np.unpackbits(packed, axis=1, count=12)
+    bits = np.unpackbits(_partitions(4, 8, 20_000, 0).T, axis=1, count=12)
     assert (bits.sum(axis=1) == 4).all()
     assert bits.mean(axis=0) == pytest.approx(np.full(12, 1 / 3), abs=0.02)
 

@@ -14,7 +14,7 @@ from trueprobe.statistics.interval import Quantity, interval, of_checkpoint
 from trueprobe.statistics.means import means, wilson
 from trueprobe.statistics.measure import Claim, Measure
 from trueprobe.statistics.resampling import Resampling
-from trueprobe.statistics.spread import Spread, Unmoved
+from trueprobe.statistics.spread import Samples, Spread, Unmoved
 from trueprobe.types import Direction, Verdict
 
 Z2 = 1.959963984540054**2
@@ -82,7 +82,7 @@ def test_accuracy_that_never_changes_does_not_show_that_nothing_hurts():
 
 def test_numbers_beyond_all_measure_have_an_interval_and_no_error():
     sample = np.array([1e120, *(1e120 * np.random.default_rng(0).exponential(1, 500))])
-    huge = of_checkpoint(sample, 20, Quantity("ratio", 1.0))
+    huge = of_checkpoint(Samples(sample[None]), 0, 20, Quantity("ratio", 1.0))
     assert huge.low < 1e120 < huge.high
 
 

@@ -21,7 +21,7 @@ from trueprobe.statistics.measure import Columns, Weights, totals
 EFFECT_SIZE_UNIT = "d"  # standard deviations of the associations of all targets
 _CLOSE = 1e-12  # sums over the same values in another order differ by less, relative to the sum of magnitudes
 _FLOAT_ERROR = 1e-5  # of a vector's length, after the layers of a network
-_AT_ONCE = 5_000  # partitions that are dealt or summed together
+_AT_ONCE = 5_000  # partitions that are dealt together
 _BYTES = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1).astype(float)  # [256, 8]
 
 
@@ -105,28 +105,26 @@ class PermutationTest:
         every = comb(len(s), len(x))
         exact = every <= self.partitions
         rng = -1 if exact else resample_seed  # one list for all seeds, where nothing is drawn
-        beyond = 0
-        for members in _partitions(len(x), len(y), every if exact else self.partitions - 1, rng):
-            sums = _subset_sums(members, dealt)
-            sums = np.abs(sums) if self.two_sided else sums
-            beyond += int((sums > least + scale).sum() if self.strict else (sums >= least - scale).sum())
+        sums = _subset_sums(_partitions(len(x), len(y), every if exact else self.partitions - 1, rng), dealt)
+        sums = np.abs(sums) if self.two_sided else sums
+        beyond = int((sums > least + scale).sum() if self.strict else (sums >= least - scale).sum())
         return beyond / every if exact else (beyond + 1) / self.partitions
 
 
 def _subset_sums(members: np.ndarray, values: np.ndarray) -> np.ndarray:
-    """[subsets] sums over their members, packed bits: those of each byte are looked up."""
-    sums = np.zeros(len(members))
-    for byte, start in enumerate(range(0, len(values), 8)):
+    """[bytes, subsets] of packed bits -> [subsets] sums over their members; those of each byte are looked up."""
+    sums = np.zeros(members.shape[1])
+    for byte, start in zip(members, range(0, len(values), 8), strict=True):
         eight = values[start : start + 8]
-        sums += (_BYTES[:, : len(eight)] @ eight)[members[:, byte]]
+        sums += np.take(_BYTES[:, : len(eight)] @ eight, byte)
     return sums
 
 
 @lru_cache(maxsize=64)  # the sizes of a run's tests; all of SEAT's take 60 MB
-def _partitions(n_x: int, n_y: int, count: int, rng: int) -> tuple[np.ndarray, ...]:
-    """Who is in X, as packed bits [partitions, targets]: every way (rng −1), or `count` of them, drawn."""
+def _partitions(n_x: int, n_y: int, count: int, rng: int) -> np.ndarray:
+    """Who is in X, as packed bits [bytes, partitions]: every way (rng −1), or `count` of them, drawn."""
     dealt = _every(n_x, n_y) if rng < 0 else _drawn(n_x, n_y, count, rng)
-    return tuple(np.packbits(members, axis=1) for members in dealt)
+    return np.concatenate([np.packbits(members, axis=1).T for members in dealt], axis=1)
 
 
 def _every(n_x: int, n_y: int) -> Iterator[np.ndarray]:

@@ -31,9 +31,9 @@ def claim_results(
     by_checkpoint: list[list[ClaimResult]] = [[] for _ in members]
     family: list[ClaimResult] = []
     for claim in mine:
-        values = means_at.of(claim)
-        samples = _quantity(claim).samples(values)
-        seeds = [_seed(means_at, i, claim, float(values[i, 0]), samples) for i in range(len(members))]
+        counted = Samples(means_at.of(claim))
+        samples = _quantity(claim).on_scale(counted)
+        seeds = [_seed(means_at, i, claim, float(counted.values[i, 0]), samples) for i in range(len(members))]
         for rows, member, seed in zip(by_checkpoint, members, seeds, strict=True):
             rows.append(_checkpoint(label, claim, member, seed))
         if len(members) > 1:

@@ -90,12 +90,13 @@ def unjudged(
     """The same before p-values are corrected and verdicts assigned."""
     by_checkpoint: list[list[Unjudged]] = [[] for _ in members]
     family: list[Unjudged] = []
-    for measure, values, behind in resampled(members, list(measures)):
+    for measure, numbers, behind in resampled(members, list(measures)):
         quantity = Quantity(measure.unit, measure.neutral)
-        samples = quantity.samples(values)
+        samples = quantity.on_scale(numbers)
         for i, (member, evidence) in enumerate(zip(members, behind, strict=True)):
             interval = of_checkpoint(samples, i, evidence.groups, quantity, _trials(measure, evidence))
-            by_checkpoint[i].append(_checkpoint(probe, member, measure, evidence, float(values[i, 0]), interval))
+            value = float(numbers.values[i, 0])
+            by_checkpoint[i].append(_checkpoint(probe, member, measure, evidence, value, interval))
         if len(members) > 1:
             mine = [rows[-1] for rows in by_checkpoint]
             family.append(_family(probe, members, measure, behind, mine, samples, method))
@@ -166,19 +167,21 @@ class Evidence:
 
 def resampled(
     members: Sequence[CheckpointData], measures: list[Measure]
-) -> Iterator[tuple[Measure, np.ndarray, list[Evidence]]]:
-    """Each measure with its values [members, 1 + R] and what they were counted of. Measures over the same rows share
+) -> Iterator[tuple[Measure, Samples, list[Evidence]]]:
+    """Each measure with its values under every draw and what they were counted of. Measures over the same rows share
     their matrix products, and so do checkpoints with the same draws."""
     names = [name for measure in measures for name in measure.all_columns]
     columns = [columns_of(member.frame, names, member.resampling) for member in members]
     for _, alike in groupby(measures, key=lambda m: tuple(m.where.items())):
         first, *others = alike
         here = [_Here(member, mine, member.rows(first.where)) for member, mine in zip(members, columns, strict=True)]
-        for together in batches([first, *others], len(members) * len(members[0].resampling.weights)):
-            picked = [one.picked(together[0]) for one in here]
-            values = values_of(together[0].function, [m.columns for m in together], picked)
-            for i, measure in enumerate(together):
-                yield measure, values[:, i], [Evidence.of(measure, one) for one in picked]
+        values = [one.by_groups.columns for one in here]
+        for batch in batches([first, *others], values, len(members[0].resampling.weights)):
+            picked = [one.picked(batch.measures[0]) for one in here]
+            counts = values_of(batch.measures[0].function, batch.quantities, picked)
+            samples = [Samples(counts[:, i]) for i in range(len(batch.quantities))]
+            for measure, which in zip(batch.measures, batch.which, strict=True):
+                yield measure, samples[which], [Evidence.of(measure, one) for one in picked]
 
 
 @dataclass(frozen=True)
@@ -192,16 +195,16 @@ class _Here:
     def picked(self, measure: Measure) -> Picked:
         """Too few terms are not drawn: their items are."""
         few = self.member.terms and not measure.over_groups
-        return self._by_items if few and self._by_groups.scored(measure).groups < FEWEST_GROUPS else self._by_groups
+        return self._by_items if few and self.by_groups.scored(measure).groups < FEWEST_GROUPS else self.by_groups
 
     @cached_property
-    def _by_groups(self) -> Picked:
+    def by_groups(self) -> Picked:
         return Picked(self.columns.pick(self.rows), self.member.drawn(self.rows))
 
     @cached_property
     def _by_items(self) -> Picked:
         drawn = self.member.drawn(self.rows, by_items=True)
-        return Picked(replace(self._by_groups.columns, cells=drawn.cells), drawn)
+        return Picked(replace(self.by_groups.columns, cells=drawn.cells), drawn)
 
 
 def values_of(function: Function, quantities: list[tuple[str, ...]], picked: Sequence[Picked]) -> np.ndarray:

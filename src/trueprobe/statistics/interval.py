@@ -33,9 +33,8 @@ class Quantity:
     def scale(self) -> Scale:
         return scale_of(self.unit, self.neutral, self.difference)
 
-    def samples(self, values: np.ndarray) -> Samples:
-        """Of numbers [numbers, 1 + R], on that scale."""
-        return Samples(self.scale.there(values))
+    def on_scale(self, samples: Samples) -> Samples:
+        return samples.moved(self.scale.there)
 
     @cached_property
     def point(self) -> float | None:

@@ -225,12 +225,32 @@ def made_once(what: str, weights: Weights, key: bytes, make: Callable[[], T]) ->
     return value
 
 
-def batches(measures: Iterable[Measure], values_each: int) -> Iterator[list[Measure]]:
-    """Neighbours with the same function, as many as are counted together; more would not stay in the cache."""
-    most = max(1, _AT_ONCE // values_each)
-    for _, group in groupby(measures, key=lambda m: m.function):
-        alike = list(group)
-        yield from (alike[start : start + most] for start in range(0, len(alike), most))
+@dataclass
+class Batch:
+    """Measures of one function that are counted together; those of the same values share a quantity."""
+
+    measures: list[Measure] = field(default_factory=list)
+    which: list[int] = field(default_factory=list)  # of each measure, its quantity
+    quantities: list[tuple[str, ...]] = field(default_factory=list)
+
+
+def batches(measures: Iterable[Measure], members: Sequence[Columns], resamples: int) -> Iterator[Batch]:
+    """Neighbours with the same function, as many as stay in the cache. Many have the same values: of models that
+    never name such words, every share is 0."""
+    most = max(1, _AT_ONCE // (len(members) * resamples))
+    for _, alike in groupby(measures, key=lambda m: m.function):
+        batch, known = Batch(), dict[bytes, int]()
+        for measure in alike:
+            values = b"".join(member.values[name].tobytes() for member in members for name in measure.columns)
+            if values not in known:
+                if len(known) == most:
+                    yield batch
+                    batch, known = Batch(), {}
+                known[values] = len(known)
+                batch.quantities.append(measure.columns)
+            batch.measures.append(measure)
+            batch.which.append(known[values])
+        yield batch
 
 
 def counted(

@@ -19,7 +19,7 @@ import scipy  # type: ignore[import-untyped]
 from trueprobe.statistics.correction import holm
 from trueprobe.statistics.estimates import CheckpointData, Picked
 from trueprobe.statistics.interval import Quantity, interval
-from trueprobe.statistics.measure import Columns, Function, Measure, batches, counted, least
+from trueprobe.statistics.measure import Batch, Columns, Function, Measure, batches, counted, least
 from trueprobe.statistics.resampling import Resampling, columns_of, groups_of
 from trueprobe.statistics.rows import Difference, VariantDifference
 from trueprobe.statistics.spread import CONFIDENCE, Samples, Spread
@@ -111,12 +111,21 @@ def compare(
 
 
 @dataclass(frozen=True)
+class _Apart:
+    """One quantity of two sides."""
+
+    values: np.ndarray  # of the members
+    spread: Spread  # of the difference
+    parts: Parts | None
+    p_permutation: float
+
+
+@dataclass(frozen=True)
 class _Sample:
     measure: Measure
-    values: np.ndarray  # [members, 1 + R]
+    apart: _Apart
     n_items: int
     groups: int
-    p_permutation: float
     tied: float  # share of the scored items, of the member that has most
     covered: float  # share of the items that hold anything to count, of the member that has least
 
@@ -133,43 +142,49 @@ def _samples(sides: Sides, measures: Sequence[Measure]) -> Iterator[_Sample]:
         first, *others = alike
         rows = np.all([m.rows(first.where) for m in sides.members], axis=0)
         picked = [Picked(columns.pick(rows), sides.resampling) for columns in every]
-        for together in batches([first, *others], len(every) * len(sides.resampling.weights)):
-            yield from _counted(sides, together, picked)
+        columns = [one.columns for one in picked]
+        for batch in batches([first, *others], columns, len(sides.resampling.weights)):
+            yield from _counted(sides, batch, picked, columns)
 
 
-def _counted(sides: Sides, measures: list[Measure], picked: list[Picked]) -> Iterator[_Sample]:
-    function, columns, wanted = measures[0].function, [one.columns for one in picked], [m.columns for m in measures]
+def _counted(sides: Sides, batch: Batch, picked: list[Picked], columns: list[Columns]) -> Iterator[_Sample]:
+    function, wanted = batch.measures[0].function, batch.quantities
     values = counted(function, wanted, columns, sides.resampling.weights)
     ps = _permutation_ps(sides, function, wanted, columns, values[:, :, 0])
-    for i, measure in enumerate(measures):
+    samples = [Samples(values[:, i]) for i in range(len(wanted))]
+    apart: dict[int, _Apart] = {}
+    for measure, which in zip(batch.measures, batch.which, strict=True):
         scored = picked[0].scored(measure)  # by all of them
+        if which not in apart:
+            spread, parts = difference(samples[which], len(sides.first), scored.groups)
+            apart[which] = _Apart(samples[which].values[:, 0], spread, parts, ps[which])
         tied = max(one.at(scored.rows).ties(measure) for one in picked)
         covered = least(one.covered(measure) for one in picked)
-        yield _Sample(measure, values[:, i], scored.n_items, scored.groups, ps[i], tied, covered)
+        yield _Sample(measure, apart[which], scored.n_items, scored.groups, tied, covered)
 
 
 def _row(label: str, sides: Sides, sample: _Sample, precision: float | None) -> Difference:
     n, measure = len(sides.first), sample.measure
-    first, second = sample.values[:n], sample.values[n:]
-    spread, parts = difference(Samples(sample.values), n, sample.groups)
-    apart = interval(spread, sample.groups, Quantity(measure.unit, 0.0, difference=True))
+    spread, parts = sample.apart.spread, sample.apart.parts
+    first, second = np.split(sample.apart.values, [n])
+    limits = interval(spread, sample.groups, Quantity(measure.unit, 0.0, difference=True))
     return Difference(
         probe=label,
         measure=measure.name,
         conditions=measure.reported,
-        a=float(first[:, 0].mean()),
-        b=float(second[:, 0].mean()),
+        a=float(first.mean()),
+        b=float(second.mean()),
         difference=spread.value,
-        low=apart.low,
-        high=apart.high,
+        low=limits.low,
+        high=limits.high,
         unit=measure.unit,
         n_items=sample.n_items,
         n_groups=sample.groups,
         n_seeds_a=len(first),
         n_seeds_b=len(second),
-        p=apart.p,
-        p_permutation=sample.p_permutation,
-        detectable=apart.detectable,
+        p=limits.p,
+        p_permutation=sample.apart.p_permutation,
+        detectable=limits.detectable,
         seeds_needed=seeds_needed(parts, precision or abs(spread.value), sample.groups) if parts else None,
         tied=sample.tied,
         covered=sample.covered,

@@ -49,10 +49,10 @@ class Resampling:
             applying = sorted(set(table[factor]) - {""})
             if not applying:
                 continue
-            drawn = _drawn(rng, resamples, len(applying))
-            place = {name: i for i, name in enumerate(applying)}
-            applies = np.flatnonzero(table[factor] != "")
-            weights[1:, applies] *= drawn[:, [place[name] for name in table[factor].iloc[applies]]]
+            drawn = dict(zip(applying, np.ascontiguousarray(_drawn(rng, resamples, len(applying)).T), strict=True))
+            for cell, name in enumerate(table[factor]):
+                if name != "":
+                    weights.T[cell, 1:] *= drawn[name]
         names = table.to_numpy(dtype=str).reshape(len(table), groups.shape[1])  # also where there is nothing to draw
         return cls(codes, weights, tuple(map(str, groups.columns)), names, resample_seed)
 

@@ -94,6 +94,11 @@ class Samples:
     def __len__(self) -> int:
         return len(self.values)
 
+    def moved(self, to: Callable[[np.ndarray], np.ndarray]) -> Samples:
+        """On another scale."""
+        values = to(self.values)
+        return self if values is self.values else Samples(values)
+
     def pick(self, rows: Sequence[int]) -> Samples:
         return self if len(rows) == len(self) else Samples(self.values[rows])
 
@@ -117,11 +122,8 @@ class Samples:
 
     def components(self, groups: int, rows: slice = slice(None)) -> Components:
         """Of the mean over at least two of the numbers, those of seeds."""
-        seeds, off = self.values[rows, 0], self._off[rows]
-        # with a copy: for a matrix with itself numpy asks BLAS for half of the products, which takes four times as
-        # long where rows are few and long
-        together = (off @ off.copy().T).tolist()
-        n, more = len(off), groups / (groups - 1) / max(1, off.shape[1])
+        seeds, together = self.values[rows, 0], [row[rows] for row in self._products[rows]]
+        n, more = len(seeds), groups / (groups - 1) / max(1, self._off.shape[1])
         mean = max(0.0, sum(map(sum, together)) / n**2)  # rounding can leave a hair less than nothing
         both = max(0.0, (sum(together[i][i] for i in range(n)) - n * mean) / (n - 1) / n)
         return Components(mean * more, float(seeds.var(ddof=1)) / n, both * more, n)
@@ -137,8 +139,7 @@ class Samples:
             return Spread(value, 0.0), parts
         weighed = parts.seeds**2 / (parts.n_seeds - 1) + parts.items**2 / (groups - 1)
         df = min(max(total**2 / weighed, parts.n_seeds - 1), parts.n_seeds + groups - 2)  # Satterthwaite
-        _, skew = self._of_sum(np.full(len(self), 1 / len(self)))
-        return Spread(value, _error(total, value), skew * (parts.items / total) ** 1.5, df), parts
+        return Spread(value, _error(total, value), self._skew_of_mean * (parts.items / total) ** 1.5, df), parts
 
     @cached_property
     def _off(self) -> np.ndarray:
@@ -158,6 +159,17 @@ class Samples:
             return [Samples(one[None])._each[0] for one in self.values]
         return _moments(self._off)
 
+    @cached_property
+    def _products(self) -> list[list[float]]:
+        """[numbers, numbers] summed over the draws. With a copy: for a matrix with itself numpy asks BLAS for half of
+        the products, which takes four times as long where rows are few and long."""
+        products: list[list[float]] = (self._off @ self._off.copy().T).tolist()
+        return products
+
+    @cached_property
+    def _skew_of_mean(self) -> float:
+        return self._of_sum(np.full(len(self), 1 / len(self)))[1]
+
     def _of_sum(self, weights: np.ndarray) -> tuple[float, float]:
         return _moments((weights @ self._off)[None])[0]
 
@@ -168,11 +180,12 @@ def _moments(off: np.ndarray) -> list[tuple[float, float]]:
     if n < 2:
         return [(math.nan, 0.0)] * len(off)
     squares = off * off
-    variances, cubes = (squares.sum(axis=1) / n).tolist(), (np.vecdot(squares, off) / n).tolist()
-    countable = [1e-300 < variance < 1e200 for variance in variances]  # else its power leaves float64
+    variances = squares.sum(axis=1) / n
+    squares[variances > 1e200] = 0.0  # their cubes leave float64
+    cubes = np.vecdot(squares, off) / n
     return [
-        (variance, cube / variance**1.5 if known else 0.0)
-        for variance, cube, known in zip(variances, cubes, countable, strict=True)
+        (variance, cube / variance**1.5 if 1e-300 < variance < 1e200 else 0.0)
+        for variance, cube in zip(variances.tolist(), cubes.tolist(), strict=True)
     ]
 
 

@@ -17,6 +17,7 @@ from trueprobe.statistics.interval import Interval, Quantity, of_checkpoint, of_
 from trueprobe.statistics.measure import Measure, least
 from trueprobe.statistics.paired import corrected, judge_difference
 from trueprobe.statistics.rows import VariantDifference
+from trueprobe.statistics.spread import Samples
 
 Asked = tuple[Sequence[CheckpointData], Sequence[Measure]]  # checkpoints at one step, and what is counted
 
@@ -33,11 +34,11 @@ def variants(
     both = zip(resampled(first[0], ours), resampled(second[0], theirs), strict=True)
     for (measure, before, one), (_, after, other) in both:
         groups = [min(a.groups, b.groups) for a, b in zip(one, other, strict=True)]
-        values = np.stack([before[:, 0], after[:, 0]], axis=1)
+        values = np.stack([before.values[:, 0], after.values[:, 0]], axis=1)
         tied = [max(a.tied, b.tied) for a, b in zip(one, other, strict=True)]
         covered = [least((a.covered, b.covered)) for a, b in zip(one, other, strict=True)]
         quantity = Quantity(measure.unit, 0.0, difference=True)
-        apart = quantity.samples(after - before)
+        apart = quantity.on_scale(Samples(after.values - before.values))
         for i, member in enumerate(first[0]):
             moved = _Moved(of_checkpoint(apart, i, groups[i], quantity), groups[i], tied[i], covered[i])
             by_checkpoint[i].append(_row(labels, [member], measure, values[[i]], moved))
