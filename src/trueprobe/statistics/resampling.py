@@ -20,6 +20,7 @@ from trueprobe.statistics.measure import TIED, Columns
 from trueprobe.types import CONDITION, GROUP
 
 RESAMPLES = 10_000
+_AT_ONCE = 200_000  # groups that are picked together
 
 
 @dataclass(frozen=True)
@@ -49,7 +50,7 @@ class Resampling:
             applying = sorted(set(table[factor]) - {""})
             if not applying:
                 continue
-            drawn = dict(zip(applying, np.ascontiguousarray(_drawn(rng, resamples, len(applying)).T), strict=True))
+            drawn = dict(zip(applying, _drawn(rng, resamples, len(applying)), strict=True))
             for cell, name in enumerate(table[factor]):
                 if name != "":
                     weights.T[cell, 1:] *= drawn[name]
@@ -71,7 +72,7 @@ class Resampling:
             cells.setdefault(name, []).append((group, cell))
         for name, members in cells.items():
             rng = np.random.default_rng([resample_seed, zlib.crc32(name.encode())])
-            weights[1:, [cell for _, cell in sorted(members)]] = _drawn(rng, resamples, len(members))
+            weights.T[[cell for _, cell in sorted(members)], 1:] = _drawn(rng, resamples, len(members))
         names = np.array([group for _, group in distinct], dtype=str).reshape(-1, 1)
         return cls(codes, weights, (f"{factor} within {' and '.join(parts)}",), names, resample_seed, parted=True)
 
@@ -96,14 +97,14 @@ def groups_of(frame: pd.DataFrame, factors: Sequence[str], parts: Sequence[str] 
 
 
 def _drawn(rng: np.random.Generator, resamples: int, groups: int) -> np.ndarray:
-    """[resamples, groups]: how often each was drawn, in portions that fit into memory."""
-    counts = np.empty((resamples, groups), dtype=np.float32)
-    portion = max(1, 2_000_000 // groups)
+    """[groups, resamples]: how often each was drawn, in portions that a cache holds; they do not change the draws."""
+    counts = np.empty((groups, resamples), dtype=np.float32)
+    portion = max(1, _AT_ONCE // groups)
     for start in range(0, resamples, portion):
         rows = min(portion, resamples - start)
         picks = rng.integers(0, groups, size=(rows, groups), dtype=np.int32)
         picks += np.arange(rows, dtype=np.int32)[:, None] * groups
-        counts[start : start + rows] = np.bincount(picks.ravel(), minlength=rows * groups).reshape(rows, groups)
+        counts[:, start : start + rows] = np.bincount(picks.ravel(), minlength=rows * groups).reshape(rows, groups).T
     return counts
 
 
