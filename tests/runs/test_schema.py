@@ -22,6 +22,7 @@ from trueprobe.runs.schema import (
     OBSERVATION_COLUMNS,
     TABLES,
     check_items,
+    columns_of,
     frame_of,
     hints,
     refuse_other_columns,
@@ -144,6 +145,16 @@ def test_a_missing_column_is_named(table):
     for column in frame.columns.drop("signature", errors="ignore"):
         with pytest.raises(BadInput, match=f"a.parquet is no table of this version: it has no column '{column}'"):
             rows_of(frame.drop(columns=column), TABLES[table], "a.parquet")
+
+
+def test_some_columns_of_a_table_are_those_of_its_rows():
+    rows = [an_estimate(value=0.25, conditions={"k": "3"}), an_estimate(model="other", conditions={})]
+    frame = frame_of(rows, Estimate)
+    read = columns_of(frame, Estimate, "a.parquet", ("conditions", "model", "signature"))
+    assert read == {name: [getattr(row, name) for row in rows] for name in ("conditions", "model", "signature")}
+    assert columns_of(frame.drop(columns="signature"), Estimate, "a.parquet", ["signature"]) == {"signature": ["", ""]}
+    with pytest.raises(BadInput, match=r"a\.parquet is no table of this version: it has no column 'model'"):
+        columns_of(frame.drop(columns="model"), Estimate, "a.parquet", ["model"])
 
 
 def test_a_folder_written_before_signatures_has_none():

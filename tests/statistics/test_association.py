@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy import stats
 
+from trueprobe.statistics import association
 from trueprobe.statistics.association import PermutationTest, associations, effect_size, effect_size_ddof0
 from trueprobe.statistics.measure import Columns
 
@@ -175,3 +176,26 @@ def test_the_test_reads_the_measure_s_columns():
     result = PermutationTest()(columns([3, 2, np.nan], [1, 0]), QUANTITY, 0)
     assert result == pytest.approx(1 / 6)
     assert np.isnan(PermutationTest()(columns([3, 2], []), QUANTITY, 0))
+
+
+def test_sums_of_subsets_are_those_of_a_plain_loop():
+    rng = np.random.default_rng(8)
+    for n in (1, 7, 8, 9, 30):
+        bits, values = rng.integers(0, 2, (40, n)), rng.normal(size=n)
+        packed = np.packbits(bits.astype(np.uint8), axis=1).T
+        assert association._subset_sums(packed, values) == pytest.approx([row @ values for row in bits])
+
+
+def test_equal_keys_deal_no_target_too_many(monkeypatch):
+    class Coarse:
+        """Of five equally likely keys, so that most rows have a tie at the line."""
+
+        def __init__(self, seed):
+            self.rng = np.random.Generator(np.random.PCG64(seed))
+
+        def random(self, shape, dtype):
+            return self.rng.integers(0, 5, shape).astype(dtype)
+
+    monkeypatch.setattr(np.random, "default_rng", Coarse)
+    (dealt,) = association._drawn(4, 8, 3_000, 0)
+    assert (dealt.sum(axis=1) == 4).all()

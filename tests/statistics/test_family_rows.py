@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from trueprobe.statistics import estimates
 from trueprobe.statistics.claims import claim_results
 from trueprobe.statistics.estimates import CheckpointData, estimate
 from trueprobe.statistics.means import means
@@ -53,6 +54,18 @@ def test_a_family_has_a_row_of_its_own_and_its_checkpoints_keep_theirs():
     assert (one.value, one.lowest, one.highest) == pytest.approx((2.5, 1.0, 4.5))
     assert one.sd_seeds == pytest.approx(np.std([1, 2, 4.5], ddof=1))
     assert one.low < one.value < one.high
+
+
+def test_measures_of_the_same_values_have_the_same_numbers_as_alone(monkeypatch):
+    asked, original = [], estimates.counted
+    monkeypatch.setattr(estimates, "counted", lambda f, some, *more: asked.append(some) or original(f, some, *more))
+    three = seeds(1.0, 2.0, 4.5, none=0.0, never=0.0)
+    measures = [Measure(name, means, (name,), unit="nats", neutral=0.0) for name in ("none", "v", "never")]
+    together = estimate("p", three, measures)
+    assert asked == [[("none",), ("v",)]]
+    alone = [estimate("p", three, [measure]) for measure in measures]
+    expected = [rows[i] for i in range(4) for rows in alone]  # three checkpoints, then the family
+    assert list(map(repr, together)) == list(map(repr, expected))
 
 
 def test_one_checkpoint_has_no_family_row():

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -56,6 +58,18 @@ def test_without_declared_terms_and_for_means_over_terms_three_are_too_few():
     assert (row.verdict, row.n_groups) == (Verdict.TOO_FEW_GROUPS, 3)
     (row,) = estimate("p", [checkpoint(frame[:4])], [SS])  # four items are too few themselves
     assert row.verdict is Verdict.TOO_FEW_GROUPS
+
+
+def test_a_measure_of_fewer_terms_than_its_neighbour_has_draws_of_its_own():
+    """Both share their function and conditions; one is scored for three of six terms only."""
+    frame = answers(tossed(0, 120, (0.6,)), terms=6)
+    both = checkpoint(frame.assign(rare=frame["prefers"].where(frame["group_term"] < "term 3")))
+    few = replace(SS, name="rare", columns=("rare",))
+    for order in ([SS, few], [few, SS]):
+        rows = estimate("p", [both], order)
+        alone = [estimate("p", [both], [measure])[0] for measure in order]
+        assert [(row.low, row.high, row.method) for row in rows] == [(row.low, row.high, row.method) for row in alone]
+        assert {row.measure: row.n_groups for row in rows} == {"ss": 6, "rare": 60}
 
 
 def test_the_seeds_of_a_family_share_the_draws_of_items():

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import tracemalloc
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
@@ -10,6 +12,7 @@ import pandas as pd
 import pytest
 from scipy.special import stdtrit
 
+from trueprobe.statistics import paired
 from trueprobe.statistics.correlation import pearson
 from trueprobe.statistics.estimates import CheckpointData
 from trueprobe.statistics.means import means
@@ -74,6 +77,31 @@ def test_swapping_the_sides_flips_the_sign_and_nothing_else(function):
     assert (back.verdict, back.n_items) == (there.verdict, there.n_items)
     for same in ("p", "p_permutation", "detectable"):
         assert getattr(back, same) == pytest.approx(getattr(there, same))
+
+
+def test_measures_of_the_same_values_are_counted_once_and_as_if_alone(monkeypatch):
+    asked = []
+    original = paired.counted
+    monkeypatch.setattr(paired, "counted", lambda f, wanted, *more: asked.append(wanted) or original(f, wanted, *more))
+    members = [member(noisy(i), w=noisy(i), u=noisy(9 + i)) for i in range(4)]
+    measures = [Measure(name, means, (name,), neutral=0.0) for name in ("v", "w", "u")]
+    sides = Sides.of(members[:2], members[2:], ["target"])
+    v, w, u = compare("p", sides, measures)
+    assert asked == [[("v",), ("u",)]]
+    assert w == replace(v, measure="w")
+    assert [v, u] == [compare("p", sides, [measures[i]])[0] for i in (0, 2)]
+
+
+def test_samples_of_one_measure_after_the_other_are_held():
+    n = 80
+    values = np.random.default_rng(0).normal(size=(2, n, 10))
+    sides = Sides.of(*([member(each[0], **{f"v{i}": each[i] for i in range(n)})] for each in values), ["target"])
+    measures = [Measure(f"v{i}", means, (f"v{i}",), neutral=0.0) for i in range(n)]
+    tracemalloc.start()
+    assert len(compare("p", sides, measures)) == n
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 0.7 * n * 2 * 10_001 * 8  # all samples together
 
 
 def test_swaps_are_counted_out_by_a_plain_loop():

@@ -82,6 +82,20 @@ def test_a_weight_of_two_is_the_same_as_being_there_twice(rows, weights):
             np.testing.assert_equal(got, wanted)
 
 
+@pytest.mark.parametrize("n", [63, 64, 300, 3000])
+def test_quartiles_of_many_are_those_of_a_plain_sort(n):
+    """In one block of neighbours for each value, and in blocks of several."""
+    rng = np.random.default_rng(n)
+    values, cells = np.round(rng.normal(size=n), 2), rng.integers(0, 50, n)
+    values[rng.random(n) < 0.1] = np.nan
+    drawn = rng.integers(0, 4, (5, 50)).astype(np.float32)
+    known = ~np.isnan(values)
+    for share, function in ((0.25, pairs.lower_quartile), (0.5, pairs.median), (0.75, pairs.upper_quartile)):
+        got = function(Columns({"v": values}, cells), [("v",)], drawn)[:, 0]
+        there = [np.sort(np.repeat(values[known], row[cells[known]].astype(int))) for row in drawn]
+        assert got.tolist() == [each[int(np.ceil(share * len(each))) - 1] for each in there]
+
+
 def test_icat_by_hand():
     """ss 0.75, lms 0.8: 0.8 × 0.25 / 0.5."""
     table = columns([1, 1, 1, 0], meaningful=[1, 1, 0.7, 0.5])

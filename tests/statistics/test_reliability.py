@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from trueprobe.statistics import resampling
 from trueprobe.statistics.claims import claim_results
 from trueprobe.statistics.correlation import pearson
 from trueprobe.statistics.estimates import OVER_ITEMS, CheckpointData, estimate
@@ -49,6 +50,13 @@ def test_within_parts_each_has_its_groups_in_every_draw_whatever_other_parts_the
     shuffled = Resampling.within(one.sample(frac=1, random_state=0), ("test", "side"), 200)
     order = one.sample(frac=1, random_state=0).index
     assert (shuffled.weights[:, shuffled.cells] == alone.weights[:, alone.cells[order]]).all()
+
+
+@pytest.mark.parametrize("portion", [1, 1000, 10_000_000])
+def test_what_is_drawn_does_not_depend_on_how_much_is_drawn_at_once(monkeypatch, portion):
+    before = one_way(names(40)).weights
+    monkeypatch.setattr(resampling, "_AT_ONCE", portion)
+    assert (one_way(names(40)).weights == before).all()
 
 
 def test_the_first_row_is_the_sample_itself():

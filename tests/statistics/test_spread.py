@@ -183,3 +183,45 @@ def test_a_probability_is_cut_at_its_ends_and_a_difference_is_not():
     assert scale_of("ratio", 1.0).cut(-0.1, 1.4) == (0.0, 1.4)
     assert scale_of("ratio", 0.0).cut(-0.1, 1.4) == (-0.1, 1.4)
     assert scale_of("ratio", 1.0, difference=True).cut(-0.1, 1.4) == (-0.1, 1.4)
+
+
+# ---------------------------------------------------------------- several numbers at once
+
+
+def test_each_of_several_moves_as_it_does_alone():
+    samples = drawn(np.random.default_rng(0).exponential(size=(4, 25)))
+    samples[1, [3, 7]], samples[2] = np.nan, 0.25  # draws without anything scored; a number that never moves
+    together = Samples(samples)
+    for i, sample in enumerate(samples):
+        one, alone = together.over_items(i, 25), over_items(sample, 25)
+        assert (one.value, one.se, one.df) == pytest.approx((alone.value, alone.se, alone.df))
+        assert one.se == 0 or one.skew == pytest.approx(alone.skew)
+        plain = sample[1:][~np.isnan(sample[1:])]
+        assert one.se == pytest.approx(plain.std() * np.sqrt(25 / 24))
+        assert one.se == 0 or one.skew == pytest.approx(stats.skew(plain))
+
+
+def test_of_several_only_the_draws_count_in_which_all_have_a_value():
+    samples = drawn(np.random.default_rng(1).normal(size=(3, 25)))
+    lacking = samples.copy()
+    lacking[0, 5], lacking[2, 9] = np.nan, np.nan
+    known = Samples(np.delete(samples, [5, 9], axis=1))
+    ours, theirs = (vars(each.over_seeds(25)[0]) for each in (Samples(lacking), known))
+    assert ours == pytest.approx(theirs)
+
+
+def test_a_difference_of_means_by_a_plain_loop():
+    samples = drawn(np.random.default_rng(2).exponential(size=(5, 25)))
+    spread = Samples(samples).difference_over_items(2, 25)
+    apart = np.array([np.mean(draw[:2]) - np.mean(draw[2:]) for draw in samples.T])
+    assert spread.value == apart[0]
+    assert (spread.se, spread.skew) == pytest.approx((apart[1:].std() * np.sqrt(25 / 24), stats.skew(apart[1:])))
+
+
+@pytest.mark.parametrize("seeds", [(5, 5), (3, 7)])
+def test_numbers_that_are_all_the_same_have_a_difference_that_does_not_move(seeds):
+    """Their rounding does: 3 thirds are no 7 sevenths."""
+    one = drawn(np.random.default_rng(3).random(25))
+    spread = Samples(np.repeat(one[None], sum(seeds), axis=0)).difference_over_items(seeds[0], 25)
+    assert abs(spread.value) < 1e-15
+    assert spread.se == 0.0

@@ -175,13 +175,19 @@ def resampled(
     for _, alike in groupby(measures, key=lambda m: tuple(m.where.items())):
         first, *others = alike
         here = [_Here(member, mine, member.rows(first.where)) for member, mine in zip(members, columns, strict=True)]
-        values = [one.by_groups.columns for one in here]
-        for batch in batches([first, *others], values, len(members[0].resampling.weights)):
-            picked = [one.picked(batch.measures[0]) for one in here]
-            counts = values_of(batch.measures[0].function, batch.quantities, picked)
-            samples = [Samples(counts[:, i]) for i in range(len(batch.quantities))]
-            for measure, which in zip(batch.measures, batch.which, strict=True):
-                yield measure, samples[which], [Evidence.of(measure, one) for one in picked]
+        for few, same in groupby([first, *others], key=lambda m: [one.few_groups(m) for one in here]):
+            picked = [one.by_items if by_items else one.by_groups for one, by_items in zip(here, few, strict=True)]
+            yield from _counted(same, picked, len(members[0].resampling.weights))
+
+
+def _counted(
+    measures: Iterable[Measure], picked: Sequence[Picked], resamples: int
+) -> Iterator[tuple[Measure, Samples, list[Evidence]]]:
+    for batch in batches(measures, [one.columns for one in picked], resamples):
+        values = values_of(batch.measures[0].function, batch.quantities, picked)
+        samples = [Samples(values[:, i]) for i in range(len(batch.quantities))]
+        for measure, which in zip(batch.measures, batch.which, strict=True):
+            yield measure, samples[which], [Evidence.of(measure, one) for one in picked]
 
 
 @dataclass(frozen=True)
@@ -192,17 +198,17 @@ class _Here:
     columns: Columns  # at all conditions
     rows: np.ndarray
 
-    def picked(self, measure: Measure) -> Picked:
+    def few_groups(self, measure: Measure) -> bool:
         """Too few terms are not drawn: their items are."""
-        few = self.member.terms and not measure.over_groups
-        return self._by_items if few and self.by_groups.scored(measure).groups < FEWEST_GROUPS else self.by_groups
+        terms = self.member.terms and not measure.over_groups
+        return bool(terms) and self.by_groups.scored(measure).groups < FEWEST_GROUPS
 
     @cached_property
     def by_groups(self) -> Picked:
         return Picked(self.columns.pick(self.rows), self.member.drawn(self.rows))
 
     @cached_property
-    def _by_items(self) -> Picked:
+    def by_items(self) -> Picked:
         drawn = self.member.drawn(self.rows, by_items=True)
         return Picked(replace(self.by_groups.columns, cells=drawn.cells), drawn)
 
