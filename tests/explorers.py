@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
-import faulthandler
 import http.client
 import json
-import tempfile
 import threading
 import time
 import warnings
@@ -88,28 +85,9 @@ def serving(specs, run=None, store=None, host="127.0.0.1"):
     yield Served(prepared.door)
     prepared.server.should_exit = True
     thread.join(timeout=ENDS_WITHIN)
-    if thread.is_alive():  # tests of the command hold that it ends; here, where it stands is worth more than a failure
-        state = f"{_asyncio_state(prepared.server)}\n{_threads()}"
+    if thread.is_alive():  # tests of the command hold that it ends
         prepared.server.force_exit = True
-        warnings.warn(f"an explorer did not end within {ENDS_WITHIN} seconds:\n{state}", stacklevel=2)
-
-
-def _asyncio_state(server: Any) -> str:
-    """What its loop waits for."""
-    loop = server.servers[0].get_loop() if server.servers else None
-    lines = [f"should_exit {server.should_exit}, {server.server_state}, lifespan {vars(server.lifespan)}"]
-    if loop is not None:
-        lines += [f"{loop}, time {loop.time()}, scheduled {loop._scheduled}, ready {loop._ready}"]
-        lines += [f"{task!r}" for task in asyncio.all_tasks(loop)]
-    return "\n".join(lines)
-
-
-def _threads() -> str:
-    """Where every thread stands."""
-    with tempfile.TemporaryFile("w+") as file:
-        faulthandler.dump_traceback(file, all_threads=True)
-        file.seek(0)
-        return file.read()
+        warnings.warn(f"an explorer did not end within {ENDS_WITHIN} seconds", stacklevel=2)
 
 
 @pytest.fixture(scope="session")

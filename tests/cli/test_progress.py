@@ -36,7 +36,7 @@ def on_a_terminal(*command: str) -> str:
 def test_off_a_terminal_a_line_comes_now_and_then(capfd, monkeypatch):
     """None in the first half minute, then at growing intervals: some dozens in ten hours."""
     clock = [0.0]
-    monkeypatch.setattr("trueprobe.cli.progress.time.monotonic", lambda: clock[0])
+    monkeypatch.setattr("trueprobe.cli.progress.monotonic", lambda: clock[0])
     with terminal_progress().task("bert", 36_000, "rows") as task:
         for second in range(1, 36_001):
             clock[0] = float(second)
@@ -50,7 +50,7 @@ def test_off_a_terminal_a_line_comes_now_and_then(capfd, monkeypatch):
 
 def test_work_of_unknown_amount_and_several_tasks_share_the_lines(capfd, monkeypatch):
     clock = [0.0]
-    monkeypatch.setattr("trueprobe.cli.progress.time.monotonic", lambda: clock[0])
+    monkeypatch.setattr("trueprobe.cli.progress.monotonic", lambda: clock[0])
     progress = terminal_progress()
     with progress.task("outer", 2, "models") as outer, progress.task("cleaning") as inner:
         clock[0] = 31.0
@@ -90,7 +90,7 @@ def output(monkeypatch):
 
     for name in ("ipykernel", "IPython", "IPython.display"):
         monkeypatch.setitem(sys.modules, name, types.SimpleNamespace(display=display))
-    monkeypatch.setattr("trueprobe.cli.progress.time.monotonic", lambda: 100.0)
+    monkeypatch.setattr("trueprobe.cli.progress.monotonic", lambda: 100.0)
     return handle
 
 
@@ -106,7 +106,7 @@ def test_in_a_notebook_one_line_is_replaced_and_is_empty_in_the_end(output, capf
 
 def test_in_a_notebook_a_line_is_replaced_a_few_times_a_second(output, monkeypatch):
     clock = [100.0]
-    monkeypatch.setattr("trueprobe.cli.progress.time.monotonic", lambda: clock[0])
+    monkeypatch.setattr("trueprobe.cli.progress.monotonic", lambda: clock[0])
     with python_progress().task("bert", 8000, "rows") as task:
         for _ in range(8):
             clock[0] += 0.125

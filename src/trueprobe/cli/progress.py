@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import sys
 import threading
-import time
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
+from time import monotonic
 from typing import Any, Protocol
 
 from rich.console import Console
@@ -90,7 +90,7 @@ class _Lines:
     interval: float = FIRST_LINE
 
     def print(self, line: str) -> None:
-        now = time.monotonic()
+        now = monotonic()
         if now >= self.due:
             self.interval *= 1.1
             self.due = now + self.interval
@@ -122,7 +122,7 @@ class LineProgress:
     """For output that goes to a file: whoever reads it later sees that work went on. Short commands stay silent."""
 
     def __init__(self) -> None:
-        self._lines = _Lines(time.monotonic() + FIRST_LINE)
+        self._lines = _Lines(monotonic() + FIRST_LINE)
 
     def task(self, title: str, total: int | None = None, unit: str = "") -> AbstractContextManager[Task]:
         return nullcontext(_LineTask(self._lines, title, total, unit))
@@ -136,13 +136,13 @@ class _NotebookLine:
     handle: Any = None  # IPython's
 
     def print(self, line: str) -> None:
-        if time.monotonic() >= self.due:
+        if monotonic() >= self.due:
             self.replace(line)
 
     def replace(self, line: str) -> None:
         from IPython.display import display
 
-        self.due = time.monotonic() + BETWEEN_LINES
+        self.due = monotonic() + BETWEEN_LINES
         content = {"text/plain": line}
         if self.handle is None:
             self.handle = display(content, raw=True, display_id=True)

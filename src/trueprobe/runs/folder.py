@@ -186,7 +186,7 @@ class Run:
         return by_label
 
     def estimate_columns(self, label: str, names: Sequence[str]) -> dict[str, list[Any]]:
-        """Some columns of a probe's estimates: where the others are not needed, they are not read."""
+        """Some columns of a probe's estimates, without a row object for each of them."""
         file = f"estimates/{label}.parquet"
         if file not in self._files("estimates"):
             return {name: [] for name in names}

@@ -239,8 +239,7 @@ def frame_of(values: Sequence[Any], row: type[Any], **given: Sequence[Any]) -> p
 
 def rows_of(frame: pd.DataFrame, row: type[Row], where: str) -> list[Row]:
     """The typed rows of a table that was read; a missing column or a wrong value is reported with its file."""
-    columns = columns_of(frame, row, where, [field.name for field in dataclasses.fields(row)])  # type: ignore[arg-type]
-    return list(map(row, *columns.values()))
+    return list(map(row, *columns_of(frame, row, where, hints(row)).values()))
 
 
 def columns_of(frame: pd.DataFrame, row: type[Any], where: str, names: Iterable[str]) -> dict[str, list[Any]]:

@@ -137,11 +137,15 @@ def _drawn(n_x: int, n_y: int, count: int, resample_seed: int) -> Iterator[np.nd
     """The targets with the smallest of equally likely keys: a draw without replacement."""
     rng = np.random.default_rng([resample_seed, n_x, n_y])
     for start in range(0, count, _AT_ONCE):
-        keys = rng.random((min(_AT_ONCE, count - start), n_x + n_y), dtype=np.float32)
-        chosen = keys <= np.partition(keys, n_x - 1, axis=1)[:, n_x - 1 : n_x]
-        tied = np.flatnonzero(np.count_nonzero(chosen, axis=1) > n_x)  # two equal keys where the line is drawn
-        chosen[tied] = _marked(np.argpartition(keys[tied], n_x - 1, axis=1)[:, :n_x], n_x + n_y)
-        yield chosen
+        yield _smallest(rng.random((min(_AT_ONCE, count - start), n_x + n_y), dtype=np.float32), n_x)
+
+
+def _smallest(keys: np.ndarray, n: int) -> np.ndarray:
+    """Of each row, which are its `n` smallest."""
+    chosen = keys <= np.partition(keys, n - 1, axis=1)[:, n - 1 : n]
+    tied = np.flatnonzero(np.count_nonzero(chosen, axis=1) > n)  # equal keys where the line is drawn
+    chosen[tied] = _marked(np.argpartition(keys[tied], n - 1, axis=1)[:, :n], keys.shape[1])
+    return chosen
 
 
 def _marked(members: np.ndarray, n: int) -> np.ndarray:
