@@ -28,7 +28,7 @@ from trueprobe.runs.schema import (
     refuse_other_columns,
     rows_of,
 )
-from trueprobe.statistics.rows import Estimate
+from trueprobe.statistics.rows import Estimate, changed
 from trueprobe.types import CONDITION, Item, Observation, Verdict
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
@@ -145,6 +145,13 @@ def test_a_missing_column_is_named(table):
     for column in frame.columns.drop("signature", errors="ignore"):
         with pytest.raises(BadInput, match=f"a.parquet is no table of this version: it has no column '{column}'"):
             rows_of(frame.drop(columns=column), TABLES[table], "a.parquet")
+
+
+def test_a_changed_row_is_a_replaced_one():
+    row, fields = an_estimate(value=0.25, conditions={"k": "3"}), {"verdict": Verdict.FLIPS, "above": "2"}
+    assert changed(row, **fields) == dataclasses.replace(row, **fields) != row
+    with pytest.raises(KeyError, match="velue"):
+        changed(row, velue=1.0)
 
 
 def test_some_columns_of_a_table_are_those_of_its_rows():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from trueprobe import probes
 from trueprobe.errors import BadInput, nearest
@@ -16,7 +16,7 @@ from trueprobe.runs.folder import Run
 from trueprobe.runs.schema import ProbeDeclaration
 from trueprobe.statistics import paired
 from trueprobe.statistics.estimates import CheckpointData
-from trueprobe.statistics.rows import Difference
+from trueprobe.statistics.rows import Difference, changed
 from trueprobe.statistics.verdict import FEWEST_SEEDS
 from trueprobe.types import Card, Conditions, NoProgress, Outcome, Progress
 
@@ -89,7 +89,7 @@ def compare(
             sides = paired.Sides.of(one, other, probe.factors, probe.drawn_within)
             measures = [measure for measure in probe.measures() if kinds <= set(measure.kinds)]
             made = paired.compare(label, sides, measures, probe.corrected_over, precision)
-            rows += [replace(row, signature=signed[label].shared(row)) for row in made]
+            rows += [changed(row, signature=signed[label].shared(row)) for row in made]
             task.advance(note=label)
     rows = _controlled(rows, run.declarations)
     summaries = {label: run.declarations[label].summary for label in alike}

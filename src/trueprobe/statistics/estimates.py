@@ -237,7 +237,7 @@ def _checkpoint(
         n_groups=evidence.groups,
         unit=measure.unit,
         neutral=measure.neutral,
-        method=_method(interval, OVER_ITEMS, evidence.picked.resampling),
+        method=_method(interval.made_by, OVER_ITEMS, evidence.picked.resampling.factors),
         verdict=Verdict.UNDECIDED,
         family=member.family,
         model_seed=member.labels.get("model_seed"),
@@ -259,9 +259,10 @@ def _tested(measure: Measure, evidence: Evidence, resample_seed: int, otherwise:
     return measure.test(evidence.picked.columns, measure.columns, resample_seed)
 
 
-def _method(interval: Interval, how: str, resampling: Resampling) -> str:
-    text = {"student": how, "wilson": WILSON, "multibootstrap": MULTIBOOTSTRAP}[interval.made_by]
-    return text.format(groups=" × ".join(resampling.factors))
+@lru_cache(maxsize=64)
+def _method(made_by: str, how: str, factors: tuple[str, ...]) -> str:
+    text = {"student": how, "wilson": WILSON, "multibootstrap": MULTIBOOTSTRAP}[made_by]
+    return text.format(groups=" × ".join(factors))
 
 
 def _family(
@@ -293,7 +294,7 @@ def _family(
         n_groups=groups,
         unit=measure.unit,
         neutral=measure.neutral,
-        method=_method(over, OVER_SEEDS, behind[able[0] if able else 0].picked.resampling),
+        method=_method(over.made_by, OVER_SEEDS, behind[able[0] if able else 0].picked.resampling.factors),
         verdict=Verdict.UNDECIDED,
         level="family",
         family=first.family,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 from itertools import combinations, groupby, product
 
@@ -21,7 +21,7 @@ from trueprobe.statistics.estimates import CheckpointData, Picked
 from trueprobe.statistics.interval import Quantity, interval
 from trueprobe.statistics.measure import Batch, Columns, Function, Measure, batches, counted, least
 from trueprobe.statistics.resampling import Resampling, columns_of, groups_of
-from trueprobe.statistics.rows import Difference, VariantDifference
+from trueprobe.statistics.rows import Difference, VariantDifference, changed
 from trueprobe.statistics.spread import CONFIDENCE, Samples, Spread
 from trueprobe.statistics.verdict import ALPHA, FEWEST_SEEDS, low_coverage, without_interval
 from trueprobe.types import Verdict
@@ -106,7 +106,7 @@ def compare(
     judged = []
     for row, p in zip(rows, ps.tolist(), strict=True):
         verdict = judge_difference(row, p, seeds)
-        judged.append(replace(row, p_corrected=p, verdict=verdict))
+        judged.append(changed(row, p_corrected=p, verdict=verdict))
     return judged
 
 

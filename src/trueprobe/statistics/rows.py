@@ -6,13 +6,18 @@ named `condition_…`, so that none of them can take the place of a field.
 
 from __future__ import annotations
 
+import dataclasses
 import math
+from collections.abc import Callable
 from dataclasses import MISSING, dataclass, field
 from enum import StrEnum
-from typing import Any
+from functools import cache
+from operator import attrgetter
+from typing import Any, TypeVar, cast
 
 from trueprobe.types import Conditions, Direction, Level, Reason, Verdict
 
+Row = TypeVar("Row")
 AGAINST, AND = " against ", ", "  # between the two models of a claim; between the labels of probes that share one
 LATER = "later"  # of a column that joined a table later: a folder written before has its default
 
@@ -20,6 +25,22 @@ LATER = "later"  # of a column that joined a table later: a folder written befor
 def column(meaning: str, default: Any = MISSING, later: bool = False) -> Any:
     """A field of a row, with what it means."""
     return field(default=default, metadata={"meaning": meaning, LATER: later})
+
+
+def changed(row: Row, **fields: Any) -> Row:
+    """As `dataclasses.replace`, which takes twice as long: a run has tens of thousands of rows."""
+    kind: Any = type(row)
+    values, position = _read(kind)
+    new = list(values(row))
+    for name, value in fields.items():
+        new[position[name]] = value
+    return cast(Row, kind(*new))
+
+
+@cache
+def _read(row: type[Any]) -> tuple[Callable[[Any], tuple[Any, ...]], dict[str, int]]:
+    names = [field.name for field in dataclasses.fields(row)]
+    return attrgetter(*names), {name: i for i, name in enumerate(names)}
 
 
 _PROBE = "the probe's label in the study"

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from trueprobe.statistics.correction import benjamini_hochberg, holm
-from trueprobe.statistics.rows import Estimate
+from trueprobe.statistics.rows import Estimate, changed
 from trueprobe.statistics.spread import Components
 from trueprobe.types import LEAST_COVERED, MOST_TIED, Conditions, Reason, Tail, Verdict
 
@@ -62,7 +62,7 @@ def judge(rows: Sequence[Unjudged], corrected_over: Iterable[str] = ()) -> list[
     reported, by_interval = _corrected(rows, over)
     wordings = _wordings_apart(rows)
     return [
-        replace(
+        changed(
             row.estimate,
             p_corrected=float(p),
             p_interval=row.p,
