@@ -7,12 +7,11 @@ false discovery rate over everything on the list is 5 % (docs/decisions/0015-pri
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import TypeVar
 
 from trueprobe.probes.display import Primary, Summary, matches, row_names
 from trueprobe.runs.schema import ProbeDeclaration
-from trueprobe.statistics.rows import ClaimResult, Difference, Estimate, VariantDifference
+from trueprobe.statistics.rows import ClaimResult, Difference, Estimate, VariantDifference, changed
 from trueprobe.statistics.verdict import controlled
 from trueprobe.types import Outcome, Reason, Verdict
 
@@ -68,5 +67,5 @@ def displayed(row: L, known: Mapping[Key, Verdict]) -> L:
         return row
     verdict = known.get(key_of(row), Verdict.EXPLORATORY)
     if isinstance(row, Estimate) and verdict is Verdict.UNDECIDED is not row.verdict:
-        return replace(row, verdict=verdict, reason=Reason.NOT_ON_LIST)
-    return replace(row, verdict=verdict)
+        return changed(row, verdict=verdict, reason=Reason.NOT_ON_LIST)
+    return changed(row, verdict=verdict)

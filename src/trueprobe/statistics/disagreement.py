@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
@@ -17,7 +16,7 @@ from trueprobe.statistics.claims import About, Numbers, result
 from trueprobe.statistics.correction import holm
 from trueprobe.statistics.interval import Quantity, interval
 from trueprobe.statistics.measure import Claim
-from trueprobe.statistics.rows import Agreement, ClaimResult, Disagreement, Estimate
+from trueprobe.statistics.rows import Agreement, ClaimResult, Disagreement, Estimate, changed
 from trueprobe.statistics.spread import Components, Spread
 from trueprobe.statistics.verdict import ALPHA, FEWEST_GROUPS, FEWEST_SEEDS, Unjudged
 from trueprobe.types import Direction, Verdict
@@ -139,7 +138,7 @@ def _share(e: Estimate, value: float) -> float:
 def _corrected(rows: list[Disagreement]) -> list[Disagreement]:
     corrected = holm(np.array([row.p for row in rows]))
     return [
-        replace(row, p_corrected=float(p), agreement=_agreement(row.difference, float(p)))
+        changed(row, p_corrected=float(p), agreement=_agreement(row.difference, float(p)))
         for row, p in zip(rows, corrected, strict=True)
     ]
 

@@ -18,7 +18,7 @@ import scipy  # type: ignore[import-untyped]
 from trueprobe.statistics.estimates import CheckpointData
 from trueprobe.statistics.measure import Flips
 from trueprobe.statistics.resampling import column_of, columns_of, rows_where
-from trueprobe.statistics.rows import FlipCause, FlippingItem, FlipShares, FlipStatistic, NearTies
+from trueprobe.statistics.rows import FlipCause, FlippingItem, FlipShares, FlipStatistic, NearTies, changed
 from trueprobe.types import MOST_TIED
 
 MOST_LISTED = 50
@@ -142,7 +142,7 @@ class Answers:
         quarter = pd.qcut(size, _SIZES, labels=False, duplicates="drop")
         for here in (quarter == q for q in sorted(set(quarter))):
             row = self._cause(FlipStatistic.FLIP_RATE_IN_QUARTER, int(here.sum()), float(flipped[here].mean()))
-            rows.append(replace(row, smallest=float(size[here].min()), largest=float(size[here].max())))
+            rows.append(changed(row, smallest=float(size[here].min()), largest=float(size[here].max())))
         return rows
 
     def _cause(
@@ -192,7 +192,7 @@ def _subsampled(large: Answers, small: Answers, resample_seed: int) -> FlipCause
         large.prefers[rng.choice(len(large.prefers), n, replace=False)].mean(axis=0).std(ddof=1) for _ in range(DRAWS)
     ]
     low, high = np.quantile(sds, [0.025, 0.975])
-    return replace(
+    return changed(
         large._cause(FlipStatistic.SD_SEEDS_OF_AS_MANY, n, float(np.mean(sds)), float(low), float(high)),
         other=small.probe,
         sd_seeds_whole=float(large.prefers.mean(axis=0).std(ddof=1)),

@@ -202,9 +202,8 @@ class Parts:
 def difference(samples: Samples, n_first: int, groups: int) -> tuple[Spread, Parts | None]:
     """Of the mean over the first seeds less that over the others. A side with one seed stands for this checkpoint
     only."""
-    n_second = len(samples) - n_first
     spread = samples.difference_over_items(n_first, groups)
-    sides = [slice(None, n_first)] * (n_first > 1) + [slice(n_first, None)] * (n_second > 1)
+    sides = [side for side in (slice(n_first), slice(n_first, None)) if len(samples.values[side]) > 1]
     if not sides or not spread.se >= 0:
         return spread, None
     parts = [samples.components(groups, side) for side in sides]

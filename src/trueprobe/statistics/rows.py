@@ -28,7 +28,8 @@ def column(meaning: str, default: Any = MISSING, later: bool = False) -> Any:
 
 
 def changed(row: Row, **fields: Any) -> Row:
-    """As `dataclasses.replace`, which takes twice as long: a run has tens of thousands of rows."""
+    """A row of a table with other values. As `dataclasses.replace`, which takes twice as long: a run has tens of
+    thousands of rows."""
     kind: Any = type(row)
     values, position = _read(kind)
     new = list(values(row))

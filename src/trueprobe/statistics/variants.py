@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from trueprobe.statistics.estimates import CheckpointData, resampled
 from trueprobe.statistics.interval import Interval, Quantity, of_checkpoint, of_family
 from trueprobe.statistics.measure import Measure, least
 from trueprobe.statistics.paired import corrected, judge_difference
-from trueprobe.statistics.rows import VariantDifference
+from trueprobe.statistics.rows import VariantDifference, changed
 from trueprobe.statistics.spread import Samples
 
 Asked = tuple[Sequence[CheckpointData], Sequence[Measure]]  # checkpoints at one step, and what is counted
@@ -101,4 +101,4 @@ def _judged(
 
 def _judge(row: VariantDifference, p: float) -> VariantDifference:
     seeds = None if row.level == "checkpoint" else row.n_seeds
-    return replace(row, p_corrected=p, verdict=judge_difference(row, p, seeds))
+    return changed(row, p_corrected=p, verdict=judge_difference(row, p, seeds))
