@@ -150,7 +150,6 @@ def _study(labels: Sequence[str]) -> StudyDescription:
         models=("made",),
         limit=None,
         dtype="float32",
-        allow_pickle=False,
         intervals="crossed",
     )
 

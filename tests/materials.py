@@ -1,10 +1,15 @@
-"""Files that probes read: one whose words the small vocabularies have, and any file with mistakes in it."""
+"""Files that probes read: one whose words the small vocabularies have, and any file with mistakes in it; and the probe
+of the docs, which is one file of Python."""
 
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 from hypothesis import strategies as st
+
+_PAGE = Path(__file__).parents[1] / "docs" / "adding-a-probe.md"
+SKELETON = re.search(r"^```python colours\.py\n(.*?)^```", _PAGE.read_text(encoding="utf-8"), re.M | re.S)[1]
 
 PLACES = """
 names = ["Ada", "Bea", "Cleo", "Dora"]

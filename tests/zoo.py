@@ -186,11 +186,11 @@ def save(name: str, folder: Path, model_seed: int = 0, tokenizer: t.PreTrainedTo
     return folder
 
 
-def save_llama(folder: Path, file: Path) -> None:
+def save_llama(folder: Path, file: Path, model_seed: int = 0) -> None:
     """The same small causal network twice: as a folder, and in llama.cpp's format."""
     tokenizer = byte_level(False)
     ends = {"bos_token_id": tokenizer.bos_token_id, "eos_token_id": tokenizer.eos_token_id}
-    torch.manual_seed(0)
+    torch.manual_seed(model_seed)
     config = t.LlamaConfig(**SMALL, vocab_size=len(tokenizer), initializer_range=0.3, **ends)
     network = t.LlamaForCausalLM(config)
     network.save_pretrained(folder)

@@ -134,7 +134,7 @@ SIGNS = [
 
 def made_of(probe, monkeypatch):
     """check_probe sees `probe` under the name counteracts."""
-    monkeypatch.setattr(probe_checks, "make", lambda name, settings: probe(probe.Settings(backgrounds=1)))
+    monkeypatch.setattr(probe_checks, "make", lambda name, settings, allow_code: probe(probe.Settings(backgrounds=1)))
     return contracts.check_probe("counteracts")
 
 

@@ -17,6 +17,7 @@ import trueprobe
 from trueprobe.engine import AnswerStore, Compute, executor
 from trueprobe.errors import BadInput
 from trueprobe.runs import execute
+from trueprobe.runs.plan import plan_run
 from trueprobe.runs.shards import Shard, run_shard
 from trueprobe.runs.study import make_study
 
@@ -166,9 +167,9 @@ def test_after_merging_its_shards_a_run_computes_nothing(models, alone, tmp_path
     """Three shards of two models: the first model's batches are shared between shards 1 and 3."""
     from trueprobe.engine.upkeep import merge
 
-    study = make_study("counteracts", models, limit=LIMIT, batch_tokens=TOKENS)
+    study, _ = make_study("counteracts", models, limit=LIMIT, batch_tokens=TOKENS)
     stores = [tmp_path / f"{i}.sqlite" for i in (1, 2, 3)]
-    done = [run_shard(study, Shard(i, 3), store) for i, store in enumerate(stores, start=1)]
+    done = [run_shard(plan_run(study), Shard(i, 3), store) for i, store in enumerate(stores, start=1)]
     assert [[one.model for one in shard] for shard in done] == [["bert"], ["gpt2"], ["bert"]]
     assert all(one.computed == one.rows > 0 for shard in done for one in shard)
     assert [one.differing for one in merge([*stores, stores[0]], tmp_path / "all.sqlite")] == [0] * 4

@@ -274,7 +274,6 @@ title = "mine"
 models = ["nursery/0", "fam=x/seed_*"]
 limit = 20
 intervals = "crossed"
-allow_pickle = false
 [[probes]]
 name = "counteracts"
 label = "one"
@@ -297,7 +296,7 @@ value = 0.1
 def enter_study(folder: Path, rng: random.Random) -> None:
     from trueprobe.runs.study import make_study
 
-    study = make_study([str(folder / "study.toml")])
+    study, _ = make_study([str(folder / "study.toml")])
     for entry in study.probes:
         probes.make(entry.name, entry.settings)
 

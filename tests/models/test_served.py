@@ -16,6 +16,7 @@ from trueprobe.errors import BadInput, FailedRun
 from trueprobe.models import Options, examine, find, open_model
 from trueprobe.models.served import client
 from trueprobe.models.served.server import Wrong, likeliest, whole
+from trueprobe.permissions import ServerAccess
 from trueprobe.runs.check import sample_requests
 from trueprobe.runs.check.model import worst
 from trueprobe.types import EmbedText, FillBlank, Filled, Scored, ScoreText, WhyNot, Word, WordList
@@ -367,7 +368,7 @@ def test_the_key_comes_from_the_environment_and_is_nowhere_else(serve, monkeypat
     monkeypatch.setenv(client.KEY, "sk-very-secret")
     server = serve("vllm")
     (found,) = find([server.spec()])
-    examined = examine(found, Options())
+    examined = examine(found, Options(servers=ServerAccess.WITH_KEY))
     assert {headers.get("Authorization") for headers in server.headers} == {"Bearer sk-very-secret"}
     server.fail = lambda path, call: (401, {}, {"error": {"message": "the key sk-very-secret is wrong"}})
     with pytest.raises(FailedRun) as caught:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import sys
 
 import pytest
-from test_user_probes import SKELETON
 from typer.testing import CliRunner
 
 import trueprobe
+from materials import SKELETON
 from trueprobe import probes
 from trueprobe.cli import app, listing
 from trueprobe.errors import BadInput
@@ -36,10 +36,10 @@ def folder(tmp_path):
 
 
 def test_a_folder_is_the_probes_in_it(folder):
-    study = make_study([str(folder), "counteracts"], "nursery")
+    study, _ = make_study([str(folder), "counteracts"], "nursery")
     assert [probe.label for probe in study.probes] == ["colours", "shapes", "counteracts"]
     files = [str(folder / "colours.py"), str(folder / "shapes.py")]
-    assert [probe.name for probe in make_study(files, "nursery").probes] == files
+    assert [probe.name for probe in make_study(files, "nursery")[0].probes] == files
 
 
 def test_a_run_of_a_folder_asks_each_of_its_probes(folder, checkpoint, tmp_path):
@@ -56,26 +56,6 @@ def test_a_folder_without_probes_is_reported(tmp_path):
 # ---------------------------------------------------------------- code is run only where the user names it
 
 
-@pytest.fixture
-def trap(tmp_path):
-    """A study that names a file; loading the file leaves a mark."""
-    (tmp_path / "trap.py").write_text(f"{SKELETON}\nopen({str(tmp_path / 'mark')!r}, 'w').close()\n", encoding="utf-8")
-    path = tmp_path / "study.toml"
-    path.write_text(f'models = ["nursery"]\n[[probes]]\nname = "{tmp_path / "trap.py"}"\n', encoding="utf-8")
-    return path
-
-
-def test_a_study_runs_no_code_unasked(trap, tmp_path):
-    for refused in (lambda: read_study(str(trap)), lambda: make_study(str(trap)), lambda: trueprobe.run(str(trap))):
-        with pytest.raises(BadInput, match=r"names the probe .*trap\.py, whose code would be run; .*--allow-code"):
-            refused()
-    result = CliRunner().invoke(app, ["run", str(trap)])
-    assert isinstance(result.exception, BadInput)
-    assert not (tmp_path / "mark").exists()
-    assert [probe.label for probe in make_study(str(trap), allow_code=True).probes] == ["colours"]
-    assert (tmp_path / "mark").exists()
-
-
 def test_a_broken_study_is_reported_as_such_and_runs_no_code(tmp_path):
     for text in ("probes = 3", 'probes = ["x.py"]', "[[probes]]\nname = 3", 'probes = [{nam = "x.py"}]'):
         (tmp_path / "study.toml").write_text(text)
@@ -87,7 +67,7 @@ def test_a_run_folder_runs_no_code_unasked(folder, checkpoint, tmp_path):
     models = [str(checkpoint("bert")), str(checkpoint("bert-no-next"))]
     done = trueprobe.run(str(folder / "colours.py"), models=models, out=tmp_path / "run", store=":memory:")
     assert len(trueprobe.compare(done, "bert", "bert-no-next"))  # whose code was just run
-    with pytest.raises(BadInput, match=r"the run's probe colours is the file .*colours\.py; --allow-code"):
+    with pytest.raises(BadInput, match=r"the probe .*colours\.py is a file, whose code would be run; .*--allow-code"):
         trueprobe.compare(trueprobe.load_run(done.folder), "bert", "bert-no-next")
     assert len(trueprobe.compare(trueprobe.load_run(done.folder, allow_code=True), "bert", "bert-no-next"))
     command = ["compare", str(tmp_path / "run"), "--a", "bert", "--b", "bert-no-next"]
@@ -196,14 +176,3 @@ def test_a_backend_without_its_functions_is_reported(distribution, checkpoint):
     distribution({"made_backend": "accepts = 3"}, "[trueprobe.models]\nmine = made_backend\n")
     with pytest.raises(BadInput, match=r"the backend 'mine' of made-up 1\.2 lacks accepts, outline, open_model"):
         open_model(str(checkpoint("bert")))
-
-
-def test_a_study_that_asks_for_pickles_needs_the_command_line_too(tmp_path):
-    """Also one whose first bytes are a byte order mark."""
-    study = tmp_path / "study.toml"
-    study.write_text('\ufeffallow_pickle = true\n[[probes]]\nname = "counteracts"\n', encoding="utf-8")
-    with pytest.raises(BadInput, match=r"study\.toml asks for pickled weights, which can run code; .*--allow-pickle"):
-        make_study(str(study))
-    assert make_study(str(study), allow_pickle=True).allow_pickle
-    study.write_text('[[probes]]\nname = "counteracts"\n')
-    assert not make_study(str(study)).allow_pickle

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
 
 import trueprobe
+from materials import SKELETON
 from trueprobe import probes
 from trueprobe.cli import app
 from trueprobe.errors import BadInput
-from trueprobe.runs.study import make_study, read_study
-
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "adding-a-probe.md"
-SKELETON = re.search(r"^```python colours\.py\n(.*?)^```", PAGE.read_text(encoding="utf-8"), re.M | re.S)[1]
+from trueprobe.runs.study import make_study
 
 
 @pytest.fixture
@@ -57,16 +54,16 @@ def test_a_run_calls_it_by_its_name(write, checkpoint, tmp_path):
 def test_the_probe_of_a_run_is_made_again_from_its_file(write, checkpoint, tmp_path):
     done = trueprobe.run(write(), models=[str(checkpoint("bert"))], out=tmp_path / "run", store=":memory:")
     entry = done.study.probes[0].model_dump()
-    assert probes.make_again(entry, allow_code=True).items() == probes.make(write()).items()
+    assert probes.make_again(entry, allow_code=True).items() == probes.make(write(), allow_code=True).items()
     write(edited('"red", "blue"', '"red", "pink"'))
     with pytest.raises(BadInput, match="the material of colours has changed"):
         probes.make_again(entry, allow_code=True)
 
 
 def test_an_edited_file_is_another_material_and_is_loaded_anew(write):
-    first = probes.make(write())
-    same = probes.make(write())
-    other = probes.make(write(edited('"red", "blue"', '"red", "pink"')))
+    first = probes.make(write(), allow_code=True)
+    same = probes.make(write(), allow_code=True)
+    other = probes.make(write(edited('"red", "blue"', '"red", "pink"')), allow_code=True)
     assert first.material_id == same.material_id != other.material_id
     assert [item.fields["words"] for item in (first.items()[2], other.items()[2])] == [("red", "blue"), ("red", "pink")]
 
@@ -74,16 +71,17 @@ def test_an_edited_file_is_another_material_and_is_loaded_anew(write):
 def test_what_the_class_calls_its_material_counts_too(write):
     member = "    @property\n    def material_id(self) -> str:\n        return str(self.settings.resample_seed)\n\n"
     path = write(edited("    def items(self)", member + "    def items(self)"))
-    assert len({probes.make(path, {"resample_seed": seed}).material_id for seed in (0, 1, 1)}) == 2
+    assert len({probes.make(path, {"resample_seed": seed}, allow_code=True).material_id for seed in (0, 1, 1)}) == 2
 
 
 def test_a_study_names_it_by_its_path(write, tmp_path):
     (tmp_path / "study.toml").write_text(f'models = ["nursery"]\n[[probes]]\nname = "{write()}"\n', encoding="utf-8")
-    assert [probe.label for probe in read_study(str(tmp_path / "study.toml"), allow_code=True).probes] == ["colours"]
+    study, _ = make_study(str(tmp_path / "study.toml"), allow_code=True)
+    assert [probe.label for probe in study.probes] == ["colours"]
 
 
 def test_it_runs_beside_a_shipped_one_and_each_takes_its_settings(write):
-    study = make_study([write(), "counteracts"], "nursery", {"backgrounds": 1})
+    study, _ = make_study([write(), "counteracts"], "nursery", {"backgrounds": 1})
     assert [(probe.label, probe.settings) for probe in study.probes] == [
         ("colours", {}),
         ("counteracts", {"backgrounds": 1}),
@@ -116,7 +114,7 @@ def test_it_runs_beside_a_shipped_one_and_each_takes_its_settings(write):
 def test_a_file_that_holds_no_probe_is_reported(write, text, message):
     path = write(text)
     with pytest.raises(BadInput) as error:
-        probes.make(path)
+        probes.make(path, allow_code=True)
     assert message in str(error.value)
     assert "colours.py" in str(error.value)
 
@@ -125,11 +123,11 @@ def test_a_missing_file_and_a_folder_are_reported(tmp_path):
     (tmp_path / "folder.py").mkdir()
     for path in ("./nowhere.py", str(tmp_path / "folder.py")):
         with pytest.raises(BadInput, match=re.escape(f"no probe '{path}'")):
-            probes.find(path)
+            probes.find(path, allow_code=True)
     result = CliRunner().invoke(app, ["run", "./nowhere.py", "--model", "nursery"])
     assert isinstance(result.exception, BadInput)
 
 
 def test_a_wrong_setting_is_reported_with_the_path(write):
     with pytest.raises(BadInput, match=r"colours\.py has no setting 'seed'"):
-        probes.make(write(), {"seed": 1})
+        probes.make(write(), {"seed": 1}, allow_code=True)

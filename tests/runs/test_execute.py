@@ -19,8 +19,7 @@ from trueprobe.models import weights as model_weights
 from trueprobe.runs import execute as executing
 from trueprobe.runs.execute import Session, execute
 from trueprobe.runs.folder import RunFolder
-from trueprobe.runs.plan import make_plan
-from trueprobe.runs.study import make_study
+from trueprobe.runs.plan import plan_run
 from trueprobe.types import NoProgress
 
 pytestmark = pytest.mark.slow
@@ -126,14 +125,14 @@ def test_a_single_model_that_is_refused_as_it_is_opened_leaves_nothing_behind(tm
 
 def test_a_plan_names_the_run_and_opens_nothing(checkpoint, openings):
     spec = str(checkpoint("bert"))
-    plan = make_plan(make_study("counteracts", spec, {"article": "a", "causal": "target_is"}, limit=12))
+    plan = plan_run("counteracts", spec, {"article": "a", "causal": "target_is"}, limit=12)
     assert [(asked.label, len(asked.items)) for asked in plan.probes] == [("counteracts", 12)]
     assert [source.name for source in plan.sources] == ["bert"]
     assert plan.description.probes[0].settings["article"] == "a"
     assert plan.description.models == (spec,)
     assert plan.default_name.startswith("counteracts-")
-    again = make_plan(make_study("counteracts", spec, {"article": "a", "causal": "target_is"}, limit=12))
-    other = make_plan(make_study("counteracts", spec, limit=12))
+    again = plan_run("counteracts", spec, {"article": "a", "causal": "target_is"}, limit=12)
+    other = plan_run("counteracts", spec, limit=12)
     assert plan.default_name == again.default_name != other.default_name
     assert openings == {}
 
@@ -146,7 +145,7 @@ def answered(checkpoint, tmp_path):
     """answered("run", model) is a whole run of a model that answers requests."""
 
     def run(out, model, probe="counteracts", **settings):
-        plan = make_plan(make_study(probe, str(checkpoint("bert")), settings, limit=40))
+        plan = plan_run(probe, str(checkpoint("bert")), settings, limit=40)
         folder = RunFolder(tmp_path / out, plan.description)
         store = AnswerStore(tmp_path / "answers.sqlite", "v")
         return execute(plan, [UnopenedAnswering(model)], folder, Session(store, NoProgress()))

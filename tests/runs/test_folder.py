@@ -141,7 +141,7 @@ def test_of_a_path_its_last_part_is_passed_on(spec, passed_on):
 
 def description(models=(), settings=None, label="p") -> StudyDescription:
     entry = StudyEntry(label=label, name="p", settings=settings or {}, material_id="")
-    fixed = {"title": "", "limit": None, "dtype": "float32", "allow_pickle": False, "intervals": "crossed"}
+    fixed = {"title": "", "limit": None, "dtype": "float32", "intervals": "crossed"}
     return StudyDescription(probes=(entry,), models=models, **fixed)
 
 

@@ -139,9 +139,9 @@ def test_the_run_is_found_again_from_anywhere_and_other_weights_are_refused(tmp_
 def test_of_several_probes_each_takes_the_settings_it_has():
     from trueprobe.runs.study import make_study
 
-    study = make_study(["tacit_prince", "tacit_retrieval"], "m", {"analyses": "growth"})
+    study, _ = make_study(["tacit_prince", "tacit_retrieval"], "m", {"analyses": "growth"})
     assert [probe.settings for probe in study.probes] == [{}, {"analyses": "growth"}]
-    wrong = make_study(["tacit_prince", "tacit_retrieval"], "m", {"analysis": "growth"})
+    wrong, _ = make_study(["tacit_prince", "tacit_retrieval"], "m", {"analysis": "growth"})
     assert all(probe.settings == {"analysis": "growth"} for probe in wrong.probes)  # refused when they are made
 
 

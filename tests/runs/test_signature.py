@@ -18,7 +18,7 @@ from trueprobe.runs.schema import StudyDescription
 from trueprobe.runs.signature import Signer, common, described, differing, joined, of_the_models, parts_of
 from trueprobe.types import WordList
 
-PLAIN = {"title": "", "probes": (), "models": (), "limit": None, "dtype": "float32", "allow_pickle": False}
+PLAIN = {"title": "", "probes": (), "models": (), "limit": None, "dtype": "float32"}
 TEXT = st.text(st.characters(exclude_categories=("Cs",)), max_size=8)
 
 

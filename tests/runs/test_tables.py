@@ -112,7 +112,7 @@ def items(religion: float, gender: float, seed: int, n: int) -> pd.DataFrame:
 def run_folder(folder: Path, labels: Sequence[str]) -> RunFolder:
     entries = tuple(StudyEntry(label=label, name=label, settings={}, material_id="") for label in labels)
     study = {"title": "", "probes": entries, "models": (), "limit": None, "dtype": "float32"}
-    return RunFolder(folder, StudyDescription(**study, allow_pickle=False, intervals="crossed"))
+    return RunFolder(folder, StudyDescription(**study, intervals="crossed"))
 
 
 def counted(folder: RunFolder, cards: list[Card], probes: dict[str, Pairs]) -> Run:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 import shutil
 import sqlite3
 from collections import Counter
@@ -13,6 +12,7 @@ import pytest
 
 import trueprobe
 import zoo
+from materials import SKELETON
 from trueprobe.errors import BadInput
 from trueprobe.models import checkpoint as checkpoint_files
 from trueprobe.models.network import Network
@@ -20,8 +20,6 @@ from trueprobe.probes.counteracts.probe import CounterActs
 from trueprobe.runs import cache, execute, tables
 from trueprobe.runs.study import make_study
 
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "adding-a-probe.md"
-SKELETON = re.search(r"^```python colours\.py\n(.*?)^```", PAGE.read_text(encoding="utf-8"), re.M | re.S)[1]
 OTHER_WORDS = '[verbalizer]\nfemale = ["nurse"]\nmale = ["driver"]\n'
 
 
@@ -50,8 +48,8 @@ def write_files(folder: Path) -> None:
 
 
 def ask(spec: str, folder: Path, out: str, store: str, limit=12, settings=None, **changes) -> Path:
-    study = make_study(["counteracts", "colours.py"], spec, settings, limit=limit).model_copy(update=changes)
-    return execute.run(study, out=folder / out, store=folder / store).folder
+    study, _ = make_study(["counteracts", "colours.py"], spec, settings, limit=limit)
+    return execute.run(study.model_copy(update=changes), out=folder / out, store=folder / store, allow_code=True).folder
 
 
 @pytest.fixture(scope="module")
@@ -146,7 +144,7 @@ def test_several_seeds_of_which_one_probe_changed_give_what_a_cold_run_gives(tmp
     Path("words.toml").write_text(OTHER_WORDS, encoding="utf-8")
 
     def run(out, store, **settings):
-        study = make_study(["crows_pairs", "stereoset", "counteracts"], "fam=seed_*", settings, limit=24)
+        study, _ = make_study(["crows_pairs", "stereoset", "counteracts"], "fam=seed_*", settings, limit=24)
         return contents(execute.run(study, out=tmp_path / out, store=tmp_path / store).folder)
 
     run("one", "store", data="sample")

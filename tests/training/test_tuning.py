@@ -70,12 +70,12 @@ def accuracy(result, of):
 def test_a_planted_rule_is_learnt(checkpoint, model, recipe):
     planted = task()
     [chosen] = find([model if "/" in model else str(checkpoint(model))])
-    assert accuracy(Tuner(planted, recipe, 1).run(chosen, lambda n: None), planted) > 0.9
+    assert accuracy(Tuner(planted, recipe, Options(), 1).run(chosen, lambda n: None), planted) > 0.9
 
 
 def test_what_is_not_there_is_not_learnt():
     random_labels = task(planted=False)
-    result = Tuner(random_labels, tuning(epochs=4), 1).run(find(["nursery/0"])[0], lambda n: None)
+    result = Tuner(random_labels, tuning(epochs=4), Options(), 1).run(find(["nursery/0"])[0], lambda n: None)
     assert 0.35 < accuracy(result, random_labels) < 0.65
 
 
@@ -133,7 +133,7 @@ def test_a_text_is_judged_alike_alone_and_among_longer_ones(checkpoint, name):
 def test_every_kind_of_network_can_be_fine_tuned(checkpoint, name):
     small = task()
     small = TextTask("small", small.labels, small.train[:20], small.dev[:10], {}, "dev.tsv")
-    result = Tuner(small, tuning(epochs=1), 1).run(source(checkpoint(name)), lambda n: None)
+    result = Tuner(small, tuning(epochs=1), Options(), 1).run(source(checkpoint(name)), lambda n: None)
     assert len(result.answers) == 10
     assert any("classifier" in new or "score" in new for new in result.new_weights)
 
@@ -193,7 +193,7 @@ def test_the_order_comes_from_its_seed_and_from_the_model_seed_only_if_asked(che
         zoo.save("bert", tmp_path / f"seed_{seed}", model_seed=seed)
     _, second = find([f"f={tmp_path}/seed_*"])
     recipes = (tuning(), tuning(seed_order=True), tuning(order_seed=1))
-    assert [Tuner(task(), recipe, 1)._order(second) for recipe in recipes] == [(0,), (0, 7), (1,)]
+    assert [Tuner(task(), recipe, Options(), 1)._order(second) for recipe in recipes] == [(0,), (0, 7), (1,)]
 
 
 def test_another_order_ends_in_other_weights_and_the_same_one_in_the_same(checkpoint):

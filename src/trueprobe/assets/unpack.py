@@ -123,7 +123,9 @@ def _gguf_to_float32(gguf: Path, ready: Path) -> None:
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
     refuse_incomplete_gguf(gguf, gguf.name)
-    where = {"pretrained_model_name_or_path": str(gguf.parent), "gguf_file": gguf.name, "local_files_only": True}
+    # the whole path: a bare name would be looked for in the current folder first
+    file = str(gguf.absolute())
+    where = {"pretrained_model_name_or_path": str(gguf.parent), "gguf_file": file, "local_files_only": True}
     with quiet(), reading(f"{gguf.name}: no GGUF file that transformers reads"), not_beyond([gguf]):
         tokenizer = AutoTokenizer.from_pretrained(**where)
         model = AutoModelForCausalLM.from_pretrained(**where, dtype=torch.float32)

@@ -10,6 +10,7 @@ import typer
 from trueprobe.cli.common import (
     AllowCode,
     AllowPickle,
+    AllowServers,
     AllowUnequal,
     Json,
     Setting,
@@ -24,7 +25,8 @@ from trueprobe.errors import BadInput, nearest
 
 if TYPE_CHECKING:
     from trueprobe.engine.compute import Compute
-    from trueprobe.runs.study import Changes, Study
+    from trueprobe.runs.plan import RunPlan
+    from trueprobe.runs.repeat import Repeated
 
 
 class Where(StrEnum):
@@ -77,7 +79,7 @@ def items(
     from trueprobe.paths import write_text
     from trueprobe.runs.needed import items_needed
 
-    made = probes.make(probe, settings_of(settings))
+    made = probes.make(probe, settings_of(settings), allow_code=True)
     asked = made.items()
     if out is not None:
         write_text(out, listing.items_text(asked))
@@ -148,6 +150,7 @@ def run(
     store: Store = None,
     allow_pickle: AllowPickle = False,
     allow_code: AllowCode = False,
+    allow_servers: AllowServers = False,
     as_json: Json = False,
 ) -> None:
     """Ask models, cache answers, count, and write a run folder.
@@ -156,21 +159,32 @@ def run(
     """
     from trueprobe.cli.progress import terminal_progress
     from trueprobe.engine.compute import Compute
+    from trueprobe.permissions import Permissions, ServerAccess
     from trueprobe.results import json as findings_json
     from trueprobe.results import terminal
     from trueprobe.results.report import Report
     from trueprobe.runs import execute
-    from trueprobe.runs.study import make_study
+    from trueprobe.runs.plan import plan_run
+    from trueprobe.runs.repeat import repeat
 
     if repeated:
         own = {"PROBE": what, "--limit": limit, "--set": settings, "--dtype": dtype}
         if given := [name for name, value in own.items() if value]:
             raise BadInput(f"{given[0]} is the run's own with --from; without it, it is another run")
-        changes: Changes = {"device": device, "batch_tokens": _tokens(batch_tokens), "allow_code": allow_code}
-        _repeat(repeated, out, model, store, changes, as_json)
+        done_again = repeat(
+            repeated,
+            out,
+            tuple(model or ()),
+            store,
+            terminal_progress(),
+            device=device,
+            batch_tokens=_tokens(batch_tokens),
+            permissions=Permissions(allow_code, allow_pickle, ServerAccess.for_run_folder(bool(model), allow_servers)),
+        )
+        _end_repeated(done_again, as_json)
     if not what:
         raise BadInput("name a probe or a study, or a run to repeat: --from RUN; see: trueprobe list")
-    study = make_study(
+    plan = plan_run(
         what,
         model or (),
         settings_of(settings),
@@ -178,29 +192,25 @@ def run(
         device=device,
         dtype=dtype,
         batch_tokens=_tokens(batch_tokens),
-        allow_pickle=allow_pickle or None,
         allow_code=allow_code,
+        allow_pickle=allow_pickle,
+        allow_servers=allow_servers,
     )
     compute = Compute(workers, on.value, ray_address, gpus_per_worker, threads)
     if shard:
-        _run_shard(study, shard, out, store, compute, as_json)
+        _run_shard(plan, shard, out, store, compute, as_json)
         return
     note_network_store(store)
-    done = execute.run(study, out=out, store=store, progress=terminal_progress(), compute=compute)
+    done = execute.run_plan(plan, out, store, terminal_progress(), compute)
     if as_json:
         print(findings_json.findings(Report.of(done), str(done.folder)))
     else:
         terminal.show(done)
 
 
-def _repeat(
-    folder: Path, out: Path | None, model: list[str] | None, store: Path | None, changes: "Changes", as_json: bool
-) -> NoReturn:
-    from trueprobe.cli.progress import terminal_progress
+def _end_repeated(done: "Repeated", as_json: bool) -> NoReturn:
     from trueprobe.results import repetition
-    from trueprobe.runs.repeat import repeat
 
-    done = repeat(folder, out, tuple(model or ()), store, terminal_progress(), **changes)
     if as_json:
         print(repetition.as_json(done))
     else:
@@ -209,7 +219,7 @@ def _repeat(
 
 
 def _run_shard(
-    study: "Study", shard: str, out: Path | None, store: Path | None, compute: "Compute", as_json: bool
+    plan: "RunPlan", shard: str, out: Path | None, store: Path | None, compute: "Compute", as_json: bool
 ) -> None:
     from trueprobe.cli.progress import terminal_progress
     from trueprobe.runs.shards import Shard, run_shard
@@ -220,7 +230,7 @@ def _run_shard(
     if store is None:
         raise BadInput(f"a shard fills a store of its own: --store shards/{chosen.number}.sqlite")
     note_network_store(store)
-    done = run_shard(study, chosen, store, terminal_progress(), compute)
+    done = run_shard(plan, chosen, store, terminal_progress(), compute)
     if as_json:
         print(json.dumps([vars(one) for one in done], indent=1))
         return

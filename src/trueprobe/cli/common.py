@@ -13,6 +13,7 @@ from trueprobe.stopping import interruptible
 __all__ = [
     "AllowCode",
     "AllowPickle",
+    "AllowServers",
     "Json",
     "Setting",
     "Store",
@@ -69,6 +70,10 @@ AllowCode = Annotated[
     bool, typer.Option("--allow-code", help="run the code of probes that a study or run folder names by a path")
 ]
 AllowPickle = Annotated[bool, typer.Option("--allow-pickle", help="read pickled weights; a pickle can run code")]
+AllowServers = Annotated[
+    bool,
+    typer.Option("--allow-servers", help="contact servers that a study or run folder names; a study's get your key"),
+]
 Store = Annotated[Path | None, typer.Option(help="the answer store; by default one in your cache folder")]
 
 

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from trueprobe.cli.common import AllowPickle, Json, Store, app, example, interruptible
+from trueprobe.cli.common import AllowPickle, AllowServers, Json, Store, app, example, interruptible
 from trueprobe.errors import BadInput
 
 
@@ -59,6 +59,7 @@ def verbalizer(
     out: Annotated[Path | None, typer.Option(help="write clearly leaning words as a TOML list to edit and use")] = None,
     store: Store = None,
     allow_pickle: AllowPickle = False,
+    allow_servers: AllowServers = False,
     as_json: Json = False,
 ) -> None:
     """Likely answers that the word list of a run lacks.
@@ -67,12 +68,15 @@ def verbalizer(
     """
     from trueprobe.cli.progress import terminal_progress
     from trueprobe.paths import write_text
+    from trueprobe.permissions import Permissions, ServerAccess
     from trueprobe.results import reproduction
     from trueprobe.runs import verbalizer as words
     from trueprobe.runs.folder import load_run
 
     run = load_run(folder)
-    table = words.candidates(run, top, store, terminal_progress(), allow_pickle)
+    servers = ServerAccess.for_run_folder(typed=False, allowed=allow_servers)
+    permissions = Permissions(pickle=allow_pickle, servers=servers)
+    table = words.candidates(run, top, store, terminal_progress(), permissions)
     print(table.to_json(orient="records", indent=1) if as_json else reproduction.words_text(table))
     if out is not None and not table.empty:
         write_text(out, words.to_toml(table, *words.groups_of(run), threshold))

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from trueprobe.cli.common import AllowCode, Store, app, example, interruptible
+from trueprobe.cli.common import AllowCode, AllowPickle, AllowServers, Store, app, example, interruptible
 
 
 @app.command(
@@ -34,10 +34,9 @@ def explore(
     device: Annotated[str | None, typer.Option(help="auto, cpu, cuda, cuda:1 …; auto by default")] = None,
     dtype: Annotated[str | None, typer.Option(help="float32 (by default), bfloat16 or float16")] = None,
     store: Store = None,
-    allow_pickle: Annotated[
-        bool, typer.Option("--allow-pickle", help="read pickled weights; a pickle can run code")
-    ] = False,
+    allow_pickle: AllowPickle = False,
     allow_code: AllowCode = False,
+    allow_servers: AllowServers = False,
 ) -> None:
     """A page to type sentences and see what models expect.
 
@@ -49,10 +48,12 @@ def explore(
     from trueprobe.cli.progress import terminal_progress
     from trueprobe.explore import Serving, find_models, prepare
     from trueprobe.models import Options
+    from trueprobe.permissions import ServerAccess
     from trueprobe.runs.folder import load_run
 
     default = Options()
-    options = Options(device or default.device, dtype or default.dtype, allow_pickle)
+    servers = ServerAccess.for_run_folder(bool(model), allow_servers)
+    options = Options(device or default.device, dtype or default.dtype, allow_pickle, servers)
     browsed = load_run(run, allow_code) if run else None
     serving = Serving(model or (), browsed, options, store, host, port)
     with terminal_progress().task("looking at the models"):

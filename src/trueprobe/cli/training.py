@@ -172,9 +172,8 @@ def downstream(
         head_seed=head_seed,
         threads=threads,
         device=device,
-        allow_pickle=allow_pickle,
     )
-    folder, result = fine_tune(recipe, terminal_progress())
+    folder, result = fine_tune(recipe, terminal_progress(), allow_pickle)
     if as_json:
         print(json.dumps({"folder": str(folder), **result.model_dump(mode="json")}, indent=1, ensure_ascii=False))
     else:

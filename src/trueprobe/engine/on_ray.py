@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import queue
 import threading
+from contextlib import chdir
 from dataclasses import dataclass
 from typing import Any
 
@@ -73,7 +75,10 @@ def ray_actors(workers: int, gpus_per_worker: float, threads: int, address: str)
         raise BadInput("--on ray needs Ray: pip install 'trueprobe[ray]'") from error
     if not ray.is_initialized():
         try:
-            ray.init(address=address or "local", log_to_driver=False, logging_level="ERROR", include_dashboard=False)
+            with chdir(os.sep):  # Ray's workers import from its current folder first, which may be a stranger's
+                ray.init(
+                    address=address or "local", log_to_driver=False, logging_level="ERROR", include_dashboard=False
+                )
         except (ConnectionError, ValueError, RuntimeError) as error:
             raise BadInput(f"no Ray cluster at '{address}': {str(error).strip().splitlines()[0]}") from error
     has = ray.cluster_resources()

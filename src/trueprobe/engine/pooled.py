@@ -150,7 +150,7 @@ class Pooled:
     def examine(self, sources: Sequence[Source], options: Options, here: Examine) -> list[Unopened]:
         """A model that answers whole requests is examined and asked from this process: the work is done elsewhere."""
         files = [source for source in sources if not source.server]
-        jobs = [self.pool.submit(Job("examine", Ticket(source, options))) for source in files]
+        jobs = [self.pool.submit(Job("examine", Ticket.of(source, options))) for source in files]
         every: dict[str, Examined] = {s.name: one for s, one in zip(files, _results(jobs), strict=True)}
         refuse_twins(files, [examined.weights for examined in every.values()])
         return [self._checkpoint(source, options, every.get(source.name)) or here(source) for source in sources]
@@ -159,7 +159,7 @@ class Pooled:
         """None for a model that answers whole requests."""
         if examined is None or examined.contract == "answers":
             return None
-        return PooledCheckpoint(self.pool, Ticket(source, options, examined.card.compute_id), examined)
+        return PooledCheckpoint(self.pool, Ticket.of(source, options, examined.card.compute_id), examined)
 
     def reads(self, model: RowModel, requests: Sequence[Request]) -> list[Reads]:
         parts = _results([_pooled(model).submit("reads", chunk) for chunk in _chunks(requests)])

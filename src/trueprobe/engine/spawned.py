@@ -43,7 +43,8 @@ class Spawned:
         ours, theirs = multiprocessing.Pipe()
         with theirs:
             process = subprocess.Popen(
-                [sys.executable, "-c", _CODE.format(theirs.fileno())],
+                # -P: not a module of the current folder, which may be a stranger's
+                [sys.executable, "-P", "-c", _CODE.format(theirs.fileno())],
                 env=self._environment(slot),
                 pass_fds=[theirs.fileno()],
                 stdin=subprocess.DEVNULL,

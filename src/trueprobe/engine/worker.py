@@ -13,7 +13,7 @@ import socket
 import threading
 import traceback
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.metadata import version
 from multiprocessing.connection import Connection
 from typing import Any, Literal
@@ -48,6 +48,14 @@ class Ticket:
 
     def __hash__(self) -> int:
         return hash((self.source.name, self.compute_id))  # labels of a source are a dict
+
+    @classmethod
+    def of(cls, source: Source, options: Options, compute_id: str = "") -> Ticket:
+        """With absolute paths: a worker may have another current folder."""
+        tokenizer = source.tokenizer and source.tokenizer.absolute()
+        original = source.original and source.original.absolute()
+        source = replace(source, path=source.path.absolute(), tokenizer=tokenizer, original=original)
+        return cls(source, options, compute_id)
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol, cast
 
 from trueprobe.assets import NotHere
@@ -16,14 +16,15 @@ from trueprobe.models.checkpoint import (
     files_are_finite,
     opening,
     read_config,
-    refuse_adapter,
     refuse_pickles,
     refuse_unknown_device,
     weight_hashes,
 )
+from trueprobe.models.config_file import refuse_adapter
 from trueprobe.models.contract import AnswerModel, Model, Outline, RowModel, Traits, Unopened
 from trueprobe.models.gguf import unpacked
 from trueprobe.models.specs import sources
+from trueprobe.permissions import ServerAccess
 
 __all__ = [
     "AnswerModel",
@@ -83,7 +84,7 @@ def examine(source: Source, options: Options) -> Unopened:
     What only a forward pass shows (a causal model that sees ahead) and pickled weights that are not finite are refused
     when the model is opened. A server is tried out."""
     if source.server:
-        return _examine_served(source)
+        return _examine_served(source, options)
     backend, config = preflight(source, options)
     refuse_unknown_device(options)
     with opening(source):
@@ -93,16 +94,16 @@ def examine(source: Source, options: Options) -> Unopened:
         return Checkpoint(source, options, backend.outline(source, config, options))
 
 
-def _examine_served(source: Source) -> Unopened:
+def _examine_served(source: Source, options: Options) -> Unopened:
     from trueprobe.models.served.model import examine_served
 
-    return examine_served(source)
+    return examine_served(source, options.servers)
 
 
 def open_source(source: Source, options: Options) -> Model:
     """With its weights in memory."""
     if source.server:
-        return _examine_served(source).open()
+        return _examine_served(source, options).open()
     model = ready(source, options)
     if model.contract == "rows":
         model.open()
@@ -120,7 +121,8 @@ def preflight(source: Source, options: Options) -> tuple[Backend, Any]:
     """The backend and config of a checkpoint; no weight is read."""
     if source.server:
         raise BadInput(f"{source.title} is served: it has no weights here")
-    refuse_adapter(source)
+    if not source.is_gguf:
+        refuse_adapter(source.folder, source.title)
     with opening(source):
         refuse_pickles(source, options)
         config = read_config(source)
@@ -145,11 +147,13 @@ def _backends() -> Iterator[Backend]:
 
 
 def open_model(spec: str, options: Options | None = None) -> Model:
-    """One checkpoint, opened. A family has several: see `find`."""
+    """One checkpoint, opened. A family has several: see `find`. The SPEC is the caller's own: its server gets the API
+    key."""
+    options = replace(options or Options(), servers=ServerAccess.WITH_KEY)
     members = find([spec], options)
     if len(members) > 1:
         raise BadInput(f"'{spec}' names {len(members)} checkpoints; open them one by one")
-    return open_source(members[0], options or Options())
+    return open_source(members[0], options)
 
 
 def find(specs: Sequence[str], options: Options | None = None, compare_weights: bool = True) -> list[Source]:

@@ -14,7 +14,9 @@ from typing import Any, Literal, get_args
 
 from trueprobe.assets.unpack import not_beyond, quiet
 from trueprobe.errors import BadInput, nearest, reading, reason
+from trueprobe.models.config_file import chosen_weights, read_json, refuse_hub_code
 from trueprobe.models.served.address import Address
+from trueprobe.permissions import ServerAccess
 
 MOST_LAYERS = 2_000  # ALBERT has weights of one for all of them: no file is too small for a billion
 DTYPES = ("float32", "bfloat16", "float16")
@@ -23,7 +25,7 @@ STARTS: tuple[Start, ...] = get_args(Start)
 _NOT_COMPUTED_WITH = {"_name_or_path", "transformers_version", "dtype", "torch_dtype"}
 _TOKENIZER_FILES = ("tokenizer.json", "vocab.txt", "vocab.json", "*.model")
 _INDEX = ".index.json"
-ADAPTER = "adapter_config.json"  # of PEFT: LoRA and others
+CONVERSION = "gguf2"  # how .gguf files become folders; one of the first kind may have been made of another file
 # in the order in which transformers looks for them
 _WEIGHT_FILES = ("model.safetensors", "model.safetensors" + _INDEX, "pytorch_model.bin", "pytorch_model.bin" + _INDEX)
 _LAYER = re.compile(r"(.*?)\.\d+\.")  # bert.encoder.layer.11.output.dense.bias -> bert.encoder.layer
@@ -38,6 +40,7 @@ class Options:
     device: str = "auto"
     dtype: str = "float32"
     allow_pickle: bool = False
+    servers: ServerAccess = ServerAccess.REFUSED
 
     def __post_init__(self) -> None:
         if self.dtype not in DTYPES:
@@ -75,34 +78,19 @@ class Source:
 
     @property
     def is_gguf(self) -> bool:
-        return self.path.suffix == ".gguf"
+        return self.path.suffix == ".gguf" and not self.path.is_dir()
 
     @property
     def from_pretrained(self) -> dict[str, Any]:
         """The arguments every from_pretrained call takes."""
-        gguf = {"gguf_file": self.path.name} if self.is_gguf else {}
+        # by its whole path: a bare name would be looked for in the current folder first
+        gguf = {"gguf_file": str(self.path.absolute())} if self.is_gguf else {}
         return {"pretrained_model_name_or_path": str(self.folder), "local_files_only": True, **gguf}
 
 
 def opening(source: Source) -> AbstractContextManager[None]:
     """A config may hold any value, and transformers and tokenizers look at it late: as a network is made of it."""
     return reading(f"{source.title} cannot be opened as a model")
-
-
-def refuse_adapter(source: Source) -> None:
-    """transformers would look for the base model itself, with a package that may be missing."""
-    file = source.folder / ADAPTER
-    if source.is_gguf or not file.is_file():
-        return
-    try:
-        base = json.loads(file.read_text(encoding="utf-8")).get("base_model_name_or_path") or "its base model"
-    except (OSError, ValueError, AttributeError, RecursionError):
-        base = "its base model"
-    raise BadInput(
-        f"{source.title} is a PEFT adapter of {base} ({ADAPTER}), no whole model; merge it first, in Python: "
-        f"PeftModel.from_pretrained(base, '{source.title}').merge_and_unload().save_pretrained('merged'), save the "
-        "tokenizer to 'merged' too, then --model ./merged"
-    )
 
 
 def read_config(source: Source) -> Any:
@@ -115,6 +103,7 @@ def _config(path: Path, title: str, stamp: tuple[int, int] | None) -> Any:
     from transformers import AutoConfig
 
     with quiet(), reading(f"{title}: no usable config.json"):
+        refuse_hub_code(path, title)
         config = AutoConfig.from_pretrained(**Source("", title, path).from_pretrained, trust_remote_code=False)
         if getattr(config, "num_hidden_layers", 0) > MOST_LAYERS:
             raise ValueError(f"{config.num_hidden_layers:,} layers, the most are {MOST_LAYERS:,}")
@@ -184,28 +173,21 @@ def lists_token(source: Source, tokenizer: Any, token: str) -> bool:
 
 def _added_tokens(folder: Path) -> Iterator[str]:
     """Of the three files that may list tokens beside the vocabulary."""
-    yield from (entry["content"] for entry in _read_json(folder / "tokenizer.json").get("added_tokens", []))
-    yield from _read_json(folder / "added_tokens.json")
-    decoder = _read_json(folder / "tokenizer_config.json").get("added_tokens_decoder", {})
+    yield from (entry["content"] for entry in read_json(folder / "tokenizer.json").get("added_tokens", []))
+    yield from read_json(folder / "added_tokens.json")
+    decoder = read_json(folder / "tokenizer_config.json").get("added_tokens_decoder", {})
     yield from (entry["content"] for entry in decoder.values())
 
 
-def _read_json(file: Path) -> dict[str, Any]:
-    """{} where there is no such file."""
-    with reading(f"{file} cannot be read"):
-        content = json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
-    if not isinstance(content, dict):
-        raise BadInput(f"{file} must hold a JSON object")
-    return content
-
-
 def refuse_pickles(source: Source, options: Options) -> None:
+    """transformers unpickles whatever an index names, unless it ends in .safetensors."""
     files = weight_files(source)
     if not files:
         raise BadInput(f"{source.title} has no weights (*.safetensors)")
-    if any(file.suffix not in (".safetensors", ".gguf") for file in files) and not options.allow_pickle:
+    pickled = [] if source.is_gguf else [file.name for file in files if not file.name.endswith(".safetensors")]
+    if pickled and not options.allow_pickle:
         raise BadInput(
-            f"{source.title} has only pickled weights (*.bin); a pickle can run code: read only with --allow-pickle"
+            f"{source.title} has pickled weights ({pickled[0]}); a pickle can run code: read only with --allow-pickle"
         )
 
 
@@ -242,10 +224,18 @@ def _from_pretrained(source: Source, auto_class: Any, options: Options, **more: 
             ignore_mismatched_sizes=True,  # they are refused here, by name
             **more,
         )
+    _refuse_other_files(source, model)
     _refuse_other_shapes(source, info["mismatched_keys"])
     _refuse_unused_layers(source, model, info["unexpected_keys"])
     _refuse_missing_layers(source, model, info["missing_keys"])
     return model, frozenset(info["missing_keys"])
+
+
+def _refuse_other_files(source: Source, model: Any) -> None:
+    """Where transformers loads a part of a config, it forgets which weights the whole one chooses."""
+    used = getattr(model.config, "transformers_weights", None) or ""
+    if not source.is_gguf and used != (chosen := chosen_weights(source.folder, source.title)):
+        raise BadInput(f"{source.title}: config.json chooses the weights {chosen}, which transformers does not load")
 
 
 def _refuse_other_shapes(source: Source, mismatched: Iterable[tuple[str, Any, Any]]) -> None:
@@ -347,6 +337,8 @@ def fingerprint(source: Source, config: Any, options: Options) -> str:
     shape = {key: value for key, value in config.to_dict().items() if key not in _NOT_COMPUTED_WITH}
     digest.update(json.dumps(shape, sort_keys=True, default=str).encode())
     digest.update(b"".join(weight_hashes(source)))
+    if source.original:
+        digest.update(CONVERSION.encode())
     return digest.hexdigest()
 
 
@@ -377,15 +369,16 @@ def weight_files(source: Source) -> list[Path]:
         return []
     if source.is_gguf:
         return [source.path]
-    chosen = _read_json(source.folder / "config.json").get("transformers_weights")
-    for name in (str(chosen),) if chosen else _WEIGHT_FILES:
+    chosen = chosen_weights(source.folder, source.title)
+    index = f".safetensors{_INDEX}" if chosen else _INDEX  # another file that the config chooses is loaded as weights
+    for name in (chosen,) if chosen else _WEIGHT_FILES:
         if (source.folder / name).is_file():
-            return _indexed(source, name) if name.endswith(_INDEX) else [_inside(source, name, "config.json")]
+            return _indexed(source, name) if name.endswith(index) else [_inside(source, name, "config.json")]
     return []
 
 
 def _indexed(source: Source, index: str) -> list[Path]:
-    content = _read_json(_inside(source, index, "config.json"))
+    content = read_json(_inside(source, index, "config.json"))
     with reading(f"{source.title}: {index} has no weight_map from tensors to files"):
         names = sorted({Path(name).as_posix() for name in content["weight_map"].values()})
     return [_inside(source, name, index) for name in names]

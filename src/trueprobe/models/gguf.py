@@ -12,7 +12,7 @@ from pathlib import Path
 from trueprobe import paths
 from trueprobe.assets.unpack import quiet, refuse_incomplete_gguf
 from trueprobe.errors import BadInput
-from trueprobe.models.checkpoint import Options, Source, load, read_tokenizer, weight_hashes
+from trueprobe.models.checkpoint import CONVERSION, Options, Source, load, read_tokenizer, weight_hashes
 
 
 def unpacked(source: Source) -> Source:
@@ -20,7 +20,7 @@ def unpacked(source: Source) -> Source:
     if not source.is_gguf or source.server:
         return source
     (digest,) = weight_hashes(source)
-    place = paths.cache() / "models" / f"gguf-{digest.hex()[:32]}-transformers-{version('transformers')}"
+    place = paths.cache() / "models" / f"{CONVERSION}-{digest.hex()[:32]}-transformers-{version('transformers')}"
     if not place.is_dir():
         with paths.waiting(place.parent / f"{place.name}.lock", f"unpacking {source.title}"):
             if not place.is_dir():  # another process may have made it while this one waited

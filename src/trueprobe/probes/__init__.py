@@ -16,7 +16,7 @@ from trueprobe.garbage import collector_paused
 from trueprobe.probes.base import Probe, Released, Settings, spread
 from trueprobe.probes.display import Figure, ItemTable, ReportSpec, Summary, Table
 from trueprobe.probes.files import explain
-from trueprobe.probes.loading import files_in, find, is_path, is_probe, label_of, names
+from trueprobe.probes.loading import files_in, find, is_name, is_path, is_probe, names
 
 __all__ = [
     "Figure",
@@ -29,9 +29,9 @@ __all__ = [
     "Table",
     "files_in",
     "find",
+    "is_name",
     "is_path",
     "is_probe",
-    "label_of",
     "make",
     "make_again",
     "names",
@@ -40,9 +40,10 @@ __all__ = [
 
 
 @collector_paused()
-def make(name: str, settings: Mapping[str, Any] | None = None) -> Probe:
-    """A probe from raw settings; an unknown key or value is refused with the nearest right one."""
-    probe = find(name)
+def make(name: str, settings: Mapping[str, Any] | None = None, allow_code: bool = False) -> Probe:
+    """A probe from raw settings; an unknown key or value is refused with the nearest right one. `allow_code`: as for
+    `find`."""
+    probe = find(name, allow_code)
     values = dict(settings or {})
     known = list(probe.Settings.model_fields)
     for key in values:
@@ -55,14 +56,8 @@ def make(name: str, settings: Mapping[str, Any] | None = None) -> Probe:
 
 
 def make_again(entry: Mapping[str, Any], allow_code: bool = False) -> Probe:
-    """The probe of a run, by its entry in the manifest; refused where its files have changed.
-
-    A run folder may come from elsewhere: code at a path that it names is run only where the user allows it."""
-    if entry.get("file") and not allow_code:
-        raise BadInput(
-            f"the run's probe {entry['label']} is the file {entry['file']}; --allow-code runs its code again"
-        )
-    probe = make(entry.get("file") or entry["name"], entry["settings"])
+    """The probe of a run, by its entry in the manifest; refused where its files have changed."""
+    probe = make(entry.get("file") or entry["name"], entry["settings"], allow_code)
     if probe.material_id != entry["material_id"]:
         raise BadInput(f"the material of {entry['label']} has changed since the run; run it again")
     return probe

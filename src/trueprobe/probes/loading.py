@@ -21,6 +21,7 @@ from trueprobe.probes.base import Probe, Settings
 from trueprobe.probes.files import ROOT, path_of
 
 _TEXTS = ("name", "question", "does_not_show", "paper")
+_SUFFIX = ".py"
 
 
 @cache
@@ -33,14 +34,19 @@ def _modules() -> dict[str, str]:
     return modules
 
 
+def is_name(text: str) -> bool:
+    """What a probe may be called; never a path."""
+    return re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_.-]*", text) is not None and not text.endswith(_SUFFIX)
+
+
 def names() -> list[str]:
     """Of the shipped probes, and of those that other distributions bring."""
     return sorted({*_modules(), *installed(PROBES)})
 
 
 def is_path(name: str) -> bool:
-    """The path of a Python file, whose code is run when it is loaded."""
-    return name.endswith(".py")
+    """The path of a Python file, whose code is run when it is loaded; everything else is a registered name."""
+    return name.endswith(_SUFFIX)
 
 
 def is_probe(name: str) -> bool:
@@ -48,21 +54,21 @@ def is_probe(name: str) -> bool:
     return is_path(name) or name in names()
 
 
-def find(name: str) -> type[Probe]:
-    """The class of a shipped or installed probe, or of the probe in a .py file."""
-    if is_path(name):
-        return _from_file(name)
+def find(name: str, allow_code: bool = False) -> type[Probe]:
+    """The class of a shipped or installed probe, or of the probe in a .py file.
+
+    Every probe is found here, whoever names it: a command, a study or a run folder. `allow_code`: the user named the
+    path in this command, or allows the code of whoever did."""
     if name in _modules():
         shipped: type[Probe] = importlib.import_module(_modules()[name]).PROBE
         return shipped
-    if name not in installed(PROBES):
+    if name in installed(PROBES):
+        return _from_distribution(installed(PROBES)[name])
+    if not is_path(name):
         raise BadInput(f"no probe named '{name}'{nearest(name, names())}")
-    return _from_distribution(installed(PROBES)[name])
-
-
-def label_of(name: str) -> str:
-    """What a run calls a probe that has no label: its name, also where it was named by its file."""
-    return find(name).name if is_path(name) else name
+    if not allow_code:
+        raise BadInput(f"the probe {name} is a file, whose code would be run; if you trust it: --allow-code")
+    return _from_file(name)
 
 
 def files_in(folder: str) -> list[str]:
@@ -153,6 +159,6 @@ def _problem(probe: Any) -> str:
         return f"{probe.__name__} lacks {', '.join(missing)}"
     if not (inspect.isclass(probe.Settings) and issubclass(probe.Settings, Settings)):
         return f"{probe.__name__}.Settings is not a subclass of trueprobe.probes.Settings"
-    if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_.-]*", probe.name):
-        return f"the name '{probe.name}' becomes a file name: letters, digits, _ . and - only"
+    if not is_name(probe.name):
+        return f"the name '{probe.name}' becomes a file name: letters, digits, _ . and - only, and no .py at its end"
     return f"the name '{probe.name}' is a shipped probe's" if probe.name in _modules() else ""

@@ -30,11 +30,11 @@ from trueprobe.runs.examined import examined
 from trueprobe.runs.folder import Run, RunFolder, load_run, observations_file
 from trueprobe.runs.machine import machine
 from trueprobe.runs.parquet import portions
-from trueprobe.runs.plan import AskedProbe, RunPlan, make_plan, with_items
+from trueprobe.runs.plan import AskedProbe, RunPlan, plan_run, with_items
 from trueprobe.runs.records import declaration, items_frame, observations_frame
 from trueprobe.runs.replay import Replay, read_replays
 from trueprobe.runs.speed import Together, together
-from trueprobe.runs.study import Changes, Study, make_study
+from trueprobe.runs.study import Changes, Study
 from trueprobe.types import Card, Item, NoProgress, Observation, Progress, WordList
 
 # models that were opened for trials stay open until they are asked, as long as their weights together are not larger;
@@ -58,8 +58,17 @@ def run(
 ) -> Run:
     """Run probes on models and give the run folder: `run("counteracts", models=["path-or-id"])`.
 
-    `changes`: limit, device, dtype, batch_tokens, allow_pickle, allow_code."""
-    plan = make_plan(make_study(what, models, settings, **changes))
+    `changes`: limit, device, dtype, batch_tokens, allow_code, allow_pickle, allow_servers."""
+    return run_plan(plan_run(what, models, settings, **changes), out, store, progress, compute)
+
+
+def run_plan(
+    plan: RunPlan,
+    out: str | Path | None = None,
+    store: str | Path | None = None,
+    progress: Progress | None = None,
+    compute: Compute | None = None,
+) -> Run:
     progress = progress or NoProgress()
     folder = RunFolder(Path(out) if out else Path("runs") / plan.default_name, plan.description)
     folder.refuse_other_runs()

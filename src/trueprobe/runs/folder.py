@@ -26,7 +26,10 @@ from trueprobe.runs.portable import portable, portable_declaration
 from trueprobe.runs.schema import (
     FORMAT,
     ITEM_COLUMNS,
+    LOCAL,
+    MANIFEST,
     OBSERVATION_COLUMNS,
+    PROBES,
     TABLES,
     LocalPaths,
     Manifest,
@@ -50,7 +53,7 @@ from trueprobe.types import Card
 if TYPE_CHECKING:
     import pandas as pd
 
-MANIFEST, LOCAL, PROBES, TIMING = "manifest.json", "local.json", "probes.json", "timing.json"
+TIMING = "timing.json"
 DECLARATIONS = TypeAdapter(dict[str, ProbeDeclaration])
 _INTERRUPTED = "; the run was interrupted: run it again into the same folder"
 Row = TypeVar("Row")

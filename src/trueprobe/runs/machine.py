@@ -94,7 +94,9 @@ def _checked_out(package: Path) -> str:
 def _git(folder: Path, *arguments: str) -> str | None:
     """What git answers; None where it refuses, or there is none."""
     try:
-        done = subprocess.run(["git", "-C", str(folder), *arguments], capture_output=True, text=True, timeout=20)
+        # a repository's own settings may name a program as its monitor of files
+        command = ["git", "-c", "core.fsmonitor=false", "-C", str(folder), *arguments]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=20)
     except (OSError, subprocess.TimeoutExpired):
         return None
     return done.stdout.strip() if done.returncode == 0 else None

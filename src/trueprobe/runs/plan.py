@@ -5,16 +5,19 @@ Files are read; no network is built and nothing is written."""
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any, Unpack
 
 from trueprobe import probes
 from trueprobe.errors import BadInput
 from trueprobe.models import Options, Source, find
+from trueprobe.permissions import Permissions
 from trueprobe.probes import Probe
 from trueprobe.runs import replay
 from trueprobe.runs.needed import items_needed
 from trueprobe.runs.schema import StudyDescription, StudyEntry
-from trueprobe.runs.study import ProbeRun, Study
+from trueprobe.runs.study import Changes, ProbeRun, Study, make_study
 from trueprobe.types import Item
 
 
@@ -44,10 +47,20 @@ class RunPlan:
         return f"{'-'.join(asked.label for asked in self.probes)}-{digest[:8]}"
 
 
-def make_plan(study: Study) -> RunPlan:
+def plan_run(
+    what: str | Sequence[str] | Study,
+    models: str | Sequence[str] = (),
+    settings: Mapping[str, Any] | None = None,
+    **changes: Unpack[Changes],
+) -> RunPlan:
+    """From what the caller names: see `make_study`."""
+    return make_plan(*make_study(what, models, settings, **changes))
+
+
+def make_plan(study: Study, permissions: Permissions) -> RunPlan:
     _refuse_incomplete(study)
-    asked = tuple(_asked(entry, study.limit) for entry in study.probes)
-    options = Options(study.device, study.dtype, study.allow_pickle)
+    asked = tuple(_asked(entry, study.limit, permissions) for entry in study.probes)
+    options = Options(study.device, study.dtype, permissions.pickle, permissions.servers)
     replays = tuple(spec for spec in study.models if spec.startswith(replay.PREFIX))
     sources = tuple(find([spec for spec in study.models if spec not in replays], options, compare_weights=False))
     return RunPlan(study, asked, sources, replays, options, _describe(study, asked))
@@ -69,8 +82,8 @@ def _refuse_incomplete(study: Study) -> None:
         raise BadInput(f"two probes are labelled '{max(labels, key=labels.count)}'; give each its own label")
 
 
-def _asked(entry: ProbeRun, limit: int | None) -> AskedProbe:
-    probe = probes.make(entry.name, entry.settings)
+def _asked(entry: ProbeRun, limit: int | None, permissions: Permissions) -> AskedProbe:
+    probe = probes.make(entry.name, entry.settings, permissions.code)
     return AskedProbe(entry.label, probe, []) if probe.trials() else with_items(entry.label, probe, limit)
 
 
@@ -82,7 +95,6 @@ def _describe(study: Study, asked: tuple[AskedProbe, ...]) -> StudyDescription:
         models=study.models,
         limit=study.limit,
         dtype=study.dtype,
-        allow_pickle=study.allow_pickle,
         intervals=study.intervals,
     )
 

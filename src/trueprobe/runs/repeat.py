@@ -10,16 +10,16 @@ import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Unpack
 
 from trueprobe.errors import BadInput
 from trueprobe.models import examine
 from trueprobe.paths import ANOTHER_OUT
+from trueprobe.permissions import Permissions
 from trueprobe.runs import execute
 from trueprobe.runs.folder import Run, load_run
 from trueprobe.runs.plan import RunPlan, make_plan
-from trueprobe.runs.schema import StudyDescription
-from trueprobe.runs.study import Changes, Study, make_study
+from trueprobe.runs.schema import MANIFEST, StudyDescription, damage
+from trueprobe.runs.study import Study
 from trueprobe.statistics.rows import Estimate
 from trueprobe.types import Progress
 
@@ -57,32 +57,34 @@ def repeat(
     models: tuple[str, ...] = (),
     store: Path | None = None,
     progress: Progress | None = None,
-    **changes: Unpack[Changes],
+    *,
+    device: str | None = None,
+    batch_tokens: int | None = None,
+    permissions: Permissions | None = None,
 ) -> Repeated:
-    """`models`: where they are now, if not where they were."""
-    original = load_run(folder, bool(changes.get("allow_code")))
+    """`models`: where they are now, if not where they were. `permissions`: for the folder; by default none."""
+    original = load_run(folder)
     if not original.complete:
         raise BadInput(f"{folder} is not finished; run it again into the same folder")
     target = out or Path(f"{Path(folder)}{_SUFFIX}")
     if target.resolve() == Path(folder).resolve():
         raise BadInput(f"{target} is the run itself; {ANOTHER_OUT}")
-    study = make_study(_study(original, models), **changes)
-    refuse_other(original, make_plan(study))
-    return compared(original, execute.run(study, out=target, store=store, progress=progress))
+    plan = make_plan(_study(original, models, device, batch_tokens), permissions or Permissions())
+    refuse_other(original, plan)
+    return compared(original, execute.run_plan(plan, target, store, progress))
 
 
-def _study(run: Run, models: tuple[str, ...]) -> Study:
+def _study(run: Run, models: tuple[str, ...], device: str | None, batch_tokens: int | None) -> Study:
     """With the paths of the machine that ran it, where they are known."""
     described = run.study
-    coded = [entry.file for entry in described.probes if entry.file]
-    if coded and not run.allow_code:
-        raise BadInput(
-            f"{run.folder} names the probe {coded[0]}, whose code would be run; if you trust it: --allow-code"
-        )
-    named = ({"name": entry.file or entry.name, "label": entry.label} for entry in described.probes)
-    probes = [{**names, "settings": entry.settings} for names, entry in zip(named, described.probes, strict=True)]
+    probes = [
+        {"name": entry.file or entry.name, "label": entry.label, "settings": entry.settings}
+        for entry in described.probes
+    ]
     fields = {name: getattr(described, name) for name in StudyDescription.model_fields if name in Study.model_fields}
-    return Study.model_validate({**fields, "probes": probes, "models": models or described.models})
+    here = {"probes": probes, "models": models or described.models, "batch_tokens": batch_tokens}
+    with damage(run.folder / MANIFEST):
+        return Study.model_validate({**fields, **here, **({"device": device} if device else {})})
 
 
 def refuse_other(original: Run, plan: RunPlan) -> None:

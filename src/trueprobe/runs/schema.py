@@ -19,9 +19,10 @@ from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, ValidationError, field_serializer
+from pydantic import AfterValidator, BaseModel, ConfigDict, ValidationError, field_serializer, model_validator
 
 from trueprobe.errors import BadInput, reading, shortened
+from trueprobe.probes import is_name
 from trueprobe.probes.display import Assessment, Figure, ItemTable, Primary, Summary, Table
 from trueprobe.statistics import rows
 from trueprobe.statistics.measure import TIED
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 FORMAT = 2
+MANIFEST, LOCAL, PROBES = RUN_FILES = "manifest.json", "local.json", "probes.json"
 Row = TypeVar("Row")
 Schema = TypeVar("Schema", bound=BaseModel)
 
@@ -127,9 +129,16 @@ class ProbeDeclaration(Declared):
             file_name(name)
 
 
+def probe_name(name: str) -> str:
+    """A run folder names probes by what they are called; a path stands in `file` alone."""
+    if not is_name(name):
+        raise ValueError(f"'{name[:80]}' is not the name of a probe")
+    return name
+
+
 class StudyEntry(Declared):
     label: FileName
-    name: str
+    name: Annotated[str, AfterValidator(probe_name)]
     settings: dict[str, Any]
     material_id: str
     file: str = ""  # of a user's probe
@@ -143,8 +152,13 @@ class StudyDescription(Declared):
     models: tuple[str, ...]
     limit: int | None
     dtype: str
-    allow_pickle: bool
     intervals: str
+
+    @model_validator(mode="before")
+    @classmethod
+    def _without_permission(cls, data: Any) -> Any:
+        """Folders of earlier versions say whether pickles were allowed; that is not for a folder to say."""
+        return {key: value for key, value in data.items() if key != "allow_pickle"} if isinstance(data, dict) else data
 
 
 class Machine(Declared):

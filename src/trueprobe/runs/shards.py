@@ -17,8 +17,7 @@ from trueprobe.errors import BadInput
 from trueprobe.models import Unopened
 from trueprobe.runs.asking import Asking
 from trueprobe.runs.execute import Session, settled
-from trueprobe.runs.plan import AskedProbe, RunPlan, make_plan
-from trueprobe.runs.study import Study
+from trueprobe.runs.plan import AskedProbe, RunPlan
 from trueprobe.types import NoProgress, Progress
 
 
@@ -57,9 +56,8 @@ class ShardDone:
 
 
 def run_shard(
-    study: Study, shard: Shard, store: Path | str, progress: Progress | None = None, compute: Compute | None = None
+    plan: RunPlan, shard: Shard, store: Path | str, progress: Progress | None = None, compute: Compute | None = None
 ) -> list[ShardDone]:
-    plan = make_plan(study)
     progress = progress or NoProgress()
     parts = shard.parts(len(plan.sources))
     chosen = list(parts) if not _needs_all(plan) else list(range(len(plan.sources)))

@@ -20,6 +20,7 @@ from trueprobe import probes
 from trueprobe.engine import AnswerStore, Engine, library_versions
 from trueprobe.errors import BadInput
 from trueprobe.models import Model, Options, examine, find
+from trueprobe.permissions import Permissions
 from trueprobe.probes.counteracts.probe import CounterActs
 from trueprobe.runs.folder import Run
 from trueprobe.runs.replay import is_replayed
@@ -33,10 +34,10 @@ def candidates(
     top: int = 40,
     store: str | Path | None = None,
     progress: Progress | None = None,
-    allow_pickle: bool = False,
+    permissions: Permissions | None = None,
 ) -> pd.DataFrame:
-    """Uncovered top-ten tokens by probability mass, with their leaning; the neutral word comes last. A run folder may
-    be another's: whether its models' pickles are read is not for it to say."""
+    """Uncovered top-ten tokens by probability mass, with their leaning; the neutral word comes last. `permissions`: of
+    the models that the folder names; by default none."""
     probe, label = _probe(run)
     words = uncovered(run, label)
     words = words[words["word"] != _NEUTRAL_WORD].head(top)
@@ -44,7 +45,7 @@ def candidates(
         return words
     asked = [*words["word"], _NEUTRAL_WORD]
     with closing(AnswerStore(store, library_versions())) as answers:
-        engines = (Engine(model, answers, progress) for model in _models(run, allow_pickle))
+        engines = (Engine(model, answers, progress) for model in _models(run, permissions or Permissions()))
         leanings = [_leaning(probe, asked, engine) for engine in engines]
     leaning = pd.DataFrame(leanings).mean().reindex(asked)  # NaN: no model can spell the word in a text
     words = words.assign(**{f"leans_{probe.first}": leaning[words["word"]].to_numpy()})
@@ -108,12 +109,12 @@ def _probe(run: Run) -> tuple[CounterActs, str]:
     raise BadInput(f"{run.folder} has no counteracts run, and only that has a verbalizer")
 
 
-def _models(run: Run, allow_pickle: bool) -> Iterator[Model]:
+def _models(run: Run, permissions: Permissions) -> Iterator[Model]:
     """The models of the run, opened one after the other where they were; replayed outputs cannot be asked."""
     cards = [card for card in run.cards if not is_replayed(card)]
     if not cards:
         raise BadInput(f"{run.folder} has no model to ask, only replayed outputs; run it with a --model SPEC, too")
-    options = Options(dtype=run.study.dtype, allow_pickle=allow_pickle)
+    options = Options(dtype=run.study.dtype, allow_pickle=permissions.pickle, servers=permissions.servers)
     return (_open(card, run.sources.get(card.name), options) for card in cards)
 
 

@@ -10,6 +10,7 @@ from typing import TypedDict
 from trueprobe.engine import AnswerStore, Engine, library_versions
 from trueprobe.errors import BadInput
 from trueprobe.models import Model, Options, examine, find
+from trueprobe.permissions import ServerAccess
 from trueprobe.types import Answer, Card, NoProgress, Progress, Request, WhyNot
 
 Models = str | Sequence[str] | Model  # SPECs as on the command line, or a model that is open
@@ -48,7 +49,10 @@ def _opened(models: Models, asking: Asking, progress: Progress) -> Iterator[Mode
         raise BadInput("no model named: nursery, a folder, a .gguf file or a hub id; see: trueprobe list models")
     default = Options()
     options = Options(
-        asking.get("device") or default.device, asking.get("dtype") or default.dtype, asking.get("allow_pickle", False)
+        asking.get("device") or default.device,
+        asking.get("dtype") or default.dtype,
+        asking.get("allow_pickle", False),
+        ServerAccess.WITH_KEY,  # the caller names them
     )
     with progress.task("looking at the models"):
         checkpoints = [examine(source, options) for source in find(specs, options)]

@@ -10,7 +10,9 @@ from typing import Any
 import torch
 from torch.nn.functional import cross_entropy
 
-from trueprobe.errors import BadInput
+from trueprobe.errors import BadInput, reading
+from trueprobe.models.checkpoint import Options, Source, refuse_pickles
+from trueprobe.models.config_file import refuse_hub_code
 from trueprobe.training.examples import ALONE, Step
 from trueprobe.training.recipe import Size
 
@@ -69,6 +71,8 @@ def config_of(kind: str, folder: Path, longest: int) -> Any:
     import transformers as t
 
     goes_on = "bert" if kind == "masked" else "gpt2"
+    refuse_hub_code(folder, str(folder))
+    refuse_pickles(Source("", str(folder), folder), Options())
     try:
         config = t.AutoConfig.from_pretrained(str(folder), local_files_only=True, trust_remote_code=False)
     except (OSError, ValueError) as error:
@@ -90,10 +94,8 @@ def continued(kind: str, folder: Path, longest: int, dropout: float, seed: int) 
     made: Any = t.BertForPreTraining if kind == "masked" else t.GPT2LMHeadModel
     torch.manual_seed(seed)
     options = {"config": config, "dtype": torch.float32, "use_safetensors": True, "local_files_only": True}
-    try:
+    with reading(f"{folder} cannot be continued"):
         return made.from_pretrained(str(folder), **options)
-    except (OSError, ValueError, RuntimeError) as error:
-        raise BadInput(f"{folder} cannot be continued: {str(error).strip().splitlines()[0]}") from error
 
 
 def freeze_embeddings(network: Any) -> None:

@@ -10,8 +10,8 @@ import queue
 import shutil
 import sys
 import threading
-from collections.abc import Callable, Sequence
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from itertools import compress
 from operator import not_
 from pathlib import Path
@@ -38,6 +38,7 @@ from trueprobe.types import NoProgress, Progress, Task
 
 Documents = list[list[str]]
 _ARRAYS = ("ids", "starts", "second", "follows")
+_SAFE_PATH = "PYTHONSAFEPATH"
 _SETUP, _COUNTS = "setup.json", "corpus.json"
 _TRIM_THRESHOLD, _MMAP_MAX = -1, -4  # glibc's names of two settings of its allocator
 
@@ -155,7 +156,7 @@ def prepared(data: Path, recipe: PretrainRecipe) -> tuple[Any, Special, Examples
     """Tokenizer, its special ids, examples to train on, held-out examples and the masks these are judged with."""
     from transformers import AutoTokenizer
 
-    tokenizer = AutoTokenizer.from_pretrained(str(data / "tokenizer"))
+    tokenizer = AutoTokenizer.from_pretrained(str(data / "tokenizer"), local_files_only=True, trust_remote_code=False)
     special = Special.of(tokenizer, recipe.kind)
     train, held_out = (
         Examples(*(np.load(data / f"{part}-{name}.npy", mmap_mode="r") for name in _ARRAYS))
@@ -171,13 +172,27 @@ def _judging_masks(held_out: Examples, special: Special, recipe: PretrainRecipe)
     return draw_masks(held_out, special, 0.15, recipe.data_seed)
 
 
+@contextmanager
+def _safe_path() -> Iterator[None]:
+    """Python processes that start inside import nothing from the current folder, which may be a stranger's."""
+    before = os.environ.get(_SAFE_PATH)
+    os.environ[_SAFE_PATH] = "1"
+    try:
+        yield
+    finally:
+        del os.environ[_SAFE_PATH]
+        if before is not None:
+            os.environ[_SAFE_PATH] = before
+
+
 def _side_by_side(
     recipe: PretrainRecipe, seeds: Sequence[int], jobs: int, progress: Progress, measured: Callable[[Status], object]
 ) -> None:
     context = multiprocessing.get_context("spawn")
-    news: Any = context.Queue()
     waiting, running, bars = list(seeds), dict[int, Any](), dict[int, Task]()
     with ExitStack() as stack:
+        stack.enter_context(_safe_path())
+        news: Any = context.Queue()
         stack.callback(_stop, running)
         while waiting or running:
             while waiting and len(running) < jobs:

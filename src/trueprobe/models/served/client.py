@@ -1,13 +1,15 @@
 """JSON over HTTP, by the standard library: connections that stay open, time limits, retries.
 
 A server that is busy (429) or fails (5xx, a lost connection) is asked again after a growing pause. The API key comes
-from the environment and is in no message.
+from the environment, is sent only where the caller says so, and is in no message. Redirects are not followed: the key
+goes to no other host, port or scheme.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import re
 import threading
 import time
 from dataclasses import dataclass
@@ -15,7 +17,7 @@ from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnec
 from typing import Any
 from urllib.parse import urlsplit
 
-from trueprobe.errors import FailedRun
+from trueprobe.errors import BadInput, FailedRun
 
 KEY = "TRUEPROBE_API_KEY"
 PAUSES = (0.5, 1.0, 2.0, 4.0, 8.0, 16.0)  # seconds before each retry
@@ -23,6 +25,7 @@ _LONGEST_PAUSE = 60.0  # of those that a server asks for itself
 _BUSY = 429
 _CHUNK, _LARGEST_REPLY = 2**20, 2**30
 _LONGEST_REASON = 300
+_SECRET = 8  # characters; a shorter key, as local servers take, may stand in any text
 
 
 class Refusal(Exception):
@@ -57,9 +60,9 @@ class _Retry(Exception):
 class Client:
     """One connection per thread."""
 
-    def __init__(self, url: str, seconds: float) -> None:
+    def __init__(self, url: str, seconds: float, with_key: bool) -> None:
         self.url, self.seconds = url, seconds
-        self._key = os.environ.get(KEY, "")
+        self._key = _key() if with_key else ""
         self._parts = urlsplit(url)
         self._own = threading.local()
 
@@ -128,6 +131,8 @@ class Client:
         return reply
 
     def _json(self, reply: Reply) -> Any:
+        if len(self._key) >= _SECRET and self._key.encode() in reply.content:  # names and versions get into run folders
+            raise Refusal(reply.status, "its answer repeats the API key")
         try:
             return json.loads(reply.content)
         except ValueError as error:
@@ -141,10 +146,11 @@ class Client:
             text = str(error.get("message", error) if isinstance(error, dict) else error)
         except (ValueError, AttributeError):
             pass
-        return self._clean(" ".join(text.split())[:_LONGEST_REASON] or "no reason given")
+        return " ".join(self._clean(text).split())[:_LONGEST_REASON] or "no reason given"
 
     def _clean(self, text: str) -> str:
-        return text.replace(self._key, "…") if self._key else text
+        """Without the key, also where it is broken into lines."""
+        return re.sub(r"\s*".join(map(re.escape, self._key)), "…", text) if self._key else text
 
     def _connection(self) -> HTTPConnection:
         connection: HTTPConnection | None = getattr(self._own, "connection", None)
@@ -157,6 +163,14 @@ class Client:
     def _drop(self) -> None:
         self._connection().close()
         self._own.connection = None
+
+
+def _key() -> str:
+    """What cannot stand in a header is refused here, where no message quotes it."""
+    key = os.environ.get(KEY, "").strip()
+    if not (key.isascii() and key.isprintable()):
+        raise BadInput(f"{KEY} holds a character that is no printable ASCII")
+    return key
 
 
 def _asked_pause(reply: Reply) -> float | None:

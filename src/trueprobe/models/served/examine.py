@@ -13,12 +13,14 @@ import numpy as np
 from trueprobe.errors import BadInput
 from trueprobe.models.served import llama_cpp, openai, vllm
 from trueprobe.models.served.address import Address
-from trueprobe.models.served.client import Client, Refusal, Unreachable
+from trueprobe.models.served.client import KEY, Client, Refusal, Unreachable
 from trueprobe.models.served.server import Ids, Incomplete, Listing, Server, Wrong, at, part
 from trueprobe.models.text import Text
 
 LARGEST_NOISE = 0.1  # nats between two answers to one question
 _WAYS_APART = 0.01  # nats, of a token scored in a text and listed behind what stands before it
+_UNAUTHORISED = (401, 403)
+_WHO_GETS_THE_KEY = f"; {KEY} is sent only to servers that you name with --model, not to those of a run folder"
 _TEXTS = (
     "The capital of France is",
     'She opened the door, and 23 people (or more) said: "No!" It\'s',
@@ -33,10 +35,11 @@ class Examined:
     likeliest: Ids  # the likeliest token behind each of the texts: tells one model from another
 
 
-def examine(address: Address, text: Text, start: Ids) -> Examined:
-    """Refuses, with what to change, what would give numbers that mean something else."""
+def examine(address: Address, text: Text, start: Ids, with_key: bool) -> Examined:
+    """Refuses, with what to change, what would give numbers that mean something else. `with_key`: every request has the
+    API key."""
     try:
-        server = _connect(address, text, start)
+        server = _connect(address, text, start, with_key)
         _refuse_other_tokenizer(server, text)
         prompts = [(*start, *text.pieces(each).ids) for each in _TEXTS]
         examined = _try(server, prompts)
@@ -44,14 +47,15 @@ def examine(address: Address, text: Text, start: Ids) -> Examined:
     except Unreachable as error:
         raise BadInput(f"{address.spec}: {error.reason}") from error
     except Refusal as refusal:
-        raise BadInput(f"{address.spec} refuses a question ({refusal.status}: {refusal.reason})") from refusal
+        advice = "" if with_key or refusal.status not in _UNAUTHORISED else _WHO_GETS_THE_KEY
+        raise BadInput(f"{address.spec} refuses a question ({refusal.status}: {refusal.reason}){advice}") from refusal
     except (Incomplete, Wrong) as error:
         raise BadInput(f"{address.spec}: {error}; no answer of this server would mean anything") from error
     return examined
 
 
-def _connect(address: Address, text: Text, start: Ids) -> Server:
-    root, api = Client(address.root, address.seconds), Client(address.url, address.seconds)
+def _connect(address: Address, text: Text, start: Ids, with_key: bool) -> Server:
+    root, api = (Client(url, address.seconds, with_key) for url in (address.root, address.url))
     root.greets()
     listed = _listed(address, api)
     if known := llama_cpp.about(root, listed):

@@ -32,6 +32,7 @@ from trueprobe.models.served.client import Refusal
 from trueprobe.models.served.examine import Examined, examine
 from trueprobe.models.served.server import Listing, Scores, Server, Wrong, at
 from trueprobe.models.text import Text
+from trueprobe.permissions import ServerAccess
 from trueprobe.types import (
     TIE_NATS,
     Answer,
@@ -224,14 +225,19 @@ class ServedModel:
         return self.model
 
 
-def examine_served(source: Source) -> ServedModel:
+def examine_served(source: Source, access: ServerAccess) -> ServedModel:
     address = source.server
     assert address is not None
+    if access is ServerAccess.REFUSED:
+        raise BadInput(
+            f"{address.spec} is named by a file: servers that a study or run folder names are contacted only with "
+            "--allow-servers; or name it yourself with --model"
+        )
     if source.as_encoder:
         raise BadInput(f"{address.spec}: a server gives no vectors; as=encoder is for local models")
     text = Text(read_tokenizer(source))
     start = start_ids(text, source.start)
-    examined = examine(address, text, start)
+    examined = examine(address, text, start, with_key=access is ServerAccess.WITH_KEY)
     card = _card(source, address, text, start, examined)
     parallel = address.parallel or examined.server.about.parallel
     return ServedModel(source, Served(card, text, start, examined.server, parallel), text)

@@ -43,16 +43,19 @@ FILE = "downstream.json"
 SMALL_BYTES = 50_000_000
 
 
-def downstream(recipe: DownstreamRecipe, progress: Progress | None = None) -> tuple[Path, DownstreamResult]:
+def downstream(
+    recipe: DownstreamRecipe, progress: Progress | None = None, allow_pickle: bool = False
+) -> tuple[Path, DownstreamResult]:
     """Fine-tunes what is not fine-tuned yet; the folder, and the content of its downstream.json."""
+    options = Options(recipe.device, allow_pickle=allow_pickle)
     task = read_task(recipe.task, recipe.data, recipe.columns, recipe.limit)
-    sources = find(recipe.models, recipe.options)
-    setup = _setup(recipe, task, sources)
+    sources = find(recipe.models, options)
+    setup = _setup(recipe, task, sources, options)
     out = recipe.out or _folder(recipe.into, f"{task.name}-{sources[0].family or sources[0].name}", setup.models)
     setup = setup.model_copy(update={"threads": _threads_before(out, setup)})
     with locked(out, "fine-tuning", "" if recipe.into else ANOTHER_OUT):
         write_text(out / FILE, as_json(setup, indent=1))
-        done = _fine_tune_all(out, Tuner(task, recipe, setup.threads), sources, progress or NoProgress())
+        done = _fine_tune_all(out, Tuner(task, recipe, options, setup.threads), sources, progress or NoProgress())
         answered = outcome.outcome(task, setup.models, done)
         result = DownstreamResult(**{**dict(setup), **dict(answered), "complete": True})
         write_whole(out / "downstream.csv", lambda path: _write_csv(path, result.checkpoints))
@@ -79,7 +82,7 @@ def _write_csv(path: Path, rows: Sequence[CheckpointOutcome]) -> None:
         writer.writerows(row.model_dump() for row in rows)
 
 
-def _setup(recipe: DownstreamRecipe, task: TextTask, sources: Sequence[Source]) -> FineTuning:
+def _setup(recipe: DownstreamRecipe, task: TextTask, sources: Sequence[Source], options: Options) -> FineTuning:
     return FineTuning(
         complete=False,
         task=task.name,
@@ -87,9 +90,9 @@ def _setup(recipe: DownstreamRecipe, task: TextTask, sources: Sequence[Source]) 
         data=_counts(task),
         settings=recipe.part(SharedByCheckpoints),
         threads=recipe.threads or _threads(sources),
-        device=device(recipe.options),
+        device=device(options),
         versions=versions(),
-        models=tuple(_identity(source, recipe.options) for source in sources),
+        models=tuple(_identity(source, options) for source in sources),
     )
 
 

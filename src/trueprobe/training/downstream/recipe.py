@@ -8,7 +8,6 @@ from typing import Self
 from pydantic import AliasChoices, Field, model_validator
 
 from trueprobe.errors import BadInput
-from trueprobe.models.checkpoint import Options
 from trueprobe.training.downstream.tasks import Columns
 from trueprobe.training.recipe import Recipe
 
@@ -38,7 +37,6 @@ class DownstreamRecipe(SharedByCheckpoints):
     data: Path | None = None
     columns: Columns | None = None
     limit: int | None = Field(default=None, ge=2, description="texts to train on")
-    allow_pickle: bool = False
     out: Path | None = None
     into: Path | None = Field(default=None, description="a run folder, whose report then has the table")
 
@@ -49,10 +47,6 @@ class DownstreamRecipe(SharedByCheckpoints):
         if self.out and self.into:
             raise BadInput("--out or --into: the first is a separate folder, the second puts it into a run folder")
         return self
-
-    @property
-    def options(self) -> Options:
-        return Options(self.device, allow_pickle=self.allow_pickle)
 
     def rate(self, width: int) -> float:
         """By default 2e-5 at a width of 768, more for narrower networks, by the square, up to 1e-3."""

@@ -161,8 +161,8 @@ def _logits(classifier: Classifier, examples: Examples, rows: np.ndarray) -> tor
 class Tuner:
     """Fine-tunes one checkpoint after the other; texts are encoded once per tokenizer and framing."""
 
-    def __init__(self, task: TextTask, recipe: DownstreamRecipe, threads: int) -> None:
-        self.task, self.recipe, self.threads = task, recipe, threads
+    def __init__(self, task: TextTask, recipe: DownstreamRecipe, options: Options, threads: int) -> None:
+        self.task, self.recipe, self.options, self.threads = task, recipe, options, threads
         self._encoded: dict[tuple[str, bool, tuple[int, ...], int], tuple[Examples, Examples, int]] = {}
 
     def run(self, source: Source, advance: Callable[[int], None]) -> CheckpointAnswers:
@@ -170,7 +170,7 @@ class Tuner:
         before = torch.get_num_threads()
         torch.set_num_threads(self.threads)
         try:
-            classifier = open_classifier(source, self.recipe.options, len(self.task.labels), self.recipe.head_seed)
+            classifier = open_classifier(source, self.options, len(self.task.labels), self.recipe.head_seed)
             train, dev, n_cut = self._examples(classifier)
             labels = np.array([self.task.labels.index(row.label) for row in self.task.train])
             fine_tune(classifier, train, labels, self.recipe, self._order(source), advance)
