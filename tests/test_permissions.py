@@ -12,6 +12,7 @@ import pkgutil
 import shutil
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -342,6 +343,17 @@ def test_a_model_folder_names_no_code_on_the_hub(change, tmp_path):
         open_model(str(folder))
     configure(folder, {**dict.fromkeys(change), "attn_implementation": "sdpa"})
     open_model(str(folder))
+
+
+@pytest.mark.parametrize("depth", [900, 100_000])
+def test_a_deep_config_ends_in_no_traceback(depth, tmp_path):
+    deep = '{"a": ' * depth + "0" + "}" * depth
+    folder = zoo.save("bert", tmp_path / "bert")
+    content = json.loads((folder / "config.json").read_text())
+    (folder / "config.json").write_text(json.dumps(content | {"deep": 0}).replace('"deep": 0', f'"deep": {deep}'))
+    for read in (lambda: open_model(str(folder)), lambda: find([f"f={folder}"])):
+        with suppress(BadInput):
+            read()
 
 
 def configure(folder, change) -> None:

@@ -54,21 +54,22 @@ def refuse_hub_code(folder: Path, title: str) -> None:
     config = read_json(folder / "config.json")
     for part in (config, *_parts(config)):
         for key, value in part.items():
-            if _IMPLEMENTATION in key and any("/" in text for text in _texts(value)):
+            if _IMPLEMENTATION in key and any(
+                "/" in text for text in (value, *_within(value)) if isinstance(text, str)
+            ):
                 raise BadInput(f"{title}: {key} in config.json names code on the hub, which is never run; remove it")
 
 
-def _parts(value: Any) -> Iterator[dict[str, Any]]:
-    """The objects inside of a value, at any depth."""
-    for inner in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
-        if isinstance(inner, dict):
+def _parts(config: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """The objects inside of it."""
+    return (value for value in _within(config) if isinstance(value, dict))
+
+
+def _within(value: Any) -> Iterator[Any]:
+    """Every value inside of another, at any depth: without recursion, which a file could make too deep."""
+    left = [value]
+    while left:
+        one = left.pop()
+        for inner in one.values() if isinstance(one, dict) else one if isinstance(one, list) else ():
             yield inner
-        yield from _parts(inner)
-
-
-def _texts(value: Any) -> Iterator[str]:
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, dict):
-        for inner in value.values():
-            yield from _texts(inner)
+            left.append(inner)
