@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
+import sys
 from contextlib import suppress
 
 import pytest
@@ -13,7 +15,8 @@ from trueprobe.engine.executor import Local
 
 
 @pytest.fixture
-def heeding():
+def heeding(monkeypatch):
+    monkeypatch.setattr(sys, "unraisablehook", sys.unraisablehook)  # put back afterwards
     before = {number: signal.getsignal(number) for number in stopping.heeded()}
     stopping.stop_on_signals()
     yield
@@ -32,3 +35,28 @@ def test_a_swallowed_signal_ends_the_next_batch(heeding):
 
 def test_without_a_signal_nothing_is_stopped(heeding):
     stopping.heed_swallowed()
+
+
+LOST = """
+import os, signal
+from trueprobe import stopping
+
+class Trap:
+    def __del__(self):
+        os.kill(os.getpid(), SIGNAL)
+
+stopping.stop_on_signals()
+Trap()
+print("went on")
+stopping.heed_swallowed()
+"""
+
+
+def test_a_signal_inside_a_destructor_is_remembered_and_not_printed():
+    """Python cannot raise there: it prints a traceback and goes on."""
+    code = LOST.replace("SIGNAL", str(int(signal.SIGTERM)))
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.stdout == "went on\n"
+    assert done.stderr.count("Traceback") == 1  # of the last line
+    assert "Exception ignored" not in done.stderr
+    assert done.stderr.splitlines()[-1].startswith("trueprobe.stopping.Stopped")

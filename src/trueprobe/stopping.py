@@ -27,6 +27,7 @@ class Stopped(BaseException):
 
 def stop_on_signals() -> None:
     _asked.clear()
+    sys.unraisablehook = _unraisable
     for number in heeded():
         signal.signal(number, _stop)
 
@@ -40,6 +41,12 @@ def heeded() -> list[int]:
 def _stop(number: int, frame: object) -> NoReturn:
     _asked.append(number)
     raise Stopped(number)
+
+
+def _unraisable(lost: sys.UnraisableHookArgs) -> None:
+    """A signal that came inside a destructor or a callback of a library in C is remembered, not printed."""
+    if not isinstance(lost.exc_value, Stopped):
+        sys.__unraisablehook__(lost)
 
 
 def stopped() -> Stopped | None:
