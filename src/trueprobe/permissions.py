@@ -36,3 +36,6 @@ class Permissions:
     code: bool = False  # --allow-code: run the Python files that it names as probes
     pickle: bool = False  # --allow-pickle: read pickled weights
     servers: ServerAccess = ServerAccess.REFUSED  # --allow-servers
+
+
+NONE = Permissions()

@@ -118,17 +118,24 @@ def not_beyond(files: Sequence[Path]) -> Iterator[None]:
         hook.remove()
 
 
+def from_gguf(file: Path) -> dict[str, Any]:
+    """The arguments every from_pretrained call takes. The whole path: transformers looks for a bare name in the current
+    folder first."""
+    return {
+        "pretrained_model_name_or_path": str(file.parent),
+        "gguf_file": str(file.absolute()),
+        "local_files_only": True,
+    }
+
+
 def _gguf_to_float32(gguf: Path, ready: Path) -> None:
     import torch
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
     refuse_incomplete_gguf(gguf, gguf.name)
-    # the whole path: a bare name would be looked for in the current folder first
-    file = str(gguf.absolute())
-    where = {"pretrained_model_name_or_path": str(gguf.parent), "gguf_file": file, "local_files_only": True}
     with quiet(), reading(f"{gguf.name}: no GGUF file that transformers reads"), not_beyond([gguf]):
-        tokenizer = AutoTokenizer.from_pretrained(**where)
-        model = AutoModelForCausalLM.from_pretrained(**where, dtype=torch.float32)
+        tokenizer = AutoTokenizer.from_pretrained(**from_gguf(gguf))
+        model = AutoModelForCausalLM.from_pretrained(**from_gguf(gguf), dtype=torch.float32)
         # the weights are plain float32 by now; only the label "quantised" keeps transformers from saving them
         model.hf_quantizer = None
         del model.config.quantization_config

@@ -12,7 +12,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-from trueprobe.assets.unpack import not_beyond, quiet
+from trueprobe.assets.unpack import from_gguf, not_beyond, quiet
 from trueprobe.errors import BadInput, nearest, reading, reason
 from trueprobe.models.config_file import chosen_weights, read_json, refuse_hub_code
 from trueprobe.models.served.address import Address
@@ -83,9 +83,9 @@ class Source:
     @property
     def from_pretrained(self) -> dict[str, Any]:
         """The arguments every from_pretrained call takes."""
-        # by its whole path: a bare name would be looked for in the current folder first
-        gguf = {"gguf_file": str(self.path.absolute())} if self.is_gguf else {}
-        return {"pretrained_model_name_or_path": str(self.folder), "local_files_only": True, **gguf}
+        if self.is_gguf:
+            return from_gguf(self.path)
+        return {"pretrained_model_name_or_path": str(self.folder), "local_files_only": True}
 
 
 def opening(source: Source) -> AbstractContextManager[None]:

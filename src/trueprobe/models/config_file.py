@@ -52,12 +52,10 @@ def refuse_hub_code(folder: Path, title: str) -> None:
     """An implementation of attention that is called like a hub repository ("org/name") is code from there, which
     transformers runs where the package `kernels` is installed."""
     config = read_json(folder / "config.json")
-    for part in (config, *_parts(config)):
-        for key, value in part.items():
-            if _IMPLEMENTATION in key and any(
-                "/" in text for text in (value, *_within(value)) if isinstance(text, str)
-            ):
-                raise BadInput(f"{title}: {key} in config.json names code on the hub, which is never run; remove it")
+    entries = (entry for part in (config, *_parts(config)) for entry in part.items())
+    for key, value in ((key, value) for key, value in entries if _IMPLEMENTATION in key):
+        if any("/" in text for text in (value, *_within(value)) if isinstance(text, str)):
+            raise BadInput(f"{title}: {key} in config.json names code on the hub, which is never run; remove it")
 
 
 def _parts(config: dict[str, Any]) -> Iterator[dict[str, Any]]:

@@ -14,7 +14,7 @@ from pathlib import Path
 from trueprobe.errors import BadInput
 from trueprobe.models import examine
 from trueprobe.paths import ANOTHER_OUT
-from trueprobe.permissions import Permissions
+from trueprobe.permissions import NONE, Permissions
 from trueprobe.runs import execute
 from trueprobe.runs.folder import Run, load_run
 from trueprobe.runs.plan import RunPlan, make_plan
@@ -60,7 +60,7 @@ def repeat(
     *,
     device: str | None = None,
     batch_tokens: int | None = None,
-    permissions: Permissions | None = None,
+    permissions: Permissions = NONE,
 ) -> Repeated:
     """`models`: where they are now, if not where they were. `permissions`: for the folder; by default none."""
     original = load_run(folder)
@@ -69,7 +69,7 @@ def repeat(
     target = out or Path(f"{Path(folder)}{_SUFFIX}")
     if target.resolve() == Path(folder).resolve():
         raise BadInput(f"{target} is the run itself; {ANOTHER_OUT}")
-    plan = make_plan(_study(original, models, device, batch_tokens), permissions or Permissions())
+    plan = make_plan(_study(original, models, device, batch_tokens), permissions)
     refuse_other(original, plan)
     return compared(original, execute.run_plan(plan, target, store, progress))
 

@@ -20,7 +20,7 @@ from trueprobe import probes
 from trueprobe.engine import AnswerStore, Engine, library_versions
 from trueprobe.errors import BadInput
 from trueprobe.models import Model, Options, examine, find
-from trueprobe.permissions import Permissions
+from trueprobe.permissions import NONE, Permissions
 from trueprobe.probes.counteracts.probe import CounterActs
 from trueprobe.runs.folder import Run
 from trueprobe.runs.replay import is_replayed
@@ -34,7 +34,7 @@ def candidates(
     top: int = 40,
     store: str | Path | None = None,
     progress: Progress | None = None,
-    permissions: Permissions | None = None,
+    permissions: Permissions = NONE,
 ) -> pd.DataFrame:
     """Uncovered top-ten tokens by probability mass, with their leaning; the neutral word comes last. `permissions`: of
     the models that the folder names; by default none."""
@@ -45,7 +45,7 @@ def candidates(
         return words
     asked = [*words["word"], _NEUTRAL_WORD]
     with closing(AnswerStore(store, library_versions())) as answers:
-        engines = (Engine(model, answers, progress) for model in _models(run, permissions or Permissions()))
+        engines = (Engine(model, answers, progress) for model in _models(run, permissions))
         leanings = [_leaning(probe, asked, engine) for engine in engines]
     leaning = pd.DataFrame(leanings).mean().reindex(asked)  # NaN: no model can spell the word in a text
     words = words.assign(**{f"leans_{probe.first}": leaning[words["word"]].to_numpy()})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from copy import deepcopy
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,8 +12,7 @@ import torch
 from torch.nn.functional import cross_entropy
 
 from trueprobe.errors import BadInput, reading
-from trueprobe.models.checkpoint import Options, Source, refuse_pickles
-from trueprobe.models.config_file import refuse_hub_code
+from trueprobe.models.checkpoint import Options, Source, read_config, refuse_pickles
 from trueprobe.training.examples import ALONE, Step
 from trueprobe.training.recipe import Size
 
@@ -68,15 +68,9 @@ def _waves(weight: torch.Tensor, spread: float) -> None:
 
 def config_of(kind: str, folder: Path, longest: int) -> Any:
     """The config of a model or encoder that a training can go on from."""
-    import transformers as t
-
-    goes_on = "bert" if kind == "masked" else "gpt2"
-    refuse_hub_code(folder, str(folder))
-    refuse_pickles(Source("", str(folder), folder), Options())
-    try:
-        config = t.AutoConfig.from_pretrained(str(folder), local_files_only=True, trust_remote_code=False)
-    except (OSError, ValueError) as error:
-        raise BadInput(f"{folder} has no usable config.json") from error
+    goes_on, source = "bert" if kind == "masked" else "gpt2", Source("", str(folder), folder)
+    config = deepcopy(read_config(source))  # the one that is read is cached, and training changes its own
+    refuse_pickles(source, Options())
     if config.model_type != goes_on:
         raise BadInput(f"{folder} is of type '{config.model_type}'; a {kind} training goes on from '{goes_on}'")
     if longest > config.max_position_embeddings:
