@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields, replace
 from pathlib import Path
@@ -10,7 +11,9 @@ from typing import Any, TypeVar
 import pandas as pd
 
 from trueprobe.probes.display import Summary
+from trueprobe.runs.families import families
 from trueprobe.runs.folder import RunFolder
+from trueprobe.runs.primary import on_run_list
 from trueprobe.runs.schema import OBSERVATION_COLUMNS, TABLES, ProbeDeclaration, StudyDescription, StudyEntry
 from trueprobe.statistics.rows import ClaimResult, Estimate, VariantDifference
 from trueprobe.types import CONDITION, GROUP, Card, Direction, Verdict
@@ -122,15 +125,35 @@ def write(
             )
             frame = frame.astype({"model_seed": "Int64", "step": "Int64"})
             writer.observations(label, one.name, [frame], [name for name in frame if name not in OBSERVATION_COLUMNS])
+    declared = dict.fromkeys(labels, probe or declaration())
+    tables = {ClaimResult: [of_card(one, cards) for one in claims], **(tables or {})}
+    judged = [of_card(one, cards) for one in estimates or ()]
+    judged += [one for kind in JUDGED for one in tables.get(kind, ())]
+    on_list = on_run_list([alone(one, cards) for one in judged], declared, families(cards))
     if estimates is not None:
-        known = [of_card(one, cards) for one in estimates]
         for label in labels:
-            writer.rows("estimates", [one for one in known if one.probe == label], f"estimates/{label}")
-        writer.rows("claims", [of_card(one, cards) for one in claims])
-    for kind, rows in (tables or {}).items():
-        writer.rows(next(name for name, known in TABLES.items() if known is kind), rows)
+            mine = [one for one in on_list if isinstance(one, Estimate) and one.probe == label]
+            writer.rows("estimates", mine, f"estimates/{label}")
+    for kind, rows in tables.items():
+        rows = [one for one in on_list if type(one) is kind] if kind in JUDGED else rows
+        if estimates is not None or rows:
+            writer.rows(next(name for name, known in TABLES.items() if known is kind), rows)
     writer.manifest(cards=tuple(cards), versions={"trueprobe": "0.1"}, complete=complete)
     return folder
+
+
+JUDGED = (ClaimResult, VariantDifference)
+
+
+def alone(one: Any, cards: Sequence[Card]) -> Any:
+    """A row whose verdict is the one it has alone, with a p that earns it; that of a family has all its seeds."""
+    if one.level == "family" and one.n_seeds == 1:
+        one = replace(one, n_seeds=sum(card.family == one.model for card in cards))
+    name = "p_interval" if isinstance(one, Estimate) else "p"
+    p = getattr(one, name)
+    if math.isnan(p):
+        p = 0.5 if one.verdict in (Verdict.UNDECIDED, Verdict.EXPLORATORY) else 1e-6
+    return replace(one, verdict_alone=one.verdict, **{name: p})
 
 
 def of_card(one: Any, cards: Iterable[Card]) -> Any:

@@ -48,6 +48,7 @@ MAY_USE = {  # package (or module of one) -> what it may import besides itself a
         "runs.signature",
         "probes.display",
         "statistics.rows",
+        "statistics.verdict",
     },
     "explore": {"models", "engine", "probes", "scoring", "results", "runs", "statistics.rows"},
     "cli": None,

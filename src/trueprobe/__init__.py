@@ -79,12 +79,11 @@ def compare(
     run: Run,
     a: str,
     b: str,
-    precision: float | None = None,
     progress: Progress | None = None,
     allow_unequal: bool = False,
 ) -> pd.DataFrame:
-    """Two models or families of one run on the items both scored: every measure, `a` less `b`, with interval and
-    verdict. `precision` is the half-width that `seeds_needed` is for; `allow_unequal`: although signatures differ.
+    """Two models or families of one run on the items both scored: every measure, `a` minus `b`, with interval and
+    verdict. `allow_unequal`: although signatures differ.
 
     >>> run = trueprobe.load_run("runs/mine")
     >>> table = trueprobe.compare(run, "nursery-seed0", "nursery-seed1")
@@ -96,7 +95,7 @@ def compare(
     from trueprobe.runs.schema import frame_of
     from trueprobe.statistics.rows import Difference
 
-    made = comparing.compare(run, a, b, precision, progress or python_progress(), allow_unequal)
+    made = comparing.compare(run, a, b, progress or python_progress(), allow_unequal)
     return frame_of(made.rows, Difference)
 
 

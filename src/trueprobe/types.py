@@ -24,7 +24,8 @@ Pool = Literal["cls", "last", "mean", "first", "word", "own"]
 TIE_NATS = 1e-4  # batching moves a log-probability by up to 2e-5, so closer than this is a tie
 CONDITION, GROUP = "condition_", "group_"  # what the columns of conditions and of groups start with
 MOST_TIED = 0.5  # of the scored items; with more ties a number shows nothing about the model
-LEAST_COVERED = 0.5  # of the items; with fewer that hold anything to count, the few decide (docs/decisions/0014)
+SIGNIFICANT = 0.01  # p of a measure's own test, as paper C has it
+LEAST_COVERED = 0.5  # of the items; with fewer countable answers, a few items decide (docs/decisions/0014)
 
 Code = Literal[
     "multi_piece",  # a word of several pieces where one was asked for
@@ -44,8 +45,7 @@ Code = Literal[
 ]
 CODES: tuple[str, ...] = get_args(Code)
 _NOTHING: Mapping[str, Any] = MappingProxyType({})
-# of a field that joined a request later: with its default value it is no part of the request's key, so that answers
-# cached before it existed stay valid
+# of a field that joined a request later: its default value is no part of the request's key, so cached answers stay
 UNNAMED_BY_DEFAULT = "unnamed by default"
 
 
@@ -269,19 +269,21 @@ class Observation:
 class Verdict(StrEnum):
     """What a number comes to, by one rule (docs/decisions/0008-verdicts.md). Words for it are written by renderers."""
 
-    HOLDS = "holds"  # three seeds or more: the interval excludes neutral after correction, and the seeds agree
+    HOLDS = "holds"  # three seeds or more: the interval over seeds and items excludes neutral after correction
     HOLDS_FOR_CHECKPOINT = "holds_for_checkpoint"  # one checkpoint: the interval over items excludes neutral
     FLIPS = "flips"  # seeds or wordings lie on both sides of neutral (of a claim: its threshold) beyond noise
     UNDECIDED = "undecided"  # none of these, which is no proof of no effect
-    EXPLORATORY = "exploratory"  # on a list that is controlled together, a number that is not primary
+    EXPLORATORY = "exploratory"  # a number that is not on the report's list
+    SUGGESTIVE = "suggestive"  # the same, and its interval excludes neutral: true by chance in 5 % of such numbers
     DESCRIPTIVE = "descriptive"  # the measure has no neutral point
     AS_PUBLISHED = "as_published"  # a claim: the interval lies wholly on the side the paper reports
     NOT_CONTRADICTED = "not_contradicted"  # a claim that can only be contradicted, and is not
     OPPOSITE = "opposite"  # a claim: the interval lies wholly on the other side
     FAILS_GATE = "fails_gate"  # the model lacks what the number takes for granted
-    LOW_COVERAGE = "low_coverage"  # mostly ties, or too few items that hold anything to count
+    LOW_COVERAGE = "low_coverage"  # mostly ties, or too few items with a countable answer, beyond chance
+    BORDERLINE_COVERAGE = "borderline_coverage"  # whether most items have a countable answer is not certain
     NOTHING_SCORED = "nothing_scored"  # no value
-    TOO_FEW_GROUPS = "too_few_groups"  # fewer than five: a value without an interval
+    TOO_FEW_GROUPS = "too_few_groups"  # fewer than six: a value without an interval
     NO_INTERVAL = "no_interval"  # too little was scored in too many resamples, or by too few seeds
     NO_VARIATION = "no_variation"  # every resample gives exactly the neutral value
 
@@ -305,20 +307,12 @@ class Outcome(StrEnum):
     NONE = "none"  # nothing can be concluded, or no neutral point
 
 
-_SILENT = frozenset(
-    {
-        Verdict.FAILS_GATE,
-        Verdict.LOW_COVERAGE,
-        Verdict.NOTHING_SCORED,
-        Verdict.TOO_FEW_GROUPS,
-        Verdict.NO_INTERVAL,
-        Verdict.NO_VARIATION,
-    }
-)
-_GOOD = (Verdict.HOLDS, Verdict.HOLDS_FOR_CHECKPOINT, Verdict.AS_PUBLISHED)
-_OUTCOMES = dict.fromkeys(_GOOD, Outcome.GOOD) | dict.fromkeys((Verdict.OPPOSITE, Verdict.FLIPS), Outcome.BAD)
-_OUTCOMES |= dict.fromkeys((Verdict.UNDECIDED, Verdict.NOT_CONTRADICTED), Outcome.OPEN)
-_OUTCOMES[Verdict.EXPLORATORY] = Outcome.EXPLORATORY
+_SILENT = frozenset({Verdict.FAILS_GATE, Verdict.LOW_COVERAGE, Verdict.NOTHING_SCORED, Verdict.TOO_FEW_GROUPS})
+_SILENT |= {Verdict.NO_INTERVAL, Verdict.NO_VARIATION}
+_GOOD, _BAD = (Verdict.HOLDS, Verdict.HOLDS_FOR_CHECKPOINT, Verdict.AS_PUBLISHED), (Verdict.OPPOSITE, Verdict.FLIPS)
+_OPEN = (Verdict.UNDECIDED, Verdict.NOT_CONTRADICTED, Verdict.BORDERLINE_COVERAGE)
+_OUTCOMES = dict.fromkeys(_GOOD, Outcome.GOOD) | dict.fromkeys(_BAD, Outcome.BAD) | dict.fromkeys(_OPEN, Outcome.OPEN)
+_OUTCOMES |= dict.fromkeys((Verdict.EXPLORATORY, Verdict.SUGGESTIVE), Outcome.EXPLORATORY)
 
 
 class Reason(StrEnum):
@@ -329,12 +323,8 @@ class Reason(StrEnum):
     NOT_AFTER_CORRECTION = "not_after_correction"  # p, p_corrected
     NOT_ON_LIST = "not_on_list"  # p_interval: not after correction over the primary numbers of one report
     TOO_FEW_SEEDS = "too_few_seeds"  # n_seeds: fewer than three
-    SEEDS_AGAINST = "seeds_against"  # n_against of n_seeds lie on the other side of neutral
     SEEDS_APART = "seeds_apart"  # above, below: seeds beyond noise
     WORDINGS_APART = "wordings_apart"  # above, below: wordings beyond noise
-
-
-SIGNIFICANT = 0.01  # of a measure's own test, as paper C has it
 
 
 class Tail(StrEnum):
@@ -346,6 +336,20 @@ class Tail(StrEnum):
     def significant(self, p: float) -> bool:
         """To either side of neutral: one rule for tables, words and figures."""
         return p <= SIGNIFICANT or (self is Tail.UPPER and p >= 1 - SIGNIFICANT)
+
+
+class Unit(StrEnum):
+    """What a number is counted in; its interval is made accordingly."""
+
+    SHARE = "share"  # of items, 0 to 1
+    PROBABILITY = "probability"  # 0 to 1; with a neutral point, a difference of two
+    SCORE = "score"  # reciprocal rank or average precision, 0 to 1
+    PERCENT = "percent"
+    CORRELATION = "correlation"
+    EFFECT_SIZE = "d"  # difference of two means in standard deviations of both sets together: −2 to 2
+    RATIO = "ratio"
+    NATS, RANK, COUNT = "nats", "rank", "count"
+    VARIANCE = "variance"  # of shares
 
 
 class Direction(StrEnum):
@@ -381,8 +385,7 @@ class Task(Protocol):
 
 
 class Progress(Protocol):
-    """Shows tasks while they are open; `total` is None where the amount of work is not known, unit `bytes` is read as
-    a size. `with progress.task("counting", total=40, unit="probes") as task: task.advance()`"""
+    """`with progress.task("counting", total=40, unit="probes") as task: task.advance()`; `total` may not be known."""
 
     def task(self, title: str, total: int | None = None, unit: str = "") -> AbstractContextManager[Task]: ...
 

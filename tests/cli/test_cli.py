@@ -96,7 +96,7 @@ def test_items_are_counted(settings, total):
 
 def test_a_count_tells_how_many_items_a_limit_must_leave():
     assert (
-        "at least 59 are needed for intervals: --limit 59 or more"
+        "at least 60 are needed for intervals: --limit 60 or more"
         in in_process("items", "counteracts", "--count").stdout
     )
     assert json.loads(in_process("items", "counteracts", "--json").stdout)["needed"] == 59

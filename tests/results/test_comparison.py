@@ -1,4 +1,4 @@
-"""Two models on one screen: both numbers, their difference, and what it would take to be sure."""
+"""Two models on one screen: both numbers and their difference."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ def cells(lines, start) -> list[str]:
 def difference(category="age", a=0.52, b=0.49, **more) -> Difference:
     plain = {"probe": "pairs", "measure": "preference", "a": a, "b": b, "difference": a - b, "unit": "share"}
     plain |= {"low": a - b - 0.02, "high": a - b + 0.02, "n_items": 1508, "n_groups": 40, "n_seeds_a": 3}
-    plain |= {"n_seeds_b": 3, "p": 0.2, "p_permutation": 0.25, "detectable": 0.1, "seeds_needed": 4}
+    plain |= {"n_seeds_b": 3, "p": 0.2, "p_permutation": 0.25, "detectable": 0.1}
     return made_runs.row(Difference, {**plain, "p_corrected": 0.2}, {"category": category, **more})
 
 
-def comparison(rows, precision=None, **more):
+def comparison(rows, **more):
     summaries = dict.fromkeys((row.probe for row in rows), SUMMARY)
-    return Comparison("one", "other", rows, summaries, precision, **more)
+    return Comparison("one", "other", rows, summaries, **more)
 
 
 def compared(result) -> list[str]:
@@ -40,28 +40,21 @@ def compared(result) -> list[str]:
     return [line.rstrip() for line in console.export_text().splitlines()]
 
 
-def test_a_comparison_has_both_numbers_their_difference_and_what_it_would_take():
-    rows = [
-        difference("age", p_corrected=0.0001, verdict=Verdict.HOLDS),
-        difference("race", 0.50, 0.50, seeds_needed=None),
-    ]
+def test_a_comparison_has_both_numbers_and_their_difference():
+    rows = [difference("age", p_corrected=0.0001, verdict=Verdict.HOLDS), difference("race", 0.50, 0.50)]
     lines = compared(comparison(rows))
     assert lines[0] == "a: one; b: other; on the items both scored, shares in percent"
-    assert lines[1].split() == ["a", "b", "a", "−", "b", "[95", "%]", "p", "permuted", "seeds"]
+    assert lines[1].split() == ["a", "b", "a", "−", "b", "[95", "%]", "p", "permuted"]
     assert lines[2] == "pairs: 1,508 items in 40 groups"
-    assert cells(lines, "age: t") == ["52", "%", "49", "%", "+3.0", "[+1.0,", "+5.0]*", "<", "0.001", "0.250", "4"]
-    assert cells(lines, "race: t") == ["50", "%", "50", "%", "0.0", "[−2.0,", "+2.0]", "0.200", "0.250", "–"]
+    assert cells(lines, "age: t") == ["52", "%", "49", "%", "+3.0", "[+1.0,", "+5.0]*", "<", "0.001", "0.250"]
+    assert cells(lines, "race: t") == ["50", "%", "50", "%", "0.0", "[−2.0,", "+2.0]", "0.200", "0.250"]
     assert lines[-1] == "1 of 2 primary differences hold (false discovery rate 5 %); all: all.csv"
-    assert "seeds: needed of each side for intervals of ± 0.02; –: never with these items" in compared(
-        comparison(rows, 0.02)
-    )
 
 
 @pytest.mark.parametrize(("seeds", "named"), [((3, 1), True), ((2, 2), True), ((3, 5), False), ((1, 1), False)])
 def test_too_few_seeds_are_named(seeds, named):
     lines = compared(comparison([difference(n_seeds_a=seeds[0], n_seeds_b=seeds[1])]))
     assert any(line.startswith("too few seeds on one side or both") for line in lines) is named
-    assert any(line.startswith("seeds: needed") for line in lines) is (min(seeds) > 1)
 
 
 def test_ties_are_given_as_the_reason_where_nothing_can_be_compared():
@@ -81,14 +74,12 @@ def test_probes_with_nothing_to_compare_are_named():
     assert "not asked alike of both: others, more" in lines
 
 
-def test_single_checkpoints_need_no_seeds_and_what_holds_is_never_cut():
+def test_what_holds_is_never_cut():
     rows = [difference(f"c{n:02}", n_seeds_a=1, n_seeds_b=1) for n in range(60)]
     rows[55] = replace(rows[55], verdict=Verdict.HOLDS_FOR_CHECKPOINT)
     lines = compared(comparison(rows))
     assert len(lines) <= MOST_LINES
     assert max(map(len, lines)) <= 100
-    assert "seeds" not in lines[1]
-    assert not any(line.startswith("seeds") for line in lines)
     assert cells(lines, "c55: t")[-3].endswith("]*")
     assert "pairs: 1,508 items in 40 groups; 35 more findings" in lines
 

@@ -56,7 +56,7 @@ def test_a_card_is_read_by_the_hubs_own_classes(report, tmp_path):
 def test_its_text_has_every_finding_with_verdict_and_reason(report):
     text = export.model_card(report).replace("\\", "")
     assert "| one is so | +20.0 [+10.0, +30.0]* points | as published |" in text
-    assert "| three is so | – (3 % covered) | low coverage; 3% of them hold anything to count |" in text
+    assert "| three is so | – (3 % covered) | low coverage; 3% of them have a countable answer |" in text
     assert "- pairs: A behaviour." in text
     assert "pip install trueprobe==0.1\ntrueprobe run study.toml" in text
 

@@ -223,7 +223,7 @@ def test_bibtex_has_the_papers_that_were_used_and_no_other(tmp_path):
 def test_too_few_groups_because_of_the_limit_says_how_many_items_are_needed(tmp_path):
     claims = [made_runs.claim("solo", f"c{n}", 0.1, Verdict.TOO_FEW_GROUPS) for n in range(3)]
     why = "too few groups because of the limit; at least 366 items are needed"
-    for needed, expected in ((366, why), (0, "too few groups: fewer than 5 groups of items")):
+    for needed, expected in ((366, why), (0, "too few groups: fewer than 6 groups of items")):
         probe = made_runs.declaration(items_needed=needed)
         mine = report(tmp_path / str(needed), [made_runs.card("solo")], [], claims, probe)
         assert f"solo, pairs: 3 findings: {expected}" in markdown.render(mine)

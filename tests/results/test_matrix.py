@@ -73,4 +73,4 @@ def test_a_family_without_a_number_has_an_empty_cell_and_pairs_have_no_row(tmp_p
     assert first is None
     assert second is not None
     assert second.model == "two"
-    assert [mark.symbol for mark in made.marks] == ["*"]
+    assert [mark.symbol for mark in made.key.marks] == ["*"]

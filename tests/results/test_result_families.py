@@ -23,17 +23,17 @@ def numbers(tmp_path, estimates, cards):
 
 
 def test_a_family_has_its_own_row_with_the_values_of_its_checkpoints_behind_it(tmp_path):
-    cards = made_runs.family("toy", 2)
+    cards = made_runs.family("toy", 3)
     rows = [made_runs.estimate(card.name, "preference", 0.4, category="age") for card in cards]
     rows.append(
         made_runs.estimate(
-            "toy", "preference", 0.45, category="age", verdict=Verdict.HOLDS, level="family", sd_seeds=0.2, n_seeds=2
+            "toy", "preference", 0.45, category="age", verdict=Verdict.HOLDS, level="family", sd_seeds=0.2, n_seeds=3
         )
     )
     (number,) = numbers(tmp_path, rows, cards)
     assert (number.model, number.value, number.low, number.high) == ("toy", 0.45, 0.35, 0.55)
-    assert (number.verdict, number.sd_seeds, number.n_seeds) == (Verdict.HOLDS, 0.2, 2)
-    assert [seed.value for seed in number.seeds] == [0.4, 0.4]
+    assert (number.verdict, number.sd_seeds, number.n_seeds) == (Verdict.HOLDS, 0.2, 3)
+    assert [seed.value for seed in number.seeds] == [0.4, 0.4, 0.4]
 
 
 @pytest.mark.parametrize("verdict", [Verdict.LOW_COVERAGE, Verdict.FAILS_GATE])

@@ -113,12 +113,12 @@ def test_a_model_that_answers_with_ties_is_named_and_has_no_number(tmp_path):
 def test_one_checkpoint_has_its_own_interval_and_what_it_leaves_open_is_named(tmp_path):
     text = printed(tmp_path, [row("m", "margin", 0.3, verdict=Verdict.HOLDS_FOR_CHECKPOINT)], [made_runs.card("m")])
     assert line(text, "base") == ["base", "+30.0", "[+20.0,", "+40.0]*"]
-    assert "* holds for this checkpoint; whether for another seed is not known" in " ".join(text.split())
+    assert "one seed: * applies only to this checkpoint; other seeds may differ" in " ".join(text.split())
 
 
 def test_two_seeds_decide_nothing(tmp_path):
     text = printed(tmp_path, [row("a", "margin", 0.06, level="family")], seeds("a", 2))
-    assert "two seeds: nothing can hold" in text
+    assert "two seeds are too few for a verdict" in text
 
 
 def test_where_the_top_ten_holds_too_few_listed_words_all_listed_words_are_shown_with_enough_digits(tmp_path):

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -14,6 +13,7 @@ import pytest
 
 import trueprobe
 from trueprobe.probes import Settings
+from trueprobe.probes.display import Summary
 from trueprobe.runs.check import stand_in
 from trueprobe.runs.folder import Run, RunFolder, load_run
 from trueprobe.runs.schema import StudyDescription, StudyEntry
@@ -52,7 +52,8 @@ class Pairs:
     diagnostic = "stereotype_share"
     settings = Settings()
     material_id, vocabulary, signed = "0123456789abcdef", None, {}
-    summary = SimpleNamespace(measures=("stereotype_share",))
+    summary = Summary("category", "category", ("stereotype_share",), {}, ("share",))
+    primary = None
 
     def __init__(self, name: str, published: tuple[Claim, ...] = ()) -> None:
         self.name, self.published = name, published
@@ -130,7 +131,7 @@ def run(tmp_path_factory) -> Run:
     folder = run_folder(tmp_path_factory.mktemp("run"), list(probes))
     cards = [card(f"m-seed{s}", "m", model_seed=s) for s in range(4)]
     for s, c in enumerate(cards):
-        seat = 3.0 if s else -3.0
+        seat = 1.2 if s else -1.2
         folder.observations("crows", c.name, [items(1.0, 0.2 if s else -0.2, 10 + s, 80)], COLUMNS)
         folder.observations("stereo", c.name, [items(0.0, 0.2, 20 + s, 200)], COLUMNS)
         folder.observations("seat", c.name, [items(seat, seat, 30 + s, 20)], COLUMNS)
@@ -218,7 +219,7 @@ def test_a_test_that_is_significant_both_ways_is_named(run):
     assert (row.significant_above, row.significant_below) == (3, 1)
     assert row.agreement is SignAgreement.BOTH_DIRECTIONS
     (family,) = (row for row in run.estimates_of("seat") if row.level == "family")
-    assert (family.verdict, family.reason) == (Verdict.FLIPS, Reason.SEEDS_APART)
+    assert (family.verdict_alone, family.reason) == (Verdict.FLIPS, Reason.SEEDS_APART)
     assert (family.above, family.below) == ("3", "1")
 
 

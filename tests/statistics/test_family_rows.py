@@ -9,12 +9,13 @@ import pytest
 from trueprobe.statistics import estimates
 from trueprobe.statistics.claims import claim_results
 from trueprobe.statistics.estimates import CheckpointData, estimate
+from trueprobe.statistics.interval import Interval
 from trueprobe.statistics.means import means
 from trueprobe.statistics.measure import Claim, Gate, Measure
 from trueprobe.statistics.resampling import Resampling
 from trueprobe.statistics.rows import Estimate
-from trueprobe.statistics.verdict import Unjudged, judge
-from trueprobe.types import Reason, Verdict
+from trueprobe.statistics.unjudged import Unjudged, judged
+from trueprobe.types import Reason, Unit, Verdict
 
 NAN = float("nan")
 
@@ -88,20 +89,25 @@ def test_a_family_interval_is_wider_than_its_checkpoints():
         ((1.0, 1.1), Verdict.UNDECIDED, Reason.TOO_FEW_SEEDS, {}),
         ((1.0, -1.0), Verdict.FLIPS, Reason.SEEDS_APART, {"above": "1", "below": "1"}),
         ((1.0, -1.0, 0.9, 0.0), Verdict.FLIPS, Reason.SEEDS_APART, {"above": "2", "below": "1"}),
-        ((1.0,) * 5 + (1.1, 0.9, 1.0, -0.05), Verdict.UNDECIDED, Reason.SEEDS_AGAINST, {"n_against": 1}),
-        ((1.0,) * 5 + (1.1, 0.9, 1.0, 1.0, 1.0, -0.05), Verdict.HOLDS, Reason.NONE, {"n_against": 1}),
+        ((1.0,) * 5 + (1.1, 0.9, 1.0, -0.05), Verdict.HOLDS, Reason.NONE, {"n_against": 1}),
+        ((1.0,) * 9 + (-0.05,) * 3, Verdict.HOLDS, Reason.NONE, {"n_against": 3}),
+        ((1.0,) * 3 + (-0.05,) * 3, Verdict.UNDECIDED, Reason.INTERVAL_INCLUDES_NEUTRAL, {"n_against": 3}),
     ],
 )
 def test_which_verdict_a_family_earns_and_why(levels, verdict, reason, numbers):
     row = family(*levels)
     assert (row.verdict, row.reason, row.n_seeds) == (verdict, reason, len(levels))
+    assert row.verdict_alone is verdict  # until a list is judged
     assert {name: getattr(row, name) for name in numbers} == numbers
 
 
 def test_a_measure_without_neutral_is_descriptive_and_few_groups_say_nothing():
     assert family(1.0, 1.1, 0.9, measure=Measure("v", means, ("v",))).verdict == Verdict.DESCRIPTIVE
-    few = family(1.0, 1.1, 0.9, groups=4)
-    assert (few.verdict, few.n_groups) == (Verdict.TOO_FEW_GROUPS, 4)
+    for groups in (2, 5):
+        few = family(1.0, 1.1, 0.9, groups=groups)
+        assert (few.verdict, few.n_groups) == (Verdict.TOO_FEW_GROUPS, groups)
+        assert np.isnan([few.low, few.high]).all()
+    assert family(1.0, 1.1, 0.9, groups=6, noise=0.1).verdict == Verdict.HOLDS
 
 
 def test_seeds_that_fail_the_gate_are_left_out_and_counted():
@@ -137,11 +143,24 @@ def test_seeds_that_did_not_score_the_same_items_share_their_draws():
     assert name == frames[1]["group"].iloc[0]
 
 
-def test_shares_without_any_variance_have_wilsons_interval_over_groups():
-    measure = Measure("v", means, ("v",), unit="share", neutral=0.5)
+def test_shares_without_any_variance_have_the_exact_interval_over_groups():
+    """All of 40 groups: the share of the others is at most u with (1 − u)^40 = 0.025, so the lower end is
+    0.025^(1/40) = 0.912."""
+    measure = Measure("v", means, ("v",), unit=Unit.SHARE, neutral=0.5)
     one = family(1.0, 1.0, 1.0, noise=0.0, measure=measure)
-    assert one.low == pytest.approx(1 / (1 + 1.96**2 / 40), abs=1e-3)
-    assert (one.high, one.verdict, one.method) == (pytest.approx(1.0), Verdict.HOLDS, "Wilson, 95 %")
+    assert one.low == pytest.approx(0.025 ** (1 / 40))
+    assert (one.high, one.verdict, one.method) == (1.0, Verdict.HOLDS, "exact binomial, 95 %")
+
+
+def test_a_family_interval_by_a_plain_calculation():
+    """Every group has the same value in all seeds, so seeds move nothing of single items: the items' variance is that
+    of a group over their number, the seeds' that of 0, 1 and 2 over three, and t of 2 and of 9 degrees of freedom."""
+    by_group = np.tile([-1.0, 1.0], 5)
+    frames = [pd.DataFrame({"v": level + by_group, "group": [f"g{i}" for i in range(10)]}) for level in (0.0, 1, 2)]
+    *_, one = estimate("p", members(frames), [V])
+    items, over_seeds = by_group.var(ddof=1) / 10, 1 / 3
+    reach = np.sqrt(2.2622**2 * items + 4.3027**2 * over_seeds)
+    assert (one.value, one.high - one.value) == pytest.approx((1.0, reach), rel=0.005)  # 10,000 draws
 
 
 def test_the_multi_bootstrap_is_an_option_by_name():
@@ -157,33 +176,33 @@ def test_the_multi_bootstrap_is_an_option_by_name():
 
 def unjudged(p: float, value: float = 1.0, neutral=0.0, **conditions) -> Unjudged:
     numbers = {"value": value, "low": value - 0.5, "high": value + 0.5, "n_items": 9, "n_unscored": 0, "n_groups": 9}
-    kind = {"unit": "nats", "neutral": neutral, "method": "", "verdict": Verdict.UNDECIDED}
-    return Unjudged(Estimate("p", "m", "v", conditions, **numbers, **kind, p=p), p)
+    kind = {"unit": Unit.NATS, "neutral": neutral, "method": ""}
+    return Unjudged(Estimate("p", "m", "v", conditions, **numbers, **kind, p=p), Interval(p=p))
 
 
 def test_categories_of_one_diagnostic_are_corrected_together_and_the_total_stands_alone():
     ps = {"a": 0.03, "b": 0.001, "all": 0.03}
-    rows = judge([unjudged(p, category=category) for category, p in ps.items()], ("category", "test"))
+    rows = judged([unjudged(p, category=category) for category, p in ps.items()], ("category", "test"))
     assert [row.p_corrected for row in rows] == pytest.approx([0.03, 0.002, 0.03])
-    rows = judge([unjudged(0.03, category=c) for c in "ab"], ("category",))
+    rows = judged([unjudged(0.03, category=c) for c in "ab"], ("category",))
     assert [row.p_corrected for row in rows] == pytest.approx([0.06, 0.06])
     assert {row.verdict for row in rows} == {Verdict.UNDECIDED}
     assert {row.reason for row in rows} == {Reason.NOT_AFTER_CORRECTION}
 
 
 def test_other_conditions_are_other_questions():
-    rows = judge([unjudged(0.03, category="a", k=3), unjudged(0.03, category="a", k=5)], ("category",))
+    rows = judged([unjudged(0.03, category="a", k=3), unjudged(0.03, category="a", k=5)], ("category",))
     assert [row.p_corrected for row in rows] == [0.03, 0.03]
-    rows = judge([unjudged(0.03, set="a"), unjudged(0.03, set="b")], ("category",))
+    rows = judged([unjudged(0.03, set="a"), unjudged(0.03, set="b")], ("category",))
     assert [row.p_corrected for row in rows] == [0.03, 0.03]
 
 
 def test_wordings_that_lie_on_both_sides_beyond_noise_flip_the_row_that_pools_them():
     pooled = unjudged(0.001, 0.7, wording="all")
-    rows = judge([unjudged(0.001, 1.0, wording="x"), unjudged(0.001, -1.0, wording="y"), pooled])
+    rows = judged([unjudged(0.001, 1.0, wording="x"), unjudged(0.001, -1.0, wording="y"), pooled])
     assert [row.verdict for row in rows] == [Verdict.HOLDS_FOR_CHECKPOINT] * 2 + [Verdict.FLIPS]
     assert (rows[-1].reason, rows[-1].above, rows[-1].below) == (Reason.WORDINGS_APART, "x", "y")
-    calm = judge([unjudged(0.001, 1.0, wording="x"), unjudged(0.4, -1.0, wording="y"), pooled])
+    calm = judged([unjudged(0.001, 1.0, wording="x"), unjudged(0.4, -1.0, wording="y"), pooled])
     assert calm[-1].verdict == Verdict.HOLDS_FOR_CHECKPOINT
 
 

@@ -1,4 +1,4 @@
-"""Two models or families on the same items: differences by hand, symmetry, permutations counted out, seeds needed."""
+"""Two models or families on the same items: differences by hand, symmetry, swaps counted out, seeds and items."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from itertools import product
 import numpy as np
 import pandas as pd
 import pytest
-from scipy.special import stdtrit
+from scipy import stats
 
 from trueprobe.statistics import paired
 from trueprobe.statistics.correlation import pearson
 from trueprobe.statistics.estimates import CheckpointData
 from trueprobe.statistics.means import means
 from trueprobe.statistics.measure import Measure
-from trueprobe.statistics.paired import Parts, Sides, compare, seeds_dealt_ps, seeds_needed
+from trueprobe.statistics.paired import Sides, compare
 from trueprobe.statistics.resampling import Resampling
 from trueprobe.statistics.rows import Difference
-from trueprobe.types import Verdict
+from trueprobe.types import Unit, Verdict
 
-V = Measure("v", means, ("v",), unit="nats", neutral=0.0)
+V = Measure("v", means, ("v",), unit=Unit.NATS, neutral=0.0)
 NOTHING = Resampling.of(pd.DataFrame({"": ["-"]}), 0)
 
 
@@ -30,7 +30,8 @@ def member(values, groups=None, name="m", why_not="", **columns) -> CheckpointDa
     n = len(values)
     frame = pd.DataFrame({"item": [f"i{i}" for i in range(n)], "part": "", "why_not": why_not, "v": values})
     frame["group_target"] = groups or [f"g{i:02d}" for i in range(n)]
-    return CheckpointData(name, "masked", frame.assign(**columns), NOTHING, name)
+    more = pd.DataFrame(columns, index=frame.index)
+    return CheckpointData(name, "masked", frame.drop(columns=more.columns, errors="ignore").join(more), NOTHING, name)
 
 
 def one(first, second, measure=V, **more) -> Difference:
@@ -108,23 +109,77 @@ def test_swaps_are_counted_out_by_a_plain_loop():
     apart = np.array([1.0, 2, -0.5, 3, 1, 0.2])
     row = one(member(apart), member(np.zeros(6)))
     means_of = [np.mean(apart * signs) for signs in product((1, -1), repeat=6)]
-    assert row.p_permutation == np.mean(np.abs(means_of) >= apart.mean() - 1e-12)
+    assert row.p == row.p_permutation == np.mean(np.abs(means_of) >= apart.mean() - 1e-12)
+
+
+def test_swaps_make_the_interval_by_hand():
+    """Six groups that differ by 1 to 6: only all swapped lies as far, so p is 2 / 64, and a difference is kept as long
+    as one set of groups lies on either side of it: from the smallest, 1, to the largest, 6."""
+    row = one(member([1.0, 2, 3, 4, 5, 6]), member(np.zeros(6)))
+    assert (row.p, row.low, row.high, row.verdict) == (2 / 64, 1.0, 6.0, Verdict.HOLDS_FOR_CHECKPOINT)
 
 
 def test_groups_are_swapped_whole():
-    """Ten items in two groups: four swaps, of which two lie as far apart."""
-    row = one(member([1.0] * 10, groups=["a"] * 5 + ["b"] * 5), member([0.0] * 10, groups=["a"] * 5 + ["b"] * 5))
-    assert row.p_permutation == 0.5
-    assert (row.verdict, row.n_groups) == (Verdict.TOO_FEW_GROUPS, 2)
+    """Ten items in two groups that differ by 1 and 2: of the four swaps, those of none and of both lie as far apart."""
+    groups = ["a"] * 5 + ["b"] * 5
+    row = one(member([1.0] * 5 + [2.0] * 5, groups=groups), member([0.0] * 10, groups=groups))
+    assert row.p == row.p_permutation == 0.5
+    assert (row.verdict, row.n_groups, row.n_items) == (Verdict.TOO_FEW_GROUPS, 2, 10)
+
+
+def test_crossed_groups_have_the_widest_interval_and_the_largest_p_of_their_factors():
+    """Differences go with the target alone: its twelve groups decide, as backgrounds hardly differ."""
+    rng = np.random.default_rng(0)
+    targets, backgrounds = (
+        np.repeat([f"t{i:02d}" for i in range(12)], 12),
+        np.tile([f"b{i:02d}" for i in range(12)], 12),
+    )
+    apart = np.repeat(rng.normal(0.4, 1, 12), 12) + rng.normal(0, 0.1, 144)
+    sides = [member(values, list(targets), group_background=backgrounds) for values in (apart, np.zeros(144))]
+    rows = {
+        factors: compare("p", Sides.of([sides[0]], [sides[1]], list(factors)), [V])[0]
+        for factors in (("target",), ("background",), ("target", "background"))
+    }
+    both, single = rows["target", "background"], [rows["target",], rows["background",]]
+    assert both.p == max(row.p for row in single)
+    widest = min(row.low for row in single), max(row.high for row in single)
+    assert (both.low, both.high) == pytest.approx(widest)
+
+
+def test_groups_drawn_within_parts_have_students_interval():
+    """Two halves of 20 groups, one better by 3 and one worse by 1: a set of groups with more of one half would differ
+    by that alone. Within halves, 38 degrees of freedom and the halves' own variances are left."""
+    noise = noisy(0, n=40)
+    apart = np.repeat([3.0, -1.0], 20) + noise
+    sides = [member(values, condition_half=np.repeat(["x", "y"], 20)) for values in (apart, np.zeros(40))]
+    (within,) = compare("p", Sides.of([sides[0]], [sides[1]], ["target"], ["half"]), [V])
+    (across,) = compare("p", Sides.of([sides[0]], [sides[1]], ["target"]), [V])
+    error = np.sqrt((noise[:20].var() + noise[20:].var()) / 2 / 40 * 40 / 38)
+    assert (within.high - within.low) / 2 == pytest.approx(stats.t.ppf(0.975, 38) * error, rel=0.03)
+    assert within.high - within.low < 0.6 * (across.high - across.low)
 
 
 def test_a_clear_difference_is_detected_and_noise_is_not():
     base = noisy(0, n=60)
     far = one(member(base + noisy(1, 1.0, 60)), member(base))
-    assert (far.verdict, far.p_permutation) == (Verdict.HOLDS_FOR_CHECKPOINT, pytest.approx(1 / 10_001))
+    assert (far.verdict, far.p) == (Verdict.HOLDS_FOR_CHECKPOINT, 2 / 10_000)
     near = one(member(base + noisy(1, 0.0, 60)), member(base))
     assert near.verdict == Verdict.UNDECIDED
-    assert near.p_permutation > 0.05
+    assert near.p > 0.05
+
+
+@pytest.mark.parametrize("groups", [6, 9])
+def test_two_checkpoints_without_a_difference_differ_one_time_in_twenty(groups):
+    """Skewed differences in few groups, to either side alike."""
+    rng, runs = np.random.default_rng(groups), 400
+    wanted = [Measure(f"v{i}", means, (f"v{i}",), unit=Unit.NATS, neutral=0.0) for i in range(runs)]
+    apart = rng.exponential(1, (runs, groups)) * rng.choice([-1, 1], (runs, groups))
+    first, second = (
+        member(values[0], **{f"v{i}": values[i] for i in range(runs)}) for values in (apart, np.zeros_like(apart))
+    )
+    rows = compare("p", Sides.of([first], [second], ["target"]), wanted)
+    assert [row.verdict for row in rows].count(Verdict.HOLDS_FOR_CHECKPOINT) <= stats.binom.ppf(0.9995, runs, 0.05)
+    assert all((row.p < 0.05) == (not row.low <= 0 <= row.high) for row in rows)
 
 
 # ---------------------------------------------------------------- families
@@ -148,43 +203,25 @@ def test_two_seeds_decide_nothing():
     assert one(family("a", 3.0, 3.1), family("b", 0.0, 0.1)).verdict == Verdict.UNDECIDED
 
 
-def test_dealing_seeds_by_hand():
-    apart, alike = (5.0, 6, 7, 1, 2, 3), (1.0, 2, 3, 1, 2, 3)
-    assert seeds_dealt_ps(np.array([apart, alike]).T, 3) == pytest.approx([2 / 20, 1.0])
-    assert seeds_dealt_ps(np.array([[1.0, 2, 1, 2]]).T, 2) == [1.0]
+@pytest.mark.parametrize(
+    ("a", "b", "verdict"), [(1, 4, Verdict.UNDECIDED), (2, 4, Verdict.UNDECIDED), (3, 4, Verdict.HOLDS)]
+)
+def test_the_side_with_fewer_seeds_must_have_three(a, b, verdict):
+    row = one(family("a", *np.linspace(3, 3.1, a)), family("b", *np.linspace(0, 0.1, b)))
+    assert (row.n_seeds_a, row.n_seeds_b, row.verdict) == (a, b, verdict)
 
 
-def test_how_many_seeds_it_takes():
-    """Without any variance of the items: t · sqrt(per_seed / n) ≤ precision."""
-    needed = seeds_needed(Parts(0.0, 2.0), 0.5, 1000)
-    widths = {n: 1.96 * math.sqrt(2.0 / n) for n in (needed - 2, needed + 2)}
-    assert widths[needed - 2] > 0.49
-    assert widths[needed + 2] < 0.51
-    assert seeds_needed(Parts(1.0, 2.0), 0.5, 1000) is None  # never with these items
-    assert seeds_needed(Parts(0.0, 2.0), 5.0, 1000) < needed
-
-
-@pytest.mark.parametrize("items", [0.0, 1e-4, 0.05, 0.3])
-@pytest.mark.parametrize("per_seed", [1e-6, 0.3, 2.0, 40.0])
-def test_the_number_of_seeds_is_the_first_that_is_enough(items, per_seed):
-    """Against a plain walk over all of them."""
-    for precision, groups in product((0.02, 0.3, 1.0, 5.0), (6, 1000)):
-        walked = None
-        for n in range(2, 10_000):
-            over, total = per_seed / n, items + per_seed / n
-            df = total**2 / (over**2 / (2 * (n - 1)) + items**2 / (groups - 1))
-            if stdtrit(df, 0.975) * math.sqrt(total) <= precision:
-                walked = n
-                break
-            if n > 50 and 1.96 * math.sqrt(items) > precision:  # cannot come
-                break
-        assert seeds_needed(Parts(items, per_seed), precision, groups) == walked
-
-
-def test_a_wanted_precision_asks_for_more_seeds_than_a_coarse_one():
-    sides = family("a", 1.0, 1.6, 0.2), family("b", 0.1, 0.5, -0.6)
-    fine, coarse = (one(*sides, precision=p).seeds_needed for p in (0.25, 1.0))
-    assert fine > coarse >= 2
+def test_a_difference_of_families_by_a_plain_calculation():
+    """Groups have the same value in all seeds but for a level: items cancel, and seeds are left. Levels 2, 3, 4 less
+    0, 1, 2: the variance of either mean is 1 / 3, with t 4.3027: √(2 · 4.3027² / 3) = 3.513."""
+    base = noisy(0)
+    first, second = (
+        [member(base + level, name=name) for level in of] for name, of in (("a", (2, 3, 4)), ("b", (0, 1, 2)))
+    )
+    row = one(first, second)
+    assert (row.difference, row.low, row.high) == pytest.approx((2, 2 - 3.513, 2 + 3.513), abs=1e-3)
+    assert row.verdict is Verdict.UNDECIDED
+    assert row.p_permutation == pytest.approx(4 / 20)  # {2, 3, 4}, {2', 3, 4} and their mirrors
 
 
 def test_categories_are_corrected_together():
@@ -192,3 +229,14 @@ def test_categories_are_corrected_together():
     wanted = [Measure("v", means, ("v",), conditions={"category": c}, neutral=0.0) for c in ("x", "y", "all")]
     rows = compare("p", Sides.of([a], [b], ["target"]), wanted, ["category"])
     assert [row.p_corrected / row.p for row in rows] == pytest.approx([2, 2, 1])
+
+
+# ---------------------------------------------------------------- FAILS: the code is wrong here
+
+
+def test_a_difference_that_is_the_same_in_every_group_has_the_p_of_its_swaps():
+    """Six groups that all differ by exactly 1: swapping gives 2 / 64, as for 1 to 6. Where nothing moves, `paired`
+    takes the interval of no width instead, whose p of 0 no correction raises, however long the list."""
+    row = one(member(np.ones(6)), member(np.zeros(6)))
+    assert (row.low, row.high) == pytest.approx((1.0, 1.0))
+    assert row.p == 2 / 64

@@ -7,23 +7,25 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from trueprobe.statistics.disagreement import between
-from trueprobe.statistics.rows import Agreement, Estimate, SignAgreement
+from trueprobe.statistics.disagreement import between, claims
+from trueprobe.statistics.interval import Interval
+from trueprobe.statistics.rows import Agreement, Disagreement, Estimate, SignAgreement
 from trueprobe.statistics.signs import sign_counts
 from trueprobe.statistics.spread import Components
-from trueprobe.statistics.verdict import Unjudged
+from trueprobe.statistics.unjudged import Unjudged
+from trueprobe.statistics.verdict import Share
 from trueprobe.statistics.wordings import variance
-from trueprobe.types import Tail, Verdict
+from trueprobe.types import Tail, Unit, Verdict
 
 
 def unjudged(value=1.0, p=0.5, level="family", interval_p=None, model="m", tested=False, **more) -> Unjudged:
-    beside = {name: more.pop(name) for name in ("se", "df", "parts", "seed_values") if name in more}
-    fixed = {"probe": "p", "measure": "v", "unit": "share", "neutral": 0.0, "method": "", "n_items": 9}
-    fixed["verdict"] = Verdict.UNDECIDED
+    made = {name: more.pop(name) for name in ("se", "parts") if name in more}
+    beside = {name: more.pop(name) for name in ("seed_values", "covered", "passes") if name in more}
+    fixed = {"probe": "p", "measure": "v", "unit": Unit.SHARE, "neutral": 0.0, "method": "", "n_items": 9}
     fixed |= {"n_unscored": 0, "n_groups": 9, "low": value - 1, "high": value + 1, "conditions": {}, "n_seeds": 5}
     fixed |= more
     estimate = Estimate(model=model, value=value, p=p, level=level, family="m", **fixed)
-    return Unjudged(estimate, p if interval_p is None else interval_p, tested=tested, **beside)
+    return Unjudged(estimate, Interval(p=p if interval_p is None else interval_p, **made), tested=tested, **beside)
 
 
 # ---------------------------------------------------------------- variance
@@ -116,25 +118,62 @@ def score(value, category, neutral=0.5, seeds=(), se=0.02, direction="all", **mo
         else None
     )
     level = "family" if seeds else "checkpoint"
-    beside = {"parts": parts, "seed_values": tuple(seeds), "se": se * 2 * neutral, "df": 100.0}
+    beside = {"parts": parts, "seed_values": tuple(seeds), "se": se * 2 * neutral, "n_seeds": len(seeds) or 1}
     return unjudged(value, level=level, neutral=neutral, conditions=conditions, n_groups=100, **beside, **more)
 
 
+def disagreements(first: list[Unjudged], second: list[Unjudged]) -> list[Disagreement]:
+    return [row for row, _ in between({"crows": first, "stereo": second}, {"crows": "v", "stereo": "v"})]
+
+
 def test_a_difference_between_two_diagnostics_by_hand():
-    rows = between(
-        {"crows": [score(0.70, "religion")], "stereo": [score(52.0, "religion", neutral=50.0)]},
-        {"crows": "v", "stereo": "v"},
-    )
-    (row,) = rows
+    """0.70 and 52 of 100 (0.52), each with se 0.02 over 100 groups: t of 99 degrees of freedom is 1.984, and the
+    squares of both reaches add: 1.984 · 0.02 · √2 = 0.0561."""
+    (row,) = disagreements([score(0.70, "religion")], [score(52.0, "religion", neutral=50.0)])
     assert (row.first_value, row.second_value, row.difference) == pytest.approx((0.70, 0.52, 0.18))
-    assert (row.high - row.low) / 2 == pytest.approx(1.97 * 0.02 * np.sqrt(2), rel=0.01)
+    assert (row.low, row.high) == pytest.approx((0.18 - 0.0561, 0.18 + 0.0561), abs=1e-4)
     assert row.agreement is Agreement.FIRST_ABOVE
+
+
+def test_a_difference_between_two_diagnostics_over_seeds_by_hand():
+    """Seed by seed 0.1, 0.2 and 0.3 apart: the variance of their mean is 0.01 / 3, t 4.3027. With the items of both,
+    √(2 · (1.984 · 0.02)² + 4.3027² · 0.00333) = 0.2546."""
+    first, second = score(0.7, "religion", seeds=(0.6, 0.7, 0.8)), score(0.5, "religion", seeds=(0.5, 0.5, 0.5))
+    (row,) = disagreements([first], [second])
+    assert (row.low, row.high) == pytest.approx((0.2 - 0.2546, 0.2 + 0.2546), abs=1e-4)
+    assert (row.n_seeds, row.agreement) == (3, Agreement.UNDECIDED)
+
+
+def test_a_disagreement_of_two_seeds_is_undecided_and_of_too_few_groups_unknown():
+    first, second = ([score(v, "religion", seeds=(v, v + 0.001))] for v in (0.9, 0.3))
+    assert disagreements(first, second)[0].agreement is Agreement.UNDECIDED
+    few = [replace(one, estimate=replace(one.estimate, n_groups=5)) for one in (score(0.9, "age"), score(0.3, "age"))]
+    assert disagreements(few[:1], few[1:])[0].agreement is Agreement.UNKNOWN
+
+
+def test_a_disagreement_is_corrected_over_the_categories_and_its_claim_is_not():
+    """p of one category is small: with four, Holm makes four times as much of it."""
+    sides = [
+        [score(v, c) for c, v in zip(("religion", "age", "race", "gender"), of, strict=True)]
+        for of in ((0.565, 0.5, 0.5, 0.5), (0.5, 0.5, 0.5, 0.5))
+    ]
+    both = between({"crows": sides[0], "stereo": sides[1]}, {"crows": "v", "stereo": "v"})
+    religion = both[0][0]
+    assert 0.0125 < religion.p < 0.05
+    assert (religion.p_corrected, religion.agreement) == (pytest.approx(4 * religion.p), Agreement.UNDECIDED)
+    (claim,) = claims(both)
+    assert (claim.verdict, claim.p) == (Verdict.AS_PUBLISHED, religion.p)
+
+
+def test_a_diagnostic_without_coverage_or_skill_is_no_score():
+    for lacking in ({"covered": Share(0.2, 0.1, 0.3)}, {"passes": False}):
+        assert disagreements([score(0.7, "religion", **lacking)], [score(0.5, "religion")]) == []
 
 
 def test_only_shared_categories_and_pooled_rows_are_held_against_each_other():
     crows = [score(0.6, c) for c in ("race-color", "socioeconomic", "age")] + [score(0.9, "age", direction="stereo")]
     stereo = [score(0.6, c) for c in ("race", "profession", "gender")]
-    rows = between({"crows": crows, "stereo": stereo}, {"crows": "v", "stereo": "v"})
+    rows = disagreements(crows, stereo)
     assert [row.category for row in rows] == ["race", "occupation"]
     assert {row.agreement for row in rows} == {Agreement.UNDECIDED}
 
@@ -143,15 +182,26 @@ def test_a_seed_that_moves_both_moves_no_difference():
     together, apart = (0.5, 0.6, 0.7), (0.7, 0.6, 0.5)
     same = [score(0.6, "gender", seeds=together), score(0.5, "gender", seeds=tuple(s - 0.1 for s in together))]
     turned = [same[0], score(0.5, "gender", seeds=tuple(s - 0.1 for s in apart))]
-    narrow, wide = (between({"x": [a], "y": [b]}, {"x": "v", "y": "v"})[0] for a, b in (same, turned))
+    narrow, wide = (disagreements([a], [b])[0] for a, b in (same, turned))
     assert narrow.difference == pytest.approx(wide.difference)
     assert narrow.high - narrow.low < 0.3 * (wide.high - wide.low)
 
 
 def test_swapping_the_diagnostics_flips_the_sign():
     a, b = [score(0.7, "religion")], [score(0.5, "religion")]
-    there = between({"x": a, "y": b}, {"x": "v", "y": "v"})[0]
-    back = between({"x": b, "y": a}, {"x": "v", "y": "v"})[0]
+    (there,), (back,) = disagreements(a, b), disagreements(b, a)
     assert back.difference == -there.difference
     assert (back.p, back.low) == pytest.approx((there.p, -there.high))
     assert back.agreement is Agreement.FIRST_BELOW
+
+
+# ---------------------------------------------------------------- FAILS: the code is wrong here
+
+
+def test_a_disagreement_with_a_number_of_borderline_coverage_is_not_decided():
+    """A number is not judged by itself where it is not certain that most of its items count, yet its difference from
+    another is: `disagreement` hands no coverage to the case it judges."""
+    borderline = [score(0.9, "religion", covered=Share(0.5, 0.4, 0.6))]
+    both = between({"crows": borderline, "stereo": [score(0.3, "religion")]}, {"crows": "v", "stereo": "v"})
+    assert both[0][0].agreement is Agreement.UNKNOWN
+    assert claims(both)[0].verdict is Verdict.BORDERLINE_COVERAGE

@@ -282,25 +282,21 @@ def _print_page(path: Path, folder: Path | None, as_json: bool) -> None:
 @app.command(
     epilog=example(
         "trueprobe compare runs/mine --a nursery --b nursery-small",
-        "trueprobe compare runs/mine --a my-bert --b my-gpt2 --precision 0.02",
+        "trueprobe compare runs/mine --a my-bert --b my-gpt2 --json",
     )
 )
 @interruptible("the same command compares again")
 def compare(
     folder: Annotated[Path, typer.Argument(metavar="DIR")],
     a: Annotated[str, typer.Option(metavar="MODEL", help="a checkpoint or a family of the run")],
-    b: Annotated[str, typer.Option(metavar="MODEL", help="what it is compared with: differences are a less b")],
-    precision: Annotated[
-        float | None,
-        typer.Option(min=0, help="seeds_needed is for intervals of ± this; else for an interval that excludes 0"),
-    ] = None,
+    b: Annotated[str, typer.Option(metavar="MODEL", help="what it is compared with: differences are a minus b")],
     allow_unequal: AllowUnequal = False,
     allow_code: AllowCode = False,
     as_json: Json = False,
 ) -> None:
     """Two models of a run on the items both scored.
 
-    Difference, interval, permutation test, and how many seeds would be needed.
+    Difference, interval, permutation test and verdict for every measure.
     """
     from trueprobe.cli.progress import terminal_progress
     from trueprobe.paths import write_whole
@@ -310,7 +306,7 @@ def compare(
     from trueprobe.runs.schema import frame_of
     from trueprobe.statistics.rows import Difference
 
-    result = compared(load_run(folder, allow_code), a, b, precision, terminal_progress(), allow_unequal)
+    result = compared(load_run(folder, allow_code), a, b, terminal_progress(), allow_unequal)
     table, path = frame_of(result.rows, Difference), folder / f"{result.file}.csv"
     write_whole(path, lambda partial: table.to_csv(partial, index=False))
     if as_json:

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple, Protocol
 
 from trueprobe.statistics.means import means
 from trueprobe.statistics.measure import Claim, Measure
+from trueprobe.types import Unit
 
 ALL = "all"
 Conditions = dict[str, str | int]
@@ -28,7 +29,7 @@ class ColumnMean(NamedTuple):
 
     name: str  # of the measure
     column: str
-    unit: str
+    unit: Unit
     neutral: float | None = None
     of_coverage: bool = False
     coverage: str = ""  # see `Measure`

@@ -17,6 +17,7 @@ import numpy as np
 
 from trueprobe.statistics.means import group_means, means
 from trueprobe.statistics.measure import Columns, Function, Measure, Weights, made_once
+from trueprobe.types import Unit
 
 PREFERS, PREFERENCE, MEANINGFUL = "prefers_stereotype", "preference_nats", "meaningful"
 FLAGGED = "flagged"  # observation column: 1 where known criticism applies to the item
@@ -141,31 +142,31 @@ def _icat(mean: Function, columns: Columns, quantities: Quantities, weights: Wei
 # ---------------------------------------------------------------- as the probes declare them
 
 
-_OF_PREFERENCE: tuple[tuple[str, Function, str, float | None], ...] = (
-    ("preference", means, "nats", 0.0),
-    ("preference_median", median, "nats", 0.0),
-    ("preference_lower_quartile", lower_quartile, "nats", None),
-    ("preference_upper_quartile", upper_quartile, "nats", None),
-    ("clearly_stereotyped", clearly_for, "share", None),
-    ("clearly_against", clearly_against, "share", None),
+_OF_PREFERENCE: tuple[tuple[str, Function, Unit, float | None], ...] = (
+    ("preference", means, Unit.NATS, 0.0),
+    ("preference_median", median, Unit.NATS, 0.0),
+    ("preference_lower_quartile", lower_quartile, Unit.NATS, None),
+    ("preference_upper_quartile", upper_quartile, Unit.NATS, None),
+    ("clearly_stereotyped", clearly_for, Unit.SHARE, None),
+    ("clearly_against", clearly_against, Unit.SHARE, None),
 )
 
 
 def crows_measures(where: Mapping[str, Any], conditions: Mapping[str, Any], **more: Any) -> Iterator[Measure]:
     """Neighbours with the same function share their matrix product."""
     for name, function in (("wins_of_all", wins), ("wins_of_decided", wins_of_decided)):
-        yield Measure(name, function, (PREFERS,), where, conditions, "share", **more)
+        yield Measure(name, function, (PREFERS,), where, conditions, Unit.SHARE, **more)
     yield _neutral(where, conditions, more)
-    yield Measure("prefers_stereotype", means, (PREFERS,), where, conditions, "share", 0.5, **more)
+    yield Measure("prefers_stereotype", means, (PREFERS,), where, conditions, Unit.SHARE, 0.5, **more)
     yield from _of_preference(where, conditions, more)
 
 
 def stereoset_measures(where: Mapping[str, Any], conditions: Mapping[str, Any], **more: Any) -> Iterator[Measure]:
     for end, mean, both in (("", means, icat), ("_by_term", group_means, icat_by_term)):
         more["over_groups"] = mean is group_means
-        yield Measure(f"ss{end}", mean, (PREFERS,), where, conditions, "share", 0.5, **more)
-        yield Measure(f"lms{end}", mean, (MEANINGFUL,), where, conditions, "share", 0.5, **more)
-        yield Measure(f"icat{end}", both, (PREFERS, MEANINGFUL), where, conditions, "share", None, **more)
+        yield Measure(f"ss{end}", mean, (PREFERS,), where, conditions, Unit.SHARE, 0.5, **more)
+        yield Measure(f"lms{end}", mean, (MEANINGFUL,), where, conditions, Unit.SHARE, 0.5, **more)
+        yield Measure(f"icat{end}", both, (PREFERS, MEANINGFUL), where, conditions, Unit.SHARE, None, **more)
     more["over_groups"] = False
     yield _neutral(where, conditions, more)
     yield from _of_preference(where, conditions, more)
@@ -173,11 +174,11 @@ def stereoset_measures(where: Mapping[str, Any], conditions: Mapping[str, Any], 
 
 def unflagged(name: str, where: Mapping[str, Any], conditions: Mapping[str, Any], **more: Any) -> Measure:
     """The same share without the items that are flagged for known criticism."""
-    return Measure(f"{name}_unflagged", means, (PREFERS,), {**where, FLAGGED: 0.0}, conditions, "share", 0.5, **more)
+    return Measure(f"{name}_unflagged", means, (PREFERS,), {**where, FLAGGED: 0.0}, conditions, Unit.SHARE, 0.5, **more)
 
 
 def _neutral(where: Mapping[str, Any], conditions: Mapping[str, Any], more: Mapping[str, Any]) -> Measure:
-    return Measure("neutral", ties, (PREFERS,), where, conditions, "share", of_coverage=True, **more)
+    return Measure("neutral", ties, (PREFERS,), where, conditions, Unit.SHARE, of_coverage=True, **more)
 
 
 def _of_preference(

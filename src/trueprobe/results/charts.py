@@ -146,10 +146,8 @@ def _titled(drawing: Drawing, row: FigureRow) -> dict[str, str]:
 def _counts(row: FigureRow) -> dict[str, str]:
     if row.published:
         return {words.TIP_VERDICT: row.source}
-    return {
-        **words.items_behind(row.n_items or 0, row.n_unscored or 0),
-        words.TIP_VERDICT: verdicts.verdict_text(row.verdict),
-    }
+    verdict = "" if row.verdict is None else verdicts.verdict_text(row.verdict)
+    return {**words.items_behind(row.n_items or 0, row.n_unscored or 0), words.TIP_VERDICT: verdict}
 
 
 # ---------------------------------------------------------------- files

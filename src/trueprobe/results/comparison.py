@@ -13,7 +13,7 @@ from trueprobe.results.findings import grouped
 from trueprobe.results.fitting import MOST_LINES, WIDEST, Fit, Fitted, Line, Lines, fit_columns, fitted, one_line
 from trueprobe.results.numbers import Format, p_text
 from trueprobe.results.select import of_summary, titles
-from trueprobe.results.view import DASH, Mark, format_of, mark_of, number
+from trueprobe.results.view import Mark, format_of, mark_of, number
 from trueprobe.results.words import tables as table_words
 from trueprobe.results.words import terminal as words
 from trueprobe.runs.compare import Comparison
@@ -33,13 +33,13 @@ def selected_rows(rows: list[Difference], summary: Summary) -> list[Difference]:
 
 
 def _render(comparison: Comparison, path: Path, width: int) -> Iterator[RenderableType]:
-    several, few = min(comparison.n_seeds) > 1, comparison.too_few_seeds
-    header = words.COMPARED_HEADER if several else words.COMPARED_HEADER[:-1]
+    few = comparison.too_few_seeds
+    header = words.COMPARED_HEADER
     sections = [
         _section(label, rows, comparison.summaries[label], header)
         for label, rows in grouped(comparison.rows, lambda row: row.probe).items()
     ]
-    fit = Fit.of(sections, MOST_LINES - 4 - several - few - bool(comparison.apart) - bool(comparison.unequal))
+    fit = Fit.of(sections, MOST_LINES - 4 - few - bool(comparison.apart) - bool(comparison.unequal))
     columns, _ = fit_columns(fit.columns(header), width)
     sides = zip((comparison.a, comparison.b), comparison.steps, strict=True)
     yield one_line(words.compared_head(*(table_words.at_step(name, step) for name, step in sides)), width)
@@ -51,8 +51,6 @@ def _render(comparison: Comparison, path: Path, width: int) -> Iterator[Renderab
     yield Text(words.compared_legend(max(comparison.n_seeds) == 1))
     if few:
         yield Text(words.TOO_FEW_SEEDS)
-    if several:
-        yield Text(words.seeds_needed(comparison.precision))
     held = sum(mark_of(row.verdict) is Mark.HOLDS for row in comparison.rows)
     yield Text(words.compared_total(held, len(comparison.primary), str(path)))
 
@@ -68,10 +66,9 @@ def _section(label: str, rows: list[Difference], summary: Summary, header: tuple
 def _line(row: Difference, summary: Summary, header: tuple[str, ...]) -> Line:
     names = row_names(row.conditions, summary.row_conditions) or ()
     plain = Format.of(row.unit, None, [row.a, row.b])
-    needed = DASH if row.seeds_needed is None else str(row.seeds_needed)
-    texts = [plain.sentence(row.a), plain.sentence(row.b), p_text(row.p_corrected), p_text(row.p_permutation), needed]
+    texts = [plain.sentence(row.a), plain.sentence(row.b), p_text(row.p_corrected), p_text(row.p_permutation)]
     cells: list[Fitted] = [(text, text) for text in texts]
     difference = number(row, "", format_of([row], ends=True))
     cells.insert(2, fitted(difference))
     statement = f"{' '.join(names)}: {titles(summary)[row.measure]}"
-    return Line(statement, dict(zip(header, cells, strict=False)), {difference.mark} - {Mark.NONE})
+    return Line(statement, dict(zip(header, cells, strict=False)), {difference.mark} - {Mark.NONE, Mark.SUGGESTIVE})

@@ -238,5 +238,5 @@ def _behind(row: FigureRow, tail: Tail) -> dict[str, str]:
     if row.seeds:
         clear = sum(tail.significant(seed.p) for seed in row.seeds) if any(map(tested, row.seeds)) else None
         behind[words.TIP_SEEDS] = words.seeds_drawn(len(row.seeds), clear)
-    verdict = verdicts.verdict_with_reason(row.verdict, row.estimate)
+    verdict = "" if row.verdict is None else verdicts.verdict_with_reason(row.verdict, row.estimate)
     return {**behind, words.TIP_VERDICT: verdict} if verdict else behind

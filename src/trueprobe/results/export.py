@@ -57,7 +57,7 @@ def tex(report: Report) -> str:
 
 def findings_grid(report: Report) -> Grid:
     whole = matrix(report, len(report.findings))
-    caption = words.findings_caption(whole.marks, report.n_primary)
+    caption = words.findings_caption(whole.key, report.n_primary)
     data = pd.DataFrame([_line(finding, n) for finding in report.findings for n in finding.numbers])
     data = data.astype({"n_items": "Int64"}) if len(data) else data
     return Grid("findings", words.FINDINGS, caption, (words.FINDING, *whole.families), tuple(_rows(whole)), data)
@@ -94,7 +94,7 @@ def _line(finding: Finding, n: Number) -> dict[str, Any]:
         "value": n.value if has else math.nan,
         "low": ends[0],
         "high": ends[1],
-        "unit": n.unit,
+        "unit": n.unit.value,
         "verdict": n.verdict.value,
         "n_seeds": n.n_seeds,
         "n_items": n.n_items,
@@ -166,7 +166,7 @@ def _arguments(finding: Finding, n: Number) -> dict[str, Any]:
     where = {"conditions": dict(n.estimate.conditions)} if n.estimate and n.estimate.conditions else {}
     items = {} if n.n_items is None else {"n_items": int(n.n_items)}
     behind = {"n_seeds": n.n_seeds, **items, **({"signature": n.signature} if n.signature else {})}
-    return {**ends, "unit": n.unit, "verdict": n.verdict.value, **held, **where, **behind}
+    return {**ends, "unit": n.unit.value, "verdict": n.verdict.value, **held, **where, **behind}
 
 
 def _section(report: Report, family: Family) -> Iterator[str]:

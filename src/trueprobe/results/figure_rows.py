@@ -13,6 +13,7 @@ from trueprobe.results.view import Display, Seed, counted, display_of, seeds_of
 from trueprobe.runs.families import Family, at_last_step
 from trueprobe.runs.schema import PublishedNumber
 from trueprobe.statistics.rows import Estimate
+from trueprobe.statistics.verdict import common_verdict
 from trueprobe.types import Verdict
 
 ONE_SEED = "one seed"  # the value of `seed` where a family names none
@@ -31,7 +32,7 @@ class FigureRow:
     high: float = math.nan
     unit: str = "share"
     neutral: float | None = None
-    verdict: Verdict = Verdict.DESCRIPTIVE
+    verdict: Verdict | None = None  # a published number, or a part of a bar, has none
     n_items: int | None = None
     n_unscored: int | None = None
     n_seeds: int | None = None
@@ -52,7 +53,7 @@ class FigureRow:
     def numbers(self) -> dict[str, float | str | None]:
         """For a table."""
         known = {name: getattr(self, name) for name in _NUMBERS}
-        return {**known, "verdict": "" if self.published else self.verdict.value, "source": self.source}
+        return {**known, "verdict": "" if self.verdict is None else self.verdict.value, "source": self.source}
 
 
 def rows_of(
@@ -125,7 +126,7 @@ def _together(at: Mapping[str, str], group: Sequence[Estimate]) -> FigureRow:
     row = _of_estimate(at, first)
     if not family and len(members) > 1:
         mean = statistics.fmean(values) if values else math.nan
-        verdict = _agreed(members)
+        verdict = common_verdict(row.verdict for row in members)
         row = replace(row, value=mean, low=math.nan, high=math.nan, verdict=verdict, estimate=None)
     deviation = first.sd_seeds if family else math.nan
     if math.isnan(deviation) and len(values) > 1:
@@ -148,18 +149,6 @@ def _of_estimate(at: Mapping[str, str], row: Estimate) -> FigureRow:
         n_unscored=row.n_unscored,
         estimate=row,
     )
-
-
-def _agreed(members: Sequence[Estimate]) -> Verdict:
-    """Of checkpoints without a verdict of their family: that of all, FLIPS where they contradict each other."""
-    holding = [row for row in members if row.verdict in (Verdict.HOLDS, Verdict.HOLDS_FOR_CHECKPOINT)]
-    if len({row.value > row.neutral for row in holding if row.neutral is not None}) > 1:
-        return Verdict.FLIPS
-    verdicts = {row.verdict for row in members}
-    telling = {verdict for verdict in verdicts if not verdict.silent or verdict is Verdict.FAILS_GATE}
-    if not telling:
-        return Verdict.LOW_COVERAGE if Verdict.LOW_COVERAGE in verdicts else members[0].verdict
-    return telling.pop() if len(telling) == 1 else Verdict.UNDECIDED
 
 
 def _published(numbers: Sequence[PublishedNumber], figure: Figure, rows: Sequence[Estimate]) -> list[FigureRow]:

@@ -18,7 +18,6 @@ from trueprobe.results.select import first_directed, of_summary, titles, where_k
 from trueprobe.results.source import Source
 from trueprobe.results.view import Finding, Kind, Mark, Number, Row, Seed, format_of, number, seeds_of
 from trueprobe.runs.families import Family
-from trueprobe.runs.primary import displayed
 from trueprobe.statistics.rows import ClaimResult, Estimate, VariantDifference
 from trueprobe.types import MOST_TIED, Outcome, Verdict
 
@@ -128,7 +127,7 @@ def claim_rows(source: Source, label: str) -> list[tuple[Family | None, ClaimRes
     ]
     mine += [(None, row) for row in rows if row.level == "pair"]
     chosen = {id(row) for row in where_known([row for _, row in mine], fixed)}
-    return [(family, displayed(row, source.listed)) for family, row in mine if id(row) in chosen]
+    return [(family, row) for family, row in mine if id(row) in chosen]
 
 
 def _claim_findings(source: Source, label: str) -> Iterator[Finding]:
@@ -179,8 +178,7 @@ def _estimate_numbers(source: Source, rows: Sequence[tuple[Family, Estimate]]) -
 def choice_rows(source: Source, rows: Sequence[VariantDifference]) -> list[tuple[Family, VariantDifference]]:
     """Of one pair of labels: the numbers that the summary shows, family by family."""
     summary = source.declaration(rows[0].first_label).summary
-    chosen = [(family, row) for family in source.families for row in of_summary(family.rows(rows), summary)]
-    return [(family, displayed(row, source.listed)) for family, row in chosen]
+    return [(family, row) for family in source.families for row in of_summary(family.rows(rows), summary)]
 
 
 def _choice_findings(source: Source, rows: Sequence[VariantDifference]) -> Iterator[Finding]:

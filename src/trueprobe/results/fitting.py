@@ -50,6 +50,7 @@ class Line:
     marks: set[Mark]
     speaks: bool = True
     pair: str = ""
+    numbers: tuple[Number, ...] = ()  # that the cells are of
 
 
 @dataclass(frozen=True)

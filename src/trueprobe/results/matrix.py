@@ -13,7 +13,7 @@ from itertools import zip_longest
 
 from trueprobe.results.findings import Section, SectionKind, ranked
 from trueprobe.results.report import Report
-from trueprobe.results.view import Finding, Mark, Number
+from trueprobe.results.view import Finding, Key, Number
 from trueprobe.types import Outcome
 
 _TIERS = {Outcome.GOOD: 0, Outcome.BAD: 0, Outcome.OPEN: 1, Outcome.EXPLORATORY: 2, Outcome.NONE: 3}
@@ -34,10 +34,8 @@ class Matrix:
         return tuple(known.get(name) for name in self.families)
 
     @property
-    def marks(self) -> tuple[Mark, ...]:
-        """Those that occur, for a key."""
-        present = {n.mark for finding in self.rows for n in self.numbers(finding) if n is not None}
-        return tuple(mark for mark in Mark if mark in present and mark is not Mark.NONE)
+    def key(self) -> Key:
+        return Key.of(n for finding in self.rows for n in self.numbers(finding))
 
 
 def matrix(report: Report, most_rows: int = 8, most_columns: int | None = None) -> Matrix:

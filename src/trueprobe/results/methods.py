@@ -132,7 +132,7 @@ def _sentences(source: Source) -> Iterator[str]:
     if methods := _methods(source, source.labels):
         seeds = {str(source.declaration(label).settings.get("resample_seed")) for label in source.labels} - {"None"}
         yield words.intervals_sentence(methods, sorted(seeds))
-    yield words.controlled(len(source.listed))
+    yield words.controlled(source.n_listed)
     yield words.recommended(source.families)
 
 

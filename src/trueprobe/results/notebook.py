@@ -193,5 +193,5 @@ def _cells(main: Matrix, finding: Finding) -> Iterator[str]:
 
 
 def _key(main: Matrix) -> str:
-    lines = (legends.marks_legend(main.marks), notebook_words.more(main.n_findings - len(main.rows)))
+    lines = (legends.marks_legend(main.key), notebook_words.more(main.n_findings - len(main.rows)))
     return "".join(f"<p>{escape(line)}</p>" for line in lines if line and main.rows)

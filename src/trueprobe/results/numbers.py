@@ -6,9 +6,11 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-_PERCENT = ("share", "probability")
+from trueprobe.types import Unit
+
+_PERCENT = (Unit.SHARE, Unit.PROBABILITY)
 _SMALL = 0.05  # of a ratio: below, two digits are too few
-_DIGITS = {"rank": 1, "percent": 1, "points": 1, "d": 2, "correlation": 2, "ratio": 2, "nats": 2}
+_DIGITS = {Unit.RANK: 1, Unit.PERCENT: 1}
 
 
 @dataclass(frozen=True)
@@ -24,8 +26,10 @@ class Format:
         signed = neutral == 0
         largest = max((abs(v) for v in values if not math.isnan(v)), default=1.0)
         if unit not in _PERCENT:
-            small = unit == "ratio" and not signed and 0 < largest < _SMALL
-            return cls(1, " %" if unit == "percent" else "", _DIGITS.get(unit, 2) + small, signed)
+            if unit == Unit.VARIANCE:
+                return cls(10_000, " points²", 1, signed)
+            small = unit in (Unit.RATIO, Unit.SCORE) and not signed and 0 < largest < _SMALL
+            return cls(1, " %" if unit == Unit.PERCENT else "", _DIGITS.get(Unit(unit), 2) + small, signed)
         digits = 0 if unit == "share" and (largest >= 0.1 or not largest) else 1 if largest >= 0.01 else 2
         return cls(100, " points" if signed else " %", digits, signed)
 
@@ -76,9 +80,9 @@ def ticks(low: float, high: float, most: int = 6) -> list[float]:
 
 def bounds(unit: str, neutral: float | None) -> tuple[float, float]:
     """Where a quantity ends: shares at 0 and 1, their differences at −1 and 1; ratios and ranks at 0 alone."""
-    if unit in (*_PERCENT, "correlation"):
+    if unit in (*_PERCENT, Unit.SCORE, Unit.CORRELATION):
         return (-1.0 if neutral == 0 else 0.0), 1.0
-    return (0.0 if unit in ("ratio", "rank", "percent") and neutral != 0 else -math.inf), math.inf
+    return (0.0 if unit in (Unit.RATIO, Unit.RANK, Unit.PERCENT) and neutral != 0 else -math.inf), math.inf
 
 
 def count(number: float) -> str:

@@ -274,9 +274,9 @@ def _panel(panel: Panel, rows: Sequence[FigureRow], figure: Figure, legend: Mapp
 
 
 def _why_empty(rows: Sequence[FigureRow]) -> Verdict:
-    verdicts = [row.verdict for row in rows]
+    verdicts = [row.verdict for row in rows if row.verdict is not None]
     known = [verdict for verdict in (*NOT_COUNTED, *verdicts) if verdict in verdicts and verdict.silent]
-    return known[0] if known else Verdict.NOTHING_SCORED
+    return (known or verdicts)[0]
 
 
 def _axis(rows: Sequence[FigureRow], figure: Figure) -> Axis:

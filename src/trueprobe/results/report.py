@@ -94,7 +94,7 @@ class Report:
     @property
     def n_primary(self) -> int:
         """The numbers that are controlled together."""
-        return len(self.source.listed)
+        return self.source.n_listed
 
     @cached_property
     def probes(self) -> tuple[ProbeReport, ...]:

@@ -12,17 +12,16 @@ import pandas as pd
 from trueprobe.probes.display import Where
 from trueprobe.results.select import Depth, Selected, at_depth, directed
 from trueprobe.results.words import tables as words
-from trueprobe.runs import primary
 from trueprobe.runs.downstream import Comparison, DownstreamResult, FamilyOutcome
 from trueprobe.runs.families import Family, families
 from trueprobe.runs.folder import Run
 from trueprobe.runs.schema import ProbeDeclaration
 from trueprobe.statistics.rows import ClaimResult, Estimate, VariantDifference
-from trueprobe.types import CONDITION, Direction, Verdict
+from trueprobe.statistics.verdict import ALPHA, judge_equality
+from trueprobe.types import CONDITION, Direction, Unit, Verdict
 
 T = TypeVar("T")
 DOWNSTREAM = "downstream"  # stands for a probe in the claims about fine-tuned checkpoints
-EQUAL = 0.05  # below this p, checkpoints are not equally good
 
 
 @dataclass(frozen=True)
@@ -62,8 +61,10 @@ class Source:
     @cached_property
     def claims(self) -> list[ClaimResult]:
         """Those of the run, and that fine-tuned checkpoints are equally good."""
-        tuned = [_equally_good(task, row) for task in self.run.downstream for row in task.families]
-        return [*self.rows(ClaimResult), *tuned]
+        tuned = [(task, row) for task in self.run.downstream for row in task.families]
+        ps = [None if row.shows is Comparison.NOTHING else row.p_equal for _, row in tuned]
+        verdicts = judge_equality(ps)
+        return [*self.rows(ClaimResult), *(_equally_good(*pair, v) for pair, v in zip(tuned, verdicts, strict=True))]
 
     def observations(self, label: str) -> pd.DataFrame:
         """With the family of each model; empty where there are none yet. A condition is named without its prefix."""
@@ -99,25 +100,15 @@ class Source:
     def _family_rows(self, label: str, family: Family) -> list[Estimate]:
         key = (label, family.name)
         if key not in self._of_families:
-            rows = family.rows(self.estimates(label))
-            self._of_families[key] = [primary.displayed(row, self.listed) for row in rows]
+            self._of_families[key] = family.rows(self.estimates(label))
         return self._of_families[key]
 
     @cached_property
-    def listed(self) -> dict[primary.Key, Verdict]:
-        """The verdicts of the primary numbers of all families, controlled together."""
-        rows: list[primary.Listed] = []
-        for label in self.labels:
-            estimates = [row for row in self.estimates(label) if row.neutral is not None]
-            rows += [row for family in self.families for row in family.rows(estimates)]
-        for claim in self.claims:
-            rows += [claim] if claim.level == "pair" or any(family.has(claim) for family in self.families) else []
-        rows += [row for family in self.families for row in family.rows(self.rows(VariantDifference))]
-        return primary.verdicts([row for row in rows if primary.is_primary(row, self._declared(row))])
-
-    def _declared(self, row: primary.Listed) -> ProbeDeclaration | None:
-        label = row.first_label if isinstance(row, VariantDifference) else row.probe
-        return self.run.declarations.get(label)
+    def n_listed(self) -> int:
+        """The numbers whose verdicts are controlled together."""
+        estimates = [row.n_list for label in self.labels for row in self.estimates(label)]
+        others = [*(row.n_list for row in self.claims), *(row.n_list for row in self.rows(VariantDifference))]
+        return sum(length > 0 for length in (*estimates, *others))
 
     def seed_rows(self, family: Family, row: Estimate) -> list[Estimate]:
         """The rows of a family's checkpoints behind one of its own."""
@@ -156,7 +147,7 @@ def where_rows(frame: pd.DataFrame, where: Where) -> pd.DataFrame:
     return frame
 
 
-def _equally_good(task: DownstreamResult, row: FamilyOutcome) -> ClaimResult:
+def _equally_good(task: DownstreamResult, row: FamilyOutcome, verdict: Verdict) -> ClaimResult:
     p = None if row.shows is Comparison.NOTHING else row.p_equal
     return ClaimResult(
         probe=DOWNSTREAM,
@@ -168,20 +159,15 @@ def _equally_good(task: DownstreamResult, row: FamilyOutcome) -> ClaimResult:
         conditions={},
         quantity="accuracy",
         direction=Direction.EQUAL,
-        threshold=EQUAL,
+        threshold=ALPHA,
         value=math.nan if p is None or row.sd is None else row.sd,
         low=math.nan,
         high=math.nan,
-        unit="share",
-        verdict=_equality(p),
+        unit=Unit.SHARE,
+        verdict=verdict,
         p=math.nan if p is None else p,
         family=row.family,
         step=row.step,
         n_seeds=row.n_checkpoints,
+        verdict_alone=verdict,
     )
-
-
-def _equality(p: float | None) -> Verdict:
-    if p is None:
-        return Verdict.NO_INTERVAL
-    return Verdict.NOT_CONTRADICTED if p >= EQUAL else Verdict.OPPOSITE

@@ -16,16 +16,17 @@ from trueprobe.results.labels import short_names
 from trueprobe.results.report import Report
 from trueprobe.results.select import first_directed, titles
 from trueprobe.results.tables import FamilyRows, cells_of, family_rows, gate_failures, summary_table
-from trueprobe.results.view import DASH, Display, Finding, Kind, Mark, Number
+from trueprobe.results.view import DASH, Display, Finding, Key, Kind, Mark, Number
 from trueprobe.results.words import findings as sentences
 from trueprobe.results.words import terminal as words
 from trueprobe.results.words import verdicts
 from trueprobe.runs.folder import Run
-from trueprobe.types import Verdict
+from trueprobe.types import Unit, Verdict
 
 _FEWEST_ROWS = 5  # of a table
 _LEAST_TABLE = _FEWEST_ROWS + 5  # lines of it with its title; before it has fewer, notes are left out
 _LEAST_MEANING = 12  # columns beside the code of a row, before its meaning is left out
+_WITHOUT_INTERVAL_FIRST = (Unit.SHARE, Unit.RATIO, Unit.SCORE, Unit.CORRELATION)  # where there is no room for all
 _MOST_CLAIM_LINES = 6  # with more of them each verdict has one line
 _MOST_ANSWERS = 3
 _NAMED = (
@@ -78,9 +79,8 @@ def _several_probes(report: Report, room: Room) -> Iterator[RenderableType]:
     columns, intervals = fit_columns(asked, width - fit.words_width - 1)
     yield one_line(words.asked_short(report.families), width)
     yield from fit.render(words.findings_head(intervals), columns, width)
-    marks = {mark for line in fit.lines for mark in line.marks}
     left_out = len(asked) - len(columns)
-    legend = words.marks_legend([mark for mark in Mark if mark in marks])
+    legend = words.marks_legend(Key.of(n for line in fit.lines for n in line.numbers))
     yield one_line("; ".join([legend, *([words.more_models(left_out)] if left_out else [])]), width)
     yield from last
 
@@ -108,13 +108,14 @@ def _lines(section: Section) -> Lines:
 def _of(finding: Finding) -> Iterator[Line]:
     if finding.of_pairs:
         for n in finding.numbers:
-            marks = {n.mark} - {Mark.NONE}
-            yield Line(f"{finding.statement}, {n.model}", {}, marks, not n.verdict.silent, beside(n)[0].strip())
+            marks = {n.mark} - {Mark.NONE, Mark.SUGGESTIVE}
+            pair = beside(n)[0].strip()
+            yield Line(f"{finding.statement}, {n.model}", {}, marks, not n.verdict.silent, pair, (n,))
         return
     cells: dict[str, Fitted] = {}
     for n in finding.numbers:
         cells.setdefault(n.model, beside(n))
-    yield Line(finding.statement, cells, finding.marks, finding.speaks)
+    yield Line(finding.statement, cells, finding.marks, finding.speaks, numbers=finding.numbers)
 
 
 # ---------------------------------------------------------------- one probe: its tables
@@ -182,8 +183,8 @@ def _one_probe(report: Report, space: Room) -> Iterator[RenderableType]:
     head = Text.assemble((label, "bold"), whose, "  ", probe.declaration.question)
     parts = [part for part in family_rows(source, label, summary_table(source, label)) if part.family in passed]
     counted = [placed.number for part in parts for placed in part.rows]
-    dashes, marks = _dashes(counted), _marks(counted)
-    legend = [Text(line) for line in words.table_legend(True, percent, report.families, marks, dashes)]
+    dashes, key = _dashes(counted), Key.of(counted)
+    legend = [Text(line) for line in words.table_legend(True, percent, report.families, key, dashes)]
     room = space.lines - 1 - sum(map(height, (head, *silent, *legend, *below)))
     notes = [Text(line) for line in summary.notes]
     while notes and room - sum(map(height, notes)) < _LEAST_TABLE:
@@ -200,7 +201,7 @@ def _one_probe(report: Report, space: Room) -> Iterator[RenderableType]:
             extra.append(line)
             room -= height(line)
     if not all(grid.intervals for grid in grids):
-        legend = [Text(line) for line in words.table_legend(False, percent, report.families, marks, dashes)]
+        legend = [Text(line) for line in words.table_legend(False, percent, report.families, key, dashes)]
     yield from (head, *tables, *extra, *silent, *legend, *notes, *below)
 
 
@@ -230,11 +231,6 @@ def _grids(report: Report, label: str, parts: Sequence[FamilyRows], width: int) 
     return grids
 
 
-def _marks(numbers: Sequence[Number]) -> list[Mark]:
-    present = {n.mark for n in numbers} - {Mark.NONE}
-    return [mark for mark in Mark if mark in present]
-
-
 def _dashes(numbers: Sequence[Number]) -> list[Verdict]:
     """Why numbers of the tables are dashes, each reason once."""
     return list(dict.fromkeys(n.verdict for n in numbers if n.display is Display.NOTHING and n.verdict.silent))
@@ -248,7 +244,7 @@ def _fit_measures(
     directed = {
         title
         for title, column in numbers.items()
-        if any(n and n.neutral is not None and n.unit not in ("share", "ratio", "correlation") for n in column)
+        if any(n and n.neutral is not None and n.unit not in _WITHOUT_INTERVAL_FIRST for n in column)
     }
     important = [title for title in numbers if title in first | directed]
     columns: dict[str, list[str]] = {}

@@ -15,7 +15,7 @@ import pandas as pd
 
 from trueprobe.results.numbers import Format
 from trueprobe.statistics.rows import ClaimResult, Difference, Estimate, VariantDifference
-from trueprobe.types import Direction, Level, Outcome, Verdict
+from trueprobe.types import Direction, Level, Outcome, Unit, Verdict
 
 Row = Estimate | ClaimResult | Difference | VariantDifference
 E = TypeVar("E", Estimate, Estimate | ClaimResult)
@@ -38,6 +38,7 @@ class Mark(StrEnum):
     NOT_CONTRADICTED = "="
     OPPOSITE = "!"
     FLIPS = "~"
+    SUGGESTIVE = "°"  # weaker than the others: no finding, and in 5 % of exploratory numbers by chance
 
     @property
     def symbol(self) -> str:
@@ -46,10 +47,12 @@ class Mark(StrEnum):
 
 _MARKS = dict.fromkeys((Verdict.HOLDS, Verdict.HOLDS_FOR_CHECKPOINT, Verdict.AS_PUBLISHED), Mark.HOLDS)
 _MARKS |= {Verdict.NOT_CONTRADICTED: Mark.NOT_CONTRADICTED, Verdict.OPPOSITE: Mark.OPPOSITE, Verdict.FLIPS: Mark.FLIPS}
+_MARKS[Verdict.SUGGESTIVE] = Mark.SUGGESTIVE
 
 
-def display_of(value: float, low: float, verdict: Verdict) -> Display:
-    if math.isnan(value) or (verdict.silent and verdict is not Verdict.TOO_FEW_GROUPS):
+def display_of(value: float, low: float, verdict: Verdict | None) -> Display:
+    """`verdict`: None for a number that has none, like a share of a bar."""
+    if math.isnan(value) or (verdict is not None and verdict.silent and verdict is not Verdict.TOO_FEW_GROUPS):
         return Display.NOTHING
     return Display.VALUE if math.isnan(low) or verdict is Verdict.TOO_FEW_GROUPS else Display.INTERVAL
 
@@ -75,7 +78,7 @@ class Number:
     value: float
     low: float
     high: float
-    unit: str
+    unit: Unit
     neutral: float | None
     verdict: Verdict
     display: Display
@@ -115,6 +118,21 @@ class Number:
     def unit_text(self) -> str:
         """The unit, where `text` does not have it: `points`."""
         return "" if self._suffix or self.display is Display.NOTHING else self.format.suffix.strip()
+
+
+@dataclass(frozen=True)
+class Key:
+    """What a key below numbers explains: the marks that occur, and how many of the numbers are exploratory."""
+
+    marks: tuple[Mark, ...]
+    n_exploratory: int
+
+    @classmethod
+    def of(cls, numbers: Iterable[Number | None]) -> Key:
+        displayed = [n for n in numbers if n is not None and n.display is not Display.NOTHING]
+        present = {n.mark for n in displayed} - {Mark.NONE}
+        exploratory = sum(n.verdict.outcome is Outcome.EXPLORATORY for n in displayed)
+        return cls(tuple(mark for mark in Mark if mark in present), exploratory)
 
 
 def quantity(row: Row) -> tuple[float, float | None]:
@@ -159,7 +177,7 @@ def counted(rows: Iterable[E]) -> list[E]:
 def seeds_of(rows: Iterable[Estimate | ClaimResult]) -> tuple[Seed, ...]:
     """Of the checkpoints of a family; the rows are of one number."""
     return tuple(
-        Seed(row.value, row.p if isinstance(row, Estimate) else math.nan, mark_of(row.verdict) is Mark.HOLDS)
+        Seed(row.value, row.p if isinstance(row, Estimate) else math.nan, mark_of(row.verdict_alone) is Mark.HOLDS)
         for row in counted(rows)
         if not math.isnan(row.value)
     )
@@ -188,7 +206,8 @@ class Finding:
 
     @property
     def marks(self) -> set[Mark]:
-        return {number.mark for number in self.numbers} - {Mark.NONE}
+        """Of what was found, or not contradicted; an exploratory number is neither."""
+        return {number.mark for number in self.numbers} - {Mark.NONE, Mark.SUGGESTIVE}
 
     @property
     def speaks(self) -> bool:

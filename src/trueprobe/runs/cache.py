@@ -82,7 +82,7 @@ def counting_text(asked: AskedProbe) -> str:
     """What is counted of the answers, and how."""
     probe = asked.probe
     how = (probe.factors, probe.drawn_within, probe.terms, probe.corrected_over, probe.flips, probe.diagnostic)
-    return _text((tuple(probe.measures()), tuple(probe.claims()), how, probe.summary.measures))
+    return _text((tuple(probe.measures()), tuple(probe.claims()), how, probe.summary, probe.primary))
 
 
 def _items_id(items: Sequence[Item]) -> str:

@@ -10,14 +10,14 @@ from trueprobe.errors import BadInput, nearest
 from trueprobe.garbage import collector_paused
 from trueprobe.probes import Probe
 from trueprobe.probes.display import Summary
-from trueprobe.runs import primary, signature
+from trueprobe.runs import signature
 from trueprobe.runs.families import families
 from trueprobe.runs.folder import Run
-from trueprobe.runs.schema import ProbeDeclaration
+from trueprobe.runs.primary import is_primary
 from trueprobe.statistics import paired
 from trueprobe.statistics.estimates import CheckpointData
 from trueprobe.statistics.rows import Difference, changed
-from trueprobe.statistics.verdict import FEWEST_SEEDS
+from trueprobe.statistics.verdict import FEWEST_SEEDS, judge_list
 from trueprobe.types import Card, Conditions, NoProgress, Outcome, Progress
 
 
@@ -29,7 +29,6 @@ class Comparison:
     b: str
     rows: Sequence[Difference]  # with the verdicts of the primary ones, which are controlled together
     summaries: Mapping[str, Summary]  # of each probe, by its label
-    precision: float | None = None
     apart: tuple[str, ...] = ()  # probes that ask the two kinds of model for different things
     steps: tuple[int | None, int | None] = (None, None)  # of either side: the last training step it was asked at
     unequal: Mapping[str, tuple[str, str]] = field(default_factory=dict)  # parts of the signatures, where allowed
@@ -60,12 +59,11 @@ def compare(
     run: Run,
     a: str,
     b: str,
-    precision: float | None = None,
     progress: Progress | None = None,
     allow_unequal: bool = False,
 ) -> Comparison:
-    """`a` less `b`. A family is all its seeds, at their last training step; `precision` is the half-width wanted.
-    Numbers whose signatures differ are compared only where the user allows it."""
+    """`a` minus `b`. A family is all its seeds, at their last training step. Numbers whose signatures differ are
+    compared only where the user allows it."""
     first, second = (_cards(run, name) for name in (a, b))
     both = {card.name for card in first} & {card.name for card in second}
     if both:
@@ -88,13 +86,13 @@ def compare(
             one, other = (_members(run, label, probe, side) for side in (first, second))
             sides = paired.Sides.of(one, other, probe.factors, probe.drawn_within)
             measures = [measure for measure in probe.measures() if kinds <= set(measure.kinds)]
-            made = paired.compare(label, sides, measures, probe.corrected_over, precision)
+            made = paired.compare(label, sides, measures, probe.corrected_over)
             rows += [changed(row, signature=signed[label].shared(row)) for row in made]
             task.advance(note=label)
-    rows = _controlled(rows, run.declarations)
+    rows = judge_list(rows, [is_primary(row, run.declarations[row.probe]) for row in rows])
     summaries = {label: run.declarations[label].summary for label in alike}
     steps = (first[0].labels.get("step"), second[0].labels.get("step"))
-    return Comparison(a, b, rows, summaries, precision, apart, steps, unequal)
+    return Comparison(a, b, rows, summaries, apart, steps, unequal)
 
 
 Key = tuple[str, frozenset[tuple[str, str]]]
@@ -140,12 +138,6 @@ def between_runs(
     measures = [measure for measure in probe.measures() if (measure.name, measure.reported) in wanted]
     one, other = (_members(of, label, probe, cards) for of, cards in zip((run, baseline), sides, strict=True))
     return paired.compare(label, paired.Sides.of(one, other, probe.factors, probe.drawn_within), measures)
-
-
-def _controlled(rows: Sequence[Difference], declarations: Mapping[str, ProbeDeclaration]) -> list[Difference]:
-    """The primary differences of all probes are one list; the others have an interval and no verdict."""
-    known = primary.verdicts([row for row in rows if primary.is_primary(row, declarations[row.probe])])
-    return [primary.displayed(row, known) for row in rows]
 
 
 def _cards(run: Run, name: str) -> list[Card]:

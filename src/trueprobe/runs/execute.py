@@ -330,7 +330,7 @@ def _replay(ready: _Ready, replay: Replay) -> _Done:
 def _count(ready: _Ready, cards: Sequence[Card]) -> None:
     """All tables, as they are where the same was counted before."""
     keys = {asked.label: _counting_key(ready, asked, cards) for asked in ready.probes}
-    cache, key = ready.session.cache, key_of("tables", list(keys.values()))
+    cache, key = ready.session.cache, key_of("tables", ready.plan.study.verdicts_over, list(keys.values()))
     known = cache.get(key)
     if known is not None:
         for name, content in known.items():
@@ -338,7 +338,8 @@ def _count(ready: _Ready, cards: Sequence[Card]) -> None:
         return
     from trueprobe.runs.tables import RunTables
 
-    tables = RunTables(ready.folder, cards, ready.plan.study.intervals, cache, keys)
+    each_model = ready.plan.study.verdicts_over == "model"
+    tables = RunTables(ready.folder, cards, ready.plan.study.intervals, each_model, cache, keys)
     with ready.session.progress.task("counting", len(ready.probes) + 1, "probes") as task:
         for asked in ready.probes:
             task.advance(0, asked.label)

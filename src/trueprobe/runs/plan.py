@@ -96,6 +96,7 @@ def _describe(study: Study, asked: tuple[AskedProbe, ...]) -> StudyDescription:
         limit=study.limit,
         dtype=study.dtype,
         intervals=study.intervals,
+        verdicts_over=study.verdicts_over,
     )
 
 

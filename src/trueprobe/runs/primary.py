@@ -1,43 +1,40 @@
-"""Which numbers of a list have a verdict: the primary ones, controlled together; the rest is exploratory.
+"""Which numbers of a run are on its list, and the verdicts they have there.
 
-A probe declares at most three primary numbers; where it declares none, all that its summary shows is one list. The
-false discovery rate over everything on the list is 5 % (docs/decisions/0015-primary-numbers.md).
+A probe declares at most three primary numbers; where it declares none, all that its summary shows is primary. The list
+is every primary number of every family at its last step, or of each family by itself where the study says so
+(docs/decisions/0015-primary-numbers.md). It is made when a run is counted, and no report changes it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TypeVar
+from typing import Protocol
 
 from trueprobe.probes.display import Primary, Summary, matches, row_names
-from trueprobe.runs.schema import ProbeDeclaration
-from trueprobe.statistics.rows import ClaimResult, Difference, Estimate, VariantDifference, changed
-from trueprobe.statistics.verdict import controlled
-from trueprobe.types import Outcome, Reason, Verdict
-
-Listed = Estimate | ClaimResult | VariantDifference | Difference
-L = TypeVar("L", Estimate, ClaimResult, VariantDifference, Difference)
-Key = tuple[object, ...]
+from trueprobe.runs.families import Family
+from trueprobe.statistics.rows import ClaimResult, Difference, Estimate, VariantDifference
+from trueprobe.statistics.verdict import Judged, judge_list
 
 
-def key_of(row: Listed) -> Key:
-    """The same for the row of a table however often it is read."""
-    name = row.claim if isinstance(row, ClaimResult) else row.measure
-    of = (row.first_label, row.second_label) if isinstance(row, VariantDifference) else (row.probe,)
-    about = () if isinstance(row, Difference) else (row.model, row.level, row.step)
-    return type(row).__name__, *of, name, *about, *sorted(row.conditions.items())
+class Declares(Protocol):
+    """A probe, or its declaration in a run folder."""
+
+    @property
+    def primary(self) -> tuple[Primary, ...] | None: ...
+    @property
+    def summary(self) -> Summary: ...
 
 
-def is_primary(row: Listed, declaration: ProbeDeclaration | None) -> bool:
+def is_primary(row: Judged, declared: Declares | None) -> bool:
     """What several probes together claim has no declaration, and is on the list."""
-    if declaration is None:
+    if declared is None:
         return True
-    if declaration.primary is None:
-        return isinstance(row, ClaimResult) or _in_summary(row, declaration.summary)
-    return any(_is(row, primary) for primary in declaration.primary)
+    if declared.primary is None:
+        return isinstance(row, ClaimResult) or _in_summary(row, declared.summary)
+    return any(_is(row, primary) for primary in declared.primary)
 
 
-def _is(row: Listed, primary: Primary) -> bool:
+def _is(row: Judged, primary: Primary) -> bool:
     if isinstance(row, ClaimResult):
         known = {key: value for key, value in primary.where.items() if key in row.conditions}
         return row.claim in primary.claims and matches(known, row.conditions.get)
@@ -50,22 +47,30 @@ def _in_summary(row: Estimate | VariantDifference | Difference, summary: Summary
     return named and row.measure in summary.measures and any(matches(one, row.conditions.get) for one in at)
 
 
-def p_of(row: Listed) -> float:
-    return row.p_interval if isinstance(row, Estimate) else row.p
+def _label(row: Judged) -> str:
+    return row.first_label if isinstance(row, VariantDifference) else row.probe
 
 
-def verdicts(rows: Sequence[Listed]) -> dict[Key, Verdict]:
-    """Of the primary rows of one list."""
-    judged = controlled([row.verdict for row in rows], [p_of(row) for row in rows])
-    return {key_of(row): verdict for row, verdict in zip(rows, judged, strict=True)}
+def on_run_list(
+    rows: Sequence[Judged], declared: Mapping[str, Declares], families: Sequence[Family], each_model: bool = False
+) -> list[Judged]:
+    """The rows of all tables of a run, with the verdicts of its list; with `each_model`, of a list for each family."""
 
+    def list_of(row: Judged) -> str | None:
+        """The list that a primary row is on; None for any other."""
+        if not is_primary(row, declared.get(_label(row))):
+            return None
+        if isinstance(row, ClaimResult) and row.level == "pair":
+            return row.model if each_model else ""
+        standing = [family.name for family in families if not isinstance(row, Difference) and family.has(row)]
+        return (standing[0] if each_model else "") if standing else None
 
-def displayed(row: L, known: Mapping[Key, Verdict]) -> L:
-    """The row with the verdict that is worded: its own where it decides nothing, `exploratory` where it is not on the
-    list."""
-    if row.verdict.outcome is Outcome.NONE:
-        return row
-    verdict = known.get(key_of(row), Verdict.EXPLORATORY)
-    if isinstance(row, Estimate) and verdict is Verdict.UNDECIDED is not row.verdict:
-        return changed(row, verdict=verdict, reason=Reason.NOT_ON_LIST)
-    return changed(row, verdict=verdict)
+    lists: dict[str | None, list[int]] = {}
+    for i, row in enumerate(rows):
+        lists.setdefault(list_of(row), []).append(i)
+    judged = list(rows)
+    for name, members in lists.items():
+        mine = judge_list([rows[i] for i in members], [name is not None] * len(members))
+        for i, row in zip(members, mine, strict=True):
+            judged[i] = row
+    return judged

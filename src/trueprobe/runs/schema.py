@@ -31,7 +31,7 @@ from trueprobe.types import CODES, CONDITION, GROUP, Card
 if TYPE_CHECKING:
     import pandas as pd
 
-FORMAT = 2
+FORMAT = 3
 MANIFEST, LOCAL, PROBES = RUN_FILES = "manifest.json", "local.json", "probes.json"
 Row = TypeVar("Row")
 Schema = TypeVar("Schema", bound=BaseModel)
@@ -153,6 +153,7 @@ class StudyDescription(Declared):
     limit: int | None
     dtype: str
     intervals: str
+    verdicts_over: str = "run"
 
     @model_validator(mode="before")
     @classmethod

@@ -44,6 +44,10 @@ class Study(BaseModel):
     intervals: Literal["crossed", "multibootstrap"] = Field(
         default="crossed", description="over seeds and items: crossed variances with a t quantile, or Sellam et al.'s"
     )
+    verdicts_over: Literal["run", "model"] = Field(
+        default="run",
+        description="false discovery rate over the whole run, or for each model by itself",
+    )
 
 
 def shipped() -> list[str]:

@@ -10,8 +10,8 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import permutations
-from typing import Any
+from itertools import accumulate, chain, permutations
+from typing import Any, cast
 
 from pydantic import TypeAdapter
 
@@ -20,6 +20,7 @@ from trueprobe.probes import Probe
 from trueprobe.runs.cache import ResultCache, key_of
 from trueprobe.runs.families import families
 from trueprobe.runs.folder import RunFolder
+from trueprobe.runs.primary import on_run_list
 from trueprobe.runs.schema import TABLES
 from trueprobe.runs.signature import Signer
 from trueprobe.statistics import disagreement
@@ -31,11 +32,12 @@ from trueprobe.statistics.interval import Method
 from trueprobe.statistics.measure import Claim, Measure
 from trueprobe.statistics.paired import to_pair
 from trueprobe.statistics.resampling import Resampling, groups_of
-from trueprobe.statistics.rows import ClaimResult, Estimate, VariantDifference
+from trueprobe.statistics.rows import ClaimResult, Estimate, VariantDifference, changed
 from trueprobe.statistics.seed_claims import claims_over_seeds
 from trueprobe.statistics.signs import sign_counts
+from trueprobe.statistics.unjudged import Unjudged, judged
 from trueprobe.statistics.variants import variants
-from trueprobe.statistics.verdict import Unjudged, judge
+from trueprobe.statistics.verdict import ALPHA
 from trueprobe.statistics.wordings import variance
 from trueprobe.types import Card
 
@@ -73,6 +75,7 @@ class RunTables:
     folder: RunFolder
     cards: Sequence[Card]
     method: Method = "crossed"
+    each_model: bool = False  # verdicts are controlled for each model by itself, not over the run
     cache: ResultCache | None = None  # of what was counted before
     keys: Mapping[str, str] = field(default_factory=dict)  # of each label's rows in it
     rows: _Rows = field(default_factory=lambda: _Rows(claims=[]))
@@ -103,39 +106,29 @@ class RunTables:
             return
         counted = self._counted(label, earlier)
         self._merge(counted)
-        encoded = _encoded({**counted, _UNJUDGED: self._unjudged[label]})
-        self.cache.put(key, {**self._estimates(label), **encoded})
+        self.cache.put(key, _encoded({**counted, _UNJUDGED: self._unjudged[label]}))
 
     def _counted(self, label: str, earlier: Sequence[str]) -> dict[str, list[Any]]:
-        """One probe's rows of the tables over all probes; its estimates are written."""
+        """One probe's rows of the tables over all probes."""
         probe, rows = self._probes[label], _Rows()
-        estimates: list[Estimate] = []
         for step in self.steps:
             members = self._members([label], step)[0]
             counted = unjudged(label, members, _measures(probe, step), self.method)
             self._unjudged[label] += counted
-            estimates += judge(counted, probe.corrected_over)
             rows.add("claims", claim_results(label, members, probe.claims(), self.method))
             rows.add("variance", variance(counted))
             rows.add("signs", sign_counts(counted))
             self._flips(label, members, rows)
-        self._signed("estimates", estimates, f"estimates/{label}")
         rows.add("claims", [row for claim in probe.claims() if claim.between for row in self._between(label, claim)])
         for other in earlier:
             rows.add("variants", self._variants(other, label))
         return rows
 
-    def _estimates(self, label: str) -> dict[str, bytes]:
-        names = [f"estimates/{label}{end}" for end in (".parquet", ".csv")]
-        return {name: self.folder.content(name) for name in names}
-
     def _restore(self, label: str, known: Mapping[str, bytes]) -> None:
         """As an earlier run counted it; answers item by item are read again, for what compares probes."""
         for name, content in known.items():
-            if name in TABLES:
+            if name != _UNJUDGED:
                 self.rows.add(name, _decoded(TABLES[name], content))
-            elif name != _UNJUDGED:
-                self.folder.table(name, content)
         self._unjudged[label] = _decoded(Unjudged, known[_UNJUDGED])
         for step in self.steps:
             if len(step.cards) > 1 and self._probes[label].flips is not None:
@@ -148,12 +141,32 @@ class RunTables:
         self.rows.add("flip_causes", subsampled(self._answers))
         self.rows.add("claims", claims_over_seeds(self._unjudged, diagnostics, self._answers))
         apart = disagreement.between(self._unjudged, diagnostics)
-        self.rows.add("disagreements", apart)
+        self.rows.add("disagreements", [row for row, _ in apart])
         self.rows.add("claims", disagreement.claims(apart))
+        estimates = self._with_list_verdicts()
+        for label, mine in estimates.items():
+            self._signed("estimates", mine, f"estimates/{label}")
         self._signed("claims", self.rows["claims"])
         for name, rows in self.rows.items():
             if rows and name != "claims":
                 self.folder.rows(name, rows)
+
+    def _with_list_verdicts(self) -> dict[str, list[Estimate]]:
+        """The estimates of each label; claims and variants get their verdicts in place."""
+        judged_alone = {
+            label: judged(rows, self._probes[label].corrected_over) for label, rows in self._unjudged.items()
+        }
+        tables = [*judged_alone.values(), self.rows["claims"], self.rows.get("variants", [])]
+        every = on_run_list(list(chain(*tables)), self._probes, families(self.cards), self.each_model)
+        ends = list(accumulate(map(len, tables)))
+        parts = [every[start:end] for start, end in zip([0, *ends], ends, strict=False)]
+        *by_label, self.rows["claims"], variants_judged = parts
+        if variants_judged:
+            self.rows["variants"] = variants_judged
+        return {
+            label: [_detectable(cast(Estimate, row), one) for row, one in zip(mine, self._unjudged[label], strict=True)]
+            for label, mine in zip(judged_alone, by_label, strict=True)
+        }
 
     def _signed(self, table: str, rows: Sequence[Estimate] | Sequence[ClaimResult], file: str = "") -> None:
         self.folder.rows(table, rows, file, signature=list(map(self._signer.signature, rows)))
@@ -208,6 +221,11 @@ class RunTables:
     def _merge(self, rows: Mapping[str, Sequence[Any]]) -> None:
         for name, more in rows.items():
             self.rows.add(name, more)
+
+
+def _detectable(row: Estimate, counted: Unjudged) -> Estimate:
+    """What a number of the list could have shown at its threshold."""
+    return changed(row, detectable_list=counted.interval.detectable(ALPHA / row.n_list)) if row.n_list else row
 
 
 def _encoded(rows: Mapping[str, Sequence[Any]]) -> dict[str, bytes]:

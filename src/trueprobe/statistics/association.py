@@ -18,7 +18,6 @@ import numpy as np
 
 from trueprobe.statistics.measure import Columns, Weights, totals
 
-EFFECT_SIZE_UNIT = "d"  # standard deviations of the associations of all targets
 _CLOSE = 1e-12  # sums over the same values in another order differ by less, relative to the sum of magnitudes
 _FLOAT_ERROR = 1e-5  # of a vector's length, after the layers of a network
 _AT_ONCE = 5_000  # partitions that are dealt together

@@ -9,14 +9,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from trueprobe.statistics.claims import About, Numbers, judge_claim, result
+from trueprobe.statistics.claims import About, result
 from trueprobe.statistics.estimates import CheckpointData
 from trueprobe.statistics.means import means
 from trueprobe.statistics.measure import LARGER, Claim, Lead, Measure, NetworkSize
-from trueprobe.statistics.paired import Sides, compare
-from trueprobe.statistics.rows import AGAINST, ClaimResult, Difference
-from trueprobe.statistics.verdict import FEWEST_SEEDS
-from trueprobe.types import CONDITION, GROUP, Card, Verdict
+from trueprobe.statistics.paired import Sides, unjudged_differences
+from trueprobe.statistics.rows import AGAINST, ClaimResult
+from trueprobe.types import CONDITION, GROUP, Card
 
 
 def is_about(claim: Claim, first: Card, second: Card) -> bool:
@@ -70,18 +69,8 @@ def between(label: str, sides: Sides, claim: Claim) -> ClaimResult:
     where = claim.plus if claim.minus is None else {}  # else `sides_of` has looked there
     column, covered = (claim.column,), claim.coverage
     measure = Measure(claim.name, means, column, where, claim.conditions, claim.unit, coverage=covered)
-    (row,) = compare(label, sides, [measure])
+    ((_, case),) = unjudged_differences(label, sides, [measure])
+    passes = not any(member.gates.fails(claim.gate) for member in sides.members)
     first, second = (side[0].family if len(side) > 1 else side[0].model for side in (sides.first, sides.second))
     about = About(f"{first}{AGAINST}{second}", "pair", n_seeds=sides.fewest_seeds)
-    numbers = Numbers(row.difference, row.low, row.high, row.p, row.covered)
-    return result(label, claim, about, numbers, _verdict(sides, claim, row))
-
-
-def _verdict(sides: Sides, claim: Claim, row: Difference) -> Verdict:
-    if any(member.gates.fails(claim.gate) for member in sides.members):
-        return Verdict.FAILS_GATE
-    if row.verdict is Verdict.LOW_COVERAGE:
-        return Verdict.LOW_COVERAGE
-    verdict = judge_claim(claim, Numbers(row.difference, row.low, row.high), row.n_groups)
-    few = not sides.single and sides.fewest_seeds < FEWEST_SEEDS
-    return Verdict.UNDECIDED if few and not verdict.silent else verdict
+    return result(label, claim, about, replace(case, direction=claim.direction, trivial=claim.trivial, passes=passes))

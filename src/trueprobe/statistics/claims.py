@@ -4,22 +4,22 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import product
 from typing import Any
 
 import numpy as np
 
-from trueprobe.statistics.correction import holm
+from trueprobe.statistics.coverage import covered, least, untied
 from trueprobe.statistics.estimates import CheckpointData, Picked, values_of
 from trueprobe.statistics.interval import Interval, Method, Quantity, of_checkpoint, of_family, trials_of
 from trueprobe.statistics.means import means
-from trueprobe.statistics.measure import Claim, Columns, least
-from trueprobe.statistics.resampling import columns_of
+from trueprobe.statistics.measure import Claim, Columns
+from trueprobe.statistics.resampling import Groups, columns_of
 from trueprobe.statistics.rows import ClaimResult
 from trueprobe.statistics.spread import Samples
-from trueprobe.statistics.verdict import ALPHA, FEWEST_SEEDS, usable, without_interval
-from trueprobe.types import Direction, Level, Verdict
+from trueprobe.statistics.verdict import Case, Part, Share, judge, of_coverage
+from trueprobe.types import Level, Unit, Verdict
 
 
 def claim_results(
@@ -50,15 +50,15 @@ class _Seed:
     """One checkpoint's number for a claim."""
 
     value: float
-    groups: int
+    groups: Groups
     interval: Interval
     passes: bool  # the gate
-    tied: float  # share of the scored items
-    covered: float  # share of the items that hold anything to count, of the part that has least
+    untied: Share
+    covered: Share  # of the part that has least
 
     @property
     def usable(self) -> bool:
-        return usable(self.passes, self.tied, self.covered)
+        return self.passes and of_coverage(self.covered, self.untied) is not Verdict.LOW_COVERAGE
 
 
 def _columns(members: Sequence[CheckpointData], mine: Sequence[Claim]) -> list[Columns]:
@@ -104,19 +104,21 @@ def _seed(means_at: _PartMeans, i: int, claim: Claim, value: float, samples: Sam
     parts = [rows & ~np.isnan(columns.values[claim.column]) for rows in asked]
     groups = min(member.resampling.groups(columns.cells[part]) for part in parts)
     trials = None
-    if claim.unit == "share" and len(parts) == 1:
-        trials = trials_of(columns.values[claim.column][parts[0]], groups, member.resampling.factors)
+    if claim.unit is Unit.SHARE and len(parts) == 1:
+        trials = trials_of(columns.values[claim.column][parts[0]], groups.n, member.resampling.factors)
     interval = of_checkpoint(samples, i, groups, _quantity(claim), trials)
-    passes, tied = not member.gates.fails(claim.gate), columns.tied(np.logical_or.reduce(parts))
-    covered = least(columns.covered(claim.coverage, rows) for rows in asked)
-    return _Seed(value, groups, interval, passes, tied, covered)
+    passes = not member.gates.fails(claim.gate)
+    tied = untied(columns, np.logical_or.reduce(parts), member.resampling)
+    answered = least(covered(columns, claim.coverage, rows, member.resampling) for rows in asked)
+    return _Seed(value, groups, interval, passes, tied, answered)
 
 
 def _checkpoint(label: str, claim: Claim, member: CheckpointData, seed: _Seed) -> ClaimResult:
-    numbers = Numbers(seed.value, seed.interval.low, seed.interval.high, seed.interval.p, seed.covered)
-    verdict = _unusable([seed]) or judge_claim(claim, numbers, seed.groups)
     about = About(member.model, "checkpoint", member.family, member.labels.get("step"))
-    return result(label, claim, about, numbers, verdict)
+    case = case_of(
+        claim, seed.value, seed.interval, seed.groups.n, passes=seed.passes, covered=seed.covered, untied=seed.untied
+    )
+    return result(label, claim, about, case)
 
 
 def _family(
@@ -127,43 +129,41 @@ def _family(
     samples: Samples,
     method: Method,
 ) -> ClaimResult:
-    """Over the seeds that pass the gate, have a number and coverage."""
-    picked = [i for i, seed in enumerate(seeds) if seed.usable and not math.isnan(seed.value)]
+    """Over the seeds that pass the gate, have a number and coverage; over all of them where none does."""
+    any_usable = any(seed.usable for seed in seeds)
+    picked = [i for i, seed in enumerate(seeds) if seed.usable == any_usable and not math.isnan(seed.value)]
     able = [seeds[i] for i in picked]
-    groups = min((seed.groups for seed in able), default=0)
+    groups = min((seed.groups for seed in able), default=Groups(0))
     first = members[0]
     over = of_family(samples.pick(picked), groups, _quantity(claim), method, first.resampling.resample_seed)
-    value = float(np.mean([seed.value for seed in able])) if able else math.nan
-    numbers = Numbers(value, over.low, over.high, over.p, least(seed.covered for seed in able or seeds))
-    verdict = _unusable(seeds) or _over_seeds(claim, able, numbers, groups)
+    case = case_of(
+        claim,
+        float(np.mean([seed.value for seed in able])) if able else math.nan,
+        over,
+        groups.n,
+        seeds=len(able),
+        passes=any(seed.passes for seed in seeds),
+        covered=least(seed.covered for seed in able or seeds),
+        untied=least(seed.untied for seed in able),
+        seed_values=tuple(Part("", seed.value, seed.interval.p) for seed in able),
+    )
     about = About(first.family, "family", first.family, first.labels.get("step"), len(able))
-    return result(label, claim, about, numbers, verdict)
+    return result(label, claim, about, case)
 
 
-def _unusable(seeds: Sequence[_Seed]) -> Verdict | None:
-    """What stands in the way of any verdict on these checkpoints, if something does."""
-    if any(seed.usable for seed in seeds):
-        return None
-    return Verdict.LOW_COVERAGE if any(seed.passes for seed in seeds) else Verdict.FAILS_GATE
-
-
-def _over_seeds(claim: Claim, able: list[_Seed], numbers: Numbers, groups: int) -> Verdict:
-    """Seeds that lie clearly on both sides of the threshold make it flip; fewer than three decide nothing."""
-    ps = holm(np.array([seed.interval.p for seed in able]))
-    sides = {seed.value > claim.threshold for seed, p in zip(able, ps, strict=True) if p < ALPHA}
-    if len(sides) > 1:
-        return Verdict.FLIPS
-    verdict = judge_claim(claim, numbers, groups)
-    return Verdict.UNDECIDED if len(able) < FEWEST_SEEDS and not verdict.silent else verdict
-
-
-@dataclass(frozen=True)
-class Numbers:
-    value: float
-    low: float
-    high: float
-    p: float = math.nan  # against the threshold
-    covered: float = math.nan
+def case_of(claim: Claim, value: float, interval: Interval, groups: int, **more: Any) -> Case:
+    """What the verdict on a claim depends on."""
+    return Case(
+        value=value,
+        low=interval.low,
+        high=interval.high,
+        p=interval.p,
+        reference=claim.threshold,
+        groups=groups,
+        direction=claim.direction,
+        trivial=claim.trivial,
+        **more,
+    )
 
 
 @dataclass(frozen=True)
@@ -177,10 +177,10 @@ class About:
     n_seeds: int = 1
 
 
-def result(label: str, claim: Claim, about: About, numbers: Numbers, verdict: Verdict) -> ClaimResult:
-    """A value of too few groups has no interval."""
-    if verdict is Verdict.TOO_FEW_GROUPS:
-        numbers = replace(numbers, low=math.nan, high=math.nan)
+def result(label: str, claim: Claim, about: About, case: Case) -> ClaimResult:
+    """The row, with its verdict alone. A value of too few groups has no interval."""
+    (judgement,) = judge([case])
+    few = judgement.verdict is Verdict.TOO_FEW_GROUPS
     return ClaimResult(
         probe=label,
         claim=claim.name,
@@ -190,26 +190,13 @@ def result(label: str, claim: Claim, about: About, numbers: Numbers, verdict: Ve
         quantity=claim.column,
         direction=claim.direction,
         threshold=claim.threshold,
+        value=case.value,
+        low=math.nan if few else case.low,
+        high=math.nan if few else case.high,
         unit=claim.unit,
-        verdict=verdict,
+        verdict=judgement.verdict,
+        covered=case.covered.value,
+        p=case.p,
+        verdict_alone=judgement.verdict,
         **vars(about),
-        **vars(numbers),
     )
-
-
-def judge_claim(claim: Claim, numbers: Numbers, groups: int) -> Verdict:
-    if math.isnan(numbers.value):
-        return Verdict.NOTHING_SCORED
-    unknown = without_interval(groups, numbers.low, numbers.high, claim.threshold)
-    if unknown is not None:
-        return unknown
-    above, below = numbers.low > claim.threshold, numbers.high < claim.threshold
-    if claim.direction is Direction.NOT_BELOW:
-        return Verdict.OPPOSITE if below else Verdict.NOT_CONTRADICTED
-    if claim.direction is Direction.NOT_EQUAL:
-        above, below = above or below, False
-    if claim.direction is Direction.BELOW:
-        above, below = below, above
-    if above and claim.trivial:
-        return Verdict.NOT_CONTRADICTED
-    return Verdict.AS_PUBLISHED if above else Verdict.OPPOSITE if below else Verdict.UNDECIDED

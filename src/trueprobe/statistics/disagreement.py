@@ -8,60 +8,62 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
 
-from trueprobe.statistics.claims import About, Numbers, result
-from trueprobe.statistics.correction import holm
+from trueprobe.statistics.claims import About, result
 from trueprobe.statistics.interval import Quantity, interval
 from trueprobe.statistics.measure import Claim
-from trueprobe.statistics.rows import Agreement, ClaimResult, Disagreement, Estimate, changed
-from trueprobe.statistics.spread import Components, Spread
-from trueprobe.statistics.verdict import ALPHA, FEWEST_GROUPS, FEWEST_SEEDS, Unjudged
-from trueprobe.types import Direction, Verdict
+from trueprobe.statistics.rows import ClaimResult, Disagreement, Estimate, changed
+from trueprobe.statistics.spread import Source, Spread
+from trueprobe.statistics.unjudged import Unjudged
+from trueprobe.statistics.verdict import Case, judge, judge_agreement
+from trueprobe.types import Direction, Unit
 
 POOLED = ("all", "both")  # the rows over all values of a condition
 PUBLISHED = "religion"  # where paper C reports it
 SHARED = {"race-color": "race", "socioeconomic": "occupation", "profession": "occupation"}  # as paper C pairs them
 Key = tuple[str, str, int | None, str]  # model, level, step, shared category
+Compared = tuple[Disagreement, Case]
 
 
-def between(estimates: Mapping[str, Sequence[Unjudged]], diagnostics: Mapping[str, str]) -> list[Disagreement]:
+def between(estimates: Mapping[str, Sequence[Unjudged]], diagnostics: Mapping[str, str]) -> list[Compared]:
     """One row per pair of probes, model or family, and category; p corrected over the categories."""
-    table: list[Disagreement] = []
+    table: list[Compared] = []
     for one, other in combinations(diagnostics, 2):
         sides = [scores(estimates[label], diagnostics[label]) for label in (one, other)]
         for who in dict.fromkeys(key[:3] for key in sides[0]):
-            table += _corrected([row for key, row in _differences(one, other, sides) if key[:3] == who])
+            table += _judged([row for key, row in _differences(one, other, sides) if key[:3] == who])
     return table
 
 
-def claims(rows: Sequence[Disagreement]) -> list[ClaimResult]:
+def _judged(rows: Sequence[Compared]) -> list[Compared]:
+    judgements = judge([replace(case, together="categories") for _, case in rows])
+    return [
+        (changed(row, p_corrected=j.p_corrected, agreement=judge_agreement(row.difference, j)), case)
+        for (row, case), j in zip(rows, judgements, strict=True)
+    ]
+
+
+def claims(rows: Sequence[Compared]) -> list[ClaimResult]:
     """Paper C's: the two do not agree on religion."""
-    return [_claim(row) for row in rows if row.category == PUBLISHED]
+    return [_claim(row, case) for row, case in rows if row.category == PUBLISHED]
 
 
-def _claim(row: Disagreement) -> ClaimResult:
+def _claim(row: Disagreement, case: Case) -> ClaimResult:
     claim = Claim(
-        f"disagree_on_{PUBLISHED}",
-        f"{row.first} and {row.second} disagree on {PUBLISHED} (the first less the second)",
-        "C",
-        "difference of scores",
-        {},
+        name=f"disagree_on_{PUBLISHED}",
+        statement=f"{row.first} and {row.second} disagree on {PUBLISHED} (the first minus the second)",
+        paper="C",
+        column="difference of scores",
+        plus={},
         direction=Direction.NOT_EQUAL,
-        unit="share",
+        unit=Unit.SHARE,
     )
     about = About(row.model, row.level, row.family, row.step, row.n_seeds)
-    numbers = Numbers(row.difference, row.low, row.high, row.p)
-    return result(f"{row.first}, {row.second}", claim, about, numbers, _verdict(row))
-
-
-def _verdict(row: Disagreement) -> Verdict:
-    if row.agreement is Agreement.UNKNOWN:
-        return Verdict.NOTHING_SCORED if math.isnan(row.difference) else Verdict.TOO_FEW_GROUPS
-    few = row.level == "family" and row.n_seeds < FEWEST_SEEDS
-    return Verdict.UNDECIDED if few or row.agreement is Agreement.UNDECIDED else Verdict.AS_PUBLISHED
+    return result(f"{row.first}, {row.second}", claim, about, replace(case, direction=claim.direction))
 
 
 def scores(rows: Sequence[Unjudged], measure: str) -> dict[Key, Unjudged]:
@@ -82,17 +84,17 @@ def scores(rows: Sequence[Unjudged], measure: str) -> dict[Key, Unjudged]:
     return scores
 
 
-def _differences(one: str, other: str, sides: list[dict[Key, Unjudged]]) -> Iterator[tuple[Key, Disagreement]]:
+def _differences(one: str, other: str, sides: list[dict[Key, Unjudged]]) -> Iterator[tuple[Key, Compared]]:
     for key, a in sides[0].items():
         b = sides[1].get(key)
         if b is not None:
-            yield key, _disagreement(one, other, key[3], a, b)
+            yield key, _compared(one, other, key[3], a, b)
 
 
-def _disagreement(one: str, other: str, category: str, a: Unjudged, b: Unjudged) -> Disagreement:
+def _compared(one: str, other: str, category: str, a: Unjudged, b: Unjudged) -> Compared:
     spread, groups = _difference(a, b), min(a.estimate.n_groups, b.estimate.n_groups)
-    apart = interval(spread, groups, Quantity("share", 0.0, difference=True))
-    return Disagreement(
+    apart = interval(spread, groups, Quantity(Unit.SHARE, 0.0, difference=True))
+    row = Disagreement(
         model=a.estimate.model,
         level=a.estimate.level,
         family=a.estimate.family,
@@ -106,46 +108,23 @@ def _disagreement(one: str, other: str, category: str, a: Unjudged, b: Unjudged)
         low=apart.low,
         high=apart.high,
         n_seeds=a.estimate.n_seeds,
-        p=math.nan if groups < FEWEST_GROUPS else apart.p,
+        p=apart.p,
     )
+    seeds = None if row.level == "checkpoint" else row.n_seeds
+    case = Case(value=row.difference, low=row.low, high=row.high, p=row.p, reference=0.0, groups=groups, seeds=seeds)
+    return row, case
 
 
 def _difference(a: Unjudged, b: Unjudged) -> Spread:
     value = _share(a.estimate, a.estimate.value) - _share(b.estimate, b.estimate.value)
     by_a, by_b = (1 / (2 * (one.estimate.neutral or 0.5)) for one in (a, b))
-    if a.parts is None or b.parts is None or len(a.seed_values) != len(b.seed_values):
-        errors = (a.se * by_a) ** 2, (b.se * by_b) ** 2
-        weighed = errors[0] ** 2 / a.df + errors[1] ** 2 / b.df
-        return Spread(value, math.sqrt(sum(errors)), df=sum(errors) ** 2 / weighed if weighed > 0 else math.inf)
-    apart = np.array(a.seed_values) * by_a - np.array(b.seed_values) * by_b
-    n = len(apart)
-    parts = Components(
-        a.parts.items * by_a**2 + b.parts.items * by_b**2,
-        float(apart.var(ddof=1)) / n,
-        a.parts.both * by_a**2 + b.parts.both * by_b**2,
-        n,
-    )
-    items = (a.parts.items * by_a**2, a.estimate.n_groups), (b.parts.items * by_b**2, b.estimate.n_groups)
-    weighed = parts.seeds**2 / (n - 1) + sum(part**2 / max(1, groups - 1) for part, groups in items)
-    df = max(parts.total**2 / weighed, n - 1) if weighed > 0 else math.inf
-    return Spread(value, math.sqrt(parts.total), df=df)
+    (items_a, df_a), (items_b, df_b) = a.over_items, b.over_items
+    others = [Source(items_b * by_b**2, df_b)]
+    if a.parts is not None and b.parts is not None and len(a.seed_values) == len(b.seed_values):
+        apart = np.array(a.seed_values) * by_a - np.array(b.seed_values) * by_b
+        others.append(Source(float(apart.var(ddof=1)) / len(apart), len(apart) - 1))
+    return Spread(value, math.sqrt(items_a) * by_a, df=df_a, others=tuple(others))
 
 
 def _share(e: Estimate, value: float) -> float:
     return value / (2 * (e.neutral or 0.5))
-
-
-def _corrected(rows: list[Disagreement]) -> list[Disagreement]:
-    corrected = holm(np.array([row.p for row in rows]))
-    return [
-        changed(row, p_corrected=float(p), agreement=_agreement(row.difference, float(p)))
-        for row, p in zip(rows, corrected, strict=True)
-    ]
-
-
-def _agreement(difference: float, p: float) -> Agreement:
-    if math.isnan(p):
-        return Agreement.UNKNOWN
-    if not p < ALPHA:
-        return Agreement.UNDECIDED
-    return Agreement.FIRST_ABOVE if difference > 0 else Agreement.FIRST_BELOW

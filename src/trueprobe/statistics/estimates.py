@@ -12,19 +12,22 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from trueprobe.statistics.coverage import covered, least, untied
+from trueprobe.statistics.exact import Trials
 from trueprobe.statistics.interval import Interval, Method, Quantity, of_checkpoint, of_family, trials_of
 from trueprobe.statistics.means import group_means, means
-from trueprobe.statistics.measure import Columns, Function, Gate, Measure, batches, counted, least
+from trueprobe.statistics.measure import Columns, Function, Gate, Measure, batches, counted
 from trueprobe.statistics.multibootstrap import METHOD as MULTIBOOTSTRAP
-from trueprobe.statistics.resampling import Resampling, columns_of, rows_where
+from trueprobe.statistics.resampling import Groups, Resampling, columns_of, rows_where
 from trueprobe.statistics.rows import Estimate
-from trueprobe.statistics.spread import Samples, Trials
-from trueprobe.statistics.verdict import FEWEST_GROUPS, Unjudged, judge
-from trueprobe.types import GROUP, Verdict
+from trueprobe.statistics.spread import Samples
+from trueprobe.statistics.unjudged import Unjudged, judged
+from trueprobe.statistics.verdict import FEWEST_GROUPS, UNKNOWN, Share
+from trueprobe.types import GROUP, Unit
 
 OVER_ITEMS = "bootstrap over {groups}, t with skewness, 95 %"
 OVER_SEEDS = "seeds and {groups} crossed, t with skewness, 95 %"
-WILSON = "Wilson, 95 %"
+BINOMIAL = "exact binomial, 95 %"
 
 
 @dataclass(frozen=True)
@@ -70,7 +73,8 @@ class CheckpointData:
 
 @lru_cache(maxsize=4)  # every measure and checkpoint asks for the same ones
 def _within(items: tuple[str, ...], terms: tuple[str, ...], factor: str, resamples: int, seed: int) -> Resampling:
-    return Resampling.within(pd.DataFrame({"item": items, factor: terms}), (factor,), resamples, seed)
+    drawn = Resampling.of(pd.DataFrame({"item": items, factor: terms}), resamples, seed, within=(factor,))
+    return replace(drawn, by_items=True)
 
 
 def estimate(
@@ -81,7 +85,7 @@ def estimate(
     method: Method = "crossed",
 ) -> list[Estimate]:
     """The rows of each checkpoint, then, where there are several, those of the family."""
-    return judge(unjudged(probe, members, measures, method), corrected_over)
+    return judged(unjudged(probe, members, measures, method), corrected_over)
 
 
 def unjudged(
@@ -109,12 +113,12 @@ class Scored:
 
     rows: np.ndarray
     n_items: int
-    groups: int
-    tied: float  # share of ties among them
+    groups: Groups
+    untied: Share  # that are no tie
 
-    def ties(self, measure: Measure) -> float:
-        """The share of ties that the measure's verdict depends on."""
-        return 0.0 if measure.of_coverage else self.tied
+    def ties(self, measure: Measure) -> Share:
+        """The share that the measure's verdict depends on."""
+        return UNKNOWN if measure.of_coverage else self.untied
 
 
 @dataclass(frozen=True)
@@ -125,7 +129,7 @@ class Picked:
     columns: Columns
     resampling: Resampling
     _scored: dict[bytes, Scored] = field(default_factory=dict)
-    _covered: dict[str, float] = field(default_factory=dict)
+    _covered: dict[str, Share] = field(default_factory=dict)
 
     def scored(self, measure: Measure) -> Scored:
         return self.at(measure.scored(self.columns))
@@ -134,15 +138,16 @@ class Picked:
         key = rows.tobytes()
         if key not in self._scored:
             groups = self.resampling.groups(self.columns.cells[rows])
-            self._scored[key] = Scored(rows, int(rows.sum()), groups, self.columns.tied(rows))
+            self._scored[key] = Scored(rows, int(rows.sum()), groups, untied(self.columns, rows, self.resampling))
         return self._scored[key]
 
-    def covered(self, measure: Measure) -> float:
-        """The share of the observations that hold anything to count, also of those without a number, which is the
-        point; NaN where it is not known."""
+    def covered(self, measure: Measure) -> Share:
+        """The share of the observations with a countable answer, also of those without a number, which is the
+        point."""
         name = measure.coverage
         if name not in self._covered:
-            self._covered[name] = self.columns.covered(name, np.ones(len(self.columns.cells), dtype=bool))
+            every = np.ones(len(self.columns.cells), dtype=bool)
+            self._covered[name] = covered(self.columns, name, every, self.resampling)
         return self._covered[name]
 
 
@@ -152,8 +157,8 @@ class Evidence:
 
     picked: Picked
     scored: Scored
-    tied: float
-    covered: float
+    untied: Share
+    covered: Share
 
     @classmethod
     def of(cls, measure: Measure, picked: Picked) -> Evidence:
@@ -161,7 +166,7 @@ class Evidence:
         return cls(picked, scored, scored.ties(measure), picked.covered(measure))
 
     @property
-    def groups(self) -> int:
+    def groups(self) -> Groups:
         return self.scored.groups
 
 
@@ -201,7 +206,7 @@ class _Here:
     def few_groups(self, measure: Measure) -> bool:
         """Too few terms are not drawn: their items are."""
         terms = self.member.terms and not measure.over_groups
-        return bool(terms) and self.by_groups.scored(measure).groups < FEWEST_GROUPS
+        return bool(terms) and self.by_groups.scored(measure).groups.n < FEWEST_GROUPS
 
     @cached_property
     def by_groups(self) -> Picked:
@@ -234,34 +239,39 @@ def _checkpoint(
         high=interval.high,
         n_items=evidence.scored.n_items,
         n_unscored=len(evidence.scored.rows) - evidence.scored.n_items,
-        n_groups=evidence.groups,
+        n_groups=evidence.groups.n,
         unit=measure.unit,
         neutral=measure.neutral,
         method=_method(interval.made_by, OVER_ITEMS, evidence.picked.resampling.factors),
-        verdict=Verdict.UNDECIDED,
         family=member.family,
         model_seed=member.labels.get("model_seed"),
         step=member.labels.get("step"),
         p=_tested(measure, evidence, member.resampling.resample_seed, interval.p),
-        detectable=interval.detectable,
-        tied=evidence.tied,
-        covered=evidence.covered,
+        detectable=interval.detectable(),
+        tied=tied_share(evidence.untied),
+        covered=evidence.covered.value,
+        covered_low=evidence.covered.low,
+        covered_high=evidence.covered.high,
     )
     passes = not member.gates.fails(measure.gate)
-    row = Unjudged(estimate, interval.p, interval.se, interval.df, passes=passes)
+    row = Unjudged(estimate, interval, evidence.covered, evidence.untied, passes=passes)
     return row if measure.test is None else replace(row, tested=True, tail=measure.tail)
+
+
+def tied_share(untied: Share) -> float:
+    return 0.0 if math.isnan(untied.value) else 1 - untied.value
 
 
 def _tested(measure: Measure, evidence: Evidence, resample_seed: int, otherwise: float) -> float:
     """The p of the measure's own test, where it has one."""
-    if measure.test is None or not evidence.groups:
+    if measure.test is None or not evidence.groups.n:
         return otherwise
     return measure.test(evidence.picked.columns, measure.columns, resample_seed)
 
 
 @lru_cache(maxsize=64)
 def _method(made_by: str, how: str, factors: tuple[str, ...]) -> str:
-    text = {"student": how, "wilson": WILSON, "multibootstrap": MULTIBOOTSTRAP}[made_by]
+    text = {"student": how, "exact": BINOMIAL, "multibootstrap": MULTIBOOTSTRAP}[made_by]
     return text.format(groups=" × ".join(factors))
 
 
@@ -278,9 +288,10 @@ def _family(
     any_usable = any(row.usable for row in mine)
     able = [i for i, row in enumerate(mine) if row.usable == any_usable and not math.isnan(row.estimate.value)]
     first, values = members[0], np.array([mine[i].estimate.value for i in able])
-    groups = min((behind[i].groups for i in able), default=0)
+    groups = min((behind[i].groups for i in able), default=Groups(0))
     quantity, seed = Quantity(measure.unit, measure.neutral), first.resampling.resample_seed
     over = of_family(samples.pick(able), groups, quantity, method, seed)
+    covered, untied = least(mine[i].covered for i in able or range(len(mine))), least(mine[i].untied for i in able)
     estimate = Estimate(
         probe=probe,
         model=first.family,
@@ -291,11 +302,10 @@ def _family(
         high=over.high,
         n_items=min((mine[i].estimate.n_items for i in able), default=0),
         n_unscored=max(row.estimate.n_unscored for row in mine),
-        n_groups=groups,
+        n_groups=groups.n,
         unit=measure.unit,
         neutral=measure.neutral,
         method=_method(over.made_by, OVER_SEEDS, behind[able[0] if able else 0].picked.resampling.factors),
-        verdict=Verdict.UNDECIDED,
         level="family",
         family=first.family,
         step=first.labels.get("step"),
@@ -304,22 +314,28 @@ def _family(
         lowest=float(values.min()) if able else math.nan,
         highest=float(values.max()) if able else math.nan,
         p=over.p,
-        detectable=over.detectable,
-        tied=max((mine[i].estimate.tied for i in able), default=0.0),
-        covered=least(mine[i].estimate.covered for i in able or range(len(mine))),
+        detectable=over.detectable(),
+        tied=tied_share(untied),
+        covered=covered.value,
+        covered_low=covered.low,
+        covered_high=covered.high,
     )
-    seeds = tuple(mine[i].p for i in able)
+    seeds = tuple(mine[i].interval.p for i in able)
     passes = any(row.passes for row in mine)
-    return Unjudged(estimate, over.p, over.se, over.df, tuple(values), seeds, over.parts, passes=passes)
+    return Unjudged(estimate, over, covered, untied, tuple(values.tolist()), seeds, passes=passes)
 
 
 def _trials(measure: Measure, evidence: Evidence) -> Trials | None:
     """Items of a few terms are no independent trials: each term has its own share."""
-    if measure.unit != "share" or measure.function not in (means, group_means) or evidence.picked.resampling.parted:
+    if (
+        measure.unit is not Unit.SHARE
+        or measure.function not in (means, group_means)
+        or evidence.picked.resampling.by_items
+    ):
         return None
     return trials_of(
         evidence.picked.columns.values[measure.columns[0]][evidence.scored.rows],
-        evidence.groups,
+        evidence.groups.n,
         evidence.picked.resampling.factors,
     )
 

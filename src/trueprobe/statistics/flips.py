@@ -8,18 +8,20 @@ at: the number of scored tokens, and the size of the dataset.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
 import scipy  # type: ignore[import-untyped]
 
+from trueprobe.statistics.coverage import untied
 from trueprobe.statistics.estimates import CheckpointData
 from trueprobe.statistics.measure import Flips
 from trueprobe.statistics.resampling import column_of, columns_of, rows_where
 from trueprobe.statistics.rows import FlipCause, FlippingItem, FlipShares, FlipStatistic, NearTies, changed
-from trueprobe.types import MOST_TIED
+from trueprobe.statistics.verdict import of_coverage
+from trueprobe.types import Verdict
 
 MOST_LISTED = 50
 DRAWS = 1000
@@ -70,6 +72,11 @@ class Answers:
 
     def pick(self, rows: np.ndarray) -> Answers:
         return replace(self, items=self.items[rows], prefers=self.prefers[rows], margins=self.margins[rows])
+
+    def by_category(self) -> Iterator[np.ndarray]:
+        """[items, seeds] of each category."""
+        for _, rows in self.items.groupby("category", sort=True).indices.items():
+            yield self.prefers[rows]
 
     def categories_beside_cuts(self) -> tuple[float, float, float, float]:
         """How much more categories vary over seeds than as many items of all: value, 95 % interval and two-sided p.
@@ -233,7 +240,7 @@ def _answers(member: CheckpointData, declared: Flips) -> pd.DataFrame:
 def _usable(member: CheckpointData, declared: Flips) -> bool:
     columns = columns_of(member.frame, [declared.prefers], member.resampling)
     scored = rows_where(member.frame, declared.where) & ~np.isnan(columns.values[declared.prefers])
-    return bool(scored.any()) and columns.tied(scored) <= MOST_TIED
+    return bool(scored.any()) and of_coverage(untied(columns, scored, member.resampling)) is not Verdict.LOW_COVERAGE
 
 
 def _rank_correlation(x: np.ndarray, y: np.ndarray) -> tuple[float, float, float]:

@@ -1,8 +1,8 @@
 """The one way from a number that moves to its interval and p-value: for estimates, claims and differences alike.
 
-As a rule Student's with Hall's correction for skewness (`spread`). A share of independent yes-or-no answers has
-Wilson's interval, and so has a share that no resample moves: 0 of 19 is [0, 17 %], never [0, 0]. Ends are cut where the
-unit ends.
+As a rule Student's with Hall's correction for skewness (`spread`). A share of independent yes-or-no answers has the
+interval of the exact binomial test, and so has a share that no resample moves: 0 of 19 is [0, 18 %], never [0, 0]. Ends
+are cut where the unit ends.
 """
 
 from __future__ import annotations
@@ -16,22 +16,41 @@ from typing import Literal
 import numpy as np
 
 from trueprobe.statistics import multibootstrap as multi
-from trueprobe.statistics.spread import Components, Samples, Scale, Spread, Trials, Unmoved, scale_of
+from trueprobe.statistics.exact import Trials, Unmoved
+from trueprobe.statistics.permutation import Swapped
+from trueprobe.statistics.resampling import Groups
+from trueprobe.statistics.spread import ALPHA, Components, Samples, Scale, Source, Spread, scale_of
+from trueprobe.statistics.standardised import FEWEST_WORDS, Standardised, to_d, to_z
+from trueprobe.types import Unit
 
 Method = Literal["crossed", "multibootstrap"]  # of the mean over seeds
+MadeBy = Literal["student", "exact", "multibootstrap"]
+Moves = Spread | Trials | Unmoved | Swapped | Standardised
 
 
 @dataclass(frozen=True)
 class Quantity:
     """What a number is: its unit, the point it is held against, and whether it is one mean less another."""
 
-    unit: str
+    unit: Unit
     neutral: float | None = None
     difference: bool = False
 
     @cached_property
     def scale(self) -> Scale:
+        if self.standardised:
+            return Scale(to_z, lambda z: float(to_d(z)))
         return scale_of(self.unit, self.neutral, self.difference)
+
+    @property
+    def bounded(self) -> bool:
+        """A mean of values between 0 and 1, of which single ones can be as large as 1."""
+        inside = self.neutral is None or 0 < self.neutral < 1  # a change that is held against 0 may be negative
+        return not self.difference and inside and self.unit in (Unit.SHARE, Unit.SCORE)
+
+    @property
+    def standardised(self) -> bool:
+        return self.unit is Unit.EFFECT_SIZE and not self.difference
 
     def on_scale(self, samples: Samples) -> Samples:
         return samples.moved(self.scale.there)
@@ -47,47 +66,77 @@ class Interval:
     low: float = math.nan
     high: float = math.nan
     p: float = math.nan  # against the neutral point; NaN without one
-    detectable: float = math.nan
-    se: float = math.nan
-    df: float = math.inf
-    made_by: Literal["student", "wilson", "multibootstrap"] = "student"
+    se: float = math.nan  # on the quantity's scale
+    spread: Spread | None = None  # on that scale, as it is planned with
+    quantity: Quantity | None = None
+    made_by: MadeBy = "student"
     parts: Components | None = None  # of the variance of a mean over seeds
+
+    def detectable(self, alpha: float = ALPHA) -> float:
+        """The smallest distance from neutral that is detected at this α with a chance of 80 %."""
+        if self.spread is None or self.quantity is None:
+            return math.nan
+        start, scale = self.quantity.point or 0.0, self.quantity.scale
+        return scale.back(start + self.spread.detectable(alpha)) - scale.back(start)
 
 
 def interval(
-    spread: Spread, groups: int, quantity: Quantity, trials: Trials | None = None, parts: Components | None = None
+    spread: Spread,
+    groups: int,
+    quantity: Quantity,
+    test: Trials | Swapped | Standardised | None = None,
+    parts: Components | None = None,
 ) -> Interval:
-    """Of a number on its scale; `trials` where every group is one independent yes or no."""
+    """Of a number on its scale; by `test` where an exact one applies."""
     scale = quantity.scale
-    moves: Spread | Trials | Unmoved = trials or spread
-    if trials is None and quantity.unit == "share" and spread.se == 0:
+    moves: Moves = test or spread
+    if test is None and quantity.unit is Unit.SHARE and spread.total == 0:
         value = min(max(spread.value, scale.lowest), scale.highest)  # probabilities sum to one but for rounding
-        moves = (Unmoved if quantity.difference else Trials)(value, groups)
-    point = quantity.point
-    return Interval(
-        *scale.cut(*moves.interval()),
-        p=math.nan if point is None else moves.p(point),
-        detectable=scale.back(moves.detectable()),
-        se=moves.se,
-        df=moves.df,
-        made_by="student" if isinstance(moves, Spread) else "wilson",
-        parts=parts,
-    )
+        moves = Unmoved(value, groups, scale.lowest, scale.highest)
+    if isinstance(moves, Spread) and quantity.bounded:
+        moves = replace(moves, groups=groups)
+    low, high = scale.cut(*moves.interval())
+    p = math.nan if quantity.point is None else moves.p(quantity.point)
+    made_by: MadeBy = "student" if isinstance(moves, Spread | Standardised) else "exact"
+    return Interval(low, high, p, moves.total, moves.planned, quantity, made_by, parts)
 
 
-def of_checkpoint(samples: Samples, i: int, groups: int, quantity: Quantity, trials: Trials | None = None) -> Interval:
+def of_checkpoint(
+    samples: Samples, i: int, groups: Groups, quantity: Quantity, trials: Trials | None = None
+) -> Interval:
     """Of one of the numbers, which are on the quantity's scale."""
-    return interval(samples.over_items(i, groups), groups, quantity, trials)
+    if quantity.standardised:
+        return _standardised(samples.pick([i]), groups, quantity)
+    return interval(samples.over_items(i, groups), groups.n, quantity, trials)
+
+
+def _standardised(samples: Samples, groups: Groups, quantity: Quantity) -> Interval:
+    """Of the mean over one or several seeds; none with fewer than four words a set."""
+    draws = samples.values[:, 1:]
+    draws = draws[:, ~np.isnan(draws).any(axis=0)]
+    words, centres = groups.n / 2, 2 * samples.values[:, 0] - (draws.mean(axis=1) if draws.size else math.nan)
+    if words < FEWEST_WORDS or np.isnan(centres).any():
+        return Interval()
+    if len(samples) == 1:
+        around, parts = samples.over_items(0, groups), None
+    else:
+        around, parts = samples.over_seeds(groups)
+        seeds = Source(float(centres.var(ddof=1)) / len(centres), len(centres) - 1)
+        around = replace(around, others=(seeds,))
+    around = replace(around, value=float(centres.mean()), skew=0.0)
+    return interval(around, groups.n, quantity, Standardised(tuple(centres.tolist()), around, words), parts)
 
 
 def of_family(
-    samples: Samples, groups: int, quantity: Quantity, method: Method = "crossed", resample_seed: int = 0
+    samples: Samples, groups: Groups, quantity: Quantity, method: Method = "crossed", resample_seed: int = 0
 ) -> Interval:
     """Of the mean over seeds, which are on the quantity's scale; none with fewer than two seeds or groups."""
-    if len(samples) < 2 or groups < 2:
+    if len(samples) < 2 or groups.df < 1:
         return Interval()
+    if quantity.standardised and method == "crossed":
+        return _standardised(samples, groups, quantity)
     spread, parts = samples.over_seeds(groups)
-    crossed = interval(spread, groups, quantity, parts=parts)
+    crossed = interval(spread, groups.n, quantity, parts=parts)
     if method == "crossed":
         return crossed
     scale, point = quantity.scale, quantity.point
@@ -98,7 +147,7 @@ def of_family(
 
 
 def trials_of(values: np.ndarray, groups: int, factors: Sequence[str]) -> Trials | None:
-    """A plain share: every group is one yes-or-no answer. Several answers of one group stand or fall together."""
-    if len(factors) > 1 or not 0 < len(values) == groups or not np.isin(values, (0.0, 1.0)).all():
+    """A plain share: every group is one answer of yes, no or a tie. Several answers of one group are correlated."""
+    if len(factors) > 1 or not 0 < len(values) == groups or not np.isin(values, (0.0, 0.5, 1.0)).all():
         return None
-    return Trials(float(values.mean()), len(values))
+    return Trials.of(values)

@@ -6,7 +6,6 @@ on sums per cell (the smallest unit that is resampled together), so a bootstrap 
 
 from __future__ import annotations
 
-import math
 import threading
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -18,7 +17,8 @@ from typing import Any, NamedTuple, Protocol, TypeVar, cast
 
 import numpy as np
 
-from trueprobe.types import Direction, Tail
+from trueprobe.errors import BadInput, nearest
+from trueprobe.types import Direction, Tail, Unit
 
 Weights = np.ndarray  # [R, cells]
 T = TypeVar("T")
@@ -37,22 +37,12 @@ class Columns:
     def pick(self, rows: np.ndarray) -> Columns:
         return Columns({name: column[rows] for name, column in self.values.items()}, self.cells[rows])
 
-    def tied(self, rows: np.ndarray) -> float:
-        """The share of ties among these rows, 0 where it is not known."""
-        ties = self.values[TIED][rows] if TIED in self.values else np.array([])
-        ties = ties[~np.isnan(ties)]
-        return float(ties.mean()) if len(ties) else 0.0
 
-    def covered(self, name: str, rows: np.ndarray) -> float:
-        """The mean of a column of coverage among these rows, NaN where it is not known."""
-        known = self.values[name][rows] if name else np.array([])
-        known = known[~np.isnan(known)]
-        return float(known.mean()) if len(known) else np.nan
-
-
-def least(shares: Iterable[float]) -> float:
-    """The smallest that is known."""
-    return min((share for share in shares if not math.isnan(share)), default=math.nan)
+def unit_of(unit: str, name: str) -> Unit:
+    """The interval of a number depends on its unit, so an unknown one is refused."""
+    if unit not in list(Unit):
+        raise BadInput(f"'{name}' has the unit '{unit}'{nearest(unit, list(Unit))}")
+    return Unit(unit)
 
 
 class Function(Protocol):
@@ -85,7 +75,7 @@ class Measure:
     columns: tuple[str, ...]
     where: Mapping[str, Any] = field(default_factory=dict)  # column = value or one of several, all of them
     conditions: Mapping[str, str | int] = field(default_factory=dict)  # as reported
-    unit: str = "probability"
+    unit: Unit = Unit.PROBABILITY
     neutral: float | None = None
     gate: Gate | None = None
     test: Test | None = None
@@ -93,7 +83,10 @@ class Measure:
     kinds: tuple[str, ...] = ("masked", "causal", "encoder")  # of model it is counted for
     over_groups: bool = False  # a mean over groups, so that it has no number without them
     of_coverage: bool = False  # reports how much could be counted, so it needs no coverage itself
-    coverage: str = ""  # observation column: 1 where an item holds anything to count, 0 where it does not
+    coverage: str = ""  # observation column: 1 where an item has a countable answer, 0 where it does not
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "unit", unit_of(self.unit, self.name))  # a probe may write "share"
 
     @cached_property
     def reported(self) -> dict[str, str]:
@@ -154,7 +147,7 @@ class Claim:
     threshold: float = 0.0
     kinds: tuple[str, ...] = ("masked", "causal")
     conditions: Mapping[str, str | int] = field(default_factory=dict)
-    unit: str = "probability"
+    unit: Unit = Unit.PROBABILITY
     gate: Gate | None = None
     between: tuple[str, str] | Lead | None = None  # LARGER of an architecture, two architectures of one size, or a lead
     times: float = 1.0  # of a finding between two models: what the second's values are multiplied by
@@ -164,6 +157,7 @@ class Claim:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "direction", Direction(self.direction))  # a probe may write "below"
+        object.__setattr__(self, "unit", unit_of(self.unit, self.name))
 
     @property
     def parts(self) -> list[dict[str, Any]]:

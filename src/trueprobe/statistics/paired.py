@@ -1,33 +1,32 @@
-"""Two models or two families on the same items: difference, interval, permutation test, and how many seeds it takes.
+"""Two models or two families on the same items: difference, interval and permutation test.
 
-Items that any of them did not score are left out for all. Single checkpoints are permuted by swapping the two models'
-answers group by group; families by dealing their seeds anew.
+Items that any of them did not score are left out for all. Two single checkpoints are judged by swapping their answers
+group by group, and their interval holds the differences that this test does not reject; with few groups Student's
+interval errs too often. Families are judged by the interval over their seeds and items; p of dealing their seeds to two
+families again stands next to it.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from functools import lru_cache
-from itertools import combinations, groupby, product
+from dataclasses import dataclass, replace
+from itertools import groupby
+from typing import TypeVar
 
 import numpy as np
 import pandas as pd
-import scipy  # type: ignore[import-untyped]
 
-from trueprobe.statistics.correction import holm
-from trueprobe.statistics.estimates import CheckpointData, Picked
-from trueprobe.statistics.interval import Quantity, interval
-from trueprobe.statistics.measure import Batch, Columns, Function, Measure, batches, counted, least
+from trueprobe.statistics.coverage import least
+from trueprobe.statistics.estimates import CheckpointData, Picked, tied_share
+from trueprobe.statistics.interval import Interval, Quantity, interval
+from trueprobe.statistics.measure import Batch, Columns, Function, Measure, batches, counted
+from trueprobe.statistics.permutation import Swapped, seeds_dealt_ps, within_sets
 from trueprobe.statistics.resampling import Resampling, columns_of, groups_of
 from trueprobe.statistics.rows import Difference, VariantDifference, changed
-from trueprobe.statistics.spread import CONFIDENCE, Samples, Spread
-from trueprobe.statistics.verdict import ALPHA, FEWEST_SEEDS, low_coverage, without_interval
-from trueprobe.types import Verdict
-
-PERMUTATIONS = 10_000
-_MOST_SEEDS = 10_000  # more than this many seeds is "never"
+from trueprobe.statistics.spread import Samples, Spread
+from trueprobe.statistics.verdict import Case, Judgement, Share, judge, together
+from trueprobe.types import Unit, Verdict
 
 
 @dataclass(frozen=True)
@@ -93,21 +92,48 @@ def to_pair(
 
 
 def compare(
-    label: str,
-    sides: Sides,
-    measures: Sequence[Measure],
-    corrected_over: Sequence[str] = (),
-    precision: float | None = None,
+    label: str, sides: Sides, measures: Sequence[Measure], corrected_over: Sequence[str] = ()
 ) -> list[Difference]:
-    """One row per measure; p corrected over the conditions that ask one thing many times."""
-    rows = [_row(label, sides, sample, precision) for sample in _samples(sides, measures)]  # one sample at a time
-    ps = corrected(measures, [row.p for row in rows], tuple(corrected_over))
+    """One row per measure, with its verdict alone; p corrected over the conditions that ask one thing many times."""
+    differences = list(unjudged_differences(label, sides, measures, corrected_over))
+    judgements = judge([case for _, case in differences])
+    return [with_verdict(row, judgement) for (row, _), judgement in zip(differences, judgements, strict=True)]
+
+
+def unjudged_differences(
+    label: str, sides: Sides, measures: Sequence[Measure], corrected_over: Sequence[str] = ()
+) -> Iterator[tuple[Difference, Case]]:
+    """Each row with what its verdict depends on; one sample at a time, since all of them take gigabytes."""
     seeds = None if sides.single else sides.fewest_seeds
-    judged = []
-    for row, p in zip(rows, ps.tolist(), strict=True):
-        verdict = judge_difference(row, p, seeds)
-        judged.append(changed(row, p_corrected=p, verdict=verdict))
-    return judged
+    for sample in _samples(sides, measures):
+        row = _row(label, sides, sample)
+        yield row, difference_case(row, sample.covered, sample.untied, seeds, corrected_over)
+
+
+D = TypeVar("D", Difference, VariantDifference)
+
+
+def difference_case(
+    row: Difference | VariantDifference, covered: Share, untied: Share, seeds: int | None, over: Sequence[str]
+) -> Case:
+    return Case(
+        value=row.difference,
+        low=row.low,
+        high=row.high,
+        p=row.p,
+        reference=0.0,
+        groups=row.n_groups,
+        seeds=seeds,
+        covered=covered,
+        untied=untied,
+        together=together((row.measure,), row.conditions, over),
+    )
+
+
+def with_verdict(row: D, judgement: Judgement) -> D:
+    few = {"low": math.nan, "high": math.nan} if judgement.verdict is Verdict.TOO_FEW_GROUPS else {}
+    verdict = judgement.verdict
+    return changed(row, p_corrected=judgement.p_corrected, verdict=verdict, verdict_alone=verdict, **few)
 
 
 @dataclass(frozen=True)
@@ -115,8 +141,7 @@ class _Apart:
     """One quantity of two sides."""
 
     values: np.ndarray  # of the members
-    spread: Spread  # of the difference
-    parts: Parts | None
+    interval: Interval  # of the difference
     p_permutation: float
 
 
@@ -126,8 +151,8 @@ class _Sample:
     apart: _Apart
     n_items: int
     groups: int
-    tied: float  # share of the scored items, of the member that has most
-    covered: float  # share of the items that hold anything to count, of the member that has least
+    untied: Share  # of the member that has least
+    covered: Share  # of the member that has least
 
 
 def _samples(sides: Sides, measures: Sequence[Measure]) -> Iterator[_Sample]:
@@ -148,198 +173,67 @@ def _samples(sides: Sides, measures: Sequence[Measure]) -> Iterator[_Sample]:
 
 
 def _counted(sides: Sides, batch: Batch, picked: list[Picked], columns: list[Columns]) -> Iterator[_Sample]:
-    function, wanted = batch.measures[0].function, batch.quantities
+    function, wanted, n = batch.measures[0].function, batch.quantities, len(sides.first)
     values = counted(function, wanted, columns, sides.resampling.weights)
-    ps = _permutation_ps(sides, function, wanted, columns, values[:, :, 0])
+    swapped = _swapped(sides, function, wanted, columns)
+    dealt = None if sides.single else seeds_dealt_ps(values[:, :, 0], n)
     samples = [Samples(values[:, i]) for i in range(len(wanted))]
-    apart: dict[int, _Apart] = {}
+    spreads: dict[int, Spread] = {}
     for measure, which in zip(batch.measures, batch.which, strict=True):
         scored = picked[0].scored(measure)  # by all of them
-        if which not in apart:
-            spread, parts = difference(samples[which], len(sides.first), scored.groups)
-            apart[which] = _Apart(samples[which].values[:, 0], spread, parts, ps[which])
-        tied = max(one.at(scored.rows).ties(measure) for one in picked)
+        if which not in spreads:
+            spreads[which] = samples[which].difference(n, scored.groups)
+        limits = _interval(spreads[which], [sets[:, which] for sets in swapped], scored.groups.n, measure.unit)
+        apart = _Apart(values[:, which, 0], limits, limits.p if dealt is None else dealt[which])
+        untied = least(one.at(scored.rows).ties(measure) for one in picked)
         covered = least(one.covered(measure) for one in picked)
-        yield _Sample(measure, apart[which], scored.n_items, scored.groups, tied, covered)
+        yield _Sample(measure, apart, scored.n_items, scored.groups.n, untied, covered)
 
 
-def _row(label: str, sides: Sides, sample: _Sample, precision: float | None) -> Difference:
-    n, measure = len(sides.first), sample.measure
-    spread, parts = sample.apart.spread, sample.apart.parts
-    first, second = np.split(sample.apart.values, [n])
-    limits = interval(spread, sample.groups, Quantity(measure.unit, 0.0, difference=True))
+def _swapped(
+    sides: Sides, function: Function, wanted: Sequence[tuple[str, ...]], columns: list[Columns]
+) -> list[np.ndarray]:
+    """The difference within sets of groups, by each crossed factor that applies; of two single checkpoints whose groups
+    are not drawn within parts: there a set of groups would favour one part by chance."""
+    cells = columns[0].cells
+    if not sides.single or not len(cells) or sides.resampling.groups(cells).parts > 1:
+        return []
+    applying = [
+        f for f in range(len(sides.resampling.factors)) if (sides.resampling.units[np.unique(cells), f] >= 0).all()
+    ]
+    return [within_sets(function, wanted, columns, sides.resampling, factor) for factor in applying]
+
+
+def _interval(spread: Spread, swapped: Sequence[np.ndarray], groups: int, unit: Unit) -> Interval:
+    """Of several factors the one that says least: its p is the largest and its interval the widest."""
+    quantity = Quantity(unit, 0.0, difference=True)
+    if not swapped or not spread.total > 0:
+        return interval(spread, groups, quantity)
+    by_factor = [interval(spread, groups, quantity, Swapped(spread, sets)) for sets in swapped]
+    low, high = min(one.low for one in by_factor), max(one.high for one in by_factor)
+    return replace(max(by_factor, key=lambda one: one.p), low=low, high=high)
+
+
+def _row(label: str, sides: Sides, sample: _Sample) -> Difference:
+    measure, apart = sample.measure, sample.apart
+    first, second = np.split(apart.values, [len(sides.first)])
     return Difference(
         probe=label,
         measure=measure.name,
         conditions=measure.reported,
         a=float(first.mean()),
         b=float(second.mean()),
-        difference=spread.value,
-        low=limits.low,
-        high=limits.high,
+        difference=float(first.mean() - second.mean()),
+        low=apart.interval.low,
+        high=apart.interval.high,
         unit=measure.unit,
         n_items=sample.n_items,
         n_groups=sample.groups,
         n_seeds_a=len(first),
         n_seeds_b=len(second),
-        p=limits.p,
-        p_permutation=sample.apart.p_permutation,
-        detectable=limits.detectable,
-        seeds_needed=seeds_needed(parts, precision or abs(spread.value), sample.groups) if parts else None,
-        tied=sample.tied,
-        covered=sample.covered,
+        p=apart.interval.p,
+        p_permutation=apart.p_permutation,
+        detectable=apart.interval.detectable(),
+        tied=tied_share(sample.untied),
+        covered=sample.covered.value,
     )
-
-
-@dataclass(frozen=True)
-class Parts:
-    """Variances behind the difference of two families: per single training of either side, and of the items."""
-
-    items: float
-    per_seed: float
-
-
-def difference(samples: Samples, n_first: int, groups: int) -> tuple[Spread, Parts | None]:
-    """Of the mean over the first seeds less that over the others. A side with one seed stands for this checkpoint
-    only."""
-    spread = samples.difference_over_items(n_first, groups)
-    sides = [side for side in (slice(n_first), slice(n_first, None)) if len(samples.values[side]) > 1]
-    if not sides or not spread.se >= 0:
-        return spread, None
-    parts = [samples.components(groups, side) for side in sides]
-    items, both, seeds = spread.se**2, sum(p.both for p in parts), sum(p.seeds for p in parts)
-    total = max(items + seeds - both, items, seeds)
-    if not total > 0:
-        return spread, None
-    weighed = sum(p.seeds**2 / (p.n_seeds - 1) for p in parts) + items**2 / (groups - 1)
-    df = max(total**2 / weighed, min(p.n_seeds for p in parts) - 1)
-    per_seed = sum(p.n_seeds * p.seeds for p in parts)
-    of_both = Parts(max(0.0, items - both), per_seed) if len(sides) == 2 else None
-    return Spread(spread.value, math.sqrt(total), spread.skew * (items / total) ** 1.5, df), of_both
-
-
-def seeds_needed(parts: Parts, precision: float, groups: int) -> int | None:
-    """How many seeds each side needs for an interval of ± `precision`; None where these items never get there."""
-    room = (
-        precision / scipy.special.ndtri((1 + CONFIDENCE) / 2)
-    ) ** 2 - parts.items  # t is never below z: fewer cannot be enough
-    if not room > 0:
-        return None
-    first, tried = max(2, math.floor(min(parts.per_seed / room, _MOST_SEEDS)) - 1), 8
-    while first < _MOST_SEEDS:
-        seeds = np.arange(first, min(first + tried, _MOST_SEEDS))
-        over = parts.per_seed / seeds
-        total = parts.items + over
-        with np.errstate(invalid="ignore", divide="ignore"):
-            df = total**2 / (over**2 / (2 * (seeds - 1)) + parts.items**2 / max(1, groups - 1))
-        enough = np.flatnonzero(scipy.special.stdtrit(df, (1 + CONFIDENCE) / 2) * np.sqrt(total) <= precision)
-        if len(enough):
-            return int(seeds[enough[0]])
-        first, tried = first + tried, 2 * tried
-    return None
-
-
-# ---------------------------------------------------------------- permutations
-
-
-def _permutation_ps(
-    sides: Sides, function: Function, wanted: Sequence[tuple[str, ...]], picked: list[Columns], values: np.ndarray
-) -> list[float]:
-    """Two-sided, of each quantity; `values` [members, quantities]. Counted out where possible, else 10,000 draws."""
-    n = len(sides.first)
-    if not sides.single:
-        return seeds_dealt_ps(values, n)
-    if not len(picked[0].cells):
-        return [math.nan] * len(wanted)
-    tests = [_swapped_ps(sides, function, wanted, picked, factor) for factor in _factors(sides, picked[0])]
-    return [max(p) for p in zip(*tests, strict=True)]
-
-
-def seeds_dealt_ps(values: np.ndarray, n: int) -> list[float]:
-    """How often seeds dealt anew to two families lie as far apart; `values` [seeds, quantities], the first `n` of one
-    family."""
-    chosen, total = _dealt(len(values), n), values.sum(axis=0)
-    mine = values[chosen].sum(axis=1)
-    apart = mine / n - (total - mine) / (len(values) - n)
-    observed = (values[:n].mean(axis=0) - values[n:].mean(axis=0)).tolist()
-    exact = len(chosen) == math.comb(len(values), n)
-    return [_as_far(apart[:, i], one, exact) for i, one in enumerate(observed)]
-
-
-@lru_cache(maxsize=8)
-def _dealt(seeds: int, n: int) -> np.ndarray:
-    """[deals, n]: who is in the first family."""
-    if math.comb(seeds, n) <= PERMUTATIONS:
-        return np.array(list(combinations(range(seeds), n)))
-    return np.random.default_rng(0).random((PERMUTATIONS, seeds)).argsort(axis=1)[:, :n]
-
-
-def _factors(sides: Sides, columns: Columns) -> list[int]:
-    """The crossed factors that apply; swapping by each looks at its own variance, and the larger p counts."""
-    names = sides.resampling.names[np.unique(columns.cells)]
-    return [f for f in range(names.shape[1]) if (names[:, f] != "").all()]
-
-
-def _swapped_ps(
-    sides: Sides, function: Function, wanted: Sequence[tuple[str, ...]], picked: list[Columns], factor: int
-) -> list[float]:
-    """The two models' answers are exchanged, one group with all its items at a time."""
-    one, other = picked
-    cells, here = np.unique(one.cells, return_inverse=True)
-    groups, group_of = np.unique(sides.resampling.names[cells, factor], return_inverse=True)
-    exact = 2 ** len(groups) <= PERMUTATIONS
-    if exact:
-        swaps = np.array(list(product((0, 1), repeat=len(groups))))
-    else:
-        rng = np.random.default_rng(sides.resampling.resample_seed)
-        swaps = rng.integers(0, 2, (PERMUTATIONS, len(groups)))
-    swaps = np.concatenate([np.zeros((1, len(groups))), swaps])  # the first is what was observed
-    swapped = swaps[:, group_of].astype(np.float32)
-    both = Columns(
-        {name: np.concatenate([one.values[name], other.values[name]]) for name in one.values},
-        np.concatenate([here, here + len(cells)]),
-    )
-    first = function(both, wanted, np.concatenate([1 - swapped, swapped], axis=1))
-    apart = first - function(both, wanted, np.concatenate([swapped, 1 - swapped], axis=1))
-    return [_as_far(apart[1:, i], float(apart[0, i]), exact) for i in range(len(wanted))]
-
-
-def _as_far(permuted: np.ndarray, observed: float, exact: bool) -> float:
-    permuted = permuted[~np.isnan(permuted)]
-    if math.isnan(observed) or not len(permuted):
-        return math.nan
-    as_far = int((np.abs(permuted) >= abs(observed) - 1e-12).sum())
-    return as_far / len(permuted) if exact else (as_far + 1) / (len(permuted) + 1)
-
-
-# ---------------------------------------------------------------- the verdict
-
-
-def corrected(measures: Sequence[Measure], ps: Sequence[float], over: tuple[str, ...]) -> np.ndarray:
-    """Holm, over rows that differ only in the conditions `over`; a pooled row (`all`) stands alone."""
-    values = np.array(ps, dtype=float)
-    parts: dict[tuple[str | tuple[str, str], ...], list[int]] = {}
-    for i, measure in enumerate(measures):
-        mine = [measure.conditions[name] for name in over if name in measure.conditions]
-        if mine and "all" not in mine:
-            rest = ((key, str(value)) for key, value in measure.conditions.items() if key not in over)
-            parts.setdefault((measure.name, *sorted(rest)), []).append(i)
-    for members in parts.values():
-        values[members] = holm(values[members])
-    return values
-
-
-def judge_difference(row: Difference | VariantDifference, p: float, seeds: int | None) -> Verdict:
-    """By its corrected p; `seeds` of the smaller family, None where it is of single checkpoints."""
-    if math.isnan(row.difference):
-        return Verdict.NOTHING_SCORED
-    if low_coverage(row.tied, row.covered):
-        return Verdict.LOW_COVERAGE
-    unknown = without_interval(row.n_groups, p, math.nan, None)  # without an interval there is no p either
-    if unknown is not None:
-        return unknown
-    if not p < ALPHA:
-        return Verdict.UNDECIDED
-    if seeds is None:
-        return Verdict.HOLDS_FOR_CHECKPOINT
-    return Verdict.HOLDS if seeds >= FEWEST_SEEDS else Verdict.UNDECIDED

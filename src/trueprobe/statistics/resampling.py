@@ -1,8 +1,9 @@
 """Which items are drawn how often: the bootstrap's weights, by the probe's groups.
 
 Where an item belongs to two crossed groups (a target and a background occupation), both are resampled and their
-weights multiply. Where a probe names conditions to draw `within` (the two sides of each association test), every part
-has draws of its own, which no other part changes. `resample_seed` is our random seed, never a model's. All checkpoints
+weights multiply. Where a probe names conditions to draw `within` (the two sides of each association test, female- and
+male-dominated occupations), every part has draws of its own, which no other part changes: a contrast of the parts must
+not move because one of them was drawn more often. `resample_seed` is our random seed, never a model's. All checkpoints
 of a family share their draws.
 """
 
@@ -11,7 +12,8 @@ from __future__ import annotations
 import zlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from functools import cached_property
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -23,6 +25,18 @@ RESAMPLES = 10_000
 _AT_ONCE = 200_000  # groups that are picked together
 
 
+class Groups(NamedTuple):
+    """Independent units behind a number, and the parts within which they were drawn."""
+
+    n: int
+    parts: int = 1
+
+    @property
+    def df(self) -> int:
+        """What is left of them for a variance: each part has a mean of its own."""
+        return self.n - self.parts
+
+
 @dataclass(frozen=True)
 class Resampling:
     """The cells of a probe's observations and how often each is drawn: weights[0] is the sample itself."""
@@ -31,61 +45,59 @@ class Resampling:
     weights: np.ndarray  # [1 + R, cells], float32
     factors: tuple[str, ...]
     names: np.ndarray  # [cells, factors]
+    parts: np.ndarray  # [cells]: the part that each was drawn within; all 0 where there is one
     resample_seed: int = 0
-    parted: bool = False  # drawn within parts
+    by_items: bool = False  # items were drawn within the groups of a factor that has too few
 
-    def groups(self, cells: np.ndarray) -> int:
-        """Independent units behind these cells: of the crossed factors that apply, the one with fewest groups."""
-        distinct = [set(self.names[np.unique(cells), f]) - {""} for f in range(len(self.factors))]
-        return min((len(groups) for groups in distinct if groups), default=0)
+    def groups(self, cells: np.ndarray) -> Groups:
+        """Behind these cells: of the crossed factors that apply, the one with fewest groups."""
+        here = np.unique(cells)
+        distinct = [set(units) - {-1} for units in self.units[here].T.tolist()]
+        n = min((len(groups) for groups in distinct if groups), default=0)
+        return Groups(n, max(1, len(set(self.parts[here].tolist()))))
 
-    @classmethod
-    def of(cls, groups: pd.DataFrame, resamples: int = RESAMPLES, resample_seed: int = 0) -> Resampling:
-        """`groups` has one column per crossed factor; "" means that the factor does not apply."""
-        rng = np.random.default_rng(resample_seed)
-        codes, distinct = pd.factorize(pd.MultiIndex.from_frame(groups) if groups.shape[1] > 1 else groups.iloc[:, 0])
-        table = pd.DataFrame(list(distinct)) if groups.shape[1] > 1 else pd.DataFrame({0: list(distinct)})
-        weights = np.ones((1 + resamples, len(table)), dtype=np.float32, order="F")  # read by columns
-        for factor in table.columns:
-            applying = sorted(set(table[factor]) - {""})
-            if not applying:
-                continue
-            drawn = dict(zip(applying, _drawn(rng, resamples, len(applying)), strict=True))
-            for cell, name in enumerate(table[factor]):
-                if name != "":
-                    weights.T[cell, 1:] *= drawn[name]
-        names = table.to_numpy(dtype=str).reshape(len(table), groups.shape[1])  # also where there is nothing to draw
-        return cls(codes, weights, tuple(map(str, groups.columns)), names, resample_seed)
+    @cached_property
+    def units(self) -> np.ndarray:
+        """[cells, factors]: the number of each cell's group, by each factor; −1 where the factor does not apply."""
+        named = [
+            np.char.add(np.char.add(self.parts.astype(str), "/"), self.names[:, f]) for f in range(len(self.factors))
+        ]
+        codes = [np.unique(names, return_inverse=True)[1] for names in named]
+        units: np.ndarray = np.where(self.names == "", -1, np.stack(codes, axis=1))
+        return units
 
     @classmethod
-    def within(
-        cls, groups: pd.DataFrame, parts: Sequence[str], resamples: int = RESAMPLES, resample_seed: int = 0
+    def of(
+        cls, groups: pd.DataFrame, resamples: int = RESAMPLES, resample_seed: int = 0, within: Sequence[str] = ()
     ) -> Resampling:
-        """Of one factor, within each combination of the columns `parts`: a part has as many groups in every draw as it
-        has, and its draws depend on its name, its groups and the random seed alone."""
-        (factor,) = (name for name in groups.columns if name not in parts)
-        part = ["/".join(values) for values in zip(*(groups[name].astype(str) for name in parts), strict=True)]
-        codes, distinct = pd.factorize(pd.MultiIndex.from_arrays([part, groups[factor]]))
-        weights = np.ones((1 + resamples, len(distinct)), dtype=np.float32, order="F")
-        cells: dict[str, list[tuple[str, int]]] = {}
-        for cell, (name, group) in enumerate(distinct):
-            cells.setdefault(name, []).append((group, cell))
-        for name, members in cells.items():
-            rng = np.random.default_rng([resample_seed, zlib.crc32(name.encode())])
-            weights.T[[cell for _, cell in sorted(members)], 1:] = _drawn(rng, resamples, len(members))
-        names = np.array([group for _, group in distinct], dtype=str).reshape(-1, 1)
-        return cls(codes, weights, (f"{factor} within {' and '.join(parts)}",), names, resample_seed, parted=True)
+        """`groups` has one column per crossed factor, in which "" means that the factor does not apply, and one for
+        each condition of `within`. A part has as many groups of a factor in every draw as it has; its draws depend on
+        its name, its groups and the random seed alone."""
+        factors = [str(name) for name in groups.columns if name not in within]
+        part = groups[list(within)].astype(str).agg("/".join, axis=1) if within else pd.Series("", index=groups.index)
+        codes, cells = pd.factorize(pd.MultiIndex.from_arrays([part, *(groups[name] for name in factors)]))
+        table = pd.DataFrame(list(cells), columns=["part", *factors])
+        weights = np.ones((1 + resamples, len(table)), dtype=np.float32, order="F")  # read by columns
+        rng = np.random.default_rng(resample_seed)
+        for name, members in table.groupby("part", sort=False):
+            if within:
+                rng = np.random.default_rng([resample_seed, zlib.crc32(str(name).encode())])
+            for factor in factors:
+                applying = sorted(set(members[factor]) - {""})
+                drawn = dict(zip(applying, _drawn(rng, resamples, len(applying)), strict=True)) if applying else {}
+                for cell, group in zip(members.index.tolist(), members[factor].tolist(), strict=True):
+                    if group != "":
+                        weights.T[cell, 1:] *= drawn[group]
+        names = table[factors].to_numpy(dtype=str).reshape(len(table), len(factors))  # also where nothing is drawn
+        called = tuple(f"{name} within {' and '.join(within)}" for name in factors) if within else tuple(factors)
+        return cls(codes, weights, called, names, pd.factorize(table["part"])[0], resample_seed)
 
     @classmethod
     def shared(
         cls, groups: Sequence[pd.DataFrame], resample_seed: int = 0, parts: Sequence[str] = ()
     ) -> list[Resampling]:
         """One for each table of groups, all with the same draws, within `parts` where they are named."""
-        together = pd.concat(groups, ignore_index=True)
-        if parts:
-            whole = cls.within(together, parts, resample_seed=resample_seed)
-        else:
-            whole = cls.of(together, resample_seed=resample_seed)
+        whole = cls.of(pd.concat(groups, ignore_index=True), resample_seed=resample_seed, within=parts)
         ends = np.cumsum([len(table) for table in groups])
         return [replace(whole, cells=cells) for cells in np.split(whole.cells, ends[:-1])]
 

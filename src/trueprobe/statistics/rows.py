@@ -15,7 +15,7 @@ from functools import cache
 from operator import attrgetter
 from typing import Any, TypeVar, cast
 
-from trueprobe.types import Conditions, Direction, Level, Reason, Verdict
+from trueprobe.types import Conditions, Direction, Level, Reason, Unit, Verdict
 
 Row = TypeVar("Row")
 AGAINST, AND = " against ", ", "  # between the two models of a claim; between the labels of probes that share one
@@ -50,13 +50,16 @@ _FAMILY = "the family the checkpoint belongs to"
 _MEASURE = "the measure's name"
 _STEP = "training step, where checkpoints have one"
 _LEVEL = "what the row is about: a checkpoint, a family, or a pair of models"
-_UNIT = "share, probability, nats, rank, …"
+_UNIT = f"one of {', '.join(Unit)}"
 _P_CORRECTED = "p, corrected (Holm) for the number of categories asked about"
 _LOW, _HIGH = "lower end of the 95 % interval", "upper end of the 95 % interval"
 _SEEDS = "seeds behind the number"
-_VERDICT = "what the number comes to"
+_VERDICT = "the conclusion, on the list of the report's primary numbers; `exploratory` or `suggestive` where not on it"
+_ALONE = "the conclusion from this row alone, for a reader with one question asked in advance"
+_P_LIST = "p of the interval, corrected (Benjamini–Hochberg) over the report's list; empty where the row is not on it"
 _SIGNATURE = "what the number was made with, as one line to cite; empty in folders written before it existed"
-_COVERED = "share of the items that hold anything to count, of the part, seed or side that has least; may be unknown"
+_COVERED = "share of items with a countable answer, of the part, seed or side with the smallest share; may be unknown"
+_COVERED_LOW, _COVERED_HIGH = "lower end of its 95 % interval", "upper end of its 95 % interval"
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,10 +76,10 @@ class Estimate:
     n_items: int = column("scored items behind it; of a family, of the seed that has fewest")
     n_unscored: int = column("items that could not be scored; of a family, of the seed that has most")
     n_groups: int = column("independent groups of items that are resampled")
-    unit: str = column(_UNIT)
+    unit: Unit = column(_UNIT)
     neutral: float | None = column("the value at which the number shows nothing; absent where there is none")
     method: str = column("how the interval was made")
-    verdict: Verdict = column(_VERDICT)
+    verdict: Verdict = column(_VERDICT, Verdict.UNDECIDED)
     level: Level = column(_LEVEL, "checkpoint")
     family: str = column(_FAMILY, "")
     model_seed: int | None = column("seed of the checkpoint", None)
@@ -88,13 +91,22 @@ class Estimate:
     p: float = column("of the measure's own test if it has one, else of the interval, against neutral", math.nan)
     p_corrected: float = column(_P_CORRECTED, math.nan)
     p_interval: float = column("of the interval, against neutral: the verdict rests on it", math.nan)
-    detectable: float = column("smallest distance from neutral that is detected 4 times in 5", math.nan)
+    detectable: float = column("smallest distance from neutral that is detectable with 80 % power", math.nan)
     tied: float = column("share of ties among the scored items; of a family, of the seed that has most", 0.0)
     covered: float = column(_COVERED, math.nan)
+    covered_low: float = column(_COVERED_LOW, math.nan)
+    covered_high: float = column(_COVERED_HIGH, math.nan)
     reason: Reason = column("why the verdict is not a plainer one", Reason.NONE)
     n_against: int = column("seeds on the other side of neutral than the family", 0)
+    new_seeds: float = column("estimated share of new seeds on the family's side of neutral", math.nan)
+    new_seeds_low: float = column("lower end of its 95 % interval", math.nan)
+    new_seeds_high: float = column("upper end of its 95 % interval", math.nan)
     above: str = column("where a number flips: how many seeds, or which wordings, are clearly above neutral", "")
     below: str = column("the same below", "")
+    verdict_alone: Verdict = column(_ALONE, Verdict.UNDECIDED)
+    p_list: float = column(_P_LIST, math.nan)
+    n_list: int = column("rows on that list; 0 where this one is not on it", 0)
+    detectable_list: float = column("the same at the list's threshold, 0.05 / its length", math.nan)
     signature: str = column(_SIGNATURE, "", later=True)
 
 
@@ -115,13 +127,16 @@ class ClaimResult:
     value: float = column("the number")
     low: float = column(_LOW)
     high: float = column(_HIGH)
-    unit: str = column(_UNIT)
+    unit: Unit = column(_UNIT)
     verdict: Verdict = column(_VERDICT)
     family: str = column("the family of the checkpoint or of the row; empty for a pair", "")
     step: int | None = column(_STEP, None)
     n_seeds: int = column(_SEEDS, 1)
     covered: float = column(_COVERED, math.nan)
     p: float = column("of the interval, against the threshold", math.nan)
+    verdict_alone: Verdict = column(_ALONE, Verdict.UNDECIDED)
+    p_list: float = column(_P_LIST, math.nan)
+    n_list: int = column("rows on that list; 0 where this one is not on it", 0)
     signature: str = column(_SIGNATURE, "", later=True)
 
 
@@ -137,19 +152,21 @@ class Difference:
     difference: float = column("a less b")
     low: float = column(_LOW)
     high: float = column(_HIGH)
-    unit: str = column(_UNIT)
+    unit: Unit = column(_UNIT)
     n_items: int = column("items that both scored")
     n_groups: int = column("independent groups among them")
     n_seeds_a: int = column("seeds of the first")
     n_seeds_b: int = column("seeds of the second")
-    p: float = column("of the interval, against 0")
+    p: float = column("against 0: of single checkpoints by exchanging their answers, of families by the interval")
     p_permutation: float = column("by exchanging answers, or seeds where there are several")
-    detectable: float = column("smallest difference that is detected 4 times in 5")
-    seeds_needed: int | None = column("seeds of each side for an interval that excludes 0, or of the precision asked")
+    detectable: float = column("smallest difference that is detectable with 80 % power")
     tied: float = column("share of ties among the scored items, of the checkpoint that has most", 0.0)
     covered: float = column(_COVERED, math.nan)
     p_corrected: float = column(_P_CORRECTED, math.nan)
     verdict: Verdict = column(_VERDICT, Verdict.UNDECIDED)
+    verdict_alone: Verdict = column(_ALONE, Verdict.UNDECIDED)
+    p_list: float = column(_P_LIST, math.nan)
+    n_list: int = column("rows on that list; 0 where this one is not on it", 0)
     signature: str = column("what both numbers were made with: the parts in which they are equal", "", later=True)
 
 
@@ -170,7 +187,7 @@ class VariantDifference:
     difference: float = column("second less first")
     low: float = column(_LOW)
     high: float = column(_HIGH)
-    unit: str = column(_UNIT)
+    unit: Unit = column(_UNIT)
     n_groups: int = column("independent groups of items")
     n_seeds: int = column(_SEEDS)
     p: float = column("of the interval, against 0")
@@ -178,6 +195,9 @@ class VariantDifference:
     covered: float = column(_COVERED, math.nan)
     p_corrected: float = column(_P_CORRECTED, math.nan)
     verdict: Verdict = column(_VERDICT, Verdict.UNDECIDED)
+    verdict_alone: Verdict = column(_ALONE, Verdict.UNDECIDED)
+    p_list: float = column(_P_LIST, math.nan)
+    n_list: int = column("rows on that list; 0 where this one is not on it", 0)
 
 
 class Agreement(StrEnum):
@@ -250,7 +270,7 @@ class VarianceShares:
     measure: str = column(_MEASURE)
     conditions: Conditions = column("where it was counted")
     value: float = column("the number")
-    unit: str = column(_UNIT)
+    unit: Unit = column(_UNIT)
     n_seeds: int = column(_SEEDS)
     n_groups: int = column("independent groups of items")
     variance_items: float = column("variance that other items would make")

@@ -1,8 +1,8 @@
 """Paper C's claims about diagnostics, as rows: how much they vary over the seeds of a family, and whether they agree.
 
-Each quantity is a function of the values of all seeds; its interval leaves out one seed at a time (jackknife, t), and
-where tests are counted (`vectors_vary_more`) other tests are allowed for too. Categories are held against the total cut
-to their sizes, with the interval of such cuts.
+How often tests change sides has an interval that leaves out one seed at a time (jackknife, t) and allows for other
+tests too. Categories are compared with the total cut to their sizes, with the interval of such cuts. Two diagnostics
+are compared by the variance over seeds that is left without the noise of their items (`SeedVariance`).
 Likelihood tests are the probes that declare a `diagnostic`; vector tests are the effect sizes with a test of their own
 (the accuracy of clusters is none: it cannot lie below neutral, so its seeds never lie on both sides).
 """
@@ -11,21 +11,22 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
-from functools import partial
+from dataclasses import dataclass, replace
 from itertools import combinations
+from typing import NamedTuple
 
 import numpy as np
+import scipy  # type: ignore[import-untyped]
 
-from trueprobe.statistics.association import EFFECT_SIZE_UNIT
-from trueprobe.statistics.claims import About, Numbers, result
+from trueprobe.statistics.claims import About, result
 from trueprobe.statistics.disagreement import scores
 from trueprobe.statistics.flips import Answers
 from trueprobe.statistics.measure import Claim
 from trueprobe.statistics.rows import AND, ClaimResult
 from trueprobe.statistics.spread import Spread
-from trueprobe.statistics.verdict import FEWEST_SEEDS, Unjudged
-from trueprobe.types import Verdict
+from trueprobe.statistics.unjudged import Unjudged
+from trueprobe.statistics.verdict import ALPHA, FEWEST_GROUPS, FEWEST_SEEDS, Case
+from trueprobe.types import Unit
 
 Family = tuple[str, int | None]  # its name, and the step
 Values = Mapping[str, np.ndarray]  # [category] = a value for each seed, neutral at 0.5
@@ -34,6 +35,14 @@ _WHAT = {
     "first_varies_more": "{first} varies more over seeds than {second}, category by category",
     "vectors_vary_more": "vector tests change sides over seeds more often than likelihood tests",
 }
+
+
+_COUNTED = {
+    "categories_vary_more": ("sd_seeds", Unit.SHARE),
+    "first_varies_more": ("variance over seeds without the noise of items", Unit.VARIANCE),
+    "vectors_vary_more": ("seeds on both sides", Unit.SHARE),
+}
+_SMALLEST_P = 1e-12  # smaller ones decide nothing
 
 
 def claims_over_seeds(
@@ -46,9 +55,10 @@ def claims_over_seeds(
         for one in rows
         if one.estimate.level == "family" and one.estimate.n_seeds >= FEWEST_SEEDS
     )
-    by_category = [_categories(one) for one in answers if one.probe in diagnostics and one.seeds >= FEWEST_SEEDS]
+    known = [one for one in answers if one.probe in diagnostics and one.seeds >= FEWEST_SEEDS]
     return [
-        *filter(None, by_category),
+        *filter(None, map(_categories, known)),
+        *(_first_varies_more(*pair) for pair in _pairs(known)),
         *(row for family in families for row in _claims(family, estimates, diagnostics)),
     ]
 
@@ -56,28 +66,33 @@ def claims_over_seeds(
 def _categories(answers: Answers) -> ClaimResult | None:
     if answers.items["category"].nunique() < 2:
         return None
-    numbers = Numbers(*answers.categories_beside_cuts())
-    return _result(answers.probe, (answers.family, answers.step), "categories_vary_more", numbers, answers.seeds)
+    quantity = Quantified(*answers.categories_beside_cuts())
+    return _result(answers.probe, (answers.family, answers.step), "categories_vary_more", quantity, answers.seeds)
 
 
 def _claims(
     family: Family, estimates: Mapping[str, Sequence[Unjudged]], diagnostics: Mapping[str, str]
 ) -> Iterator[ClaimResult]:
     likelihood = {label: _by_category(estimates[label], measure, family) for label, measure in diagnostics.items()}
-    # the larger dataset second, as the paper has it
-    for first, second in combinations(sorted(likelihood, key=lambda label: _items(estimates[label])), 2):
-        both = {f"0 {k}": v for k, v in likelihood[first].items() if k != "all"}
-        both |= {f"1 {k}": v for k, v in likelihood[second].items() if k != "all"}
-        if len({key[0] for key in both}) == 2:
-            names = {"first": first, "second": second}
-            yield _row(
-                f"{first}, {second}", family, "first_varies_more", partial(jackknife, _apart(_mean_sd)), both, **names
-            )
     vectors = _tested(estimates, family)
     categories = {f"1 {label} {k}": v for label, values in likelihood.items() for k, v in values.items() if k != "all"}
     if vectors and categories:
         both = {f"0 {key}": v for key, v in vectors.items()} | categories
         yield _row(AND.join(estimates), family, "vectors_vary_more", _over_tests, both)
+
+
+def _pairs(answers: Sequence[Answers]) -> Iterator[tuple[Answers, Answers]]:
+    """Two diagnostics of one family; the larger dataset second, as the paper has it."""
+    for first, second in combinations(sorted(answers, key=lambda one: len(one.prefers)), 2):
+        if (first.family, first.step) == (second.family, second.step):
+            yield first, second
+
+
+def _first_varies_more(first: Answers, second: Answers) -> ClaimResult:
+    names = {"first": first.probe, "second": second.probe}
+    quantity = varies_more([*first.by_category()], [*second.by_category()])
+    seeds, family = min(first.seeds, second.seeds), (first.family, first.step)
+    return _result(f"{first.probe}, {second.probe}", family, "first_varies_more", quantity, seeds, **names)
 
 
 def _by_category(estimates: Sequence[Unjudged], measure: str, family: Family) -> dict[str, np.ndarray]:
@@ -98,22 +113,78 @@ def _tested(estimates: Mapping[str, Sequence[Unjudged]], family: Family) -> dict
     for one in (one for rows in estimates.values() for one in rows):
         e = one.estimate
         mine = e.level == "checkpoint" and (e.family, e.step) == family
-        if mine and one.tested and one.usable and e.unit == EFFECT_SIZE_UNIT:
+        if mine and one.tested and one.usable and e.unit is Unit.EFFECT_SIZE:
             key = f"{e.probe} {e.measure} {dict(e.conditions)}"
             together.setdefault(key, []).append(e.value - (e.neutral or 0.0) + 0.5)
     most = max(map(len, together.values()), default=0)
     return {key: np.array(values) for key, values in together.items() if len(values) == most >= FEWEST_SEEDS}
 
 
-def _items(estimates: Sequence[Unjudged]) -> int:
-    return max((one.estimate.n_items for one in estimates), default=0)
-
-
 # ---------------------------------------------------------------- quantities
 
 
-def _mean_sd(values: Sequence[np.ndarray]) -> float:
-    return float(np.mean([v.std(ddof=1) for v in values]))
+class Quantified(NamedTuple):
+    value: float
+    low: float
+    high: float
+    p: float  # against 0
+
+
+@dataclass(frozen=True)
+class SeedVariance:
+    """How much the shares of some categories vary over seeds: a mean over the categories.
+
+    The variance of n answers' share holds their noise: with seeds that do not differ at all, that of 60 items is eight
+    times that of 500. So the noise is taken off, category by category: (n · variance of the share − mean variance of an
+    answer over seeds) / (n − 1). The interval is χ² about the variance with its noise, with the degrees of freedom that
+    correlated categories leave (Satterthwaite)."""
+
+    noise_free: float
+    with_noise: float
+    df: float
+
+    @classmethod
+    def of(cls, categories: Sequence[np.ndarray]) -> SeedVariance:
+        """`categories` [items, seeds] each."""
+        shares = np.array([answers.mean(axis=0) for answers in categories])
+        observed = shares.var(axis=1, ddof=1)
+        noise = np.array([answers.var(axis=1, ddof=1).mean() for answers in categories])
+        n, seeds = np.array([len(answers) for answers in categories]), shares.shape[1]
+        covariance = np.atleast_2d(np.cov(shares))
+        squares = float((covariance**2).sum())
+        df = (seeds - 1) * float(np.trace(covariance)) ** 2 / squares if squares > 0 else seeds - 1
+        df = min(max(df, seeds - 1), len(categories) * (seeds - 1))
+        return cls(float(((n * observed - noise) / (n - 1)).mean()), float(observed.mean()), df)
+
+    def reach(self, alpha: float) -> tuple[float, float]:
+        """Down and up from the variance."""
+        low, high = (self.df / float(scipy.special.chdtri(self.df, tail)) for tail in (alpha / 2, 1 - alpha / 2))
+        return self.with_noise * (1 - low), self.with_noise * (high - 1)
+
+
+def varies_more(first: Sequence[np.ndarray], second: Sequence[np.ndarray]) -> Quantified:
+    """The mean variance over seeds of the first's categories minus that of the second's, without the noise of items;
+    nothing where a category has a single item."""
+    if min(len(answers) for answers in (*first, *second)) < 2:
+        return Quantified(*[math.nan] * 4)
+    one, other = SeedVariance.of(first), SeedVariance.of(second)
+    value = one.noise_free - other.noise_free
+
+    def ends(alpha: float) -> tuple[float, float]:
+        (down, up), (other_down, other_up) = one.reach(alpha), other.reach(alpha)
+        return value - math.hypot(down, other_up), value + math.hypot(up, other_down)
+
+    low, high = ends(ALPHA)
+    if low == high:
+        return Quantified(value, low, high, math.nan)
+    side = 0 if value > 0 else 1
+    if ends(1.0)[side] * (1 if value > 0 else -1) <= 0:
+        p = 1.0
+    elif ends(_SMALLEST_P)[side] * (1 if value > 0 else -1) >= 0:
+        p = _SMALLEST_P
+    else:
+        p = float(scipy.optimize.brentq(lambda a: ends(a)[side], _SMALLEST_P, 1.0))
+    return Quantified(value, low, high, p)
 
 
 def _torn(values: Sequence[np.ndarray]) -> float:
@@ -150,19 +221,18 @@ def _row(
     lengths = {len(v) for v in values.values()}
     spread = spread_of(values) if len(lengths) == 1 else Spread(math.nan, math.nan)
     low, high = (float(np.clip(end, -1, 1)) for end in spread.interval())  # a difference of shares
-    return _result(label, family, name, Numbers(spread.value, low, high, spread.p(0.0)), max(lengths), **names)
+    return _result(label, family, name, Quantified(spread.value, low, high, spread.p(0.0)), max(lengths), **names)
 
 
-def _result(label: str, family: Family, name: str, numbers: Numbers, seeds: int, **names: str) -> ClaimResult:
-    column = "seeds on both sides" if name.startswith("vectors") else "sd_seeds"
-    claim = Claim(name, _WHAT[name].format(**names), "C", column, {}, unit="share")
+def _result(label: str, family: Family, name: str, quantity: Quantified, seeds: int, **names: str) -> ClaimResult:
+    column, unit = _COUNTED[name]
+    claim = Claim(name, _WHAT[name].format(**names), "C", column, {}, unit=unit)
     about = About(family[0], "family", family[0], family[1], seeds)
-    return result(label, claim, about, numbers, _verdict(numbers.value, numbers.low, numbers.high))
-
-
-def _verdict(value: float, low: float, high: float) -> Verdict:
-    if math.isnan(value):
-        return Verdict.NOTHING_SCORED
-    if math.isnan(low) or low == high == 0:
-        return Verdict.NO_INTERVAL if math.isnan(low) else Verdict.NO_VARIATION
-    return Verdict.AS_PUBLISHED if low > 0 else Verdict.OPPOSITE if high < 0 else Verdict.UNDECIDED
+    case = Case(
+        **quantity._asdict(),
+        reference=claim.threshold,
+        groups=FEWEST_GROUPS,  # seeds are its units, and these are enough
+        seeds=seeds,
+        direction=claim.direction,
+    )
+    return result(label, claim, about, case)

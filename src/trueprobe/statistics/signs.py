@@ -11,7 +11,7 @@ import math
 from collections.abc import Sequence
 
 from trueprobe.statistics.rows import Estimate, SignAgreement, SignCounts
-from trueprobe.statistics.verdict import Unjudged
+from trueprobe.statistics.unjudged import Unjudged
 
 
 def sign_counts(rows: Sequence[Unjudged]) -> list[SignCounts]:

@@ -1,8 +1,11 @@
-"""How a number moves, and the interval, p-value and smallest visible effect that follow from it.
+"""How a number moves, and the interval, p-value and smallest detectable effect that follow from it.
 
-The bootstrap gives a standard error and a skewness; the interval is Student's, with Hall's correction for skewness
-(a monotone cubic, so that interval and p-value always agree). Over seeds and items the two variances are added and
-what both hold (a seed's own answers to single items) is taken off once. Correlations are treated as Fisher's z.
+The bootstrap gives a standard error over items and a skewness. An end of the interval lies as far from the number as
+Student's t or Hall's correction of it for skewness has it, whichever is farther. A mean of values between 0 and 1 that
+is near one of them has seen too few of the rarer outcome to know its own variance: there an end lies at least where the
+beta limit of a share has it (Korn & Graubard 1998). The mean over seeds moves with other items and with other seeds,
+each with degrees of freedom of its own, and an end adds the squares of both reaches (MOVER, Zou & Donner 2008). All of
+it was simulated before it was used (docs/reference/coverage.md); p and interval agree, because p is found from it.
 """
 
 from __future__ import annotations
@@ -11,48 +14,128 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from typing import NamedTuple
 
 import numpy as np
 import scipy  # type: ignore[import-untyped]
 
-from trueprobe.statistics.means import wilson
+from trueprobe.statistics.resampling import Groups
+from trueprobe.types import Unit
 
-CONFIDENCE = 0.95
+ALPHA = 0.05
 POWER = 0.80
 _MOST_SKEW_CORRECTION = 0.8  # skewness times quantile; beyond, the cubic is steep and one side would reach anywhere
 _NOTHING_MOVES = 1e-12  # a standard error below this part of the numbers is rounding
+_SMALLEST_P = 1e-12  # where p is found by search; smaller ones decide nothing
+_LARGEST_P = 1 - 1e-6  # the same at the other end, where a quantile is 0
+_RARE = 3.0  # groups' worth of the rarer outcome, below which a share's own variance is not trusted
+_LEAST_ITEMS = 1e-3  # of the items' variance is left beside seeds, however noisy the difference of the two is
+
+
+class Source(NamedTuple):
+    """What else moves a number, independently of its items: the seeds of a family, or the items of another probe."""
+
+    variance: float
+    df: int
 
 
 @dataclass(frozen=True)
 class Spread:
-    """A number, how far it moves, how lopsidedly, and how many independent units say so."""
+    """A number, how far it moves with other items and other seeds, how skewed, and how many independent units say so.
+
+    Each end of the interval lies a `reach` from the value, reach² = (reach of items)² + Σ (t of seeds)² · variance: for
+    3 seeds with variance 0.01 and 40 groups with se 0.05, it is √((2.02 · 0.05)² + 4.30² · 0.01) = 0.44.
+    """
 
     value: float
-    se: float
-    skew: float = 0.0
-    df: float = math.inf
+    se: float  # over items
+    skew: float = 0.0  # over items
+    df: float = math.inf  # over items
+    others: tuple[Source, ...] = ()  # the seeds of each family behind the number
+    least: float = 0.0  # standard error over items that holds what seeds make of single items too: never less than this
+    groups: int = 0  # of items, where the number is a mean of values between 0 and 1; else 0
 
-    def interval(self) -> tuple[float, float]:
-        if not self.se > 0:
+    @property
+    def total(self) -> float:
+        """The standard error over items and seeds."""
+        return math.sqrt(self.se**2 + sum(part.variance for part in self.others))
+
+    @property
+    def planned(self) -> Spread:
+        """As the smallest detectable effect is made from it."""
+        return self
+
+    def interval(self, alpha: float = ALPHA) -> tuple[float, float]:
+        if not self.total > 0:
             return self.value + 0 * self.se, self.value + 0 * self.se
-        reach = _quantile(self.df, (1 + CONFIDENCE) / 2)
-        return self.value - self.se * self._inverse(reach), self.value - self.se * self._inverse(-reach)
+        return self.value - self._reach(alpha, -1), self.value + self._reach(alpha, 1)
 
-    def p(self, neutral: float) -> float:
-        """Two-sided; below 0.05 exactly where the interval excludes `neutral`."""
-        if not self.se > 0:
-            return math.nan if math.isnan(self.se) or self.value == neutral else 0.0
-        t, k = min(max((self.value - neutral) / self.se, -1e100), 1e100), self._skew_correction  # its cube stays finite
+    def p(self, reference: float) -> float:
+        """Two-sided; below α exactly where the interval at α excludes `reference`."""
+        if not self.total > 0:
+            return math.nan if math.isnan(self.se) or self.value == reference else 0.0
+        side, away = (-1 if reference < self.value else 1), abs(self.value - reference)
+        if not self.others and not self.groups:
+            return self._p_of_items(away, side)
+
+        def beyond(log_alpha: float) -> float:
+            return self._reach(math.exp(log_alpha), side) - away
+
+        least, most = math.log(_SMALLEST_P), math.log(_LARGEST_P)
+        if beyond(most) >= 0:
+            return 1.0
+        return _SMALLEST_P if beyond(least) <= 0 else math.exp(scipy.optimize.brentq(beyond, least, most, xtol=1e-10))
+
+    def detectable(self, alpha: float = ALPHA) -> float:
+        """The smallest distance from the reference that is detected at this α with a chance of 80 %."""
+        return sum(math.sqrt(self._squares(quantile)) for quantile in (1 - alpha / 2, POWER))
+
+    def _squares(self, quantile: float) -> float:
+        """(t · se)², over items and seeds, without skewness."""
+        t = _quantile(self.df, quantile)
+        return max((t * self.se) ** 2 + self._other_squares(quantile), (t * self.least) ** 2)
+
+    def _other_squares(self, quantile: float) -> float:
+        return sum(_quantile(part.df, quantile) ** 2 * part.variance for part in self.others)
+
+    def _reach(self, alpha: float, side: int) -> float:
+        """From the value to the lower end (side −1) or the upper one (side 1)."""
+        over_items = self._reach_of_items(alpha, side)
+        if not self.others:
+            return over_items
+        both = math.hypot(over_items, math.sqrt(self._other_squares(1 - alpha / 2)))
+        return max(both, _quantile(self.df, 1 - alpha / 2) * self.least)
+
+    def _reach_of_items(self, alpha: float, side: int) -> float:
+        t = _quantile(self.df, 1 - alpha / 2)
+        reach = self.se * max(t, side * -self._inverse(side * -t))
+        if not self.groups or not self.se > 0:
+            return reach
+        return max(reach, side * (self._beta_limit(alpha, side) - self.value))
+
+    def _beta_limit(self, alpha: float, side: int) -> float:
+        """Of a share with as many answers as make its standard error; where fewer than some three groups' worth of the
+        rarer outcome were seen, drawn down to the number of groups: values between 0 and 1 cannot vary more than
+        answers of yes and no. Of 0.99 in 58 groups with se 0.005 the lower end is 0.93, not 0.98."""
+        share = min(max(self.value, 0.0), 1.0)
+        answers = share * (1 - share) / self.se**2
+        rare = math.exp(-self.groups * (share if side > 0 else 1 - share) / _RARE)
+        n = answers * max(1.0, answers / self.groups) ** -rare
+        n *= (float(scipy.special.ndtri(1 - alpha / 2)) / _quantile(self.df, 1 - alpha / 2)) ** 2
+        half = (1 - rare) / 2
+        more, tail = (1 - half, 1 - alpha / 2) if side > 0 else (half, alpha / 2)
+        return float(scipy.special.betaincinv(share * n + more, (1 - share) * n + 1 - more, tail))
+
+    def _p_of_items(self, away: float, side: int) -> float:
+        """Of Student's t and of Hall's correction the larger p."""
+        t, k = min(-side * away / self.se, 1e100) if side < 0 else max(-away / self.se, -1e100), self._skew_correction
         corrected = t + k * t * t / 3 + k * k * t**3 / 27 + k / 6
-        return float(2 * scipy.special.stdtr(self.df, -abs(corrected)))
-
-    def detectable(self) -> float:
-        """The smallest distance from neutral that would have been detected with a chance of 80 %."""
-        return self.se * (_quantile(self.df, (1 + CONFIDENCE) / 2) + _quantile(self.df, POWER))
+        least = max(0.0, min(abs(t), -side * corrected))
+        return float(2 * scipy.special.stdtr(self.df, -least))
 
     @property
     def _skew_correction(self) -> float:
-        most = _MOST_SKEW_CORRECTION / _quantile(self.df, (1 + CONFIDENCE) / 2)
+        most = _MOST_SKEW_CORRECTION / _quantile(self.df, 1 - ALPHA / 2)
         return min(max(self.skew, -most), most)
 
     def _inverse(self, quantile: float) -> float:
@@ -79,9 +162,13 @@ class Components:
     n_seeds: int
 
     @property
-    def total(self) -> float:
-        """Never less than either part: the difference of two noisy numbers must not shrink an interval."""
-        return max(self.items + self.seeds - self.both, self.items, self.seeds)
+    def over_items(self) -> float:
+        """What other items contribute beyond what `seeds` holds already."""
+        return max(self.items - self.both, _LEAST_ITEMS * self.items)
+
+    @property
+    def over_seeds(self) -> Source:
+        return Source(self.seeds, self.n_seeds - 1)
 
 
 class Samples:
@@ -102,44 +189,46 @@ class Samples:
     def pick(self, rows: Sequence[int]) -> Samples:
         return self if len(rows) == len(self) else Samples(self.values[rows])
 
-    def over_items(self, i: int, groups: int) -> Spread:
+    def over_items(self, i: int, groups: Groups) -> Spread:
         """Of one number, with the draws in which it has a value."""
         value = float(self.values[i, 0])
-        if groups < 2 or math.isnan(value):
+        if groups.df < 1 or math.isnan(value):
             return Spread(value, math.nan)
         variance, skew = self._each[i]
-        return Spread(value, _error(variance * groups / (groups - 1), value), skew, groups - 1)
+        return Spread(value, _error(variance * groups.n / groups.df, value), skew, groups.df)
 
-    def difference_over_items(self, n_first: int, groups: int) -> Spread:
-        """Of the mean over the first numbers less that over the others."""
+    def difference(self, n_first: int, groups: Groups) -> Spread:
+        """Of the mean over the first numbers less that over the others. A side with one seed stands for this checkpoint
+        only; of two families, other seeds of each count."""
         numbers, n_second = self.values[:, 0], len(self) - n_first
         value = float(numbers[:n_first].mean() - numbers[n_first:].mean())
-        if groups < 2 or math.isnan(value):
+        if groups.df < 1 or math.isnan(value):
             return Spread(value, math.nan)
         variance, skew = self._of_sum(np.repeat([1 / n_first, -1 / n_second], [n_first, n_second]))
-        error = _error(variance * groups / (groups - 1), float(np.abs(numbers).max()))
-        return Spread(value, error, skew, groups - 1)
+        sides = [side for side in (slice(n_first), slice(n_first, None)) if len(self.values[side]) > 1]
+        parts = [self.components(groups, side) for side in sides]
+        items, size = variance * groups.n / groups.df, float(np.abs(numbers).max())
+        error = _error(max(items - sum(part.both for part in parts), _LEAST_ITEMS * items), size)
+        seeds = tuple(part.over_seeds for part in parts)
+        return Spread(value, error, skew, groups.df, seeds, _error(items, size) if seeds else 0.0)
 
-    def components(self, groups: int, rows: slice = slice(None)) -> Components:
+    def components(self, groups: Groups, rows: slice = slice(None)) -> Components:
         """Of the mean over at least two of the numbers, those of seeds."""
         seeds, together = self.values[rows, 0], [row[rows] for row in self._products[rows]]
-        n, more = len(seeds), groups / (groups - 1) / max(1, self._off.shape[1])
+        n, more = len(seeds), groups.n / groups.df / max(1, self._off.shape[1])
         mean = max(0.0, sum(map(sum, together)) / n**2)  # rounding can leave a hair less than nothing
         both = max(0.0, (sum(together[i][i] for i in range(n)) - n * mean) / (n - 1) / n)
         return Components(mean * more, float(seeds.var(ddof=1)) / n, both * more, n)
 
-    def over_seeds(self, groups: int) -> tuple[Spread, Components | None]:
+    def over_seeds(self, groups: Groups) -> tuple[Spread, Components | None]:
         """Of the mean over at least two seeds: other seeds and other items at once."""
         value = float(self.values[:, 0].mean())
-        if groups < 2:
+        if groups.df < 1:
             return Spread(value, math.nan), None
         parts = self.components(groups)
-        total = parts.total
-        if not total > 0:
-            return Spread(value, 0.0), parts
-        weighed = parts.seeds**2 / (parts.n_seeds - 1) + parts.items**2 / (groups - 1)
-        df = min(max(total**2 / weighed, parts.n_seeds - 1), parts.n_seeds + groups - 2)  # Satterthwaite
-        return Spread(value, _error(total, value), self._skew_of_mean * (parts.items / total) ** 1.5, df), parts
+        error, least = _error(parts.over_items, value), _error(parts.items, value)
+        seeds = Source(_error(parts.seeds, value) ** 2, parts.n_seeds - 1)
+        return Spread(value, error, self._skew_of_mean, groups.df, (seeds,), least), parts
 
     @cached_property
     def _off(self) -> np.ndarray:
@@ -222,76 +311,26 @@ def _linear(lowest: float = -math.inf, highest: float = math.inf) -> Scale:
 
 
 _PLAIN = _linear()
-_SCALES = {"correlation": Scale(_fisher, math.tanh), "share": _linear(0.0, 1.0), "percent": _linear(0.0, 100.0)}
+_SCALES = {
+    Unit.CORRELATION: Scale(_fisher, math.tanh),
+    Unit.SHARE: _linear(0.0, 1.0),
+    Unit.SCORE: _linear(0.0, 1.0),
+    Unit.PERCENT: _linear(0.0, 100.0),
+}
 _POSITIVE = _linear(0.0, math.inf)
-_DIFFERENCES = {"correlation": _linear(-2.0, 2.0), "share": _linear(-1.0, 1.0), "percent": _linear(-100.0, 100.0)}
+_DIFFERENCES = {
+    Unit.CORRELATION: _linear(-2.0, 2.0),
+    Unit.SHARE: _linear(-1.0, 1.0),
+    Unit.SCORE: _linear(-1.0, 1.0),
+    Unit.PERCENT: _linear(-100.0, 100.0),
+}
 
 
-def scale_of(unit: str, neutral: float | None = 0.0, difference: bool = False) -> Scale:
+def scale_of(unit: Unit, neutral: float | None = 0.0, difference: bool = False) -> Scale:
     """A probability without a neutral point is cut at 0 and 1; with one it is a difference, and may be negative.
     A ratio is cut at 0, unless that is its neutral point."""
     if difference:
         return _DIFFERENCES.get(unit, _PLAIN)
-    if unit == "ratio" and neutral != 0:
+    if unit is Unit.RATIO and neutral != 0:
         return _POSITIVE
-    return _SCALES["share"] if unit == "probability" and neutral is None else _SCALES.get(unit, _PLAIN)
-
-
-# ---------------------------------------------------------------- shares
-
-
-@dataclass(frozen=True)
-class Trials:
-    """A share of independent yes-or-no answers: Wilson's interval and the score test it belongs to."""
-
-    share: float
-    count: int
-    df: float = math.inf
-
-    @property
-    def se(self) -> float:
-        return math.sqrt(self.share * (1 - self.share) / self.count)
-
-    def interval(self) -> tuple[float, float]:
-        return wilson(self.share, self.count)
-
-    def p(self, neutral: float) -> float:
-        if not 0 < neutral < 1:
-            return math.nan
-        return float(
-            2 * scipy.special.ndtr(-abs(self.share - neutral) / math.sqrt(neutral * (1 - neutral) / self.count))
-        )
-
-    def detectable(self) -> float:
-        return float(Spread(self.share, math.sqrt(0.25 / self.count)).detectable())
-
-
-@dataclass(frozen=True)
-class Unmoved:
-    """A difference of shares that is the same in every group: another group may still differ.
-
-    Of n groups none differs, so by Wilson at most z² / (n + z²) of all groups do, each by as much as is possible."""
-
-    value: float
-    groups: int
-    se: float = 0.0
-    df: float = math.inf
-
-    def interval(self) -> tuple[float, float]:
-        most = wilson(0.0, self.groups)[1]
-        return self.value - most * (1 + self.value), self.value + most * (1 - self.value)
-
-    def p(self, neutral: float) -> float:
-        """Below 0.05 exactly where the interval excludes `neutral`."""
-        off = neutral - self.value
-        if not off:
-            return 1.0
-        differing = off / (1 - self.value) if off > 0 else -off / (1 + self.value)  # the share of groups it would take
-        return (
-            float(2 * scipy.special.ndtr(-math.sqrt(self.groups * differing / (1 - differing))))
-            if differing < 1
-            else 0.0
-        )
-
-    def detectable(self) -> float:
-        return Trials(self.value, self.groups).detectable()
+    return _SCALES[Unit.SHARE] if unit is Unit.PROBABILITY and neutral is None else _SCALES.get(unit, _PLAIN)

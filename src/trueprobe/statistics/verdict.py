@@ -1,195 +1,297 @@
-"""Which verdict a number earns, by one rule (docs/decisions/0008-verdicts.md), and for which reason.
+"""The one place that assigns a verdict: to estimates, claims, differences, disagreements, and on a report's list.
 
-A checkpoint can earn HOLDS_FOR_CHECKPOINT at best. A family HOLDS where its interval over seeds and items excludes
-neutral after correction and its seeds agree; it FLIPS where seeds, each by its own interval, lie on both sides of
-neutral beyond noise.
+A `Case` is what a verdict depends on, of any number; `judge` corrects p within families of like questions (Holm) and
+applies one rule (docs/decisions/0008-verdicts.md); `judge_list` controls the false discovery rate over the primary
+numbers of a report (docs/decisions/0015-primary-numbers.md). A verdict follows from the interval: a checkpoint earns
+HOLDS_FOR_CHECKPOINT at best; a family HOLDS where its interval over seeds and items excludes the reference; it FLIPS
+where seeds, each by its own interval, lie on both sides. How often each verdict is wrong: docs/reference/coverage.md.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 
 from trueprobe.statistics.correction import benjamini_hochberg, holm
-from trueprobe.statistics.rows import Estimate, changed
-from trueprobe.statistics.spread import Components
-from trueprobe.types import LEAST_COVERED, MOST_TIED, Conditions, Reason, Tail, Verdict
+from trueprobe.statistics.rows import Agreement, ClaimResult, Difference, Estimate, VariantDifference, changed
+from trueprobe.types import LEAST_COVERED, Direction, Reason, Verdict
 
-FEWEST_GROUPS = 5  # below this an interval over groups shows nothing
+FEWEST_GROUPS = 6  # with five, no exact test of a share can reach 0.05
 FEWEST_SEEDS = 3  # two seeds cannot show what others would give
-MOST_AGAINST = 0.1  # this share of the seeds may lie on the other side by chance: none of fewer than ten
 ALPHA = 0.05
 POOLED = "all"  # a condition's value in the row over all its values
 
 
-def low_coverage(tied: float, covered: float) -> bool:
-    """Mostly ties, or too few items that hold anything to count."""
-    return tied > MOST_TIED or covered < LEAST_COVERED
+class Share(NamedTuple):
+    """A share of items with its 95 % interval; NaN where it is not known."""
+
+    value: float = math.nan
+    low: float = math.nan
+    high: float = math.nan
 
 
-def usable(passes: bool, tied: float, covered: float) -> bool:
-    """Whether a number can decide anything: the gate is passed, and there is coverage."""
-    return passes and not low_coverage(tied, covered)
+UNKNOWN = Share()
+
+
+class Part(NamedTuple):
+    """A seed or a wording behind a number, by its own interval."""
+
+    name: str
+    value: float
+    p: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class Case:
+    """What a verdict depends on."""
+
+    value: float
+    low: float
+    high: float
+    p: float  # of the interval, against `reference`
+    reference: float | None  # the neutral point, or a claim's threshold
+    groups: int
+    seeds: int | None = None  # of the smaller side; None where single checkpoints are behind it
+    direction: Direction | None = None  # where a claim has the number; None for a number that nobody claimed
+    trivial: bool = False  # a claim that random answers fulfil too
+    passes: bool = True  # the gate
+    covered: Share = UNKNOWN  # items with a countable answer, of the part, seed or side that has fewest
+    untied: Share = UNKNOWN  # scored items that are no tie
+    seed_values: tuple[Part, ...] = ()
+    wordings: tuple[Part, ...] = ()  # of a number that pools them
+    together: Hashable = None  # cases that ask one thing many times share it, and their p is corrected together
 
 
 @dataclass(frozen=True)
-class Unjudged:
-    """An estimate before its verdict, with what else the verdict needs."""
-
-    estimate: Estimate  # its p is the one reported
-    p: float  # the interval's
-    se: float = math.nan
-    df: float = math.inf
-    seed_values: tuple[float, ...] = ()  # of a family
-    seed_ps: tuple[float, ...] = ()
-    parts: Components | None = None  # of a family's variance
-    tested: bool = False  # the p that is reported is of the measure's own test
-    tail: Tail = Tail.UPPER  # of that test
-    passes: bool = True  # the gate
-
-    @property
-    def usable(self) -> bool:
-        return usable(self.passes, self.estimate.tied, self.estimate.covered)
+class Judgement:
+    verdict: Verdict
+    reason: Reason = Reason.NONE
+    p_corrected: float = math.nan
+    above: str = ""  # where a number flips: the number of seeds, or the wordings, clearly above the reference
+    below: str = ""
 
 
-def judge(rows: Sequence[Unjudged], corrected_over: Iterable[str] = ()) -> list[Estimate]:
-    """All of one probe and one set of models: p-values corrected, and a verdict for each row."""
-    over = tuple(corrected_over)
-    reported, by_interval = _corrected(rows, over)
-    wordings = _wordings_apart(rows)
-    return [
-        changed(
-            row.estimate,
-            p_corrected=float(p),
-            p_interval=row.p,
-            **_judgement(row, float(by_interval[i]), wordings.get(i)),
-        )
-        for i, (row, p) in enumerate(zip(rows, reported, strict=True))
-    ]
+def judge(cases: Sequence[Case]) -> list[Judgement]:
+    """Each by itself, after Holm's correction over those that share `together`."""
+    ps = np.array([case.p for case in cases], dtype=float)
+    groups: dict[Hashable, list[int]] = {}
+    for i, case in enumerate(cases):
+        if case.together is not None:
+            groups.setdefault(case.together, []).append(i)
+    for members in groups.values():
+        ps[members] = holm(ps[members])
+    return [_judged(case, float(p)) for case, p in zip(cases, ps, strict=True)]
 
 
-_FINDINGS = (Verdict.HOLDS, Verdict.HOLDS_FOR_CHECKPOINT, Verdict.AS_PUBLISHED, Verdict.OPPOSITE)
+def together(key: Hashable, conditions: Mapping[str, object], over: Iterable[str]) -> Hashable:
+    """The family of like questions that a number belongs to: all that differ from it only in the conditions `over`.
+    A number that pools one of these conditions stands alone."""
+    asked = {name: conditions[name] for name in over if name in conditions}
+    if not asked or POOLED in asked.values():
+        return None
+    return key, frozenset((name, str(value)) for name, value in conditions.items() if name not in asked)
 
 
-def controlled(verdicts: Sequence[Verdict], ps: Sequence[float]) -> list[Verdict]:
-    """Of a list that is read together: about one in twenty of its findings is false, and of a list without any effect
-    one in twenty has a finding (Benjamini & Hochberg). What has no p stays as it is."""
-    clear = ~(benjamini_hochberg(np.array(ps, dtype=float)) >= ALPHA)
-    return [v if c or v not in _FINDINGS else Verdict.UNDECIDED for v, c in zip(verdicts, clear, strict=True)]
+# ---------------------------------------------------------------- the rule
 
 
-def _judgement(row: Unjudged, corrected: float, wordings: dict[str, str] | None) -> dict[str, Any]:
-    """The fields of the estimate that the verdict sets."""
-    e = row.estimate
-    unknown = _unknown(row)
-    if unknown is Verdict.TOO_FEW_GROUPS:
-        return {"verdict": unknown, "low": math.nan, "high": math.nan}
-    if unknown is not None:
-        return {"verdict": unknown}
-    if e.neutral is None:
-        return {"verdict": Verdict.DESCRIPTIVE}
-    apart = _both_sides(row.seed_values, row.seed_ps, e.neutral)
-    if apart:
-        above, below = (str(len(side)) for side in apart)
-        return {"verdict": Verdict.FLIPS, "reason": Reason.SEEDS_APART, "above": above, "below": below}
-    if wordings:
-        return {"verdict": Verdict.FLIPS, "reason": Reason.WORDINGS_APART, **wordings}
-    return _directed(row, corrected, e.neutral)
+def _judged(case: Case, p: float) -> Judgement:
+    stopped = obstacle(case)
+    if stopped is not None:
+        return Judgement(stopped, p_corrected=p)
+    for parts, reason in ((case.seed_values, Reason.SEEDS_APART), (case.wordings, Reason.WORDINGS_APART)):
+        sides = _both_sides(parts, case.reference)
+        if sides is not None:
+            return Judgement(Verdict.FLIPS, reason, p, *(_named(side, reason) for side in sides))
+    if case.seeds is not None and case.seeds < FEWEST_SEEDS:
+        return Judgement(Verdict.UNDECIDED, Reason.TOO_FEW_SEEDS, p)
+    clear = p < ALPHA
+    verdict = _clear_verdict(case) if clear else _unclear_verdict(case.direction)
+    if clear or verdict is not Verdict.UNDECIDED:
+        return Judgement(verdict, p_corrected=p)
+    uncorrected = Reason.NOT_AFTER_CORRECTION if case.p < ALPHA else Reason.INTERVAL_INCLUDES_NEUTRAL
+    return Judgement(verdict, uncorrected, p)
 
 
-def _directed(row: Unjudged, corrected: float, neutral: float) -> dict[str, Any]:
-    e = row.estimate
-    if not row.p < ALPHA:
-        return {"verdict": Verdict.UNDECIDED, "reason": Reason.INTERVAL_INCLUDES_NEUTRAL}
-    if not corrected < ALPHA:
-        return {"verdict": Verdict.UNDECIDED, "reason": Reason.NOT_AFTER_CORRECTION}
-    if e.level == "checkpoint":
-        return {"verdict": Verdict.HOLDS_FOR_CHECKPOINT}
-    if e.n_seeds < FEWEST_SEEDS:
-        return {"verdict": Verdict.UNDECIDED, "reason": Reason.TOO_FEW_SEEDS}
-    against = sum((value - neutral) * (e.value - neutral) <= 0 for value in row.seed_values)
-    if against > MOST_AGAINST * e.n_seeds:
-        return {"verdict": Verdict.UNDECIDED, "reason": Reason.SEEDS_AGAINST, "n_against": against}
-    return {"verdict": Verdict.HOLDS, "n_against": against}
-
-
-def _unknown(row: Unjudged) -> Verdict | None:
-    """The verdict of a number that decides nothing."""
-    e = row.estimate
-    if not row.passes:
+def obstacle(case: Case) -> Verdict | None:
+    """What stands in the way of any conclusion: a missing skill, value, coverage, interval or reference."""
+    if not case.passes:
         return Verdict.FAILS_GATE
-    if math.isnan(e.value):
+    if math.isnan(case.value):
         return Verdict.NOTHING_SCORED
-    if low_coverage(e.tied, e.covered):
-        return Verdict.LOW_COVERAGE
-    return without_interval(e.n_groups, e.low, e.high, e.neutral)
-
-
-def without_interval(groups: int, low: float, high: float, neutral: float | None) -> Verdict | None:
-    """The verdict of a value whose interval cannot be had, or is a single point at neutral."""
-    if groups < FEWEST_GROUPS:
+    coverage = of_coverage(case.covered, case.untied)
+    if coverage is Verdict.LOW_COVERAGE:
+        return coverage
+    if case.groups < FEWEST_GROUPS:
         return Verdict.TOO_FEW_GROUPS
-    if math.isnan(low):
+    if math.isnan(case.low):
         return Verdict.NO_INTERVAL
-    return Verdict.NO_VARIATION if low == high == neutral else None
+    if case.low == case.high == case.reference:
+        return Verdict.NO_VARIATION
+    return coverage or (Verdict.DESCRIPTIVE if case.reference is None else None)
 
 
-def _both_sides(
-    values: Sequence[float], ps: Sequence[float], neutral: float | None
-) -> tuple[list[int], list[int]] | None:
-    """Those that lie clearly above and clearly below, corrected for their number; None unless there are both."""
-    if neutral is None or len(values) < 2:
+def of_coverage(*shares: Share) -> Verdict | None:
+    """A number must rest on most of its items: LOW_COVERAGE where certainly fewer have a countable answer,
+    BORDERLINE_COVERAGE where that cannot be said. A share that is not known stands in the way of nothing."""
+    if any(share.high < LEAST_COVERED for share in shares):
+        return Verdict.LOW_COVERAGE
+    return Verdict.BORDERLINE_COVERAGE if any(share.low <= LEAST_COVERED for share in shares) else None
+
+
+def _clear_verdict(case: Case) -> Verdict:
+    """Of a number that differs from its reference."""
+    if case.direction is None:
+        return Verdict.HOLDS_FOR_CHECKPOINT if case.seeds is None else Verdict.HOLDS
+    assert case.reference is not None
+    above = case.value > case.reference
+    published = {
+        Direction.ABOVE: above,
+        Direction.NOT_BELOW: above,
+        Direction.BELOW: not above,
+        Direction.NOT_EQUAL: True,
+        Direction.EQUAL: False,
+    }[case.direction]
+    if not published:
+        return Verdict.OPPOSITE
+    return Verdict.NOT_CONTRADICTED if case.trivial or case.direction in _ONLY_CONTRADICTED else Verdict.AS_PUBLISHED
+
+
+def _unclear_verdict(direction: Direction | None) -> Verdict:
+    return Verdict.NOT_CONTRADICTED if direction in _ONLY_CONTRADICTED else Verdict.UNDECIDED
+
+
+_ONLY_CONTRADICTED = (Direction.NOT_BELOW, Direction.EQUAL)  # no evidence against them is no evidence for them
+
+
+def _both_sides(parts: Sequence[Part], reference: float | None) -> tuple[list[Part], list[Part]] | None:
+    """Those clearly above and clearly below, corrected (Holm) for their number; None unless there are both."""
+    if reference is None or len({part.value > reference for part in parts if part.value != reference}) < 2:
         return None
-    if not any(value > neutral for value in values) or not any(value < neutral for value in values):
-        return None
-    clear = holm(np.array(ps)) < ALPHA
-    above = [i for i, value in enumerate(values) if clear[i] and value > neutral]
-    below = [i for i, value in enumerate(values) if clear[i] and value < neutral]
+    clear = [part for part, p in zip(parts, holm(np.array([part.p for part in parts])), strict=True) if p < ALPHA]
+    above, below = ([part for part in clear if (part.value > reference) is side] for side in (True, False))
     return (above, below) if above and below else None
 
 
-def _wordings_apart(rows: Sequence[Unjudged]) -> dict[int, dict[str, str]]:
-    """The rows that pool wordings, where single wordings lie on both sides beyond noise: which above, which below."""
-    parts = _together(rows, lambda e: {k: v for k, v in e.conditions.items() if k != "wording"}, "wording")
-    apart: dict[int, dict[str, str]] = {}
-    for members in parts.values():
-        pooled = [i for i in members if rows[i].estimate.conditions["wording"] == POOLED]
-        single = [i for i in members if i not in pooled]
-        values = [rows[i].estimate.value for i in single]
-        sides = _both_sides(values, [rows[i].p for i in single], rows[members[0]].estimate.neutral)
-        if sides:
-            named = [", ".join(rows[single[i]].estimate.conditions["wording"] for i in side) for side in sides]
-            apart |= {i: {"above": named[0], "below": named[1]} for i in pooled}
-    return apart
+def _named(side: Sequence[Part], reason: Reason) -> str:
+    return str(len(side)) if reason is Reason.SEEDS_APART else ", ".join(part.name for part in side)
 
 
-def _corrected(rows: Sequence[Unjudged], over: tuple[str, ...]) -> tuple[np.ndarray, np.ndarray]:
-    """The p that is reported and that of the interval: Holm, over the values of the conditions `over` with all else
-    equal; a pooled row stands alone."""
-    reported, by_interval = np.array([(row.estimate.p, row.p) for row in rows], dtype=float).reshape(-1, 2).T.copy()
+# ---------------------------------------------------------------- the list of a report
 
-    def rest(e: Estimate) -> Conditions:
-        return {key: value for key, value in e.conditions.items() if key not in over}
+Judged = Estimate | ClaimResult | Difference | VariantDifference  # rows that have a verdict
+J = TypeVar("J", bound=Judged)
+_OFF_LIST = frozenset(
+    {
+        Verdict.FAILS_GATE,
+        Verdict.NOTHING_SCORED,
+        Verdict.LOW_COVERAGE,
+        Verdict.BORDERLINE_COVERAGE,
+        Verdict.TOO_FEW_GROUPS,
+        Verdict.NO_INTERVAL,
+        Verdict.NO_VARIATION,
+        Verdict.DESCRIPTIVE,
+    }
+)
 
-    for members in _together(rows, rest, *over).values():
-        several = [i for i in members if POOLED not in [rows[i].estimate.conditions.get(name) for name in over]]
-        for ps in (reported, by_interval):
-            ps[several] = holm(ps[several])
-    return reported, by_interval
+
+def judge_list(rows: Sequence[J], primary: Sequence[bool]) -> list[J]:
+    """The rows with the verdicts of a list that is read together; `primary` are those it was made for beforehand.
+
+    Among the findings of the list at most one in twenty is expected to be false, and of a list without any effect one
+    in twenty has a finding (Benjamini & Hochberg 1995). Rows that could never be a finding, whatever their number, are
+    not on the list, so that their p raises no other row's threshold. FLIPS and NOT_CONTRADICTED were decided on the
+    same data: they stay, with p = 1. Undecided rows keep their p. Rows that are not primary are exploratory. The p of a
+    primary row is corrected over the list alone, not over like questions too."""
+    listed = [i for i, row in enumerate(rows) if primary[i] and can_be_finding(row)]
+    ps = np.array([_p_on_list(rows[i]) for i in listed], dtype=float)
+    corrected = dict(zip(listed, benjamini_hochberg(ps).tolist(), strict=True))
+    judged = (_on_list(row, corrected.get(i), primary[i]) for i, row in enumerate(rows))
+    return [changed(row, n_list=len(listed)) if i in corrected else row for i, row in enumerate(judged)]
 
 
-def _together(
-    rows: Sequence[Unjudged], rest: Callable[[Estimate], Conditions], *having: str
-) -> dict[tuple[object, ...], list[int]]:
-    """Rows that differ only in the conditions `having`, of which each has at least one."""
-    parts: dict[tuple[object, ...], list[int]] = {}
-    for i, row in enumerate(rows):
-        e = row.estimate
-        if any(name in e.conditions for name in having):
-            key = (e.model, e.level, e.step, e.measure, *sorted(rest(e).items()))
-            parts.setdefault(key, []).append(i)
-    return parts
+def can_be_finding(row: Judged) -> bool:
+    """Whether any value of this row's number could make it a finding."""
+    if row.verdict_alone in _OFF_LIST:
+        return False
+    if isinstance(row, ClaimResult):  # its p is not corrected, so only too few seeds leave a clear one undecided
+        return row.verdict_alone is not Verdict.UNDECIDED or not row.p < ALPHA
+    seeds = _seeds(row)
+    return seeds is None or seeds >= FEWEST_SEEDS
+
+
+def p_of(row: Judged) -> float:
+    """Of the interval, not corrected."""
+    return row.p_interval if isinstance(row, Estimate) else row.p
+
+
+def _p_on_list(row: Judged) -> float:
+    return 1.0 if row.verdict_alone in (Verdict.FLIPS, Verdict.NOT_CONTRADICTED) else p_of(row)
+
+
+def _on_list(row: J, p: float | None, primary: bool) -> J:
+    alone = row.verdict_alone
+    if alone in _OFF_LIST:
+        return changed(row, verdict=alone)
+    if p is None:
+        return changed(row, verdict=Verdict.UNDECIDED if primary else _exploratory(row))
+    if alone in (Verdict.FLIPS, Verdict.NOT_CONTRADICTED):
+        return changed(row, verdict=alone, p_list=p)
+    if p < ALPHA:
+        return changed(row, verdict=_if_clear(row), p_list=p)
+    unclear = changed(row, verdict=_unclear_verdict(row.direction if isinstance(row, ClaimResult) else None), p_list=p)
+    missed = isinstance(row, Estimate) and p_of(row) < ALPHA
+    return changed(unclear, reason=Reason.NOT_ON_LIST) if missed else unclear
+
+
+def _if_clear(row: Judged) -> Verdict:
+    """Of a row whose p is small enough. A claim's own p is not corrected, so its verdict alone says which way."""
+    if isinstance(row, ClaimResult):
+        return row.verdict_alone
+    return Verdict.HOLDS_FOR_CHECKPOINT if _seeds(row) is None else Verdict.HOLDS
+
+
+def _exploratory(row: Judged) -> Verdict:
+    """By the interval alone, without any correction: of such numbers 5 % exclude their reference by chance."""
+    return Verdict.SUGGESTIVE if p_of(row) < ALPHA else Verdict.EXPLORATORY
+
+
+def _seeds(row: Estimate | Difference | VariantDifference) -> int | None:
+    """Behind a family's number, or that of the smaller of two; None where single checkpoints are behind it."""
+    if isinstance(row, Difference):
+        return None if row.n_seeds_a == row.n_seeds_b == 1 else min(row.n_seeds_a, row.n_seeds_b)
+    return None if row.level == "checkpoint" else row.n_seeds
+
+
+# ---------------------------------------------------------------- two diagnostics, fine-tuned checkpoints
+
+
+def judge_agreement(difference: float, judgement: Judgement) -> Agreement:
+    """Of two diagnostics on one category, by the judgement on their difference."""
+    if judgement.verdict in _OFF_LIST:
+        return Agreement.UNKNOWN
+    if judgement.verdict not in (Verdict.HOLDS, Verdict.HOLDS_FOR_CHECKPOINT):
+        return Agreement.UNDECIDED
+    return Agreement.FIRST_ABOVE if difference > 0 else Agreement.FIRST_BELOW
+
+
+def judge_equality(ps: Sequence[float | None]) -> list[Verdict]:
+    """Of fine-tuned checkpoints, by the p of their being equally good, all read together; None where there is none."""
+    corrected = benjamini_hochberg(np.array([math.nan if p is None else p for p in ps], dtype=float))
+    return [_equality(p) for p in corrected.tolist()]
+
+
+def _equality(p: float) -> Verdict:
+    if math.isnan(p):
+        return Verdict.NO_INTERVAL
+    return Verdict.OPPOSITE if p < ALPHA else Verdict.NOT_CONTRADICTED
+
+
+def common_verdict(verdicts: Iterable[Verdict]) -> Verdict:
+    """Of numbers that are shown as one mean: theirs, where all have the same."""
+    different = set(verdicts)
+    return different.pop() if len(different) == 1 else Verdict.UNDECIDED

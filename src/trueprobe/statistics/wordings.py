@@ -12,7 +12,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from trueprobe.statistics.rows import Estimate, VarianceShares
-from trueprobe.statistics.verdict import POOLED, Unjudged
+from trueprobe.statistics.unjudged import Unjudged
+from trueprobe.statistics.verdict import POOLED
 
 SOURCES = ("items", "seeds", "seeds_by_items", "wordings")
 
@@ -49,7 +50,7 @@ def _shares(row: Unjudged, wordings: float) -> VarianceShares | None:
 def _parts(one: Unjudged) -> dict[str, float]:
     parts = one.parts
     if parts is None:
-        return {"items": one.se**2, "seeds": math.nan, "seeds_by_items": math.nan}
+        return {"items": one.interval.se**2, "seeds": math.nan, "seeds_by_items": math.nan}
     n = parts.n_seeds
     return {
         "items": max(0.0, parts.items - parts.both),

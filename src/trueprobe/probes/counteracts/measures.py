@@ -16,7 +16,7 @@ from trueprobe.probes.measure_sets import ALL, ColumnMean, combinations, mean_me
 from trueprobe.statistics.correlation import pearson
 from trueprobe.statistics.means import means
 from trueprobe.statistics.measure import Claim, Measure
-from trueprobe.types import Direction
+from trueprobe.types import Direction, Unit
 
 K = (3, 5, 10)
 DEPTHS: tuple[int | str, ...] = (*K, ALL)  # within the top k, and over the whole verbalizer
@@ -38,7 +38,7 @@ PRO, COUNTER, NEUTRAL = ("tsyn", "tsem"), ("tcsyn", "tcsem", "bcsyn", "bcsem"), 
 TARGET_COUNTER, OTHER_COUNTER = ("tcsyn", "tcsem"), ("bcsyn", "bcsem")
 SYNTAX, MEANING = ("tcsyn", "bcsyn"), ("tcsem", "bcsem")
 ENLARGED, LOWERED, OVERTURNED = "shift_towards_stereotype", "shift_against_stereotype", "overturned"
-_HALF = {"threshold": 0.5, "unit": "share"}
+_HALF = {"threshold": 0.5, "unit": Unit.SHARE}
 
 
 def column_end(depth: int | str) -> str:
@@ -121,7 +121,7 @@ class CounterActsMeasures:
                 for depth in DEPTHS:
                     columns = (f"{self.first}_minus_{self.second}_{column_end(depth)}", "share")
                     name = f"correlation_of_margin_with_share_{self.first}"
-                    measure = Measure(name, pearson, columns, where, {**at, "k": depth}, "correlation", 0.0)
+                    measure = Measure(name, pearson, columns, where, {**at, "k": depth}, Unit.CORRELATION, 0.0)
                     yield replace(measure, coverage=f"answered_{column_end(depth)}")
 
     def _quantities(self, depth: int | str, is_base: bool) -> Iterator[ColumnMean]:
@@ -131,26 +131,26 @@ class CounterActsMeasures:
             coverage = "" if of_coverage else f"{_needs(name)}_{end}"
             yield ColumnMean(name, f"{name}_{end}", unit, neutral, of_coverage, coverage)
         if depth == ALL:  # what the top ten covers stands beside every number
-            yield ColumnMean("covered_mass", f"covered_mass_top{max(K)}", "share", None, of_coverage=True)
+            yield ColumnMean("covered_mass", f"covered_mass_top{max(K)}", Unit.SHARE, None, of_coverage=True)
 
-    def _counted(self, is_top: bool, is_base: bool) -> Iterator[tuple[str, str, float | None]]:
+    def _counted(self, is_top: bool, is_base: bool) -> Iterator[tuple[str, Unit, float | None]]:
         a, b = self._groups
-        yield from ((group, "probability", None) for group in (a, b))
-        yield f"{a}_minus_{b}", "probability", 0.0
-        yield "stereotype_margin", "probability", 0.0
-        yield f"prefers_{a}", "share", 0.5
-        yield "pro_stereotypical", "share", 0.5
-        yield "no_preference", "share", None
+        yield from ((group, Unit.PROBABILITY, None) for group in (a, b))
+        yield f"{a}_minus_{b}", Unit.PROBABILITY, 0.0
+        yield "stereotype_margin", Unit.PROBABILITY, 0.0
+        yield f"prefers_{a}", Unit.SHARE, 0.5
+        yield "pro_stereotypical", Unit.SHARE, 0.5
+        yield "no_preference", Unit.SHARE, None
         if is_top:
-            yield from ((f"implicit_{group}", "probability", None) for group in (a, b))
-            yield from ((f"covered_{of}", "share", None) for of in ("tokens", "mass"))
+            yield from ((f"implicit_{group}", Unit.PROBABILITY, None) for group in (a, b))
+            yield from ((f"covered_{of}", Unit.SHARE, None) for of in ("tokens", "mass"))
         if is_base:
             return
-        yield f"shift_{a}_minus_{b}", "probability", 0.0
-        yield "shift_towards_stereotype", "probability", 0.0
-        yield from ((fate, "share", None) for fate in FATES)
+        yield f"shift_{a}_minus_{b}", Unit.PROBABILITY, 0.0
+        yield "shift_towards_stereotype", Unit.PROBABILITY, 0.0
+        yield from ((fate, Unit.SHARE, None) for fate in FATES)
         if is_top:
-            yield from ((f"log_relative_{group}", "nats", 0.0) for group in (a, b))
+            yield from ((f"log_relative_{group}", Unit.NATS, 0.0) for group in (a, b))
 
     def claims(self) -> Iterator[Claim]:
         """What the paper reports, as quantities: positive is as the sentence has it."""
@@ -206,7 +206,7 @@ def _claims(k: int, groups: tuple[str, str]) -> Iterator[Claim]:
         OVERTURNED,
         direction=Direction.BELOW,
         threshold=0.1,
-        unit="share",
+        unit=Unit.SHARE,
         trivial=True,
     )
     gains = "masked models gain from neutral knowledge"

@@ -96,6 +96,7 @@ class CounterActs(MeasureSetProbe):
     paper = "Zhang, Rayz & Pradhan, CounterActs: Testing Stereotypical Representation in Pre-trained Language Models"
     Settings = CounterActsSettings
     factors = ("target", "background")
+    drawn_within = ("dominated",)  # a contrast of the two halves must not move with how many of each were drawn
     corrected_over = ("knowledge",)
     flips = Flips("pro_stereotypical_all", "stereotype_margin_all", near_tie=0.001, category="knowledge")
 

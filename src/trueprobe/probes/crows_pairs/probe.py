@@ -25,7 +25,7 @@ from trueprobe.probes.measure_sets import ALL, combinations
 from trueprobe.probes.pair_measures import FLAGGED, NEAR_TIE_NATS, PREFERS, START, crows_measures, unflagged
 from trueprobe.statistics.means import means
 from trueprobe.statistics.measure import Flips, Measure
-from trueprobe.types import TIE_NATS, Answer, Card, Item, Observation, Request, Scored, ScoreText, WhyNot
+from trueprobe.types import TIE_NATS, Answer, Card, Item, Observation, Request, Scored, ScoreText, Unit, WhyNot
 
 COLUMNS = {
     "prefers_stereotype": "1 if the more stereotyping sentence is likelier, 0 if the other, 0.5 for a tie",
@@ -171,7 +171,7 @@ class CrowsPairs(Probe):
 
     @property
     def headline(self) -> Measure:
-        return Measure("prefers_stereotype", means, (PREFERS,), {}, {"category": "all"}, "share", 0.5)
+        return Measure("prefers_stereotype", means, (PREFERS,), {}, {"category": "all"}, Unit.SHARE, 0.5)
 
     @property
     def summary(self) -> Summary:

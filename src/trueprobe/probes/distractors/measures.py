@@ -16,6 +16,7 @@ from trueprobe.probes.measure_sets import ALL, ColumnMean, combinations, mean_me
 from trueprobe.probes.networks import KNOWN
 from trueprobe.statistics.means import group_means, means
 from trueprobe.statistics.measure import LARGER, TIED, Claim, Gate, Lead, Measure
+from trueprobe.types import Unit
 
 Rows = Mapping[str, tuple[str | int | float, ...]]  # conditions and columns, and their values
 LEAST_COMPETENCE = 0.5  # of the targets; the paper has 1, by choosing its items
@@ -49,14 +50,14 @@ COLUMNS = {
     "attractors_after_fact": "how many attractors stand between the key fact and the question",
 }
 _CURVES = (
-    ColumnMean("accuracy", "correct", "share"),
-    ColumnMean("relative_probability", "relative_probability", "ratio", 1.0),
-    ColumnMean("log_relative_probability", "log_relative_probability", "nats", 0.0),
-    ColumnMean("target_over_rivals", "target_over_rivals_nats", "nats", 0.0),
-    ColumnMean("rank", "rank", "rank"),
-    ColumnMean("tied", TIED, "share", of_coverage=True),
+    ColumnMean("accuracy", "correct", Unit.SHARE),
+    ColumnMean("relative_probability", "relative_probability", Unit.RATIO, 1.0),
+    ColumnMean("log_relative_probability", "log_relative_probability", Unit.NATS, 0.0),
+    ColumnMean("target_over_rivals", "target_over_rivals_nats", Unit.NATS, 0.0),
+    ColumnMean("rank", "rank", Unit.RANK),
+    ColumnMean("tied", TIED, Unit.SHARE, of_coverage=True),
 )
-_RECENCY = (ColumnMean("accuracy_by_recency", "correct", "share"),)
+_RECENCY = (ColumnMean("accuracy_by_recency", "correct", Unit.SHARE),)
 _OTHERS = ("bert-base-uncased", "bert-large-uncased", "roberta-base", "gpt2", "gpt2-medium", "gpt2-large", "gpt2-xl")
 _LEAD = Lead(KNOWN["roberta-large"].size, tuple(KNOWN[name].size for name in _OTHERS))  # the eight models of the paper
 
@@ -78,14 +79,14 @@ class DistractorMeasures:
             if len(self.wordings) == 1:  # `best` is the name of no wording
                 where.pop("wording", None)
             gate = Gate("base_preferred", LEAST_COMPETENCE, where)
-            yield Measure("base_competence", group_means, ("base_preferred",), where, conditions, "share")
+            yield Measure("base_competence", group_means, ("base_preferred",), where, conditions, Unit.SHARE)
             for position in self.positions:
                 at = {"position": position}
                 yield from _curves({**where, **at}, {**conditions, **at}, position, gate)
 
     def claims(self) -> Iterator[Claim]:
         """What the paper reports, as quantities, over the targets that count for a model."""
-        correct, relative = _claim("correct", "share"), _claim("relative_probability", "ratio")
+        correct, relative = _claim("correct", Unit.SHARE), _claim("relative_probability", Unit.RATIO)
         after = _rows("after", SETTINGS, RELATED)
         yield correct("one_attractor_hurts", "one related attractor lowers accuracy", after(0), after(1))
         most = "the first related attractor lowers {} more than the next two do: mean of 0 and 3, less 1".format
@@ -118,10 +119,10 @@ class DistractorMeasures:
     def headline(self) -> Measure:
         where = {"type": RELATED, "attractors": tuple(range(1, MOST + 1))}
         conditions = {"type": "related", "attractors": f"1 to {MOST}"}
-        return Measure("target_over_rivals", means, ("target_over_rivals_nats",), where, conditions, "nats", 0.0)
+        return Measure("target_over_rivals", means, ("target_over_rivals_nats",), where, conditions, Unit.NATS, 0.0)
 
 
-def _claim(column: str, unit: str) -> Callable[[str, str, Rows, Rows | None], Claim]:
+def _claim(column: str, unit: Unit) -> Callable[[str, str, Rows, Rows | None], Claim]:
     def claim(name: str, statement: str, plus: Rows, minus: Rows | None) -> Claim:
         gate = Gate("base_preferred", LEAST_COMPETENCE)
         return Claim(name, statement, "D", column, plus, minus, unit=unit, gate=gate)
@@ -166,7 +167,7 @@ def _quantities(kind: str, attractors: int) -> Sequence[ColumnMean]:
     if kind == "unrelated" or not attractors:
         return _CURVES
     won = ("attractor_won", "other_won", *(f"won_{back}_back" for back in range(1, attractors + 1)))
-    quantities = [*_CURVES, *(ColumnMean(name, name, "share") for name in won)]
+    quantities = [*_CURVES, *(ColumnMean(name, name, Unit.SHARE) for name in won)]
     if attractors > 1:  # one in `attractors`, if the place did not matter
-        quantities.append(ColumnMean("won_by_last", "won_by_last", "share", 1 / attractors))
+        quantities.append(ColumnMean("won_by_last", "won_by_last", Unit.SHARE, 1 / attractors))
     return quantities

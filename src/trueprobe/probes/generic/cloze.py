@@ -37,6 +37,7 @@ from trueprobe.types import (
     Request,
     Scored,
     ScoreText,
+    Unit,
     WhyNot,
     Word,
 )
@@ -134,13 +135,13 @@ class Cloze(DesignProbe):
         return (
             Quantity("right_wins", means, "right_wins", neutral=0.5),
             Quantity("accuracy", means, "right_first", neutral=chance),
-            Quantity("margin", means, "margin_nats", "nats", even),
-            Quantity("right_rank", means, "right_rank", "rank"),
+            Quantity("margin", means, "margin_nats", Unit.NATS, even),
+            Quantity("right_rank", means, "right_rank", Unit.RANK),
             Quantity("right_share", means, "right_share", neutral=chance),
             Quantity("pieces_differ", means, "pieces_differ", of_coverage=True),
             Quantity("right_wins_equal_pieces", means, "right_wins", neutral=0.5, where={"pieces_differ": 0.0}),
             Quantity("ties", ties, "right_first", of_coverage=True),
-            Quantity("margin_median", median, "margin_nats", "nats", even),
+            Quantity("margin_median", median, "margin_nats", Unit.NATS, even),
         )
 
     def _scorings(self) -> Mapping[Kind, str]:

@@ -16,7 +16,7 @@ from trueprobe.probes.pair_measures import NEAR_TIE_NATS
 from trueprobe.probes.tables import DataTable
 from trueprobe.statistics.means import means
 from trueprobe.statistics.measure import Flips, Function, Measure
-from trueprobe.types import TIE_NATS, Kind, WhyNot
+from trueprobe.types import TIE_NATS, Kind, Unit, WhyNot
 
 NO_HEAD = WhyNot("no_head", "an encoder gives no word a probability")
 
@@ -27,7 +27,7 @@ class Quantity(NamedTuple):
     name: str  # of the measure
     function: Function
     column: str
-    unit: str = "share"
+    unit: Unit = Unit.SHARE
     neutral: float | None = None
     of_coverage: bool = False
     where: Mapping[str, Any] = {}

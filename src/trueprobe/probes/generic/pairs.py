@@ -28,7 +28,7 @@ from trueprobe.probes.pair_measures import (
 )
 from trueprobe.probes.tables import DataTable
 from trueprobe.statistics.means import means
-from trueprobe.types import Answer, Card, Item, Kind, Observation, Request, Scored, ScoreText, WhyNot
+from trueprobe.types import Answer, Card, Item, Kind, Observation, Request, Scored, ScoreText, Unit, WhyNot
 
 BETTER, WORSE = ("better", "sentence_good"), ("worse", "sentence_bad")  # the second is BLiMP's
 BLIMP_IDS, BLIMP_CONDITIONS = ("UID", "pair_id"), ("field", "linguistics_term", "UID")
@@ -48,12 +48,12 @@ _DIFFERENCE = "better_minus_worse_nats"
 _QUANTITIES = (
     Quantity("accuracy", means, "prefers_better", neutral=0.5),
     Quantity("accuracy_per_token", means, "prefers_better_per_token", neutral=0.5),
-    Quantity("difference", means, _DIFFERENCE, "nats", 0.0),
+    Quantity("difference", means, _DIFFERENCE, Unit.NATS, 0.0),
     Quantity("accuracy_ties_wrong", wins, "prefers_better"),
     Quantity("ties", ties, "prefers_better", of_coverage=True),
-    Quantity("difference_median", median, _DIFFERENCE, "nats", 0.0),
-    Quantity("difference_lower_quartile", lower_quartile, _DIFFERENCE, "nats"),
-    Quantity("difference_upper_quartile", upper_quartile, _DIFFERENCE, "nats"),
+    Quantity("difference_median", median, _DIFFERENCE, Unit.NATS, 0.0),
+    Quantity("difference_lower_quartile", lower_quartile, _DIFFERENCE, Unit.NATS),
+    Quantity("difference_upper_quartile", upper_quartile, _DIFFERENCE, Unit.NATS),
     Quantity("clearly_better", clearly_for, _DIFFERENCE),
     Quantity("clearly_worse", clearly_against, _DIFFERENCE),
 )

@@ -28,7 +28,6 @@ from trueprobe.probes.seat import material, report
 from trueprobe.probes.seat.material import SIDES, AssociationTest, SeatMaterial, SetSentence
 from trueprobe.probes.templates import repeated
 from trueprobe.statistics.association import (
-    EFFECT_SIZE_UNIT,
     PermutationTest,
     associations,
     coincide,
@@ -38,7 +37,7 @@ from trueprobe.statistics.association import (
 from trueprobe.statistics.clustering import MatchingTest, matched
 from trueprobe.statistics.means import means
 from trueprobe.statistics.measure import Columns, Measure, Weights
-from trueprobe.types import Answer, Card, EmbedText, Item, Kind, Observation, Request, Tail, Vector, WhyNot
+from trueprobe.types import Answer, Card, EmbedText, Item, Kind, Observation, Request, Tail, Unit, Vector, WhyNot
 
 REPRESENTATIONS = ("cls", "word", "last", "own", "mean", "first_piece")
 DEFAULT: Mapping[Kind, tuple[str, ...]] = {"masked": ("cls", "word"), "causal": ("last", "word"), "encoder": ("own",)}
@@ -228,13 +227,13 @@ class Seat(Probe):
                 yield replace(self._effect({**one, **_TARGETS}, one, test=False), kinds=kinds)
             for name, sides in _CLUSTERS.items() if self.settings.clusters else ():
                 columns, where = ("cluster_right", "in_first"), {**at, **sides}
-                share = Measure(name, _right, columns, where, whole, "share", 0.5, kinds=kinds)
+                share = Measure(name, _right, columns, where, whole, Unit.SHARE, 0.5, kinds=kinds)
                 yield replace(share, test=MatchingTest(), tail=Tail.BOTH)
 
     def _effect(self, where: Mapping[str, Any], conditions: Mapping[str, str | int], test: bool = True) -> Measure:
         function = effect_size if self.settings.ddof else effect_size_ddof0
         permuted = PermutationTest(self.settings.partitions, self.settings.two_sided, self.settings.strict)
-        columns, unit = ("association", "in_first"), EFFECT_SIZE_UNIT
+        columns, unit = ("association", "in_first"), Unit.EFFECT_SIZE
         effect = Measure("effect_size", function, columns, where, conditions, unit, 0.0)
         return replace(effect, test=permuted, tail=self._tail) if test else effect
 

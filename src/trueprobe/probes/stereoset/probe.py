@@ -44,6 +44,7 @@ from trueprobe.types import (
     Request,
     Scored,
     ScoreText,
+    Unit,
     WhyNot,
     Word,
 )
@@ -286,7 +287,7 @@ class StereoSet(Probe):
 
     @property
     def headline(self) -> Measure:
-        return Measure("ss", means, (PREFERS,), {}, {"category": "all"}, "share", 0.5)
+        return Measure("ss", means, (PREFERS,), {}, {"category": "all"}, Unit.SHARE, 0.5)
 
     @property
     def summary(self) -> Summary:

@@ -15,7 +15,7 @@ from trueprobe.probes.networks import KNOWN
 from trueprobe.statistics.means import means
 from trueprobe.statistics.measure import LARGER, Claim, Gate, Lead, Measure
 from trueprobe.statistics.retrieval import commonest_share
-from trueprobe.types import Direction
+from trueprobe.types import Direction, Unit
 
 MOST = 10
 NOT_VISUAL = ("functional", "encyclopaedic")
@@ -57,15 +57,15 @@ RETRIEVAL_COLUMNS = {
     "order_at": "order and number of properties in one",
 }
 _RETRIEVED = (
-    ColumnMean("reciprocal_rank", "reciprocal_rank", "ratio"),
-    ColumnMean("probability", "probability", "probability"),
-    ColumnMean("ranked_first", "ranked_first", "share"),
-    ColumnMean("concept_over_others", "concept_over_others_nats", "nats", 0.0),
-    ColumnMean("instead_known", "instead_known", "share"),
-    ColumnMean("instead_satisfies", "instead_satisfies", "share"),
-    ColumnMean("instead_fits_all", "instead_fits_all", "share"),
-    ColumnMean("fits_all", "fits_all", "concepts"),
-    ColumnMean("fits_only", "fits_only", "share"),
+    ColumnMean("reciprocal_rank", "reciprocal_rank", Unit.SCORE),
+    ColumnMean("probability", "probability", Unit.PROBABILITY),
+    ColumnMean("ranked_first", "ranked_first", Unit.SHARE),
+    ColumnMean("concept_over_others", "concept_over_others_nats", Unit.NATS, 0.0),
+    ColumnMean("instead_known", "instead_known", Unit.SHARE),
+    ColumnMean("instead_satisfies", "instead_satisfies", Unit.SHARE),
+    ColumnMean("instead_fits_all", "instead_fits_all", Unit.SHARE),
+    ColumnMean("fits_all", "fits_all", Unit.COUNT),
+    ColumnMean("fits_only", "fits_only", Unit.SHARE),
 )
 
 
@@ -112,7 +112,7 @@ class RetrievalMeasures:
             yield from self._claims_of_frequency()
 
     def _claim(self, name: str, statement: str, plus: Rows, minus: Rows | None = None) -> Claim:
-        return Claim(name, statement, "B", "reciprocal_rank", plus, minus, conditions=self.vocabulary, unit="ratio")
+        return Claim(name, statement, "B", "reciprocal_rank", plus, minus, conditions=self.vocabulary, unit=Unit.SCORE)
 
     def _claims_of_growth(self) -> Iterator[Claim]:
         first, order = self._curves[0]
@@ -138,13 +138,13 @@ class RetrievalMeasures:
         beats = replace(self._claim("four_beat_ten", ranked, four, ten), between=Lead(_LEADER, tuple(_OTHERS)))
         yield beats
         yield replace(
-            beats, name="four_beat_ten_probability", statement=likely, column="probability", unit="probability"
+            beats, name="four_beat_ten_probability", statement=likely, column="probability", unit=Unit.PROBABILITY
         )
         double = (
             "with ten properties RoBERTa-large gives the concept double the probability that RoBERTa-base gives it "
             f"(Results, on figure 2): the first less {DOUBLED} times the second"
         )
-        claim = replace(self._claim("double_probability", double, ten), column="probability", unit="probability")
+        claim = replace(self._claim("double_probability", double, ten), column="probability", unit=Unit.PROBABILITY)
         yield replace(claim, between=Lead(_LEADER, (_OTHERS[0],)), times=DOUBLED)
 
     def _claims_of_frequency(self) -> Iterator[Claim]:
@@ -165,7 +165,7 @@ class RetrievalMeasures:
     @property
     def headline(self) -> Measure:
         column = ("concept_over_others_nats",)
-        return Measure("concept_over_others", means, column, {}, self.vocabulary, "nats", 0.0)
+        return Measure("concept_over_others", means, column, {}, self.vocabulary, Unit.NATS, 0.0)
 
 
 PRODUCTION_COLUMNS = {
@@ -188,15 +188,15 @@ PRODUCTION_COLUMNS = {
     "any_gold": "1 if a gold word is among the likeliest ten",
 }
 _PRODUCED = (
-    ColumnMean("map_vocabulary", "ap_vocabulary", "ratio"),
-    ColumnMean("map_completions", "ap_completions", "ratio"),
-    ColumnMean("spearman", "spearman", "correlation", 0.0),
-    ColumnMean("map_without_context", "ap_without_context", "ratio"),
-    ColumnMean("change_without_context", "ap_change", "ratio", 0.0),
-    ColumnMean("gold_over_others", "gold_over_others_nats", "nats"),
-    ColumnMean("answer_is_gold", "answer_is_gold", "share"),
-    ColumnMean("any_gold", "any_gold", "share"),
-    ColumnMean("mass_outside", "mass_outside", "share"),
+    ColumnMean("map_vocabulary", "ap_vocabulary", Unit.SCORE),
+    ColumnMean("map_completions", "ap_completions", Unit.SCORE),
+    ColumnMean("spearman", "spearman", Unit.CORRELATION, 0.0),
+    ColumnMean("map_without_context", "ap_without_context", Unit.SCORE),
+    ColumnMean("change_without_context", "ap_change", Unit.RATIO, 0.0),
+    ColumnMean("gold_over_others", "gold_over_others_nats", Unit.NATS),
+    ColumnMean("answer_is_gold", "answer_is_gold", Unit.SHARE),
+    ColumnMean("any_gold", "any_gold", Unit.SHARE),
+    ColumnMean("mass_outside", "mass_outside", Unit.SHARE),
 )
 
 
@@ -216,7 +216,7 @@ class ProductionMeasures:
             conditions = {**at, **self.vocabulary}
             yield from mean_measures(quantities, where, conditions)
             if at["relation"] != ALL:
-                yield Measure("regardless_of_concept", commonest_share, ("answer_code",), where, conditions, "share")
+                yield Measure("regardless_of_concept", commonest_share, ("answer_code",), where, conditions, Unit.SHARE)
 
     def claims(self) -> Iterator[Claim]:
         narrower = "precision rises when only words people gave for the relation are ranked"
@@ -225,7 +225,7 @@ class ProductionMeasures:
         if self.frequencies:
             low = "probability within the gold words correlates little with how many people gave them"
             claim = self._claim("low_correlation", low, "spearman", direction=Direction.BELOW)
-            yield replace(claim, threshold=STRONG, unit="correlation", trivial=True)
+            yield replace(claim, threshold=STRONG, unit=Unit.CORRELATION, trivial=True)
         for relation in (r for r in ("is", "has") if r in self.relations):
             helps = f"after '{relation}', precision falls without `Everyone knows that` (all four models of table 2)"
             claim = self._claim(f"context_helps_{relation}", helps, "ap_fall", relation)
@@ -237,11 +237,11 @@ class ProductionMeasures:
         """Over all sentences where no relation is named, each counted once, as in the estimates of relation `all`."""
         plus = {} if relation == ALL else {"relation": (relation,)}
         conditions = self.vocabulary
-        return Claim(name, statement, "B", column, plus, direction=direction, conditions=conditions, unit="ratio")
+        return Claim(name, statement, "B", column, plus, direction=direction, conditions=conditions, unit=Unit.RATIO)
 
     @property
     def headline(self) -> Measure:
-        return Measure("gold_over_others", means, ("gold_over_others_nats",), {}, self.vocabulary, "nats")
+        return Measure("gold_over_others", means, ("gold_over_others_nats",), {}, self.vocabulary, Unit.NATS)
 
 
 PRINCE_COLUMNS = {
@@ -257,16 +257,16 @@ PRINCE_COLUMNS = {
     "tied": "1 if at least as many words as its rank lie within 1e-4 nats of the likeliest asked word",
     "own_over_other_nats": "log-probability of the concept (or the mean of its properties') less the other concept's",
 }
-_OWN_OVER_OTHER = ColumnMean("own_over_other", "own_over_other_nats", "nats", 0.0)
+_OWN_OVER_OTHER = ColumnMean("own_over_other", "own_over_other_nats", Unit.NATS, 0.0)
 _PRINCE = {
     "concept_from_properties": (
-        ColumnMean("reciprocal_rank", "reciprocal_rank", "ratio"),
-        ColumnMean("probability", "probability", "probability"),
+        ColumnMean("reciprocal_rank", "reciprocal_rank", Unit.SCORE),
+        ColumnMean("probability", "probability", Unit.PROBABILITY),
         _OWN_OVER_OTHER,
     ),
     "properties_from_concept": (
-        ColumnMean("map_vocabulary", "ap_vocabulary", "ratio"),
-        ColumnMean("any_gold", "any_gold", "share"),
+        ColumnMean("map_vocabulary", "ap_vocabulary", Unit.SCORE),
+        ColumnMean("any_gold", "any_gold", Unit.SHARE),
         _OWN_OVER_OTHER,
     ),
 }

@@ -37,9 +37,13 @@ _LIGHT = {"link": "#005a8c", "good": "#00694c", "bad": "#a94400", "open": "#5c54
 _LIGHT |= {"good-bg": "#e3f4ec", "bad-bg": "#fdeadd"}
 _DARK = {"link": "#7cc7f5", "good": "#45d3a8", "bad": "#ff9a57", "open": "#c3b8e0", "edge": "#6c7681", "hi": "#4d3b0c"}
 _DARK |= {"good-bg": "#123a2e", "bad-bg": "#46291a"}
-_OUTCOMES = {Mark.HOLDS: Outcome.GOOD, Mark.NOT_CONTRADICTED: Outcome.OPEN} | dict.fromkeys(
-    (Mark.OPPOSITE, Mark.FLIPS), Outcome.BAD
-)
+_OUTCOMES = {
+    Mark.HOLDS: Outcome.GOOD,
+    Mark.NOT_CONTRADICTED: Outcome.OPEN,
+    Mark.OPPOSITE: Outcome.BAD,
+    Mark.FLIPS: Outcome.BAD,
+    Mark.SUGGESTIVE: Outcome.EXPLORATORY,
+}
 
 
 class Export(NamedTuple):

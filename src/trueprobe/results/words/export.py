@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from trueprobe.results.words.verdicts import NO_MARK, NOTHING_TO_COUNT, controlled, mark_text
+from trueprobe.results.words.verdicts import NO_MARK, NOTHING_TO_COUNT, controlled, key_texts
 
 if TYPE_CHECKING:  # this module uses the words
-    from trueprobe.results.view import Mark
+    from trueprobe.results.view import Key
 
 FINDINGS = "Findings"
 FINDING = "finding"
@@ -19,10 +18,9 @@ REPRODUCE = "How to reproduce"
 STUDY_FILE = "study.toml"
 
 
-def findings_caption(marks: Sequence[Mark], n_primary: int) -> str:
+def findings_caption(key: Key, n_primary: int) -> str:
     """What stands behind the numbers of the table."""
-    named = [f"{mark.symbol} {mark_text(mark)}" for mark in marks]
-    legend = "; ".join([*named, f"no mark: {NO_MARK}", f"–: {NOTHING_TO_COUNT}"])
+    legend = "; ".join([*key_texts(key), f"no mark: {NO_MARK}", f"–: {NOTHING_TO_COUNT}"])
     return f"Values with 95 % intervals. {controlled(n_primary)} {legend}."
 
 

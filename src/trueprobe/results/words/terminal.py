@@ -6,22 +6,28 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from trueprobe.results.numbers import count, several
-from trueprobe.results.words.verdicts import NO_MARK, NOTHING_TO_COUNT, mark_text, verdict_text, verdict_with_reason
+from trueprobe.results.words.verdicts import (
+    NO_MARK,
+    NOTHING_TO_COUNT,
+    key_texts,
+    mark_text,
+    verdict_text,
+    verdict_with_reason,
+)
 from trueprobe.runs.signature import described
 from trueprobe.types import Verdict
 
 if TYPE_CHECKING:  # these modules use the words
     from trueprobe.results.items import BaseAnswers, Continuations, ListedWords
-    from trueprobe.results.view import Mark
+    from trueprobe.results.view import Key
     from trueprobe.runs.families import Family
 
 _NO_MARK, _COUNTED_ALONE = f"no mark: {NO_MARK}", f"– {NOTHING_TO_COUNT}"
 _IN_TABLES = {"*": "holds", "~": "flips: seeds disagree"}
 
 
-def marks_legend(marks: Sequence[Mark]) -> str:
-    named = (f"{mark.symbol} {mark_text(mark)}" for mark in marks)
-    return "; ".join([*named, _NO_MARK, _COUNTED_ALONE])
+def marks_legend(key: Key) -> str:
+    return "; ".join([*key_texts(key), _NO_MARK, _COUNTED_ALONE])
 
 
 def asked_short(families: Sequence[Family]) -> str:
@@ -36,17 +42,17 @@ def family_title(family: Family) -> str:
 
 
 def table_legend(
-    intervals: bool, percent: bool, families: Sequence[Family], marks: Sequence[Mark], dashes: Sequence[Verdict] = ()
+    intervals: bool, percent: bool, families: Sequence[Family], key: Key, dashes: Sequence[Verdict] = ()
 ) -> list[str]:
     """What the marks and dashes that occur mean here, and what two seeds or one leave unknown."""
     ends = "95 % intervals" if intervals else "intervals: estimates/*.csv"
-    named = [f"{mark.symbol} {_IN_TABLES.get(mark.symbol, mark_text(mark))}" for mark in marks]
+    named = [f"{m.symbol} {_IN_TABLES.get(m.symbol, mark_text(m, key.n_exploratory))}" for m in key.marks]
     lines = ["; ".join([f"{'in percent, ' if percent else ''}{ends}", *named, _NO_MARK])]
     lines += [f"–: {'; '.join(verdict_with_reason(verdict, None) for verdict in dashes)}"] if dashes else []
-    if marks and any(family.n_seeds == 1 for family in families):
-        lines.append("one seed: * holds for this checkpoint; whether for another seed is not known")
+    if key.marks and any(family.n_seeds == 1 for family in families):
+        lines.append("one seed: * applies only to this checkpoint; other seeds may differ")
     if any(family.n_seeds == 2 for family in families):
-        lines.append("two seeds: nothing can hold; whether a third would agree is not known")
+        lines.append("two seeds are too few for a verdict")
     return lines
 
 
@@ -120,7 +126,7 @@ def run_folder(folder: str, page: bool) -> str:
     return f"run folder: {folder}" + (f"; as a page: trueprobe report {folder}" if page else "")
 
 
-COMPARED_HEADER = ("a", "b", "a − b [95 %]", "p", "permuted", "seeds")
+COMPARED_HEADER = ("a", "b", "a − b [95 %]", "p", "permuted")
 TOO_FEW_SEEDS = "too few seeds on one side or both (three are needed): nothing can hold, whatever p is"
 
 
@@ -147,11 +153,6 @@ def asked_otherwise(differences: Mapping[str, tuple[str, str]]) -> str:
 def compared_legend(single: bool) -> str:
     holds, exchanged = ("holds for these two", "answers") if single else ("holds", "answers or seeds")
     return f"* {holds}; {_NO_MARK}; p: corrected; permuted: {exchanged} exchanged"
-
-
-def seeds_needed(precision: float | None) -> str:
-    wanted = f"intervals of ± {precision:g}" if precision else "an interval that excludes 0"
-    return f"seeds: needed of each side for {wanted}; –: never with these items"
 
 
 def compared_total(held: int, every: int, path: str) -> str:

@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING
 
 from trueprobe.results.numbers import Format, count, several
 from trueprobe.statistics.rows import Estimate
-from trueprobe.types import MOST_TIED, Direction, Outcome, Reason, Verdict
+from trueprobe.statistics.verdict import FEWEST_GROUPS
+from trueprobe.types import LEAST_COVERED, Direction, Outcome, Reason, Verdict
 
 if TYPE_CHECKING:  # these modules use the words
-    from trueprobe.results.view import Finding, Mark, Number
+    from trueprobe.results.view import Finding, Key, Mark, Number
 
 _VERDICTS = {
     Verdict.HOLDS: "holds",
@@ -17,12 +18,14 @@ _VERDICTS = {
     Verdict.FLIPS: "flips",
     Verdict.UNDECIDED: "undecided",
     Verdict.EXPLORATORY: "exploratory",
+    Verdict.SUGGESTIVE: "exploratory; the interval excludes neutral",
     Verdict.DESCRIPTIVE: "descriptive",
     Verdict.AS_PUBLISHED: "as published",
     Verdict.NOT_CONTRADICTED: "not contradicted",
     Verdict.OPPOSITE: "opposite",
     Verdict.FAILS_GATE: "fails the gate",
     Verdict.LOW_COVERAGE: "low coverage",
+    Verdict.BORDERLINE_COVERAGE: "coverage at the border",
     Verdict.NOTHING_SCORED: "nothing scored",
     Verdict.TOO_FEW_GROUPS: "too few groups",
     Verdict.NO_INTERVAL: "no interval",
@@ -31,7 +34,7 @@ _VERDICTS = {
 _SILENT = {  # why a dash stands where items were scored
     Verdict.FAILS_GATE: "the model cannot do what the number presupposes",
     Verdict.NOTHING_SCORED: "no scored item has a value here",
-    Verdict.TOO_FEW_GROUPS: "fewer than 5 groups of items",
+    Verdict.TOO_FEW_GROUPS: f"fewer than {FEWEST_GROUPS} groups of items",
     Verdict.NO_INTERVAL: "too few resamples or seeds have a value",
     Verdict.NO_VARIATION: "every resample gives exactly the neutral value",
 }
@@ -42,8 +45,14 @@ _OUTCOMES = {
     Outcome.EXPLORATORY: ("Exploratory: intervals without a verdict", "exploratory"),
     Outcome.NONE: ("Where nothing can be concluded", "that decide nothing"),
 }
-_MARKS = {"*": "as published, or holds", "=": "not contradicted", "!": "opposite", "~": "flips"}
-NO_MARK = "undecided, exploratory"
+_MARKS = {
+    "*": "as published, or holds",
+    "=": "not contradicted",
+    "!": "opposite",
+    "~": "flips",
+    "°": "exploratory, interval excludes neutral",
+}
+NO_MARK = "undecided, or exploratory"
 NOTHING_TO_COUNT = "nothing to count"
 _DIRECTIONS = {
     Direction.ABOVE: "above {}",
@@ -58,8 +67,14 @@ def verdict_text(verdict: Verdict) -> str:
     return _VERDICTS[verdict]
 
 
-def mark_text(mark: Mark) -> str:
-    return _MARKS[mark.symbol]
+def mark_text(mark: Mark, n_exploratory: int = 0) -> str:
+    """With the number of such marks that chance alone would make, where they depend on it."""
+    by_chance = f" (by chance in about {0.05 * n_exploratory:.0f} of {count(n_exploratory)})" if n_exploratory else ""
+    return _MARKS[mark.symbol] + (by_chance if mark.symbol == "°" else "")
+
+
+def key_texts(key: Key) -> list[str]:
+    return [f"{mark.symbol} {mark_text(mark, key.n_exploratory)}" for mark in key.marks]
 
 
 def reason_text(row: Estimate) -> str:
@@ -70,7 +85,6 @@ def reason_text(row: Estimate) -> str:
         Reason.NOT_AFTER_CORRECTION: "not after correction for the number of categories",
         Reason.NOT_ON_LIST: "not after correction for the number of primary numbers in this report",
         Reason.TOO_FEW_SEEDS: f"{row.n_seeds} seeds, fewer than 3",
-        Reason.SEEDS_AGAINST: f"{row.n_against} of {row.n_seeds} seeds are on the other side of neutral",
         Reason.SEEDS_APART: f"{row.above} seeds clearly above neutral, {row.below} clearly below",
         Reason.WORDINGS_APART: f"wordings clearly above neutral: {row.above}; clearly below: {row.below}",
     }
@@ -79,11 +93,12 @@ def reason_text(row: Estimate) -> str:
 
 def coverage_text(row: Estimate) -> str:
     """What stands in the way of a verdict for want of coverage."""
-    if row.verdict is not Verdict.LOW_COVERAGE:
+    if row.verdict not in (Verdict.LOW_COVERAGE, Verdict.BORDERLINE_COVERAGE):
         return ""
-    if row.tied > MOST_TIED:
+    if not row.covered_low <= LEAST_COVERED:
         return f"{row.tied:.0%} of the items are ties"
-    return f"{row.covered:.0%} of the items hold anything to count"
+    ends = f" [{100 * row.covered_low:.0f}, {100 * row.covered_high:.0f}]"
+    return f"{row.covered:.0%}{ends} of the items have a countable answer"
 
 
 def verdict_with_reason(verdict: Verdict, row: Estimate | None) -> str:
@@ -141,7 +156,7 @@ def behind(n: Number) -> str:
     if n.n_items is not None:
         parts.append(several(n.n_items, "item"))
         parts += [f"{count(n.n_unscored)} not scored"] if n.n_unscored else []
-    parts += [f"{n.covered:.0%} of them hold anything to count"] if n.has_coverage else []
+    parts += [f"{n.covered:.0%} of them have a countable answer"] if n.has_coverage else []
     if n.n_seeds > 1 and n.sd_seeds == n.sd_seeds:
         deviation = f"{n.format.factor * n.sd_seeds:.{n.format.digits + 1}f}"
         parts.append(f"{n.n_seeds} seeds, deviation {deviation}")
@@ -153,7 +168,7 @@ def seed_range(n: Number, form: Format) -> str:
     return f"{n.n_seeds} seeds, from {form.plain(min(values))} to {form.plain(max(values))}" if values else ""
 
 
-COVERED = "in round brackets: the share of the prompts in which there is anything to count"
+COVERED = "in round brackets: share of prompts with a countable answer"
 
 
 def covered(n: Number, unit: str = " % covered") -> str:

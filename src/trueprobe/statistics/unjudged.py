@@ -1,0 +1,120 @@
+"""Estimates before their verdict, and with it: what the one rule (`verdict`) needs to know of each."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from trueprobe.statistics.interval import Interval
+from trueprobe.statistics.new_seeds import share_of_new_seeds
+from trueprobe.statistics.rows import Estimate, changed
+from trueprobe.statistics.spread import Components, Source
+from trueprobe.statistics.verdict import (
+    POOLED,
+    UNKNOWN,
+    Case,
+    Judgement,
+    Part,
+    Share,
+    judge,
+    of_coverage,
+    together,
+)
+from trueprobe.types import Tail, Verdict
+
+
+@dataclass(frozen=True)
+class Unjudged:
+    """An estimate before its verdict, with what else the verdict and tables about seeds need."""
+
+    estimate: Estimate  # its p is the one reported
+    interval: Interval
+    covered: Share = UNKNOWN
+    untied: Share = UNKNOWN
+    seed_values: tuple[float, ...] = ()  # of a family
+    seed_ps: tuple[float, ...] = ()
+    tested: bool = False  # the p that is reported is of the measure's own test
+    tail: Tail = Tail.UPPER  # of that test
+    passes: bool = True  # the gate
+
+    @property
+    def usable(self) -> bool:
+        """The gate is passed, and there is coverage."""
+        return self.passes and of_coverage(self.covered, self.untied) is not Verdict.LOW_COVERAGE
+
+    @property
+    def parts(self) -> Components | None:
+        """Of a family's variance."""
+        return self.interval.parts
+
+    @property
+    def over_items(self) -> Source:
+        """How the number moves with other items alone."""
+        df = max(1, self.estimate.n_groups - 1)
+        return Source(self.interval.se**2 if self.parts is None else self.parts.over_items, df)
+
+    def case(self, corrected_over: Iterable[str], wordings: tuple[Part, ...]) -> Case:
+        e = self.estimate
+        seeds = tuple(Part("", *seed) for seed in zip(self.seed_values, self.seed_ps, strict=True))
+        return Case(
+            value=e.value,
+            low=e.low,
+            high=e.high,
+            p=self.interval.p,
+            reference=e.neutral,
+            groups=e.n_groups,
+            seeds=None if e.level == "checkpoint" else e.n_seeds,
+            passes=self.passes,
+            covered=self.covered,
+            untied=self.untied,
+            seed_values=seeds,
+            wordings=wordings,
+            together=together((e.model, e.level, e.step, e.measure), e.conditions, corrected_over),
+        )
+
+
+def judged(rows: Sequence[Unjudged], corrected_over: Iterable[str] = ()) -> list[Estimate]:
+    """All of one probe and one set of models, each with its verdict alone."""
+    over, wordings = tuple(corrected_over), _wordings(rows)
+    judgements = judge([row.case(over, wordings.get(i, ())) for i, row in enumerate(rows)])
+    return [_with_verdict(row, judgement) for row, judgement in zip(rows, judgements, strict=True)]
+
+
+def _with_verdict(row: Unjudged, judgement: Judgement) -> Estimate:
+    e = row.estimate
+    fields: dict[str, Any] = {"p_corrected": judgement.p_corrected, "p_interval": row.interval.p}
+    if judgement.verdict is Verdict.TOO_FEW_GROUPS:
+        fields |= {"low": math.nan, "high": math.nan}
+    if e.neutral is not None and row.seed_values and not math.isnan(e.value):
+        against = sum((value - e.neutral) * (e.value - e.neutral) <= 0 for value in row.seed_values)
+        new_seeds = share_of_new_seeds(row.seed_values, e.neutral)
+        ends = zip(("new_seeds", "new_seeds_low", "new_seeds_high"), new_seeds, strict=True)
+        fields |= {"n_against": against, **dict(ends)}
+    return changed(
+        e,
+        verdict_alone=judgement.verdict,
+        verdict=judgement.verdict,
+        reason=judgement.reason,
+        above=judgement.above,
+        below=judgement.below,
+        **fields,
+    )
+
+
+def _wordings(rows: Sequence[Unjudged]) -> dict[int, tuple[Part, ...]]:
+    """Of the rows that pool wordings: each wording's own number."""
+    parts: dict[tuple[object, ...], list[int]] = {}
+    for i, row in enumerate(rows):
+        e = row.estimate
+        if "wording" in e.conditions:
+            rest = sorted((key, value) for key, value in e.conditions.items() if key != "wording")
+            parts.setdefault((e.model, e.level, e.step, e.measure, *rest), []).append(i)
+    named: dict[int, tuple[Part, ...]] = {}
+    for members in parts.values():
+        pooled = [i for i in members if rows[i].estimate.conditions["wording"] == POOLED]
+        single = [rows[i] for i in members if i not in pooled]
+        each = tuple(Part(r.estimate.conditions["wording"], r.estimate.value, r.interval.p) for r in single)
+        named |= dict.fromkeys(pooled, each)
+    return named
