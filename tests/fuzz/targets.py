@@ -264,6 +264,11 @@ WORDS = {
     "attr1": {"category": "C", "examples": ["late", "here"]},
     "attr2": {"category": "D", "examples": ["early", "there"]},
 }
+CSLB = "concept\tfeature\tfeature type\tpf\tfeature alternatives\tparticipant list\r\n" + "".join(
+    f"cat{n}\tis small_tiny\tvisual perceptual\t4\tis small; is tiny; has fur\tp 1 {n + 2} / 3 / 2 3\r\n"
+    f"cat{n}\tis soft\tother perceptual\t{n}\tis soft; is tiny\tp 4 / 5\r\n"
+    for n in range(1, 20)
+)
 NORMS = "concept\tproperty\tfrequency\n" + "".join(f"cat{n}\thas fur\t{n}\ncat{n}\tis small\t3\n" for n in range(1, 30))
 
 # ---------------------------------------------------------------- studies, rules, sentences, tasks
@@ -573,6 +578,7 @@ def _all() -> Sequence[Target]:
     yield _data("cloze", "data", "cloze.csv", make_data, "generic/data/cloze.csv")
     yield _data("cloze", "data", "cloze.jsonl", make_text, as_json_lines("generic/data/cloze.csv"))
     yield _data("tacit_production", "data", "norms.tsv", make_text, NORMS)
+    yield _data("tacit_production", "data", "norms.dat", make_text, CSLB)
     yield _data("tacit_production", "material", "prompts.toml", make_data, "tacit/data/prompts.toml")
     yield Target("study", partial(make_text, "study.toml", STUDY), enter_study, weight=2)
     yield Target("rules", partial(make_text, "rules.toml", RULES), enter_rules, weight=2)

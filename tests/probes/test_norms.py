@@ -166,6 +166,110 @@ def test_alternatives_that_no_one_counted_have_the_labels_number_and_are_counted
     assert dict(dogs.by_form) == {"has fur": 18}
 
 
+LISTED_HEAD = "domain\tfeature type\tconcept\tfeature\tpf\tfeature alternatives\tparticipant list"
+
+
+def listed_row(alternatives, participants, label="is loud_noisy", pf=9, concept="gong"):
+    return f"nonliving\tother perceptual\t{concept}\t{label}\t{pf}\t{alternatives}\t{participants}"
+
+
+def listed_rows(*rows):
+    """As norms.dat is: tabs, and Windows line ends."""
+    return "\r\n".join([LISTED_HEAD, *rows, ""])
+
+
+def test_cslb_counts_the_participants_of_each_alternative(file):
+    """Person 4 gave two alternatives; "does have volume" and "has volume" are one form, of people 2, 5 and 7."""
+    alternatives = "is loud; does boom; is noisy; does have volume; sonorous; has volume"
+    read = norms.read(file(listed_rows(listed_row(alternatives, "p 1 3 4 8 / 11 / 4 / 2 5 / 9 / 5 7"))))
+    (listed,) = read.by_name["gong"].properties
+    assert dict(listed.by_form) == {"is loud": 4, "booms": 1, "is noisy": 1, "has volume": 3}
+    assert listed.participants == ({1, 3, 4, 8}, {11}, {4}, {2, 5, 7})
+    assert (listed.frequency, listed.phrase, read.counts["forms_not_counted"]) == (9, "is loud", 0)
+
+
+def test_a_single_alternative_or_none_has_its_group(file):
+    rows = listed_row("is round", "p 3 1 2 3"), listed_row("", "p 4 6", label="is big_large", pf=3)
+    read = norms.read(file(listed_rows(*rows)))
+    by_label = {p.label: dict(p.by_form) for p in read.by_name["gong"].properties}
+    assert by_label == {"is loud_noisy": {"is round": 3}, "is big_large": {"is big": 2}}  # a person counts once
+    assert read.counts["forms_not_counted"] == 0
+
+
+@pytest.mark.parametrize(
+    "participants",
+    [
+        "p 1 2 3",  # a group too few
+        "p 1 2 / 3 / 4",  # and too many
+        "p 1 2 /",
+        "/ 1",
+        "/",
+        "",
+        "p",
+        "p 1 x / 2",
+        "p 1 -2 / 3",
+        "p 1.5 / 2",
+        "p 1 / ²",
+        "p 1 / " + "9" * 5000,  # more digits than Python reads as a number
+        "p " + "1 " * 60_000,
+    ],
+)
+def test_a_participant_list_that_does_not_match_gives_the_labels_number_and_is_counted(file, participants):
+    right = listed_row("is big; is huge", "p 1 2 / 3", label="is big_huge", pf=3)
+    read = norms.read(file(listed_rows(listed_row("is loud; is noisy", participants), right)))
+    loud, big = read.by_name["gong"].properties
+    assert dict(loud.by_form) == {"is loud": 9, "is noisy": 9}
+    assert dict(big.by_form) == {"is big": 2, "is huge": 1}
+    assert (loud.participants, read.counts["forms_not_counted"]) == ((), 1)
+
+
+def test_alternatives_as_many_as_people_are_not_taken_for_one_each(file):
+    """Without participant lists they would be: there the entries may be the people."""
+    read = norms.read(file(listed_rows(listed_row("is loud; is noisy; does boom", "p 1 / 2", pf=2))))
+    (listed,) = read.by_name["gong"].properties
+    assert dict(listed.by_form) == {"is loud": 2, "is noisy": 2, "booms": 2}
+    assert read.counts["forms_not_counted"] == 1
+
+
+def test_a_participant_list_too_long_for_a_cell_is_told_with_its_line(file):
+    with pytest.raises(BadInput, match="line 2: not readable as a table"):
+        norms.read(file(listed_rows(listed_row("is loud; is noisy", "p " + "1 " * 70_000 + "/ 2"))))
+
+
+def test_a_stated_number_of_too_many_digits_is_part_of_the_text(file):
+    head = "concept\tfeature\tfeature type\tpf\tfeature alternatives"
+    read = norms.read(file(f"{head}\ngong\tis loud\tother perceptual\t17\tis loud ({'9' * 5000}); is noisy\n"))
+    assert read.counts["forms_not_counted"] == 1
+
+
+def test_an_alternative_of_several_labels_has_distinct_people(file):
+    rows = (
+        listed_row("is loud; is noisy", "p 1 2 3 / 4", label="is loud_noisy", pf=4),
+        listed_row("does boom; is noisy; is deep", "p 7 / 4 5 6 / 8", label="does boom", pf=5),
+        listed_row("is deep; is low", "p 1 2", label="is low", pf=2),  # its people are not known by alternative
+        listed_row("is noisy", "p 9", label="is noisy", pf=1, concept="drum"),
+    )
+    gong = norms.read(file(listed_rows(*rows))).by_name["gong"]
+    # noisy: {4} and {4, 5, 6}; deep: one person, or the two of the label that names nobody
+    assert gong.people_by_form() == {"booms": 1, "is noisy": 3, "is deep": 2, "is loud": 3, "is low": 2}
+    assert gong.totals_by_form() == {"booms": 5, "is noisy": 5, "is deep": 5, "is loud": 4, "is low": 2}
+
+
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+@given(st.text("p 0123456789/;,x-\x00\u00b2", max_size=40), st.text("is;,| ()2loud", max_size=30))
+def test_participant_lists_are_read_or_fall_back(file, participants, alternatives):
+    """The file's forms, order and frequencies do not depend on them."""
+    row = listed_row(alternatives, participants)
+    read = norms.read(file(listed_rows(row, listed_row("is big", "p 1"))))
+    without = "\r\n".join(line.rpartition("\t")[0] for line in (LISTED_HEAD, row, listed_row("is big", "p 1")))
+    plain = norms.read(file(without))
+    assert [(p.label, p.forms, p.frequency) for c in read.concepts for p in c.properties] == [
+        (p.label, p.forms, p.frequency) for c in plain.concepts for p in c.properties
+    ]
+    for listed in (p for c in read.concepts for p in c.properties):
+        assert all(number >= 1 for _, number in listed.by_form)
+
+
 def test_cslb_is_said_by_its_first_alternative(file):
     found = norms.read(file(CSLB, "norms.dat"))
     assert found.format == "cslb"

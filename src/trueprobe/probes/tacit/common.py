@@ -167,7 +167,10 @@ class NormProbe(TacitProbe):
             lines.append(f"not asked: {lost:,} of {rows:,} listed properties, which no rule can phrase")
         uncounted = self.norms.counts["forms_not_counted"]
         if uncounted:
-            lines.append(f"alternatives not counted of {uncounted:,} properties: each has its property's number")
+            lines.append(
+                f"{uncounted:,} of {rows:,} listed properties have no participant list that matches the alternatives: "
+                "there each alternative has the frequency of its property"
+            )
         if not self.norms.has_frequencies:
             lines.append("these norms have no frequencies: properties stand in the order of the file")
         return tuple(lines)

@@ -2,7 +2,8 @@
 
 The columns name the format: CSLB's norms.dat, McRae's table, Buchanan's FLT listings, XCSLB, or a plain CSV.
 The shipped `starter` set is authored, not elicited from people. Frequencies order properties; norms without them
-(XCSLB) keep the order of the file, and nothing that needs frequencies is asked of them.
+(XCSLB) keep the order of the file, and nothing that needs frequencies is asked of them. How many people gave each
+alternative of a CSLB property is read in `alternatives.py`.
 """
 
 from __future__ import annotations
@@ -13,13 +14,15 @@ import io
 import math
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from pathlib import Path
 
 from trueprobe.errors import BadInput, nearest
 from trueprobe.probes import files
+from trueprobe.probes.tacit import alternatives
+from trueprobe.probes.tacit.alternatives import Participants
 from trueprobe.probes.tacit.phrases import bare_words, free_phrase, names, verb_phrase
 from trueprobe.probes.templates import FileCard
 
@@ -43,6 +46,7 @@ _FORMATS: dict[str, tuple[str, ...]] = {
     "xcslb": ("concept", "feature", "label", "category"),
     "plain": ("concept", "property"),
 }
+_PARTICIPANTS = "participant list"  # of CSLB, if there
 _SAME_COLUMN = {"production frequency": "pf", "feature alternative": "feature alternatives"}
 _CATEGORY_WORDS = (
     ("visual", "visual"),
@@ -52,7 +56,6 @@ _CATEGORY_WORDS = (
     *((word, "other") for word in ("other", "sound", "tactile", "taste", "smell")),
 )
 _MCRAE_HEAD = re.compile(r"^(beh|inbeh|eg) +- +")
-_COUNTED = re.compile(r"(?P<form>.+?) *(\((?P<round>\d+)\)|\[(?P<square>\d+)\]|: *(?P<plain>\d+))")
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +65,7 @@ class Property:
     frequency: float  # of the label; NaN where the norms have none
     category: str  # of ALL_CATEGORIES, "" where it is not known
     people: tuple[float, ...] = ()  # how many gave each form, where the norms count them
+    participants: tuple[Participants, ...] = ()  # who gave each form, where the norms name them
 
     @property
     def phrase(self) -> str:
@@ -69,7 +73,7 @@ class Property:
 
     @property
     def by_form(self) -> Iterator[tuple[str, float]]:
-        """Each form with how many people gave it; all of them the label's number where no one counted."""
+        """Each form with how many people gave it; the label's number for each where the norms do not count them."""
         return zip(self.forms, self.people or (self.frequency,) * len(self.forms), strict=True)
 
 
@@ -78,9 +82,31 @@ class Concept:
     name: str
     properties: tuple[Property, ...]  # most frequent first; equally frequent ones in the order of the file
 
+    def people_by_form(self) -> dict[str, float]:
+        """How many people gave each form; under several labels, distinct people.
+
+        Where one of these labels does not name its people, the largest number is the best that is known."""
+        who: dict[str, Participants] = {}
+        for listed in self.properties:
+            for form, participants in zip(listed.forms, listed.participants, strict=False):  # () if not named
+                who[form] = who.get(form, Participants()) | participants
+        numbers = _largest(pair for listed in self.properties for pair in listed.by_form)
+        return {form: max(number, len(who.get(form, ()))) for form, number in numbers.items()}
+
+    def totals_by_form(self) -> dict[str, float]:
+        """The frequency of each form's label; under several labels, the largest."""
+        return _largest((form, listed.frequency) for listed in self.properties for form in listed.forms)
+
     @cached_property
     def labels(self) -> frozenset[str]:
         return frozenset(p.label for p in self.properties)
+
+
+def _largest(numbers: Iterable[tuple[str, float]]) -> dict[str, float]:
+    largest: dict[str, float] = {}
+    for form, number in numbers:
+        largest[form] = max(largest.get(form, number), number)
+    return largest
 
 
 @dataclass(frozen=True)
@@ -127,6 +153,8 @@ class _Row:
     frequency: float
     category: str
     people: tuple[float, ...] = ()
+    participants: tuple[Participants, ...] = ()
+    uses_total: bool = False
 
 
 class _Table:
@@ -194,29 +222,22 @@ class _Table:
 def _cslb(table: _Table) -> Iterator[_Row]:
     for line, row in table:
         label, total = table.cell(line, row, "feature"), table.number(line, row, "pf")
-        listed, counted = _alternatives(row["feature alternatives"], total)
-        if not listed:  # is found in forests_woods: the first of the two
-            listed = {re.sub(r"(\w)_\w+", r"\1", label): total}
-        phrased: Counter[str] = Counter()  # "has fur" and "does have fur" are one form
-        for alternative, number in listed.items():
-            phrased.update(dict.fromkeys(_forms(alternative), number))
-        category = _category(row["feature type"])
-        people = tuple(phrased.values()) if counted else ()
-        yield _Row(line, table.cell(line, row, "concept"), label, tuple(phrased), total, category, people)
-
-
-def _alternatives(text: str, total: float) -> tuple[dict[str, float], bool]:
-    """The alternatives with how many people gave each, and whether the file has that.
-
-    It stands behind each, `is loud (16); is noisy (1)`, or there is an entry for each of `total` people."""
-    people: Counter[str] = Counter()
-    stated = False
-    for part in filter(None, re.split(r"\s*[;|,]\s*", text)):
-        match = _COUNTED.fullmatch(part)
-        number = match and (match["round"] or match["square"] or match["plain"])
-        people[match["form"] if match else part] += int(number or 1)
-        stated |= match is not None
-    return dict(people), stated or people.total() >= total
+        given = alternatives.read(row["feature alternatives"], label, total, row.get(_PARTICIPANTS))
+        phrased: dict[str, list[str]] = {}  # "has fur" and "does have fur" are one form
+        for alternative in given.texts:
+            for form in _forms(alternative):
+                phrased.setdefault(form, []).append(alternative)
+        yield _Row(
+            line,
+            table.cell(line, row, "concept"),
+            label,
+            tuple(phrased),
+            total,
+            _category(row["feature type"]),
+            people=tuple(map(given.how_many_gave, phrased.values())) if given.people else (),
+            participants=tuple(map(given.who_gave, phrased.values())) if given.participants else (),
+            uses_total=given.uses_total,
+        )
 
 
 def _mcrae(table: _Table) -> Iterator[_Row]:
@@ -307,7 +328,7 @@ def _gathered(rows: Sequence[_Row], answers: bool) -> tuple[tuple[Concept, ...],
     """Each property once per concept: what is listed again is counted; answers add up, and must be given twice."""
     by_concept: dict[str, dict[str, Property]] = {}
     counts: Counter[str] = Counter({"rows": len(rows), "not_phrased": 0, "listed_again": 0, "given_once": 0})
-    counts["forms_not_counted"] = sum(len(row.forms) > 1 and not row.people for row in rows)
+    counts["forms_not_counted"] = sum(row.uses_total for row in rows)
     for row in rows:
         properties = by_concept.setdefault(row.concept, {})
         known = properties.get(row.label)
@@ -317,7 +338,8 @@ def _gathered(rows: Sequence[_Row], answers: bool) -> tuple[tuple[Concept, ...],
             counts["listed_again"] += 1
         else:
             frequency = row.frequency + (known.frequency if known else 0)
-            properties[row.label] = Property(row.label, row.forms, frequency, row.category, row.people)
+            people = (row.people, row.participants)
+            properties[row.label] = Property(row.label, row.forms, frequency, row.category, *people)
     least = LEAST_ANSWERS if answers else -math.inf
     concepts = []
     for name, properties in by_concept.items():

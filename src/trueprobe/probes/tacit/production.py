@@ -21,7 +21,7 @@ from trueprobe.probes.display import Primary, ReportSpec, Summary
 from trueprobe.probes.tacit import report
 from trueprobe.probes.tacit.common import NormProbe, NormSettings, as_asked, gold_columns, tied, top_columns
 from trueprobe.probes.tacit.measures import TOP, ProductionMeasures
-from trueprobe.probes.tacit.norms import Concept, Property
+from trueprobe.probes.tacit.norms import Concept
 from trueprobe.probes.tacit.phrases import RELATIONS, completion, spoken
 from trueprobe.probes.templates import BLANK, starts_with_vowel, with_article
 from trueprobe.statistics.retrieval import average_precision, ranks_within, spearman
@@ -34,8 +34,8 @@ class ProductionSettings(NormSettings):
     )
     alternatives: Literal["each", "label"] = Field(
         default="each",
-        description="how many people gave a word, where norms list alternatives of a property: each its own number, or "
-        "all of them the label's",
+        description="frequency of a word, for ρ, where norms list alternatives of a property: the number of people who "
+        "gave this alternative (each), or the frequency of the whole property (label)",
     )
 
 
@@ -61,25 +61,19 @@ class TacitProduction(NormProbe):
         self.narrow()
 
     def _gold(self) -> dict[tuple[str, str], dict[str, float]]:
-        """Single-word completions with their frequency, by concept and relation, most frequent first.
+        """Single-word completions with how many people gave them, by concept and relation, most frequent first.
 
-        All forms of a property count; where two properties give one word, the more frequent one does. Of all concepts
-        of the norms, asked about or not: what people gave for the others are completions too."""
+        All forms of a property count. Of all concepts of the norms, asked about or not: what people gave for the others
+        are completions too."""
         gold: dict[tuple[str, str], dict[str, float]] = {}
+        each = self.settings.alternatives == "each"
         for concept in self.norms.concepts:
-            for listed in concept.properties:
-                for (relation, word), people in self._words(listed).items():
-                    words = gold.setdefault((concept.name, relation), {})
-                    words[word] = max(words.get(word, people), people)
+            numbers = concept.people_by_form() if each else concept.totals_by_form()
+            for form, people in numbers.items():
+                if done := completion(form):
+                    relation, word = done
+                    gold.setdefault((concept.name, relation), {})[word] = people
         return {key: dict(sorted(words.items(), key=_frequent_first)) for key, words in gold.items()}
-
-    def _words(self, listed: Property) -> dict[tuple[str, str], float]:
-        """The relations and words of a property's forms, with how many people gave them."""
-        people: dict[tuple[str, str], float] = {}
-        for form, count in listed.by_form:
-            if done := completion(form):
-                people[done] = people.get(done, 0.0) + count
-        return people if self.settings.alternatives == "each" else dict.fromkeys(people, listed.frequency)
 
     def papers_concepts(self) -> tuple[Concept, ...]:
         """All that start with no vowel: those of retrieval must be one piece as well, but here they are not asked for.
