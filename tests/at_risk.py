@@ -12,6 +12,7 @@ from pathlib import Path
 
 import made_runs
 import processes
+from old_stores import old_store
 from processes import Surroundings
 from trueprobe.engine import AnswerStore
 
@@ -40,6 +41,12 @@ def _run_to_report(here: Path) -> None:
     made_runs.write(here / "run", [made_runs.card("solo")], numbers)
 
 
+def _damaged_store(here: Path) -> None:
+    put_answers(here / "store.sqlite", "bert", range(4_000))
+    with closing(sqlite3.connect(here / "store.sqlite")) as db, db:
+        db.execute("UPDATE answers SET value = x'00' WHERE rowid % 7 = 0")
+
+
 # a new command that writes anything belongs here
 COMMANDS = {
     "run": Command(
@@ -64,6 +71,22 @@ COMMANDS = {
         "merged.sqlite",
         alone=False,
         room=60_000,  # a store's index is larger than 4,000
+        read=lambda path: answers(path),
+    ),
+    "cache check": Command(
+        "cache check --repair --store {here}/store.sqlite",
+        "store.sqlite",
+        _damaged_store,
+        alone=False,
+        room=60_000,
+        read=lambda path: answers(path),
+    ),
+    "cache info": Command(  # of a store without checksums, which gets them; as with every command that opens one
+        "cache info --store {here}/store.sqlite",
+        "store.sqlite",
+        lambda here: old_store(here / "store.sqlite", rows=4_000, size=300),
+        alone=False,
+        room=60_000,
         read=lambda path: answers(path),
     ),
 }
@@ -113,8 +136,9 @@ def tree(path: Path) -> dict[str, bytes]:
 def answers(store: Path) -> dict[str, bytes]:
     """Of every model, by question."""
     with closing(sqlite3.connect(store)) as db:
-        rows = db.execute("SELECT name, key, what, value FROM answers JOIN models ON models.id = answers.model")
-        return {f"{name} {key.hex()} {what}": value for name, key, what, value in rows}
+        columns = "name, key, what, value, checksum"
+        rows = db.execute(f"SELECT {columns} FROM answers JOIN models ON models.id = answers.model")
+        return {f"{name} {key.hex()} {what}": value + checksum for name, key, what, value, checksum in rows}
 
 
 def put_answers(store: Path, name: str, numbers: Iterable[int]) -> None:

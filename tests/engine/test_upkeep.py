@@ -99,7 +99,7 @@ def test_what_was_derived_is_merged_too(tmp_path):
 
 
 def test_more_answers_than_are_copied_at_once(tmp_path, monkeypatch):
-    monkeypatch.setattr("trueprobe.engine.upkeep._ROWS_AT_ONCE", 7)
+    monkeypatch.setattr("trueprobe.engine.layout._ROWS_AT_ONCE", 7)
     (one,) = merge([fill(tmp_path / "a", {i: i / 4 for i in range(50)})], tmp_path / "c")
     assert one.added == 50
     assert values(tmp_path / "c") == {i: i / 4 for i in range(50)}
@@ -150,6 +150,30 @@ def test_answers_are_pruned_by_model_by_age_or_by_both(tmp_path):
     prune(path, ["a"], 30)
     assert values(path) == {2: 0.5, 3: 0.5}
     assert {one.model for one in info(path)} == {"b", "c"}
+
+
+def test_a_model_whose_answers_are_yet_to_come_keeps_its_number_when_others_are_pruned(tmp_path):
+    """Its number would be given to the next model, under which its answers would be listed and removed."""
+    path = fill(tmp_path / "s", {1: 0.5}, "old")
+    running = AnswerStore(path, "torch 1")
+    number = running.use(replace(CARD, name="running", compute_id="id of running"))
+    prune(path, ["old"], None)
+    fill(path, {2: 0.5}, "next")
+    running.put([((key(3), "next"), np.float32([0.5]))], model=number)
+    running.close()
+    assert {one.model: one.answers for one in info(path)} == {"running": 1, "next": 1}
+    prune(path, ["next"], None)
+    assert values(path) == {3: 0.5}
+
+
+def test_weights_of_one_name_are_pruned_together(tmp_path):
+    path = tmp_path / "s"
+    for number in (1, 2):
+        with closing(AnswerStore(path)) as store:
+            model = store.use(replace(CARD, name="m", compute_id=f"weights {number}"))
+            store.put([((key(number), "next"), np.float32([0.5]))], model=model)
+    prune(path, ["m"], None)
+    assert values(path) == {}
 
 
 def test_pruning_only_counts_until_it_is_confirmed(tmp_path):

@@ -170,8 +170,8 @@ def test_after_merging_its_shards_a_run_computes_nothing(models, alone, tmp_path
     study, _ = make_study("counteracts", models, limit=LIMIT, batch_tokens=TOKENS)
     stores = [tmp_path / f"{i}.sqlite" for i in (1, 2, 3)]
     done = [run_shard(plan_run(study), Shard(i, 3), store) for i, store in enumerate(stores, start=1)]
-    assert [[one.model for one in shard] for shard in done] == [["bert"], ["gpt2"], ["bert"]]
-    assert all(one.computed == one.rows > 0 for shard in done for one in shard)
+    assert [[one.model for one in shard.models] for shard in done] == [["bert"], ["gpt2"], ["bert"]]
+    assert all(one.computed == one.rows > 0 for shard in done for one in shard.models)
     assert [one.differing for one in merge([*stores, stores[0]], tmp_path / "all.sqlite")] == [0] * 4
     merged = execute.run(study, out=tmp_path / "run", store=tmp_path / "all.sqlite")
     timing = json.loads((merged.folder / "timing.json").read_text())["models"]

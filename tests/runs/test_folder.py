@@ -213,7 +213,7 @@ def test_an_interrupted_run_is_named_as_such(copy):
 def test_a_damaged_clock_is_refused_with_its_name(copy, content):
     (copy / TIMING).write_text(content, encoding="latin-1")
     with pytest.raises(BadInput, match=r"timing\.json is damaged"):
-        _ = load_run(copy).began
+        _ = load_run(copy).timing
 
 
 @pytest.mark.parametrize("content", ["", "[]", "{}", "7"])

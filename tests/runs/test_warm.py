@@ -155,7 +155,7 @@ def test_several_seeds_of_which_one_probe_changed_give_what_a_cold_run_gives(tmp
     assert run("three", "empty", data="sample", verbalizer="words.toml") == warm
 
 
-@pytest.mark.parametrize("damage", ["value = x'00'", "sha256 = x'00'"])
+@pytest.mark.parametrize("damage", ["value = x'00'", "checksum = x'00'"])
 def test_a_damaged_entry_is_counted_again(run, done, cold, tmp_path, damage):
     with sqlite3.connect(tmp_path / "store") as store:
         store.execute(f"UPDATE derived SET {damage}")

@@ -18,6 +18,7 @@ from trueprobe.cli.common import (
     app,
     example,
     interruptible,
+    note_damaged,
     note_network_store,
     settings_of,
 )
@@ -206,6 +207,7 @@ def run(
         print(findings_json.findings(Report.of(done), str(done.folder)))
     else:
         terminal.show(done)
+    note_damaged(done.timing.damaged_answers if done.timing else 0)
 
 
 def _end_repeated(done: "Repeated", as_json: bool) -> NoReturn:
@@ -215,6 +217,7 @@ def _end_repeated(done: "Repeated", as_json: bool) -> NoReturn:
         print(repetition.as_json(done))
     else:
         repetition.show(done)
+    note_damaged(done.again.timing.damaged_answers if done.again.timing else 0)
     raise typer.Exit(0 if done.exact else 1)
 
 
@@ -231,10 +234,11 @@ def _run_shard(
         raise BadInput(f"a shard fills a store of its own: --store shards/{chosen.number}.sqlite")
     note_network_store(store)
     done = run_shard(plan, chosen, store, terminal_progress(), compute)
+    note_damaged(done.damaged)
     if as_json:
-        print(json.dumps([vars(one) for one in done], indent=1))
+        print(json.dumps([vars(one) for one in done.models], indent=1))
         return
-    for one in done:
+    for one in done.models:
         print(f"{one.model}: {one.rows:,} rows in {store}, {one.computed:,} of them computed now")
     print(f"shard {shard} is done; when all are: trueprobe cache merge {store.parent}/*.sqlite --into all.sqlite")
 

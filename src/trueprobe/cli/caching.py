@@ -1,4 +1,4 @@
-"""The commands for the cache: what the answer store holds, leaving out answers, merging stores."""
+"""The commands for the cache: what the answer store holds, whether it is damaged, leaving out answers, merging."""
 
 import json
 import sys
@@ -11,13 +11,16 @@ import typer
 from trueprobe.cli.common import Json, Store, app, example, interruptible
 from trueprobe.errors import FailedRun
 
-cache_app = typer.Typer(help="The answer store: what it holds, leaving out answers, merging.", no_args_is_help=True)
+cache_app = typer.Typer(
+    help="The answer store: what it holds, whether it is damaged, leaving out answers, merging.", no_args_is_help=True
+)
 app.add_typer(cache_app, name="cache")
 
 _DAYS = {None: "?", 0: "today", 1: "1 day"}
 
 
 @cache_app.command(epilog=example("trueprobe cache info", "trueprobe cache info --store shards/3.sqlite --json"))
+@interruptible("the same command goes on")
 def info(store: Store = None, as_json: Json = False) -> None:
     """Answers by model: how many, how large, how old, when last used."""
     from rich.console import Console
@@ -43,6 +46,36 @@ def info(store: Store = None, as_json: Json = False) -> None:
     print(f"{path}: {size_text(path.stat().st_size)}, of which {size_text(derived)} are results of repeated runs")
 
 
+@cache_app.command(epilog=example("trueprobe cache check", "trueprobe cache check --repair"))
+@interruptible("the same command checks again")
+def check(
+    repair: Annotated[bool, typer.Option("--repair", help="remove what is damaged; it is computed again")] = False,
+    store: Store = None,
+    as_json: Json = False,
+) -> None:
+    """Compare all answers with their checksums.
+
+    Results of repeated runs and the file itself are checked, too. Exit code 1 where anything is damaged.
+    """
+    from trueprobe.cli.progress import terminal_progress
+    from trueprobe.engine import upkeep
+
+    checked = upkeep.check(store, repair, terminal_progress())
+    if as_json:
+        print(json.dumps(asdict(checked), indent=1))
+    else:
+        removed = " and removed" if repair else ""
+        print(
+            f"{checked.path}: {checked.answers:,} answers checked, {checked.damaged:,} damaged{removed}; "
+            f"{checked.results:,} results of repeated runs checked, {checked.damaged_results:,} damaged{removed}"
+        )
+    if checked.fault:
+        to_do = "move it away or name another with --store" if repair else "try cache check --repair"
+        raise FailedRun(f"{checked.path} is damaged ({checked.fault}); {to_do}")
+    if not (checked.intact or repair):
+        raise FailedRun(f"{checked.path} is damaged; a run computes again what it needs, --repair removes the rest")
+
+
 @cache_app.command(
     epilog=example("trueprobe cache prune --model my-bert", "trueprobe cache prune --older-than 90 --yes")
 )
@@ -65,7 +98,8 @@ def prune(
     from trueprobe.cli.progress import terminal_progress
     from trueprobe.engine import upkeep
 
-    count, size = upkeep.prunable(store, model or [], older_than)
+    with terminal_progress().task("counting answers"):
+        count, size = upkeep.prunable(store, model or [], older_than)
     if not yes:
         print(f"{count:,} answers, {size_text(size)}, would be removed; with --yes they are")
         return
@@ -83,8 +117,8 @@ def merge(
 ) -> None:
     """Copy the answers of several stores into one.
 
-    An answer that is there already stays. Where another store has other numbers for the same question they are counted
-    and reported; exit code 1 where they differ by more than machines do.
+    An answer that is there already stays. Damaged answers are counted and left out. Where another store has other
+    numbers for the same question they are counted and reported; exit code 1 where they differ by more than machines do.
     """
     from trueprobe.cli.progress import terminal_progress
     from trueprobe.engine import upkeep
@@ -94,7 +128,9 @@ def merge(
         print(json.dumps([asdict(one) for one in merged], indent=1))
     else:
         for one in merged:
-            there = f", {one.answers - one.added:,} were there" if one.added < one.answers else ""
+            before = one.answers - one.added - one.damaged
+            there = f", {before:,} were there" if before else ""
+            there += f", {one.damaged:,} damaged and left out" if one.damaged else ""
             other = (
                 f"; {one.differing:,} with other numbers, by up to {one.largest_difference:.1e}"
                 if one.differing

@@ -22,6 +22,7 @@ __all__ = [
     "example",
     "interruptible",
     "new_app",
+    "note_damaged",
     "note_network_store",
     "settings_of",
 ]
@@ -89,6 +90,13 @@ def settings_of(pairs: list[str] | None) -> dict[str, str]:
             raise BadInput(f"--set takes KEY=VALUE, not '{pair}'")
         settings[key.strip()] = value.strip()
     return settings
+
+
+def note_damaged(answers: int) -> None:
+    """Says how many answers of the store were damaged; the numbers are right."""
+    if answers:
+        were = "answer was" if answers == 1 else "answers were"
+        print(f"trueprobe: {answers:,} cached {were} damaged and computed again", file=sys.stderr)
 
 
 def note_network_store(store: Path | None) -> None:

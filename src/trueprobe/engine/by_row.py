@@ -8,9 +8,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from trueprobe.engine.answers import Address, AnswerStore, is_finite
+from trueprobe.engine.answers import Address, AnswerStore
 from trueprobe.engine.counts import NOT_FINITE, Counts, Speed
 from trueprobe.engine.executor import BatchFailed, Executor, Task
+from trueprobe.engine.layout import is_finite
 from trueprobe.engine.plan import BatchPlan, any_read, computed_tokens, padding, plan_reads, reads_of
 from trueprobe.errors import FailedRun
 from trueprobe.models import RowModel
@@ -49,6 +50,7 @@ class RowComputation:
         self.executor = executor
         self._number = store.use(model.card)
         self._keys: dict[Row, bytes] = {}
+        self._not_finite: set[Address] = set()  # of what was computed now
 
     def answer(self, requests: Sequence[Request]) -> tuple[Iterator[Answer | WhyNot], Counts]:
         """All rows are computed now; answers are put together as they are taken."""
@@ -81,10 +83,12 @@ class RowComputation:
         cached = self.store.get([self._address(read) for _, reads in asked for read in reads])
         readings: dict[Request, list[np.ndarray]] = {}
         for request, reads in asked:
-            values = [cached.get(self._address(read)) for read in reads]
-            known = [value for value in values if value is not None and is_finite(value)]
-            if len(known) == len(values):
-                readings[request] = known
+            addresses = list(map(self._address, reads))
+            missing = [address for address in addresses if address not in cached]
+            if not missing:
+                readings[request] = [cached[address] for address in addresses]
+            elif self._not_finite.isdisjoint(missing):
+                raise self.store.lost()
             else:
                 yield request, NOT_FINITE
         answers = self.executor.assemble(self.model, list(readings), list(readings.values()))
@@ -130,8 +134,9 @@ class RowComputation:
         speed = Speed(max(requests - total, 0))
         with self.progress.task(self.model.card.name, total, "rows") as bar:
             for task, readings in self.executor.readings(self.model, tasks):
-                addresses = map(self._address, task.reads)
-                self.store.put(zip(addresses, readings, strict=True), replace, self._number)
+                answers = list(zip(map(self._address, task.reads), readings, strict=True))
+                self._not_finite.update(address for address, value in answers if not is_finite(value))
+                self.store.put(answers, replace, self._number)
                 bar.advance(len(task.rows), speed.after(len(task.rows)))
 
     # ------------------------------------------------------------ answers of other library versions

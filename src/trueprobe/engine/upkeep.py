@@ -1,4 +1,4 @@
-"""Answer stores as files: what one holds, leaving out what is no longer needed, and merging several into one."""
+"""Answer stores as files: what one holds, whether it is damaged, leaving out answers, and merging several into one."""
 
 from __future__ import annotations
 
@@ -12,25 +12,39 @@ from pathlib import Path
 import numpy as np
 
 from trueprobe.engine.answers import DAY, AnswerStore, default_path
-from trueprobe.errors import BadInput, FailedRun, nearest
+from trueprobe.engine.layout import (
+    REPLACING_DAMAGED,
+    WHOLE_ANSWER,
+    intact,
+    opened,
+    row_ranges,
+    store_errors,
+    transaction,
+)
+from trueprobe.errors import BadInput, nearest
 from trueprobe.types import NoProgress, Progress
 
 UNKNOWN = "(not known)"  # whose answers: those of stores that did not note it
 SAME_NATS = 1e-4  # as far as two machines may differ in one answer
 _BYTES = "sum(length(key) + length(what) + length(value))"
-_ROWS_AT_ONCE = 20_000  # merged and committed together
+_INTACT = {"answers": intact("answers"), "derived": intact("derived", what="")}  # by table
 
-_COPY = """
-INSERT OR IGNORE INTO main.answers (key, what, value, made_with, model, made)
-SELECT a.key, a.what, a.value, v.id, coalesce(m.id, 0), a.made
+# an answer of which the version is not known gets the empty one: it is checked before it is used
+_COPY = f"""
+INSERT INTO main.answers (key, what, value, made_with, model, made, checksum)
+SELECT a.key, a.what, a.value, v.id, coalesce(m.id, 0), a.made, a.checksum
 FROM other.answers a
-JOIN other.versions ov ON ov.id = a.made_with JOIN main.versions v ON v.text = ov.text
+LEFT JOIN other.versions ov ON ov.id = a.made_with JOIN main.versions v ON v.text = coalesce(ov.text, '')
 LEFT JOIN other.models om ON om.id = a.model LEFT JOIN main.models m ON m.compute_id = om.compute_id
-WHERE a.rowid BETWEEN ? AND ?
+WHERE a.rowid BETWEEN ? AND ? AND a.rowid NOT IN damaged
+{REPLACING_DAMAGED}
 """
-_DIFFERING = """
+_NOTE_DAMAGED = f"""
+INSERT INTO damaged SELECT a.rowid FROM other.answers a WHERE a.rowid BETWEEN ? AND ? AND NOT {intact("a")}
+"""
+_DIFFERING = f"""
 SELECT a.what, a.value, b.value FROM other.answers a JOIN main.answers b ON b.key = a.key AND b.what = a.what
-WHERE a.rowid BETWEEN ? AND ? AND a.value != b.value
+WHERE a.rowid BETWEEN ? AND ? AND a.value != b.value AND a.rowid NOT IN damaged AND {intact("b")}
 """
 _OVER_MODELS = """
 INSERT INTO main.models (compute_id, name, last_used) SELECT compute_id, name, last_used FROM other.models WHERE true
@@ -58,9 +72,26 @@ class Merged:
     path: str
     answers: int
     added: int
+    damaged: int  # left out
     differing: int
     far_apart: int  # of those, by more than machines differ
     largest_difference: float
+
+
+@dataclass(frozen=True)
+class Checked:
+    """How many answers a store has, and results of repeated runs, and how many of them are not what was stored."""
+
+    path: str
+    answers: int
+    damaged: int
+    results: int
+    damaged_results: int
+    fault: str  # of the file itself, as SQLite reports it; empty where there is none
+
+    @property
+    def intact(self) -> bool:
+        return not (self.damaged or self.damaged_results or self.fault)
 
 
 # ---------------------------------------------------------------- what a store holds
@@ -93,6 +124,34 @@ def derived_bytes(path: Path | None = None) -> int:
         return int(db.execute("SELECT coalesce(sum(length(value)), 0) FROM derived").fetchone()[0])
 
 
+# ---------------------------------------------------------------- what is damaged
+
+
+def check(path: Path | None = None, repair: bool = False, progress: Progress | None = None) -> Checked:
+    """Holds every answer and every result against its checksum; `repair` removes those that are damaged, and builds the
+    indexes anew."""
+    progress = progress or NoProgress()
+    counts: dict[str, tuple[int, int]] = {}
+    with _opened(path, progress) as db:
+        if repair:
+            db.execute("REINDEX")
+        for table in _INTACT:
+            (count,) = db.execute(f"SELECT count(*) FROM {table}").fetchone()
+            ranges = row_ranges(db, table, f"checking {table}", progress)
+            counts[table] = count, sum(_damaged_within(db, table, between, repair) for between in ranges)
+        with progress.task("checking the file"):
+            (fault,) = db.execute("PRAGMA integrity_check(1)").fetchone()
+    fault = "" if fault == "ok" else " ".join(fault.split())
+    return Checked(str(path or default_path()), *counts["answers"], *counts["derived"], fault)
+
+
+def _damaged_within(db: sqlite3.Connection, table: str, between: tuple[int, int], remove: bool) -> int:
+    where = f"FROM {table} WHERE rowid BETWEEN ? AND ? AND NOT {_INTACT[table]}"
+    if remove:
+        return db.execute(f"DELETE {where}", between).rowcount
+    return int(db.execute(f"SELECT count(*) {where}", between).fetchone()[0])
+
+
 # ---------------------------------------------------------------- what is left out
 
 
@@ -101,11 +160,10 @@ def prune(path: Path | None, models: Sequence[str], older_than_days: int | None)
     all that was derived: it is worked out again where it is needed. The file shrinks."""
     with _opened(path) as db:
         where, values = _condition(db, models, older_than_days)
-        db.execute("BEGIN IMMEDIATE")
-        db.execute(f"DELETE FROM answers WHERE {where}", values)
-        db.execute("DELETE FROM derived")
-        db.execute("DELETE FROM models WHERE id NOT IN (SELECT DISTINCT model FROM answers)")
-        db.execute("COMMIT")
+        with transaction(db):
+            db.execute(f"DELETE FROM answers WHERE {where}", values)
+            db.execute("DELETE FROM derived")
+        # models stay: a run that goes on puts answers under its model's number, which must not become another model's
         db.execute("VACUUM")
 
 
@@ -122,13 +180,15 @@ def prunable(path: Path | None, models: Sequence[str], older_than_days: int | No
 def _condition(db: sqlite3.Connection, models: Sequence[str], older_than_days: int | None) -> tuple[str, list[int]]:
     if not models and older_than_days is None:
         raise BadInput("nothing to prune: name models (--model NAME) or an age (--older-than DAYS)")
-    known = {name: i for i, name in db.execute("SELECT id, name FROM models")} | {UNKNOWN: 0}
+    with_answers = "SELECT id, name FROM models WHERE id IN (SELECT model FROM answers)"
+    known = [*db.execute(with_answers), (0, UNKNOWN)]
+    names = list(dict.fromkeys(name for _, name in known))
     for name in models:
-        if name not in known:
-            raise BadInput(f"the store has no answers of '{name}'{nearest(name, list(known))}")
-    conditions, values = [], [known[name] for name in models]
+        if name not in names:
+            raise BadInput(f"the store has no answers of '{name}'{nearest(name, names)}")
+    conditions, values = [], [number for number, name in known if name in models]
     if models:
-        conditions.append(f"model IN ({','.join('?' * len(models))})")
+        conditions.append(f"model IN ({','.join('?' * len(values))})")
     if older_than_days is not None:
         conditions.append("made < ?")
         values.append(int(time.time() // DAY) - older_than_days)
@@ -146,9 +206,10 @@ def merge(paths: Sequence[Path], into: Path, progress: Progress | None = None) -
             raise BadInput(f"no answer store '{path}'")
         if into.exists() and path.samefile(into):
             raise BadInput(f"{path} cannot be merged into itself")
-        AnswerStore(path).close()  # of the present form, with what its write-ahead log holds
-    AnswerStore(into).close()
-    return [_merge_one(path, into, progress or NoProgress()) for path in paths]
+    progress = progress or NoProgress()
+    for path in (*paths, into):
+        AnswerStore(path, progress=progress).close()  # in its present form, with what its write-ahead log holds
+    return [_merge_one(path, into, progress) for path in paths]
 
 
 def _merge_one(path: Path, into: Path, progress: Progress) -> Merged:
@@ -156,37 +217,32 @@ def _merge_one(path: Path, into: Path, progress: Progress) -> Merged:
         db.execute("ATTACH ? AS other", (str(path),))
         db.execute("INSERT OR IGNORE INTO main.versions (text) SELECT text FROM other.versions")
         db.execute(_OVER_MODELS)
-        db.execute("INSERT OR IGNORE INTO main.derived SELECT * FROM other.derived")
-        count, last = db.execute("SELECT count(*), coalesce(max(rowid), 0) FROM other.answers").fetchone()
-        added, apart = 0, list[float]()
-        with progress.task(f"merging {path.name}", last, "answers") as task:
-            for start in range(1, last + 1, _ROWS_AT_ONCE):
-                between = (start, start + _ROWS_AT_ONCE - 1)
-                apart += [_difference(*row) for row in db.execute(_DIFFERING, between)]
-                added += db.execute(_COPY, between).rowcount
-                task.reach(min(start + _ROWS_AT_ONCE - 1, last), last)
+        db.execute(f"INSERT OR IGNORE INTO main.derived SELECT * FROM other.derived WHERE {_INTACT['derived']}")
+        (count,) = db.execute("SELECT count(*) FROM other.answers").fetchone()
+        db.execute("CREATE TEMP TABLE damaged (id INTEGER PRIMARY KEY)")
+        added, damaged, apart = 0, 0, list[float]()
+        for between in row_ranges(db, "other.answers", f"merging {path.name}", progress):
+            damaged += db.execute(_NOTE_DAMAGED, between).rowcount
+            apart += [_difference(*row) for row in db.execute(_DIFFERING, between)]
+            added += db.execute(_COPY, between).rowcount
     far = sum(one > SAME_NATS for one in apart)
-    return Merged(str(path), count, added, len(apart), far, max(apart, default=0.0))
+    return Merged(str(path), count, added, damaged, len(apart), far, max(apart, default=0.0))
 
 
 def _difference(what: str, one: bytes, other: bytes) -> float:
     """The largest between two answers, beyond what float32 itself rounds; infinite where they are no equally many
     numbers."""
-    if what == "answer" or len(one) != len(other):
+    if what == WHOLE_ANSWER or len(one) != len(other):
         return float("inf")
     a, b = np.frombuffer(one, np.float32), np.frombuffer(other, np.float32)
     return float(np.max(np.abs(a - b) - 1e-5 * np.abs(b)))
 
 
 @contextmanager
-def _opened(path: Path | None) -> Iterator[sqlite3.Connection]:
+def _opened(path: Path | None, progress: Progress | None = None) -> Iterator[sqlite3.Connection]:
     """A store that exists, in its present form; every statement is a transaction."""
     path = path or default_path()
     if not path.is_file():
         raise BadInput(f"no answer store '{path}'; name one with --store")
-    AnswerStore(path).close()
-    try:
-        with closing(sqlite3.connect(path, timeout=120, isolation_level=None)) as db:
-            yield db
-    except sqlite3.Error as error:
-        raise FailedRun(f"answer store {path}: {error}") from error
+    with store_errors(str(path)), closing(opened(str(path), progress or NoProgress())) as db:
+        yield db

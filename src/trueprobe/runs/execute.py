@@ -35,6 +35,7 @@ from trueprobe.runs.records import declaration, items_frame, observations_frame
 from trueprobe.runs.replay import Replay, read_replays
 from trueprobe.runs.speed import Together, together
 from trueprobe.runs.study import Changes, Study
+from trueprobe.runs.timing import Timing
 from trueprobe.types import Card, Item, NoProgress, Observation, Progress, WordList
 
 # models that were opened for trials stay open until they are asked, as long as their weights together are not larger;
@@ -73,7 +74,7 @@ def run_plan(
     folder = RunFolder(Path(out) if out else Path("runs") / plan.default_name, plan.description)
     folder.refuse_other_runs()
     with (
-        closing(AnswerStore(store, library_versions())) as answers,
+        closing(AnswerStore(store, library_versions(), progress)) as answers,
         closing(executor(compute or Compute())) as computing,
     ):
         session = Session(answers, progress, plan.study.batch_tokens, computing)
@@ -290,7 +291,8 @@ def _write(ready: _Ready) -> None:
     done = ready.session.each(ready.models, lambda model: _ask_model(ready, model))
     done += [_replay(ready, one) for one in ready.replays]
     _count(ready, cards)
-    folder.timing({"began": began, "seconds": time.time() - began, "models": {one.name: one.timing for one in done}})
+    timings, damaged = {one.name: one.timing for one in done}, len(ready.session.store.damaged)
+    folder.timing(Timing(began=began, seconds=time.time() - began, models=timings, damaged_answers=damaged))
     folder.manifest(**made_with, cards=cards, counts={one.name: one.counts for one in done}, complete=True)
 
 

@@ -7,7 +7,6 @@ machine that ran it; `timing.json` alone depends on the clock and on what was ca
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
@@ -47,6 +46,7 @@ from trueprobe.runs.schema import (
     refuse_other_columns,
     rows_of,
 )
+from trueprobe.runs.timing import Timing
 from trueprobe.statistics.rows import Estimate
 from trueprobe.types import Card
 
@@ -114,12 +114,10 @@ class Run:
         return {label: declared[label] for label in self.probes if label in declared}
 
     @cached_property
-    def began(self) -> float | None:
+    def timing(self) -> Timing | None:
+        """None where the run is not finished."""
         path = self.folder / TIMING
-        if not path.exists():
-            return None
-        with damage(path):
-            return float(json.loads(path.read_text(encoding="utf-8"))["began"])
+        return parsed(path, Timing) if path.exists() else None
 
     @cached_property
     def downstream(self) -> list[DownstreamResult]:
@@ -317,8 +315,8 @@ class RunFolder:
         passed_on = {label: portable_declaration(declaration) for label, declaration in declared.items()}
         self._summed(PROBES, DECLARATIONS.dump_json(passed_on, indent=1))
 
-    def timing(self, content: dict[str, Any]) -> None:
-        write_text(self.folder / TIMING, json.dumps(content, indent=1, sort_keys=True) + "\n")
+    def timing(self, content: Timing) -> None:
+        self._json(TIMING, content)
 
     def items(self, label: str, frames: Iterable[pd.DataFrame]) -> None:
         checked = _checked(frames, ITEM_COLUMNS, (), f"the items of {label}")

@@ -55,14 +55,20 @@ class ShardDone:
     computed: int
 
 
+@dataclass(frozen=True)
+class ShardResult:
+    models: list[ShardDone]
+    damaged: int  # answers of the store, which were computed again
+
+
 def run_shard(
     plan: RunPlan, shard: Shard, store: Path | str, progress: Progress | None = None, compute: Compute | None = None
-) -> list[ShardDone]:
+) -> ShardResult:
     progress = progress or NoProgress()
     parts = shard.parts(len(plan.sources))
     chosen = list(parts) if not _needs_all(plan) else list(range(len(plan.sources)))
     with (
-        closing(AnswerStore(store, library_versions())) as answers,
+        closing(AnswerStore(store, library_versions(), progress)) as answers,
         closing(executor(compute or Compute())) as computing,
     ):
         session = Session(answers, progress, plan.study.batch_tokens, computing)
@@ -70,7 +76,8 @@ def run_shard(
         probes = settled(plan, models, session)
         mine = {models[chosen.index(i)].outline.card.name: part for i, part in parts.items()}
         asked = [model for model in models if model.outline.card.name in mine]
-        return session.each(asked, lambda model: _fill(probes, model, mine[model.outline.card.name], session))
+        done = session.each(asked, lambda model: _fill(probes, model, mine[model.outline.card.name], session))
+        return ShardResult(done, len(answers.damaged))
 
 
 def _needs_all(plan: RunPlan) -> bool:

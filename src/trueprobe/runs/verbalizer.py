@@ -44,7 +44,7 @@ def candidates(
     if words.empty:
         return words
     asked = [*words["word"], _NEUTRAL_WORD]
-    with closing(AnswerStore(store, library_versions())) as answers:
+    with closing(AnswerStore(store, library_versions(), progress)) as answers:
         engines = (Engine(model, answers, progress) for model in _models(run, permissions))
         leanings = [_leaning(probe, asked, engine) for engine in engines]
     leaning = pd.DataFrame(leanings).mean().reindex(asked)  # NaN: no model can spell the word in a text

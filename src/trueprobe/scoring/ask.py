@@ -32,7 +32,7 @@ class Asking(TypedDict, total=False):
 def ask(models: Models, requests: Callable[[Card], Asked], asking: Asking) -> Iterator[tuple[Card, Answered]]:
     """Each model's answers, in the order of its requests. What can be refused of any model is refused first."""
     progress = asking.get("progress") or NoProgress()
-    with closing(AnswerStore(asking.get("store"), library_versions())) as store:
+    with closing(AnswerStore(asking.get("store"), library_versions(), progress)) as store:
         for model in _opened(models, asking, progress):
             asked = requests(model.card)
             engine = Engine(model, store, progress, asking.get("batch_tokens"))

@@ -141,11 +141,11 @@ def facts(report: Report) -> str:
     """`1 probe · 3 checkpoints · run on 1 May 2026`."""
     checkpoints, probes = len(report.source.run.cards), len(report.probes)
     parts = [several(probes, "probe"), several(checkpoints, "checkpoint")]
-    began = report.source.run.began
+    timing = report.source.run.timing
     if not report.source.complete:
         parts.append("interrupted")
-    elif began is not None:
-        parts.append(time.strftime("run on %-d %B %Y", time.gmtime(began)))
+    elif timing is not None:
+        parts.append(time.strftime("run on %-d %B %Y", time.gmtime(timing.began)))
     return " · ".join(parts)
 
 
