@@ -51,6 +51,7 @@ AGAIN = 4  # times as many runs, where a missed target may be chance
 RESAMPLES = 1000
 BATCH = 100  # runs that share their draws
 PROCESSES = 2
+ROUNDING = 1e-9  # 0.3 is not quite 3 of 10
 FINDINGS = (Verdict.HOLDS, Verdict.HOLDS_FOR_CHECKPOINT)
 
 Rng = np.random.Generator
@@ -131,7 +132,7 @@ class Tried:
         values = np.array([value for value, _ in tried])
         low, high, p = (np.array([getattr(one, name) for _, one in tried]) for name in ("low", "high", "p"))
         shown = ~np.isnan(low)
-        above, below = self.truth > high, self.truth < low
+        above, below = self.truth > high + ROUNDING, self.truth < low - ROUNDING
         verdicts = [judgement.verdict for judgement in judge([self._case(*one) for one in tried])]
         far = 3 * float(np.nanstd(values))
         references = [self.truth + side * far for side in self.sides] if self.reference is None else [self.reference]

@@ -37,17 +37,23 @@ def tossed(seed: int, n: int, shares: tuple[float, ...]) -> np.ndarray:
 
 
 def test_items_are_drawn_within_three_terms_and_the_interval_is_labelled_so():
-    """Shares of 0.2, 0.5 and 0.8 over 30 items each: the variance of their mean is (0.16 + 0.25 + 0.16) / 30 / 9."""
+    """Shares of 0.2, 0.5 and 0.8 over 30 items each: the variance of their mean is (0.16 + 0.25 + 0.16) / 30 / 9, and
+    90 / 87 of it, since each of the three has a mean of its own."""
     prefers = np.stack([np.arange(30) < n for n in (6, 15, 24)], axis=1).astype(float).ravel()
     (row,) = estimate("p", [checkpoint(answers(prefers), resamples=10_000)], [SS])
     assert (row.value, row.n_groups, row.method) == (0.5, 90, f"bootstrap over {WITHIN}")
-    assert (row.high - row.low) / 2 == pytest.approx(t.ppf(0.975, 89) * np.sqrt(0.57 / 270), rel=0.03)
+    assert (row.high - row.low) / 2 == pytest.approx(t.ppf(0.975, 87) * np.sqrt(0.57 / 270 * 90 / 87), rel=0.03)
 
 
 @pytest.mark.parametrize("terms", ["", "term"])
 def test_enough_terms_are_drawn_themselves(terms):
-    (row,) = estimate("p", [checkpoint(answers(tossed(0, 90, (0.6,)), terms=5), terms=terms)], [SS])
-    assert (row.n_groups, row.method) == (5, "bootstrap over term, t with skewness, 95 %")
+    (row,) = estimate("p", [checkpoint(answers(tossed(0, 90, (0.6,)), terms=6), terms=terms)], [SS])
+    assert (row.n_groups, row.method) == (6, "bootstrap over term, t with skewness, 95 %")
+
+
+def test_five_terms_are_too_few_to_draw():
+    (row,) = estimate("p", [checkpoint(answers(tossed(0, 90, (0.6,)), terms=5))], [SS])
+    assert (row.n_groups, row.method) == (90, f"bootstrap over {WITHIN}")
 
 
 def test_without_declared_terms_and_for_means_over_terms_three_are_too_few():
@@ -56,7 +62,7 @@ def test_without_declared_terms_and_for_means_over_terms_three_are_too_few():
     assert row.verdict is Verdict.TOO_FEW_GROUPS
     (row,) = estimate("p", [checkpoint(frame)], [BY_TERM])
     assert (row.verdict, row.n_groups) == (Verdict.TOO_FEW_GROUPS, 3)
-    (row,) = estimate("p", [checkpoint(frame[:4])], [SS])  # four items are too few themselves
+    (row,) = estimate("p", [checkpoint(frame[:5])], [SS])  # five items are too few themselves
     assert row.verdict is Verdict.TOO_FEW_GROUPS
 
 
@@ -79,7 +85,7 @@ def test_the_seeds_of_a_family_share_the_draws_of_items():
     family = rows[-1]
     assert family.estimate.method == "seeds and item within term crossed, t with skewness, 95 %"
     assert family.parts.both == pytest.approx(0, abs=1e-12)
-    assert family.parts.items == pytest.approx(rows[0].se ** 2)
+    assert family.parts.items == pytest.approx(rows[0].interval.se ** 2)
 
 
 def test_whether_two_tests_disagree_on_three_terms_can_be_decided():
@@ -97,3 +103,14 @@ def test_items_within_terms_of_unlike_shares_cover_their_mean():
         for i in range(runs)
     ]
     assert 0.02 <= np.mean([not row.low <= 0.5 <= row.high for row in rows]) <= 0.09
+
+
+# ---------------------------------------------------------------- FAILS: the code is wrong here
+
+
+def test_a_measure_without_any_row_has_no_number_where_terms_are_few():
+    """Its items would be drawn within terms, and of none `Resampling.of(…, within=…)` raises a ValueError: the run of a
+    constant causal network on all probes ends so (tests/recovery/test_constant_network.py)."""
+    nothing = replace(SS, where={"prefers": 7.0})
+    (row,) = estimate("p", [checkpoint(answers(tossed(0, 90, (0.6,))))], [nothing])
+    assert (row.verdict, row.n_groups) == (Verdict.NOTHING_SCORED, 0)

@@ -83,15 +83,27 @@ def test_a_tie_is_an_answer_of_its_own():
     assert tied.against_majority.tolist() == [1, 0, 0, 0]
 
 
-def test_a_seed_that_answers_mostly_with_ties_or_not_at_all_is_left_out():
-    table = np.array(FIVE, dtype=float)
+SIX = [*FIVE, [0, 0, 0, 0, 0], [1, 0, 1, 1, 1]]
+
+
+def test_a_seed_that_surely_answers_mostly_with_ties_or_not_at_all_is_left_out():
+    """Six ties of six: if half of the answers were ties, so many would come in 1 of 64 cases."""
+    table = np.array(SIX, dtype=float)
     table[:, 1], table[:, 3] = 0.5, np.nan
     left = answers(table.tolist())
-    assert left.prefers.tolist() == np.delete(np.array(FIVE, dtype=float), [1, 3], axis=1).tolist()
+    assert left.prefers.tolist() == np.delete(np.array(SIX, dtype=float), [1, 3], axis=1).tolist()
+
+
+def test_a_seed_of_which_it_is_not_certain_that_it_mostly_ties_stays():
+    """Five ties of five come in 1 of 32 cases, more than 2.5 %."""
+    table = np.array(SIX[:5], dtype=float)
+    table[:, 1] = 0.5
+    assert answers(table.tolist()).seeds == 5
 
 
 def test_fewer_than_two_seeds_that_answer_have_no_flips():
-    assert answers([[1, 0.5], [1, 0.5], [0, 0.5]]) is None
+    assert answers([[1, 0.5]] * 3 + [[0, 0.5]] * 3) is None
+    assert answers([[1, np.nan]] * 6) is None
 
 
 def test_only_items_that_all_seeds_scored_are_counted():

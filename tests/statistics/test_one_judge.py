@@ -89,11 +89,12 @@ def column_defaults(tree: ast.AST) -> set[int]:
 def test_verdicts_are_assigned_in_one_module():
     found = []
     for path in sorted(ROOT.rglob("*.py")):
-        name = path.relative_to(ROOT)
-        tree = ast.parse(path.read_text(encoding="utf-8"))
+        name, code = path.relative_to(ROOT), path.read_text(encoding="utf-8")
+        if name == JUDGE or "Verdict" not in code:
+            continue
+        tree = ast.parse(code)
         declared = column_defaults(tree) if name == ROWS else set()
-        if name != JUDGE:
-            found += [f"{name}:{line} {how}" for line, how in assigned_in(tree) if line not in declared]
+        found += [f"{name}:{line} {how}" for line, how in assigned_in(tree) if line not in declared]
     assert found == []
 
 

@@ -14,7 +14,7 @@ from trueprobe.statistics.correlation import pearson
 from trueprobe.statistics.estimates import OVER_ITEMS, CheckpointData, estimate
 from trueprobe.statistics.means import means
 from trueprobe.statistics.measure import Claim, Gate, Measure
-from trueprobe.statistics.resampling import Resampling, rows_where
+from trueprobe.statistics.resampling import Groups, Resampling, rows_where
 from trueprobe.statistics.rows import ClaimResult, Estimate
 from trueprobe.types import Direction, Verdict
 
@@ -40,14 +40,15 @@ def test_within_parts_each_has_its_groups_in_every_draw_whatever_other_parts_the
     x, y = [f"x{i}" for i in range(8)], [f"y{i}" for i in range(5)]
     one = pd.DataFrame({"word": [*x, *y], "test": "a", "side": ["X"] * 8 + ["Y"] * 5})
     both = pd.concat([pd.DataFrame({"word": x, "test": "b", "side": "X"}), one], ignore_index=True)
-    alone, among = (Resampling.within(table, ("test", "side"), 200) for table in (one, both))
+    alone, among = (Resampling.of(table, 200, within=("test", "side")) for table in (one, both))
     assert (alone.weights[0] == 1).all()
     assert (alone.weights[:, alone.cells[:8]].sum(axis=1) == 8).all()
     assert (alone.weights[:, alone.cells[8:]].sum(axis=1) == 5).all()
     assert (among.weights[:, among.cells[8:]] == alone.weights[:, alone.cells]).all()
     assert (among.weights[:, among.cells[:8]] != alone.weights[:, alone.cells[:8]]).any()  # x of b is drawn apart
-    assert alone.groups(alone.cells) == 13
-    shuffled = Resampling.within(one.sample(frac=1, random_state=0), ("test", "side"), 200)
+    assert alone.groups(alone.cells) == Groups(13, parts=2)
+    assert alone.factors == ("word within test and side",)
+    shuffled = Resampling.of(one.sample(frac=1, random_state=0), 200, within=("test", "side"))
     order = one.sample(frac=1, random_state=0).index
     assert (shuffled.weights[:, shuffled.cells] == alone.weights[:, alone.cells[order]]).all()
 
@@ -75,7 +76,7 @@ def test_every_draw_has_as_many_groups_as_there_are():
 @pytest.mark.parametrize("factors", [["target"], ["target", "background"]])
 def test_nothing_to_draw_is_no_group(factors):
     drawn = Resampling.of(pd.DataFrame(columns=factors, dtype=str), 10)
-    assert drawn.groups(np.array([], dtype=int)) == 0
+    assert drawn.groups(np.array([], dtype=int)) == Groups(0)
 
 
 def test_observations_of_one_group_are_drawn_together():
@@ -116,11 +117,23 @@ def test_the_order_of_the_rows_does_not_change_a_groups_draws():
 def test_groups_are_counted_by_the_scarcer_factor():
     targets, backgrounds = np.repeat(names(6), 2), ["x", "y"] * 6
     drawn = crossed(targets, backgrounds)
-    assert drawn.groups(drawn.cells) == 2
-    assert drawn.groups(drawn.cells[:1]) == 1
+    assert drawn.groups(drawn.cells) == Groups(2)
+    assert drawn.groups(drawn.cells[:1]) == Groups(1)
     alone = crossed(names(6), [""] * 6)
-    assert alone.groups(alone.cells) == 6
-    assert alone.groups(alone.cells[:0]) == 0
+    assert alone.groups(alone.cells) == Groups(6)
+    assert alone.groups(alone.cells[:0]) == Groups(0)
+
+
+def test_groups_drawn_within_parts_leave_a_degree_of_freedom_less_for_each():
+    """Six words on one side and four on the other: ten groups, two means, eight degrees of freedom. A word that is on
+    both sides is two groups; of one side alone there is one part."""
+    table = pd.DataFrame({"word": [*names(6), *names(4)], "side": ["X"] * 6 + ["Y"] * 4})
+    drawn = Resampling.of(table, 10, within=("side",))
+    both = drawn.groups(drawn.cells)
+    assert (both, both.df) == (Groups(10, 2), 8)
+    assert drawn.groups(drawn.cells[:6]) == Groups(6, 1)
+    across = Resampling.of(table[["word"]], 10)
+    assert (across.groups(across.cells), across.groups(across.cells).df) == (Groups(6), 5)
 
 
 # ---------------------------------------------------------------- estimates
@@ -368,3 +381,12 @@ def test_a_claim_carries_its_words():
 
 def test_a_claim_cannot_be_held_against_one_group():
     assert held(UP, claim(), groups=["only"] * 12).verdict is Verdict.TOO_FEW_GROUPS
+
+
+# ---------------------------------------------------------------- FAILS: the code is wrong here
+
+
+def test_nothing_to_draw_within_parts_is_no_group():
+    """`agg("/".join, axis=1)` of an empty table is no column but a table: "all arrays must be same length"."""
+    drawn = Resampling.of(pd.DataFrame({"item": [], "term": []}, dtype=str), 10, within=("term",))
+    assert drawn.groups(np.array([], dtype=int)).n == 0

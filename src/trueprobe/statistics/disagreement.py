@@ -14,6 +14,7 @@ from itertools import combinations
 import numpy as np
 
 from trueprobe.statistics.claims import About, result
+from trueprobe.statistics.coverage import least
 from trueprobe.statistics.interval import Quantity, interval
 from trueprobe.statistics.measure import Claim
 from trueprobe.statistics.rows import ClaimResult, Disagreement, Estimate, changed
@@ -111,7 +112,17 @@ def _compared(one: str, other: str, category: str, a: Unjudged, b: Unjudged) -> 
         p=apart.p,
     )
     seeds = None if row.level == "checkpoint" else row.n_seeds
-    case = Case(value=row.difference, low=row.low, high=row.high, p=row.p, reference=0.0, groups=groups, seeds=seeds)
+    case = Case(
+        value=row.difference,
+        low=row.low,
+        high=row.high,
+        p=row.p,
+        reference=0.0,
+        groups=groups,
+        seeds=seeds,
+        covered=least((a.covered, b.covered)),
+        untied=least((a.untied, b.untied)),
+    )
     return row, case
 
 
