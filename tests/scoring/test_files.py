@@ -178,10 +178,11 @@ def test_the_command_writes_and_prints_the_files(tmp_path, checkpoint, capsys, m
         "original",
     ]
     app(asked, standalone_mode=False)
-    assert capsys.readouterr().out == "out.csv: 5 rows, of which without a number: empty_text 1\n"
+    assert capsys.readouterr().out == "out.csv: 2 sentences, 5 rows, of which without a number: empty_text 1\n"
     assert set(pd.read_csv("out.csv")["method"]) == {"pll_original"}
     app([*asked, "--json"], standalone_mode=False)
-    assert json.loads(capsys.readouterr().out) == [{"file": "out.csv", "rows": 5, "why_not": {"empty_text": 1}}]
+    (written,) = json.loads(capsys.readouterr().out)
+    assert written == {"file": "out.csv", "sentences": 2, "rows": 5, "why_not": {"empty_text": 1}}
 
 
 def test_one_row_is_a_row(tmp_path, checkpoint, capsys, monkeypatch):
@@ -189,7 +190,7 @@ def test_one_row_is_a_row(tmp_path, checkpoint, capsys, monkeypatch):
     (tmp_path / "a.txt").write_text("Late.\n")
     command = ["score", "a.txt", "--model", str(checkpoint("bert")), "--by", "region", "--out", "out.csv"]
     app(command, standalone_mode=False)
-    assert capsys.readouterr().out == "out.csv: 1 row\n"
+    assert capsys.readouterr().out == "out.csv: 1 sentence, 1 row\n"
 
 
 def test_a_wrong_column_ends_with_exit_code_2(tmp_path, capsys, monkeypatch):

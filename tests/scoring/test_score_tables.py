@@ -134,7 +134,7 @@ def test_several_columns_may_name_a_sentence():
 @pytest.mark.parametrize(
     ("rows", "names", "columns", "message"),
     [
-        ([(1, 1, "a"), (1, 1, "b")], "item position word", {}, "rows 1 and 2: the same sentence has position 1 twice"),
+        ([(1, 1, "a"), (1, 1, "b")], "item position word", {}, "rows 1 and 2: item 1 has position 1 twice, so several"),
         ([(1, 1, "a"), (1, 3, "b")], "item position word", {}, "position 2 is missing between them"),
         (
             [(2, 1, "a"), (1, 3, "c"), (1, 2, "b")],

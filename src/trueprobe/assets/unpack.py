@@ -9,8 +9,10 @@ import io
 import itertools
 import json
 import os
+import re
 import shutil
 import threading
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from pathlib import Path
@@ -24,6 +26,7 @@ from trueprobe.types import Progress
 
 RAW_GGUF = "model.gguf"
 _MOST_WEIGHTS = 10_000  # matrices and vectors of one network
+_LAYER = re.compile(r"\.(\d+)\.")  # model.layers.11.mlp.up_proj.weight
 _MOST_PER_BYTE = 8  # weights, of one bit each
 
 
@@ -75,7 +78,8 @@ def _tokenizer_folder(raw: Path, ready: Path) -> None:
 
 
 def refuse_incomplete_gguf(path: Path, title: str) -> None:
-    """What the file does not say of its network, transformers would take from its defaults: 32 layers of 4,096."""
+    """What the file does not say of its network, transformers would take from its defaults: 32 layers of 4,096. Layers
+    beyond those it says it has, transformers would leave out."""
     from gguf import GGUFReader
 
     with reading(f"{title} is no readable GGUF file"):
@@ -83,13 +87,44 @@ def refuse_incomplete_gguf(path: Path, title: str) -> None:
         file = GGUFReader(path)
         architecture = file.fields["general.architecture"].contents()
         shape = {name: file.fields.get(f"{architecture}.{name}") for name in ("block_count", "embedding_length")}
-        layers = len({tensor.name.split(".")[1] for tensor in file.tensors if tensor.name.startswith("blk.")})
+        number_of = {tensor.name: int(tensor.name.split(".")[1]) for tensor in file.tensors if _is_block(tensor)}
+        layers = len({*number_of.values()})
         absent = [name for name, field in shape.items() if field is None]
         declared = 0 if absent else int(shape["block_count"].contents())
     if absent:
         raise BadInput(f"{title} has no {architecture}.{absent[0]} in its metadata")
     if declared > layers:
         raise BadInput(f"{title} has weights of {layers} of the {declared:,} layers that its metadata promises")
+    unused = sorted(name for name, number in number_of.items() if number >= declared)
+    if unused:
+        raise BadInput(
+            f"{title} has weights of {layers} layers, and its metadata promises {declared:,}: {unused[0]} and "
+            f"{len(unused) - 1} more would not be used"
+        )
+
+
+def refuse_unused_gguf(path: Path, title: str, model: Any) -> None:
+    """transformers passes over a tensor for which the network has no place, such as a bias, and does not report it."""
+    from gguf import GGUFReader
+
+    in_file, in_network = Counter[int](), Counter[int]()
+    for tensor in GGUFReader(path).tensors:
+        if _is_block(tensor):
+            in_file[int(tensor.name.split(".")[1])] += int(tensor.n_elements)
+    for name, weight in model.state_dict().items():
+        if match := _LAYER.search(name):
+            in_network[int(match[1])] += weight.numel()
+    for number in sorted({*in_file} & {*in_network}):
+        unused = in_file[number] - in_network[number]
+        if unused > 0:
+            raise BadInput(
+                f"{title}: blk.{number} has {in_file[number]:,} weights, of which {unused:,} have no place in "
+                "transformers' network and would not be used"
+            )
+
+
+def _is_block(tensor: Any) -> bool:
+    return str(tensor.name).startswith("blk.")
 
 
 @contextmanager
@@ -136,6 +171,7 @@ def _gguf_to_float32(gguf: Path, ready: Path) -> None:
     with quiet(), reading(f"{gguf.name}: no GGUF file that transformers reads"), not_beyond([gguf]):
         tokenizer = AutoTokenizer.from_pretrained(**from_gguf(gguf))
         model = AutoModelForCausalLM.from_pretrained(**from_gguf(gguf), dtype=torch.float32)
+        refuse_unused_gguf(gguf, gguf.name, model)
         # the weights are plain float32 by now; only the label "quantised" keeps transformers from saving them
         model.hf_quantizer = None
         del model.config.quantization_config

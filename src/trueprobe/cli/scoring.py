@@ -1,6 +1,7 @@
 """The command that scores a user's sentences. Heavy imports happen inside, so that --help is instant."""
 
 import json
+import sys
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -93,15 +94,26 @@ def score(
             "allow_pickle": allow_pickle,
         },
     )
+    if written[0].notice:
+        print(f"trueprobe: {written[0].notice}", file=sys.stderr)
     print(json.dumps([_json(one) for one in written]) if as_json else "\n".join(map(_line, written)))
 
 
 def _json(written: "Written") -> dict[str, object]:
-    return {"file": str(written.path), "rows": written.rows, "why_not": written.why_not}
+    return {
+        "file": str(written.path),
+        "sentences": written.sentences,
+        "rows": written.rows,
+        "why_not": written.why_not,
+    }
 
 
 def _line(written: "Written") -> str:
-    """`scores.words.csv: 24 rows, of which without a number: too_long 3`"""
+    """`scores.words.csv: 6 sentences, 24 rows, of which without a number: too_long 3`"""
     reasons = ", ".join(f"{code} {count:,}" for code, count in written.why_not.items())
-    row = "row" if written.rows == 1 else "rows"
-    return f"{written.path}: {written.rows:,} {row}" + (f", of which without a number: {reasons}" if reasons else "")
+    counts = f"{_counted(written.sentences, 'sentence')}, {_counted(written.rows, 'row')}"
+    return f"{written.path}: {counts}" + (f", of which without a number: {reasons}" if reasons else "")
+
+
+def _counted(number: int, what: str) -> str:
+    return f"{number:,} {what}{'' if number == 1 else 's'}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
@@ -14,23 +14,21 @@ from typing import Any, Literal, get_args
 
 from trueprobe.assets.unpack import from_gguf, not_beyond, quiet
 from trueprobe.errors import BadInput, nearest, reading, reason
+from trueprobe.models.belonging import more, refuse_apart, refuse_layer_counts
 from trueprobe.models.config_file import chosen_weights, read_json, refuse_hub_code
 from trueprobe.models.served.address import Address
 from trueprobe.permissions import ServerAccess
 
-MOST_LAYERS = 2_000  # ALBERT has weights of one for all of them: no file is too small for a billion
 DTYPES = ("float32", "bfloat16", "float16")
 Start = Literal["auto", "bos", "eot", "none"]  # what a causal model's text starts with; docs/models.md has the rule
 STARTS: tuple[Start, ...] = get_args(Start)
 _NOT_COMPUTED_WITH = {"_name_or_path", "transformers_version", "dtype", "torch_dtype"}
 _TOKENIZER_FILES = ("tokenizer.json", "vocab.txt", "vocab.json", "*.model")
+_ORDINARY = re.compile(r"(##|▁)?(\w+|[^\w\s])(</w>)?")  # nurse ##ing ▁nurse Ġnurse nurse</w> and a full stop
 _INDEX = ".index.json"
-CONVERSION = "gguf2"  # how .gguf files become folders; one of the first kind may have been made of another file
+CONVERSION = "gguf3"  # how .gguf files become folders; earlier ones may lack layers, or be made of another file
 # in the order in which transformers looks for them
 _WEIGHT_FILES = ("model.safetensors", "model.safetensors" + _INDEX, "pytorch_model.bin", "pytorch_model.bin" + _INDEX)
-_LAYER = re.compile(r"(.*?)\.\d+\.")  # bert.encoder.layer.11.output.dense.bias -> bert.encoder.layer
-_APART = "config.json and weights do not belong together"
-_BUFFERS = ("masked_bias", "inv_freq", "position_ids")  # constants that old files hold layer by layer
 
 
 @dataclass(frozen=True)
@@ -105,8 +103,7 @@ def _config(path: Path, title: str, stamp: tuple[int, int] | None) -> Any:
     with quiet(), reading(f"{title}: no usable config.json"):
         refuse_hub_code(path, title)
         config = AutoConfig.from_pretrained(**Source("", title, path).from_pretrained, trust_remote_code=False)
-        if getattr(config, "num_hidden_layers", 0) > MOST_LAYERS:
-            raise ValueError(f"{config.num_hidden_layers:,} layers, the most are {MOST_LAYERS:,}")
+        refuse_layer_counts(config)
         return config
 
 
@@ -171,6 +168,17 @@ def lists_token(source: Source, tokenizer: Any, token: str) -> bool:
     return token in {*_added_tokens(folder)}
 
 
+def is_ordinary(source: Source, tokenizer: Any, token: str) -> bool:
+    """Is the token one that texts are made of? A word, its end or a mark; or a piece of any form that a tokenizer.json
+    with a list of special tokens does not list."""
+    if token not in tokenizer.backend_tokenizer.get_vocab(with_added_tokens=False):
+        return False
+    folder = _tokenizer_source(source).folder
+    listed = read_json(folder / "tokenizer.json").get("added_tokens", [])
+    has_list = any(entry.get("special") for entry in listed)
+    return bool(_ORDINARY.fullmatch(token)) or (has_list and token not in {*_added_tokens(folder)})
+
+
 def _added_tokens(folder: Path) -> Iterator[str]:
     """Of the three files that may list tokens beside the vocabulary."""
     yield from (entry["content"] for entry in read_json(folder / "tokenizer.json").get("added_tokens", []))
@@ -225,9 +233,7 @@ def _from_pretrained(source: Source, auto_class: Any, options: Options, **more: 
             **more,
         )
     _refuse_other_files(source, model)
-    _refuse_other_shapes(source, info["mismatched_keys"])
-    _refuse_unused_layers(source, model, info["unexpected_keys"])
-    _refuse_missing_layers(source, model, info["missing_keys"])
+    refuse_apart(source.title, model, info)
     return model, frozenset(info["missing_keys"])
 
 
@@ -238,50 +244,13 @@ def _refuse_other_files(source: Source, model: Any) -> None:
         raise BadInput(f"{source.title}: config.json chooses the weights {chosen}, which transformers does not load")
 
 
-def _refuse_other_shapes(source: Source, mismatched: Iterable[tuple[str, Any, Any]]) -> None:
-    wrong = sorted((name, list(in_file), list(in_config)) for name, in_file, in_config in mismatched)
-    if wrong:
-        name, in_file, in_config = wrong[0]
-        raise BadInput(
-            f"{source.title}: {name} is {in_file} in the file and {in_config} in the config{_more(wrong)}; {_APART}"
-        )
-
-
-def _refuse_missing_layers(source: Source, model: Any, missing: Iterable[str]) -> None:
-    """A head that a file does not have is refused by who needs it; a layer is needed by all."""
-    prefix = f"{model.base_model_prefix}."
-    inside = {name.removeprefix(prefix) for name in model.base_model.state_dict() if _LAYER.match(name)}
-    lacking = sorted(n for n in missing if n.removeprefix(prefix) in inside and not n.endswith(_BUFFERS))
-    if lacking:
-        raise BadInput(f"{source.title}: the file lacks weights of a layer ({lacking[0]}{_more(lacking)}); {_APART}")
-
-
-def _more(names: Sequence[object]) -> str:
-    return f" and {len(names) - 1} more" if len(names) > 1 else ""
-
-
-def _refuse_unused_layers(source: Source, model: Any, unexpected: Iterable[str]) -> None:
-    """Weights of the file that the network as configured leaves out, where they lie in its layers: a config with too
-    few layers, or without their biases, computes something else. A head that is not used does no harm."""
-    prefix = f"{model.base_model_prefix}."  # which a file may leave out
-    layers = {match[1].removeprefix(prefix) for name in model.state_dict() if (match := _LAYER.match(name))}
-    unused = sorted(
-        name
-        for name in unexpected
-        if (match := _LAYER.match(name)) and match[1].removeprefix(prefix) in layers and not name.endswith(_BUFFERS)
-    )
-    if unused:
-        left_out = f"{unused[0]}{_more(unused)}"
-        raise BadInput(f"{source.title}: the file has layer weights that the config leaves out ({left_out}); {_APART}")
-
-
 def _refuse_not_finite(source: Source, model: Any, options: Options) -> None:
     """One NaN weight can give finite answers, all of them wrong."""
     wrong = [name for name, weights in model.state_dict().items() if not _finite(weights)]
     if wrong:
         hint = "" if options.dtype == "float32" else f" in {options.dtype} (try --dtype float32)"
         name = source.name if source.family else source.title
-        first = f"{wrong[0]}{_more(wrong)}"
+        first = f"{wrong[0]}{more(wrong)}"
         raise BadInput(f"{name}: weights are NaN or infinite{hint}: {first}; no answer would mean anything")
 
 

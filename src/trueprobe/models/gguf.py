@@ -10,7 +10,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 from trueprobe import paths
-from trueprobe.assets.unpack import quiet, refuse_incomplete_gguf
+from trueprobe.assets.unpack import quiet, refuse_incomplete_gguf, refuse_unused_gguf
 from trueprobe.errors import BadInput
 from trueprobe.models.checkpoint import CONVERSION, Options, Source, load, read_tokenizer, weight_hashes
 
@@ -37,6 +37,7 @@ def _write(source: Source, partial: Path) -> None:
     model, missing = load(source, AutoModelForCausalLM, Options(device="cpu"), quantization_config=whole)
     if missing:  # they would be random here, and look like any others in the folder
         raise BadInput(f"{source.title} lacks weights (missing: {', '.join(sorted(missing)[:2])} …)")
+    refuse_unused_gguf(source.path, source.title, model)
     with quiet():
         model.save_pretrained(str(partial))
         tokenizer.save_pretrained(str(partial))

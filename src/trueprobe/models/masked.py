@@ -10,7 +10,7 @@ from typing import Any
 
 from trueprobe.errors import BadInput
 from trueprobe.models import checkpoint
-from trueprobe.models.checkpoint import Options, Source, lists_token, read_tokenizer
+from trueprobe.models.checkpoint import Options, Source, is_ordinary, lists_token, read_tokenizer
 from trueprobe.models.contract import Outline, Traits
 from trueprobe.models.framing import Ids, Refused
 from trueprobe.models.hugging import TRIAL_WIDTH, Described, HuggingFaceModel, describe
@@ -18,6 +18,8 @@ from trueprobe.models.rows import Read, Row
 from trueprobe.models.text import Pieces, Text, without_final_space
 from trueprobe.models.weights import Shape, Weights
 from trueprobe.types import EmbedText, FillBlank, FollowsText, ScoreText
+
+_OTHER_ROLES = ("pad_token", "unk_token", "cls_token", "sep_token", "bos_token", "eos_token")
 
 
 def accepts(source: Source, config: Any) -> bool:
@@ -73,13 +75,19 @@ def _described(source: Source, config: Any, options: Options) -> Described:
 
 
 def _refuse_without_mask(source: Source, text: Text, n_embeddings: int) -> None:
-    mask = text.tokenizer.mask_token
+    """Any other token in place of the mask gives numbers, too."""
+    tokenizer, mask = text.tokenizer, text.tokenizer.mask_token
     if mask is None:
         raise BadInput(f"{source.title}: the tokenizer has no mask token, so no blank can be asked")
-    piece = text.tokenizer.mask_token_id
-    unknown = piece is None or piece == text.tokenizer.unk_token_id or piece >= n_embeddings
-    if unknown or not lists_token(source, text.tokenizer, mask):
+    other = next((role for role in _OTHER_ROLES if getattr(tokenizer, role) == mask), None)
+    if other is not None:
+        raise BadInput(f"{source.title}: the mask token '{mask}' is the {other} too, so no blank can be asked")
+    piece = tokenizer.mask_token_id
+    unknown = piece is None or piece == tokenizer.unk_token_id or piece >= n_embeddings
+    if unknown or not lists_token(source, tokenizer, mask):
         raise BadInput(f"{source.title}: the mask token {mask} is not in the vocabulary, so no blank can be asked")
+    if is_ordinary(source, tokenizer, mask):
+        raise BadInput(f"{source.title}: the mask token '{mask}' is ordinary text, so no blank can be asked")
 
 
 class Masked(HuggingFaceModel):

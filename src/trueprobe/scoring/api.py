@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 import re
+import warnings
 from collections.abc import Iterable, Sequence
 from typing import Any, Literal, Unpack, get_args
 
@@ -11,8 +12,8 @@ import pandas as pd
 
 from trueprobe.errors import BadInput, nearest
 from trueprobe.scoring.ask import Asked, Asking, Models, ask
-from trueprobe.scoring.read import Table, is_text, table_of
-from trueprobe.scoring.sentences import LONGEST_TEXT, Columns, Material, material, texts_of
+from trueprobe.scoring.read import SENTENCE, Table, is_text, table_of
+from trueprobe.scoring.sentences import LONGEST_TEXT, Columns, Material, material, texts_of, white_space_notice
 from trueprobe.scoring.tables import BYS, By, frame_of, no_number, refuse_reserved, summed
 from trueprobe.types import (
     Answer,
@@ -53,7 +54,14 @@ def score(
     `region`; all its columns are in the result. `asking`: store, progress, device, dtype, batch_tokens, allow_pickle.
     """
     refuse_unknown("by", by, BYS)
-    return tables(material(table_of(sentences), columns or Columns()), model, (by,), pll, asking)[by]
+    asked = material(table_of(sentences), columns or Columns())
+    _warn(asked.notice)
+    return tables(asked, model, (by,), pll, asking)[by]
+
+
+def _warn(notice: str) -> None:
+    if notice:
+        warnings.warn(notice, stacklevel=3)  # where the caller's line is
 
 
 def tables(asked: Material, models: Models, wanted: Sequence[By], pll: Pll, asking: Asking) -> dict[By, pd.DataFrame]:
@@ -103,7 +111,9 @@ def fill(
     sentence in front of each: masked models read the two in their pair format, causal models as one text."""
     words, top, before = _words(words), _top(top), _before(before)
     table = table_of(sentences)
-    blanks = [_refused(text) or _blank(table, row, text) for row, text in enumerate(texts_of(table))]
+    texts = texts_of(table)
+    blanks = [_refused(text) or _blank(table, row, text) for row, text in enumerate(texts)]
+    _warn(white_space_notice(table, SENTENCE, [(text, row) for row, text in enumerate(texts)]))
 
     def requests(card: Card) -> Asked:
         join = joined_as(card)
@@ -195,6 +205,7 @@ def embed(
     is the embedding layer, -1 the last."""
     table = table_of(sentences)
     texts = texts_of(table)
+    _warn(white_space_notice(table, SENTENCE, [(text, row) for row, text in enumerate(texts)]))
     if pool is not None:
         refuse_unknown("pool", pool, get_args(Pool))
     if not isinstance(layer, int) or isinstance(layer, bool):

@@ -13,7 +13,7 @@ from trueprobe.paths import write_whole
 from trueprobe.scoring.api import Pll, refuse_unknown, tables
 from trueprobe.scoring.ask import Asking
 from trueprobe.scoring.read import read
-from trueprobe.scoring.sentences import Columns, material
+from trueprobe.scoring.sentences import Columns, Material, material
 from trueprobe.scoring.tables import BYS, By
 
 _FORMATS = (".csv", ".parquet")
@@ -33,11 +33,13 @@ class FileScoring:
 
 @dataclass(frozen=True)
 class Written:
-    """A file, its rows, and how many of them have no number, by reason."""
+    """A file of scores."""
 
     path: Path
-    rows: int
-    why_not: dict[str, int]
+    sentences: int
+    rows: int  # of all models
+    why_not: dict[str, int]  # how many rows have no number, by reason
+    notice: str  # about white space in the sentences, else empty
 
 
 def score_file(scoring: FileScoring, asking: Asking) -> list[Written]:
@@ -45,7 +47,7 @@ def score_file(scoring: FileScoring, asking: Asking) -> list[Written]:
     targets = _targets(scoring)
     asked = material(read(scoring.file), scoring.columns)
     frames = tables(asked, scoring.models, list(targets), scoring.pll, asking)
-    return [_write(frames[by], path) for by, path in targets.items()]
+    return [_write(frames[by], path, asked) for by, path in targets.items()]
 
 
 def _targets(scoring: FileScoring) -> dict[By, Path]:
@@ -61,10 +63,11 @@ def _targets(scoring: FileScoring) -> dict[By, Path]:
     return targets
 
 
-def _write(frame: pd.DataFrame, path: Path) -> Written:
+def _write(frame: pd.DataFrame, path: Path, asked: Material) -> Written:
     if path.suffix == ".csv":
         write_whole(path, lambda partial: frame.to_csv(partial, index=False))
     else:
         write_whole(path, lambda partial: frame.to_parquet(partial, index=False))
     reasons = frame["why_not"].value_counts().drop("", errors="ignore")
-    return Written(path, len(frame), {str(code): int(count) for code, count in reasons.items()})
+    why_not = {str(code): int(count) for code, count in reasons.items()}
+    return Written(path, len(asked.sentences), len(frame), why_not, asked.notice)

@@ -10,18 +10,20 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import Any
+from typing import Any, Literal
 
 import pandas as pd
 
 from trueprobe.errors import BadInput, nearest
 from trueprobe.scoring.read import HALF_A_CHARACTER, SENTENCE, Table, is_text
+from trueprobe.scoring.repeats import Items, Repeat, same_number
 from trueprobe.types import Span
 
 LONGEST_TEXT = 100_000  # characters; no longer text is cut into tokens, whatever the model reads
 ID, WORD, POSITION, REGION = "id", "word", "position", "region"
 _OPTIONS = {"sentence": "--column", "word": "--word-column"}  # of the command; others are called as in Columns
 _WORD = re.compile(r"\S+")
+_OTHER_SPACE = re.compile(r"[^\S ]|  ")
 
 Units = tuple[tuple[int, Span], ...]  # characters of the text, each range with the number of its word or region
 
@@ -58,6 +60,7 @@ class Material:
     sentences: tuple[Sentence, ...]
     by_word: bool
     region: str | None  # the table's column of regions
+    notice: str  # about white space; empty where there is nothing to report
 
 
 def material(table: Table, columns: Columns) -> Material:
@@ -95,6 +98,26 @@ def texts_of(table: Table, name: str | None = None) -> list[str]:
     return texts
 
 
+def white_space_notice(
+    table: Table, column: str, texts: Sequence[tuple[str, int]], cells: Literal["sentences", "words"] = "sentences"
+) -> str:
+    """About texts with their rows: a tokenizer has other tokens for two spaces than for one, and users see no
+    difference."""
+    typed = [(match, row) for text, row in texts if (match := _OTHER_SPACE.search(text))]
+    around = sum(str(cell) != str(cell).strip() for cell in table.frame[column] if not _missing(cell))
+    parts = []
+    if typed:
+        match, row = typed[0]
+        beside = match.string[max(0, match.start() - 20) : match.end() + 20]
+        parts.append(
+            f"{len(typed):,} of {len(texts):,} sentences have double spaces, tabs, no-break spaces or the like, which "
+            f"count as typed; the first is {table.place(row)}: {beside!r}"
+        )
+    if around:
+        parts.append(f"white space around {around:,} {cells if around > 1 else cells[:-1]} is left out")
+    return "; ".join(parts)
+
+
 def _refuse_halves(table: Table, texts: Sequence[str]) -> None:
     for row, text in enumerate(texts):
         if not is_text(text):
@@ -118,7 +141,8 @@ def _by_sentence(table: Table, name: str) -> Material:
         numbers = pd.DataFrame({ID: range(1, len(texts) + 1)})
         table = replace(table, frame=pd.concat([numbers, table.frame], axis=1))
     sentences = tuple(marked(text, row) for row, text in enumerate(texts))
-    return Material(table, sentences, by_word=False, region=None)
+    notice = white_space_notice(table, name, [(sentence.text, sentence.rows[0]) for sentence in sentences])
+    return Material(table, sentences, by_word=False, region=None, notice=notice)
 
 
 def _refuse_duplicates(table: Table, name: str) -> None:
@@ -159,11 +183,12 @@ def _by_word(table: Table, columns: Columns) -> Material:
     if empty is not None:
         raise BadInput(f"{table.place(empty)}: no word; a sentence without it would be another one")
     _refuse_halves(table, list(map(str, words)))
-    groups = _ordered(table, columns)
     name = columns.region or (REGION if REGION in table.frame else None)
     regions = [1] * len(words) if name is None else _regions(table, name)
-    sentences = tuple(_joined(rows, words, regions) for rows in groups)
-    return Material(table, sentences, by_word=True, region=name)
+    sentences = tuple(_joined(rows, words, regions) for rows in _ordered(table, columns, words, name))
+    starts = [(sentence.text, sentence.rows[0]) for sentence in sentences]
+    notice = white_space_notice(table, columns.word or WORD, starts, "words")
+    return Material(table, sentences, by_word=True, region=name, notice=notice)
 
 
 def _regions(table: Table, name: str) -> list[Any]:
@@ -174,7 +199,7 @@ def _regions(table: Table, name: str) -> list[Any]:
     return regions
 
 
-def _ordered(table: Table, columns: Columns) -> list[list[int]]:
+def _ordered(table: Table, columns: Columns, words: Sequence[Any], region: str | None) -> list[list[int]]:
     """The rows of each sentence, in the order of its words."""
     position = columns.position or (POSITION if POSITION in table.frame else None)
     if position is None and not columns.item:
@@ -182,13 +207,57 @@ def _ordered(table: Table, columns: Columns) -> list[list[int]]:
             f"{table.name}: no column '{POSITION}' ({_naming(table, POSITION)} names it), so name all columns that "
             f"tell sentences apart: {_naming(table, 'item', 'item', 'condition')}"
         )
-    groups = _groups(table, columns.item or _usual_item(table))
+    names = columns.item or _usual_item(table)
+    groups = _groups(table, names)
+    known = {*names, columns.word or WORD, region, position}
+    unique = table.frame.columns[~table.frame.columns.duplicated(keep=False)]  # a DataFrame may have two of a name
+    others = tuple(name for name in unique if isinstance(name, str) and name not in known)
+    items = Items(table.frame, groups, words, others, region)
     if position is None:
+        _refuse_hidden_positions(table, names, items)
         return [_contiguous(table, rows) for rows in groups]
     numbers = _numbers(table, position)
-    ordered = [_without_gaps(table, sorted(rows, key=numbers.__getitem__), numbers) for rows in groups]
-    _refuse_beheaded(table, [rows[0] for rows in ordered], numbers)
-    return ordered
+    for rows in groups:
+        rows.sort(key=numbers.__getitem__)
+    for rows in groups:
+        twice = same_number(rows, numbers)
+        if twice is not None:
+            raise _several(table, names, Repeat(twice, position, items.apart(numbers)))
+        _refuse_gaps(table, rows, numbers)
+    _refuse_beheaded(table, [rows[0] for rows in groups], numbers)
+    return groups
+
+
+def _refuse_hidden_positions(table: Table, names: Sequence[str], items: Items) -> None:
+    """Without a column that is known to number the words, the order of the rows is theirs, if no column contradicts."""
+    repeat, counter = items.repeat, items.counter
+    if repeat is not None:
+        one = _naming(table, POSITION, counter) if counter else f"add a column {POSITION} that numbers its words"
+        raise BadInput(f"{_several(table, names, repeat)}; if it is one sentence: {one}")
+    if counter is not None and not items.is_in_step(counter):
+        raise BadInput(
+            f"{table.name}: the column '{counter}' numbers the words in another order than that of the rows, or with "
+            f"gaps; name it: {_naming(table, POSITION, counter)}"
+        )
+
+
+def _several(table: Table, names: Sequence[str], repeat: Repeat) -> BadInput:
+    """`words.csv, lines 2 and 7: item 1 has position 1 twice (subject s1, s2), so …: --item item --item subject`"""
+
+    def cells(name: str, *rows: int) -> str:
+        return f"{name} {', '.join(f'{table.frame[name].iloc[row]!s:.40}' for row in rows)}"
+
+    item = ", ".join(cells(name, repeat.rows[0]) for name in names)
+    what = "the same words twice" if repeat.column is None else f"{cells(repeat.column, repeat.rows[0])} twice"
+    one, other = repeat.rows
+    apart = (name for name in repeat.apart if table.frame[name].iloc[one] != table.frame[name].iloc[other])
+    differing = "; ".join(cells(name, one, other) for name in apart)
+    naming = _naming(table, "item", *names, *(repeat.apart or ("…",)))
+    every = "" if repeat.apart else f" (columns: {', '.join(map(str, table.frame))})"
+    return BadInput(
+        f"{table.place(*repeat.rows)}: {item} has {what}{f' ({differing})' if differing else ''}, so several sentences "
+        f"would become one; name all columns that tell them apart: {naming}{every}"
+    )
 
 
 def _usual_item(table: Table) -> tuple[str, ...]:
@@ -225,17 +294,10 @@ def _contiguous(table: Table, rows: list[int]) -> list[int]:
     return rows
 
 
-def _without_gaps(table: Table, rows: list[int], numbers: Sequence[int]) -> list[int]:
+def _refuse_gaps(table: Table, rows: list[int], numbers: Sequence[int]) -> None:
     for one, other in pairwise(rows):
-        if numbers[one] == numbers[other]:
-            raise BadInput(
-                f"{table.place(one, other)}: the same sentence has position {numbers[one]} twice; name all columns "
-                f"that tell sentences apart: {_naming(table, 'item', 'item', 'condition')} "
-                f"(columns: {', '.join(map(str, table.frame))})"
-            )
         if numbers[other] != numbers[one] + 1:
             raise BadInput(f"{table.place(one, other)}: position {numbers[one] + 1} is missing between them")
-    return rows
 
 
 def _refuse_beheaded(table: Table, firsts: Sequence[int], numbers: Sequence[int]) -> None:

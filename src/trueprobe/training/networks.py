@@ -12,6 +12,7 @@ import torch
 from torch.nn.functional import cross_entropy
 
 from trueprobe.errors import BadInput, reading
+from trueprobe.models.belonging import refuse_apart
 from trueprobe.models.checkpoint import Options, Source, read_config, refuse_pickles
 from trueprobe.training.examples import ALONE, Step
 from trueprobe.training.recipe import Size
@@ -89,7 +90,9 @@ def continued(kind: str, folder: Path, longest: int, dropout: float, seed: int) 
     torch.manual_seed(seed)
     options = {"config": config, "dtype": torch.float32, "use_safetensors": True, "local_files_only": True}
     with reading(f"{folder} cannot be continued"):
-        return made.from_pretrained(str(folder), **options)
+        network, loaded = made.from_pretrained(str(folder), **options, output_loading_info=True)
+    refuse_apart(str(folder), network, loaded)
+    return network
 
 
 def freeze_embeddings(network: Any) -> None:
