@@ -36,7 +36,7 @@ def results(node: ast.AST | None) -> Iterator[ast.AST | None]:
     elif isinstance(node, ast.NamedExpr | ast.Lambda):
         yield from results(node.value if isinstance(node, ast.NamedExpr) else node.body)
     elif isinstance(node, ast.Tuple | ast.List):
-        yield from (one for value in node.elts for one in results(value))
+        yield from (one for value in node.elts if not isinstance(value, ast.Tuple) for one in results(value))
     else:
         yield node
 
@@ -136,6 +136,7 @@ def test_an_assigned_verdict_is_recognised(code):
         "def f(row): return words.borderline if row.verdict is Verdict.BORDERLINE_COVERAGE else ''",
         "WORDS = {Verdict.HOLDS: 'holds'}",
         "GOOD = (Verdict.HOLDS, Verdict.AS_PUBLISHED)",
+        "GOOD, BAD = (Verdict.HOLDS, Verdict.AS_PUBLISHED), (Verdict.OPPOSITE, Verdict.FLIPS)",
         "def f(): first = (Verdict.TOO_FEW_GROUPS, *Verdict)",
         "MARKS[Verdict.HOLDS] = '*'",
         "MARKS = dict.fromkeys((Verdict.HOLDS, Verdict.AS_PUBLISHED), '*')",
