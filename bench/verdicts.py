@@ -708,13 +708,12 @@ NOT_SYMMETRIC = (
     "Swapping is exact where the two answer alike; a difference that is skewed though its mean is 0 is not "
     "exchangeable, and Student's interval errs as often."
 )
-FEW_SETS = "With six groups the 63 sets of groups are few: the interval ends at the smallest and the largest of them."
 PAIRS = (
     Pair("normal", partial(alike, "normal")),
     Pair("exponential values", partial(alike, "exponential")),
     Pair("skewed differences", partial(alike, "skewed"), why=NOT_SYMMETRIC),
     Pair("share 0.9 and 0.9", partial(answers, 0.9, 0.9), unit=Unit.SHARE),
-    Pair("share 0.9 and 0.6", partial(answers, 0.9, 0.6), 0.3, Unit.SHARE, False, FEW_SETS),
+    Pair("share 0.9 and 0.6", partial(answers, 0.9, 0.6), 0.3, Unit.SHARE, False),
     Pair("share 0.7, 2–6 items a group", few_answers, unit=Unit.SHARE),
     Pair("groups of 1–11 items", partial(unequal, 11), 0.3),
     Pair("one group of 30", partial(unequal, 30), 0.3),
@@ -1053,10 +1052,9 @@ def seat_on_list(twice: bool, rng: Rng, runs: int) -> Measured:
 def list_cells() -> Iterator[Cell]:
     limits = (FALSE_DISCOVERIES,)
     for others in (0, 1, 2, 4, 8):
-        row = ("24 null rows beside rows that cannot be findings",)
-        yield Cell(row, f"{others} such rows", partial(beside, others), limits)
-    yield Cell(("24 null rows beside 24 families of two seeds",), "0 such rows", two_seeds, limits)
-    yield Cell(("24 null rows, if undecided rows were left off",), "0 such rows", without_undecided)
+        yield Cell(("24 null rows",), str(others), partial(beside, others), limits)
+    yield Cell(("24 null rows; the others are families of two seeds",), "24", two_seeds, limits)
+    yield Cell(("24 null rows, if undecided ones were left off",), "0", without_undecided)
 
 
 def discoveries_cells() -> Iterator[Cell]:
@@ -1146,13 +1144,10 @@ def vectors(seeds: int, rng: Rng, runs: int) -> Measured:
     return {"size": percent(np.array(ps) < 0.05)}
 
 
-MOST_CUTS = 2000  # runs: each cuts a thousand times
-
-
 def cut(seeds: int, rng: Rng, runs: int) -> Measured:
     """Nine categories of 60 items that are items like any others."""
     items, ps = pd.DataFrame({"category": np.repeat(np.arange(9), 60)}), []
-    for _ in range(min(runs, MOST_CUTS)):
+    for _ in range(runs):
         prefers = (rng.random((540, seeds)) < rng.uniform(0.2, 0.9, (540, 1))).astype(float)
         one = Answers("p", "m", None, items, prefers, prefers, 0.0, int(rng.integers(1 << 30)))
         ps.append(one.categories_beside_cuts()[3])
@@ -1209,10 +1204,9 @@ def cut_off(share: float, groups: int, icc: float, rng: Rng, runs: int) -> Measu
             chance = rng.beta(share * many, (1 - share) * many, groups) if icc < 1 else np.full(groups, share)
             counted = (rng.random(len(every)) < np.repeat(chance, sizes)).astype(float)
             verdicts.append(of_coverage(covered(Columns({"c": counted}, drawn.cells), "c", every, drawn)))
-    low, borderline = (
-        percent([v is which for v in verdicts]) for which in (Verdict.LOW_COVERAGE, Verdict.BORDERLINE_COVERAGE)
-    )
-    return {"low": low, "borderline": borderline, "judged": 100 - low - borderline, "size": 100 - borderline}
+    states = {"low": Verdict.LOW_COVERAGE, "borderline": Verdict.BORDERLINE_COVERAGE, "judged": None}
+    shares = {name: percent([verdict is state for verdict in verdicts]) for name, state in states.items()}
+    return shares | {"size": 100 - shares["borderline"]}
 
 
 FEW_GROUPS_COVERED = "Student's interval over few groups, on the logit scale, is slightly too short here."
@@ -1286,11 +1280,11 @@ TABLES = (
     Table("families", families_cells, ("seeds", "data"), "groups", interval_text, naming=1),
     Table("dealt", dealt_cells, ("test",), "", size_text),
     Table("verdicts", verdicts_cells, ("world",), "seeds", verdicts_text),
-    Table("list", list_cells, ("list",), "", list_text),
+    Table("list", list_cells, ("list",), "rows that cannot be findings", list_text),
     Table("discoveries", discoveries_cells, ("list",), "", list_text),
     Table("varies", varies_cells, ("world",), "seeds", varies_text),
     Table("other-claims", other_claims_cells, ("claim",), "seeds", size_text),
-    Table("new-seeds", new_seeds_cells, ("seeds",), "seeds", covers_text),
+    Table("new-seeds", new_seeds_cells, ("values of seeds",), "seeds", covers_text),
     Table("coverage", coverage_cells, ("groups", "items"), "true coverage", coverage_text, naming=1),
 )
 
@@ -1348,7 +1342,7 @@ def grid(table: Table, measured: dict[str, Measured]) -> Iterator[str]:
         cells.setdefault(cell.row, {})[cell.column] = f"**{text}**" if cell.missed(one) else text
     columns = sorted({column for row in cells.values() for column in row}, key=_order)
     first = f"{table.across}: {columns[0]}" if table.across else columns[0]
-    yield f"| {' | '.join((*table.heads, first, *columns[1:]))} |"
+    yield f"| {' | '.join((*table.heads, first, *columns[1:]))} |".replace("%", " %")
     yield f"|{'---|' * len(table.heads)}{'--:|' * len(columns)}"
     for row, texts in cells.items():
         yield f"| {' | '.join((*row, *(texts.get(column, '') for column in columns)))} |"
@@ -1384,7 +1378,8 @@ def heading(table: Table, measured: dict[str, Measured]) -> str:
     runs = [measured[key(table.name, cell)]["runs"] for cell in table.cells()]
     again = sum(one > min(runs) for one in runs)
     text = f"{min(runs):,.0f} runs a cell, {error(min(runs))} points"
-    return f"{text} ({again} cells again with {max(runs):,.0f}, {error(max(runs))})." if again else f"{text}."
+    more = f" ({again} of {len(runs)} again with {max(runs):,.0f}, {error(max(runs))})" if again else ""
+    return f"{text}{more}."
 
 
 def blocks(tables: Sequence[str], measured: dict[str, Measured]) -> Iterator[tuple[str, str]]:
