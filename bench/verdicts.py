@@ -1388,7 +1388,10 @@ def blocks(tables: Sequence[str], measured: dict[str, Measured]) -> Iterator[tup
     if len(shown) == len(TABLES):
         cells, outside = sum(len(list(t.cells())) for t in shown), sum(len(missed(t, measured)) for t in shown)
         apart = sum(one.get("disagree", 0.0) for one in measured.values())
-        yield "summary", f"{outside} of {cells} cells miss a target; interval and p disagreed in {apart:.0f} runs."
+        yield (
+            "summary",
+            f"{outside} of {cells} cells miss a target; interval and p disagree, beyond rounding, in {apart:.0f} runs.",
+        )
     for table in shown:
         lines, why = [heading(table, measured), "", *grid(table, measured)], list(reasons(table, measured))
         yield table.name, "\n".join([*lines, *(("", "Bold cells, by data:", "", *why) if why else ())])

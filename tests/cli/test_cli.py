@@ -99,7 +99,7 @@ def test_a_count_tells_how_many_items_a_limit_must_leave():
         "at least 60 are needed for intervals: --limit 60 or more"
         in in_process("items", "counteracts", "--count").stdout
     )
-    assert json.loads(in_process("items", "counteracts", "--json").stdout)["needed"] == 59
+    assert json.loads(in_process("items", "counteracts", "--json").stdout)["needed"] == 60
 
 
 def test_items_are_written_as_json_lines(tmp_path):

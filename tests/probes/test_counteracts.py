@@ -18,10 +18,12 @@ from trueprobe.cli.listing import show_items
 from trueprobe.errors import BadInput
 from trueprobe.probes.counteracts.measures import DEPTHS, FATES, KNOWLEDGE, column_end
 from trueprobe.runs.check import stand_in
-from trueprobe.statistics.claims import Numbers, claim_results, judge_claim
+from trueprobe.statistics.claims import case_of, claim_results
 from trueprobe.statistics.estimates import CheckpointData
+from trueprobe.statistics.interval import Interval
 from trueprobe.statistics.measure import Claim
 from trueprobe.statistics.resampling import Resampling
+from trueprobe.statistics.verdict import judge
 from trueprobe.types import Direction, FillBlank, Filled, Token, Verdict, WhyNot, Word
 
 SINGLE = ("base", "tsyn", "tsem", "tneu", "tcsyn", "tcsem", "un")
@@ -617,8 +619,9 @@ def test_either_group_contradicts_nothing_and_its_sign_is_named(probe):
     claim = claims_of(probe, "base_either_group")
     assert (claim.column, claim.direction) == ("female_minus_male_top10", Direction.NOT_EQUAL)
     assert claim.statement.endswith("(female less male)")
-    verdicts = [judge_claim(claim, Numbers(v, v - 0.1, v + 0.1), 40) for v in (0.2, -0.2, 0.05)]
-    assert verdicts == [
+    numbers = [(0.2, 0.001), (-0.2, 0.001), (0.05, 0.3)]
+    cases = [case_of(claim, v, Interval(v - 0.1, v + 0.1, p), 40) for v, p in numbers]
+    assert [judgement.verdict for judgement in judge(cases)] == [
         Verdict.NOT_CONTRADICTED,
         Verdict.NOT_CONTRADICTED,
         Verdict.UNDECIDED,

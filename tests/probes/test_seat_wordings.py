@@ -79,7 +79,8 @@ def effects(vector_of, **settings):
     """The rows of effect sizes by wording."""
     probe = probes.make("seat", {"representation": "cls", "clusters": False, **settings})
     frame = observed(probe, vector_of)
-    drawn = Resampling.of(frame[["group_word"]].set_axis(["word"], axis=1), resamples=2_000)
+    groups = frame[["group_word", "test", "side"]].set_axis(["word", "test", "side"], axis=1)
+    drawn = Resampling.of(groups, resamples=2_000, within=probe.drawn_within)
     rows = estimate("seat", [CheckpointData("made up", "masked", frame, drawn)], probe.measures())
     return {row.conditions["wording"]: row for row in rows}
 
@@ -156,7 +157,7 @@ def test_as_in_the_paper_there_is_only_the_row_that_pools(own):
     assert list(paper) == ["all"]
     for name in ("value", "low", "high", "p", "p_corrected", "detectable", "n_items", "n_groups"):
         assert getattr(paper["all"], name) == getattr(every["all"], name)
-    assert (paper["all"].verdict, every["all"].verdict) == ("undecided", "flips")
+    assert (paper["all"].verdict, every["all"].verdict) == ("undecided", "undecided")  # four words a side are few
 
 
 def test_relabelling_the_targets_turns_the_sign_of_each_template_and_nothing_else(own):
@@ -168,8 +169,10 @@ def test_relabelling_the_targets_turns_the_sign_of_each_template_and_nothing_els
     plain, turned = effects(vector, material=own()), effects(vector, material=own(TURNED))
     for wording in (THIS, DRINK):
         one, other = plain[wording], turned[wording]
-        assert (other.value, other.low, other.high) == pytest.approx((-one.value, -one.high, -one.low))
-        assert (other.p, other.detectable) == pytest.approx((one.p, one.detectable))
+        assert other.value == pytest.approx(-one.value)
+        # each side has draws of its own, which its name seeds
+        assert (other.low, other.high) == pytest.approx((-one.high, -one.low), abs=0.02)
+        assert (other.p, other.detectable) == pytest.approx((one.p, one.detectable), abs=0.03)
         assert (other.n_items, other.n_groups) == (one.n_items, one.n_groups)
 
 
@@ -214,7 +217,7 @@ def test_without_an_effect_templates_seldom_show_one():
     found = estimate("seat", [CheckpointData("chance", "masked", frame, drawn)], single)
     beyond = np.mean([e.p < 0.05 for e in found])
     assert len(found) == 233
-    assert 0.01 < beyond < 0.10
+    assert 0.002 < beyond < 0.10
 
 
 # ---------------------------------------------------------------- in a run

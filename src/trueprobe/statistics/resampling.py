@@ -74,7 +74,8 @@ class Resampling:
         each condition of `within`. A part has as many groups of a factor in every draw as it has; its draws depend on
         its name, its groups and the random seed alone."""
         factors = [str(name) for name in groups.columns if name not in within]
-        part = groups[list(within)].astype(str).agg("/".join, axis=1) if within else pd.Series("", index=groups.index)
+        named = zip(*(groups[name].astype(str) for name in within), strict=True) if within else ((),) * len(groups)
+        part = ["/".join(values) for values in named]
         codes, cells = pd.factorize(pd.MultiIndex.from_arrays([part, *(groups[name] for name in factors)]))
         table = pd.DataFrame(list(cells), columns=["part", *factors])
         weights = np.ones((1 + resamples, len(table)), dtype=np.float32, order="F")  # read by columns
