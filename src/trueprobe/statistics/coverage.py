@@ -32,8 +32,9 @@ def untied(columns: Columns, rows: np.ndarray, resampling: Resampling) -> Share:
 
 
 def least(shares: Iterable[Share]) -> Share:
-    """The smallest that is known."""
-    return min((share for share in shares if not math.isnan(share.value)), default=UNKNOWN)
+    """The smallest share, lower end and upper end of those that are known: any part can prevent a verdict."""
+    known = [share for share in shares if not math.isnan(share.value)]
+    return Share(*map(min, zip(*known, strict=True))) if known else UNKNOWN
 
 
 def _share(counted: np.ndarray, cells: np.ndarray, resampling: Resampling) -> Share:

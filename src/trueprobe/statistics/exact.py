@@ -75,9 +75,9 @@ class Trials:
         if not untied:
             return math.nan if reference == 0.5 else 0.0
         share = (reference * self.count - self.ties / 2) / untied
-        if not 0 < share < 1:
-            return math.nan if not self.ties else 0.0
-        return binomial_p(self.yes, untied, share)
+        if 0 < share < 1:
+            return binomial_p(self.yes, untied, share)
+        return 1.0 if (share == 0 and not self.yes) or (share == 1 and not self.no) else 0.0
 
     @property
     def planned(self) -> Spread:

@@ -90,12 +90,14 @@ def interval(
     """Of a number on its scale; by `test` where an exact one applies."""
     scale = quantity.scale
     moves: Moves = test or spread
-    if test is None and quantity.unit is Unit.SHARE and spread.total == 0:
+    if test is None and quantity.unit in (Unit.SHARE, Unit.SCORE) and spread.total == 0:
         value = min(max(spread.value, scale.lowest), scale.highest)  # probabilities sum to one but for rounding
         moves = Unmoved(value, groups, scale.lowest, scale.highest)
     if isinstance(moves, Spread) and quantity.bounded:
         moves = replace(moves, groups=groups)
-    low, high = scale.cut(*moves.interval())
+    low, high = moves.interval()
+    if not scale.back(spread.value) < scale.lowest - 1e-9:  # else it is a change, which may be negative
+        low, high = scale.cut(low, high)
     p = math.nan if quantity.point is None else moves.p(quantity.point)
     made_by: MadeBy = "student" if isinstance(moves, Spread | Standardised) else "exact"
     return Interval(low, high, p, moves.total, moves.planned, quantity, made_by, parts)

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 import numpy as np
 import scipy  # type: ignore[import-untyped]
 
+_ROUNDING = 1e-12  # of the values
 _FARTHEST = 40.0  # of the noncentrality; Φ is 0 or 1 beyond
 
 
@@ -22,8 +23,10 @@ def share_of_new_seeds(values: Sequence[float], neutral: float) -> tuple[float, 
     if n < 2:
         return math.nan, math.nan, math.nan
     distance, deviation = abs(float(np.mean(values)) - neutral), float(np.std(values, ddof=1))
-    if not deviation > 0:
+    if deviation <= _ROUNDING * max(map(abs, values)):
         return (1.0, 0.0, 1.0) if distance > 0 else (math.nan, 0.0, 1.0)
+    if distance > _FARTHEST * deviation:  # scipy would search for minutes
+        return 1.0, 1.0, 1.0
     t = math.sqrt(n) * distance / deviation
     low, high = (_noncentrality(t, n - 1, tail) / math.sqrt(n) for tail in (0.975, 0.025))
     share, lowest, highest = (float(scipy.special.ndtr(d)) for d in (distance / deviation, low, high))

@@ -207,7 +207,8 @@ def _swapped(
 def _interval(spread: Spread, swapped: Sequence[np.ndarray], groups: int, unit: Unit) -> Interval:
     """Of several factors the one that says least: its p is the largest and its interval the widest."""
     quantity = Quantity(unit, 0.0, difference=True)
-    if not swapped or not spread.total > 0:
+    unmoved = unit in (Unit.SHARE, Unit.SCORE) and not spread.total > 0
+    if not swapped or unmoved or math.isnan(spread.se):
         return interval(spread, groups, quantity)
     by_factor = [interval(spread, groups, quantity, Swapped(spread, sets)) for sets in swapped]
     low, high = min(one.low for one in by_factor), max(one.high for one in by_factor)

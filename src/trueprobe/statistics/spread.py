@@ -326,7 +326,7 @@ _DIFFERENCES = {
 }
 
 
-def scale_of(unit: Unit, neutral: float | None = 0.0, difference: bool = False) -> Scale:
+def scale_of(unit: Unit, neutral: float | None = None, difference: bool = False) -> Scale:
     """A probability without a neutral point is cut at 0 and 1; with one it is a difference, and may be negative.
     A ratio is cut at 0, unless that is its neutral point."""
     if difference:

@@ -26,6 +26,7 @@ from trueprobe.statistics.spread import ALPHA, Spread
 
 _FEW_WORDS = 2.5  # chosen by simulation over 4 to 25 words a set, and confirmed with other random numbers
 _NEAREST = 1e-4  # of (d/2)² to 1
+_FARTHEST = 300.0  # of z; d is 2 long before
 FEWEST_WORDS = 4  # of a set
 
 
@@ -36,8 +37,8 @@ def to_z(d: np.ndarray) -> np.ndarray:
 
 
 def to_d(z: float | np.ndarray) -> np.ndarray:
-    h = math.sqrt(2) * np.sinh(z)
-    d: np.ndarray = 2 * h / np.sqrt(1 + h * h)
+    h = math.sqrt(2) * np.sinh(np.clip(z, -_FARTHEST, _FARTHEST))
+    d: np.ndarray = 2 * h / np.hypot(1.0, h)
     return d
 
 

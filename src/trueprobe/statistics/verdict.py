@@ -242,7 +242,8 @@ def _on_list(row: J, p: float | None, primary: bool) -> J:
     if alone in (Verdict.FLIPS, Verdict.NOT_CONTRADICTED):
         return changed(row, verdict=alone, p_list=p)
     if p < ALPHA:
-        return changed(row, verdict=_if_clear(row), p_list=p)
+        reason = {"reason": Reason.NONE} if isinstance(row, Estimate) else {}
+        return changed(row, verdict=_if_clear(row), p_list=p, **reason)
     unclear = changed(row, verdict=_unclear_verdict(row.direction if isinstance(row, ClaimResult) else None), p_list=p)
     missed = isinstance(row, Estimate) and p_of(row) < ALPHA
     return changed(unclear, reason=Reason.NOT_ON_LIST) if missed else unclear
