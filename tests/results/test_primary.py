@@ -111,7 +111,7 @@ def test_report_gives_no_verdict_for_exploratory_numbers(tmp_path):
     assert [f.numbers[0].text() for f in report.findings] == ["90 % [80, 100]"] * 2  # the interval stays
     text = markdown.render(report)
     assert "Verdicts: of the one primary number, false discovery rate 5 % over these" in text
-    assert "90 % \\[80, 100\\]°, exploratory" in text
+    assert "90 % \\[80, 100\\]°, suggestive" in text
 
 
 def test_figures_have_the_verdicts_of_tables(tmp_path):

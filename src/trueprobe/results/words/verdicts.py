@@ -18,7 +18,7 @@ _VERDICTS = {
     Verdict.FLIPS: "flips",
     Verdict.UNDECIDED: "undecided",
     Verdict.EXPLORATORY: "exploratory",
-    Verdict.SUGGESTIVE: "exploratory; the interval excludes neutral",
+    Verdict.SUGGESTIVE: "suggestive",
     Verdict.DESCRIPTIVE: "descriptive",
     Verdict.AS_PUBLISHED: "as published",
     Verdict.NOT_CONTRADICTED: "not contradicted",
@@ -50,9 +50,9 @@ _MARKS = {
     "=": "not contradicted",
     "!": "opposite",
     "~": "flips",
-    "°": "exploratory, interval excludes neutral",
+    "°": "suggestive",
 }
-NO_MARK = "undecided, or exploratory"
+NO_MARK = "undecided"
 NOTHING_TO_COUNT = "nothing to count"
 _DIRECTIONS = {
     Direction.ABOVE: "above {}",
@@ -69,7 +69,7 @@ def verdict_text(verdict: Verdict) -> str:
 
 def mark_text(mark: Mark, n_exploratory: int = 0) -> str:
     """With the number of such marks that chance alone would make, where they depend on it."""
-    by_chance = f" (by chance in about {0.05 * n_exploratory:.0f} of {count(n_exploratory)})" if n_exploratory else ""
+    by_chance = f" (by chance {0.05 * n_exploratory:.0f} of {count(n_exploratory)})" if n_exploratory else ""
     return _MARKS[mark.symbol] + (by_chance if mark.symbol == "°" else "")
 
 
