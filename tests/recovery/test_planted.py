@@ -11,7 +11,7 @@ import pytest
 from trueprobe import probes
 from trueprobe.runs.check import headline_value, planted_answer, planted_frame, stand_in
 from trueprobe.statistics.estimates import CheckpointData, estimate
-from trueprobe.statistics.resampling import Resampling, column_of
+from trueprobe.statistics.resampling import Resampling, column_of, groups_of
 from trueprobe.statistics.rows import Estimate
 from trueprobe.types import CONDITION, Verdict
 
@@ -35,7 +35,8 @@ def base(probe):
 
 
 def headline(probe, frame, resamples=500) -> Estimate:
-    drawn = Resampling.of(frame[[f"group_{name}" for name in probe.factors]], resamples)
+    groups = groups_of(frame, probe.factors, probe.drawn_within)
+    drawn = Resampling.of(groups, resamples, within=probe.drawn_within)
     (row,) = estimate("p", [CheckpointData("m", "masked", frame, drawn)], [probe.headline])
     return row
 
@@ -98,22 +99,40 @@ def test_a_planted_shift_is_the_one_counted(probe, knowledge, then):
         assert values["strengthened_all"] == (knowledge > then > 0)
 
 
+def varying(probe, seed: int) -> pd.DataFrame:
+    """Strengths differ between occupations."""
+    strengths = np.random.default_rng(seed).normal(1, 0.5, len(probe.targets))
+    return pd.DataFrame(
+        [
+            {
+                **{CONDITION + name: value for name, value in item.conditions.items()},
+                "group_target": item.groups[0],
+                "group_background": "",
+                **answered(probe, item, (s,)),
+            }
+            for item, s in zip(base(probe), strengths, strict=True)
+        ]
+    )
+
+
+def test_a_preference_for_one_group_in_every_prompt_does_not_widen_the_interval(probe):
+    """For the stereotype in one half of the occupations and against it in the other: their mean stays, but for halves
+    of unlike size, and so does the interval, since each half is drawn by itself."""
+    frame = varying(probe, 0)
+    half = np.where(column_of(frame, "dominated") == probe.first, 1.0, -1.0)
+    preferred = frame.assign(stereotype_margin_all=frame["stereotype_margin_all"] + half)
+    calm, moved = headline(probe, frame, 2000), headline(probe, preferred, 2000)
+    assert moved.value == pytest.approx(calm.value + half.mean())
+    assert moved.high - moved.low == pytest.approx(calm.high - calm.low)
+    assert moved.n_groups == calm.n_groups == len(probe.targets)
+
+
 @pytest.mark.parametrize("seed", range(5))
 def test_the_interval_covers_the_mean_of_varying_effects(probe, seed):
-    """Strengths differ between occupations; the interval is about the occupations there might have been."""
-    rng = np.random.default_rng(seed)
+    """It is about the occupations there might have been."""
     words = len(probe.verbalizer[probe.first])
     population = np.mean([closed_form(s, words) for s in np.random.default_rng(99).normal(1, 0.5, 20_000)])
-    rows = [
-        {
-            **{CONDITION + name: value for name, value in item.conditions.items()},
-            "group_target": item.groups[0],
-            "group_background": "",
-            **answered(probe, item, (s,)),
-        }
-        for item, s in zip(base(probe), rng.normal(1, 0.5, len(probe.targets)), strict=True)
-    ]
-    row = headline(probe, pd.DataFrame(rows), 2000)
+    row = headline(probe, varying(probe, seed), 2000)
     assert row.low < population < row.high
     assert row.low < row.value < row.high
     assert row.low > 0
