@@ -14,7 +14,7 @@ import trueprobe
 import zoo
 from trueprobe.errors import BadInput
 from trueprobe.runs.folder import LOCAL, MANIFEST, PROBES, TIMING, Run, RunFolder, load_run, portable
-from trueprobe.runs.schema import TABLES, Manifest, ProbeDeclaration, StudyDescription, StudyEntry
+from trueprobe.runs.schema import FORMAT, TABLES, Manifest, ProbeDeclaration, StudyDescription, StudyEntry
 from trueprobe.statistics.rows import Estimate
 
 pytestmark = pytest.mark.slow
@@ -229,7 +229,7 @@ def test_damaged_results_of_a_task_are_refused_with_their_name(copy, content):
 
 
 @pytest.mark.parametrize(
-    "content", ["", "{", "[]", "{}", "7", '{"format": "two"}', '{"format": null}', '{"format": 2}']
+    "content", ["", "{", "[]", "{}", "7", '{"format": "two"}', '{"format": null}', f'{{"format": {FORMAT}}}']
 )
 def test_a_damaged_manifest_is_refused(tmp_path, content):
     (tmp_path / MANIFEST).write_text(content)
@@ -242,10 +242,10 @@ def test_a_folder_without_a_manifest_is_no_run(tmp_path):
         load_run(tmp_path)
 
 
-@pytest.mark.parametrize(("written", "by"), [(1, "an earlier"), (3, "a newer")])
+@pytest.mark.parametrize(("written", "by"), [(1, "an earlier"), (FORMAT - 1, "an earlier"), (FORMAT + 1, "a newer")])
 def test_another_format_is_refused_with_what_to_do(tmp_path, written, by):
     (tmp_path / MANIFEST).write_text(json.dumps({"format": written, "complete": True, "study": {}, "where": {}}))
-    message = rf"was written by {by} trueprobe \(format {written}, this one reads 2\); run the study again"
+    message = rf"was written by {by} trueprobe \(format {written}, this one reads {FORMAT}\); run the study again"
     for read in (load_run, lambda folder: RunFolder(folder, description()).refuse_other_runs()):
         with pytest.raises(BadInput, match=message) as refused:
             read(tmp_path)

@@ -154,7 +154,7 @@ def test_larger_released_models_and_roberta_large_have_their_claims(tmp_path):
     assert cards["RobertaLarge"] == ("masked", "roberta", 24, 1024)
     assert cards["GPT2Small"] == ("causal", "gpt2", 12, 768)
     pairs = run.claims[run.claims["level"] == "pair"]
-    verdicts = {(row.claim, row.model): row.verdict for row in pairs.itertuples()}
+    verdicts = {(row.claim, row.model): row.verdict_alone for row in pairs.itertuples()}
     assert verdicts == {
         ("larger_keeps_more", "RobertaLarge against RobertaBase"): "as_published",
         ("roberta_large_keeps_most", "RobertaLarge against RobertaBase"): "as_published",

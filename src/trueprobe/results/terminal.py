@@ -184,8 +184,12 @@ def _one_probe(report: Report, space: Room) -> Iterator[RenderableType]:
     parts = [part for part in family_rows(source, label, summary_table(source, label)) if part.family in passed]
     counted = [placed.number for part in parts for placed in part.rows]
     dashes, key = _dashes(counted), Key.of(counted)
-    legend = [Text(line) for line in words.table_legend(True, percent, report.families, key, dashes)]
-    room = space.lines - 1 - sum(map(height, (head, *silent, *legend, *below)))
+    legends = {
+        whole: [Text(line) for line in words.table_legend(whole, percent, report.families, key, dashes)]
+        for whole in (True, False)  # with all intervals in the table, or not
+    }
+    longest = max(sum(map(height, legend)) for legend in legends.values())
+    room = space.lines - 1 - sum(map(height, (head, *silent, *below))) - longest
     notes = [Text(line) for line in summary.notes]
     while notes and room - sum(map(height, notes)) < _LEAST_TABLE:
         notes.pop()
@@ -193,6 +197,11 @@ def _one_probe(report: Report, space: Room) -> Iterator[RenderableType]:
     grids = _grids(report, label, parts, width)
     if sum(len(grid.marked) + grid.head_lines for grid in grids) > room and len(passed) > 1:
         grids = _beside(report, label, parts, width)
+    # under a title of one line, `head_lines` is its line and the header; here its line is that of "more rows"
+    fewest = sum(height(Text(grid.title)) + grid.head_lines + _FEWEST_ROWS for grid in grids)
+    if room < fewest:
+        room += height(head) - 1
+        head.truncate(width, overflow="ellipsis")
     tables = [part for grid in grids for part in grid.render(room - height(Text(grid.title)) + 1)]
     room -= sum(map(height, tables))
     extra = []
@@ -200,8 +209,7 @@ def _one_probe(report: Report, space: Room) -> Iterator[RenderableType]:
         if height(line) <= room:
             extra.append(line)
             room -= height(line)
-    if not all(grid.intervals for grid in grids):
-        legend = [Text(line) for line in words.table_legend(False, percent, report.families, key, dashes)]
+    legend = legends[all(grid.intervals for grid in grids)]
     yield from (head, *tables, *extra, *silent, *legend, *notes, *below)
 
 
