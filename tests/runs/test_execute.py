@@ -16,10 +16,11 @@ from trueprobe.engine import AnswerStore
 from trueprobe.errors import BadInput
 from trueprobe.models import checkpoint as checkpoint_files
 from trueprobe.models import weights as model_weights
-from trueprobe.runs import execute as executing
-from trueprobe.runs.execute import Session, execute
+from trueprobe.runs import session as sessions
+from trueprobe.runs.execute import execute
 from trueprobe.runs.folder import RunFolder
 from trueprobe.runs.plan import plan_run
+from trueprobe.runs.session import Session
 from trueprobe.types import NoProgress
 
 pytestmark = pytest.mark.slow
@@ -83,7 +84,7 @@ def test_trials_open_no_model_a_second_time(run, openings, places):
 def test_models_too_large_to_stay_open_together_are_opened_again(run, openings, places, monkeypatch):
     together = run("distractors", "bert", "gpt2", settings=places).observations("distractors")
     openings.clear()
-    monkeypatch.setattr(executing, "OPEN_TOGETHER_BYTES", 0)
+    monkeypatch.setattr(sessions, "OPEN_TOGETHER_BYTES", 0)
     apart = run("distractors", "bert", "gpt2", settings=places, out="apart", store="fresh").observations("distractors")
     assert openings == {"bert": 2, "gpt2": 2}
     pd.testing.assert_frame_equal(together, apart)

@@ -72,9 +72,11 @@ class Engine:
         self.prepare()
         if self.model.contract == "answers":
             answers, self.counts = ask_requests(self.model, self.store, self.progress, requests)
-        else:
-            answers, self.counts = self._rows(self.model).answer(requests)
-        return answers
+            return answers
+        rows = self._rows(self.model)
+        reads = rows.reads(requests)
+        self.counts = rows.compute(reads, len(requests))
+        return rows.answers(requests, reads)
 
     def fill(self, requests: Sequence[Request], part: Part = WHOLE) -> None:
         """Caches the answers of a part of the plan without reading them; a model that answers whole requests is asked
@@ -84,7 +86,8 @@ class Engine:
             distinct = list(dict.fromkeys(requests))[part.number :: part.of_all]
             _, self.counts = ask_requests(self.model, self.store, self.progress, distinct)
         else:
-            self.counts = self._rows(self.model).fill(requests, part)
+            rows = self._rows(self.model)
+            self.counts = rows.compute(rows.reads(requests), len(requests), part)
 
     def _rows(self, model: RowModel) -> RowComputation:
         return RowComputation(model, self.store, self.progress, self.batch_tokens, self.executor)

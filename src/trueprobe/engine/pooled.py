@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from trueprobe.engine.executor import BatchFailed, Examine, Readings, Reads, Task
+from trueprobe.engine.executor import BatchFailed, BatchTask, Examine, Readings, Reads
 from trueprobe.engine.pool import GivenUp, Pool
 from trueprobe.engine.worker import Examined, Job, Kind, Planning, Ticket
 from trueprobe.errors import FailedRun
@@ -165,9 +165,9 @@ class Pooled:
         parts = _results([_pooled(model).submit("reads", chunk) for chunk in _chunks(requests)])
         return [reads for part in parts for reads in part]
 
-    def readings(self, model: RowModel, tasks: Sequence[Task]) -> Iterator[tuple[Task, Readings]]:
+    def readings(self, model: RowModel, tasks: Sequence[BatchTask]) -> Iterator[tuple[BatchTask, Readings]]:
         """A few jobs are submitted at a time: what is computed and not yet stored is held in memory."""
-        left, going = deque(tasks), dict[Future[Any], Task]()
+        left, going = deque(tasks), dict[Future[Any], BatchTask]()
         while left or going:
             while left and len(going) < 3 * self.pool.size:
                 task = left.popleft()

@@ -19,7 +19,7 @@ from multiprocessing.connection import Connection
 from typing import Any, Literal
 
 from trueprobe import __version__
-from trueprobe.engine.executor import Task, compute
+from trueprobe.engine.executor import BatchTask, compute
 from trueprobe.errors import BadInput, FailedRun
 from trueprobe.models import Model, Options, RowModel, Source, Traits, examine, ready, weight_hashes
 from trueprobe.models.rows import ROWS_VERSION
@@ -60,7 +60,7 @@ class Ticket:
 
 @dataclass(frozen=True)
 class Job:
-    """`call`: `payload` is a method of the model and its arguments; `reads` and `compute`: requests, a `Task`."""
+    """`call`: `payload` is a method of the model and its arguments; `reads` and `compute`: requests, a `BatchTask`."""
 
     kind: Kind
     ticket: Ticket
@@ -175,7 +175,7 @@ class Worker:
         if job.kind == "reads":
             return [model.reads(request) for request in job.payload]
         if job.kind == "compute":
-            task: Task = job.payload
+            task: BatchTask = job.payload
             return compute(model, task)
         method, *arguments = job.payload
         return getattr(model, method)(*arguments)

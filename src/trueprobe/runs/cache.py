@@ -18,7 +18,7 @@ from typing import Any
 
 import trueprobe
 from trueprobe.engine import AnswerStore, derived_key, library_versions
-from trueprobe.runs.plan import AskedProbe
+from trueprobe.runs.plan import PlannedProbe
 from trueprobe.types import Card, Item
 
 _CODE = ("probes/**/*", "statistics/**/*.py", "runs/**/*.py", "engine/*.py", "models/*.py", "*.py")
@@ -71,14 +71,14 @@ def card_text(card: Card) -> str:
     return json.dumps({**asdict(card), "heads": sorted(card.heads)}, sort_keys=True)
 
 
-def probe_text(asked: AskedProbe) -> str:
+def probe_text(asked: PlannedProbe) -> str:
     """What is asked: the probe, its settings and material, what models decided of it, and its items."""
     probe = asked.probe
     settings = probe.settings.model_dump_json()
     return _text((probe.name, settings, probe.material_id, asked.decided, _items_id(asked.items)))
 
 
-def counting_text(asked: AskedProbe) -> str:
+def counting_text(asked: PlannedProbe) -> str:
     """What is counted of the answers, and how."""
     probe = asked.probe
     how = (probe.factors, probe.drawn_within, probe.terms, probe.corrected_over, probe.flips, probe.diagnostic)

@@ -7,7 +7,7 @@ machine that ran it; `timing.json` alone depends on the clock and on what was ca
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import cached_property
@@ -20,7 +20,7 @@ from trueprobe.errors import BadInput, nearest
 from trueprobe.garbage import collector_paused
 from trueprobe.paths import ANOTHER_OUT, LOCK, locked, write_text, write_whole
 from trueprobe.runs.downstream import DownstreamResult
-from trueprobe.runs.parquet import write_frames
+from trueprobe.runs.parquet import ParquetFile, TableFile
 from trueprobe.runs.portable import portable, portable_declaration
 from trueprobe.runs.schema import (
     FORMAT,
@@ -43,7 +43,6 @@ from trueprobe.runs.schema import (
     format_of,
     frame_of,
     parsed,
-    refuse_other_columns,
     rows_of,
 )
 from trueprobe.runs.timing import Timing
@@ -319,13 +318,19 @@ class RunFolder:
         self._json(TIMING, content)
 
     def items(self, label: str, frames: Iterable[pd.DataFrame]) -> None:
-        checked = _checked(frames, ITEM_COLUMNS, (), f"the items of {label}")
-        self._parquet(f"items/{_safe(label)}.parquet", checked)
+        with self._table_file(f"items/{_safe(label)}.parquet", ITEM_COLUMNS, (), f"the items of {label}") as file:
+            for frame in frames:
+                file.write(frame)
 
     def observations(self, label: str, model: str, frames: Iterable[pd.DataFrame], declared: Sequence[str]) -> None:
-        """As they come: each frame is written before the next is asked for."""
-        checked = _checked(frames, OBSERVATION_COLUMNS, declared, f"the observations of {label}")
-        self._parquet(observations_file(label, model), checked, declared)
+        with self.observations_file(label, model, declared) as file:
+            for frame in frames:
+                file.write(frame)
+
+    def observations_file(self, label: str, model: str, declared: Sequence[str]) -> TableFile:
+        """To be written frame by frame."""
+        name = observations_file(label, model)
+        return self._table_file(name, OBSERVATION_COLUMNS, declared, f"the observations of {label}")
 
     def known_observations(self, label: str, model: str, content: bytes) -> None:
         """As an earlier run wrote them."""
@@ -361,24 +366,13 @@ class RunFolder:
     def _json(self, name: str, content: BaseModel) -> None:
         write_text(self.folder / name, content.model_dump_json(indent=1) + "\n")
 
-    def _parquet(self, name: str, frames: Iterable[pd.DataFrame], last: Sequence[str] = ()) -> None:
-        path = self.folder / name
-        write_whole(path, lambda partial: write_frames(partial, frames, last))
-        with path.open("rb") as file:
-            self._checksums[name] = hashlib.file_digest(file, "sha256").hexdigest()
+    def _table_file(self, name: str, fixed: Iterable[str], declared: Sequence[str], where: str) -> TableFile:
+        return TableFile(ParquetFile(self.folder / name, declared), {*fixed, *declared}, where, name, self._checksums)
 
     def _summed(self, name: str, content: bytes) -> None:
         """A file whose checksum the manifest will have."""
         write_whole(self.folder / name, lambda path: path.write_bytes(content))
         self._checksums[name] = hashlib.sha256(content).hexdigest()
-
-
-def _checked(
-    frames: Iterable[pd.DataFrame], fixed: Iterable[str], declared: Sequence[str], where: str
-) -> Iterator[pd.DataFrame]:
-    for frame in frames:
-        refuse_other_columns(frame, fixed, declared, where)
-        yield frame
 
 
 def observations_file(label: str, model: str) -> str:

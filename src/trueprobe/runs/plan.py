@@ -22,7 +22,7 @@ from trueprobe.types import Item
 
 
 @dataclass(frozen=True)
-class AskedProbe:
+class PlannedProbe:
     """One probe with its items, ready for any model; without items as long as trials have to settle them."""
 
     label: str
@@ -35,7 +35,7 @@ class AskedProbe:
 @dataclass(frozen=True)
 class RunPlan:
     study: Study
-    probes: tuple[AskedProbe, ...]
+    probes: tuple[PlannedProbe, ...]
     sources: tuple[Source, ...]
     replays: tuple[str, ...]  # SPECs of released outputs
     options: Options
@@ -66,10 +66,10 @@ def make_plan(study: Study, permissions: Permissions) -> RunPlan:
     return RunPlan(study, asked, sources, replays, options, _describe(study, asked))
 
 
-def with_items(label: str, probe: Probe, limit: int | None) -> AskedProbe:
+def with_items(label: str, probe: Probe, limit: int | None) -> PlannedProbe:
     every = probe.items()
     needed = 0 if limit is None else items_needed(probe, every)
-    return AskedProbe(label, probe, probes.spread(every, limit), needed)
+    return PlannedProbe(label, probe, probes.spread(every, limit), needed)
 
 
 def _refuse_incomplete(study: Study) -> None:
@@ -82,12 +82,12 @@ def _refuse_incomplete(study: Study) -> None:
         raise BadInput(f"two probes are labelled '{max(labels, key=labels.count)}'; give each its own label")
 
 
-def _asked(entry: ProbeRun, limit: int | None, permissions: Permissions) -> AskedProbe:
+def _asked(entry: ProbeRun, limit: int | None, permissions: Permissions) -> PlannedProbe:
     probe = probes.make(entry.name, entry.settings, permissions.code)
-    return AskedProbe(entry.label, probe, []) if probe.trials() else with_items(entry.label, probe, limit)
+    return PlannedProbe(entry.label, probe, []) if probe.trials() else with_items(entry.label, probe, limit)
 
 
-def _describe(study: Study, asked: tuple[AskedProbe, ...]) -> StudyDescription:
+def _describe(study: Study, asked: tuple[PlannedProbe, ...]) -> StudyDescription:
     """Settings with their defaults filled in, models as they were named."""
     return StudyDescription(
         title=study.title,
@@ -100,7 +100,7 @@ def _describe(study: Study, asked: tuple[AskedProbe, ...]) -> StudyDescription:
     )
 
 
-def _entry(asked: AskedProbe) -> StudyEntry:
+def _entry(asked: PlannedProbe) -> StudyEntry:
     probe = asked.probe
     settings = probe.settings.model_dump(mode="json")
     material_id = probe.material_id

@@ -12,12 +12,13 @@ from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
-from trueprobe.engine import WHOLE, AnswerStore, Compute, Part, executor, library_versions
+from trueprobe.engine import WHOLE, AnswerStore, Compute, Counts, Part, executor, library_versions
 from trueprobe.errors import BadInput
 from trueprobe.models import Unopened
-from trueprobe.runs.asking import Asking
-from trueprobe.runs.execute import Session, settled
-from trueprobe.runs.plan import AskedProbe, RunPlan
+from trueprobe.runs.execute import settled
+from trueprobe.runs.plan import PlannedProbe, RunPlan
+from trueprobe.runs.portions import portions_of, requests_of
+from trueprobe.runs.session import Session
 from trueprobe.types import NoProgress, Progress
 
 
@@ -74,9 +75,9 @@ def run_shard(
         session = Session(answers, progress, plan.study.batch_tokens, computing)
         models = session.examine([plan.sources[i] for i in chosen], plan.options)
         probes = settled(plan, models, session)
-        mine = {models[chosen.index(i)].outline.card.name: part for i, part in parts.items()}
-        asked = [model for model in models if model.outline.card.name in mine]
-        done = session.each(asked, lambda model: _fill(probes, model, mine[model.outline.card.name], session))
+        part_of = {models[chosen.index(i)].outline.card.name: part for i, part in parts.items()}
+        computed = [model for model in models if model.outline.card.name in part_of]
+        done = session.each(computed, lambda model: _fill(probes, model, part_of[model.outline.card.name], session))
         return ShardResult(done, len(answers.damaged))
 
 
@@ -85,8 +86,11 @@ def _needs_all(plan: RunPlan) -> bool:
     return any(asked.probe.shares_vocabulary or asked.probe.trials() for asked in plan.probes)
 
 
-def _fill(probes: Sequence[AskedProbe], model: Unopened, part: Part, session: Session) -> ShardDone:
-    asking = Asking(probes, model.outline.card, session.engine(model))
-    asking.fill(part)
-    planned = asking.counts.planned
-    return ShardDone(model.outline.card.name, planned.get("rows", planned["requests"]), int(asking.counts.computed))
+def _fill(probes: Sequence[PlannedProbe], model: Unopened, part: Part, session: Session) -> ShardDone:
+    """Caches a part of what a run would plan, and observes nothing."""
+    card, engine, counts = model.outline.card, session.engine(model), Counts()
+    for portion in portions_of(probes, card, engine.progress):
+        engine.fill(requests_of(portion), part)
+        counts += engine.counts
+        del portion  # before the next one is made
+    return ShardDone(card.name, counts.planned.get("rows", counts.planned["requests"]), int(counts.computed))
