@@ -13,6 +13,7 @@ from functools import cached_property
 from itertools import accumulate, chain, permutations
 from typing import Any, cast
 
+import pandas as pd
 from pydantic import TypeAdapter
 
 from trueprobe.garbage import collector_paused
@@ -82,6 +83,8 @@ class RunTables:
     _unjudged: dict[str, list[Unjudged]] = field(default_factory=dict)
     _probes: dict[str, Probe] = field(default_factory=dict)
     _answers: list[Answers] = field(default_factory=list)
+    _frames: dict[tuple[str, str], pd.DataFrame] = field(default_factory=dict)  # by label and model, of one probe
+    _read_again: bool = False  # is more than one table made from each of them?
 
     @cached_property
     def _signer(self) -> Signer:
@@ -111,6 +114,7 @@ class RunTables:
     def _counted(self, label: str, earlier: Sequence[str]) -> dict[str, list[Any]]:
         """One probe's rows of the tables over all probes."""
         probe, rows = self._probes[label], _Rows()
+        self._frames, self._read_again = {}, bool(earlier) or any(claim.between for claim in probe.claims())
         for step in self.steps:
             members = self._members([label], step)[0]
             counted = unjudged(label, members, _measures(probe, step), self.method)
@@ -119,9 +123,10 @@ class RunTables:
             rows.add("variance", variance(counted))
             rows.add("signs", sign_counts(counted))
             self._flips(label, members, rows)
-        rows.add("claims", [row for claim in probe.claims() if claim.between for row in self._between(label, claim)])
+        rows.add("claims", self._between(label, [claim for claim in probe.claims() if claim.between]))
         for other in earlier:
             rows.add("variants", self._variants(other, label))
+        self._frames = {}
         return rows
 
     def _restore(self, label: str, known: Mapping[str, bytes]) -> None:
@@ -182,17 +187,23 @@ class RunTables:
             rows.add("flipping_items", answers.most_flipping())
             rows.add("flip_causes", answers.by_size())
 
-    def _between(self, label: str, claim: Claim) -> Iterator[ClaimResult]:
-        """A claim about two models, for all pairs of the run that it speaks of; of a family its last step."""
+    def _between(self, label: str, claims: Sequence[Claim]) -> Iterator[ClaimResult]:
+        """Claims about two models, for all pairs of the run that they speak of; of a family its last step."""
+        if not claims:
+            return
         probe = self._probes[label]
-        for first, second in permutations([family.checkpoints for family in families(self.cards)], 2):
-            if is_about(claim, first[0], second[0]):
-                one, other = ([self._to_pair(label, card) for card in side] for side in (first, second))
-                yield between(label, sides_of(claim, one, other, probe.factors, probe.drawn_within), claim)
+        sides = [
+            (family.checkpoints[0], [self._to_pair(label, card) for card in family.checkpoints])
+            for family in families(self.cards)
+        ]
+        for claim in claims:
+            for (first, one), (second, other) in permutations(sides, 2):
+                if is_about(claim, first, second):
+                    yield between(label, sides_of(claim, one, other, probe.factors, probe.drawn_within), claim)
 
     def _to_pair(self, label: str, card: Card) -> CheckpointData:
         seed = self._probes[label].settings.resample_seed
-        return to_pair(card.name, card.kind, self.folder.observed(label, card.name), seed, card.family, card.labels)
+        return to_pair(card.name, card.kind, self._observed(label, card.name), seed, card.family, card.labels)
 
     def _variants(self, one: str, other: str) -> Iterator[VariantDifference]:
         """One probe under two labels: what their settings move, of the measures in the summary."""
@@ -204,10 +215,19 @@ class RunTables:
             )
             yield from variants((one, other), first, second, self._probes[one].corrected_over)
 
+    def _observed(self, label: str, model: str) -> pd.DataFrame:
+        """Read once while a probe is counted."""
+        if (label, model) not in self._frames:
+            frame = self.folder.observed(label, model)
+            if not self._read_again:
+                return frame
+            self._frames[label, model] = frame
+        return self._frames[label, model]
+
     def _members(self, labels: Sequence[str], step: FamilyStep) -> list[list[CheckpointData]]:
         """The checkpoints' observations under each label, all with the same draws."""
         probe = self._probes[labels[0]]
-        asked = [(card, self.folder.observed(label, card.name)) for label in labels for card in step.cards]
+        asked = [(card, self._observed(label, card.name)) for label in labels for card in step.cards]
         groups = [groups_of(frame, probe.factors, probe.drawn_within) for _, frame in asked]
         drawn = Resampling.shared(groups, probe.settings.resample_seed, probe.drawn_within)
         members = [
