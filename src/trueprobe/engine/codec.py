@@ -1,7 +1,15 @@
 """Requests and whole answers as JSON: what is cached of a model that answers requests itself.
 
-The text of a request is canonical: equal requests have equal texts. An answer comes back exactly as it was: numbers
-are written with as many digits as they have.
+The text of a request is canonical, so that equal requests have one key, in every process and every version:
+
+    FollowsText("It rained.", "She left.")
+    1. its fields by name              {"first": "It rained.", "second": "She left."}
+    2. without later fields that have their default (`UNNAMED_BY_DEFAULT`), so that earlier keys stay valid
+    3. its type and its fields, sorted ["FollowsText", {"first": "It rained.", "second": "She left."}]
+    4. the key                         sha256("1 " + compute_id + " " + that text)
+
+An answer comes back exactly as it was: numbers are written with as many digits as they have. (Models that compute rows
+have keys of ids instead of text: `models.rows.Row.key`.)
 """
 
 from __future__ import annotations
@@ -27,7 +35,7 @@ def request_key(request: Request, compute_id: str) -> bytes:
 
 
 def canonical(request: Request) -> str:
-    """`["FollowsText", {"first": "It rained.", "second": "She left."}]`; a word list stands as its hash."""
+    """Steps 1 to 3; a word list stands as its hash, since it may have 30,000 words."""
     later = {field.name: field.default for field in fields(request) if UNNAMED_BY_DEFAULT in field.metadata}
     named = {name: value for name, value in _fields(request).items() if name not in later or value != later[name]}
     return json.dumps([type(request).__name__, named], sort_keys=True, default=_plain)
