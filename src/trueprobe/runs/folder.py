@@ -21,7 +21,6 @@ from trueprobe.garbage import collector_paused
 from trueprobe.paths import ANOTHER_OUT, LOCK, locked, write_text, write_whole
 from trueprobe.runs.downstream import DownstreamResult
 from trueprobe.runs.parquet import ParquetFile, TableFile
-from trueprobe.runs.portable import portable, portable_declaration
 from trueprobe.runs.schema import (
     FORMAT,
     ITEM_COLUMNS,
@@ -30,6 +29,7 @@ from trueprobe.runs.schema import (
     OBSERVATION_COLUMNS,
     PROBES,
     TABLES,
+    Declared,
     LocalPaths,
     Manifest,
     ProbeDeclaration,
@@ -45,7 +45,7 @@ from trueprobe.runs.schema import (
     parsed,
     rows_of,
 )
-from trueprobe.runs.timing import Timing
+from trueprobe.runs.study import portable, portable_declaration
 from trueprobe.statistics.rows import Estimate
 from trueprobe.types import Card
 
@@ -57,6 +57,15 @@ DECLARATIONS = TypeAdapter(dict[str, ProbeDeclaration])
 _INTERRUPTED = "; the run was interrupted: run it again into the same folder"
 Row = TypeVar("Row")
 Schema = TypeVar("Schema", bound=BaseModel)
+
+
+class Timing(Declared):
+    """timing.json: what depends on the clock and on what was cached before."""
+
+    began: float  # seconds since 1970
+    seconds: float
+    models: dict[str, dict[str, int | float]]  # of each, rows (or requests) computed and cached before
+    damaged_answers: int = 0  # of the answer store, computed again for this run
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, TypedDict, Unpack
@@ -13,7 +14,7 @@ from trueprobe import probes
 from trueprobe.errors import BadInput, nearest
 from trueprobe.permissions import Permissions, ServerAccess
 from trueprobe.probes import files as material
-from trueprobe.runs.schema import RUN_FILES
+from trueprobe.runs.schema import RUN_FILES, ProbeDeclaration, StudyDescription
 
 STUDIES = Path(__file__).parent.parent / "studies"
 
@@ -140,3 +141,33 @@ def _settings_of(name: str, named: Sequence[str], settings: Mapping[str, Any]) -
     fields = {other: probe.Settings.model_fields for other, probe in typed.items()}
     taken = {key for key in settings if any(key in known for known in fields.values())}
     return {key: value for key, value in settings.items() if key in fields.get(name, {}) or key not in taken}
+
+
+# ---------------------------------------------------------------- without the machine that runs it
+
+
+# at the start, or behind `family=`, `replay:`, a comma or an option; a comma within braces does not end it
+_PATH = re.compile(r"(?:(?<![^=,&?])|(?<=^replay:))(?:/|~\w*/)(?:\{[^}]*\}|[^,&?])*")
+
+
+def portable(study: StudyDescription) -> StudyDescription:
+    """The study without the folders of the machine it ran on: of a path, its last part."""
+    probes = tuple(
+        entry.model_copy(update={"settings": _portable(entry.settings), "file": _portable(entry.file)})
+        for entry in study.probes
+    )
+    return study.model_copy(update={"probes": probes, "models": tuple(map(_portable, study.models))})
+
+
+def portable_declaration(declaration: ProbeDeclaration) -> ProbeDeclaration:
+    settings, facts = _portable(declaration.settings), _portable(declaration.facts)
+    return declaration.model_copy(update={"settings": settings, "facts": facts})
+
+
+def _portable(value: Any) -> Any:
+    """`fam=/home/me/a,/home/me/b` -> `fam=a,b`; names, hub ids and relative paths stay."""
+    if isinstance(value, dict):
+        return {key: _portable(part) for key, part in value.items()}
+    if isinstance(value, (list, tuple)):
+        return type(value)(_portable(part) for part in value)
+    return _PATH.sub(lambda match: Path(match[0]).name, value) if isinstance(value, str) else value
