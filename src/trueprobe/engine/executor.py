@@ -53,7 +53,7 @@ class Executor(Protocol):
 
     @property
     def models_at_once(self) -> int:
-        """How many models are asked at the same time, each in a thread of its own where there are several."""
+        """How many models compute at the same time, each in a separate thread where there are several."""
         ...
 
     @property
@@ -74,7 +74,7 @@ class Executor(Protocol):
     def assemble(self, model: RowModel, requests: Sequence[Request], readings: Sequence[Readings]) -> list[Answer]: ...
 
     def release(self, model: Unopened) -> None:
-        """Nothing more will be asked of it for now."""
+        """It computes nothing more for now."""
         ...
 
     def close(self) -> None:

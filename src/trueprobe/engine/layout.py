@@ -25,7 +25,7 @@ VERSION = 1  # in `user_version`; 0 is without checksums
 WHOLE_ANSWER = "answer"  # what is read of a request that a model answers itself: JSON, not float32
 _ROWS_AT_ONCE = 20_000
 _WAIT_SECONDS = 120  # for another process that writes
-# of each answer, beside what it is found by: whose it is (0: not known), the day it was made, counted from 1970, and
+# of each answer, next to its key: whose it is (0: not known), the day it was made, counted from 1970, and
 # its checksum
 _LATER_COLUMNS = (
     "model INTEGER NOT NULL DEFAULT 0",
@@ -122,7 +122,7 @@ def _is_current(db: sqlite3.Connection, path: str) -> bool:
     layout = _layout(db)
     if version == VERSION and layout == _LAYOUT:
         return True
-    if version == 0 and any(layout.items() <= known.items() for known in _EARLIER):
+    if version == 0 and any(layout.items() <= earlier.items() for earlier in _EARLIER):
         return False
     other = next((name for name in {**layout, **_LAYOUT} if layout.get(name) != _LAYOUT.get(name)), "answers")
     raise BadInput(

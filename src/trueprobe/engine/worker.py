@@ -207,7 +207,7 @@ def serve(descriptor: int) -> None:
 
 
 def _receive(connection: Connection, jobs: queue.SimpleQueue[Job]) -> None:
-    """In a thread of its own, so that the driver never waits for a full pipe; without a driver, nothing goes on."""
+    """In a separate thread, so that the driver never waits for a full pipe; without a driver, nothing goes on."""
     try:
         while True:
             jobs.put(connection.recv())

@@ -30,7 +30,7 @@ class Comparison:
     rows: Sequence[Difference]  # with the verdicts of the primary ones, which are controlled together
     summaries: Mapping[str, Summary]  # of each probe, by its label
     apart: tuple[str, ...] = ()  # probes that ask the two kinds of model for different things
-    steps: tuple[int | None, int | None] = (None, None)  # of either side: the last training step it was asked at
+    steps: tuple[int | None, int | None] = (None, None)  # of either side: its last training step
     unequal: Mapping[str, tuple[str, str]] = field(default_factory=dict)  # parts of the signatures, where allowed
 
     @property
@@ -110,10 +110,10 @@ class _Signatures:
         read = run.estimate_columns(label, ("model", "level", "signature", "measure", "conditions"))
         rows = [row for row in zip(*read.values(), strict=True) if row[1] == "checkpoint"]
         names = [{card.name for card in cards} for cards in sides]
-        one, other = ({_key(*row[3:]): row[2] for row in rows if row[0] in mine} for mine in names)
+        one, other = ({_key(*row[3:]): row[2] for row in rows if row[0] in side} for side in names)
         ignored = signature.of_the_models(*sides)
-        known = [(one[key], other[key]) for key in one.keys() & other.keys() if one[key] and other[key]]
-        each = [signature.differing(*pair, ignored) for pair in known]
+        both = [(one[key], other[key]) for key in one.keys() & other.keys() if one[key] and other[key]]
+        each = [signature.differing(*pair, ignored) for pair in both]
         return cls((one, other), {name: values for differences in each for name, values in differences.items()})
 
     def shared(self, row: Difference) -> str:
@@ -131,7 +131,7 @@ def between_runs(
     sides: tuple[Sequence[Card], Sequence[Card]],
     wanted: Collection[tuple[str, Conditions]],
 ) -> list[Difference]:
-    """Checkpoints of one run less those of another that asked the same, on the items both scored: the measures of
+    """Checkpoints of one run minus those of another with the same questions, on the items both scored: the measures of
     these names and conditions, without verdicts that hold over a list."""
     (entry,) = (entry for entry in run.study.probes if entry.label == label)
     probe = probes.make_again(entry.model_dump(), run.allow_code)
@@ -142,11 +142,11 @@ def between_runs(
 
 def _cards(run: Run, name: str) -> list[Card]:
     """A checkpoint, or a family at its last step."""
-    known = {family.name: list(family.checkpoints) for family in families(run.cards)}
-    known |= {card.name: [card] for card in run.cards}
-    if name not in known:
-        raise BadInput(f"{run.folder} has no model or family '{name}'{nearest(name, list(known))}")
-    return known[name]
+    by_name = {family.name: list(family.checkpoints) for family in families(run.cards)}
+    by_name |= {card.name: [card] for card in run.cards}
+    if name not in by_name:
+        raise BadInput(f"{run.folder} has no model or family '{name}'{nearest(name, list(by_name))}")
+    return by_name[name]
 
 
 def _members(run: Run, label: str, probe: Probe, cards: Sequence[Card]) -> list[CheckpointData]:

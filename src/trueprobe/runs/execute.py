@@ -246,7 +246,7 @@ class _Execution:
         began = time.monotonic()
         self.session.store.use(card)
         for planned in self.probes:
-            self.folder.known_observations(planned.label, card.name, cached[planned.label])
+            self.folder.cached_observations(planned.label, card.name, cached[planned.label])
         counts = Counts.of_cached(json.loads(cached[_PLANNED]), time.monotonic() - began)
         return _Done(card.name, {"items": self.n_items, **counts.planned}, counts.happened)
 

@@ -1,6 +1,6 @@
 """The run folder: everything a run produced, as plain tables, written whole or not at all.
 
-`manifest.json` has what was asked of which models and the checksum of every table; `local.json` has the paths of the
+`manifest.json` has the study, the models and the checksum of every table; `local.json` has the paths of the
 machine that ran it; `timing.json` alone depends on the clock and on what was cached before. Columns: `runs.schema`.
 """
 
@@ -85,11 +85,11 @@ class Run:
 
     @cached_property
     def cards(self) -> tuple[Card, ...]:
-        """Of the models that were asked; in an interrupted run, of those whose answers are in the folder."""
+        """Of the run's models; in an interrupted run, of those whose answers are in the folder."""
         if self.complete:
             return self.manifest.cards
-        asked = {path.stem for path in (self.folder / "observations").glob("*/*.parquet")}
-        return tuple(card for card in self.manifest.cards if card.name in asked)
+        answered = {path.stem for path in (self.folder / "observations").glob("*/*.parquet")}
+        return tuple(card for card in self.manifest.cards if card.name in answered)
 
     @property
     def probes(self) -> list[str]:
@@ -260,7 +260,7 @@ def load_run(folder: str | Path, allow_code: bool = False) -> Run:
         by = "a newer" if written > FORMAT else "an earlier"
         raise BadInput(
             f"{folder} was written by {by} trueprobe (format {written}, this one reads {FORMAT}); "
-            "run the study again with another --out: answers are cached, so little is computed anew"
+            "run the study again with another --out: answers are cached, so little is computed again"
         )
     run = Run(path, allow_code)
     _ = run.manifest  # validated before anything is made of it
@@ -289,15 +289,15 @@ class RunFolder:
             raise BadInput(f"{folder} is a file; name a folder")
         held = self._held
         if held is not None:
-            mine = self.study if held.local else portable(self.study)
-            changed = [key for key in StudyDescription.model_fields if getattr(held.study, key) != getattr(mine, key)]
+            study = self.study if held.local else portable(self.study)
+            changed = [key for key in StudyDescription.model_fields if getattr(held.study, key) != getattr(study, key)]
             if changed:
                 raise BadInput(f"{folder} holds another run (other {', '.join(changed)}); {ANOTHER_OUT}")
         elif folder.exists() and any(folder.iterdir()) and not (folder / LOCK).exists():
             raise BadInput(f"{folder} is not empty and no run folder; {ANOTHER_OUT}")
 
     def refuse_other_weights(self, card: Card) -> None:
-        """A model trained on since, at the same place, is another run too, and so is one that is asked otherwise."""
+        """A model that was trained on since is another run too, and so is one whose texts start differently."""
         for held in self._held.manifest.cards if self._held else ():
             if held.name == card.name and held.compute_id != card.compute_id:
                 raise BadInput(f"{self.folder} holds a run of other weights of {card.name}; {ANOTHER_OUT}")
@@ -341,7 +341,7 @@ class RunFolder:
         name = observations_file(label, model)
         return self._table_file(name, OBSERVATION_COLUMNS, declared, f"the observations of {label}")
 
-    def known_observations(self, label: str, model: str, content: bytes) -> None:
+    def cached_observations(self, label: str, model: str, content: bytes) -> None:
         """As an earlier run wrote them."""
         self._summed(observations_file(label, model), content)
 
@@ -355,13 +355,13 @@ class RunFolder:
         return pd.read_parquet(self.folder / f"observations/{label}/{model}.parquet")
 
     def rows(self, name: str, rows: Sequence[Any], file: str = "", **given: Sequence[Any]) -> None:
-        """A table as parquet and CSV. `given`: columns that take the place of the rows' own."""
+        """A table as parquet and CSV. `given`: columns that take the place of the rows' fields."""
         frame = frame_of(rows, TABLES[name], **given)
         self.table(f"{file or name}.parquet", frame.to_parquet(None, index=False))
         self.table(f"{file or name}.csv", frame.to_csv(None, index=False).encode())
 
     def table(self, name: str, content: bytes) -> None:
-        """A table's file as it is; parquet has a checksum, the CSV beside it is a copy for people."""
+        """A table's file as it is; parquet has a checksum, the CSV next to it is a copy for people."""
         self.tables.append(name)
         if name.endswith(".parquet"):
             self._summed(name, content)

@@ -43,7 +43,7 @@ def observations_frame(
             "why_not_detail": observation.why_not.detail if observation.why_not else "",
             **observation.values,
         }
-        for observation in observations or [Observation(items[0].id)]  # where nothing was asked, the columns stay
+        for observation in observations or [Observation(items[0].id)]  # of no rows the columns stay
     ]
     frame = pd.DataFrame(rows)[: len(observations)].astype({"model_seed": "Int64", "step": "Int64"})
     documented = list(probe.columns())

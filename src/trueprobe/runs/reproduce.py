@@ -1,4 +1,4 @@
-"""Published number | ours | difference: a run with the authors' own settings, set beside their table."""
+"""Published number | ours | difference: a run with the authors' own settings, next to their table."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from trueprobe.statistics.rows import Estimate
 @dataclass(frozen=True)
 class Compared:
     number: Number
-    ours: float  # NaN where nothing was asked or counted
+    ours: float  # NaN where nothing was counted
 
     @property
     def difference(self) -> float:
@@ -33,10 +33,10 @@ class Compared:
 
     def row(self) -> dict[str, Any]:
         n = self.number
-        own = {"source": n.source, "place": n.place, "model": n.model, **n.conditions, "measure": n.measure, "of": n.of}
+        row = {"source": n.source, "place": n.place, "model": n.model, **n.conditions, "measure": n.measure, "of": n.of}
         ours, difference = (None if math.isnan(x) else x for x in (n.scaled(self.ours), self.difference))
         numbers = {"published": n.value, "decimals": n.decimals, "ours": ours, "difference": difference}
-        return {**own, **numbers, "agrees": None if ours is None else self.agrees}
+        return {**row, **numbers, "agrees": None if ours is None else self.agrees}
 
 
 def reproduce(
@@ -56,27 +56,29 @@ def reproduce(
     if spec is None:
         return [Compared(number, math.nan) for number in numbers], False
     authors = published.authors(probe)
-    own = dict(settings or {})
+    chosen = dict(settings or {})
     for key, message in authors.needs.items():
-        if key not in own:
+        if key not in chosen:
             raise BadInput(message)
-    known = list(dict.fromkeys(number.model for number in numbers if number.model))
-    if published_as is not None and published_as not in known:
-        raise BadInput(f"--as {published_as}: no published numbers of it{nearest(published_as, known)}")
+    in_paper = list(dict.fromkeys(number.model for number in numbers if number.model))
+    if published_as is not None and published_as not in in_paper:
+        raise BadInput(f"--as {published_as}: no published numbers of it{nearest(published_as, in_paper)}")
     replayed = spec.startswith(replay.PREFIX)
     name = published_as or (None if replayed else authors.name_of(spec))
-    if not replayed and name not in known:
-        specs = [one for model in known for one in (*authors.models.get(model, ())[:1], f"--as '{model}'")]
+    if not replayed and name not in in_paper:
+        specs = [one for model in in_paper for one in (*authors.models.get(model, ())[:1], f"--as '{model}'")]
         raise BadInput(f"no published numbers of '{spec}'; there are some of: {', '.join(specs)}")
-    theirs = _released(probe, {**authors.settings, **own}, spec, name) if replayed else {name}
+    theirs = _released(probe, {**authors.settings, **chosen}, spec, name) if replayed else {name}
     wanted = [n for n in numbers if n.model in theirs and n.only in ("", "replay" if replayed else "model")]
     if not wanted:
-        raise BadInput(f"no published numbers of {', '.join(map(str, theirs))}; there are some of: {', '.join(known)}")
-    ways = {n.settings: {**authors.settings, **_settings(n.settings), **own} for n in wanted}
+        raise BadInput(
+            f"no published numbers of {', '.join(map(str, theirs))}; there are some of: {', '.join(in_paper)}"
+        )
+    ways = {n.settings: {**authors.settings, **_settings(n.settings), **chosen} for n in wanted}
     counted = {way: _counted(probe, ways[way], [n for n in wanted if n.settings == way]) for way in ways}
     if not any(counted.values()):
-        raise BadInput(f"{probe} with {_listed(own)} counts none of the published numbers")
-    compared = _counts(numbers, probe, {**authors.settings, **own})
+        raise BadInput(f"{probe} with {_listed(chosen)} counts none of the published numbers")
+    compared = _counts(numbers, probe, {**authors.settings, **chosen})
     for way, here in counted.items():
         place = out / re.sub("[^A-Za-z0-9_=.-]+", "-", way) if out and len(ways) > 1 else out
         compared += _compared(here, probe, spec, name, ways[way], place, options) if here else []

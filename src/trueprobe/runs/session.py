@@ -98,7 +98,7 @@ class Session:
     def _turn(self, model: Unopened) -> Iterator[None]:
         try:
             yield
-        except OSError as error:  # of the model's files; what writes the run's own reports its errors itself
+        except OSError as error:  # of the model's files: what writes the run folder reports its errors itself
             raise FailedRun(f"{model.outline.card.name}: {error.strerror or error}") from error
         finally:
             self.executor.release(model)

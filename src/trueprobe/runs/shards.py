@@ -82,8 +82,8 @@ def run_shard(
 
 
 def _needs_all(plan: RunPlan) -> bool:
-    """What is asked of one model depends on the others: trials of all, or the words that all have in common."""
-    return any(asked.probe.shares_vocabulary or asked.probe.trials() for asked in plan.probes)
+    """What one model computes depends on the others: trials of all, or the words that all have in common."""
+    return any(planned.probe.shares_vocabulary or planned.probe.trials() for planned in plan.probes)
 
 
 def _fill(probes: Sequence[PlannedProbe], model: Unopened, part: Part, session: Session) -> ShardDone:

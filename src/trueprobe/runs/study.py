@@ -59,8 +59,8 @@ def read_study(named: str) -> Study:
     """A TOML file, or a shipped study by its name, as it stands: nothing that it names is loaded."""
     path = STUDIES / f"{named}.toml" if named in shipped() else Path(named).expanduser()
     if not path.is_file():
-        known = [*probes.names(), *shipped()]
-        raise BadInput(f"no probe or study named '{named}'{nearest(named, known)}")
+        names = [*probes.names(), *shipped()]
+        raise BadInput(f"no probe or study named '{named}'{nearest(named, names)}")
     data = material.toml_of(path)
     for key in data:
         if key.startswith("allow_"):
@@ -139,7 +139,7 @@ def _settings_of(name: str, named: Sequence[str], settings: Mapping[str, Any]) -
     """Of several probes each takes the settings it has; one that none of them has stays, and is refused later."""
     typed = {other: probes.find(other, allow_code=True) for other in named if probes.is_probe(other)}
     fields = {other: probe.Settings.model_fields for other, probe in typed.items()}
-    taken = {key for key in settings if any(key in known for known in fields.values())}
+    taken = {key for key in settings if any(key in names for names in fields.values())}
     return {key: value for key, value in settings.items() if key in fields.get(name, {}) or key not in taken}
 
 

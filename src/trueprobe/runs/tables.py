@@ -42,7 +42,7 @@ from trueprobe.statistics.verdict import ALPHA
 from trueprobe.statistics.wordings import variance
 from trueprobe.types import Card
 
-_UNJUDGED = "unjudged"  # beside tables in the cache: what the tables over all probes are made from
+_UNJUDGED = "unjudged"  # next to tables in the cache: what the tables over all probes are made from
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ class FamilyStep:
 
 
 def family_steps(cards: Sequence[Card]) -> list[FamilyStep]:
-    """The families of a run, each training step by itself, in the order in which they were asked."""
+    """The families of a run, each training step by itself, in the order of the run's models."""
     together: dict[tuple[str, int | None], list[Card]] = {}
     for card in cards:
         together.setdefault((card.family, card.labels.get("step")), []).append(card)
@@ -103,9 +103,9 @@ class RunTables:
             self._merge(self._counted(label, earlier))
             return
         key = key_of("rows", [self.keys[one] for one in (label, *earlier)])
-        known = self.cache.get(key)
-        if known is not None:
-            self._restore(label, known)
+        cached = self.cache.get(key)
+        if cached is not None:
+            self._restore(label, cached)
             return
         counted = self._counted(label, earlier)
         self._merge(counted)
@@ -129,12 +129,12 @@ class RunTables:
         self._frames = {}
         return rows
 
-    def _restore(self, label: str, known: Mapping[str, bytes]) -> None:
+    def _restore(self, label: str, cached: Mapping[str, bytes]) -> None:
         """As an earlier run counted it; answers item by item are read again, for what compares probes."""
-        for name, content in known.items():
+        for name, content in cached.items():
             if name != _UNJUDGED:
                 self.rows.add(name, _decoded(TABLES[name], content))
-        self._unjudged[label] = _decoded(Unjudged, known[_UNJUDGED])
+        self._unjudged[label] = _decoded(Unjudged, cached[_UNJUDGED])
         for step in self.steps:
             if len(step.cards) > 1 and self._probes[label].flips is not None:
                 self._flips(label, self._members([label], step)[0])
@@ -149,8 +149,8 @@ class RunTables:
         self.rows.add("disagreements", [row for row, _ in apart])
         self.rows.add("claims", disagreement.claims(apart))
         estimates = self._with_list_verdicts()
-        for label, mine in estimates.items():
-            self._signed("estimates", mine, f"estimates/{label}")
+        for label, rows in estimates.items():
+            self._signed("estimates", rows, f"estimates/{label}")
         self._signed("claims", self.rows["claims"])
         for name, rows in self.rows.items():
             if rows and name != "claims":
@@ -169,8 +169,8 @@ class RunTables:
         if variants_judged:
             self.rows["variants"] = variants_judged
         return {
-            label: [_detectable(cast(Estimate, row), one) for row, one in zip(mine, self._unjudged[label], strict=True)]
-            for label, mine in zip(judged_alone, by_label, strict=True)
+            label: [_detectable(cast(Estimate, row), one) for row, one in zip(rows, self._unjudged[label], strict=True)]
+            for label, rows in zip(judged_alone, by_label, strict=True)
         }
 
     def _signed(self, table: str, rows: Sequence[Estimate] | Sequence[ClaimResult], file: str = "") -> None:
@@ -227,14 +227,14 @@ class RunTables:
     def _members(self, labels: Sequence[str], step: FamilyStep) -> list[list[CheckpointData]]:
         """The checkpoints' observations under each label, all with the same draws."""
         probe = self._probes[labels[0]]
-        asked = [(card, self._observed(label, card.name)) for label in labels for card in step.cards]
-        groups = [groups_of(frame, probe.factors, probe.drawn_within) for _, frame in asked]
+        observed = [(card, self._observed(label, card.name)) for label in labels for card in step.cards]
+        groups = [groups_of(frame, probe.factors, probe.drawn_within) for _, frame in observed]
         drawn = Resampling.shared(groups, probe.settings.resample_seed, probe.drawn_within)
         members = [
             CheckpointData(
                 card.name, card.kind, frame, resampling, card.family, card.labels, probe.terms, card.architecture
             )
-            for (card, frame), resampling in zip(asked, drawn, strict=True)
+            for (card, frame), resampling in zip(observed, drawn, strict=True)
         ]
         return [members[i : i + len(step.cards)] for i in range(0, len(members), len(step.cards))]
 
