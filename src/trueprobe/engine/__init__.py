@@ -17,7 +17,7 @@ from importlib.metadata import version
 from trueprobe import __version__
 from trueprobe.engine.answers import AnswerStore, derived_key
 from trueprobe.engine.by_request import ask_requests
-from trueprobe.engine.by_row import WHOLE, Part, RowComputation, open_with_progress
+from trueprobe.engine.by_row import WHOLE, PlanPart, RowComputation, open_with_progress
 from trueprobe.engine.compute import Compute, executor
 from trueprobe.engine.counts import Counts
 from trueprobe.engine.executor import Executor, Local
@@ -32,7 +32,7 @@ __all__ = [
     "Engine",
     "Executor",
     "Local",
-    "Part",
+    "PlanPart",
     "derived_key",
     "executor",
     "library_versions",
@@ -78,7 +78,7 @@ class Engine:
         self.counts = rows.compute(reads, len(requests))
         return rows.answers(requests, reads)
 
-    def fill(self, requests: Sequence[Request], part: Part = WHOLE) -> None:
+    def fill(self, requests: Sequence[Request], part: PlanPart = WHOLE) -> None:
         """Caches the answers of a part of the plan without reading them; a model that answers whole requests is asked
         its part of the requests."""
         self.prepare()

@@ -29,7 +29,7 @@ Wanted = Mapping[Row, tuple[Read, ...]]
 
 
 @dataclass(frozen=True)
-class Part:
+class PlanPart:
     """One of several equal parts of a plan, in whole batches."""
 
     number: int  # from 0
@@ -39,7 +39,7 @@ class Part:
         return batches[self.number :: self.of_all]
 
 
-WHOLE = Part(0, 1)
+WHOLE = PlanPart(0, 1)
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,7 @@ class RowComputation:
         distinct = list(dict.fromkeys(requests))
         return dict(zip(distinct, self.executor.reads(self.model, distinct), strict=True))
 
-    def compute(self, reads: Reads, requests: int, part: Part = WHOLE) -> Counts:
+    def compute(self, reads: Reads, requests: int, part: PlanPart = WHOLE) -> Counts:
         """All that is missing in the store (of this part of the plan), into the store."""
         began = time.monotonic()
         work = self._work(reads, requests, part)
@@ -120,7 +120,7 @@ class RowComputation:
 
     # ------------------------------------------------------------ computing what is missing
 
-    def _work(self, reads: Reads, requests: int, part: Part) -> _Work:
+    def _work(self, reads: Reads, requests: int, part: PlanPart) -> _Work:
         wanted = _wanted(reads)
         batches = part.of(plan_reads(wanted, self.model, self.batch_tokens))
         if part != WHOLE:

@@ -13,7 +13,7 @@ import numpy as np
 
 from trueprobe.engine.executor import BatchFailed, BatchTask, Examine, Readings, Reads
 from trueprobe.engine.pool import GivenUp, Pool
-from trueprobe.engine.worker import Examined, Job, Kind, Planning, Ticket
+from trueprobe.engine.worker import ExaminedCheckpoint, Job, Kind, Planning, Ticket
 from trueprobe.errors import FailedRun
 from trueprobe.models import Model, Options, Outline, RowModel, Source, Traits, Unopened, refuse_twins
 from trueprobe.models.rows import Batch
@@ -132,11 +132,13 @@ class Pooled:
         """A model that answers whole requests is examined and asked from this process: the work is done elsewhere."""
         files = [source for source in sources if not source.server]
         jobs = [self.pool.submit(Job("examine", Ticket.of(source, options))) for source in files]
-        every: dict[str, Examined] = {s.name: one for s, one in zip(files, _results(jobs), strict=True)}
+        every: dict[str, ExaminedCheckpoint] = {s.name: one for s, one in zip(files, _results(jobs), strict=True)}
         refuse_twins(files, [examined.weights for examined in every.values()])
         return [self._checkpoint(source, options, every.get(source.name)) or here(source) for source in sources]
 
-    def _checkpoint(self, source: Source, options: Options, examined: Examined | None) -> PooledCheckpoint | None:
+    def _checkpoint(
+        self, source: Source, options: Options, examined: ExaminedCheckpoint | None
+    ) -> PooledCheckpoint | None:
         """None for a model that answers whole requests."""
         if examined is None or examined.planning is None:
             return None

@@ -84,7 +84,7 @@ class Planning:
 
 
 @dataclass(frozen=True)
-class Examined:
+class ExaminedCheckpoint:
     """What a worker finds out about a checkpoint without its weights."""
 
     card: Card
@@ -171,9 +171,9 @@ class Worker:
         return self._model
 
 
-def _examined(ticket: Ticket) -> Examined:
+def _examined(ticket: Ticket) -> ExaminedCheckpoint:
     checkpoint = examine(ticket.source, ticket.options)
-    return Examined(checkpoint.outline.card, weight_hashes(ticket.source), _planning(checkpoint.open()))
+    return ExaminedCheckpoint(checkpoint.outline.card, weight_hashes(ticket.source), _planning(checkpoint.open()))
 
 
 def _planning(model: Model) -> Planning | None:

@@ -22,7 +22,7 @@ from trueprobe.types import Card, Conditions, NoProgress, Outcome, Progress
 
 
 @dataclass(frozen=True)
-class Comparison:
+class ModelComparison:
     """Every measure of every probe that asks both sides alike."""
 
     a: str
@@ -61,7 +61,7 @@ def compare(
     b: str,
     progress: Progress | None = None,
     allow_unequal: bool = False,
-) -> Comparison:
+) -> ModelComparison:
     """`a` minus `b`. A family is all its seeds, at their last training step. Numbers whose signatures differ are
     compared only where the user allows it."""
     first, second = (_cards(run, name) for name in (a, b))
@@ -92,7 +92,7 @@ def compare(
     rows = judge_list(rows, [is_primary(row, run.declarations[row.probe]) for row in rows])
     summaries = {label: run.declarations[label].summary for label in alike}
     steps = (first[0].labels.get("step"), second[0].labels.get("step"))
-    return Comparison(a, b, rows, summaries, apart, steps, unequal)
+    return ModelComparison(a, b, rows, summaries, apart, steps, unequal)
 
 
 Key = tuple[str, frozenset[tuple[str, str]]]

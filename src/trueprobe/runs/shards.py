@@ -12,7 +12,7 @@ from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
-from trueprobe.engine import WHOLE, AnswerStore, Compute, Counts, Part, executor, library_versions
+from trueprobe.engine import WHOLE, AnswerStore, Compute, Counts, PlanPart, executor, library_versions
 from trueprobe.errors import BadInput
 from trueprobe.models import Unopened
 from trueprobe.runs.execute import settled
@@ -34,7 +34,7 @@ class Shard:
             raise BadInput(f"--shard is I/N with I from 1 to N, as 3/10, not '{text}'")
         return cls(int(match[1]), int(match[2]))
 
-    def parts(self, models: int) -> dict[int, Part]:
+    def parts(self, models: int) -> dict[int, PlanPart]:
         """Which models it computes, by their index, and which part of each.
 
         Three models on two shards -> 1/2: the first and half of the third, 2/2: the second and the other half."""
@@ -43,7 +43,7 @@ class Shard:
         split = range(whole, models)
         if split:
             sharing = range(me % len(split), self.of_all, len(split))
-            parts[split[me % len(split)]] = Part(sharing.index(me), len(sharing))
+            parts[split[me % len(split)]] = PlanPart(sharing.index(me), len(sharing))
         return parts
 
 
@@ -86,7 +86,7 @@ def _needs_all(plan: RunPlan) -> bool:
     return any(planned.probe.shares_vocabulary or planned.probe.trials() for planned in plan.probes)
 
 
-def _fill(probes: Sequence[PlannedProbe], model: Unopened, part: Part, session: Session) -> ShardDone:
+def _fill(probes: Sequence[PlannedProbe], model: Unopened, part: PlanPart, session: Session) -> ShardDone:
     """Caches a part of what a run would plan, and observes nothing."""
     card, engine, counts = model.outline.card, session.engine(model), Counts()
     for portion in portions_of(probes, card, engine.progress):

@@ -74,7 +74,7 @@ def _checks(asking: _Asking, requests: Sequence[Request]) -> Iterator[Check]:
     yield from _rearranged(asking, requests, answers)
     if model.contract == "rows" and "lm" in model.card.heads:
         change = max(_beside_a_hidden_state(model, width) for width in _WIDTHS)
-        yield Check("a blank beside a hidden state agrees", change <= NEAR, f"largest change {change:.1e}")
+        yield Check("a blank next to a hidden state agrees", change <= NEAR, f"largest change {change:.1e}")
     if "lm" in model.card.heads:
         yield _sums_to_one(model, asking.batch_tokens)
     yield _specials_are_text(model)
