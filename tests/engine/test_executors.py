@@ -11,8 +11,7 @@ import pytest
 
 import poisoned
 import zoo
-from trueprobe.engine import AnswerStore, Compute, Engine, executor
-from trueprobe.engine.executor import BatchTask, Local
+from trueprobe.engine import AnswerStore, BatchTask, Compute, Engine, Local, executor
 from trueprobe.engine.plan import plan
 from trueprobe.engine.pool import Pool
 from trueprobe.engine.pooled import Pooled

@@ -16,11 +16,9 @@ from trueprobe.engine import AnswerStore
 from trueprobe.errors import BadInput
 from trueprobe.models import checkpoint as checkpoint_files
 from trueprobe.models import weights as model_weights
+from trueprobe.runs import RunFolder, Session, plan_run
 from trueprobe.runs import session as sessions
 from trueprobe.runs.execute import execute
-from trueprobe.runs.folder import RunFolder
-from trueprobe.runs.plan import plan_run
-from trueprobe.runs.session import Session
 from trueprobe.types import NoProgress
 
 pytestmark = pytest.mark.slow

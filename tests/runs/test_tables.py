@@ -14,11 +14,10 @@ import pytest
 import trueprobe
 from trueprobe.probes import Settings
 from trueprobe.probes.display import Summary
+from trueprobe.runs import Run, RunFolder, load_run, schema
 from trueprobe.runs import folder as folders
-from trueprobe.runs import schema
 from trueprobe.runs import tables as counting
 from trueprobe.runs.check import stand_in
-from trueprobe.runs.folder import Run, RunFolder, load_run
 from trueprobe.runs.schema import StudyDescription, StudyEntry
 from trueprobe.runs.tables import RunTables, family_steps
 from trueprobe.statistics.means import means

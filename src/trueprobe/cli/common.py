@@ -101,8 +101,7 @@ def note_damaged(answers: int) -> None:
 
 def note_network_store(store: Path | None) -> None:
     """Says so where the answer store lies on a network file system, and what follows."""
-    from trueprobe.engine.answers import default_path
-    from trueprobe.engine.layout import network_file_system
+    from trueprobe.engine import default_path, network_file_system
 
     path = store or default_path()
     kind = network_file_system(path)
