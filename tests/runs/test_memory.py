@@ -108,10 +108,7 @@ def frame(**columns) -> pd.DataFrame:
 
 
 def write(path: Path, frames: list[pd.DataFrame], last: tuple[str, ...] = ()) -> None:
-    file = ParquetFile(path, last)
-    for one in frames:
-        file.write(one)
-    file.close()
+    ParquetFile(path, last).write_all(frames)
 
 
 def test_a_table_in_parts_is_the_table_of_all_rows(tmp_path):

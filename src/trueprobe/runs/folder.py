@@ -10,7 +10,7 @@ import hashlib
 from collections.abc import Iterable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -20,7 +20,7 @@ from trueprobe.errors import BadInput, nearest
 from trueprobe.garbage import collector_paused
 from trueprobe.paths import ANOTHER_OUT, LOCK, locked, write_text, write_whole
 from trueprobe.runs.downstream import DownstreamResult
-from trueprobe.runs.parquet import ParquetFile, TableFile
+from trueprobe.runs.parquet import ParquetFile
 from trueprobe.runs.schema import (
     FORMAT,
     ITEM_COLUMNS,
@@ -43,6 +43,7 @@ from trueprobe.runs.schema import (
     format_of,
     frame_of,
     parsed,
+    refuse_other_columns,
     rows_of,
 )
 from trueprobe.runs.study import portable, portable_declaration
@@ -327,19 +328,15 @@ class RunFolder:
         self._json(TIMING, content)
 
     def items(self, label: str, frames: Iterable[pd.DataFrame]) -> None:
-        with self._table_file(f"items/{_safe(label)}.parquet", ITEM_COLUMNS, (), f"the items of {label}") as file:
-            for frame in frames:
-                file.write(frame)
+        self._frames_file(f"items/{_safe(label)}.parquet", ITEM_COLUMNS, (), f"the items of {label}").write_all(frames)
 
     def observations(self, label: str, model: str, frames: Iterable[pd.DataFrame], declared: Sequence[str]) -> None:
-        with self.observations_file(label, model, declared) as file:
-            for frame in frames:
-                file.write(frame)
+        self.observations_file(label, model, declared).write_all(frames)
 
-    def observations_file(self, label: str, model: str, declared: Sequence[str]) -> TableFile:
+    def observations_file(self, label: str, model: str, declared: Sequence[str]) -> ParquetFile:
         """To be written frame by frame."""
         name = observations_file(label, model)
-        return self._table_file(name, OBSERVATION_COLUMNS, declared, f"the observations of {label}")
+        return self._frames_file(name, OBSERVATION_COLUMNS, declared, f"the observations of {label}")
 
     def cached_observations(self, label: str, model: str, content: bytes) -> None:
         """As an earlier run wrote them."""
@@ -375,8 +372,13 @@ class RunFolder:
     def _json(self, name: str, content: BaseModel) -> None:
         write_text(self.folder / name, content.model_dump_json(indent=1) + "\n")
 
-    def _table_file(self, name: str, fixed: Iterable[str], declared: Sequence[str], where: str) -> TableFile:
-        return TableFile(ParquetFile(self.folder / name, declared), {*fixed, *declared}, where, name, self._checksums)
+    def _frames_file(self, name: str, fixed: Iterable[str], declared: Sequence[str], where: str) -> ParquetFile:
+        check = partial(refuse_other_columns, fixed=fixed, declared=declared, where=where)
+        return ParquetFile(self.folder / name, declared, check, partial(self._sum, name))
+
+    def _sum(self, name: str) -> None:
+        with (self.folder / name).open("rb") as file:
+            self._checksums[name] = hashlib.file_digest(file, "sha256").hexdigest()
 
     def _summed(self, name: str, content: bytes) -> None:
         """A file whose checksum the manifest will have."""

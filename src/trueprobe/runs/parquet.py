@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Self, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from trueprobe.paths import PARTIAL, as_failed_run, write_whole
-from trueprobe.runs.schema import refuse_other_columns
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -36,8 +34,14 @@ class ParquetFile:
     frame lies in a file of its own, in a hidden folder next to `path`.
     """
 
-    def __init__(self, path: Path, last: Sequence[str] = ()) -> None:
-        self.path, self._last = path, last
+    def __init__(
+        self,
+        path: Path,
+        last: Sequence[str] = (),
+        check: Callable[[pd.DataFrame], object] = lambda frame: None,  # of each frame, before it is written
+        closed: Callable[[], object] = lambda: None,  # when the file is there
+    ) -> None:
+        self.path, self._last, self._check, self._closed = path, last, check, closed
         self._parts: list[_Part] = []
         with as_failed_run(path):
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -48,6 +52,7 @@ class ParquetFile:
         return bool(self._parts)
 
     def write(self, frame: pd.DataFrame) -> None:
+        self._check(frame)
         part = self._folder / str(len(self._parts))
         with as_failed_run(self.path):
             frame.to_parquet(part, index=False)
@@ -58,9 +63,19 @@ class ParquetFile:
             write_whole(self.path, self._join)
         finally:
             self.abandon()
+        self._closed()
 
     def abandon(self) -> None:
         shutil.rmtree(self._folder, ignore_errors=True)
+
+    def write_all(self, frames: Iterable[pd.DataFrame]) -> None:
+        try:
+            for frame in frames:
+                self.write(frame)
+        except BaseException:
+            self.abandon()
+            raise
+        self.close()
 
     def _join(self, target: Path) -> None:
         import pyarrow as pa
@@ -78,43 +93,6 @@ class ParquetFile:
                     for name in schema.names
                 ]
                 writer.write_table(pa.table(columns, schema=schema))
-
-
-@dataclass(frozen=True)
-class TableFile:
-    """A table of a run folder that is written frame by frame: whole when its `with` block ends, not at all where that
-    fails."""
-
-    file: ParquetFile
-    columns: set[str]  # that may be in it, besides conditions and groups
-    where: str
-    name: str
-    checksums: dict[str, str]  # of the run's files: gets this one's
-
-    @property
-    def begun(self) -> bool:
-        return self.file.begun
-
-    def write(self, frame: pd.DataFrame) -> None:
-        refuse_other_columns(frame, self.columns, (), self.where)
-        self.file.write(frame)
-
-    def close(self) -> None:
-        self.file.close()
-        with self.file.path.open("rb") as file:
-            self.checksums[self.name] = hashlib.file_digest(file, "sha256").hexdigest()
-
-    def abandon(self) -> None:
-        self.file.abandon()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, failed: type[BaseException] | None, *_: object) -> None:
-        if failed:
-            self.abandon()
-        else:
-            self.close()
 
 
 @dataclass(frozen=True)

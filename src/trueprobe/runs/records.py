@@ -10,7 +10,7 @@ import pandas as pd
 
 from trueprobe.probes import Probe, assessments, published
 from trueprobe.runs.folder import RunFolder
-from trueprobe.runs.parquet import ROWS_AT_ONCE, TableFile
+from trueprobe.runs.parquet import ROWS_AT_ONCE, ParquetFile
 from trueprobe.runs.plan import PlannedProbe
 from trueprobe.runs.schema import ProbeDeclaration, PublishedNumber, refuse_reserved
 from trueprobe.types import CONDITION, GROUP, Card, Item, Observation
@@ -58,7 +58,7 @@ class ObservationFiles:
     def __init__(self, folder: RunFolder, card: Card) -> None:
         self._folder, self._card = folder, card
         self._planned: PlannedProbe | None = None
-        self._file: TableFile | None = None
+        self._file: ParquetFile | None = None
         self._held: list[Observation] = []
 
     def add(self, planned: PlannedProbe, observations: Iterable[Observation]) -> None:
