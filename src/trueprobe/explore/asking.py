@@ -18,13 +18,12 @@ from trueprobe.errors import BadInput, nearest
 from trueprobe.explore.checkpoints import Engines
 from trueprobe.explore.questions import BlankQuestion, Prompt, TwoSentences
 from trueprobe.probes.counteracts.coverage import unlisted
-from trueprobe.probes.counteracts.material import CounterActsMaterial
 from trueprobe.probes.counteracts.probe import case_forms
+from trueprobe.probes.counteracts.suggestions import LISTS, word_lists
 from trueprobe.probes.crows_pairs.probe import shared_positions
 from trueprobe.scoring import around_blank, joined_as
 from trueprobe.types import Answer, Card, FillBlank, Filled, Join, Request, Scored, ScoreText, Token, WhyNot, Word
 
-LISTS = ("gender", "age")  # shipped files of counteracts
 FORMS = len(tuple(case_forms(["word"])))
 Part = dict[str, Any]  # one line of the answer, as JSON
 
@@ -48,7 +47,7 @@ class WordGroup:
 def shipped_groups(name: str) -> tuple[WordGroup, WordGroup]:
     if name not in LISTS:
         raise BadInput(f"no word lists '{name}'{nearest(name, LISTS)}")
-    first, second = (WordGroup(group, words) for group, words in CounterActsMaterial.read(name).verbalizer.items())
+    first, second = (WordGroup(group, words) for group, words in word_lists(name).items())
     return first, second
 
 

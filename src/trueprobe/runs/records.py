@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 import pandas as pd
 
-from trueprobe.probes import Probe, assessments, published
+from trueprobe.probes import Probe, assessment_of, published
 from trueprobe.runs.schema import ProbeDeclaration, PublishedNumber, refuse_reserved
 from trueprobe.types import CONDITION, GROUP, Card, Item, Observation
 
@@ -80,7 +80,7 @@ def declaration(probe: Probe, items: Sequence[Item], items_needed: int = 0) -> P
         items_of=probe.items_of,
         published=() if probe.items_of else tuple(_published(probe.name)),
         primary=probe.primary,
-        assessment=assessments.of(probe.name),
+        assessment=assessment_of(probe.name),
     )
 
 

@@ -11,8 +11,9 @@ from typing import Any, Literal, Unpack, get_args
 import pandas as pd
 
 from trueprobe.errors import BadInput, nearest
+from trueprobe.probes.tables import is_text
 from trueprobe.scoring.ask import Asked, Asking, Models, ask
-from trueprobe.scoring.read import SENTENCE, Table, is_text, table_of
+from trueprobe.scoring.read import SENTENCE, SentenceTable, table_of
 from trueprobe.scoring.sentences import LONGEST_TEXT, Columns, Material, material, texts_of, white_space_notice
 from trueprobe.scoring.tables import BYS, By, frame_of, no_number, refuse_reserved, summed
 from trueprobe.types import (
@@ -173,7 +174,7 @@ def around_blank(text: str) -> tuple[str, str]:
     return text[: blanks[0].start()], text[blanks[0].end() :]
 
 
-def _blank(table: Table, row: int, text: str) -> tuple[str, str]:
+def _blank(table: SentenceTable, row: int, text: str) -> tuple[str, str]:
     try:
         return around_blank(text)
     except BadInput as error:
@@ -233,7 +234,7 @@ def _vector(answer: Answer | WhyNot) -> tuple[Any, ...]:
     return "", "", *answer.values.tolist()
 
 
-def _behind(table: Table, rows: Sequence[tuple[Any, ...]], names: Sequence[str]) -> pd.DataFrame:
+def _behind(table: SentenceTable, rows: Sequence[tuple[Any, ...]], names: Sequence[str]) -> pd.DataFrame:
     """Rows of (row of the table, model, values …) behind the table's columns."""
     taken = [name for name in ("model", *names) if name in table.frame]
     if taken:

@@ -13,7 +13,7 @@ from typing import Any
 
 from trueprobe.probes.distractors.sentences import MOST, SETTINGS
 from trueprobe.probes.measure_sets import ALL, ColumnMean, combinations, mean_measures, with_all
-from trueprobe.probes.networks import KNOWN
+from trueprobe.probes.published import NETWORKS
 from trueprobe.statistics.means import group_means, means
 from trueprobe.statistics.measure import LARGER, TIED, Claim, Gate, Lead, Measure
 from trueprobe.types import Unit
@@ -59,7 +59,8 @@ _CURVES = (
 )
 _RECENCY = (ColumnMean("accuracy_by_recency", "correct", Unit.SHARE),)
 _OTHERS = ("bert-base-uncased", "bert-large-uncased", "roberta-base", "gpt2", "gpt2-medium", "gpt2-large", "gpt2-xl")
-_LEAD = Lead(KNOWN["roberta-large"].size, tuple(KNOWN[name].size for name in _OTHERS))  # the eight models of the paper
+# the eight models of the paper
+_LEAD = Lead(NETWORKS["roberta-large"].size, tuple(NETWORKS[name].size for name in _OTHERS))
 
 
 @dataclass(frozen=True)

@@ -11,10 +11,12 @@ import string
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal
 
 from pydantic import BaseModel, Field, model_validator
 
+from trueprobe.assets import contents
+from trueprobe.assets.contents import Content
 from trueprobe.errors import BadInput
 from trueprobe.probes import datasets, files
 from trueprobe.probes.datasets import Dataset
@@ -97,6 +99,41 @@ class Tasks(BaseModel):
 
 class File(BaseModel):
     data: Tasks
+
+
+# ---------------------------------------------------------------- the asset: what its file must hold at least
+
+
+class _ReleasedSentence(BaseModel):
+    id: str
+    sentence: str
+    gold_label: str
+
+
+class _ReleasedCluster(BaseModel):
+    id: str
+    target: str
+    bias_type: str
+    context: str
+    sentences: Annotated[list[_ReleasedSentence], Field(min_length=3, max_length=3)]
+
+
+class _ReleasedTasks(BaseModel):
+    intrasentence: list[_ReleasedCluster]
+    intersentence: list[_ReleasedCluster]
+
+
+class _ReleasedFile(BaseModel):
+    data: _ReleasedTasks
+
+
+def content(folder: Path) -> Content:
+    """Of the asset's file, for the hash that all its sources share."""
+    whole = contents.json_of(contents.only_file(folder), _ReleasedFile)
+    return Content(contents.sha256_of(whole), {task: len(whole["data"][task]) for task in TASKS})
+
+
+# ---------------------------------------------------------------- reading
 
 
 @dataclass(frozen=True)

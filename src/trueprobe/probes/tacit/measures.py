@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from trueprobe.probes.measure_sets import ALL, ColumnMean, Conditions, combinations, mean_measures, with_all
-from trueprobe.probes.networks import KNOWN
+from trueprobe.probes.published import NETWORKS
 from trueprobe.statistics.means import means
 from trueprobe.statistics.measure import LARGER, Claim, Gate, Lead, Measure
 from trueprobe.statistics.retrieval import commonest_share
@@ -28,7 +28,7 @@ STRONG = 0.5  # a rank correlation below this is a low one; the paper's highest 
 NAMES_CONCEPT = "names_concept"  # column, and flag of an item
 TOP = 10  # likeliest words that are recorded
 _LEADER, *_OTHERS = (
-    KNOWN[name].size for name in ("roberta-large", "roberta-base", "bert-base-cased", "bert-large-cased")
+    NETWORKS[name].size for name in ("roberta-large", "roberta-base", "bert-base-cased", "bert-large-cased")
 )
 Rows = Mapping[str, tuple[str | int | float, ...]]  # conditions and columns, and their values
 

@@ -19,9 +19,9 @@ from typing import Any, Literal
 from pydantic import Field
 
 from trueprobe.errors import BadInput
+from trueprobe.probes.design import DesignRow, DesignSettings, Roles
+from trueprobe.probes.design_probe import NO_HEAD, DesignProbe, Quantity, prefers
 from trueprobe.probes.display import ItemTable, ReportSpec, Summary
-from trueprobe.probes.generic.common import NO_HEAD, DesignProbe, Quantity, prefers
-from trueprobe.probes.generic.design import DesignRow, DesignSettings, Roles
 from trueprobe.probes.pair_measures import median, ties
 from trueprobe.probes.tables import DataRow, DataTable
 from trueprobe.probes.templates import BLANK, repeated
@@ -84,7 +84,7 @@ class Cloze(DesignProbe):
     )
     paper = "the user's file; a cloze test (Taylor 1953) with given words"
     Settings = ClozeSettings
-    example = "generic/data/cloze.csv"
+    example = "cloze/data/cloze.csv"
     difference = "margin_nats"
     prefers = "right_first"
     axis = "right word is likelier"

@@ -14,9 +14,9 @@ from typing import Any, Literal
 from pydantic import Field
 
 from trueprobe.errors import BadInput
+from trueprobe.probes.design import AUTO, DesignRow, DesignSettings, Roles
+from trueprobe.probes.design_probe import NO_HEAD, DesignProbe, Quantity, prefers
 from trueprobe.probes.display import Summary
-from trueprobe.probes.generic.common import NO_HEAD, DesignProbe, Quantity, prefers
-from trueprobe.probes.generic.design import AUTO, DesignRow, DesignSettings, Roles
 from trueprobe.probes.pair_measures import (
     clearly_against,
     clearly_for,
@@ -85,7 +85,7 @@ class Pairs(DesignProbe):
         "Ivanova 2023 (masked models)"
     )
     Settings = PairsSettings
-    example = "generic/data/pairs.csv"
+    example = "pairs/data/pairs.csv"
     difference = _DIFFERENCE
     prefers = "prefers_better"
     axis = "better sentence is likelier"

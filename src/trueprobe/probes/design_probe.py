@@ -6,11 +6,10 @@ from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, ClassVar, NamedTuple
 
-from trueprobe.probes import files
+from trueprobe.probes import design, files
 from trueprobe.probes.base import Probe
-from trueprobe.probes.display import Primary, ReportSpec, Summary
-from trueprobe.probes.generic import design, report
-from trueprobe.probes.generic.design import Design, DesignSettings, Roles
+from trueprobe.probes.design import Design, DesignSettings, Roles
+from trueprobe.probes.display import Figure, ItemTable, Primary, ReportSpec, Summary
 from trueprobe.probes.measure_sets import ALL
 from trueprobe.probes.pair_measures import NEAR_TIE_NATS
 from trueprobe.probes.tables import DataTable
@@ -83,20 +82,20 @@ class DesignProbe(Probe):
 
     def _summary(self, measures: Mapping[str, str], note: str, **declared: Any) -> Summary:
         """`measures` with their titles; rows are named by the file's conditions."""
-        rows = report.rows(self.design)
+        rows = _row_names(self.design)
         return Summary(
             rows=rows,
             row_title=" · ".join(rows),
             measures=tuple(measures),
-            where=report.pooled(self.design),
+            where=_pooled(self.design),
             titles=tuple(measures.values()),
-            notes=(note, *report.notes(self.design)),
+            notes=(note, *_notes(self.design)),
             **declared,
         )
 
     @property
     def page(self) -> ReportSpec:
-        return report.page(self.design, self.headline.name, self.difference, self.axis)
+        return _page(self.design, self.headline.name, self.difference, self.axis)
 
     @property
     def material_id(self) -> str:
@@ -110,3 +109,64 @@ class DesignProbe(Probe):
 def prefers(nats: float) -> float:
     """1, 0, or 0.5 for a tie."""
     return 0.5 if abs(nats) <= TIE_NATS else float(nats > 0)
+
+
+# ---------------------------------------------------------------- what is displayed
+
+
+_MOST_ROW_CONDITIONS = 2  # that name a row of the printed table; with more, the first alone
+
+
+def _row_names(design: Design) -> tuple[str, ...]:
+    """The conditions that name the rows of the summary."""
+    return design.conditions if len(design.conditions) <= _MOST_ROW_CONDITIONS else design.conditions[:1]
+
+
+def _pooled(design: Design) -> dict[str, str]:
+    """Where the summary's rows are: over all values of the conditions that do not name them."""
+    return {name: ALL for name in design.conditions if name not in _row_names(design)}
+
+
+def _notes(design: Design) -> tuple[str, ...]:
+    ignored = ", ".join(design.ignored)
+    return (f"columns that are no condition: {ignored}",) if ignored else ()
+
+
+def _page(design: Design, share: str, difference: str, what: str) -> ReportSpec:
+    """`share` is a measure, `difference` an observation column, `what` stands on the axis. The tables that every run
+    has are enough: the summary and the means over seeds."""
+    return ReportSpec([*_figures(design, share, what)], items=ItemTable((difference,), difference, side=difference))
+
+
+def _figures(design: Design, share: str, what: str) -> Iterator[Figure]:
+    for name in design.conditions:
+        others = {other: ALL for other in design.conditions if other != name}
+        yield Figure(
+            f"by_{name}",
+            f"Share of items whose {what}, by {name}",
+            "The line is the neutral value; small dots are seeds.",
+            (share,),
+            name,
+            "dots",
+            panels=("model",),
+            where=others,
+            y_title=what,
+        )
+    if len(design.conditions) == _MOST_ROW_CONDITIONS and design.cells:
+        yield _crossed(design, share, what)
+
+
+def _crossed(design: Design, share: str, what: str) -> Figure:
+    first, second = design.conditions
+    return Figure(
+        "crossed",
+        f"Share of items whose {what}, by {first} and {second}",
+        "Each combination; the line is the neutral value.",
+        (share,),
+        first,
+        "dots",
+        series=second,
+        panels=("model",),
+        where=design.values,
+        y_title=what,
+    )

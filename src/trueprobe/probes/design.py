@@ -124,7 +124,7 @@ def read_data(name: str, example: str) -> list[Dataset]:
 
 
 def read_table(data: Sequence[Dataset]) -> DataTable:
-    table = tables.joined([tables.read(one) for one in data])
+    table = tables.joined([tables.read(one.path, one.text) for one in data])
     if not table.rows:
         raise BadInput(f"{table.place}: no rows")
     return table
@@ -141,7 +141,7 @@ def design_of(table: DataTable, settings: DesignSettings, roles: Roles) -> Desig
     _refuse_taken(named, table, roles)
     rows = tuple(_row(row, number, ids, group, named) for number, row in enumerate(table.rows))
     _refuse_twins(rows)
-    return Design(tuple(named), rows, tuple(column for column in free if column not in columns), table.empty_lines)
+    return Design(tuple(named), rows, tuple(column for column in free if column not in columns), len(table.empty_lines))
 
 
 def _group(table: DataTable, settings: DesignSettings) -> str:
@@ -174,7 +174,7 @@ def _varies(table: DataTable, column: str, most: int) -> bool:
 
 def _cell(row: DataRow, column: str) -> Any:
     """A short row has none; the file's name is a column of every row."""
-    return row.cells.get(column, row.file if column == FILE else None)
+    return row.cells.get(column, row.path.stem if column == FILE else None)
 
 
 def _plain(column: str) -> str:
