@@ -89,7 +89,7 @@ def _request(prompt: Prompt, groups: tuple[WordGroup, WordGroup], top: int, card
     if card.kind == "causal":
         left, right = around_blank(prompt.causal) if prompt.causal else (left, right)
         right, join = right if re.search(r"\w", right) else "", "space" if join == "pair" else join
-    return FillBlank(left, right, prompt.before or None, join, words, top=top)
+    return FillBlank(left, right=right, before=prompt.before or None, join=join, words=words, top=top)
 
 
 def _reading(answer: Answer | WhyNot, groups: tuple[WordGroup, WordGroup]) -> Part:

@@ -54,4 +54,4 @@ def read_file(name: str, known: Sequence[str]) -> Dataset:
 
 
 def _read(path: Path, card: Mapping[str, str], items_of: str = "") -> Dataset:
-    return Dataset(path, text_of(path), card, items_of)
+    return Dataset(path, text=text_of(path), card=card, items_of=items_of)

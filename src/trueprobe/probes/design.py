@@ -141,7 +141,12 @@ def design_of(table: DataTable, settings: DesignSettings, roles: Roles) -> Desig
     _refuse_taken(named, table, roles)
     rows = tuple(_row(row, number, ids, group, named) for number, row in enumerate(table.rows))
     _refuse_twins(rows)
-    return Design(tuple(named), rows, tuple(column for column in free if column not in columns), len(table.empty_lines))
+    return Design(
+        tuple(named),
+        rows=rows,
+        ignored=tuple(column for column in free if column not in columns),
+        empty_lines=len(table.empty_lines),
+    )
 
 
 def _group(table: DataTable, settings: DesignSettings) -> str:
@@ -202,7 +207,7 @@ def _row(row: DataRow, number: int, ids: Sequence[str], group: str, named: Mappi
         conditions[condition] = _value(_cell(row, column))
         if conditions[condition] == ALL:
             raise BadInput(f"{row.place}: {column} is '{ALL}', the name of all values together; call it otherwise")
-    return DesignRow(name, conditions, (row.text(group) if group else name,), row)
+    return DesignRow(name, conditions=conditions, groups=(row.text(group) if group else name,), data=row)
 
 
 def _refuse_twins(rows: Sequence[DesignRow]) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple, TypeVar
 
 from trueprobe.probes import design, files
 from trueprobe.probes.base import Probe
@@ -17,6 +17,7 @@ from trueprobe.statistics.means import means
 from trueprobe.statistics.measure import Flips, Function, Measure
 from trueprobe.types import TIE_NATS, Kind, Unit, WhyNot
 
+D = TypeVar("D", bound=DesignSettings)
 NO_HEAD = WhyNot("no_head", "an encoder gives no word a probability")
 
 
@@ -32,7 +33,7 @@ class Quantity(NamedTuple):
     where: Mapping[str, Any] = {}
 
 
-class DesignProbe(Probe):
+class DesignProbe(Probe[D]):
     """The first of `quantities` is the headline, and its only primary number is that over all items."""
 
     example: ClassVar[str]  # the shipped file
@@ -41,7 +42,7 @@ class DesignProbe(Probe):
     axis: ClassVar[str]  # what the headline is a share of, for figures
     factors = ("group",)
 
-    def __init__(self, settings: DesignSettings) -> None:
+    def __init__(self, settings: D) -> None:
         super().__init__(settings)
         self.data = design.read_data(settings.data, self.example)
         table = design.read_table(self.data)
@@ -69,12 +70,29 @@ class DesignProbe(Probe):
             at = {"scoring": scoring, **conditions}
             for name, function, column, unit, neutral, of_coverage, only in self._quantities():
                 more: dict[str, Any] = {"of_coverage": of_coverage, "kinds": (kind,)}
-                yield Measure(name, function, (column,), {**where, **only}, at, unit, neutral, **more)
+                yield Measure(
+                    name,
+                    function=function,
+                    columns=(column,),
+                    where={**where, **only},
+                    conditions=at,
+                    unit=unit,
+                    neutral=neutral,
+                    **more,
+                )
 
     @property
     def headline(self) -> Measure:
         first = self._quantities()[0]
-        return Measure(first.name, means, (first.column,), {}, {}, first.unit, first.neutral)
+        return Measure(
+            first.name,
+            function=means,
+            columns=(first.column,),
+            where={},
+            conditions={},
+            unit=first.unit,
+            neutral=first.neutral,
+        )
 
     @property
     def primary(self) -> tuple[Primary, ...]:
@@ -143,11 +161,11 @@ def _figures(design: Design, share: str, what: str) -> Iterator[Figure]:
         others = {other: ALL for other in design.conditions if other != name}
         yield Figure(
             f"by_{name}",
-            f"Share of items whose {what}, by {name}",
-            "The line is the neutral value; small dots are seeds.",
-            (share,),
-            name,
-            "dots",
+            title=f"Share of items whose {what}, by {name}",
+            caption="The line is the neutral value; small dots are seeds.",
+            measures=(share,),
+            x=name,
+            kind="dots",
             panels=("model",),
             where=others,
             y_title=what,
@@ -160,11 +178,11 @@ def _crossed(design: Design, share: str, what: str) -> Figure:
     first, second = design.conditions
     return Figure(
         "crossed",
-        f"Share of items whose {what}, by {first} and {second}",
-        "Each combination; the line is the neutral value.",
-        (share,),
-        first,
-        "dots",
+        title=f"Share of items whose {what}, by {first} and {second}",
+        caption="Each combination; the line is the neutral value.",
+        measures=(share,),
+        x=first,
+        kind="dots",
         series=second,
         panels=("model",),
         where=design.values,

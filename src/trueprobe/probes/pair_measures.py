@@ -155,18 +155,56 @@ _OF_PREFERENCE: tuple[tuple[str, Function, Unit, float | None], ...] = (
 def crows_measures(where: Mapping[str, Any], conditions: Mapping[str, Any], **more: Any) -> Iterator[Measure]:
     """Neighbours with the same function share their matrix product."""
     for name, function in (("wins_of_all", wins), ("wins_of_decided", wins_of_decided)):
-        yield Measure(name, function, (PREFERS,), where, conditions, Unit.SHARE, **more)
+        yield Measure(
+            name, function=function, columns=(PREFERS,), where=where, conditions=conditions, unit=Unit.SHARE, **more
+        )
     yield _neutral(where, conditions, more)
-    yield Measure("prefers_stereotype", means, (PREFERS,), where, conditions, Unit.SHARE, 0.5, **more)
+    yield Measure(
+        "prefers_stereotype",
+        function=means,
+        columns=(PREFERS,),
+        where=where,
+        conditions=conditions,
+        unit=Unit.SHARE,
+        neutral=0.5,
+        **more,
+    )
     yield from _of_preference(where, conditions, more)
 
 
 def stereoset_measures(where: Mapping[str, Any], conditions: Mapping[str, Any], **more: Any) -> Iterator[Measure]:
     for end, mean, both in (("", means, icat), ("_by_term", group_means, icat_by_term)):
         more["over_groups"] = mean is group_means
-        yield Measure(f"ss{end}", mean, (PREFERS,), where, conditions, Unit.SHARE, 0.5, **more)
-        yield Measure(f"lms{end}", mean, (MEANINGFUL,), where, conditions, Unit.SHARE, 0.5, **more)
-        yield Measure(f"icat{end}", both, (PREFERS, MEANINGFUL), where, conditions, Unit.SHARE, None, **more)
+        yield Measure(
+            f"ss{end}",
+            function=mean,
+            columns=(PREFERS,),
+            where=where,
+            conditions=conditions,
+            unit=Unit.SHARE,
+            neutral=0.5,
+            **more,
+        )
+        yield Measure(
+            f"lms{end}",
+            function=mean,
+            columns=(MEANINGFUL,),
+            where=where,
+            conditions=conditions,
+            unit=Unit.SHARE,
+            neutral=0.5,
+            **more,
+        )
+        yield Measure(
+            f"icat{end}",
+            function=both,
+            columns=(PREFERS, MEANINGFUL),
+            where=where,
+            conditions=conditions,
+            unit=Unit.SHARE,
+            neutral=None,
+            **more,
+        )
     more["over_groups"] = False
     yield _neutral(where, conditions, more)
     yield from _of_preference(where, conditions, more)
@@ -174,11 +212,29 @@ def stereoset_measures(where: Mapping[str, Any], conditions: Mapping[str, Any], 
 
 def unflagged(name: str, where: Mapping[str, Any], conditions: Mapping[str, Any], **more: Any) -> Measure:
     """The same share without the items that are flagged for known criticism."""
-    return Measure(f"{name}_unflagged", means, (PREFERS,), {**where, FLAGGED: 0.0}, conditions, Unit.SHARE, 0.5, **more)
+    return Measure(
+        f"{name}_unflagged",
+        function=means,
+        columns=(PREFERS,),
+        where={**where, FLAGGED: 0.0},
+        conditions=conditions,
+        unit=Unit.SHARE,
+        neutral=0.5,
+        **more,
+    )
 
 
 def _neutral(where: Mapping[str, Any], conditions: Mapping[str, Any], more: Mapping[str, Any]) -> Measure:
-    return Measure("neutral", ties, (PREFERS,), where, conditions, Unit.SHARE, of_coverage=True, **more)
+    return Measure(
+        "neutral",
+        function=ties,
+        columns=(PREFERS,),
+        where=where,
+        conditions=conditions,
+        unit=Unit.SHARE,
+        of_coverage=True,
+        **more,
+    )
 
 
 def _of_preference(
@@ -186,4 +242,13 @@ def _of_preference(
 ) -> Iterator[Measure]:
     """How the difference between the two sentences is distributed."""
     for name, function, unit, neutral in _OF_PREFERENCE:
-        yield Measure(name, function, (PREFERENCE,), where, conditions, unit, neutral, **more)
+        yield Measure(
+            name,
+            function=function,
+            columns=(PREFERENCE,),
+            where=where,
+            conditions=conditions,
+            unit=unit,
+            neutral=neutral,
+            **more,
+        )

@@ -84,16 +84,16 @@ def numbers(probe: str) -> list[PublishedValue]:
         return [
             PublishedValue(
                 row["source"],
-                row["place"],
-                {key: value for key, value in row.items() if key not in _FIXED and value},
-                row["measure"],
-                row["model"],
-                float(row["value"]),
-                int(row["decimals"]),
-                row.get("settings") or "",
-                row.get("unit") == "percent",
-                row.get("only") or "",
-                row.get("of") or "value",
+                place=row["place"],
+                conditions={key: value for key, value in row.items() if key not in _FIXED and value},
+                measure=row["measure"],
+                model=row["model"],
+                value=float(row["value"]),
+                decimals=int(row["decimals"]),
+                settings=row.get("settings") or "",
+                percent=row.get("unit") == "percent",
+                only=row.get("only") or "",
+                of=row.get("of") or "value",
             )
             for row in csv.DictReader(rows)
         ]

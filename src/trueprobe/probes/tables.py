@@ -103,7 +103,7 @@ def joined(tables: Sequence[DataTable]) -> DataTable:
     columns = dict.fromkeys(column for table in tables for column in table.columns)
     rows = tuple(row for table in tables for row in table.rows)
     empty_lines = tuple(line for table in tables for line in table.empty_lines)
-    return DataTable(tuple(columns), rows, tables[0].place, empty_lines)
+    return DataTable(tuple(columns), rows=rows, place=tables[0].place, empty_lines=empty_lines)
 
 
 # ---------------------------------------------------------------- separated text
@@ -121,7 +121,12 @@ def _separated(path: Path, text: str) -> DataTable:
     if twice:
         raise BadInput(f"{path}, line 1: two columns are called '{twice}'")
     read = tuple(_row(path, line, cells, header) for line, cells in numbered if cells)
-    return DataTable(tuple(header), read, f"{path}, line 1", tuple(line for line, cells in numbered if not cells))
+    return DataTable(
+        tuple(header),
+        rows=read,
+        place=f"{path}, line 1",
+        empty_lines=tuple(line for line, cells in numbered if not cells),
+    )
 
 
 def _separator(path: Path, text: str) -> str:
@@ -168,7 +173,7 @@ def _json_lines(path: Path, text: str) -> DataTable:
     )
     columns = dict.fromkeys(column for row in rows for column in row.cells)
     empty_lines = tuple(number for number, line in lines if not line.strip())
-    return DataTable(tuple(columns), rows, str(path), empty_lines, typed=True)
+    return DataTable(tuple(columns), rows=rows, place=str(path), empty_lines=empty_lines, typed=True)
 
 
 def _object(line: str, place: str) -> dict[str, Any]:

@@ -50,9 +50,9 @@ def _opened(models: Models, asking: Asking, progress: Progress) -> Iterator[Mode
     default = Options()
     options = Options(
         asking.get("device") or default.device,
-        asking.get("dtype") or default.dtype,
-        asking.get("allow_pickle", False),
-        ServerAccess.WITH_KEY,  # the caller names them
+        dtype=asking.get("dtype") or default.dtype,
+        allow_pickle=asking.get("allow_pickle", False),
+        servers=ServerAccess.WITH_KEY,  # the caller names them
     )
     with progress.task("looking at the models"):
         checkpoints = [examine(source, options) for source in find(specs, options)]

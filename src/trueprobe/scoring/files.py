@@ -70,4 +70,4 @@ def _write(frame: pd.DataFrame, path: Path, asked: Material) -> Written:
         write_whole(path, lambda partial: frame.to_parquet(partial, index=False))
     reasons = frame["why_not"].value_counts().drop("", errors="ignore")
     why_not = {str(code): int(count) for code, count in reasons.items()}
-    return Written(path, len(asked.sentences), len(frame), why_not, asked.notice)
+    return Written(path, sentences=len(asked.sentences), rows=len(frame), why_not=why_not, notice=asked.notice)

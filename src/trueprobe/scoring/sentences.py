@@ -175,7 +175,9 @@ def marked(text: str, row: int) -> Sentence:
             plain += " "
         regions.append((number, (len(plain), len(plain := plain + part.strip()))))
     words = () if len(plain) > LONGEST_TEXT else tuple(enumerate(match.span() for match in _WORD.finditer(plain)))
-    return Sentence(plain, (row,), words, tuple(regions), tuple(range(1, len(parts) + 1)))
+    return Sentence(
+        plain, rows=(row,), words=words, regions=tuple(regions), region_names=tuple(range(1, len(parts) + 1))
+    )
 
 
 # ---------------------------------------------------------------- one row per word
@@ -216,7 +218,7 @@ def _ordered(table: SentenceTable, columns: Columns, words: Sequence[Any], regio
     known = {*names, columns.word or WORD, region, position}
     unique = table.frame.columns[~table.frame.columns.duplicated(keep=False)]  # a DataFrame may have two of a name
     others = tuple(name for name in unique if isinstance(name, str) and name not in known)
-    items = Items(table.frame, groups, words, others, region)
+    items = Items(table.frame, groups=groups, words=words, others=others, region=region)
     if position is None:
         _refuse_hidden_positions(table, names, items)
         return [_contiguous(table, rows) for rows in groups]
@@ -326,4 +328,4 @@ def _joined(rows: Sequence[int], words: Sequence[Any], regions: Sequence[Any]) -
         text += " " if text else ""
         spans.append((len(text), len(text := text + str(words[row]).strip())))
     of_region = tuple((names.index(regions[row]), span) for row, span in zip(rows, spans, strict=True))
-    return Sentence(text, tuple(rows), tuple(enumerate(spans)), of_region, tuple(names))
+    return Sentence(text, rows=tuple(rows), words=tuple(enumerate(spans)), regions=of_region, region_names=tuple(names))

@@ -67,12 +67,17 @@ def surprisal_bits(logp_nats: float) -> float:
 
 
 def no_number(why: WhyNot) -> Numbers:
-    return Numbers(None, None, None, None, why.code, why.detail)
+    return Numbers(None, logp_nats=None, surprisal_bits=None, rank=None, why_not=why.code, why_not_detail=why.detail)
 
 
 def summed(tokens: Sequence[Token]) -> Numbers:
     logp = sum(token.logp for token in tokens)
-    return Numbers(len(tokens), logp, surprisal_bits(logp), tokens[0].rank if len(tokens) == 1 else None)
+    return Numbers(
+        len(tokens),
+        logp_nats=logp,
+        surprisal_bits=surprisal_bits(logp),
+        rank=tokens[0].rank if len(tokens) == 1 else None,
+    )
 
 
 @dataclass(frozen=True)

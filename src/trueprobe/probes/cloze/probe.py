@@ -71,7 +71,7 @@ class ClozeSettings(DesignSettings):
     )
 
 
-class Cloze(DesignProbe):
+class Cloze(DesignProbe[ClozeSettings]):
     name = "cloze"
     short = "are the right words for a blank of your own file likelier?"
     question = (
@@ -191,7 +191,9 @@ def _item(row: DesignRow) -> Item:
     twice = repeated([*right, *wrong])
     if twice is not None:
         raise BadInput(f"{row.data.place}: the word '{twice}' is there twice")
-    return Item(row.id, text, row.conditions, row.groups, {"right": right, "wrong": wrong})
+    return Item(
+        row.id, text=text, conditions=row.conditions, groups=row.groups, fields={"right": right, "wrong": wrong}
+    )
 
 
 def _words(row: DataRow, column: str) -> tuple[str, ...]:

@@ -73,4 +73,6 @@ def _pair(row: DataRow) -> SentencePair:
     if more == less:
         raise BadInput(f"{row.place}: sent_more and sent_less are the same sentence")
     annotations = tables.text_of(row.cells.get(ANNOTATIONS))
-    return SentencePair(more, less, direction, category, flags_of(more, less, category, annotations))
+    return SentencePair(
+        more, less=less, direction=direction, category=category, flags=flags_of(more, less, category, annotations)
+    )

@@ -62,7 +62,7 @@ class CrowsPairsSettings(Settings):
     )
 
 
-class CrowsPairs(Probe):
+class CrowsPairs(Probe[CrowsPairsSettings]):
     name = "crows_pairs"
     short = "of two sentences, is the more stereotyping one likelier?"
     question = (
@@ -171,7 +171,15 @@ class CrowsPairs(Probe):
 
     @property
     def headline(self) -> Measure:
-        return Measure("prefers_stereotype", means, (PREFERS,), {}, {"category": "all"}, Unit.SHARE, 0.5)
+        return Measure(
+            "prefers_stereotype",
+            function=means,
+            columns=(PREFERS,),
+            where={},
+            conditions={"category": "all"},
+            unit=Unit.SHARE,
+            neutral=0.5,
+        )
 
     @property
     def summary(self) -> Summary:

@@ -263,7 +263,7 @@ class DistractorMaterial(MaterialFile):
         if words.spaced:
             context, left, right = sentences.spaced(context), sentences.spaced(left), f" {right}"
         lower_case = any(oddity.lower_case for oddity in self._oddities(case, wording, faithful))
-        return Sentence(context, left.replace("{key}", f"{{name{case.key}}}"), right, lower_case)
+        return Sentence(context, left=left.replace("{key}", f"{{name{case.key}}}"), right=right, lower_case=lower_case)
 
     def _oddities(self, case: Case, wording: str, faithful: bool) -> list[Oddity]:
         return [o for o in self.oddities if o.meets(wording, case) and (faithful or not o.defect)]

@@ -57,7 +57,7 @@ class DistractorSettings(Settings):
     )
 
 
-class Distractors(MeasureSetProbe):
+class Distractors(MeasureSetProbe[DistractorSettings]):
     name = "distractors"
     short = "is a fact kept when other facts stand beside it?"
     question = (
@@ -245,7 +245,9 @@ class Distractors(MeasureSetProbe):
         words = self.candidates[name]
         right = sentence.right if card.kind == "masked" else ""
         if self.settings.separator == "paper" and card.kind == "masked":
-            return FillBlank(sentence.left, right, sentence.context, "pair", words.words, within=words)
+            return FillBlank(
+                sentence.left, right=right, before=sentence.context, join="pair", words=words.words, within=words
+            )
         # their code joins start token, text and end token by spaces before it tokenises: RoBERTa and GPT-2 read these
         around = " " if self.settings.faithful else ""
         left = f"{around}{sentence.context} {sentence.left}"

@@ -46,7 +46,18 @@ def cases(set_name: str, position: str) -> Iterator[Case]:
         for attractors in range(MOST + 1):
             keys = range(1, attractors + 1) if position == "key_later" and attractors else (0,)
             for filler in range(MOST + 1):
-                yield from (Case(set_name, position, setting, kind, attractors, filler, key) for key in keys)
+                yield from (
+                    Case(
+                        set_name,
+                        position=position,
+                        setting=setting,
+                        type=kind,
+                        attractors=attractors,
+                        filler=filler,
+                        key=key,
+                    )
+                    for key in keys
+                )
 
 
 def joined(parts: Sequence[str], how: Join) -> str:

@@ -69,7 +69,7 @@ class PairsSettings(DesignSettings):
     )
 
 
-class Pairs(DesignProbe):
+class Pairs(DesignProbe[PairsSettings]):
     name = "pairs"
     short = "of two sentences of your own file, is the better one likelier?"
     question = (
@@ -93,7 +93,7 @@ class Pairs(DesignProbe):
     def _roles(self, table: DataTable) -> Roles:
         read = _column(table, self.settings.better, BETTER), _column(table, self.settings.worse, WORSE)
         if read == (BETTER[1], WORSE[1]):
-            return Roles(read, tuple(COLUMNS), BLIMP_IDS, BLIMP_CONDITIONS)
+            return Roles(read, observed=tuple(COLUMNS), ids=BLIMP_IDS, conditions=BLIMP_CONDITIONS)
         return Roles(read, tuple(COLUMNS))
 
     def items(self) -> list[Item]:
@@ -103,7 +103,13 @@ class Pairs(DesignProbe):
         better, worse = map(row.data.text, self.roles.read)
         if better == worse:
             raise BadInput(f"{row.data.place}: {' and '.join(self.roles.read)} are the same sentence")
-        return Item(row.id, f"{better} / {worse}", row.conditions, row.groups, {"better": better, "worse": worse})
+        return Item(
+            row.id,
+            text=f"{better} / {worse}",
+            conditions=row.conditions,
+            groups=row.groups,
+            fields={"better": better, "worse": worse},
+        )
 
     # ------------------------------------------------------------ asking and observing
 

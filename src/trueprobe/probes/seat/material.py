@@ -152,7 +152,9 @@ class SeatMaterial(MaterialFile):
             put = put[0].upper() + put[1:]
         before, after = template[: slot.start()], template[slot.end() :]
         start = len(before + article)
-        return SetSentence(before + put + after, word, (start, start + len(filled)), f"{before}…{after}")
+        return SetSentence(
+            before + put + after, word=word, span=(start, start + len(filled)), wording=f"{before}…{after}"
+        )
 
 
 def plural(word: str) -> str:

@@ -99,7 +99,7 @@ class SeatSettings(Settings):
         return tuple(dict.fromkeys(names))
 
 
-class Seat(Probe):
+class Seat(Probe[SeatSettings]):
     name = "seat"
     short = "do vectors of sentences tie groups of people to attributes?"
     question = (
@@ -227,14 +227,31 @@ class Seat(Probe):
                 yield replace(self._effect({**one, **_TARGETS}, one, test=False), kinds=kinds)
             for name, sides in _CLUSTERS.items() if self.settings.clusters else ():
                 columns, where = ("cluster_right", "in_first"), {**at, **sides}
-                share = Measure(name, _right, columns, where, whole, Unit.SHARE, 0.5, kinds=kinds)
+                share = Measure(
+                    name,
+                    function=_right,
+                    columns=columns,
+                    where=where,
+                    conditions=whole,
+                    unit=Unit.SHARE,
+                    neutral=0.5,
+                    kinds=kinds,
+                )
                 yield replace(share, test=MatchingTest(), tail=Tail.BOTH)
 
     def _effect(self, where: Mapping[str, Any], conditions: Mapping[str, str | int], test: bool = True) -> Measure:
         function = effect_size if self.settings.ddof else effect_size_ddof0
         permuted = PermutationTest(self.settings.partitions, self.settings.two_sided, self.settings.strict)
         columns, unit = ("association", "in_first"), Unit.EFFECT_SIZE
-        effect = Measure("effect_size", function, columns, where, conditions, unit, 0.0)
+        effect = Measure(
+            "effect_size",
+            function=function,
+            columns=columns,
+            where=where,
+            conditions=conditions,
+            unit=unit,
+            neutral=0.0,
+        )
         return replace(effect, test=permuted, tail=self._tail) if test else effect
 
     @property
@@ -314,12 +331,14 @@ def _row(
 ) -> Observation:
     side, sentence = of_side
     named = {"side": side, "word": sentence.word, "wording": sentence.wording}
-    return Observation(item.id, {**named, **values}, f"{side}/{sentence.text}", why, (sentence.word,))
+    return Observation(
+        item.id, values={**named, **values}, part=f"{side}/{sentence.text}", why_not=why, groups=(sentence.word,)
+    )
 
 
 def _request(sentence: SetSentence, representation: str, layer: int) -> EmbedText:
     if representation == "word":
-        return EmbedText(sentence.text, "word", layer, sentence.span)
+        return EmbedText(sentence.text, pool="word", layer=layer, span=sentence.span)
     if representation == "first_piece":
         return EmbedText(sentence.text, "first", layer, specials=False)
     return EmbedText(sentence.text, representation, layer)  # type: ignore[arg-type]

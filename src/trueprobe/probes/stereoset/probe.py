@@ -88,7 +88,7 @@ class StereoSetSettings(Settings):
     )
 
 
-class StereoSet(Probe):
+class StereoSet(Probe[StereoSetSettings]):
     name = "stereoset"
     short = "which is likelier: stereotype, anti-stereotype or nonsense?"
     question = (
@@ -287,7 +287,15 @@ class StereoSet(Probe):
 
     @property
     def headline(self) -> Measure:
-        return Measure("ss", means, (PREFERS,), {}, {"category": "all"}, Unit.SHARE, 0.5)
+        return Measure(
+            "ss",
+            function=means,
+            columns=(PREFERS,),
+            where={},
+            conditions={"category": "all"},
+            unit=Unit.SHARE,
+            neutral=0.5,
+        )
 
     @property
     def summary(self) -> Summary:

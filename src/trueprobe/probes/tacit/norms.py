@@ -229,11 +229,11 @@ def _cslb(table: _Table) -> Iterator[_Row]:
                 phrased.setdefault(form, []).append(alternative)
         yield _Row(
             line,
-            table.cell(line, row, "concept"),
-            label,
-            tuple(phrased),
-            total,
-            _category(row["feature type"]),
+            concept=table.cell(line, row, "concept"),
+            label=label,
+            forms=tuple(phrased),
+            frequency=total,
+            category=_category(row["feature type"]),
             people=tuple(map(given.how_many_gave, phrased.values())) if given.people else (),
             participants=tuple(map(given.who_gave, phrased.values())) if given.participants else (),
             uses_total=given.uses_total,
@@ -247,7 +247,14 @@ def _mcrae(table: _Table) -> Iterator[_Row]:
         phrase = _MCRAE_HEAD.sub("", label) if behaves and behaves[1] != "eg" else verb_phrase(label)
         category = _category(row.get("br label", ""))
         concept, frequency = table.cell(line, row, "concept"), table.number(line, row, "prod freq")
-        yield _Row(line, concept, label, (phrase,) if phrase else (), frequency, category)
+        yield _Row(
+            line,
+            concept=concept,
+            label=label,
+            forms=(phrase,) if phrase else (),
+            frequency=frequency,
+            category=category,
+        )
 
 
 def _flt(table: _Table) -> Iterator[_Row]:
@@ -259,7 +266,14 @@ def _flt(table: _Table) -> Iterator[_Row]:
         cue, phrase = table.cell(line, row, "cue"), free_phrase(answer, bare)
         if phrase and names(phrase, cue):  # it gives the concept away
             phrase = None
-        yield _Row(line, cue, phrase or answer, (phrase,) if phrase else (), frequency, "")
+        yield _Row(
+            line,
+            concept=cue,
+            label=phrase or answer,
+            forms=(phrase,) if phrase else (),
+            frequency=frequency,
+            category="",
+        )
 
 
 def _xcslb(table: _Table) -> Iterator[_Row]:
@@ -275,7 +289,14 @@ def _xcslb(table: _Table) -> Iterator[_Row]:
         if row["label"] == "1":
             label = table.cell(line, row, "feature")
             concept = table.cell(line, row, "concept")
-            yield _Row(line, concept, label, _forms(label), math.nan, types.get(label, ""))
+            yield _Row(
+                line,
+                concept=concept,
+                label=label,
+                forms=_forms(label),
+                frequency=math.nan,
+                category=types.get(label, ""),
+            )
 
 
 def _plain(table: _Table) -> Iterator[_Row]:
@@ -286,7 +307,14 @@ def _plain(table: _Table) -> Iterator[_Row]:
             hint = nearest(category, ALL_CATEGORIES)
             raise BadInput(f"{table.path}, line {line}: no category '{category}'{hint}")
         frequency = table.number(line, row, "frequency") if "frequency" in row else math.nan
-        yield _Row(line, table.cell(line, row, "concept"), label, _forms(label), frequency, category)
+        yield _Row(
+            line,
+            concept=table.cell(line, row, "concept"),
+            label=label,
+            forms=_forms(label),
+            frequency=frequency,
+            category=category,
+        )
 
 
 def _forms(*labels: str) -> tuple[str, ...]:
@@ -321,7 +349,15 @@ def read(name: str = STARTER) -> Norms:
     concepts, counts = _gathered(rows, answers=table.format.startswith("flt"))
     sha256 = hashlib.sha256(path.read_bytes() + table.lexicon).hexdigest()
     known = not any(math.isnan(row.frequency) for row in rows)
-    return Norms(STARTER if card else path.name, table.format, sha256, concepts, known, counts, card)
+    return Norms(
+        STARTER if card else path.name,
+        format=table.format,
+        sha256=sha256,
+        concepts=concepts,
+        has_frequencies=known,
+        counts=counts,
+        card=card,
+    )
 
 
 def _gathered(rows: Sequence[_Row], answers: bool) -> tuple[tuple[Concept, ...], dict[str, int]]:
