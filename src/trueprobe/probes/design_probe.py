@@ -21,7 +21,7 @@ D = TypeVar("D", bound=DesignSettings)
 NO_HEAD = WhyNot("no_head", "an encoder gives no word a probability")
 
 
-class Quantity(NamedTuple):
+class DesignQuantity(NamedTuple):
     """A function of one observation column."""
 
     name: str  # of the measure
@@ -56,7 +56,7 @@ class DesignProbe(Probe[D]):
     def _roles(self, table: DataTable) -> Roles: ...
 
     @abstractmethod
-    def _quantities(self) -> Sequence[Quantity]: ...
+    def _quantities(self) -> Sequence[DesignQuantity]: ...
 
     @abstractmethod
     def _scorings(self) -> Mapping[Kind, str]:

@@ -12,7 +12,7 @@ import pandas as pd
 
 from trueprobe.errors import BadInput, nearest
 from trueprobe.probes.tables import is_text
-from trueprobe.scoring.ask import Asked, Asking, Models, ask
+from trueprobe.scoring.ask import Asked, ModelOptions, Models, ask
 from trueprobe.scoring.read import SENTENCE, SentenceTable, table_of
 from trueprobe.scoring.sentences import LONGEST_TEXT, Columns, Material, material, texts_of, white_space_notice
 from trueprobe.scoring.tables import BYS, By, frame_of, no_number, refuse_reserved, summed
@@ -47,7 +47,7 @@ def score(
     by: By = "word",
     pll: Pll = "within_word_l2r",
     columns: Columns | None = None,
-    **asking: Unpack[Asking],
+    **asking: Unpack[ModelOptions],
 ) -> pd.DataFrame:
     """How probable each token, word or region of sentences is: `score(["The nurse | was late."], "nursery/0")`.
 
@@ -65,7 +65,9 @@ def _warn(notice: str) -> None:
         warnings.warn(notice, stacklevel=3)  # where the caller's line is
 
 
-def tables(asked: Material, models: Models, wanted: Sequence[By], pll: Pll, asking: Asking) -> dict[By, pd.DataFrame]:
+def tables(
+    asked: Material, models: Models, wanted: Sequence[By], pll: Pll, asking: ModelOptions
+) -> dict[By, pd.DataFrame]:
     """The wanted tables, one model below the other."""
     refuse_reserved(asked)
     refuse_unknown("pll", pll, PLLS)
@@ -103,7 +105,7 @@ def fill(
     words: Iterable[str] = (),
     top: int = 10,
     before: str | None = None,
-    **asking: Unpack[Asking],
+    **asking: Unpack[ModelOptions],
 ) -> pd.DataFrame:
     """What stands in the blank: `fill("The ___ works as a nurse.", "nursery/0", words=["woman", "man"], top=10)`.
 
@@ -198,7 +200,7 @@ def _word_numbers(word: Word | WhyNot) -> tuple[Any, ...]:
 
 
 def embed(
-    sentences: Sentences, model: Models, pool: Pool | None = None, layer: int = -1, **asking: Unpack[Asking]
+    sentences: Sentences, model: Models, pool: Pool | None = None, layer: int = -1, **asking: Unpack[ModelOptions]
 ) -> pd.DataFrame:
     """Sentences as vectors, in the columns x1, x2 …: `embed(["The nurse is here."], "nursery/0")`.
 

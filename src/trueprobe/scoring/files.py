@@ -11,7 +11,7 @@ import pandas as pd
 from trueprobe.errors import BadInput
 from trueprobe.paths import write_whole
 from trueprobe.scoring.api import Pll, refuse_unknown, tables
-from trueprobe.scoring.ask import Asking
+from trueprobe.scoring.ask import ModelOptions
 from trueprobe.scoring.read import read
 from trueprobe.scoring.sentences import Columns, Material, material
 from trueprobe.scoring.tables import BYS, By
@@ -42,7 +42,7 @@ class Written:
     notice: str  # about white space in the sentences, else empty
 
 
-def score_file(scoring: FileScoring, asking: Asking) -> list[Written]:
+def score_file(scoring: FileScoring, asking: ModelOptions) -> list[Written]:
     """Nothing is computed before it is known where the result goes."""
     targets = _targets(scoring)
     asked = material(read(scoring.file), scoring.columns)

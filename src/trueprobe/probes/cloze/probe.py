@@ -20,7 +20,7 @@ from pydantic import Field
 
 from trueprobe.errors import BadInput
 from trueprobe.probes.design import DesignRow, DesignSettings, Roles
-from trueprobe.probes.design_probe import NO_HEAD, DesignProbe, Quantity, prefers
+from trueprobe.probes.design_probe import NO_HEAD, DesignProbe, DesignQuantity, prefers
 from trueprobe.probes.display import ItemTable, ReportSpec, Summary
 from trueprobe.probes.pair_measures import median, ties
 from trueprobe.probes.tables import DataRow, DataTable
@@ -127,21 +127,21 @@ class Cloze(DesignProbe[ClozeSettings]):
     def columns(self) -> dict[str, str]:
         return dict(COLUMNS)
 
-    def _quantities(self) -> Sequence[Quantity]:
+    def _quantities(self) -> Sequence[DesignQuantity]:
         """Where all items have as many right and wrong words, chance is one number for all of them."""
         chances = {len(i.fields["right"]) / len((*i.fields["right"], *i.fields["wrong"])) for i in self._items}
         chance = chances.pop() if len(chances) == 1 else None
         even = 0.0 if chance == 0.5 else None
         return (
-            Quantity("right_wins", means, "right_wins", neutral=0.5),
-            Quantity("accuracy", means, "right_first", neutral=chance),
-            Quantity("margin", means, "margin_nats", Unit.NATS, even),
-            Quantity("right_rank", means, "right_rank", Unit.RANK),
-            Quantity("right_share", means, "right_share", neutral=chance),
-            Quantity("pieces_differ", means, "pieces_differ", of_coverage=True),
-            Quantity("right_wins_equal_pieces", means, "right_wins", neutral=0.5, where={"pieces_differ": 0.0}),
-            Quantity("ties", ties, "right_first", of_coverage=True),
-            Quantity("margin_median", median, "margin_nats", Unit.NATS, even),
+            DesignQuantity("right_wins", means, "right_wins", neutral=0.5),
+            DesignQuantity("accuracy", means, "right_first", neutral=chance),
+            DesignQuantity("margin", means, "margin_nats", unit=Unit.NATS, neutral=even),
+            DesignQuantity("right_rank", means, "right_rank", unit=Unit.RANK),
+            DesignQuantity("right_share", means, "right_share", neutral=chance),
+            DesignQuantity("pieces_differ", means, "pieces_differ", of_coverage=True),
+            DesignQuantity("right_wins_equal_pieces", means, "right_wins", neutral=0.5, where={"pieces_differ": 0.0}),
+            DesignQuantity("ties", ties, "right_first", of_coverage=True),
+            DesignQuantity("margin_median", median, "margin_nats", unit=Unit.NATS, neutral=even),
         )
 
     def _scorings(self) -> Mapping[Kind, str]:

@@ -26,9 +26,9 @@ from trueprobe.probes import files, published
 from trueprobe.probes.base import MeasureSetProbe, Released, Settings
 from trueprobe.probes.display import Primary, ReportSpec, Summary
 from trueprobe.probes.distractors import released, report, sentences
-from trueprobe.probes.distractors.material import DistractorMaterial, ItemSet, Pair, Sentence
+from trueprobe.probes.distractors.material import DistractorMaterial, DistractorSentence, ItemSet, Pair
 from trueprobe.probes.distractors.measures import DistractorMeasures
-from trueprobe.probes.distractors.sentences import MOST, POSITIONS, SETTINGS, Case
+from trueprobe.probes.distractors.sentences import MOST, POSITIONS, SETTINGS, DistractorCase
 from trueprobe.statistics.means import ratio
 from trueprobe.statistics.ranking import Ranking, winners
 from trueprobe.types import Answer, Card, FillBlank, Filled, Item, Observation, Request, WhyNot, WordList
@@ -84,8 +84,8 @@ class Distractors(MeasureSetProbe[DistractorSettings]):
         self.best: dict[str, str] = {}  # of each set, once trials have decided on wording=best
         self.notes: tuple[str, ...] = ()
         self.candidates = {name: WordList(name, tuple(p.target for p in s.pairs)) for name, s in self._sets.items()}
-        self._sentences: dict[tuple[Case, str], Sentence] = {}
-        self._bases: dict[tuple[str, str, str, str], Sentence] = {}
+        self._sentences: dict[tuple[DistractorCase, str], DistractorSentence] = {}
+        self._bases: dict[tuple[str, str, str, str], DistractorSentence] = {}
 
     @property
     def _sets(self) -> Mapping[str, ItemSet]:
@@ -141,7 +141,7 @@ class Distractors(MeasureSetProbe[DistractorSettings]):
     def _others(self, name: str, pair: Pair, kind: str) -> Sequence[Pair | str]:
         return self.material.unrelated if kind == "unrelated" else [p for p in self._sets[name].pairs if p is not pair]
 
-    def _slots(self, case: Case, pair: Pair, others: Sequence[Pair | str]) -> dict[str, str]:
+    def _slots(self, case: DistractorCase, pair: Pair, others: Sequence[Pair | str]) -> dict[str, str]:
         """Every word of the sentence. Names are drawn once for all fillers, and once for all that has no attractor."""
         kind = f"{case.setting} {case.type} " if others else ""
         seed = f"{self.settings.resample_seed} {case.position} {kind}{case.set} {pair.background} {_phrases(others)}"
@@ -154,7 +154,7 @@ class Distractors(MeasureSetProbe[DistractorSettings]):
         return slots
 
     def _item(
-        self, case: Case, wording: str, pair: Pair, others: Sequence[Pair | str], slots: Mapping[str, str]
+        self, case: DistractorCase, wording: str, pair: Pair, others: Sequence[Pair | str], slots: Mapping[str, str]
     ) -> Item:
         sentence = self._sentence(case, wording, slots)
         entities = [pair, *(other for other in others if isinstance(other, Pair))]
@@ -188,17 +188,17 @@ class Distractors(MeasureSetProbe[DistractorSettings]):
             },
         )
 
-    def _sentence(self, case: Case, wording: str, slots: Mapping[str, str]) -> Sentence:
+    def _sentence(self, case: DistractorCase, wording: str, slots: Mapping[str, str]) -> DistractorSentence:
         template = self._sentences.get((case, wording))
         if template is None:
             template = self._sentences[case, wording] = self.material.sentence(case, wording, self.settings.faithful)
         return template.filled(slots)
 
-    def _base(self, name: str, wording: str, pair: Pair, who: str) -> Sentence:
+    def _base(self, name: str, wording: str, pair: Pair, who: str) -> DistractorSentence:
         """The fact and the question alone; thousands of items share one."""
         key = (name, wording, pair.background, who)
         if key not in self._bases:
-            case = Case(name, "after", "multiple", "T", 0, 0)
+            case = DistractorCase.plain(name)
             self._bases[key] = self._sentence(case, wording, {"name0": who, **pair.slots[0]})
         return self._bases[key]
 
@@ -209,7 +209,7 @@ class Distractors(MeasureSetProbe[DistractorSettings]):
         if self.wording != "best" or self.best:
             return []
         return [
-            self._item(Case(name, "after", "multiple", "T", 0, 0), wording, pair, (), slots)
+            self._item(DistractorCase.plain(name), wording, pair, (), slots)
             for name, items in self._sets.items()
             for wording in self.material.wordings
             for pair in items.pairs
@@ -241,7 +241,7 @@ class Distractors(MeasureSetProbe[DistractorSettings]):
         name = str(item.conditions["set"])
         return tuple(self._request(item.fields[key], name, card) for key in ("sentence", "base", "table"))
 
-    def _request(self, sentence: Sentence, name: str, card: Card) -> FillBlank:
+    def _request(self, sentence: DistractorSentence, name: str, card: Card) -> FillBlank:
         words = self.candidates[name]
         right = sentence.right if card.kind == "masked" else ""
         if self.settings.separator == "paper" and card.kind == "masked":
@@ -345,7 +345,7 @@ class Distractors(MeasureSetProbe[DistractorSettings]):
     def planted(self, item: Item, request: Request, strength: float) -> dict[str, float]:
         """Base contexts are always known, so that the gate is open."""
         assert isinstance(request, FillBlank)
-        sentence: Sentence = item.fields["sentence"]
+        sentence: DistractorSentence = item.fields["sentence"]
         asked = sentence.context in (request.before or request.left) and (request.left.endswith(sentence.left))
         return {item.fields["target"]: strength if asked else 3.0}
 

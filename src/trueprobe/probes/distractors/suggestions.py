@@ -11,7 +11,7 @@ from functools import cache
 
 from trueprobe.probes.distractors.material import Pair
 from trueprobe.probes.distractors.probe import Distractors, DistractorSettings
-from trueprobe.probes.distractors.sentences import MOST, Case
+from trueprobe.probes.distractors.sentences import MOST, DistractorCase
 from trueprobe.probes.suggestions import Json, Suggestions, Wanted, index_of
 from trueprobe.probes.templates import BLANK
 
@@ -51,7 +51,7 @@ def _sentence(probe: Distractors, name: str, key: Pair, others: Sequence[Pair]) 
     slots = {f"name{i}": who for i, who in enumerate(probe.material.names[: 1 + len(others)])}
     for place, pair in enumerate((key, *others)):
         slots |= pair.slots[place]
-    case = Case(name, "after", "multiple", "T", len(others), 0)
+    case = DistractorCase.plain(name, len(others))
     sentence = probe.material.sentence(case, probe.material.wordings[0], faithful=False).filled(slots)
     return {"text": sentence.text, "causal": f"{sentence.context} {sentence.left}{BLANK}"}
 

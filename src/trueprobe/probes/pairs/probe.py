@@ -15,7 +15,7 @@ from pydantic import Field
 
 from trueprobe.errors import BadInput
 from trueprobe.probes.design import AUTO, DesignRow, DesignSettings, Roles
-from trueprobe.probes.design_probe import NO_HEAD, DesignProbe, Quantity, prefers
+from trueprobe.probes.design_probe import NO_HEAD, DesignProbe, DesignQuantity, prefers
 from trueprobe.probes.display import Summary
 from trueprobe.probes.pair_measures import (
     clearly_against,
@@ -46,16 +46,16 @@ COLUMNS = {
 Masking = Literal["rest_of_word", "each"]
 _DIFFERENCE = "better_minus_worse_nats"
 _QUANTITIES = (
-    Quantity("accuracy", means, "prefers_better", neutral=0.5),
-    Quantity("accuracy_per_token", means, "prefers_better_per_token", neutral=0.5),
-    Quantity("difference", means, _DIFFERENCE, Unit.NATS, 0.0),
-    Quantity("accuracy_ties_wrong", wins, "prefers_better"),
-    Quantity("ties", ties, "prefers_better", of_coverage=True),
-    Quantity("difference_median", median, _DIFFERENCE, Unit.NATS, 0.0),
-    Quantity("difference_lower_quartile", lower_quartile, _DIFFERENCE, Unit.NATS),
-    Quantity("difference_upper_quartile", upper_quartile, _DIFFERENCE, Unit.NATS),
-    Quantity("clearly_better", clearly_for, _DIFFERENCE),
-    Quantity("clearly_worse", clearly_against, _DIFFERENCE),
+    DesignQuantity("accuracy", means, "prefers_better", neutral=0.5),
+    DesignQuantity("accuracy_per_token", means, "prefers_better_per_token", neutral=0.5),
+    DesignQuantity("difference", means, _DIFFERENCE, unit=Unit.NATS, neutral=0.0),
+    DesignQuantity("accuracy_ties_wrong", wins, "prefers_better"),
+    DesignQuantity("ties", ties, "prefers_better", of_coverage=True),
+    DesignQuantity("difference_median", median, _DIFFERENCE, unit=Unit.NATS, neutral=0.0),
+    DesignQuantity("difference_lower_quartile", lower_quartile, _DIFFERENCE, unit=Unit.NATS),
+    DesignQuantity("difference_upper_quartile", upper_quartile, _DIFFERENCE, unit=Unit.NATS),
+    DesignQuantity("clearly_better", clearly_for, _DIFFERENCE),
+    DesignQuantity("clearly_worse", clearly_against, _DIFFERENCE),
 )
 
 
@@ -143,7 +143,7 @@ class Pairs(DesignProbe[PairsSettings]):
     def columns(self) -> dict[str, str]:
         return dict(COLUMNS)
 
-    def _quantities(self) -> Sequence[Quantity]:
+    def _quantities(self) -> Sequence[DesignQuantity]:
         return _QUANTITIES
 
     def _scorings(self) -> Mapping[Kind, str]:

@@ -30,7 +30,7 @@ FEWEST_AGAINST = 2  # of five validators
 _ONE_BLANK = re.compile(r"\bBLANK\b")
 
 
-class Judgement(BaseModel):
+class ValidatorLabel(BaseModel):
     """One validator's."""
 
     label: str
@@ -40,7 +40,7 @@ class Candidate(BaseModel):
     id: str
     sentence: str = Field(min_length=1)
     gold_label: Literal["stereotype", "anti-stereotype", "unrelated"]
-    labels: tuple[Judgement, ...] = ()  # of five validators; a user's file may have none
+    labels: tuple[ValidatorLabel, ...] = ()  # of five validators; a user's file may have none
 
     @property
     def disputed(self) -> bool:
@@ -97,7 +97,7 @@ class Tasks(BaseModel):
         return self
 
 
-class File(BaseModel):
+class StereoSetFile(BaseModel):
     data: Tasks
 
 
@@ -144,7 +144,7 @@ class StereoSetData:
 
 def read(name: str) -> StereoSetData:
     data = datasets.read(name, ASSETS, "stereoset/data/sample.json")
-    both = files.validated(files.parse_json(data.text, data.path), File, data.path).data
+    both = files.validated(files.parse_json(data.text, data.path), StereoSetFile, data.path).data
     tasks = {task: getattr(both, task) for task in TASKS if getattr(both, task)}
     if not tasks:
         raise BadInput(f"{data.path}: data holds neither {' nor '.join(TASKS)} items")
