@@ -72,8 +72,8 @@ class DesignProbe(Probe[D]):
                 more: dict[str, Any] = {"of_coverage": of_coverage, "kinds": (kind,)}
                 yield Measure(
                     name,
-                    function=function,
-                    columns=(column,),
+                    function,
+                    (column,),
                     where={**where, **only},
                     conditions=at,
                     unit=unit,
@@ -84,15 +84,7 @@ class DesignProbe(Probe[D]):
     @property
     def headline(self) -> Measure:
         first = self._quantities()[0]
-        return Measure(
-            first.name,
-            function=means,
-            columns=(first.column,),
-            where={},
-            conditions={},
-            unit=first.unit,
-            neutral=first.neutral,
-        )
+        return Measure(first.name, means, (first.column,), conditions={}, unit=first.unit, neutral=first.neutral)
 
     @property
     def primary(self) -> tuple[Primary, ...]:

@@ -54,13 +54,4 @@ def mean_measures(
 ) -> Iterator[Measure]:
     for name, column, unit, neutral, of_coverage, coverage in quantities:
         more |= {"of_coverage": of_coverage, "coverage": coverage}
-        yield Measure(
-            name,
-            function=means,
-            columns=(column,),
-            where=where,
-            conditions=conditions,
-            unit=unit,
-            neutral=neutral,
-            **more,
-        )
+        yield Measure(name, means, (column,), where=where, conditions=conditions, unit=unit, neutral=neutral, **more)

@@ -191,9 +191,7 @@ def _item(row: DesignRow) -> Item:
     twice = repeated([*right, *wrong])
     if twice is not None:
         raise BadInput(f"{row.data.place}: the word '{twice}' is there twice")
-    return Item(
-        row.id, text=text, conditions=row.conditions, groups=row.groups, fields={"right": right, "wrong": wrong}
-    )
+    return Item(row.id, text, conditions=row.conditions, groups=row.groups, fields={"right": right, "wrong": wrong})
 
 
 def _words(row: DataRow, column: str) -> tuple[str, ...]:

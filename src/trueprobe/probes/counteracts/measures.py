@@ -122,8 +122,8 @@ class CounterActsMeasures:
                     name = f"correlation_of_margin_with_share_{self.first}"
                     measure = Measure(
                         name,
-                        function=pearson,
-                        columns=columns,
+                        pearson,
+                        columns,
                         where=where,
                         conditions={**at, "k": depth},
                         unit=Unit.CORRELATION,
@@ -137,11 +137,11 @@ class CounterActsMeasures:
             of_coverage = name in ("no_preference", "covered_tokens", "covered_mass")
             coverage = "" if of_coverage else f"{_needs(name)}_{end}"
             yield ColumnMean(
-                name, column=f"{name}_{end}", unit=unit, neutral=neutral, of_coverage=of_coverage, coverage=coverage
+                name, f"{name}_{end}", unit=unit, neutral=neutral, of_coverage=of_coverage, coverage=coverage
             )
         if depth == ALL:  # what the top ten covers stands beside every number
             yield ColumnMean(
-                "covered_mass", column=f"covered_mass_top{max(K)}", unit=Unit.SHARE, neutral=None, of_coverage=True
+                "covered_mass", f"covered_mass_top{max(K)}", unit=Unit.SHARE, neutral=None, of_coverage=True
             )
 
     def _counted(self, is_top: bool, is_base: bool) -> Iterator[tuple[str, Unit, float | None]]:
@@ -172,14 +172,7 @@ class CounterActsMeasures:
     @property
     def headline(self) -> Measure:
         where, column = {"knowledge": "base"}, ("stereotype_margin_all",)
-        return Measure(
-            "stereotype_margin",
-            function=means,
-            columns=column,
-            where=where,
-            conditions={**where, "k": ALL},
-            neutral=0.0,
-        )
+        return Measure("stereotype_margin", means, column, where=where, conditions={**where, "k": ALL}, neutral=0.0)
 
 
 def _needs(name: str) -> str:

@@ -51,9 +51,9 @@ COLUMNS = {
 }
 _CURVES = (
     ColumnMean("accuracy", "correct", Unit.SHARE),
-    ColumnMean("relative_probability", column="relative_probability", unit=Unit.RATIO, neutral=1.0),
-    ColumnMean("log_relative_probability", column="log_relative_probability", unit=Unit.NATS, neutral=0.0),
-    ColumnMean("target_over_rivals", column="target_over_rivals_nats", unit=Unit.NATS, neutral=0.0),
+    ColumnMean("relative_probability", "relative_probability", unit=Unit.RATIO, neutral=1.0),
+    ColumnMean("log_relative_probability", "log_relative_probability", unit=Unit.NATS, neutral=0.0),
+    ColumnMean("target_over_rivals", "target_over_rivals_nats", unit=Unit.NATS, neutral=0.0),
     ColumnMean("rank", "rank", Unit.RANK),
     ColumnMean("tied", TIED, Unit.SHARE, of_coverage=True),
 )
@@ -81,12 +81,7 @@ class DistractorMeasures:
                 where.pop("wording", None)
             gate = Gate("base_preferred", LEAST_COMPETENCE, where)
             yield Measure(
-                "base_competence",
-                function=group_means,
-                columns=("base_preferred",),
-                where=where,
-                conditions=conditions,
-                unit=Unit.SHARE,
+                "base_competence", group_means, ("base_preferred",), where=where, conditions=conditions, unit=Unit.SHARE
             )
             for position in self.positions:
                 at = {"position": position}
@@ -129,8 +124,8 @@ class DistractorMeasures:
         conditions = {"type": "related", "attractors": f"1 to {MOST}"}
         return Measure(
             "target_over_rivals",
-            function=means,
-            columns=("target_over_rivals_nats",),
+            means,
+            ("target_over_rivals_nats",),
             where=where,
             conditions=conditions,
             unit=Unit.NATS,
@@ -185,5 +180,5 @@ def _quantities(kind: str, attractors: int) -> Sequence[ColumnMean]:
     won = ("attractor_won", "other_won", *(f"won_{back}_back" for back in range(1, attractors + 1)))
     quantities = [*_CURVES, *(ColumnMean(name, name, Unit.SHARE) for name in won)]
     if attractors > 1:  # one in `attractors`, if the place did not matter
-        quantities.append(ColumnMean("won_by_last", column="won_by_last", unit=Unit.SHARE, neutral=1 / attractors))
+        quantities.append(ColumnMean("won_by_last", "won_by_last", unit=Unit.SHARE, neutral=1 / attractors))
     return quantities

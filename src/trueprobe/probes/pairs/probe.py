@@ -105,7 +105,7 @@ class Pairs(DesignProbe[PairsSettings]):
             raise BadInput(f"{row.data.place}: {' and '.join(self.roles.read)} are the same sentence")
         return Item(
             row.id,
-            text=f"{better} / {worse}",
+            f"{better} / {worse}",
             conditions=row.conditions,
             groups=row.groups,
             fields={"better": better, "worse": worse},

@@ -228,14 +228,7 @@ class Seat(Probe[SeatSettings]):
             for name, sides in _CLUSTERS.items() if self.settings.clusters else ():
                 columns, where = ("cluster_right", "in_first"), {**at, **sides}
                 share = Measure(
-                    name,
-                    function=_right,
-                    columns=columns,
-                    where=where,
-                    conditions=whole,
-                    unit=Unit.SHARE,
-                    neutral=0.5,
-                    kinds=kinds,
+                    name, _right, columns, where=where, conditions=whole, unit=Unit.SHARE, neutral=0.5, kinds=kinds
                 )
                 yield replace(share, test=MatchingTest(), tail=Tail.BOTH)
 
@@ -243,15 +236,7 @@ class Seat(Probe[SeatSettings]):
         function = effect_size if self.settings.ddof else effect_size_ddof0
         permuted = PermutationTest(self.settings.partitions, self.settings.two_sided, self.settings.strict)
         columns, unit = ("association", "in_first"), Unit.EFFECT_SIZE
-        effect = Measure(
-            "effect_size",
-            function=function,
-            columns=columns,
-            where=where,
-            conditions=conditions,
-            unit=unit,
-            neutral=0.0,
-        )
+        effect = Measure("effect_size", function, columns, where=where, conditions=conditions, unit=unit, neutral=0.0)
         return replace(effect, test=permuted, tail=self._tail) if test else effect
 
     @property

@@ -25,8 +25,8 @@ from trueprobe.errors import BadInput
 from trueprobe.probes.base import Probe, Released, Settings
 from trueprobe.probes.display import Primary, ReportSpec, Summary
 from trueprobe.probes.measure_sets import ALL, combinations
-from trueprobe.probes.pair_measures import FLAGGED, NEAR_TIE_NATS, PREFERS, START, stereoset_measures, unflagged
-from trueprobe.probes.stereoset import material, released, report
+from trueprobe.probes.pair_measures import FLAGGED, NEAR_TIE_NATS, PREFERS, START, unflagged
+from trueprobe.probes.stereoset import material, measures, released, report
 from trueprobe.probes.stereoset.material import BLANK, Cluster
 from trueprobe.statistics.means import means
 from trueprobe.statistics.measure import Flips, Measure
@@ -269,9 +269,10 @@ class StereoSet(Probe[StereoSetSettings]):
             ways["both"] = {}, ("masked", "causal")
         for task, (rows, kinds) in ways.items():
             for where, conditions in combinations(category=(ALL, *self._categories)):
-                yield from stereoset_measures({**rows, **where}, {"task": task, **conditions}, kinds=kinds)
+                at = {"task": task, **conditions}
+                yield from measures.measures({**rows, **where}, at, kinds=kinds)
                 if self.n_flagged:
-                    yield unflagged("ss", {**rows, **where}, {"task": task, **conditions}, kinds=kinds)
+                    yield unflagged("ss", {**rows, **where}, conditions=at, kinds=kinds)
 
     @property
     def _categories(self) -> list[str]:
@@ -287,15 +288,7 @@ class StereoSet(Probe[StereoSetSettings]):
 
     @property
     def headline(self) -> Measure:
-        return Measure(
-            "ss",
-            function=means,
-            columns=(PREFERS,),
-            where={},
-            conditions={"category": "all"},
-            unit=Unit.SHARE,
-            neutral=0.5,
-        )
+        return Measure("ss", means, (PREFERS,), conditions={"category": "all"}, unit=Unit.SHARE, neutral=0.5)
 
     @property
     def summary(self) -> Summary:

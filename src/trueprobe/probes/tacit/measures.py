@@ -60,7 +60,7 @@ _RETRIEVED = (
     ColumnMean("reciprocal_rank", "reciprocal_rank", Unit.SCORE),
     ColumnMean("probability", "probability", Unit.PROBABILITY),
     ColumnMean("ranked_first", "ranked_first", Unit.SHARE),
-    ColumnMean("concept_over_others", column="concept_over_others_nats", unit=Unit.NATS, neutral=0.0),
+    ColumnMean("concept_over_others", "concept_over_others_nats", unit=Unit.NATS, neutral=0.0),
     ColumnMean("instead_known", "instead_known", Unit.SHARE),
     ColumnMean("instead_satisfies", "instead_satisfies", Unit.SHARE),
     ColumnMean("instead_fits_all", "instead_fits_all", Unit.SHARE),
@@ -174,15 +174,7 @@ class RetrievalMeasures:
     @property
     def headline(self) -> Measure:
         column = ("concept_over_others_nats",)
-        return Measure(
-            "concept_over_others",
-            function=means,
-            columns=column,
-            where={},
-            conditions=self.vocabulary,
-            unit=Unit.NATS,
-            neutral=0.0,
-        )
+        return Measure("concept_over_others", means, column, conditions=self.vocabulary, unit=Unit.NATS, neutral=0.0)
 
 
 PRODUCTION_COLUMNS = {
@@ -207,9 +199,9 @@ PRODUCTION_COLUMNS = {
 _PRODUCED = (
     ColumnMean("map_vocabulary", "ap_vocabulary", Unit.SCORE),
     ColumnMean("map_completions", "ap_completions", Unit.SCORE),
-    ColumnMean("spearman", column="spearman", unit=Unit.CORRELATION, neutral=0.0),
+    ColumnMean("spearman", "spearman", unit=Unit.CORRELATION, neutral=0.0),
     ColumnMean("map_without_context", "ap_without_context", Unit.SCORE),
-    ColumnMean("change_without_context", column="ap_change", unit=Unit.RATIO, neutral=0.0),
+    ColumnMean("change_without_context", "ap_change", unit=Unit.RATIO, neutral=0.0),
     ColumnMean("gold_over_others", "gold_over_others_nats", Unit.NATS),
     ColumnMean("answer_is_gold", "answer_is_gold", Unit.SHARE),
     ColumnMean("any_gold", "any_gold", Unit.SHARE),
@@ -235,8 +227,8 @@ class ProductionMeasures:
             if at["relation"] != ALL:
                 yield Measure(
                     "regardless_of_concept",
-                    function=commonest_share,
-                    columns=("answer_code",),
+                    commonest_share,
+                    ("answer_code",),
                     where=where,
                     conditions=conditions,
                     unit=Unit.SHARE,
@@ -275,12 +267,7 @@ class ProductionMeasures:
     @property
     def headline(self) -> Measure:
         return Measure(
-            "gold_over_others",
-            function=means,
-            columns=("gold_over_others_nats",),
-            where={},
-            conditions=self.vocabulary,
-            unit=Unit.NATS,
+            "gold_over_others", means, ("gold_over_others_nats",), conditions=self.vocabulary, unit=Unit.NATS
         )
 
 
@@ -297,7 +284,7 @@ PRINCE_COLUMNS = {
     "tied": "1 if at least as many words as its rank lie within 1e-4 nats of the likeliest asked word",
     "own_over_other_nats": "log-probability of the concept (or the mean of its properties') less the other concept's",
 }
-_OWN_OVER_OTHER = ColumnMean("own_over_other", column="own_over_other_nats", unit=Unit.NATS, neutral=0.0)
+_OWN_OVER_OTHER = ColumnMean("own_over_other", "own_over_other_nats", unit=Unit.NATS, neutral=0.0)
 _PRINCE = {
     "concept_from_properties": (
         ColumnMean("reciprocal_rank", "reciprocal_rank", Unit.SCORE),

@@ -71,11 +71,7 @@ class TacitPrince(TacitProbe[TacitSettings]):
     def _item(self, direction: str, wording: str, concept: str, relation: str, fields: Mapping[str, Any]) -> Item:
         conditions = {"direction": direction, "wording": wording, "concept": concept, "relation": relation}
         return Item(
-            "/".join(conditions.values()),
-            text=fields["masked"],
-            conditions=conditions,
-            groups=(concept,),
-            fields=fields,
+            "/".join(conditions.values()), fields["masked"], conditions=conditions, groups=(concept,), fields=fields
         )
 
     # ------------------------------------------------------------ asking
