@@ -77,8 +77,8 @@ def fill(asked: BlankQuestion, engines: Engines) -> Iterator[Part]:
     for card in engines.selected.cards(asked.models):
         yield from _opening(engines, card)
         requests = [_request(prompt, groups, asked.top, card) for prompt in asked.prompts]
-        known = iter(engines[card.name].answer([one for one in requests if not isinstance(one, WhyNot)]))
-        answers = [one if isinstance(one, WhyNot) else next(known) for one in requests]
+        answered = iter(engines[card.name].answer([one for one in requests if not isinstance(one, WhyNot)]))
+        answers = [one if isinstance(one, WhyNot) else next(answered) for one in requests]
         yield {"model": card.name, "readings": [_reading(answer, groups) for answer in answers]}
 
 

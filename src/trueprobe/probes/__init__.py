@@ -46,10 +46,10 @@ def make(name: str, settings: Mapping[str, Any] | None = None, allow_code: bool 
     `find`."""
     probe = find(name, allow_code)
     values = dict(settings or {})
-    known = list(probe.Settings.model_fields)
+    keys = list(probe.Settings.model_fields)
     for key in values:
-        if key not in known:
-            raise BadInput(f"{name} has no setting '{key}'{nearest(key, known)}")
+        if key not in keys:
+            raise BadInput(f"{name} has no setting '{key}'{nearest(key, keys)}")
     try:
         return probe(probe.Settings.model_validate(values))
     except ValidationError as error:

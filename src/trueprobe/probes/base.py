@@ -149,8 +149,8 @@ class Probe(ABC, Generic[S]):
 
     @property
     def signed(self) -> Mapping[str, str]:
-        """What a signature names beside conditions and settings that are not the default: how answers are scored, and
-        what trials decided."""
+        """What a signature names in addition to conditions and settings that are not the default: how answers are
+        scored, and what trials decided."""
         return {}
 
     def facts(self) -> Mapping[str, Any]:
@@ -163,7 +163,7 @@ class Probe(ABC, Generic[S]):
 
 
 class MeasureSetProbe(Probe[S]):
-    """A probe whose columns, measures and claims are declared by an object of their own."""
+    """A probe whose columns, measures and claims are declared by another object."""
 
     @property
     @abstractmethod

@@ -160,8 +160,8 @@ def _conditions(table: DataTable, settings: DesignSettings, roles: Roles, free: 
     if settings.conditions == (NONE,):
         return [FILE]
     if settings.conditions == (AUTO,):
-        known = [column for column in roles.conditions if column in free or column in roles.ids]
-        likely, most = (known, len(table.rows)) if known else ([*free, FILE], MOST_VALUES)
+        conditions = [column for column in roles.conditions if column in free or column in roles.ids]
+        likely, most = (conditions, len(table.rows)) if conditions else ([*free, FILE], MOST_VALUES)
         return [column for column in dict.fromkeys(likely) if _varies(table, column, most)] or [FILE]
     for column in settings.conditions:
         if column != FILE and table.column(column) in (*roles.read, settings.group):

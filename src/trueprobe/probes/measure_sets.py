@@ -15,7 +15,7 @@ Conditions = dict[str, str | int]
 
 
 class MeasureSet(Protocol):
-    """Columns, measures and claims of a probe, declared by an object of their own."""
+    """Columns, measures and claims of a probe, declared by one object."""
 
     def columns(self) -> Mapping[str, str]: ...
     def measures(self) -> Iterable[Measure]: ...

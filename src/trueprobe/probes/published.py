@@ -1,7 +1,7 @@
 """The papers' published numbers, with source and place, and what it takes to count as their authors did.
 
-`published/PROBE.csv` has one number per row: source, place, the conditions of the estimate it is set beside, measure,
-model (the authors' name), value, decimals; where needed also the settings it was counted with, unit=percent,
+`published/PROBE.csv` has one number per row: source, place, the conditions of the estimate it is compared with,
+measure, model (the authors' name), value, decimals; where needed also the settings it was counted with, unit=percent,
 of=sd_seeds for a deviation over seeds, and only=replay or only=model where the other does not exist.
 `published/PROBE.toml`, where needed, has the authors' settings and, for each of their models, the hub ids it goes by.
 """
@@ -59,8 +59,8 @@ class Authors(Strict):
     def name_of(self, model: str) -> str:
         """The authors' name of a model, from its name, hub id or folder; without one, the last part."""
         tail = model.partition("@")[0].split("/")[-1].split("--")[-1]
-        for name, known in self.models.items():
-            if model == name or tail == name or tail in {spec.split("/")[-1] for spec in known}:
+        for name, hub_ids in self.models.items():
+            if model == name or tail == name or tail in {spec.split("/")[-1] for spec in hub_ids}:
                 return name
         return tail
 

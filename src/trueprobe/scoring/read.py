@@ -99,7 +99,7 @@ def _whole_numbers(column: pd.Series[Any]) -> pd.Series[Any]:
 
 def _one_type(column: pd.Series[Any]) -> pd.Series[Any]:
     """Whole numbers, numbers, truth values or text; anything mixed or nested is written as JSON."""
-    known = column.dropna()
-    if known.map(type).nunique() > 1 or known.map(lambda cell: isinstance(cell, (list, dict))).any():
+    present = column.dropna()
+    if present.map(type).nunique() > 1 or present.map(lambda cell: isinstance(cell, (list, dict))).any():
         return column.map(lambda cell: cell if isinstance(cell, str) else json.dumps(cell), na_action="ignore")
-    return column if known.map(lambda cell: isinstance(cell, str)).all() else column.convert_dtypes()
+    return column if present.map(lambda cell: isinstance(cell, str)).all() else column.convert_dtypes()

@@ -112,10 +112,10 @@ def white_space_notice(
     parts = []
     if typed:
         match, row = typed[0]
-        beside = match.string[max(0, match.start() - 20) : match.end() + 20]
+        context = match.string[max(0, match.start() - 20) : match.end() + 20]
         parts.append(
             f"{len(typed):,} of {len(texts):,} sentences have double spaces, tabs, no-break spaces or the like, which "
-            f"count as typed; the first is {table.place(row)}: {beside!r}"
+            f"count as typed; the first is {table.place(row)}: {context!r}"
         )
     if around:
         parts.append(f"white space around {around:,} {cells if around > 1 else cells[:-1]} is left out")
@@ -215,9 +215,9 @@ def _ordered(table: SentenceTable, columns: Columns, words: Sequence[Any], regio
         )
     names = columns.item or _usual_item(table)
     groups = _groups(table, names)
-    known = {*names, columns.word or WORD, region, position}
+    named = {*names, columns.word or WORD, region, position}
     unique = table.frame.columns[~table.frame.columns.duplicated(keep=False)]  # a DataFrame may have two of a name
-    others = tuple(name for name in unique if isinstance(name, str) and name not in known)
+    others = tuple(name for name in unique if isinstance(name, str) and name not in named)
     items = Items(table.frame, groups=groups, words=words, others=others, region=region)
     if position is None:
         _refuse_hidden_positions(table, names, items)

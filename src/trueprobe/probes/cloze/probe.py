@@ -1,4 +1,4 @@
-"""Blanks of a user's own: are the right words for a blank likelier than the wrong ones?
+"""Blanks of a user's file: are the right words for a blank likelier than the wrong ones?
 
 A masked model fills the blank; a word of several pieces is filled piece by piece, each at one mask behind those before
 it. A causal model scores the word with all that follows it, given what stands before: the odds between two words are
@@ -105,7 +105,7 @@ class Cloze(DesignProbe[ClozeSettings]):
         if card.kind == "encoder":
             return NO_HEAD
         left, right = item.text.split(BLANK)
-        words: tuple[str, ...] = (*item.fields["right"], *item.fields["wrong"])
+        words = _all_words(item)
         if card.kind == "masked":
             return (FillBlank(left, right, words=words, pieces=self.settings.pieces),)
         if self.settings.causal == "sentence":
@@ -129,7 +129,7 @@ class Cloze(DesignProbe[ClozeSettings]):
 
     def _quantities(self) -> Sequence[DesignQuantity]:
         """Where all items have as many right and wrong words, chance is one number for all of them."""
-        chances = {len(i.fields["right"]) / len((*i.fields["right"], *i.fields["wrong"])) for i in self._items}
+        chances = {len(_right(item)) / len(_all_words(item)) for item in self._items}
         chance = chances.pop() if len(chances) == 1 else None
         even = 0.0 if chance == 0.5 else None
         return (
@@ -166,15 +166,14 @@ class Cloze(DesignProbe[ClozeSettings]):
         return ReportSpec(declared.figures, declared.tables, items)
 
     def planted(self, item: Item, request: Request, strength: float) -> dict[str, float]:
-        right: tuple[str, ...] = item.fields["right"]
         if isinstance(request, FillBlank):
-            return dict.fromkeys(right, strength)
+            return dict.fromkeys(_right(item), strength)
         assert isinstance(request, ScoreText)
-        is_right = request in [_completed(item, word) for word in right]
+        is_right = request in [_completed(item, word) for word in _right(item)]
         return dict.fromkeys(request.text.split(), strength) if is_right else {}
 
     def facts(self) -> Mapping[str, Any]:
-        words = [len((*item.fields["right"], *item.fields["wrong"])) for item in self._items]
+        words = [len(_all_words(item)) for item in self._items]
         return {**super().facts(), "fewest_words": min(words), "most_words": max(words)}
 
 
@@ -203,6 +202,16 @@ def _words(row: DataRow, column: str) -> tuple[str, ...]:
     return tuple(word.strip() for word in words)
 
 
+def _right(item: Item) -> tuple[str, ...]:
+    right: tuple[str, ...] = item.fields["right"]
+    return right
+
+
+def _all_words(item: Item) -> tuple[str, ...]:
+    """The right ones first."""
+    return (*_right(item), *item.fields["wrong"])
+
+
 def _completed(item: Item, word: str) -> ScoreText:
     left, right = item.text.split(BLANK)
     text = left + word + right
@@ -214,13 +223,13 @@ def _completed(item: Item, word: str) -> ScoreText:
 
 def _scores(item: Item, answers: Sequence[Answer]) -> tuple[dict[str, float], dict[str, int]] | WhyNot:
     """Log-probability and number of pieces of each word; an item is scored with all of its words or not at all."""
-    words = (*item.fields["right"], *item.fields["wrong"])
+    words = _all_words(item)
     filled = answers[0]
     if isinstance(filled, Filled):
         by_word = {word: filled.words[word] for word in words}
         lacking = next((answer for answer in by_word.values() if isinstance(answer, WhyNot)), None)
-        known = {word: answer for word, answer in by_word.items() if isinstance(answer, Word)}
-        return lacking or ({w: a.logp for w, a in known.items()}, {w: len(a.pieces) for w, a in known.items()})
+        filled_in = {word: answer for word, answer in by_word.items() if isinstance(answer, Word)}
+        return lacking or ({w: a.logp for w, a in filled_in.items()}, {w: len(a.pieces) for w, a in filled_in.items()})
     scored = {word: answer for word, answer in zip(words, answers, strict=True) if isinstance(answer, Scored)}
     return {w: a.logp for w, a in scored.items()}, {w: len(a.tokens) for w, a in scored.items()}
 

@@ -112,13 +112,13 @@ class CounterActs(MeasureSetProbe[CounterActsSettings]):
         self.form_coverage: dict[str, float] = {}  # of both forms, once trials have decided
 
     def _chosen_wordings(self) -> dict[str, Wording]:
-        known = self.material.wordings
-        chosen = self.settings.wording or next(iter(known))
+        wordings = self.material.wordings
+        chosen = self.settings.wording or next(iter(wordings))
         if chosen == "all":
-            return dict(known)
-        if chosen not in known:
-            raise BadInput(f"counteracts, setting wording: no wording '{chosen}'{nearest(chosen, [*known, 'all'])}")
-        return {chosen: known[chosen]}
+            return dict(wordings)
+        if chosen not in wordings:
+            raise BadInput(f"counteracts, setting wording: no wording '{chosen}'{nearest(chosen, [*wordings, 'all'])}")
+        return {chosen: wordings[chosen]}
 
     # ------------------------------------------------------------ items
 
@@ -368,8 +368,8 @@ class CounterActs(MeasureSetProbe[CounterActsSettings]):
 
 def _tied(logps: Iterable[float]) -> float:
     """1 if all listed words are equally likely; not known of fewer than two."""
-    known = [logp for logp in logps if not math.isnan(logp)]
-    return float(max(known) - min(known) <= TIE_NATS) if len(known) > 1 else math.nan
+    scored = [logp for logp in logps if not math.isnan(logp)]
+    return float(max(scored) - min(scored) <= TIE_NATS) if len(scored) > 1 else math.nan
 
 
 def _mean(values: Sequence[float]) -> float:

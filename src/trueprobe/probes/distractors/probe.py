@@ -92,9 +92,9 @@ class Distractors(MeasureSetProbe[DistractorSettings]):
         return self.material.sets
 
     def _chosen_wording(self) -> str:
-        wording, known = self.settings.wording or self.material.wordings[0], [*self.material.wordings, "best", "all"]
-        if wording not in known:
-            raise BadInput(f"distractors, setting wording: no wording '{wording}'{nearest(wording, known)}")
+        wording, choices = self.settings.wording or self.material.wordings[0], [*self.material.wordings, "best", "all"]
+        if wording not in choices:
+            raise BadInput(f"distractors, setting wording: no wording '{wording}'{nearest(wording, choices)}")
         return str(wording)
 
     def _chosen_positions(self) -> tuple[str, ...]:
@@ -261,9 +261,9 @@ class Distractors(MeasureSetProbe[DistractorSettings]):
             why = asked.words[word]
             if isinstance(why, WhyNot):  # neither a right answer nor the wrong one the sentence invites
                 return [Observation(item.id, why_not=why)]
-        known = self.constants_of(card.source) or self.constants_of(card.name)
+        constants = self.constants_of(card.source) or self.constants_of(card.name)
         rankings = Ranking.of(asked), Ranking.of(base), Ranking.of(table)
-        return [Observation(item.id, self.values(item, *rankings, known))]
+        return [Observation(item.id, self.values(item, *rankings, constants))]
 
     def read_released(self, path: Path) -> Sequence[Released]:
         if (self.settings.material, self.wording, self.settings.faithful) != ("paper", "released", True):
@@ -326,8 +326,8 @@ class Distractors(MeasureSetProbe[DistractorSettings]):
 
     @cached_property
     def measure_set(self) -> DistractorMeasures:
-        known = tuple(self.material.wordings)
-        wordings = known if self.wording == "all" and len(known) > 1 else (self.wording,)
+        all_wordings = tuple(self.material.wordings)
+        wordings = all_wordings if self.wording == "all" and len(all_wordings) > 1 else (self.wording,)
         return DistractorMeasures(tuple(self._sets), self.positions, wordings)
 
     @property

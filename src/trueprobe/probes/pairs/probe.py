@@ -1,8 +1,8 @@
-"""Pairs of a user's own: is the better of two sentences likelier? CSV or JSON lines, or BLiMP's files as they are.
+"""Pairs of a user's file: is the better of two sentences likelier? CSV or JSON lines, or BLiMP's files as they are.
 
 A causal model scores a sentence from left to right, a masked one by pseudo-log-likelihood: each token masked in turn,
 with the later pieces of its word (Kauf & Ivanova 2023), or alone (`masking=each`, Salazar et al. 2020). Sums decide;
-means per token are counted beside them. Positive `better_minus_worse_nats`: towards the better sentence; one half of
+means per token are reported too. Positive `better_minus_worse_nats`: towards the better sentence; one half of
 the pairs is neutral. Not shown: why a sentence is likelier; length and frequent words count as much as what was varied.
 """
 

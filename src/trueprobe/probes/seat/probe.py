@@ -90,11 +90,11 @@ class SeatSettings(Settings):
     @field_validator("representation")
     @classmethod
     def _known(cls, names: tuple[str, ...]) -> tuple[str, ...]:
-        known = ("default", "all", *REPRESENTATIONS)
+        choices = ("default", "all", *REPRESENTATIONS)
         for name in names:
-            if name not in known:
-                raise ValueError(f"no representation '{name}'{nearest(name, known)}")
-            if name in known[:2] and len(names) > 1:
+            if name not in choices:
+                raise ValueError(f"no representation '{name}'{nearest(name, choices)}")
+            if name in choices[:2] and len(names) > 1:
                 raise ValueError(f"'{name}' stands alone")
         return tuple(dict.fromkeys(names))
 
@@ -195,9 +195,9 @@ class Seat(Probe[SeatSettings]):
         return dict(zip(SIDES, np.split(stacked, ends[:-1]), strict=True))
 
     def _rows(
-        self, item: Item, pair: str, vectors: Mapping[str, np.ndarray], known: Sequence[Mapping[str, float]] | None
+        self, item: Item, pair: str, vectors: Mapping[str, np.ndarray], earlier: Sequence[Mapping[str, float]] | None
     ) -> Iterator[Observation]:
-        """Of two sides that stand against each other; `known` values of each sentence are added to."""
+        """Of two sides that stand against each other; `earlier` values of each sentence are added to."""
         sentences = _sides(item, pair)
         first = np.array([side == pair[0] for side, _ in sentences])
         both = np.concatenate([vectors[side] for side in pair])
@@ -206,7 +206,7 @@ class Seat(Probe[SeatSettings]):
             right = matched(both, first, self.settings.resample_seed)
         for i, (sentence, tied) in enumerate(zip(sentences, coincide(both), strict=True)):
             values = {"in_first": float(first[i]), "tied": float(tied), "cluster_right": float(right[i])}
-            yield _row(item, sentence, {**(known[i] if known else {}), **values})
+            yield _row(item, sentence, {**(earlier[i] if earlier else {}), **values})
 
     # ------------------------------------------------------------ counting
 

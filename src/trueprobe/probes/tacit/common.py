@@ -82,11 +82,11 @@ class TacitProbe(MeasureSetProbe[T]):
     def narrow(self) -> None:
         """Works out what depends on the vocabulary."""
 
-    def chosen_wordings(self, known: Sequence[str]) -> tuple[str, ...]:
-        wording = self.settings.wording or known[0]
-        if wording not in (*known, "all"):
-            raise BadInput(f"{self.name}, setting wording: no wording '{wording}'{nearest(wording, [*known, 'all'])}")
-        return tuple(known) if wording == "all" else (wording,)
+    def chosen_wordings(self, choices: Sequence[str]) -> tuple[str, ...]:
+        wording = self.settings.wording or choices[0]
+        if wording not in (*choices, "all"):
+            raise BadInput(f"{self.name}, setting wording: no wording '{wording}'{nearest(wording, [*choices, 'all'])}")
+        return tuple(choices) if wording == "all" else (wording,)
 
     def listed(self, words: Sequence[str]) -> tuple[str, ...]:
         """Those that ranks can be counted for."""
