@@ -189,9 +189,7 @@ def _claim(k: int) -> Callable[..., Claim]:
         **more: Any,
     ) -> Claim:
         more |= {"conditions": {"k": k}, "coverage": f"{_needs(column)}_top{k}"}
-        return Claim(
-            name, statement=statement, paper="A", column=f"{column}_top{k}", plus={"knowledge": knowledge}, **more
-        )
+        return Claim(name, statement, paper="A", column=f"{column}_top{k}", plus={"knowledge": knowledge}, **more)
 
     return claim
 

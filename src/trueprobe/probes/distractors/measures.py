@@ -136,7 +136,7 @@ class DistractorMeasures:
 def _claim(column: str, unit: Unit) -> Callable[[str, str, Rows, Rows | None], Claim]:
     def claim(name: str, statement: str, plus: Rows, minus: Rows | None) -> Claim:
         gate = Gate("base_preferred", LEAST_COMPETENCE)
-        return Claim(name, statement=statement, paper="D", column=column, plus=plus, minus=minus, unit=unit, gate=gate)
+        return Claim(name, statement, paper="D", column=column, plus=plus, minus=minus, unit=unit, gate=gate)
 
     return claim
 

@@ -53,13 +53,7 @@ def cases(set_name: str, position: str) -> Iterator[DistractorCase]:
             for filler in range(MOST + 1):
                 yield from (
                     DistractorCase(
-                        set_name,
-                        position=position,
-                        setting=setting,
-                        type=kind,
-                        attractors=attractors,
-                        filler=filler,
-                        key=key,
+                        set_name, position, setting=setting, type=kind, attractors=attractors, filler=filler, key=key
                     )
                     for key in keys
                 )

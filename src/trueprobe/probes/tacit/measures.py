@@ -114,7 +114,7 @@ class RetrievalMeasures:
     def _claim(self, name: str, statement: str, plus: Rows, minus: Rows | None = None) -> Claim:
         return Claim(
             name,
-            statement=statement,
+            statement,
             paper="B",
             column="reciprocal_rank",
             plus=plus,
@@ -255,7 +255,7 @@ class ProductionMeasures:
         conditions = self.vocabulary
         return Claim(
             name,
-            statement=statement,
+            statement,
             paper="B",
             column=column,
             plus=plus,

@@ -216,7 +216,7 @@ def _cslb(table: _Table) -> Iterator[_Row]:
                 phrased.setdefault(form, []).append(alternative)
         yield _Row(
             line,
-            concept=table.cell(line, row, "concept"),
+            table.cell(line, row, "concept"),
             label=label,
             forms=tuple(phrased),
             frequency=total,
@@ -235,12 +235,7 @@ def _mcrae(table: _Table) -> Iterator[_Row]:
         category = _category(row.get("br label", ""))
         concept, frequency = table.cell(line, row, "concept"), table.number(line, row, "prod freq")
         yield _Row(
-            line,
-            concept=concept,
-            label=label,
-            forms=(phrase,) if phrase else (),
-            frequency=frequency,
-            category=category,
+            line, concept, label=label, forms=(phrase,) if phrase else (), frequency=frequency, category=category
         )
 
 
@@ -254,12 +249,7 @@ def _flt(table: _Table) -> Iterator[_Row]:
         if phrase and names(phrase, cue):  # it gives the concept away
             phrase = None
         yield _Row(
-            line,
-            concept=cue,
-            label=phrase or answer,
-            forms=(phrase,) if phrase else (),
-            frequency=frequency,
-            category="",
+            line, cue, label=phrase or answer, forms=(phrase,) if phrase else (), frequency=frequency, category=""
         )
 
 
@@ -277,12 +267,7 @@ def _xcslb(table: _Table) -> Iterator[_Row]:
             label = table.cell(line, row, "feature")
             concept = table.cell(line, row, "concept")
             yield _Row(
-                line,
-                concept=concept,
-                label=label,
-                forms=_forms(label),
-                frequency=math.nan,
-                category=types.get(label, ""),
+                line, concept, label=label, forms=_forms(label), frequency=math.nan, category=types.get(label, "")
             )
 
 
@@ -296,7 +281,7 @@ def _plain(table: _Table) -> Iterator[_Row]:
         frequency = table.number(line, row, "frequency") if "frequency" in row else math.nan
         yield _Row(
             line,
-            concept=table.cell(line, row, "concept"),
+            table.cell(line, row, "concept"),
             label=label,
             forms=_forms(label),
             frequency=frequency,
