@@ -346,7 +346,10 @@ def test_a_plain_table_may_have_neither_frequency_nor_category(file):
         ("concept,property,frequency\nfox,is red,-1\n", "line 2: frequency must be a number"),
         ("concept,property,frequency\nfox,is red,nan\n", "line 2: frequency must be a number"),
         ("concept,property,frequency\nfox,is red,\n", "line 2: the cell 'frequency' is empty"),
-        ("concept,property\nfox,is red,5\n", "line 2: 3 cells, the header has 2; a cell that holds the separator needs quotes"),
+        (
+            "concept,property\nfox,is red,5\n",
+            "line 2: 3 cells, the header has 2; a cell that holds the separator needs quotes",
+        ),
         ("concept,property,category\nfox,is red,visul\n", "line 2: no category 'visul'; did you mean 'visual'"),
         ("concept,concept,property\n", "line 1: two columns are called 'concept'"),
         ('concept,property\n"fox,is red\n', "line 2: not a table"),
