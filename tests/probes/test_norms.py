@@ -232,7 +232,7 @@ def test_alternatives_as_many_as_people_are_not_taken_for_one_each(file):
 
 
 def test_a_participant_list_too_long_for_a_cell_is_told_with_its_line(file):
-    with pytest.raises(BadInput, match="line 2: .* has 140,0.. characters, the most are 131,072"):
+    with pytest.raises(BadInput, match=r"line 2: .* has 140,0.. characters, the most are 131,072"):
         norms.read(file(listed_rows(listed_row("is loud; is noisy", "p " + "1 " * 70_000 + "/ 2"))))
 
 
