@@ -124,7 +124,7 @@ def test_words_a_model_cannot_say_are_counted(done):
 
 @pytest.mark.slow
 def test_the_run_is_found_again_from_anywhere_and_other_weights_are_refused(tmp_path, monkeypatch):
-    from trueprobe.runs import verbalizer
+    from trueprobe.probes.counteracts import verbalizer
 
     folder = zoo.save("bert", tmp_path / "mine")
     monkeypatch.chdir(tmp_path)

@@ -20,7 +20,7 @@ from starlette.routing import Route
 
 from trueprobe import __version__
 from trueprobe.errors import BadInput, FailedRun
-from trueprobe.explore import asking, suggestions
+from trueprobe.explore import asking
 from trueprobe.explore.browsing import Browsing
 from trueprobe.explore.checkpoints import Engines
 from trueprobe.explore.guard import TooLarge
@@ -34,6 +34,7 @@ from trueprobe.explore.questions import (
     read,
 )
 from trueprobe.explore.worker import END, REPLACED, AskingThread, Part
+from trueprobe.probes import suggestions
 from trueprobe.results.page import style
 
 TYPES = {".html": "text/html", ".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
@@ -96,13 +97,17 @@ def application(explorer: Explorer) -> Starlette:
         Route("/api/start", _answering(explorer.start)),
         Route("/api/ask", _streaming(explorer, BlankQuestion, asking.fill), methods=["POST"]),
         Route("/api/compare", _streaming(explorer, TwoSentences, asking.compare), methods=["POST"]),
-        Route("/api/suggest", _answering(suggestions.suggest, SuggestionWanted), methods=["POST"]),
+        Route("/api/suggest", _answering(_suggested, SuggestionWanted), methods=["POST"]),
         Route("/api/run", _answering(lambda: explorer.browsed.findings())),
         Route("/api/items", _answering(lambda wanted: explorer.browsed.items(wanted), ItemsWanted), methods=["POST"]),
         Route("/api/item", _answering(lambda wanted: explorer.browsed.question(wanted), ItemWanted), methods=["POST"]),
     ]
     refusals: Any = {BadInput: _refused, FailedRun: _refused, TooLarge: _too_large, HTTPException: _http}
     return Starlette(routes=routes, lifespan=lifespan, exception_handlers=refusals)
+
+
+def _suggested(wanted: SuggestionWanted) -> Part:
+    return suggestions.suggest(suggestions.Wanted(**wanted.model_dump()))
 
 
 def _file(explorer: Explorer, name: str) -> Response:

@@ -1,7 +1,7 @@
 """Probes: one package each, found by name, or one file of the user's, found by its path.
 
-The contract is in `base`, what a probe displays in `display`; `loading` finds probes, `files`, `templates` and
-`datasets` read what they are made of, `published` the papers' numbers.
+The contract is in `base`, what a probe displays in `display`; `loading` finds probes, `files`, `templates`, `datasets`
+and `tables` read what they are made of, `published` the papers' numbers.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from trueprobe.garbage import collector_paused
 from trueprobe.probes.base import Probe, Released, Settings, spread
 from trueprobe.probes.display import Figure, ItemTable, ReportSpec, Summary, Table
 from trueprobe.probes.files import explain
-from trueprobe.probes.loading import files_in, find, is_name, is_path, is_probe, names
+from trueprobe.probes.loading import assessment_of, files_in, find, is_name, is_path, is_probe, names
 
 __all__ = [
     "Figure",
@@ -27,6 +27,7 @@ __all__ = [
     "Settings",
     "Summary",
     "Table",
+    "assessment_of",
     "files_in",
     "find",
     "is_name",
@@ -45,10 +46,10 @@ def make(name: str, settings: Mapping[str, Any] | None = None, allow_code: bool 
     `find`."""
     probe = find(name, allow_code)
     values = dict(settings or {})
-    known = list(probe.Settings.model_fields)
+    keys = list(probe.Settings.model_fields)
     for key in values:
-        if key not in known:
-            raise BadInput(f"{name} has no setting '{key}'{nearest(key, known)}")
+        if key not in keys:
+            raise BadInput(f"{name} has no setting '{key}'{nearest(key, keys)}")
     try:
         return probe(probe.Settings.model_validate(values))
     except ValidationError as error:

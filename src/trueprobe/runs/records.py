@@ -8,7 +8,7 @@ from typing import Self
 
 import pandas as pd
 
-from trueprobe.probes import Probe, assessments, published
+from trueprobe.probes import Probe, assessment_of, published
 from trueprobe.runs.folder import RunFolder
 from trueprobe.runs.parquet import ROWS_AT_ONCE, ParquetFile
 from trueprobe.runs.plan import PlannedProbe
@@ -131,7 +131,7 @@ def declaration(probe: Probe, items: Sequence[Item], items_needed: int = 0) -> P
         items_of=probe.items_of,
         published=() if probe.items_of else tuple(_published(probe.name)),
         primary=probe.primary,
-        assessment=assessments.of(probe.name),
+        assessment=assessment_of(probe.name),
     )
 
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from trueprobe.errors import BadInput, reading
 from trueprobe.probes import Probe, Released
 from trueprobe.probes import files as material
-from trueprobe.probes.networks import KnownNetwork, known_network
+from trueprobe.probes.published import PublishedNetwork, network_of
 from trueprobe.types import Card, Item, Kind, Observation, WhyNot
 
 PREFIX = "replay:"
@@ -56,12 +56,12 @@ def read_replays(specs: Iterable[str], probes: Sequence[tuple[str, Probe]]) -> l
             if len(released) < len(by_label):
                 raise BadInput(f"{path}: outputs of {name} for {', '.join(released)} only; replay probes one by one")
             kind = next(iter(released.values())).kind
-            network = next(filter(None, (known_network(probe.name, name) for _, probe in probes)), None)
+            network = next(filter(None, (network_of(probe.name, name) for _, probe in probes)), None)
             replays.append(Replay(_card(name, kind, network, path, content), released))
     return replays
 
 
-def _card(name: str, kind: Kind, network: KnownNetwork | None, path: Path, content: str) -> Card:
+def _card(name: str, kind: Kind, network: PublishedNetwork | None, path: Path, content: str) -> Card:
     """Released outputs hold no size; that of a network known by name is a fact."""
     return Card(
         name=name,

@@ -13,14 +13,14 @@ from trueprobe import probes
 from trueprobe.errors import BadInput, FailedRun, nearest
 from trueprobe.probes import files as material
 from trueprobe.probes import published
-from trueprobe.probes.published import Number
+from trueprobe.probes.published import PublishedValue
 from trueprobe.runs import replay
 from trueprobe.statistics.rows import Estimate
 
 
 @dataclass(frozen=True)
 class Compared:
-    number: Number
+    number: PublishedValue
     ours: float  # NaN where nothing was counted
 
     @property
@@ -87,7 +87,7 @@ def reproduce(
 
 
 def _compared(
-    numbers: Sequence[Number],
+    numbers: Sequence[PublishedValue],
     probe: str,
     spec: str,
     name: str | None,
@@ -106,7 +106,7 @@ def _compared(
     return [Compared(number, _ours([row for row in rows if row.model == number.model], number)) for number in numbers]
 
 
-def _counts(numbers: Sequence[Number], probe: str, settings: dict[str, Any]) -> list[Compared]:
+def _counts(numbers: Sequence[PublishedValue], probe: str, settings: dict[str, Any]) -> list[Compared]:
     """The published counts of the material, which are no model's."""
     counts = [number for number in numbers if not number.model]
     made = probes.make(probe, settings) if counts else None
@@ -126,7 +126,7 @@ def _released(probe: str, settings: Mapping[str, Any], spec: str, name: str | No
     return {name: None}
 
 
-def _counted(probe: str, settings: Mapping[str, Any], numbers: Sequence[Number]) -> list[Number]:
+def _counted(probe: str, settings: Mapping[str, Any], numbers: Sequence[PublishedValue]) -> list[PublishedValue]:
     """Those that a run with these settings has an estimate of."""
     measures = [(m.name, {k: str(v) for k, v in m.conditions.items()}) for m in probes.make(probe, settings).measures()]
     return [
@@ -142,7 +142,7 @@ def _settings(way: str) -> dict[str, str]:
     return dict(pair.split("=", 1) for pair in way.split())
 
 
-def _ours(estimates: Sequence[Estimate], number: Number) -> float:
+def _ours(estimates: Sequence[Estimate], number: PublishedValue) -> float:
     wanted = number.conditions.items()
     rows = [row for row in estimates if row.measure == number.measure and wanted <= row.conditions.items()]
     if len(rows) != 1:
