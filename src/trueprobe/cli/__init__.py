@@ -19,7 +19,7 @@ from typing import NoReturn
 
 from trueprobe.cli import asking, caching, checks, data, exploring, scoring, templates, training, using
 from trueprobe.cli.common import app
-from trueprobe.errors import BadInput, FailedRun, reason, shortened
+from trueprobe.errors import BadInput, FailedRun, printable, reason, shortened
 from trueprobe.stopping import Stopped, stop_on_signals, stopped
 
 __all__ = ["app", "main"]
@@ -114,5 +114,7 @@ def _unexpected(error: Exception, debug: bool) -> NoReturn:
 
 
 def _end(message: str, code: int) -> NoReturn:
+    """A message can quote names from a file or server; what breaks its lines is its own."""
+    message = "\n".join(map(printable, message.split("\n")))
     print(f"trueprobe: {message}", file=sys.stderr)
     sys.exit(code)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from trueprobe.engine.answers import Address, AnswerStore
 from trueprobe.engine.codec import decode, encode, request_key
 from trueprobe.engine.counts import NOT_FINITE, Counts, Speed
 from trueprobe.engine.layout import WHOLE_ANSWER
-from trueprobe.models import AnswerModel
+from trueprobe.models import AnswerModel, Unfinished
 from trueprobe.types import Answer, Progress, Request, WhyNot
 
 _REQUESTS_AT_ONCE = 64  # asked and committed together: what a killed run loses at most
@@ -45,12 +45,19 @@ def _ask(model: AnswerModel, store: AnswerStore, progress: Progress, missing: di
     """What is not finite is left out of the store, and returned."""
     not_finite: set[Address] = set()
     requests, speed, number = list(missing), Speed(0), store.use(model.card)
+
+    def keep(answers: Mapping[Request, Answer | WhyNot]) -> None:
+        encoded = [(missing[request], encode(answer)) for request, answer in answers.items()]
+        not_finite.update(address for address, content in encoded if content is None)
+        store.put_bytes(((address, content) for address, content in encoded if content is not None), model=number)
+
     with progress.task(model.card.name, len(requests), "requests") as task:
         for start in range(0, len(requests), _REQUESTS_AT_ONCE):
             chunk = requests[start : start + _REQUESTS_AT_ONCE]
-            encoded = [(missing[r], encode(a)) for r, a in zip(chunk, model.answer(chunk), strict=True)]
-            contents = ((address, content) for address, content in encoded if content is not None)
-            not_finite.update(address for address, content in encoded if content is None)
-            store.put_bytes(contents, model=number)
+            try:
+                keep(dict(zip(chunk, model.answer(chunk), strict=True)))
+            except Unfinished as error:
+                keep(error.answers)
+                raise
             task.advance(len(chunk), speed.after(len(chunk)))
     return not_finite

@@ -21,7 +21,7 @@ from trueprobe.models.checkpoint import (
     weight_hashes,
 )
 from trueprobe.models.config_file import refuse_adapter
-from trueprobe.models.contract import AnswerModel, Model, Outline, RowModel, Traits, Unopened
+from trueprobe.models.contract import AnswerModel, Model, Outline, RowModel, Traits, Unfinished, Unopened
 from trueprobe.models.gguf import unpacked
 from trueprobe.models.specs import sources
 from trueprobe.permissions import ServerAccess
@@ -36,6 +36,7 @@ __all__ = [
     "RowModel",
     "Source",
     "Traits",
+    "Unfinished",
     "Unopened",
     "examine",
     "find",

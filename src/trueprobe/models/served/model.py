@@ -10,7 +10,7 @@ import hashlib
 import json
 from collections import OrderedDict
 from collections.abc import Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, replace
 from pathlib import Path
 from threading import Lock
@@ -23,12 +23,12 @@ from trueprobe.errors import BadInput, FailedRun
 from trueprobe.models.assemble import Job, only_members
 from trueprobe.models.causal import CausalFraming
 from trueprobe.models.checkpoint import Source, file_hash, read_tokenizer, weight_files
-from trueprobe.models.contract import Outline
+from trueprobe.models.contract import Outline, Unfinished
 from trueprobe.models.framing import Ids, Refused
 from trueprobe.models.hugging import start_ids
 from trueprobe.models.rows import Read
 from trueprobe.models.served.address import Address
-from trueprobe.models.served.client import Refusal
+from trueprobe.models.served.client import BadReply, Refusal
 from trueprobe.models.served.examine import Examined, examine
 from trueprobe.models.served.server import Listing, Scores, Server, Wrong, at
 from trueprobe.models.text import Text
@@ -96,12 +96,21 @@ class Served:
         self._recent = _Recent(server)
 
     def answer(self, requests: Sequence[Request]) -> list[Answer | WhyNot]:
-        """As many at once as the server takes; the first failure ends all of them."""
+        """As many at once as the server takes. The first failure ends all of them; what others got goes with it."""
         pool = ThreadPoolExecutor(min(self.parallel, max(len(requests), 1)))
         try:
-            return list(pool.map(self._answer, requests))
+            futures = {request: pool.submit(self._answer, request) for request in dict.fromkeys(requests)}
+            wait(futures.values(), return_when=FIRST_EXCEPTION)
         finally:
             pool.shutdown(wait=True, cancel_futures=True)
+        ended = {request: future for request, future in futures.items() if not future.cancelled()}
+        failed = next((error for future in ended.values() if (error := future.exception()) is not None), None)
+        if failed is None:
+            return [futures[request].result() for request in requests]
+        if isinstance(failed, FailedRun):
+            answers = {request: future.result() for request, future in ended.items() if future.exception() is None}
+            raise Unfinished(str(failed), answers) from failed
+        raise failed
 
     def _answer(self, request: Request) -> Answer | WhyNot:
         reads = self._framing.reads(request)
@@ -111,6 +120,8 @@ class Served:
             return self._filled(request, reads) if isinstance(request, FillBlank) else self._scored(request, reads)
         except Wrong as wrong:
             return WhyNot("not_finite", str(wrong))
+        except BadReply as error:
+            raise FailedRun(f"{self.card.source}: {error}; what it answered before is cached") from error
         except Refusal as refusal:
             raise FailedRun(
                 f"{self.card.source} refuses a question ({refusal.status}: {refusal.reason}); what it answered before "
