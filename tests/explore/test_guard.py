@@ -10,7 +10,7 @@ from importlib import resources
 
 import pytest
 
-from trueprobe.explore.guard import Door
+from trueprobe.explore.guard import ServerAddress
 from trueprobe.explore.questions import MOST_BYTES
 
 ASKED = {"prompts": [{"text": "The ___ works as a nurse."}], "lists": "gender"}
@@ -55,14 +55,14 @@ def test_without_the_token_nothing_is_answered(token, explorer):
 )
 def test_another_host_is_refused_though_it_knows_the_token(host, explorer):
     """DNS rebinding: the browser resolves a foreign name to this machine, and sends that name."""
-    host = host.format(port=explorer.door.port)
+    host = host.format(port=explorer.address.port)
     assert explorer.send("GET", "/api/start", host=host)[0] == 421
     assert explorer.send("POST", "/api/ask", BODY, host=host)[0] == 421
 
 
 def test_its_own_names_are_answered(explorer):
     for name in ("127.0.0.1", "localhost", "LOCALHOST", "[::1]"):
-        assert explorer.send("GET", "/api/start", host=f"{name}:{explorer.door.port}")[0] == 200
+        assert explorer.send("GET", "/api/start", host=f"{name}:{explorer.address.port}")[0] == 200
 
 
 @pytest.mark.parametrize(
@@ -78,7 +78,7 @@ def test_its_own_names_are_answered(explorer):
     ],
 )
 def test_a_post_of_another_origin_is_refused(origin, explorer):
-    origin = origin.format(port=explorer.door.port)
+    origin = origin.format(port=explorer.address.port)
     assert explorer.send("POST", "/api/ask", BODY, origin=origin)[0] == 403
 
 
@@ -89,7 +89,7 @@ def test_a_request_that_another_site_made_is_refused(site, explorer):
 
 
 def test_the_page_itself_may_ask(explorer):
-    own = f"http://127.0.0.1:{explorer.door.port}"
+    own = f"http://127.0.0.1:{explorer.address.port}"
     assert explorer.send("POST", "/api/ask", BODY, origin=own, sec_fetch_site="same-origin")[0] == 200
 
 
@@ -105,9 +105,9 @@ def test_other_methods_are_refused(method, explorer):
 
 def raw(explorer, head: str, body: bytes = b"") -> bytes:
     """As bytes on the wire; the server may close before it has read all."""
-    with socket.create_connection(("127.0.0.1", explorer.door.port), timeout=30) as connection:
+    with socket.create_connection(("127.0.0.1", explorer.address.port), timeout=30) as connection:
         connection.sendall(
-            head.format(token=explorer.door.token, port=explorer.door.port).replace("\n", "\r\n").encode()
+            head.format(token=explorer.address.token, port=explorer.address.port).replace("\n", "\r\n").encode()
         )
         with suppress(BrokenPipeError, ConnectionResetError):
             connection.sendall(body)
@@ -163,16 +163,16 @@ def test_no_file_but_those_of_the_page_is_reachable(path, explorer):
 
 
 def test_a_page_served_to_all_interfaces_takes_addresses_and_no_foreign_names():
-    door = Door("0.0.0.0", 80, "token")
-    assert door.admits_host("192.168.1.7:80")
-    assert door.admits_host("192.168.1.7")
-    assert not door.admits_host("evil.example:80")
-    named = Door("lab.example", 8000, "token")
+    address = ServerAddress("0.0.0.0", 80, "token")
+    assert address.admits_host("192.168.1.7:80")
+    assert address.admits_host("192.168.1.7")
+    assert not address.admits_host("evil.example:80")
+    named = ServerAddress("lab.example", 8000, "token")
     assert named.admits_host("lab.example:8000")
     assert not named.admits_host("evil.example:8000")
     assert not named.admits_host("192.168.1.7:8000")
     assert named.url == "http://lab.example:8000/token/"
-    assert Door("::1", 8000, "token").url == "http://[::1]:8000/token/"
+    assert ServerAddress("::1", 8000, "token").url == "http://[::1]:8000/token/"
 
 
 def test_the_files_of_the_page_ask_nobody_else_and_parse_no_html():

@@ -20,7 +20,7 @@ from typing import NoReturn
 from trueprobe.cli import asking, caching, checks, data, exploring, scoring, templates, training, using
 from trueprobe.cli.common import app
 from trueprobe.errors import BadInput, FailedRun, printable, reason, shortened
-from trueprobe.stopping import Stopped, stop_on_signals, stopped
+from trueprobe.signals import Stopped, stop_on_signals, stopped
 
 __all__ = ["app", "main"]
 # each registers its commands when it is imported, in this order

@@ -8,7 +8,7 @@ import typer
 
 from trueprobe import __version__
 from trueprobe.errors import BadInput
-from trueprobe.stopping import interruptible
+from trueprobe.signals import interruptible
 
 __all__ = [
     "AllowCode",

@@ -35,7 +35,7 @@ HEADERS: Mapping[str, str] = {
 
 
 @dataclass(frozen=True)
-class Door:
+class ServerAddress:
     """Where the server listens, and the secret in its address."""
 
     host: str
@@ -76,8 +76,8 @@ def _is_address(name: str) -> bool:
 class Guard:
     """In front of the application. What is refused is answered without reading the body."""
 
-    def __init__(self, app: ASGIApp, door: Door) -> None:
-        self.app, self.door = app, door
+    def __init__(self, app: ASGIApp, address: ServerAddress) -> None:
+        self.app, self.address = app, address
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -88,19 +88,19 @@ class Guard:
         if refused is not None:
             await refused(scope, receive, _with_headers(send))
             return
-        inside = {**scope, "path": scope["path"][len(self.door.token) + 1 :]}
+        inside = {**scope, "path": scope["path"][len(self.address.token) + 1 :]}
         await self.app(inside, _Limited(receive), _with_headers(send))
 
     def _refused(self, scope: Scope) -> Response | None:
         headers = Headers(scope=scope)
         hosts = headers.getlist("host")
-        if len(hosts) != 1 or not self.door.admits_host(hosts[0]):
+        if len(hosts) != 1 or not self.address.admits_host(hosts[0]):
             return _refusal(421, "This server answers to its own address only.")
         origin, site = headers.get("origin"), headers.get("sec-fetch-site", "none")
         if (origin is not None and origin != f"http://{hosts[0]}") or site not in ("same-origin", "none"):
             return _refusal(403, "Another page may not ask here.")
         start = scope["path"].split("/")[1:3]
-        if len(start) < 2 or not secrets.compare_digest(start[0].encode(), self.door.token.encode()):
+        if len(start) < 2 or not secrets.compare_digest(start[0].encode(), self.address.token.encode()):
             return _refusal(403, "Open the whole address that `trueprobe explore` printed: it ends in a token.")
         if scope["method"] == "POST":
             return self._refused_body(headers)

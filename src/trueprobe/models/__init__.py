@@ -9,7 +9,6 @@ from typing import Any, Protocol, cast
 
 from trueprobe.assets import NotHere
 from trueprobe.errors import BadInput
-from trueprobe.installed import MODELS, installed, load, version
 from trueprobe.models.checkpoint import (
     Options,
     Source,
@@ -25,6 +24,7 @@ from trueprobe.models.contract import AnswerModel, Model, Outline, RowModel, Tra
 from trueprobe.models.gguf import unpacked
 from trueprobe.models.specs import sources
 from trueprobe.permissions import ServerAccess
+from trueprobe.plugins import MODELS, installed, load, version
 
 __all__ = [
     "AnswerModel",
