@@ -5,13 +5,15 @@ from __future__ import annotations
 import json
 import re
 import socket
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from importlib import resources
 
 import pytest
 
+from trueprobe.explore import guard
 from trueprobe.explore.guard import ServerAddress
 from trueprobe.explore.questions import MOST_BYTES
+from trueprobe.explore.serving import AT_ONCE
 
 ASKED = {"prompts": [{"text": "The ___ works as a nurse."}], "lists": "gender"}
 BODY = json.dumps(ASKED).encode()
@@ -51,6 +53,7 @@ def test_without_the_token_nothing_is_answered(token, explorer):
         "",
         "localhost:{port}:{port}",
         "192.168.1.7:{port}",
+        "127.0.0.1:" + "9" * 5000,
     ],
 )
 def test_another_host_is_refused_though_it_knows_the_token(host, explorer):
@@ -134,6 +137,42 @@ def test_a_wrong_length_is_refused(explorer):
     for length in ("-1", "9" * 40, "abc"):
         head = f"{POST}Content-Length: {length}\n\n"
         assert re.match(rb"HTTP/1.1 4(00|13)", raw(explorer, head))
+
+
+@pytest.mark.parametrize("part", ["", "GET /", POST, f"{POST}Content-Length: 100\n\n{{{{"])
+def test_a_request_that_does_not_end_is_closed(part, explorer, monkeypatch, capfd):
+    monkeypatch.setattr(guard, "REQUEST_SECONDS", 0.2)
+    assert raw(explorer, part) == b""
+    assert explorer.send("GET", "/")[0] == 200
+    assert "Traceback" not in capfd.readouterr().err
+
+
+def test_the_next_request_of_a_connection_has_a_time_limit_too(explorer, monkeypatch):
+    monkeypatch.setattr(guard, "REQUEST_SECONDS", 0.2)
+    port, token = explorer.address.port, explorer.address.token
+    head = f"GET /{token}/main.js HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\n\r\nGET /half"
+    with socket.create_connection(("127.0.0.1", explorer.address.port), timeout=30) as connection:
+        connection.sendall(
+            head.format(token=explorer.address.token, port=explorer.address.port).replace("\n", "\r\n").encode()
+        )
+        answer = b""
+        while more := connection.recv(65536):
+            answer += more
+    assert answer.startswith(b"HTTP/1.1 200")
+    assert answer.count(b"HTTP/1.1") == 1
+
+
+def test_half_sent_requests_keep_nobody_out(explorer):
+    """Those of one client are closed, the oldest first, once there are more than a few."""
+    place = ("127.0.0.1", explorer.address.port)
+    with ExitStack() as stack:
+        held = [stack.enter_context(socket.create_connection(place, timeout=30)) for _ in range(3 * AT_ONCE)]
+        for connection in held:
+            with suppress(BrokenPipeError, ConnectionResetError):
+                connection.sendall(b"GET / HTTP/1.1\r\n")
+        assert explorer.send("GET", "/api/start")[0] == 200
+        with suppress(ConnectionResetError):
+            assert held[0].recv(1) == b""  # closed, and not with an answer
 
 
 TRAVERSAL = (

@@ -16,7 +16,7 @@ import uvicorn
 from trueprobe.errors import BadInput, FailedRun
 from trueprobe.explore.browsing import Browsing
 from trueprobe.explore.checkpoints import Engines, NamedModels
-from trueprobe.explore.guard import LOOPBACK, Guard, ServerAddress
+from trueprobe.explore.guard import LOOPBACK, Guard, ServerAddress, TimedProtocol
 from trueprobe.explore.server import Explorer, application
 from trueprobe.explore.worker import AskingThread
 from trueprobe.models import Options
@@ -98,6 +98,7 @@ def prepare(serving: Serving, selected: NamedModels) -> Prepared:
     explorer = Explorer(engines, AskingThread(engines.close), Browsing(serving.run) if serving.run else None)
     config = uvicorn.Config(
         Guard(application(explorer), address),
+        http=TimedProtocol,
         log_level="warning",
         access_log=False,
         server_header=False,
