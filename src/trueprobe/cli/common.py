@@ -51,6 +51,10 @@ def common(
     debug: Annotated[
         bool, typer.Option("--debug", help="with the traceback of an error; also behind a command")
     ] = False,
+    verbose: Annotated[
+        bool,
+        typer.Option("--verbose", help="report what is opened, cached, computed and retried; also behind a command"),
+    ] = False,
 ) -> None:
     pass
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import logging
 from collections import OrderedDict
 from collections.abc import Sequence
 from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
@@ -19,7 +20,7 @@ from typing import Literal
 import numpy as np
 import torch
 
-from trueprobe.errors import BadInput, FailedRun
+from trueprobe.errors import BadInput, FailedRun, printable
 from trueprobe.models.assemble import Job, only_members
 from trueprobe.models.causal import CausalFraming
 from trueprobe.models.checkpoint import Source, file_hash, read_tokenizer, weight_files
@@ -47,6 +48,7 @@ from trueprobe.types import (
     Word,
 )
 
+_log = logging.getLogger(__name__)
 _VERSION = 1  # part of compute_id: raise it when the same server is asked in another way
 _RECENT = 64  # whole distributions that are at hand for the next request
 
@@ -251,6 +253,7 @@ def examine_served(source: Source, access: ServerAccess) -> ServedModel:
     examined = examine(address, text, start, with_key=access is ServerAccess.WITH_KEY)
     card = _card(source, address, text, start, examined)
     parallel = address.parallel or examined.server.about.parallel
+    _log.info("%s: served by %s, %d calls at once", source.name, printable(card.source), parallel)
     return ServedModel(source, Served(card, text, start, examined.server, parallel), text)
 
 
