@@ -17,7 +17,7 @@ from trueprobe.engine import AnswerStore, Engine
 from trueprobe.errors import BadInput
 from trueprobe.models import find, open_model
 from trueprobe.models.backends import backends
-from trueprobe.models.braces import expanded, listed
+from trueprobe.models.specs import expanded, listed
 from trueprobe.types import EmbedText, FillBlank
 
 
