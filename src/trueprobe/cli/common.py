@@ -8,7 +8,7 @@ import typer
 
 from trueprobe import __version__
 from trueprobe.errors import BadInput
-from trueprobe.stopping import interruptible
+from trueprobe.signals import interruptible
 
 __all__ = [
     "AllowCode",
@@ -50,6 +50,10 @@ def common(
     ] = False,
     debug: Annotated[
         bool, typer.Option("--debug", help="with the traceback of an error; also behind a command")
+    ] = False,
+    verbose: Annotated[
+        bool,
+        typer.Option("--verbose", help="report what is opened, cached, computed and retried; also behind a command"),
     ] = False,
 ) -> None:
     pass

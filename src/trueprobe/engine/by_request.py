@@ -28,7 +28,7 @@ from pydantic import TypeAdapter
 from trueprobe.engine.answers import Address, AnswerStore
 from trueprobe.engine.counts import NOT_FINITE, Counts, Speed
 from trueprobe.engine.layout import WHOLE_ANSWER
-from trueprobe.models import AnswerModel
+from trueprobe.models import AnswerModel, Unfinished
 from trueprobe.types import (
     UNNAMED_BY_DEFAULT,
     Answer,
@@ -77,13 +77,20 @@ def _ask(model: AnswerModel, store: AnswerStore, progress: Progress, missing: di
     """What is not finite is left out of the store, and returned."""
     not_finite: set[Address] = set()
     requests, speed, number = list(missing), Speed(0), store.use(model.card)
+
+    def keep(answers: Mapping[Request, Answer | WhyNot]) -> None:
+        encoded = [(missing[request], encode(answer)) for request, answer in answers.items()]
+        not_finite.update(address for address, content in encoded if content is None)
+        store.put_bytes(((address, content) for address, content in encoded if content is not None), model=number)
+
     with progress.task(model.card.name, len(requests), "requests") as task:
         for start in range(0, len(requests), _REQUESTS_AT_ONCE):
             chunk = requests[start : start + _REQUESTS_AT_ONCE]
-            encoded = [(missing[r], encode(a)) for r, a in zip(chunk, model.answer(chunk), strict=True)]
-            contents = ((address, content) for address, content in encoded if content is not None)
-            not_finite.update(address for address, content in encoded if content is None)
-            store.put_bytes(contents, model=number)
+            try:
+                keep(dict(zip(chunk, model.answer(chunk), strict=True)))
+            except Unfinished as error:
+                keep(error.answers)
+                raise
             task.advance(len(chunk), speed.after(len(chunk)))
     return not_finite
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -19,6 +20,7 @@ from trueprobe.models import RowModel
 from trueprobe.models.rows import Read, Row
 from trueprobe.types import Answer, Progress, Request, WhyNot
 
+_log = logging.getLogger(__name__)
 _REQUESTS_AT_ONCE = 1024  # when answers are put together: bounds what is held in memory
 _CHECKED_ROWS, _CHECKED_TO = 10, 1e-4  # cached answers of other library versions
 
@@ -135,6 +137,8 @@ class RowComputation:
         if self.model.row_exact:  # a row's bits do not depend on its batch: only what is missing is computed
             batches = plan_reads(missing, self.model, self.batch_tokens)
         tasks = [BatchTask.of(batch, wanted) for batch in batches if any_read(batch, missing)]
+        rows = len(wanted), len(wanted) - len(missing), len(tasks)
+        _log.info("%s: %d rows, of which %d are cached; %d batches to compute", self.model.card.name, *rows)
         return _Work(tasks, len(wanted), len(missing), bool(outdated), planned)
 
     def _put(self, task: BatchTask, readings: Readings, replace: bool) -> None:

@@ -16,7 +16,7 @@ from trueprobe.engine.plan import BatchPlan, pack, reads_of
 from trueprobe.errors import FailedRun
 from trueprobe.models import Options, RowModel, Source, Unopened, refuse_twins, weight_hashes
 from trueprobe.models.rows import Read, Row
-from trueprobe.stopping import heed_swallowed
+from trueprobe.signals import raise_pending_signal
 from trueprobe.types import Answer, Request, WhyNot
 
 Reads = tuple[Read, ...] | WhyNot
@@ -98,7 +98,7 @@ class Local:
 
     def readings(self, model: RowModel, tasks: Sequence[BatchTask]) -> Iterator[tuple[BatchTask, Readings]]:
         for task in tasks:
-            heed_swallowed()
+            raise_pending_signal()
             yield task, compute(model, task)
 
     def assemble(self, model: RowModel, requests: Sequence[Request], readings: Sequence[Readings]) -> list[Answer]:

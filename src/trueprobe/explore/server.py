@@ -14,7 +14,7 @@ from typing import Any
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
@@ -102,7 +102,13 @@ def application(explorer: Explorer) -> Starlette:
         Route("/api/items", _answering(lambda wanted: explorer.browsed.items(wanted), ItemsWanted), methods=["POST"]),
         Route("/api/item", _answering(lambda wanted: explorer.browsed.question(wanted), ItemWanted), methods=["POST"]),
     ]
-    refusals: Any = {BadInput: _refused, FailedRun: _refused, TooLarge: _too_large, HTTPException: _http}
+    refusals: Any = {
+        BadInput: _refused,
+        FailedRun: _refused,
+        TooLarge: _too_large,
+        HTTPException: _http,
+        ClientDisconnect: _gone,
+    }
     return Starlette(routes=routes, lifespan=lifespan, exception_handlers=refusals)
 
 
@@ -166,6 +172,11 @@ async def _refused(request: Request, error: Exception) -> Response:
 
 async def _too_large(request: Request, error: Exception) -> Response:
     return JSONResponse({"error": "too large"}, 413, {"connection": "close"})
+
+
+async def _gone(request: Request, error: Exception) -> Response:
+    """Nobody reads it; without it a traceback would be printed."""
+    return Response(status_code=400)
 
 
 async def _http(request: Request, error: Exception) -> Response:

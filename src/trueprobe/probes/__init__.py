@@ -12,7 +12,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from trueprobe.errors import BadInput, nearest
-from trueprobe.garbage import collector_paused
+from trueprobe.paths import gc_pause
 from trueprobe.probes.base import Probe, Released, Settings, spread
 from trueprobe.probes.display import Figure, ItemTable, ReportSpec, Summary, Table
 from trueprobe.probes.files import explain
@@ -40,7 +40,7 @@ __all__ = [
 ]
 
 
-@collector_paused()
+@gc_pause()
 def make(name: str, settings: Mapping[str, Any] | None = None, allow_code: bool = False) -> Probe:
     """A probe from raw settings; an unknown key or value is refused with the nearest right one. `allow_code`: as for
     `find`."""

@@ -16,7 +16,7 @@ from types import ModuleType
 from typing import Any, cast
 
 from trueprobe.errors import BadInput, nearest
-from trueprobe.installed import PROBES, installed, load, version
+from trueprobe.plugins import PROBES, installed, load, version
 from trueprobe.probes.base import Probe, Settings
 from trueprobe.probes.display import Assessment
 from trueprobe.probes.files import ROOT, path_of, toml_of

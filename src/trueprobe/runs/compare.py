@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from trueprobe import probes
 from trueprobe.errors import BadInput, nearest
-from trueprobe.garbage import collector_paused
+from trueprobe.paths import gc_pause
 from trueprobe.probes import Probe
 from trueprobe.probes.display import Summary
 from trueprobe.runs import signature
@@ -54,7 +54,7 @@ class ModelComparison:
         return f"comparisons/{self.a}_vs_{self.b}".replace(" ", "_")
 
 
-@collector_paused()
+@gc_pause()
 def compare(
     run: Run,
     a: str,

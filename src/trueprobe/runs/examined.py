@@ -15,7 +15,6 @@ from pydantic import TypeAdapter
 
 from trueprobe.engine import AnswerStore, derived_key
 from trueprobe.errors import FailedRun
-from trueprobe.installed import MODELS, installed
 from trueprobe.models import (
     Checkpoint,
     Model,
@@ -27,6 +26,7 @@ from trueprobe.models import (
     refuse_unknown_device,
     weight_hashes,
 )
+from trueprobe.plugins import MODELS, installed
 from trueprobe.runs.cache import card_text, key_of
 from trueprobe.types import Card
 

@@ -17,8 +17,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from pydantic import BaseModel, TypeAdapter
 
 from trueprobe.errors import BadInput, nearest
-from trueprobe.garbage import collector_paused
-from trueprobe.paths import ANOTHER_OUT, LOCK, locked, write_text, write_whole
+from trueprobe.paths import ANOTHER_OUT, LOCK, gc_pause, locked, write_text, write_whole
 from trueprobe.runs.downstream import DownstreamResult
 from trueprobe.runs.parquet import ParquetFile
 from trueprobe.runs.schema import (
@@ -172,7 +171,7 @@ class Run:
             raise BadInput(f"{self.folder / PROBES} does not declare the probe '{label}'")
         return self.declarations[label]
 
-    @collector_paused()
+    @gc_pause()
     def rows(self, row: type[Row]) -> list[Row]:
         """The typed rows of a table, read once; none where the run has no such table."""
         if row not in self._rows:

@@ -16,7 +16,7 @@ from typing import Any, cast
 import pandas as pd
 from pydantic import TypeAdapter
 
-from trueprobe.garbage import collector_paused
+from trueprobe.paths import gc_pause
 from trueprobe.probes import Probe
 from trueprobe.runs.cache import ResultCache, key_of
 from trueprobe.runs.families import families
@@ -94,7 +94,7 @@ class RunTables:
     def steps(self) -> list[FamilyStep]:
         return family_steps(self.cards)
 
-    @collector_paused()
+    @gc_pause()
     def add(self, label: str, probe: Probe) -> None:
         """Count one probe for all models."""
         earlier = [name for name, other in self._probes.items() if other.name == probe.name]
@@ -139,7 +139,7 @@ class RunTables:
             if len(step.cards) > 1 and self._probes[label].flips is not None:
                 self._flips(label, self._members([label], step)[0])
 
-    @collector_paused()
+    @gc_pause()
     def write(self) -> None:
         """The tables over all probes; those that this run has nothing for are not written."""
         diagnostics = {label: probe.diagnostic for label, probe in self._probes.items() if probe.diagnostic}
