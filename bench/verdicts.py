@@ -25,6 +25,7 @@ from functools import cache, partial
 from multiprocessing import Pool
 from pathlib import Path
 from textwrap import fill
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -34,17 +35,18 @@ from scipy.special import expit, ndtr
 from trueprobe.statistics import seed_claims
 from trueprobe.statistics.association import effect_size
 from trueprobe.statistics.coverage import covered
+from trueprobe.statistics.equivalence import Equivalence, Side, equivalence, over_seeds
 from trueprobe.statistics.exact import Trials
 from trueprobe.statistics.flips import Answers
 from trueprobe.statistics.interval import Interval, Quantity, interval, of_checkpoint, of_family
-from trueprobe.statistics.measure import Columns
+from trueprobe.statistics.measure import Columns, Margin
 from trueprobe.statistics.permutation import Swapped, seeds_dealt_ps, within_sets
 from trueprobe.statistics.resampling import Groups, Resampling
 from trueprobe.statistics.rows import Estimate, changed
 from trueprobe.statistics.spread import Samples, Spread, VarianceSource
 from trueprobe.statistics.unjudged import share_of_new_seeds
 from trueprobe.statistics.verdict import Case, Judgement, PartNumber, judge, judge_list, of_coverage
-from trueprobe.types import Unit, Verdict
+from trueprobe.types import Direction, Unit, Verdict
 
 RUNS = 4000
 AGAIN = 4  # times as many runs, where a missed target may be chance
@@ -1135,6 +1137,96 @@ def varies_cells() -> Iterator[Cell]:
         yield from (world.cell(seeds) for seeds in (3, 5, 10, 25))
 
 
+@dataclass(frozen=True)
+class Equal:
+    """A claim that a quantity is alike, with a margin of a fifth of an effect of 1.
+
+    Items deviate by 1 in the quantity and in the effect, with correlation `together`; seeds by `seed_sd` in both, and
+    single seeds on single items by 0.5. `models` 2: two models are compared, whose effects are alike."""
+
+    name: str
+    quantity: float  # 0.2 is the margin
+    effect: float = 1.0
+    together: float = 0.3
+    seed_sd: float = 0.05
+    models: int = 1
+
+    def cell(self, seeds: int, groups: int) -> Cell:
+        limits = [Limit("apart", most=5.5)] if abs(self.quantity) <= 0.2 * abs(self.effect) else []
+        if abs(self.quantity) >= 0.2 * abs(self.effect) or not self.effect:
+            limits.append(Limit("alike", most=5.5))
+        measure = partial(self.measure, seeds, groups)
+        return Cell((self.name, str(seeds)), f"{groups:,}", measure, tuple(limits))
+
+    def measure(self, seeds: int, groups: int, rng: Rng, runs: int) -> Measured:
+        weights, many, verdicts = draws(rng, names(groups)).weights, Groups(groups), []
+        for batch in batches(runs):
+            truth = np.array([[self.quantity / self.models, self.effect]] * self.models)
+            truth[1:, 0] *= -1  # half of the difference on either side
+            numbers = self._values(rng, truth, (batch, seeds, groups)) @ (weights.T / weights.sum(1)).astype(float)
+            for run in numbers:  # [models, quantity and effect, seeds, 1 + R]
+                sides = [Side(Samples(q), Samples(e), sign) for (q, e), sign in zip(run, (1, -1), strict=False)]
+                spread_of = partial(self._spread, seeds, many)
+                one = equivalence(sides, MARGIN, spread_of, many, Unit.NATS)
+                more = {"p": one.p, "p_apart": one.p_apart, "sensitive": one.sensitive}
+                (judgement,) = judge([claim_case(one, None if seeds == 1 else seeds, groups, **more)])
+                verdicts.append(judgement.verdict)
+        counted = np.array(verdicts)
+        names_of = {"alike": Verdict.ALIKE, "apart": Verdict.OPPOSITE, "insensitive": Verdict.INSENSITIVE}
+        return {name: percent(counted == verdict) for name, verdict in names_of.items()}
+
+    def _spread(self, seeds: int, groups: Groups, samples: Samples) -> Spread:
+        return over_seeds(samples, groups) if self.models == 1 else samples.difference(seeds, groups)
+
+    def _values(self, rng: Rng, truth: np.ndarray, shape: tuple[int, int, int]) -> np.ndarray:
+        """[runs, models, quantity and effect, seeds, groups]"""
+        runs, seeds, groups = shape
+
+        def noise(*of: int) -> np.ndarray:
+            both = rng.normal(size=(2, runs, self.models, *of))
+            both[0] = self.together * both[1] + math.sqrt(1 - self.together**2) * both[0]
+            return np.moveaxis(both, 0, 2)
+
+        # what is said of one checkpoint is about that checkpoint
+        of_seeds, of_items = (self.seed_sd if seeds > 1 else 0.0) * noise(seeds, 1), noise(1, groups)
+        values: np.ndarray = truth[:, :, None, None] + of_seeds + of_items + 0.5 * noise(seeds, groups)
+        return values
+
+
+def claim_case(one: Equivalence, seeds: int | None, groups: int, **more: Any) -> Case:
+    return Case(
+        value=one.value,
+        low=one.low,
+        high=one.high,
+        reference=0.0,
+        groups=groups,
+        seeds=seeds,
+        direction=Direction.ALIKE,
+        **more,
+    )
+
+
+MARGIN = Margin(plus={})
+EQUAL = (
+    Equal("at the margin", 0.2),
+    Equal("at the margin, quantity falls with the effect", -0.2, together=-0.6),
+    Equal("at the margin, seeds vary", 0.2, seed_sd=0.15),
+    Equal("no effect and no difference (a dead model)", 0.0, 0.0),
+    Equal("no difference", 0.0),
+    Equal("a tenth of the effect", 0.1),
+    Equal("twice the margin", 0.4),
+    Equal("two models at the margin", 0.2, models=2),
+    Equal("two models alike", 0.0, models=2),
+    Equal("two dead models", 0.0, 0.0, models=2),
+)
+
+
+def equivalence_cells() -> Iterator[Cell]:
+    for world in EQUAL:
+        for seeds in (1, 3, 5):
+            yield from (world.cell(seeds, groups) for groups in (22, 150, 1_508))
+
+
 def vectors(seeds: int, rng: Rng, runs: int) -> Measured:
     """30 vector tests and 13 categories that change sides equally often."""
     ps = []
@@ -1255,6 +1347,10 @@ def varies_text(one: Measured) -> str:
     return f"{one['published']:.1f} / {one['opposite']:.1f}"
 
 
+def equivalence_text(one: Measured) -> str:
+    return f"{one['alike']:.1f} / {one['apart']:.1f} / {one['insensitive']:.1f}"
+
+
 def coverage_text(one: Measured) -> str:
     return f"{one['low']:.1f} / {one['borderline']:.1f} / {one['judged']:.1f}"
 
@@ -1284,6 +1380,7 @@ TABLES = (
     Table("list", list_cells, ("list",), "rows that cannot be findings", list_text),
     Table("discoveries", discoveries_cells, ("list",), "", list_text),
     Table("varies", varies_cells, ("world",), "seeds", varies_text),
+    Table("equivalence", equivalence_cells, ("world", "seeds"), "groups", equivalence_text),
     Table("other-claims", other_claims_cells, ("claim",), "seeds", size_text),
     Table("new-seeds", new_seeds_cells, ("values of seeds",), "seeds", covers_text),
     Table("coverage", coverage_cells, ("groups", "items"), "true coverage", coverage_text, naming=1),

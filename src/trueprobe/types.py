@@ -278,8 +278,10 @@ class Verdict(StrEnum):
     DESCRIPTIVE = "descriptive"  # the measure has no neutral point
     AS_PUBLISHED = "as_published"  # a claim: the interval lies wholly on the side the paper reports
     NOT_CONTRADICTED = "not_contradicted"  # a claim that can only be contradicted, and is not
-    OPPOSITE = "opposite"  # a claim: the interval lies wholly on the other side
+    ALIKE = "alike"  # a claim of equivalence: two one-sided tests put the number within its margin
+    OPPOSITE = "opposite"  # a claim: the interval lies wholly on the other side, or beyond the margin
     FAILS_GATE = "fails_gate"  # the model lacks what the number takes for granted
+    INSENSITIVE = "insensitive"  # a claim of equivalence: the effect that its margin refers to is not there
     LOW_COVERAGE = "low_coverage"  # mostly ties, or too few items with a countable answer, beyond chance
     BORDERLINE_COVERAGE = "borderline_coverage"  # whether most items have a countable answer is not certain
     NOTHING_SCORED = "nothing_scored"  # no value
@@ -308,8 +310,9 @@ class Outcome(StrEnum):
 
 
 _SILENT = frozenset({Verdict.FAILS_GATE, Verdict.LOW_COVERAGE, Verdict.NOTHING_SCORED, Verdict.TOO_FEW_GROUPS})
-_SILENT |= {Verdict.NO_INTERVAL, Verdict.NO_VARIATION}
-_GOOD, _BAD = (Verdict.HOLDS, Verdict.HOLDS_FOR_CHECKPOINT, Verdict.AS_PUBLISHED), (Verdict.OPPOSITE, Verdict.FLIPS)
+_SILENT |= {Verdict.NO_INTERVAL, Verdict.NO_VARIATION, Verdict.INSENSITIVE}
+_GOOD = (Verdict.HOLDS, Verdict.HOLDS_FOR_CHECKPOINT, Verdict.AS_PUBLISHED, Verdict.ALIKE)
+_BAD = (Verdict.OPPOSITE, Verdict.FLIPS)
 _OPEN = (Verdict.UNDECIDED, Verdict.NOT_CONTRADICTED, Verdict.BORDERLINE_COVERAGE)
 _OUTCOMES = dict.fromkeys(_GOOD, Outcome.GOOD) | dict.fromkeys(_BAD, Outcome.BAD) | dict.fromkeys(_OPEN, Outcome.OPEN)
 _OUTCOMES |= dict.fromkeys((Verdict.EXPLORATORY, Verdict.SUGGESTIVE), Outcome.EXPLORATORY)
@@ -360,6 +363,7 @@ class Direction(StrEnum):
     NOT_BELOW = "not_below"
     NOT_EQUAL = "not_equal"  # two diagnostics disagree
     EQUAL = "equal"  # checkpoints do a task equally well
+    ALIKE = "alike"  # within a margin about the threshold
 
 
 class Undecided(StrEnum):

@@ -9,12 +9,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from trueprobe.statistics.claims import ClaimSubject, result
+import numpy as np
+
+from trueprobe.statistics.claims import ClaimSubject, PartMeans, claim_columns, result
+from trueprobe.statistics.equivalence import Equivalence, Side, equivalence
 from trueprobe.statistics.estimates import CheckpointData
 from trueprobe.statistics.means import means
 from trueprobe.statistics.measure import LARGER, Claim, Lead, Measure, NetworkSize
 from trueprobe.statistics.paired import Sides, unjudged_differences
 from trueprobe.statistics.rows import AGAINST, ClaimResult
+from trueprobe.statistics.spread import Samples
 from trueprobe.types import CONDITION, GROUP, Card
 
 
@@ -73,4 +77,20 @@ def between(label: str, sides: Sides, claim: Claim) -> ClaimResult:
     passes = not any(member.gates.fails(claim.gate) for member in sides.members)
     first, second = (side[0].family if len(side) > 1 else side[0].model for side in (sides.first, sides.second))
     about = ClaimSubject(f"{first}{AGAINST}{second}", "pair", n_seeds=sides.fewest_seeds)
-    return result(label, claim, about, replace(case, direction=claim.direction, trivial=claim.trivial, passes=passes))
+    case = replace(case, direction=claim.direction, trivial=claim.trivial, passes=passes)
+    return result(label, claim, about, case, _alike(sides, claim) if claim.margin else None)
+
+
+def _alike(sides: Sides, claim: Claim) -> Equivalence | None:
+    """Of two models: the margin refers to the mean of their effects."""
+    assert claim.margin is not None
+    means_at = PartMeans(sides.members, claim_columns(sides.members, [claim]))
+    numbers, effects, n = means_at.of(claim), means_at.effect(claim), len(sides.first)
+    groups = sides.resampling.groups(sides.resampling.cells)
+    if groups.df < 1 or np.isnan(numbers[:, 0]).any():
+        return None
+    first, second = (
+        Side(Samples(numbers[rows]), Samples(effects[rows]), sign)
+        for rows, sign in ((slice(n), 1), (slice(n, None), -1))
+    )
+    return equivalence([first, second], claim.margin, lambda s: s.difference(n, groups), groups, claim.unit)

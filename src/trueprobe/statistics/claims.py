@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import product
 from typing import Any
 
 import numpy as np
 
 from trueprobe.statistics.coverage import covered, least, untied
+from trueprobe.statistics.equivalence import Equivalence, Side, equivalence, over_seeds
 from trueprobe.statistics.estimates import CheckpointData, Picked, values_of
 from trueprobe.statistics.interval import Interval, Method, Quantity, of_checkpoint, of_family, trials_of
 from trueprobe.statistics.means import means
-from trueprobe.statistics.measure import Claim, Columns
+from trueprobe.statistics.measure import Claim, Columns, Margin
 from trueprobe.statistics.resampling import Groups, columns_of
 from trueprobe.statistics.rows import ClaimResult
 from trueprobe.statistics.spread import Samples
@@ -27,17 +28,18 @@ def claim_results(
 ) -> list[ClaimResult]:
     """The rows of each checkpoint, then those of the family, for the claims about their kind of model."""
     claims = [claim for claim in published if _is_about(claim, members[0]) and not claim.between]
-    means_at = _PartMeans(members, _columns(members, claims))
+    means_at = PartMeans(members, claim_columns(members, claims))
     by_checkpoint: list[list[ClaimResult]] = [[] for _ in members]
     family: list[ClaimResult] = []
     for claim in claims:
         counted = Samples(means_at.of(claim))
         samples = _quantity(claim).on_scale(counted)
         seeds = [_seed(means_at, i, claim, float(counted.values[i, 0]), samples) for i in range(len(members))]
-        for rows, member, seed in zip(by_checkpoint, members, seeds, strict=True):
-            rows.append(_checkpoint(label, claim, member, seed))
+        alike = None if claim.margin is None else _Alike(claim, claim.margin, counted, means_at.effect(claim), seeds)
+        for i, (rows, member, seed) in enumerate(zip(by_checkpoint, members, seeds, strict=True)):
+            rows.append(_checkpoint(label, claim, member, seed, alike.of([i]) if alike else None))
         if len(members) > 1:
-            family.append(_family(label, members, claim, seeds, samples, method))
+            family.append(_family(label, members, claim, seeds, samples, method, alike))
     return [row for rows in [*by_checkpoint, family] for row in rows]
 
 
@@ -61,13 +63,13 @@ class _Seed:
         return self.passes and of_coverage(self.covered, self.untied) is not Verdict.LOW_COVERAGE
 
 
-def _columns(members: Sequence[CheckpointData], claims: Sequence[Claim]) -> list[Columns]:
-    names = {name for claim in claims for name in (claim.column, claim.coverage) if name}
+def claim_columns(members: Sequence[CheckpointData], claims: Sequence[Claim]) -> list[Columns]:
+    names = {name for claim in claims for name in (claim.column, claim.coverage, claim.reference_column) if name}
     return [columns_of(m.frame, names, m.resampling) for m in members]
 
 
 @dataclass(frozen=True)
-class _PartMeans:
+class PartMeans:
     """Means of a column at some conditions, of all checkpoints at once: most claims share them."""
 
     members: Sequence[CheckpointData]
@@ -78,6 +80,13 @@ class _PartMeans:
         """[checkpoints, 1 + R]: the quantity."""
         plus = self._over(claim.column, claim.plus)
         return plus if claim.minus is None else plus - self._over(claim.column, claim.minus)
+
+    def effect(self, claim: Claim) -> np.ndarray:
+        """[checkpoints, 1 + R]: what the margin of a claim of equivalence refers to."""
+        assert claim.margin is not None
+        plus = self._over(claim.reference_column, claim.margin.plus)
+        minus = claim.margin.minus
+        return plus if minus is None else plus - self._over(claim.reference_column, minus)
 
     def _over(self, column: str, where: Mapping[str, Any]) -> np.ndarray:
         """Every listed value counts the same, however many items it has."""
@@ -98,7 +107,7 @@ def _quantity(claim: Claim) -> Quantity:
     return Quantity(claim.unit, claim.threshold, difference=claim.minus is not None)
 
 
-def _seed(means_at: _PartMeans, i: int, claim: Claim, value: float, samples: Samples) -> _Seed:
+def _seed(means_at: PartMeans, i: int, claim: Claim, value: float, samples: Samples) -> _Seed:
     member, columns = means_at.members[i], means_at.columns[i]
     rows_at = [member.rows(part) for part in claim.parts]
     parts = [rows & ~np.isnan(columns.values[claim.column]) for rows in rows_at]
@@ -113,12 +122,34 @@ def _seed(means_at: _PartMeans, i: int, claim: Claim, value: float, samples: Sam
     return _Seed(value, groups, interval, passes, tied, answered)
 
 
-def _checkpoint(label: str, claim: Claim, member: CheckpointData, seed: _Seed) -> ClaimResult:
+@dataclass(frozen=True)
+class _Alike:
+    """A claim of equivalence: the quantity and the reference effect of all checkpoints under the same draws."""
+
+    claim: Claim
+    margin: Margin
+    counted: Samples
+    effect: np.ndarray  # [checkpoints, 1 + R]
+    seeds: Sequence[_Seed]
+
+    def of(self, rows: Sequence[int]) -> Equivalence | None:
+        """Of one checkpoint, or of the family that some of them make up; None without a number or groups."""
+        groups = min((self.seeds[i].groups for i in rows), default=Groups(0))
+        if groups.df < 1 or np.isnan(self.counted.values[rows, 0]).any():
+            return None
+        quantity = Samples(self.counted.values[rows] - self.claim.threshold)
+        side = Side(quantity, Samples(self.effect[rows]))
+        return equivalence([side], self.margin, lambda s: over_seeds(s, groups), groups, self.claim.unit)
+
+
+def _checkpoint(
+    label: str, claim: Claim, member: CheckpointData, seed: _Seed, alike: Equivalence | None
+) -> ClaimResult:
     about = ClaimSubject(member.model, "checkpoint", member.family, member.labels.get("step"))
     case = case_of(
         claim, seed.value, seed.interval, seed.groups.n, passes=seed.passes, covered=seed.covered, untied=seed.untied
     )
-    return result(label, claim, about, case)
+    return result(label, claim, about, case, alike)
 
 
 def _family(
@@ -128,6 +159,7 @@ def _family(
     seeds: list[_Seed],
     samples: Samples,
     method: Method,
+    alike: _Alike | None,
 ) -> ClaimResult:
     """Over the seeds that pass the gate, have a number and coverage; over all of them where none does."""
     any_usable = any(seed.usable for seed in seeds)
@@ -148,7 +180,7 @@ def _family(
         seed_values=tuple(PartNumber("", seed.value, seed.interval.p) for seed in able),
     )
     about = ClaimSubject(first.family, "family", first.family, first.labels.get("step"), len(able))
-    return result(label, claim, about, case)
+    return result(label, claim, about, case, alike.of(picked) if alike else None)
 
 
 def case_of(claim: Claim, value: float, interval: Interval, groups: int, **more: Any) -> Case:
@@ -166,6 +198,20 @@ def case_of(claim: Claim, value: float, interval: Interval, groups: int, **more:
     )
 
 
+def as_equivalence(case: Case, alike: Equivalence, threshold: float) -> Case:
+    """With the 90 % interval, and the p of two one-sided tests. Seeds on both sides of the threshold are no flip."""
+    return replace(
+        case,
+        low=alike.low + threshold,
+        high=alike.high + threshold,
+        p=alike.p,
+        p_apart=alike.p_apart,
+        sensitive=alike.sensitive,
+        seed_values=(),
+        wordings=(),
+    )
+
+
 @dataclass(frozen=True)
 class ClaimSubject:
     """What a row of claims is about: a checkpoint, a family, or a pair."""
@@ -177,8 +223,10 @@ class ClaimSubject:
     n_seeds: int = 1
 
 
-def result(label: str, claim: Claim, about: ClaimSubject, case: Case) -> ClaimResult:
+def result(label: str, claim: Claim, about: ClaimSubject, case: Case, alike: Equivalence | None = None) -> ClaimResult:
     """The row, with its verdict alone. A value of too few groups has no interval."""
+    if alike is not None:
+        case = as_equivalence(case, alike, claim.threshold)
     (judgement,) = judge([case])
     few = judgement.verdict is Verdict.TOO_FEW_GROUPS
     return ClaimResult(
@@ -196,7 +244,8 @@ def result(label: str, claim: Claim, about: ClaimSubject, case: Case) -> ClaimRe
         unit=claim.unit,
         verdict=judgement.verdict,
         covered=case.covered.value,
-        p=case.p,
+        p=case.p_apart if alike and judgement.verdict is Verdict.OPPOSITE else case.p,
         verdict_alone=judgement.verdict,
+        margin=alike.margin if alike else math.nan,
         **vars(about),
     )

@@ -86,6 +86,7 @@ def interval(
     quantity: Quantity,
     test: Trials | Swapped | Standardised | None = None,
     parts: Components | None = None,
+    alpha: float = ALPHA,
 ) -> Interval:
     """Of a number on its scale; by `test` where an exact one applies."""
     scale = quantity.scale
@@ -95,7 +96,7 @@ def interval(
         moves = Unmoved(value, groups, scale.lowest, scale.highest)
     if isinstance(moves, Spread) and quantity.bounded:
         moves = replace(moves, groups=groups)
-    low, high = moves.interval()
+    low, high = moves.interval(alpha)
     if not scale.back(spread.value) < scale.lowest - 1e-9:  # else it is a change, which may be negative
         low, high = scale.cut(low, high)
     p = math.nan if quantity.point is None else moves.p(quantity.point)

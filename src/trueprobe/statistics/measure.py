@@ -129,6 +129,19 @@ class Lead(NamedTuple):
     others: tuple[NetworkSize, ...]
 
 
+@dataclass(frozen=True, kw_only=True)
+class Margin:
+    """How far a quantity may lie from its threshold and still count as alike: a share of a reference effect, the mean
+    of a column over `plus` minus that over `minus`; or an amount, in the claim's unit. The effect must be there, beyond
+    noise and larger than the margin: without it nothing is judged."""
+
+    plus: Mapping[str, tuple[str | int | float, ...]]
+    minus: Mapping[str, tuple[str | int | float, ...]] | None = None
+    column: str = ""  # the claim's where empty
+    share: float = 0.2
+    amount: float = 0.0
+
+
 @dataclass(frozen=True)
 class Claim:
     """A published finding as a quantity: mean of a column over `plus`, less its mean over `minus`.
@@ -154,10 +167,18 @@ class Claim:
     architectures: tuple[str, ...] = ()  # the finding is about these alone
     coverage: str = ""  # as a measure has it; every part of the quantity needs it
     trivial: bool = False  # a network that answers at random fulfils it too, so it can only be contradicted
+    margin: Margin | None = None  # of a claim that something is alike
 
     def __post_init__(self) -> None:
+        if (self.direction == Direction.ALIKE) is not (self.margin is not None):
+            raise BadInput(f"the claim '{self.name}': a margin and the direction 'alike' need each other")
         object.__setattr__(self, "direction", Direction(self.direction))  # a probe may write "below"
         object.__setattr__(self, "unit", unit_of(self.unit, self.name))
+
+    @property
+    def reference_column(self) -> str:
+        """Of the effect that the margin refers to."""
+        return (self.margin.column or self.column) if self.margin else ""
 
     @property
     def parts(self) -> list[dict[str, Any]]:

@@ -138,6 +138,7 @@ class ClaimResult:
     p_list: float = column(_P_LIST, math.nan)
     n_list: int = column("rows on that list; 0 where this one is not on it", 0)
     signature: str = column(_SIGNATURE, "", later=True)
+    margin: float = column("of a claim of equivalence: how far from the threshold is alike", math.nan, later=True)
 
 
 @dataclass(frozen=True, slots=True)

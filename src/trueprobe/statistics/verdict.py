@@ -57,6 +57,8 @@ class Case:
     seeds: int | None = None  # of the smaller side; None where single checkpoints are behind it
     direction: Direction | None = None  # where a claim has the number; None for a number that nobody claimed
     trivial: bool = False  # a claim that random answers fulfil too
+    p_apart: float = math.nan  # of a claim of equivalence, whose p is that of being alike: that it is beyond the margin
+    sensitive: bool = True  # of the same: the effect that its margin refers to is there
     passes: bool = True  # the gate
     covered: Share = UNKNOWN  # items with a countable answer, of the part, seed or side that has fewest
     untied: Share = UNKNOWN  # scored items that are no tie
@@ -109,6 +111,8 @@ def _judged(case: Case, p: float) -> Judgement:
     if case.seeds is not None and case.seeds < FEWEST_SEEDS:
         return Judgement(Verdict.UNDECIDED, Reason.TOO_FEW_SEEDS, p)
     clear = p < ALPHA
+    if case.direction is Direction.ALIKE:
+        return Judgement(_equivalence(case, clear), Reason.NONE if clear else Reason.INTERVAL_INCLUDES_NEUTRAL, p)
     verdict = _clear_verdict(case) if clear else _unclear_verdict(case.direction)
     if clear or verdict is not Verdict.UNDECIDED:
         return Judgement(verdict, p_corrected=p)
@@ -129,7 +133,9 @@ def obstacle(case: Case) -> Verdict | None:
         return Verdict.TOO_FEW_GROUPS
     if math.isnan(case.low):
         return Verdict.NO_INTERVAL
-    if case.low == case.high == case.reference:
+    if not case.sensitive:
+        return Verdict.INSENSITIVE
+    if case.low == case.high == case.reference and case.direction is not Direction.ALIKE:
         return Verdict.NO_VARIATION
     return coverage or (Verdict.DESCRIPTIVE if case.reference is None else None)
 
@@ -154,10 +160,17 @@ def _clear_verdict(case: Case) -> Verdict:
         Direction.BELOW: not above,
         Direction.NOT_EQUAL: True,
         Direction.EQUAL: False,
+        Direction.ALIKE: True,
     }[case.direction]
     if not published:
         return Verdict.OPPOSITE
     return Verdict.NOT_CONTRADICTED if case.trivial or case.direction in _ONLY_CONTRADICTED else Verdict.AS_PUBLISHED
+
+
+def _equivalence(case: Case, alike: bool) -> Verdict:
+    if alike:
+        return Verdict.ALIKE
+    return Verdict.OPPOSITE if case.p_apart < ALPHA else Verdict.UNDECIDED
 
 
 def _unclear_verdict(direction: Direction | None) -> Verdict:
@@ -189,6 +202,7 @@ J = TypeVar("J", bound=Judged)
 _OFF_LIST = frozenset(
     {
         Verdict.FAILS_GATE,
+        Verdict.INSENSITIVE,
         Verdict.NOTHING_SCORED,
         Verdict.LOW_COVERAGE,
         Verdict.BORDERLINE_COVERAGE,
