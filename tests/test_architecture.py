@@ -50,6 +50,7 @@ MAY_USE = {  # package (or module of one) -> what it may import besides itself a
         "statistics.rows",
         "statistics.verdict",
     },
+    "gate": {"results", "runs", "probes.display", "statistics.rows"},
     "explore": {"models", "engine", "probes", "scoring", "results", "runs", "statistics.rows"},
     "cli": None,
     "__main__": None,

@@ -14,8 +14,9 @@ from dataclasses import dataclass, field
 from html import escape
 from pathlib import Path
 
-from trueprobe.results import charts, figures
-from trueprobe.results.pictures import FigureView
+from trueprobe.results import charts
+from trueprobe.results.view import figures
+from trueprobe.results.view.pictures import FigureView
 from trueprobe.runs.folder import Run, load_run
 
 

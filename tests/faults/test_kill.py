@@ -10,7 +10,7 @@ import pytest
 
 import processes
 import trueprobe
-from trueprobe.results import files
+from trueprobe.results.render import files
 
 pytestmark = pytest.mark.slow
 LIMIT = 600

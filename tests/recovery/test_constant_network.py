@@ -11,8 +11,8 @@ from safetensors.torch import load_file, save_file
 
 import trueprobe
 from trueprobe import probes
-from trueprobe.results import page as report
-from trueprobe.results import terminal as summary
+from trueprobe.results.render import page as report
+from trueprobe.results.render import terminal as summary
 from trueprobe.runs.study import ProbeRun, Study
 from trueprobe.statistics.rows import ClaimResult, Estimate
 from trueprobe.training import nursery

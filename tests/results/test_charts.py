@@ -15,10 +15,11 @@ import pytest
 
 import made_runs
 from trueprobe.probes.display import Figure
-from trueprobe.results import charts, figures
+from trueprobe.results import charts
 from trueprobe.results.drawing import COLOURS, DARK, LIGHT, SHAPES, Drawing
-from trueprobe.results.files import FigureFormat
+from trueprobe.results.render.files import FigureFormat
 from trueprobe.results.vega import chart
+from trueprobe.results.view import figures
 from trueprobe.runs.folder import load_run
 from trueprobe.runs.schema import PublishedNumber
 from trueprobe.statistics.rows import FlipShares, NearTies

@@ -9,8 +9,8 @@ import pytest
 from rich.console import Console
 
 import made_runs
-from trueprobe.results import comparison as comparisons
-from trueprobe.results.fitting import MOST_LINES
+from trueprobe.results.render import comparison as comparisons
+from trueprobe.results.render.fitting import MOST_LINES
 from trueprobe.runs.compare import Comparison
 from trueprobe.statistics.rows import Difference
 from trueprobe.types import Verdict

@@ -9,9 +9,9 @@ import pytest
 
 import made_runs
 from trueprobe.probes.display import Figure
-from trueprobe.results import figures
 from trueprobe.results.drawing import Drawing, data
-from trueprobe.results.pictures import Style
+from trueprobe.results.view import figures
+from trueprobe.results.view.pictures import Style
 from trueprobe.runs.folder import load_run
 from trueprobe.runs.schema import PublishedNumber
 from trueprobe.statistics.rows import FlipShares, NearTies, VarianceShares

@@ -8,9 +8,10 @@ from dataclasses import replace
 import pandas as pd
 
 import made_runs
-from trueprobe.results import markdown, page, words
-from trueprobe.results.findings import by_outcome, silences, tally
-from trueprobe.results.report import Gap, Report
+from trueprobe.results import text as words
+from trueprobe.results.render import markdown, page
+from trueprobe.results.view.findings import by_outcome, silences, tally
+from trueprobe.results.view.report import Gap, Report
 from trueprobe.runs.folder import load_run
 from trueprobe.types import Outcome, Verdict
 

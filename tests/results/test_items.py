@@ -11,9 +11,9 @@ import pandas as pd
 
 import made_runs
 from trueprobe.probes.display import ItemTable
-from trueprobe.results.items import answer_text, examples, item_rows
-from trueprobe.results.page import _packed
-from trueprobe.results.source import Source
+from trueprobe.results.render.page import _packed
+from trueprobe.results.view.items import answer_text, examples, item_rows
+from trueprobe.results.view.source import Source
 from trueprobe.runs.folder import load_run
 
 PROBE = made_runs.declaration(

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from trueprobe.results.numbers import Format, several, ticks
-from trueprobe.results.words import terminal
+from trueprobe.results.text import terminal
 
 
 @pytest.mark.parametrize(

@@ -9,8 +9,9 @@ from scipy.stats import norm
 import made_runs
 from trueprobe import probes
 from trueprobe.probes.display import MOST_PRIMARY, Primary
-from trueprobe.results import figures, markdown
-from trueprobe.results.report import Report
+from trueprobe.results.render import markdown
+from trueprobe.results.view import figures
+from trueprobe.results.view.report import Report
 from trueprobe.runs.families import families
 from trueprobe.runs.folder import load_run
 from trueprobe.runs.primary import is_primary, on_run_list

@@ -18,13 +18,13 @@ import trueprobe
 import zoo
 from trueprobe.cli import app
 from trueprobe.errors import BadInput
-from trueprobe.results import files, page, terminal
-from trueprobe.results import json as json_report
-from trueprobe.results.markdown import render as markdown
-from trueprobe.results.matrix import matrix
-from trueprobe.results.report import Report
-from trueprobe.results.view import Display, Kind, Mark
-from trueprobe.results.words.findings import source_of
+from trueprobe.results.render import files, page, terminal
+from trueprobe.results.render import json as json_report
+from trueprobe.results.render.markdown import render as markdown
+from trueprobe.results.text.findings import source_of
+from trueprobe.results.view.matrix import matrix
+from trueprobe.results.view.number import Display, Kind, Mark
+from trueprobe.results.view.report import Report
 from trueprobe.runs.folder import Run, load_run
 from trueprobe.statistics.rows import VariantDifference
 from trueprobe.types import Verdict

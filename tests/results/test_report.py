@@ -14,7 +14,7 @@ import made_runs
 from trueprobe.cli import app
 from trueprobe.probes.display import ItemTable
 from trueprobe.results import charts
-from trueprobe.results import page as report
+from trueprobe.results.render import page as report
 from trueprobe.runs.folder import load_run
 from trueprobe.types import GROUP, Verdict
 

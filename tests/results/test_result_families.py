@@ -6,8 +6,8 @@ import pytest
 
 import made_runs
 from trueprobe.errors import BadInput
-from trueprobe.results.report import Report
-from trueprobe.results.source import Source
+from trueprobe.results.view.report import Report
+from trueprobe.results.view.source import Source
 from trueprobe.runs.families import families
 from trueprobe.runs.folder import load_run
 from trueprobe.types import Verdict

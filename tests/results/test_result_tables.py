@@ -9,10 +9,10 @@ import pandas as pd
 
 import made_runs
 from trueprobe.probes.display import Table
-from trueprobe.results import tables
-from trueprobe.results.latex import latex
-from trueprobe.results.source import Source
-from trueprobe.results.view import Cell, Grid
+from trueprobe.results.render.latex import latex
+from trueprobe.results.view import tables
+from trueprobe.results.view.number import Cell, Grid
+from trueprobe.results.view.source import Source
 from trueprobe.runs.folder import load_run
 from trueprobe.types import Outcome, Verdict
 

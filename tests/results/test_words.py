@@ -13,10 +13,11 @@ import pytest
 from test_renderers import CARDS, everything
 
 import made_runs
-from trueprobe.results import figures, words
-from trueprobe.results import json as json_report
-from trueprobe.results.findings import by_outcome, ranked, silences
-from trueprobe.results.report import Report
+from trueprobe.results import text as words
+from trueprobe.results.render import json as json_report
+from trueprobe.results.view import figures
+from trueprobe.results.view.findings import by_outcome, ranked, silences
+from trueprobe.results.view.report import Report
 from trueprobe.runs.folder import Run, load_run
 from trueprobe.statistics.rows import FlipShares, NearTies, SignAgreement, SignCounts
 from trueprobe.types import Verdict

@@ -16,7 +16,7 @@ from trueprobe.cli import app
 from trueprobe.engine import AnswerStore
 from trueprobe.errors import BadInput
 from trueprobe.models import Options
-from trueprobe.results.words import repetition as words
+from trueprobe.results.text import repetition as words
 from trueprobe.runs import machine
 from trueprobe.runs.folder import load_run
 from trueprobe.runs.repeat import Change, compared, repeat

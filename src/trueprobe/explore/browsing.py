@@ -17,15 +17,15 @@ from trueprobe.explore.asking import LISTS, shipped_groups
 from trueprobe.explore.questions import LONGEST, MOST_WORDS, ItemsWanted, ItemWanted
 from trueprobe.probes import Probe
 from trueprobe.probes.templates import BLANK
-from trueprobe.results.answer import Answer
-from trueprobe.results.findings import Section
-from trueprobe.results.items import ItemColumn, ItemRows
-from trueprobe.results.matrix import matrix, whole
-from trueprobe.results.report import ProbeReport, Report
-from trueprobe.results.view import Finding, Number
-from trueprobe.results.words import answer as answer_words
-from trueprobe.results.words import findings as finding_words
-from trueprobe.results.words import verdicts
+from trueprobe.results.text import answer as answer_words
+from trueprobe.results.text import findings as finding_words
+from trueprobe.results.text import verdicts
+from trueprobe.results.view.answer import Answer
+from trueprobe.results.view.findings import Section
+from trueprobe.results.view.items import ItemColumn, ItemRows
+from trueprobe.results.view.matrix import matrix, whole
+from trueprobe.results.view.number import Finding, Number
+from trueprobe.results.view.report import ProbeReport, Report
 from trueprobe.runs.folder import Run
 from trueprobe.statistics.rows import FlippingItem
 from trueprobe.types import Card, FillBlank, Item, Outcome, ScoreText, WhyNot

@@ -21,13 +21,13 @@ import vl_convert
 from markupsafe import Markup
 
 from trueprobe.results.drawing import DARK, LIGHT, Drawing
-from trueprobe.results.figure_rows import FigureRow
-from trueprobe.results.files import FigureFormat
-from trueprobe.results.pictures import FigureView, Picture
+from trueprobe.results.render.files import FigureFormat
+from trueprobe.results.text import figures as words
+from trueprobe.results.text import verdicts
 from trueprobe.results.vega import Spec, chart, version
-from trueprobe.results.view import DASH
-from trueprobe.results.words import figures as words
-from trueprobe.results.words import verdicts
+from trueprobe.results.view.figure_rows import FigureRow
+from trueprobe.results.view.number import DASH
+from trueprobe.results.view.pictures import FigureView, Picture
 
 __all__ = [
     "DARK",
@@ -43,7 +43,7 @@ __all__ = [
     "write_files",
 ]
 
-PAGE = Path(__file__).parent / "page"
+PAGE = Path(__file__).parent / "render" / "page"
 _PADDING = {"left": 30, "right": 12, "top": 12, "bottom": 12}  # a reader's font may be wider than the measured one
 PIXELS = 2  # of a PNG per unit of its SVG
 MOST_NUMBERS = 400  # rows of a figure's table on the page; all are in its CSV

@@ -11,10 +11,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
-from trueprobe.results.figure_rows import FigureRow
-from trueprobe.results.pictures import FigureView, Picture, Point, Series, Style, tested
-from trueprobe.results.words import figures as words
-from trueprobe.results.words import verdicts
+from trueprobe.results.text import figures as words
+from trueprobe.results.text import verdicts
+from trueprobe.results.view.figure_rows import FigureRow
+from trueprobe.results.view.pictures import FigureView, Picture, Point, Series, Style, tested
 from trueprobe.types import Tail
 
 COLOURS = 7  # Okabe and Ito's, without black

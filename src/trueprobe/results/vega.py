@@ -11,7 +11,7 @@ import altair as alt
 from altair.utils.schemapi import debug_mode
 
 from trueprobe.results.drawing import Drawing, data
-from trueprobe.results.pictures import Panel, Style
+from trueprobe.results.view.pictures import Panel, Style
 
 _FONT = "Helvetica Neue, Helvetica, Arial, Liberation Sans, DejaVu Sans, sans-serif"
 _CHARACTER = 6.0  # pixels of a label's character, on average
