@@ -105,7 +105,7 @@ def _number(n: Number) -> dict[str, Any]:
     reason = {"reason": n.estimate.reason} if n.estimate else {}
     texts = {"text": n.text(), "unit_text": n.unit_text(), "verdict_text": verdicts.verdict_text(n.verdict)}
     return {
-        **_fields(n, "format", "estimate", "seeds"),
+        **_fields(n, "format", "row", "seeds"),
         "outcome": n.verdict.outcome,
         **reason,
         **texts,

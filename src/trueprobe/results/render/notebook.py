@@ -19,6 +19,7 @@ from trueprobe.results.text import notebook as notebook_words
 from trueprobe.results.text import terminal as legends
 from trueprobe.results.text import verdicts
 from trueprobe.results.view.answer import Answer
+from trueprobe.results.view.figures import of_probe_and_its_seeds
 from trueprobe.results.view.matrix import Matrix, matrix
 from trueprobe.results.view.number import Finding, Number
 from trueprobe.results.view.report import Report
@@ -115,12 +116,12 @@ class RunResults(Run):
         >>> chart = run.plot("counteracts", "margin", k="all").properties(title="Stereotypes")
         >>> chart.save("margin.svg")
         """
-        from trueprobe.results import charts
+        from trueprobe.results.chart import altair_chart
 
         _refuse_other("probe", probe, list(self.declarations))
         views = self._views(probe)
         _refuse_other(f"figure of {probe}", figure, list(views))
-        return charts.altair_chart(views[figure], _picture(views[figure], choices))
+        return altair_chart(_picture(views[figure], choices))
 
     def report(self) -> Path:
         """Writes the page into the run folder.
@@ -131,9 +132,9 @@ class RunResults(Run):
         return files.write(self, files.Format.HTML)
 
     def _views(self, probe: str) -> dict[str, FigureView]:
-        from trueprobe.results.view import figures
-
-        return {view.name.removeprefix(f"{probe}-"): view for view in figures.of_probe_and_its_seeds(self, probe)}
+        return {
+            view.name.removeprefix(f"{probe}-"): view for view in of_probe_and_its_seeds(self._results.source, probe)
+        }
 
 
 # ---------------------------------------------------------------- choosing a picture

@@ -50,9 +50,8 @@ _MARKS |= {Verdict.NOT_CONTRADICTED: Mark.NOT_CONTRADICTED, Verdict.OPPOSITE: Ma
 _MARKS[Verdict.SUGGESTIVE] = Mark.SUGGESTIVE
 
 
-def display_of(value: float, low: float, verdict: Verdict | None) -> Display:
-    """`verdict`: None for a number that has none, like a share of a bar."""
-    if math.isnan(value) or (verdict is not None and verdict.silent and verdict is not Verdict.TOO_FEW_GROUPS):
+def display_of(value: float, low: float, verdict: Verdict) -> Display:
+    if math.isnan(value) or (verdict.silent and verdict is not Verdict.TOO_FEW_GROUPS):
         return Display.NOTHING
     return Display.VALUE if math.isnan(low) or verdict is Verdict.TOO_FEW_GROUPS else Display.INTERVAL
 
@@ -72,11 +71,12 @@ class Seed:
 
 @dataclass(frozen=True)
 class Number:
-    """One number of a family at its last step, a checkpoint, or a pair of models."""
+    """One number of a family, a checkpoint, or a pair of models, as every renderer has it: the same in tables,
+    findings, figures and files. `number` makes it of a row; `plain_number` where there is no row with a verdict."""
 
     model: str
     value: float
-    low: float
+    low: float  # of the row; what is displayed is `interval`
     high: float
     unit: Unit
     neutral: float | None
@@ -91,8 +91,18 @@ class Number:
     sd_seeds: float = math.nan
     covered: float = math.nan  # share of the items that hold anything to count, where the probe says
     seeds: tuple[Seed, ...] = ()
-    estimate: Estimate | None = None  # with the reason for the verdict, where it is of one
+    row: Row | None = None  # that it is of; None for a number without a verdict of its own
     signature: str = ""  # what it was made with; empty where that is not known
+
+    @property
+    def estimate(self) -> Estimate | None:
+        """With the reason for the verdict, where it is of one."""
+        return self.row if isinstance(self.row, Estimate) else None
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """What is displayed of it; NaN where none is."""
+        return (self.low, self.high) if self.display is Display.INTERVAL else (math.nan, math.nan)
 
     @property
     def _suffix(self) -> str:
@@ -107,13 +117,16 @@ class Number:
         """The value and its interval; the second is empty where there is none."""
         if self.display is Display.NOTHING:
             return DASH, ""
-        ends = (self.low, self.high) if self.display is Display.INTERVAL else (math.nan, math.nan)
-        value, interval = self.format.parts(self.value, *ends)
+        value, interval = self.format.parts(self.value, *self.interval)
         return value + self._suffix, interval
 
     def text(self) -> str:
         """`+3.1 [+1.0, +5.2]`, `70 % [60, 80]`, or a dash: the same in every renderer."""
         return " ".join(filter(None, self.parts()))
+
+    def sentence(self) -> str:
+        """With its unit: `+3.1 points [+1.0, +5.2]`."""
+        return DASH if self.display is Display.NOTHING else self.format.sentence(self.value, *self.interval)
 
     def unit_text(self) -> str:
         """The unit, where `text` does not have it: `points`."""
@@ -153,6 +166,7 @@ def format_of(rows: Sequence[Row], ends: bool = False) -> Format:
 
 
 def number(row: Row, model: str, form: Format, seeds: tuple[Seed, ...] = ()) -> Number:
+    """The only way from a row with a verdict to what is displayed of it."""
     value, neutral = quantity(row)
     display = display_of(value, row.low, row.verdict)
     common = (model, value, row.low, row.high, row.unit, neutral, row.verdict, display, mark_of(row.verdict), form)
@@ -160,9 +174,18 @@ def number(row: Row, model: str, form: Format, seeds: tuple[Seed, ...] = ()) -> 
         counts = (row.level, row.n_items, row.n_unscored, row.n_seeds, row.sd_seeds)
         return Number(*common, *counts, row.covered, seeds, row, row.signature)
     if isinstance(row, Difference):
-        return Number(*common, "pair", row.n_items, covered=row.covered, signature=row.signature)
-    signature = row.signature if isinstance(row, ClaimResult) else ""
-    return Number(*common, row.level, n_seeds=row.n_seeds, covered=row.covered, seeds=seeds, signature=signature)
+        return Number(*common, "pair", row.n_items, covered=row.covered, row=row, signature=row.signature)
+    made_with = row.signature if isinstance(row, ClaimResult) else ""
+    return Number(
+        *common, row.level, n_seeds=row.n_seeds, covered=row.covered, seeds=seeds, row=row, signature=made_with
+    )
+
+
+def plain_number(model: str, value: float, unit: Unit = Unit.SHARE, neutral: float | None = None) -> Number:
+    """A value without an interval and without a verdict: published, a part of a bar, or a mean that the run lacks."""
+    display, form = display_of(value, math.nan, Verdict.DESCRIPTIVE), Format.of(unit, neutral, [value])
+    nothing = (math.nan, math.nan)
+    return Number(model, value, *nothing, unit, neutral, Verdict.DESCRIPTIVE, display, Mark.NONE, form, n_seeds=0)
 
 
 NOT_COUNTED = (Verdict.FAILS_GATE, Verdict.LOW_COVERAGE)  # checkpoints that a family is counted without

@@ -1,7 +1,7 @@
 """A figure as data: pictures with panels, series and points, and what its reader may choose.
 
 There is one picture for each combination of choices. Published numbers stand as reference points in the panels of
-the models they are compared with. A number that decides nothing is not drawn, but its model is named; one with too few
+the models they are compared with. A number without a conclusion is not drawn, but its model is named; one with too few
 groups is drawn without an interval. An axis ends where its quantity ends.
 """
 
@@ -11,6 +11,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
+from functools import cached_property
 from itertools import product
 from typing import Literal
 
@@ -19,12 +20,12 @@ import pandas as pd
 from trueprobe.probes.display import Figure
 from trueprobe.results.numbers import Format, bounds, ticks
 from trueprobe.results.text import figures as words
-from trueprobe.results.view.figure_rows import SIDE, FigureRow
 from trueprobe.results.view.labels import label_of
-from trueprobe.results.view.number import NOT_COUNTED, Seed
-from trueprobe.types import Tail, Verdict
+from trueprobe.results.view.number import NOT_COUNTED, Display, Number, Seed
+from trueprobe.types import Verdict
 
 MOST_PICTURES = 60
+SIDE = "side"  # the series of numbers on one side of their neutral value
 
 Kind = Literal["lines", "dots", "bars"]
 
@@ -43,16 +44,48 @@ def tested(seed: Seed) -> bool:
 
 @dataclass(frozen=True)
 class Point:
+    """A number with its place in a figure."""
+
     x: str
-    row: FigureRow
+    at: Mapping[str, str]  # what the figure distinguishes: `model`, `measure`, `step`, `seed` and pairs `a+b` too
+    number: Number
+    source: str = ""  # of a published number
+
+    @property
+    def published(self) -> bool:
+        return bool(self.source)
+
+    @property
+    def drawable(self) -> bool:
+        return math.isfinite(self.number.value) and self.number.display is not Display.NOTHING
+
+    @property
+    def columns(self) -> dict[str, float | str | None]:
+        """Of a table: what is displayed, unrounded."""
+        n, (low, high) = self.number, self.number.interval
+        counts = {"n_seeds": n.n_seeds or None, "n_items": n.n_items}
+        return {
+            **{"value": n.value, "low": low, "high": high, "sd_seeds": n.sd_seeds, **counts},
+            "n_unscored": None if self.published else n.n_unscored,
+            **{"unit": n.unit.value, "neutral": n.neutral},
+            **{"verdict": n.verdict.value if n.row else "", "source": self.source},
+        }
+
+
+@dataclass(frozen=True)
+class Look:
+    """How a series is drawn, in the legend and in the chart."""
+
+    position: int  # in the legend
+    index: int  # its colour and shape
+    style: Style
 
 
 @dataclass(frozen=True)
 class Series:
     name: str  # the condition's value
     title: str
-    index: int  # its colour and shape
-    style: Style
+    look: Look
     points: tuple[Point, ...] = ()
 
 
@@ -76,39 +109,77 @@ class Axis:
 class Picture:
     """What is drawn for one combination of choices."""
 
+    figure: Figure
     chosen: Mapping[str, str]
     xs: tuple[tuple[str, str], ...]  # along x: value and title
     panels: tuple[Panel, ...]
     legend: tuple[Series, ...]  # without points
     axis: Axis
-    conditions: tuple[str, ...]  # that distinguish its rows
-    rows: tuple[FigureRow, ...]  # with those that are not drawn
+    every: tuple[Point, ...]  # with those that are not drawn
     not_drawn: tuple[tuple[str, Verdict], ...] = ()  # models without a mark that have no panel to say so, and why
     nearest_published: tuple[tuple[str, str], ...] = ()  # changes of choice that lead to published numbers
 
     @property
+    def kind(self) -> Kind:
+        return self.figure.kind
+
+    @property
+    def conditions(self) -> tuple[str, ...]:
+        """That distinguish its points."""
+        figure = self.figure
+        return tuple(dict.fromkeys(("model", *figure.panels, figure.series, figure.x, "measure")))
+
+    @property
+    def x_title(self) -> str:
+        return self.figure.x_title or label_of(self.figure.names, "", self.figure.x)
+
+    @property
     def seeds_tested(self) -> bool:
-        return any(tested(seed) for point in self.points for seed in point.row.seeds)
+        return any(tested(seed) for point in self.points for seed in point.number.seeds)
 
     @property
     def points(self) -> Iterator[Point]:
         return (point for panel in self.panels for series in panel.series for point in series.points)
 
+    @cached_property
+    def looks(self) -> list[Look]:
+        """All that occur: one series may be published in one panel and this run's in another."""
+        drawn = (series.look for panel in self.panels for series in panel.series)
+        return list(dict.fromkeys([*(entry.look for entry in self.legend), *drawn]))
+
+    @cached_property
+    def side_by_side(self) -> bool:
+        """Series are drawn next to each other where they meet, so that intervals do not hide each other."""
+        reference = () if self.kind == "lines" else (Style.PUBLISHED,)  # of dots: on the line of the model's own
+        for panel in self.panels:
+            names = {s.name: {point.x for point in s.points} for s in panel.series if s.look.style not in reference}
+            if sum(map(len, names.values())) > len(set().union(*names.values())):
+                return True
+        return False
+
     @property
     def has_published(self) -> bool:
-        return any(row.published for row in self.rows)
+        return any(point.published for point in self.every)
 
     @property
     def published_models(self) -> tuple[str, ...]:
         """Where hollow marks are of several models: which."""
         named = {series.name for series in self.legend}
-        models = dict.fromkeys(row.at["model"] for row in self.rows if row.published and row.drawable)
+        models = dict.fromkeys(point.at["model"] for point in self.every if point.published and point.drawable)
         return () if named & set(models) else tuple(models)
+
+    @property
+    def note(self) -> str:
+        """What the marks do not say."""
+        parts = [words.no_published_number(self.nearest_published)] if self.nearest_published else []
+        parts += [words.published_hollow(self.published_models)] if self.published_models else []
+        parts += [words.not_drawn(self.not_drawn)] if self.not_drawn else []
+        return " ".join(parts)
 
     @property
     def data(self) -> pd.DataFrame:
         """What it shows, as a table."""
-        return pd.DataFrame({**{key: row.at[key] for key in self.conditions}, **row.numbers} for row in self.rows)
+        return pd.DataFrame({**{key: one.at[key] for key in self.conditions}, **one.columns} for one in self.every)
 
 
 @dataclass(frozen=True)
@@ -127,12 +198,8 @@ class FigureView:
     caption: str
     source: str
     kind: Kind
-    x_title: str
-    x_unit: str
-    series_title: str
     choices: tuple[Choice, ...]
     models: tuple[str, ...]  # of the panels, where the reader may look at one alone
-    tail: Tail  # that the p of seeds is of
     pictures: tuple[Picture, ...] = field(default_factory=tuple)  # the first is displayed first
 
     @property
@@ -141,13 +208,13 @@ class FigureView:
         return self.kind == "dots" and len(self.models) > 1
 
 
-def figure_view(label: str, figure: Figure, rows: Sequence[FigureRow]) -> FigureView | None:
-    """A figure of rows that are put together already: one per model and place."""
-    choices = tuple(choice for name in figure.choose if len((choice := _choice(rows, figure, name)).options) > 1)
+def figure_view(label: str, figure: Figure, points: Sequence[Point]) -> FigureView | None:
+    """A figure of its points: one per model and place."""
+    choices = tuple(choice for name in figure.choose if len((choice := _choice(points, figure, name)).options) > 1)
     combinations = list(product(*([value for value, _ in choice.options] for choice in choices)))
     names = [choice.name for choice in choices]
     chosen = [dict(zip(names, values, strict=True)) for values in combinations[:MOST_PICTURES]]
-    pictures = [picture for one in chosen if (picture := _picture(_where(rows, one), figure, one))]
+    pictures = [picture for one in chosen if (picture := _picture(_where(points, one), figure, one))]
     if not pictures:
         return None
     choices = tuple(_drawn(choice, pictures) for choice in choices)
@@ -158,29 +225,25 @@ def figure_view(label: str, figure: Figure, rows: Sequence[FigureRow]) -> Figure
         caption=figure.caption + cut,
         source=figure.source,
         kind=figure.kind,
-        x_title=figure.x_title or label_of(figure.names, "", figure.x),
-        x_unit=figure.x_unit,
-        series_title=label_of(figure.names, "", figure.series),
         choices=choices,
         models=_panel_models(pictures),
-        tail=figure.tail,
         pictures=tuple(_with_nearest_published(pictures, figure)),
     )
 
 
-def _where(rows: Sequence[FigureRow], at: Mapping[str, str]) -> list[FigureRow]:
-    return [row for row in rows if all(row.at.get(key) == value for key, value in at.items())]
+def _where(points: Sequence[Point], at: Mapping[str, str]) -> list[Point]:
+    return [point for point in points if all(point.at.get(key) == value for key, value in at.items())]
 
 
-def _values(rows: Sequence[FigureRow], figure: Figure, name: str) -> list[str]:
+def _values(points: Sequence[Point], figure: Figure, name: str) -> list[str]:
     """A condition's values in the declared order, then as they come."""
-    present = dict.fromkeys(row.at[name] for row in rows)
+    present = dict.fromkeys(point.at[name] for point in points)
     order = figure.measures if name == "measure" else figure.order.get(name, ())
     return list(dict.fromkeys([*(value for value in order if value in present), *present]))
 
 
-def _choice(rows: Sequence[FigureRow], figure: Figure, name: str) -> Choice:
-    options = tuple((value, label_of(figure.names, name, value)) for value in _values(rows, figure, name))
+def _choice(points: Sequence[Point], figure: Figure, name: str) -> Choice:
+    options = tuple((value, label_of(figure.names, name, value)) for value in _values(points, figure, name))
     return Choice(name, label_of(figure.names, "", name), options)
 
 
@@ -192,111 +255,113 @@ def _drawn(choice: Choice, pictures: Sequence[Picture]) -> Choice:
     return replace(choice, options=tuple(sorted(options, key=lambda option: option[0] != first)))
 
 
-def _picture(rows: Sequence[FigureRow], figure: Figure, chosen: Mapping[str, str]) -> Picture | None:
-    if not any(row.drawable or row.verdict in NOT_COUNTED for row in rows):
+def _picture(points: Sequence[Point], figure: Figure, chosen: Mapping[str, str]) -> Picture | None:
+    if not any(point.drawable or point.number.verdict in NOT_COUNTED for point in points):
         return None
-    xs = _values([row for row in rows if row.drawable] or rows, figure, figure.x)
-    legend = _legend(rows, figure)
-    drawn = {row.at[figure.series] for row in rows if row.drawable}
-    listed = tuple(entry for name, entry in legend.items() if name in drawn)
+    axis = _axis(points, figure)
+    points = [replace(point, number=replace(point.number, format=axis.format)) for point in points]
+    drawn = [point for point in points if point.drawable]
+    xs = _values(drawn or points, figure, figure.x)
+    if figure.kind == "lines":
+        xs.sort(key=float)
+    series = _series(points, figure)
+    named = {point.at[figure.series] for point in drawn} if len(series) > 1 or figure.series == "model" else set()
+    legend = tuple(one for one in series if one.name in named)
+    positions = {one.name: i for i, one in enumerate(legend)}
+    placed = [replace(one, look=replace(one.look, position=positions.get(one.name, 0))) for one in series]
     return Picture(
+        figure,
         chosen,
-        xs=tuple((x, label_of(figure.names, figure.x, x)) for x in _ordered(xs, figure)),
-        panels=tuple(_panels(rows, figure, legend)),
-        legend=listed if len(legend) > 1 or figure.series == "model" else (),
-        axis=_axis(rows, figure),
-        conditions=tuple(dict.fromkeys(("model", *figure.panels, figure.series, figure.x, "measure"))),
-        rows=tuple(rows),
-        not_drawn=tuple(_not_drawn(rows, figure)),
+        xs=tuple((x, label_of(figure.names, figure.x, x)) for x in xs),
+        panels=tuple(_panels(points, figure, placed)),
+        legend=tuple(one for one in placed if one.name in positions),
+        axis=axis,
+        every=tuple(points),
+        not_drawn=tuple(_not_drawn(points, figure)),
     )
 
 
-def _not_drawn(rows: Sequence[FigureRow], figure: Figure) -> Iterator[tuple[str, Verdict]]:
+def _not_drawn(points: Sequence[Point], figure: Figure) -> Iterator[tuple[str, Verdict]]:
     if "model" in figure.panels:
         return
-    for model in dict.fromkeys(row.at["model"] for row in rows):
-        mine = [row for row in rows if row.at["model"] == model]
-        if not any(row.drawable for row in mine):
-            yield model, _why_empty(mine)
+    for model in dict.fromkeys(point.at["model"] for point in points):
+        of_model = _where(points, {"model": model})
+        if not any(point.drawable for point in of_model):
+            yield model, _why_empty(of_model)
 
 
-def _ordered(xs: list[str], figure: Figure) -> list[str]:
-    return sorted(xs, key=float) if figure.kind == "lines" else xs
-
-
-def _legend(rows: Sequence[FigureRow], figure: Figure) -> dict[str, Series]:
-    """Series of this run get their colours and shapes in order, published ones theirs."""
-    made: dict[str, Series] = {}
-    present = _values(rows, figure, figure.series)
+def _series(points: Sequence[Point], figure: Figure) -> list[Series]:
+    """Those of this run get their colours and shapes in order, published ones theirs."""
+    made: list[Series] = []
+    present = _values(points, figure, figure.series)
     for name in dict.fromkeys([*figure.order[SIDE], *present]) if figure.series == SIDE else present:
-        style = _style(figure, rows, name)
-        index = sum((one.style is Style.PUBLISHED) == (style is Style.PUBLISHED) for one in made.values())
-        made[name] = Series(name, label_of(figure.names, figure.series, name), index, style)
+        style = _style(figure, points, name)
+        index = sum((one.look.style is Style.PUBLISHED) == (style is Style.PUBLISHED) for one in made)
+        made.append(Series(name, label_of(figure.names, figure.series, name), Look(0, index, style)))
     return made
 
 
-def _style(figure: Figure, rows: Sequence[FigureRow], name: str) -> Style:
+def _style(figure: Figure, points: Sequence[Point], name: str) -> Style:
     if figure.kind == "bars":
         return Style.REST if name in figure.band else Style.PART
     if name in figure.band:
         return Style.BAND
-    mine = [row.published for row in rows if row.at[figure.series] == name]
-    return Style.PUBLISHED if mine and all(mine) else Style.MODEL
+    published = [point.published for point in points if point.at[figure.series] == name]
+    return Style.PUBLISHED if published and all(published) else Style.MODEL
 
 
-def _panels(rows: Sequence[FigureRow], figure: Figure, legend: Mapping[str, Series]) -> list[Panel]:
+def _panels(points: Sequence[Point], figure: Figure, series: Sequence[Series]) -> list[Panel]:
     """One for each combination of their conditions; published numbers stand in the panels of every model."""
     panels = []
-    asked = [row for row in rows if not row.published]
-    published = [row for row in rows if row.published]
-    for values in product(*(_values(asked, figure, key) for key in figure.panels)):
+    of_run = [point for point in points if not point.published]
+    published = [point for point in points if point.published]
+    for values in product(*(_values(of_run, figure, key) for key in figure.panels)):
         at = dict(zip(figure.panels, values, strict=True))
-        beside = {key: value for key, value in at.items() if key != "model"}
-        if mine := _where(asked, at):
-            inside = [*mine, *_where(published, beside)]
+        if inside := _where(of_run, at):
+            reference = _where(published, {key: value for key, value in at.items() if key != "model"})
             title = " · ".join(label_of(figure.names, key, value) for key, value in at.items())
-            panels.append(_panel(Panel(title, at.get("model", ""), ()), inside, figure, legend))
+            drawn = tuple(_with_points([*inside, *reference], figure, series))
+            why = None if any(point.drawable for point in inside) else _why_empty(inside)
+            panels.append(Panel(title, at.get("model", ""), drawn, why))
     if "model" in figure.panels:
         return panels
     return [panel for panel in panels if panel.series] or panels[:1]  # conditions without numbers are left out
 
 
-def _panel(panel: Panel, rows: Sequence[FigureRow], figure: Figure, legend: Mapping[str, Series]) -> Panel:
-    series = []
-    for (name, entry), published in product(legend.items(), (False, True)):
-        mine = [row for row in rows if row.at[figure.series] == name and row.published == published]
-        if points := tuple(Point(row.at[figure.x], row) for row in mine if row.drawable):
-            series.append(replace(entry, style=Style.PUBLISHED if published else entry.style, points=points))
-    asked = [row for row in rows if not row.published]
-    return replace(
-        panel, series=tuple(series), why_empty=None if any(row.drawable for row in asked) else _why_empty(asked)
-    )
+def _with_points(points: Sequence[Point], figure: Figure, series: Sequence[Series]) -> Iterator[Series]:
+    """A series may be this run's and a published one at once: two series, of two styles."""
+    for one, published in product(series, (False, True)):
+        at_series = [point for point in points if point.at[figure.series] == one.name and point.published == published]
+        if drawn := tuple(point for point in at_series if point.drawable):
+            style = Style.PUBLISHED if published else one.look.style
+            yield replace(one, look=replace(one.look, style=style), points=drawn)
 
 
-def _why_empty(rows: Sequence[FigureRow]) -> Verdict:
-    verdicts = [row.verdict for row in rows if row.verdict is not None]
+def _why_empty(points: Sequence[Point]) -> Verdict:
+    verdicts = [point.number.verdict for point in points]
     known = [verdict for verdict in (*NOT_COUNTED, *verdicts) if verdict in verdicts and verdict.silent]
     return (known or verdicts)[0]
 
 
-def _axis(rows: Sequence[FigureRow], figure: Figure) -> Axis:
-    first = next((row for row in rows if not row.published), rows[0])
-    form = Format.of(first.unit, first.neutral, [row.value for row in rows])
+def _axis(points: Sequence[Point], figure: Figure) -> Axis:
+    first = next((point for point in points if not point.published), points[0])
+    unit, neutral = first.number.unit, first.number.neutral
+    form = Format.of(unit, neutral, [point.number.value for point in points])
     title = figure.y_title.replace("{measure}", label_of(figure.names, "measure", first.at["measure"]))
-    return Axis(_scale(rows, figure, first, form), first.neutral, form, title)
+    return Axis(_scale([point.number for point in points], figure, first.number, form), neutral, form, title)
 
 
-def _scale(rows: Sequence[FigureRow], figure: Figure, first: FigureRow, form: Format) -> tuple[float, ...]:
+def _scale(numbers: Sequence[Number], figure: Figure, first: Number, form: Format) -> tuple[float, ...]:
     """Neutral and, but for dots around a neutral point, zero are always in sight."""
     if figure.kind == "bars" or (figure.kind == "lines" and first.unit == "share"):
         return tuple(ticks(0, 1))
-    ends = [value for row in rows for value in (row.value, row.low, row.high, *(seed.value for seed in row.seeds))]
+    ends = [end for n in numbers for end in (n.value, *n.interval, *(seed.value for seed in n.seeds))]
     least, most = bounds(first.unit, first.neutral)
-    known = [min(max(value, least), most) for value in ends if math.isfinite(value)]
-    known.append(0.0 if first.neutral is None or figure.kind == "lines" else first.neutral)
+    inside = [min(max(value, least), most) for value in ends if math.isfinite(value)]
+    inside.append(0.0 if first.neutral is None or figure.kind == "lines" else first.neutral)
     if first.neutral is not None:
-        known.append(first.neutral)
-    return tuple(tick / form.factor for tick in ticks(form.factor * min(known), form.factor * max(known)))
+        inside.append(first.neutral)
+    return tuple(tick / form.factor for tick in ticks(form.factor * min(inside), form.factor * max(inside)))
 
 
 def _panel_models(pictures: Sequence[Picture]) -> tuple[str, ...]:

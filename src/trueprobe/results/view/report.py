@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
 
-from trueprobe.results.view import methods, tables, trust
+from trueprobe.results.view import figures, methods, tables, trust
 from trueprobe.results.view.findings import Scoring, Section, sections
 from trueprobe.results.view.items import Example, ItemRows, examples, item_rows
 from trueprobe.results.view.number import Finding, Grid
+from trueprobe.results.view.pictures import FigureView
 from trueprobe.results.view.source import Source
 from trueprobe.runs.families import Family
 from trueprobe.runs.folder import Run
@@ -51,6 +52,10 @@ class ProbeReport:
     @cached_property
     def tables(self) -> tuple[Grid, ...]:
         return tuple(tables.tables(self.source, self.label))
+
+    @cached_property
+    def figures(self) -> tuple[FigureView, ...]:
+        return tuple(figures.of_probe(self.source, self.label))
 
     @cached_property
     def items(self) -> ItemRows | None:
@@ -104,6 +109,15 @@ class Report:
     @cached_property
     def trust(self) -> tuple[Grid, ...]:
         return tuple(trust.tables(self.source))
+
+    @cached_property
+    def about_seeds(self) -> tuple[FigureView, ...]:
+        return tuple(figures.about_seeds(self.source))
+
+    @property
+    def figures(self) -> list[FigureView]:
+        """All of them, as files are written of them."""
+        return [view for views in (*(probe.figures for probe in self.probes), self.about_seeds) for view in views]
 
     @cached_property
     def claims(self) -> Grid | None:

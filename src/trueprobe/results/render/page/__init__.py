@@ -6,8 +6,7 @@ CSV, and `tables/` every table as CSV and LaTeX.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -16,17 +15,16 @@ from markupsafe import Markup
 
 from trueprobe import __version__
 from trueprobe.paths import locked, write_text, write_whole
-from trueprobe.results import charts
 from trueprobe.results import text as words
+from trueprobe.results.marks import DARK, LIGHT
 from trueprobe.results.render.files import FigureFormat
 from trueprobe.results.render.latex import latex
-from trueprobe.results.view import figures
+from trueprobe.results.render.page import figures
 from trueprobe.results.view.answer import Answer
 from trueprobe.results.view.findings import silences, tally
 from trueprobe.results.view.items import ItemRows
 from trueprobe.results.view.matrix import matrix, whole
 from trueprobe.results.view.number import Mark
-from trueprobe.results.view.pictures import FigureView
 from trueprobe.results.view.report import Report
 from trueprobe.runs.folder import Run
 from trueprobe.types import Outcome
@@ -55,42 +53,27 @@ class Export(NamedTuple):
     tex: str
 
 
-@dataclass(frozen=True)
-class Content:
-    """What the page shows and the files beside it hold."""
-
-    report: Report
-    figures: Mapping[str, Sequence[FigureView]]  # of each probe, by its label
-    about_seeds: Sequence[FigureView]
-    exports: Mapping[str, Export]
-
-    @classmethod
-    def of(cls, run: Run) -> Content:
-        report = Report.of(run)
-        drawn = {label: figures.of_probe(run, label) for label in report.source.labels}
-        exports = {grid.name: Export(grid.data.to_csv(index=False), latex(grid)) for grid in report.grids}
-        return cls(report, drawn, figures.about_seeds(run), exports)
-
-    @property
-    def views(self) -> list[FigureView]:
-        return [view for views in (*self.figures.values(), self.about_seeds) for view in views]
-
-
 def html(run: Run) -> str:
     """The page alone; nothing is written."""
-    return _html(Content.of(run))
+    report = Report.of(run)
+    return _html(report, _exports(report))
 
 
 def write(run: Run, formats: Collection[FigureFormat] = ()) -> Path:
     """DIR/report.html; with formats of figures DIR/figures/ and DIR/tables/ too, which replace earlier ones."""
     path = run.folder / "report.html"
     with locked(run.folder, "command"):
-        content = Content.of(run)
+        report = Report.of(run)
+        exports = _exports(report)
         if formats:
-            write_whole(run.folder / "figures", lambda at: charts.write_files(content.views, at, formats))
-            write_whole(run.folder / "tables", lambda at: _write_tables(content.exports, at))
-        write_text(path, _html(content))
+            write_whole(run.folder / "figures", lambda at: figures.write_files(report.figures, at, formats))
+            write_whole(run.folder / "tables", lambda at: _write_tables(exports, at))
+        write_text(path, _html(report, exports))
     return path
+
+
+def _exports(report: Report) -> dict[str, Export]:
+    return {grid.name: Export(grid.data.to_csv(index=False), latex(grid)) for grid in report.grids}
 
 
 def _write_tables(exports: Mapping[str, Export], folder: Path) -> None:
@@ -100,25 +83,24 @@ def _write_tables(exports: Mapping[str, Export], folder: Path) -> None:
         (folder / f"{name}.tex").write_text(export.tex, encoding="utf-8")
 
 
-def _html(content: Content) -> str:
-    report = content.report
-    drawn = {label: [charts.page_parts(view) for view in views] for label, views in content.figures.items()}
-    about_seeds = [charts.page_parts(view) for view in content.about_seeds]
+def _html(report: Report, exports: Mapping[str, Export]) -> str:
+    drawn = {probe.label: [figures.page_parts(view) for view in probe.figures] for probe in report.probes}
+    about_seeds = [figures.page_parts(view) for view in report.about_seeds]
     every = [part for parts in (*drawn.values(), about_seeds) for part in parts]
-    packed = {name: export._asdict() for name, export in content.exports.items()}
-    packs = {"exports": charts.pack(packed), **{part.pack_id: part.payload for part in every}}
+    packed = {name: export._asdict() for name, export in exports.items()}
+    packs = {"exports": figures.pack(packed), **{part.pack_id: part.payload for part in every}}
     packs |= {f"i-{probe.label}": _packed(probe.items) for probe in report.probes if probe.items}
     main = matrix(report, *WIDE)
     numbers = [n for finding in main.rows for n in main.numbers(finding) if n]
     return (
-        charts.environment()
+        figures.environment()
         .get_template("report.html")
         .render(
             report=report,
             words=words,
             css=Markup(style() + _text("figures.css")),
             script=Markup(_text("report.js")),
-            bundle=Markup(charts.bundle()) if every else "",
+            bundle=Markup(figures.bundle()) if every else "",
             answer=Answer.of(report),
             matrix=main,
             narrow=matrix(report, *NARROW),
@@ -148,7 +130,7 @@ def style() -> str:
     def values(colours: dict[str, str]) -> str:
         return "".join(f"--{name}:{colour};" for name, colour in colours.items())
 
-    light, dark = values({**charts.LIGHT, **_LIGHT}), values({**charts.DARK, **_DARK})
+    light, dark = values({**LIGHT, **_LIGHT}), values({**DARK, **_DARK})
     themes = f":root{{{light}}}@media screen and (prefers-color-scheme:dark){{:root{{{dark}}}}}"
     return themes + _text("report.css")
 
@@ -164,4 +146,4 @@ def _packed(rows: ItemRows) -> str:
             codes, distinct = pd.factorize(pd.Series(column.values, dtype=object))
             content |= {"u": list(distinct), "c": codes.tolist()}
         columns.append(content)
-    return charts.pack({"n": rows.total, "columns": columns})
+    return figures.pack({"n": rows.total, "columns": columns})
