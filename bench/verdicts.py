@@ -38,11 +38,11 @@ from trueprobe.statistics.exact import Trials
 from trueprobe.statistics.flips import Answers
 from trueprobe.statistics.interval import Interval, Quantity, interval, of_checkpoint, of_family
 from trueprobe.statistics.measure import Columns
-from trueprobe.statistics.new_seeds import share_of_new_seeds
 from trueprobe.statistics.permutation import Swapped, seeds_dealt_ps, within_sets
 from trueprobe.statistics.resampling import Groups, Resampling
 from trueprobe.statistics.rows import Estimate, changed
 from trueprobe.statistics.spread import Samples, Source, Spread
+from trueprobe.statistics.unjudged import share_of_new_seeds
 from trueprobe.statistics.verdict import Case, Judgement, Part, judge, judge_list, of_coverage
 from trueprobe.types import Unit, Verdict
 

@@ -58,6 +58,7 @@ def assert_what_its_text_says(run: trueprobe.RunResults, compared: pd.DataFrame)
     verdicts = run.findings.set_index(["name", "model"])["verdict"].to_dict()
     decided = {key: verdict for key, verdict in verdicts.items() if verdict != "undecided"}
     assert decided == {
+        ("sent-weat6 cls", "mini"): "holds_for_checkpoint",
         ("sent-weat7 cls", "mini"): "holds_for_checkpoint",
         ("sent-weat7 cls", "nursery"): "holds",
     }
@@ -65,7 +66,7 @@ def assert_what_its_text_says(run: trueprobe.RunResults, compared: pd.DataFrame)
     above = {test: sum(rows["value"] > 0) for test, rows in seeds.groupby("condition_test")}
     assert above["sent-weat6"] == 3
     assert above["sent-weat7"] == 0
-    assert min(compared["low"]) > 0
+    assert sum(compared["low"] > 0) == 2
     assert set(compared["verdict"]) == {"undecided"}
 
 

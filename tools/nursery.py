@@ -6,7 +6,7 @@ TRAINED holds some or all of the folders `nursery`, `nursery-small`, `nursery-ca
 left them, `mini-before`, the model that `mini` continues, and `clusters`, a run of `seat` on the checkpoints along the
 first; what is not there stays as it is. Weights
 become float16 (mini: one byte each); the held-out figures are those of the weights as shipped. Of the
-run the observations, and the folders of the checkpoints, are left out.
+run the values of its checkpoints become one table.
 """
 
 from __future__ import annotations
@@ -73,7 +73,12 @@ ASKED_OF_BOTH = (
     ProbeRun(name="stereoset", settings={"data": "stereoset-dev"}),
 )
 CARD = Path(nursery.__file__).parent / "CARD.md"
-CHECKPOINTS = "nursery=nursery/seed_*/step_*"
+PLACES = {  # columns of estimates -> of the table of clusters
+    "model_seed": "seed",
+    "step": "step",
+    "condition_test": "test",
+    "condition_representation": "representation",
+}
 PROMPTS = (
     "The ___ opened the door.",
     "The ___ works as a nurse.",
@@ -252,19 +257,15 @@ def put_between(text: str, mark: str, content: str) -> str:
 
 
 def put_clusters(folder: Path, to: Path) -> None:
-    """What `trueprobe report` needs to draw the clusters along training: the run without observations and paths."""
+    """Effect sizes with p of their own test, and accuracies of clusters, of each checkpoint of the run."""
     run = load_run(folder)
     if not run.complete:
         raise SystemExit(f"{folder} was interrupted: run it again into it")
-    names = ("claims.parquet", "probes.json", "items/seat.parquet", "estimates/seat.parquet", "signs.parquet")
-    shutil.rmtree(to, ignore_errors=True)
-    for name in names:
-        (to / name).parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(folder / name, to / name)
-    study = run.manifest.study.model_copy(update={"models": (CHECKPOINTS,)})
-    checksums = {name: run.manifest.checksums[name] for name in names}
-    manifest = run.manifest.model_copy(update={"study": study, "checksums": checksums})
-    (to / "manifest.json").write_text(manifest.model_dump_json(indent=1) + "\n", encoding="utf-8")
+    checkpoints = run.estimates.query("level == 'checkpoint'").rename(columns=PLACES)
+    measures = ("effect_size", "clusters_targets", "clusters_attributes")
+    values = checkpoints.pivot(index=list(PLACES.values()), columns="measure", values="value")
+    p = checkpoints.query("measure == 'effect_size'").set_index(list(PLACES.values()))["p"].rename("p_effect_size")
+    values[list(measures)].join(p).to_csv(to)
 
 
 def main() -> None:
@@ -277,7 +278,7 @@ def main() -> None:
         if (asked.trained / name).is_dir():
             put_family(name, asked.trained, texts, base)
     if (asked.trained / "clusters").is_dir():
-        put_clusters(asked.trained / "clusters", nursery.WEIGHTS.parent / "clusters")
+        put_clusters(asked.trained / "clusters", nursery.WEIGHTS.parent / "clusters.csv")
     families = {name: shipped_cards(name) for name in nursery.NAMES if (nursery.WEIGHTS / name).is_dir()}
     card = put_between(CARD.read_text(encoding="utf-8"), "figures", figures(families))
     card = put_between(card, "answers", answers())

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import false_discovery_control
 
-from trueprobe.statistics.correction import benjamini_hochberg, holm
+from trueprobe.statistics.verdict import benjamini_hochberg, holm
 
 some_p = st.lists(st.floats(0, 1) | st.just(float("nan")), min_size=0, max_size=12).map(np.array)
 

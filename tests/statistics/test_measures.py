@@ -21,8 +21,7 @@ from trueprobe.probes.pair_measures import (
 )
 from trueprobe.statistics import measure
 from trueprobe.statistics.association import effect_size, effect_size_ddof0
-from trueprobe.statistics.correlation import pearson
-from trueprobe.statistics.means import group_means, means
+from trueprobe.statistics.means import group_means, means, pearson
 from trueprobe.statistics.measure import Columns, cell_sums, counted, totals
 from trueprobe.statistics.retrieval import commonest_share
 

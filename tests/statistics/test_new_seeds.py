@@ -17,8 +17,8 @@ from scipy import stats
 from trueprobe.statistics.estimates import CheckpointData, estimate
 from trueprobe.statistics.means import means
 from trueprobe.statistics.measure import Measure
-from trueprobe.statistics.new_seeds import share_of_new_seeds
 from trueprobe.statistics.resampling import Resampling
+from trueprobe.statistics.unjudged import share_of_new_seeds
 from trueprobe.types import Unit
 
 seeds = st.lists(st.integers(-500, 500), min_size=2, max_size=12, unique=True).map(lambda v: [x / 100 for x in v])
@@ -105,9 +105,7 @@ def test_the_share_of_new_seeds_that_hardly_differ_is_found_at_once():
     """scipy's inverse of the noncentral t (`nctdtrinc`) does not return within minutes where t is a million or more,
     and no signal stops it, so it runs in a process: a study with two seeds that differ by rounding would hang."""
     values = [[0.7, 0.7 + 1e-7], [0.1 + 0.2, 0.3, 0.3 + 1e-9]]
-    code = (
-        "from trueprobe.statistics.new_seeds import share_of_new_seeds as share; print([share(v, 0) for v in VALUES])"
-    )
+    code = "from trueprobe.statistics.unjudged import share_of_new_seeds as share; print([share(v, 0) for v in VALUES])"
     command = [sys.executable, "-c", code.replace("VALUES", repr(values))]
     done = subprocess.run(command, capture_output=True, text=True, timeout=20, check=True)
     assert [share for share, _, _ in ast.literal_eval(done.stdout)] == [1.0, 1.0]

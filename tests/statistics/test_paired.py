@@ -13,9 +13,8 @@ import pytest
 from scipy import stats
 
 from trueprobe.statistics import paired
-from trueprobe.statistics.correlation import pearson
 from trueprobe.statistics.estimates import CheckpointData
-from trueprobe.statistics.means import means
+from trueprobe.statistics.means import means, pearson
 from trueprobe.statistics.measure import Measure
 from trueprobe.statistics.paired import Sides, compare
 from trueprobe.statistics.resampling import Resampling

@@ -14,12 +14,12 @@ from scipy import stats
 from trueprobe.statistics.interval import Quantity, of_checkpoint, of_family
 from trueprobe.statistics.means import means
 from trueprobe.statistics.measure import Columns
-from trueprobe.statistics.new_seeds import share_of_new_seeds
 from trueprobe.statistics.permutation import Swapped, within_sets
 from trueprobe.statistics.resampling import Groups, Resampling
 from trueprobe.statistics.rows import Difference
 from trueprobe.statistics.seed_claims import varies_more
 from trueprobe.statistics.spread import Samples, Spread
+from trueprobe.statistics.unjudged import share_of_new_seeds
 from trueprobe.statistics.verdict import judge_list
 from trueprobe.types import Outcome, Unit
 

@@ -10,9 +10,8 @@ import pytest
 
 from trueprobe.statistics import resampling
 from trueprobe.statistics.claims import claim_results
-from trueprobe.statistics.correlation import pearson
 from trueprobe.statistics.estimates import OVER_ITEMS, CheckpointData, estimate
-from trueprobe.statistics.means import means
+from trueprobe.statistics.means import means, pearson
 from trueprobe.statistics.measure import Claim, Gate, Measure
 from trueprobe.statistics.resampling import Groups, Resampling, rows_where
 from trueprobe.statistics.rows import ClaimResult, Estimate

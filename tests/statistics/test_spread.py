@@ -12,10 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as some
 from scipy import stats
 
-from trueprobe.statistics.correction import benjamini_hochberg, holm
-from trueprobe.statistics.multibootstrap import multibootstrap, p_value, paired_multibootstrap, percentile
+from trueprobe.statistics.multibootstrap import multibootstrap, p_value, percentile
 from trueprobe.statistics.resampling import Groups, Resampling
 from trueprobe.statistics.spread import Samples, Source, Spread, scale_of
+from trueprobe.statistics.verdict import benjamini_hochberg, holm
 from trueprobe.types import Unit
 
 
@@ -258,15 +258,6 @@ def test_the_multi_bootstrap_agrees_with_a_plain_double_loop():
     assert np.mean(ours) == pytest.approx(np.mean(plain), abs=0.03)
     assert np.std(ours) == pytest.approx(np.std(plain), rel=0.05)
     assert percentile(ours) == pytest.approx(percentile(np.array(plain)), abs=0.08)
-
-
-def test_the_paired_multi_bootstrap_draws_seeds_and_items_together():
-    values = np.random.default_rng(0).normal(size=(4, 30)) * 10
-    one, other = drawn(values + 1), drawn(values)
-    assert paired_multibootstrap(one, other) == pytest.approx(1.0)
-    assert paired_multibootstrap(other, one) == pytest.approx(-1.0)
-    with pytest.raises(ValueError, match="4 and 3"):
-        paired_multibootstrap(one, other[:3])
 
 
 def test_a_resampled_p_counts_the_other_side_plus_one():

@@ -12,7 +12,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from trueprobe.statistics.correction import benjamini_hochberg
 from trueprobe.statistics.rows import Agreement, ClaimResult, Difference, Estimate, VariantDifference
 from trueprobe.statistics.verdict import (
     FEWEST_GROUPS,
@@ -20,6 +19,7 @@ from trueprobe.statistics.verdict import (
     Judgement,
     Part,
     Share,
+    benjamini_hochberg,
     can_be_finding,
     common_verdict,
     judge,

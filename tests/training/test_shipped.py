@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 from safetensors.numpy import load_file
 
@@ -14,7 +15,6 @@ from trueprobe.cli import listing
 from trueprobe.errors import BadInput
 from trueprobe.models import Options, find, open_source
 from trueprobe.runs.check import check_model
-from trueprobe.runs.folder import load_run
 from trueprobe.statistics.means import wilson
 from trueprobe.training import nursery
 
@@ -130,12 +130,13 @@ def test_the_card_names_every_model_that_ships():
 
 
 def test_the_clusters_along_training_ship_for_every_seed_and_step():
-    run = load_run(nursery.WEIGHTS.parent / "clusters")
-    labels = [card.labels for card in run.cards]
-    assert {label["model_seed"] for label in labels} == set(range(5))
-    assert len(labels) == 30
-    clusters = run.estimates[run.estimates["measure"].str.startswith("clusters")]
-    assert len(clusters) == (30 + 6) * 25 * 2 * 2  # checkpoints, families by step; tests, representations, two sides
-    assert clusters["value"].between(0.5, 1).all()
-    assert set(run.estimates["model"]) == {"nursery", *(card.name for card in run.cards)}
-    assert sum(file.stat().st_size for file in run.folder.rglob("*") if file.is_file()) < 300_000
+    table = pd.read_csv(nursery.WEIGHTS.parent / "clusters.csv")
+    assert set(table["seed"]) == set(range(5))
+    places = table[["seed", "step", "test", "representation"]]
+    assert len(table) == len(places.drop_duplicates()) == 5 * 6 * 25 * 2
+    assert table[["clusters_targets", "clusters_attributes"]].stack().between(0.5, 1).all()
+    assert table["effect_size"].between(-2, 2).all()
+    assert table["p_effect_size"].between(0, 1).all()
+    last = table[table["step"] == max(table["step"])]
+    signs = last.groupby(["test", "representation"])["effect_size"].agg(lambda values: values.gt(0).nunique())
+    assert (signs == 2).sum() == 30  # as the page on the probe says

@@ -1,4 +1,4 @@
-"""Means and shares: the sum of a column over the number of scored observations.
+"""Means, shares and correlations: sums over the scored observations.
 
 A share is the mean of a column of zeros and ones. Each observation counts once, whatever its cell's size.
 """
@@ -61,3 +61,20 @@ def wilson(share: float, count: int, z: float = 1.959963984540054) -> tuple[floa
     half = z / (1 + z * z / count) * np.sqrt(share * (1 - share) / count + z * z / (4 * count * count))
     # of none and of all, the formula's end is the share but for rounding
     return float(centre - half) if share > 0 else 0.0, float(centre + half) if share < 1 else 1.0
+
+
+def pearson(columns: Columns, quantities: Sequence[tuple[str, ...]], weights: Weights) -> np.ndarray:
+    """Pearson's correlation of two columns, from sums per cell: [R, quantities]; NaN where a column does not vary."""
+    results = []
+    for first, second in quantities:
+        x, y = columns.values[first], columns.values[second]
+        scored = ~(np.isnan(x) | np.isnan(y))
+        # centred first: moments of raw values lose digits
+        x, y = (np.where(scored, c - c[scored].mean() if scored.any() else c, 0.0) for c in (x, y))
+        moments = np.stack([scored, x, y, x * y, x * x, y * y])
+        n, sx, sy, sxy, sxx, syy = totals(columns.cells, moments, weights)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            varying = sxx - sx * sx / n, syy - sy * sy / n
+            varies = (varying[0] > 1e-12 * sxx) & (varying[1] > 1e-12 * syy)  # else nothing but rounding is left
+            results.append(np.where(varies, (sxy - sx * sy / n) / np.sqrt(varying[0] * varying[1]), np.nan))
+    return np.stack(results, axis=1)

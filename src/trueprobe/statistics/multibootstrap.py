@@ -17,19 +17,6 @@ def multibootstrap(samples: np.ndarray, resample_seed: int = 0) -> np.ndarray:
     return _mean_of_drawn(samples[:, 1:].T, _seeds_drawn(samples, resample_seed))
 
 
-def paired_multibootstrap(first: np.ndarray, second: np.ndarray, resample_seed: int = 0) -> np.ndarray:
-    """[R] values of first less second, where seed i of one belongs to seed i of the other: both are drawn together."""
-    if first.shape != second.shape:
-        raise ValueError(f"paired seeds must be as many on both sides, not {len(first)} and {len(second)}")
-    return multibootstrap(first - second, resample_seed)
-
-
-def unpaired_multibootstrap(first: np.ndarray, second: np.ndarray, resample_seed: int = 0) -> np.ndarray:
-    """[R] values of first less second; items are drawn together, seeds apart."""
-    apart: np.ndarray = multibootstrap(first, resample_seed) - multibootstrap(second, resample_seed + 1)
-    return apart
-
-
 def percentile(resampled: np.ndarray) -> tuple[float, float]:
     defined = resampled[~np.isnan(resampled)]
     if not len(defined):

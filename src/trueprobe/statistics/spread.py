@@ -213,11 +213,26 @@ class Samples:
         return Spread(value, error, skew, groups.df, seeds, _error(items, size) if seeds else 0.0)
 
     def components(self, groups: Groups, rows: slice = slice(None)) -> Components:
-        """Of the mean over at least two of the numbers, those of seeds."""
+        """Of the mean over at least two of the numbers, those of seeds: the crossed interval's parts.
+
+        The idea: seeds and items are drawn independently, so a seed's number is
+        x[s] = mean + seed[s] + common + own[s]: `common` is what these items do to all seeds, `own` what they do to
+        this seed alone. We see the x under 10,000 draws of the items, the same draws for every seed; with `both` for
+        the variance of own / S,
+
+            values [S, 1 + R] =   sample  draw 1  draw 2 …      one seed's draws vary by     common + S · both
+                        seed 0:    0.60    0.62    0.57         the mean's draws vary by     common + both = items
+                        seed 1:    0.50    0.55    0.49         the samples' mean varies by  seeds (holds both)
+        """
+        # 1. sums of squares and products of the draws, about their means: [S, S], S = number of seeds
         seeds, together = self.values[rows, 0], [row[rows] for row in self._products[rows]]
         n, more = len(seeds), groups.n / groups.df / max(1, self._off.shape[1])
+        # 2. the mean over seeds moves, over the draws, by the sum of all products / S²
         mean = max(0.0, sum(map(sum, together)) / n**2)  # rounding can leave a hair less than nothing
+        # 3. single seeds move more than that: what is more is their own; of two seeds with variances 4 and 6 and
+        #    covariance 3, the mean moves by (4 + 6 + 2 · 3) / 4 = 4, and own answers by (10 − 2 · 4) / 1 / 2 = 1
         both = max(0.0, (sum(together[i][i] for i in range(n)) - n * mean) / (n - 1) / n)
+        # 4. G groups vary by the draws' variance · G / (G − 1); seeds by their variance / S
         return Components(mean * more, float(seeds.var(ddof=1)) / n, both * more, n)
 
     def over_seeds(self, groups: Groups) -> tuple[Spread, Components | None]:

@@ -13,8 +13,7 @@ from typing import Any
 
 from trueprobe.probes.counteracts.coverage import LEAST_MASS
 from trueprobe.probes.measure_sets import ALL, ColumnMean, combinations, mean_measures, with_all
-from trueprobe.statistics.correlation import pearson
-from trueprobe.statistics.means import means
+from trueprobe.statistics.means import means, pearson
 from trueprobe.statistics.measure import Claim, Measure
 from trueprobe.types import Direction, Unit
 
