@@ -288,9 +288,9 @@ class Verdict(StrEnum):
     NO_VARIATION = "no_variation"  # every resample gives exactly the neutral value
 
     @property
-    def silent(self) -> bool:
+    def inconclusive(self) -> bool:
         """The number decides nothing."""
-        return self in _SILENT
+        return self in _INCONCLUSIVE
 
     @property
     def outcome(self) -> Outcome:
@@ -307,8 +307,8 @@ class Outcome(StrEnum):
     NONE = "none"  # nothing can be concluded, or no neutral point
 
 
-_SILENT = frozenset({Verdict.FAILS_GATE, Verdict.LOW_COVERAGE, Verdict.NOTHING_SCORED, Verdict.TOO_FEW_GROUPS})
-_SILENT |= {Verdict.NO_INTERVAL, Verdict.NO_VARIATION}
+_INCONCLUSIVE = frozenset({Verdict.FAILS_GATE, Verdict.LOW_COVERAGE, Verdict.NOTHING_SCORED, Verdict.TOO_FEW_GROUPS})
+_INCONCLUSIVE |= {Verdict.NO_INTERVAL, Verdict.NO_VARIATION}
 _GOOD, _BAD = (Verdict.HOLDS, Verdict.HOLDS_FOR_CHECKPOINT, Verdict.AS_PUBLISHED), (Verdict.OPPOSITE, Verdict.FLIPS)
 _OPEN = (Verdict.UNDECIDED, Verdict.NOT_CONTRADICTED, Verdict.BORDERLINE_COVERAGE)
 _OUTCOMES = dict.fromkeys(_GOOD, Outcome.GOOD) | dict.fromkeys(_BAD, Outcome.BAD) | dict.fromkeys(_OPEN, Outcome.OPEN)

@@ -12,7 +12,7 @@ from trueprobe.probes.display import Primary
 from trueprobe.results.render import json as json_report
 from trueprobe.results.render import markdown, page
 from trueprobe.results.text import answer as words
-from trueprobe.results.view.answer import Answer, State
+from trueprobe.results.view.headline import Answer, State
 from trueprobe.results.view.report import Report
 from trueprobe.runs.folder import load_run
 from trueprobe.types import Verdict

@@ -66,7 +66,7 @@ def test_what_was_not_asked_takes_no_room(tmp_path):
     assert [title for _, title in first(tmp_path, figure, rows).xs] == ["age"]
 
 
-@pytest.mark.parametrize("verdict", [v for v in Verdict if v.silent and v is not Verdict.TOO_FEW_GROUPS])
+@pytest.mark.parametrize("verdict", [v for v in Verdict if v.inconclusive and v is not Verdict.TOO_FEW_GROUPS])
 def test_a_number_that_says_nothing_is_not_drawn(tmp_path, verdict):
     rows = [made_runs.estimate("toy", "preference", 0.6, category="age")]
     rows.append(made_runs.estimate("toy", "preference", 0.7, category="race", verdict=verdict))

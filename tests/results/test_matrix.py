@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import made_runs
 from trueprobe.probes.display import Primary
-from trueprobe.results.view.matrix import matrix
+from trueprobe.results.view.headline import matrix
 from trueprobe.results.view.report import Report
 from trueprobe.runs.folder import load_run
 from trueprobe.types import Verdict

@@ -22,7 +22,7 @@ from trueprobe.results.render import files, page, terminal
 from trueprobe.results.render import json as json_report
 from trueprobe.results.render.markdown import render as markdown
 from trueprobe.results.text.findings import source_of
-from trueprobe.results.view.matrix import matrix
+from trueprobe.results.view.headline import matrix
 from trueprobe.results.view.number import Display, Kind, Mark
 from trueprobe.results.view.report import Report
 from trueprobe.runs.folder import Run, load_run
@@ -129,7 +129,7 @@ def test_findings_numbers_and_marks_are_the_same_in_all_renderers(make, tmp_path
             assert (n.mark.symbol, n.model, *n.parts()) in in_page
             assert f"{n.model} {n.text()}{n.mark.symbol}" in text
             assert any(n.text() + n.mark.symbol in line for line in lines), (finding.statement, n.text())
-        if finding.speaks:
+        if finding.has_verdict:
             assert finding.statement in html
             assert finding.statement in text
             assert lines

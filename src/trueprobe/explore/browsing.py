@@ -20,10 +20,9 @@ from trueprobe.probes.templates import BLANK
 from trueprobe.results.text import answer as answer_words
 from trueprobe.results.text import findings as finding_words
 from trueprobe.results.text import verdicts
-from trueprobe.results.view.answer import Answer
 from trueprobe.results.view.findings import Section
+from trueprobe.results.view.headline import Answer, matrix, whole
 from trueprobe.results.view.items import ItemColumn, ItemRows
-from trueprobe.results.view.matrix import matrix, whole
 from trueprobe.results.view.number import Finding, Number
 from trueprobe.results.view.report import ProbeReport, Report
 from trueprobe.runs.folder import Run
@@ -133,7 +132,7 @@ def _rows(report: Report, section: Section, main: set[int]) -> Iterator[Json]:
             "probe": finding_words.source_of(finding),
             "label": finding.probe,
             "statement": finding.statement,
-            "held_against": answer_words.held_against(finding),
+            "held_against": answer_words.unit_and_neutral(finding),
             "main": id(finding) in main,
             "of_pairs": of_pairs,
             "numbers": [_number(finding, n) if n else None for n in numbers],

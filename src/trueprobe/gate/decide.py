@@ -64,8 +64,8 @@ class Amount:
 
     @classmethod
     def of(cls, row: Row) -> Amount:
-        silent = row.verdict.silent or math.isnan(row.low) or math.isnan(row.high)
-        why = (row.verdict, Obstacle.NO_VERDICT) if silent else (None, Obstacle.NONE)
+        inconclusive = row.verdict.inconclusive or math.isnan(row.low) or math.isnan(row.high)
+        why = (row.verdict, Obstacle.NO_VERDICT) if inconclusive else (None, Obstacle.NONE)
         return cls(row.value, row.low, row.high, *why)
 
 
@@ -159,8 +159,8 @@ def _by_item(one: Side, other: Side, row: Estimate) -> Amount:
 
     wanted = [(row.measure, dict(row.conditions))]
     (made,) = between_runs(one.source.run, other.source.run, row.probe, (one.cards, other.cards), wanted)
-    silent = made.verdict in _NO_DIFFERENCE or math.isnan(made.low)
-    if silent:
+    inconclusive = made.verdict in _NO_DIFFERENCE or math.isnan(made.low)
+    if inconclusive:
         return Amount(verdict=made.verdict, obstacle=Obstacle.NO_VERDICT_TOGETHER)
     return Amount(made.difference, made.low, made.high, pairing=Pairing.BY_ITEM)
 

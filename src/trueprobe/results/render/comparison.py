@@ -29,7 +29,7 @@ def show(comparison: Comparison, path: Path, console: Console | None = None) -> 
 
 def selected_rows(rows: list[Difference], summary: Summary) -> list[Difference]:
     """Those of the summary's measures that say something, at its depth."""
-    return [row for row in of_summary(rows, summary) if not row.verdict.silent]
+    return [row for row in of_summary(rows, summary) if not row.verdict.inconclusive]
 
 
 def _render(comparison: Comparison, path: Path, width: int) -> Iterator[RenderableType]:
@@ -71,4 +71,4 @@ def _line(row: Difference, summary: Summary, header: tuple[str, ...]) -> Line:
     difference = number(row, "", format_of([row], ends=True))
     cells.insert(2, fitted(difference))
     statement = f"{' '.join(names)}: {titles(summary)[row.measure]}"
-    return Line(statement, dict(zip(header, cells, strict=False)), {difference.mark} - {Mark.NONE, Mark.SUGGESTIVE})
+    return Line(statement, dict(zip(header, cells, strict=False)), (difference,))

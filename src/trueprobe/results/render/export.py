@@ -16,11 +16,10 @@ import pandas as pd
 from trueprobe.errors import BadInput, nearest
 from trueprobe.results.render import markdown
 from trueprobe.results.render.latex import latex
-from trueprobe.results.text import export as words
 from trueprobe.results.text import verdicts
 from trueprobe.results.view import methods
-from trueprobe.results.view.matrix import Matrix, matrix
-from trueprobe.results.view.number import EMPTY, Cell, Display, Finding, Grid, Number
+from trueprobe.results.view.headline import Matrix, matrix
+from trueprobe.results.view.number import EMPTY, Cell, Display, Finding, Grid, Key, Number
 from trueprobe.results.view.report import Report
 from trueprobe.runs.families import Family
 from trueprobe.runs.folder import Run
@@ -29,6 +28,7 @@ from trueprobe.runs.signature import UNKNOWN
 
 _TASKS = {"masked": "fill-mask", "causal": "text-generation", "encoder": "feature-extraction"}  # the hub's names
 _FORMULAS = ("=", "+", "-", "@", "\t", "\r")  # a cell that begins so is run by a spreadsheet
+STUDY_FILE = "study.toml"
 
 
 def report_of(run: Run) -> Report:
@@ -58,10 +58,10 @@ def tex(report: Report) -> str:
 
 def findings_grid(report: Report) -> Grid:
     whole = matrix(report, len(report.findings))
-    caption = words.findings_caption(whole.key, report.n_primary)
+    caption = _findings_caption(whole.key, report.n_primary)
     data = pd.DataFrame([_line(finding, n) for finding in report.findings for n in finding.numbers])
     data = data.astype({"n_items": "Int64"}) if len(data) else data
-    return Grid("findings", words.FINDINGS, caption, (words.FINDING, *whole.families), tuple(_rows(whole)), data)
+    return Grid("findings", "Findings", caption, ("finding", *whole.families), tuple(_rows(whole)), data)
 
 
 def _rows(whole: Matrix) -> Iterator[tuple[Cell, ...]]:
@@ -172,17 +172,18 @@ def _arguments(finding: Finding, n: Number) -> dict[str, Any]:
 
 def _section(report: Report, family: Family) -> Iterator[str]:
     numbers = _numbers(report, family)
-    opening = words.card_opening(family.name, family.n_seeds, report.n_primary)
+    opening = _card_opening(family.name, family.n_seeds, report.n_primary)
     rows = tuple(tuple(map(Cell, (f.statement, _number_text(n), verdicts.behind(n)))) for f, n in numbers)
-    yield from markdown.grid_lines(Grid("card", words.CARD_TITLE, opening, words.CARD_HEADER, rows, pd.DataFrame()), 2)
-    yield from (f"### {words.DOES_NOT_SHOW}", "")
+    header = ("finding", "number, 95 % interval", "verdict")
+    yield from markdown.grid_lines(Grid("card", "Probed with trueprobe", opening, header, rows, pd.DataFrame()), 2)
+    yield from ("### What these numbers do not show", "")
     for probe in report.probes:
         yield f"- {markdown.escaped(f'{probe.label}: {probe.declaration.does_not_show}')}"
-    yield from ("", f"### {words.REPRODUCE}", "", markdown.escaped(report.methods), "")
+    yield from ("", "### How to reproduce", "", markdown.escaped(report.methods), "")
     study = report.source.run.manifest.study
-    yield from ("```toml", f"# {words.STUDY_FILE}", *study_lines(study), "```", "")
+    yield from ("```toml", f"# {STUDY_FILE}", *study_lines(study), "```", "")
     version = report.source.run.manifest.versions.get("trueprobe", "")
-    yield from ("```sh", *words.reproduce_steps(version), "```")
+    yield from ("```sh", *_reproduce_steps(version), "```")
 
 
 def _number_text(n: Number) -> str:
@@ -212,3 +213,22 @@ def _toml(value: Any) -> str:
     if isinstance(value, Sequence) and not isinstance(value, str):
         return "[" + ", ".join(map(_toml, value)) + "]"
     return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+
+
+# ---------------------------------------------------------------- words
+
+
+def _findings_caption(key: Key, n_primary: int) -> str:
+    """What is behind the numbers of the table."""
+    legend = "; ".join([*verdicts.key_texts(key), f"no mark: {verdicts.NO_MARK}", f"–: {verdicts.NOTHING_TO_COUNT}"])
+    return f"Values with 95 % intervals. {verdicts.controlled(n_primary)} {legend}."
+
+
+def _card_opening(model: str, n_seeds: int, n_primary: int) -> str:
+    seeds = f"{n_seeds} seeds" if n_seeds > 1 else "one checkpoint: what another seed would give is not known"
+    return f"{model}, {seeds}. {verdicts.controlled(n_primary)}"
+
+
+def _reproduce_steps(version: str) -> list[str]:
+    exact = f"=={version}" if version else ""
+    return [f"pip install trueprobe{exact}", f"trueprobe run {STUDY_FILE}"]

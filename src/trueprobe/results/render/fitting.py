@@ -12,8 +12,8 @@ from rich.text import Text
 
 from trueprobe.results.text import terminal as words
 from trueprobe.results.text import verdicts
-from trueprobe.results.view.findings import ranked
-from trueprobe.results.view.number import Display, Mark, Number
+from trueprobe.results.view.findings import in_order
+from trueprobe.results.view.number import Display, Number, OfNumbers
 
 FEWEST_LINES, MOST_LINES, WIDEST = 23, 30, 140  # a screen of 24 keeps a line for the prompt
 _LEAST_WORDS = 46  # columns of a finding's words, before intervals are left out
@@ -42,15 +42,13 @@ def beside(n: Number | None) -> Fitted:
 
 
 @dataclass(frozen=True)
-class Line:
+class Line(OfNumbers):
     """What is stated, and a cell for each column; a line about a pair of models has its number alone."""
 
     statement: str
     cells: Mapping[str, Fitted]
-    marks: set[Mark]
-    speaks: bool = True
+    numbers: tuple[Number, ...]  # that the cells are of
     pair: str = ""
-    numbers: tuple[Number, ...] = ()  # that the cells are of
 
 
 @dataclass(frozen=True)
@@ -58,6 +56,7 @@ class Lines:
     heading: str
     lines: Sequence[Line]
     note: str = ""  # a line of its own below
+    of_probe: bool = True  # has a line while there is room
 
 
 @dataclass(frozen=True)
@@ -77,7 +76,7 @@ class Fit:
 
     @property
     def lines(self) -> list[Line]:
-        return [line for mine in self.chosen for line in mine]
+        return [line for lines in self.chosen for line in lines]
 
     @property
     def words_width(self) -> int:
@@ -94,8 +93,8 @@ class Fit:
         yield _aligned(sizes, [(head, *columns)], "bold")
         rows = iter(zip(*columns.values(), strict=True))
         for section, lines in zip(self.sections, self.chosen, strict=True):
-            speaking = sum(line.speaks for line in section.lines)
-            more = words.more_lines(speaking - len(lines), len(section.lines) - speaking)
+            judged = sum(line.has_verdict for line in section.lines)
+            more = words.more_lines(judged - len(lines), len(section.lines) - judged)
             yield one_line("; ".join(filter(None, (section.heading, more))), width, "bold")
             for line in lines:
                 if line.pair:
@@ -109,15 +108,10 @@ class Fit:
 
 
 def _choose(sections: Sequence[Lines], room: int) -> list[list[Line]]:
-    """So many lines in all, from every section in turn: those with a mark, then those that are undecided."""
-    chosen: list[set[int]] = [set() for _ in sections]
-    for waiting in zip(*(ranked(section.lines) for section in sections), strict=True):
-        while room and any(waiting):
-            for queue, mine in zip(waiting, chosen, strict=True):
-                if queue and room:
-                    mine.add(queue.pop(0))
-                    room -= 1
-    return [[s.lines[i] for i in sorted(mine)] for s, mine in zip(sections, chosen, strict=True)]
+    """So many lines in all, in the order of the matrix of findings, but for those without a verdict."""
+    order = in_order([([line for line in s.lines if line.has_verdict], s.of_probe) for s in sections])
+    chosen = {id(line) for line in order[:room]}
+    return [[line for line in section.lines if id(line) in chosen] for section in sections]
 
 
 def _aligned(sizes: Sequence[int], rows: Sequence[Sequence[str]], style: str = "") -> Table:

@@ -11,8 +11,8 @@ from typing import Any
 from trueprobe.results.text import answer as answer_words
 from trueprobe.results.text import findings as words
 from trueprobe.results.text import verdicts
-from trueprobe.results.view.answer import Answer
 from trueprobe.results.view.findings import Section, tally
+from trueprobe.results.view.headline import Answer
 from trueprobe.results.view.number import Cell, Finding, Grid, Number
 from trueprobe.results.view.report import ProbeReport, Report
 from trueprobe.runs.families import Family
@@ -60,7 +60,7 @@ def _answer(report: Report) -> dict[str, Any]:
         "state": answer.state,
         "text": answer_words.answer(answer, report),
         "how_far": answer_words.how_far(report),
-        "standings": [_fields(one) for one in answer.standings],
+        "standings": [_fields(one) for one in answer.summaries],
     }
 
 

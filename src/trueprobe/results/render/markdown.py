@@ -8,8 +8,8 @@ from trueprobe.results.text import answer as answer_words
 from trueprobe.results.text import findings as words
 from trueprobe.results.text import methods as method_words
 from trueprobe.results.text import verdicts
-from trueprobe.results.view.answer import Answer
 from trueprobe.results.view.findings import by_outcome, silences, tally
+from trueprobe.results.view.headline import Answer
 from trueprobe.results.view.number import Cell, Finding, Grid, Number
 from trueprobe.results.view.report import ProbeReport, Report
 from trueprobe.types import Outcome

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from html import escape
@@ -12,15 +12,14 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from trueprobe.errors import BadInput, nearest
+from trueprobe.results.numbers import count
 from trueprobe.results.render import files
 from trueprobe.results.text import answer as answers
 from trueprobe.results.text import findings as words
-from trueprobe.results.text import notebook as notebook_words
 from trueprobe.results.text import terminal as legends
 from trueprobe.results.text import verdicts
-from trueprobe.results.view.answer import Answer
 from trueprobe.results.view.figures import of_probe_and_its_seeds
-from trueprobe.results.view.matrix import Matrix, matrix
+from trueprobe.results.view.headline import Answer, Matrix, matrix
 from trueprobe.results.view.number import Finding, Number
 from trueprobe.results.view.report import Report
 from trueprobe.runs.folder import Run
@@ -31,7 +30,7 @@ from trueprobe.types import Level, Verdict
 if TYPE_CHECKING:
     import altair as alt
 
-    from trueprobe.results.view.pictures import FigureView, Picture
+    from trueprobe.results.view.pictures import Choice, FigureView, Picture
 
 
 @dataclass(frozen=True)
@@ -102,7 +101,7 @@ class RunResults(Run):
         True
         """
         entries = [
-            FigureEntry(probe, figure, view.title, notebook_words.choices(view.choices))
+            FigureEntry(probe, figure, view.title, _choices(view.choices))
             for probe in self.declarations
             for figure, view in self._views(probe).items()
         ]
@@ -179,7 +178,7 @@ def _table(main: Matrix) -> str:
 def _row(main: Matrix, finding: Finding) -> str:
     cells = "".join(_cells(main, finding))
     left = ' style="text-align:left"'  # notebooks set table cells to the right
-    against = answers.held_against(finding)
+    against = answers.unit_and_neutral(finding)
     statement = f"{finding.statement} ({against})" if against else finding.statement
     named = f"<td{left}>{escape(words.source_of(finding))}</td><td{left}>{escape(statement)}</td>"
     return f"<tr>{named}{cells}</tr>"
@@ -194,5 +193,16 @@ def _cells(main: Matrix, finding: Finding) -> Iterator[str]:
 
 
 def _key(main: Matrix) -> str:
-    lines = (legends.marks_legend(main.key), notebook_words.more(main.n_findings - len(main.rows)))
+    lines = (legends.marks_legend(main.key), _more(main.n_findings - len(main.rows)))
     return "".join(f"<p>{escape(line)}</p>" for line in lines if line and main.rows)
+
+
+def _choices(of: Sequence[Choice]) -> str:
+    """`k: 10, 3, all; dominated: all, male`."""
+    return "; ".join(f"{choice.name}: {', '.join(value for value, _ in choice.options)}" for choice in of)
+
+
+def _more(findings: int) -> str:
+    if not findings:
+        return ""
+    return f"{count(findings)} more {'finding' if findings == 1 else 'findings'}: run.findings; the page: run.report()"

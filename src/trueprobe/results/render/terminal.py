@@ -25,11 +25,10 @@ from trueprobe.results.text import findings as sentences
 from trueprobe.results.text import terminal as words
 from trueprobe.results.text import verdicts
 from trueprobe.results.view import items
-from trueprobe.results.view.findings import Section, grouped
-from trueprobe.results.view.labels import short_names
+from trueprobe.results.view.findings import NAMED, Section, SectionKind, by_verdict, grouped
 from trueprobe.results.view.number import DASH, Display, Finding, Key, Kind, Mark, Number
 from trueprobe.results.view.report import Report
-from trueprobe.results.view.select import first_directed, titles
+from trueprobe.results.view.select import leading, short_names, titles
 from trueprobe.results.view.tables import FamilyRows, cells_of, family_rows, gate_failures, summary_table
 from trueprobe.runs.folder import Run
 from trueprobe.types import Unit, Verdict
@@ -40,13 +39,6 @@ _LEAST_MEANING = 12  # columns beside the code of a row, before its meaning is l
 _WITHOUT_INTERVAL_FIRST = (Unit.SHARE, Unit.RATIO, Unit.SCORE, Unit.CORRELATION)  # where there is no room for all
 _MOST_CLAIM_LINES = 6  # with more of them each verdict has one line
 _MOST_ANSWERS = 3
-_NAMED = (
-    Verdict.AS_PUBLISHED,
-    Verdict.HOLDS,
-    Verdict.HOLDS_FOR_CHECKPOINT,
-    Verdict.OPPOSITE,
-    Verdict.FLIPS,
-)  # the findings behind other verdicts are counted
 
 
 def show(run: Run, console: Console | None = None) -> None:
@@ -113,20 +105,19 @@ def _coverage(report: Report) -> list[Text]:
 
 def _lines(section: Section) -> Lines:
     lines = [line for finding in section.findings for line in _of(finding)]
-    return Lines(sentences.section_heading(section), lines, sentences.silent_section(section))
+    notes = sentences.section_heading(section), lines, sentences.inconclusive_section(section)
+    return Lines(*notes, section.kind is SectionKind.PROBE)
 
 
 def _of(finding: Finding) -> Iterator[Line]:
     if finding.of_pairs:
         for n in finding.numbers:
-            marks = {n.mark} - {Mark.NONE, Mark.SUGGESTIVE}
-            pair = beside(n)[0].strip()
-            yield Line(f"{finding.statement}, {n.model}", {}, marks, not n.verdict.silent, pair, (n,))
+            yield Line(f"{finding.statement}, {n.model}", {}, (n,), beside(n)[0].strip())
         return
     cells: dict[str, Fitted] = {}
     for n in finding.numbers:
         cells.setdefault(n.model, beside(n))
-    yield Line(finding.statement, cells, finding.marks, finding.speaks, numbers=finding.numbers)
+    yield Line(finding.statement, cells, finding.numbers)
 
 
 # ---------------------------------------------------------------- one probe: its tables
@@ -180,12 +171,12 @@ def _one_probe(report: Report, space: Room) -> Iterator[RenderableType]:
     failures = gate_failures(source, label)
     failing = {failure.model for failure in failures}
     passed = [f for f in report.families if not failing.issuperset(card.name for card in f.checkpoints)]
-    silent = []
+    inconclusive = []
     if failures:
         values = [(one.model, one.number.text() if one.number else "") for one in failures]
-        silent.append(Text(words.gate_line(str(summary.gate.get("measure", "")), values)))
+        inconclusive.append(Text(words.gate_line(str(summary.gate.get("measure", "")), values)))
     if probe.scoring.mostly_tied:
-        silent.append(Text(words.tied_line(probe.scoring.mostly_tied)))
+        inconclusive.append(Text(words.tied_line(probe.scoring.mostly_tied)))
     percent = any(row.unit == "probability" for row in source.estimates(label) if row.measure in summary.measures)
     judged = _verdict_lines(report, height, width)
     scored = Text(f"{sentences.scored_short(probe.scoring)}; {verdicts.controlled_short(report.n_primary)}")
@@ -200,7 +191,7 @@ def _one_probe(report: Report, space: Room) -> Iterator[RenderableType]:
         for whole in (True, False)  # with all intervals in the table, or not
     }
     longest = max(sum(map(height, legend)) for legend in legends.values())
-    room = space.lines - 1 - sum(map(height, (head, *silent, *below))) - longest
+    room = space.lines - 1 - sum(map(height, (head, *inconclusive, *below))) - longest
     notes = [Text(line) for line in summary.notes]
     while notes and room - sum(map(height, notes)) < _LEAST_TABLE:
         notes.pop()
@@ -221,7 +212,7 @@ def _one_probe(report: Report, space: Room) -> Iterator[RenderableType]:
             extra.append(line)
             room -= height(line)
     legend = legends[all(grid.intervals for grid in grids)]
-    yield from (head, *tables, *extra, *silent, *legend, *notes, *below)
+    yield from (head, *tables, *extra, *inconclusive, *legend, *notes, *below)
 
 
 def _grids(report: Report, label: str, parts: Sequence[FamilyRows], width: int) -> list[_Grid]:
@@ -252,7 +243,7 @@ def _grids(report: Report, label: str, parts: Sequence[FamilyRows], width: int) 
 
 def _dashes(numbers: Sequence[Number]) -> list[Verdict]:
     """Why numbers of the tables are dashes, each reason once."""
-    return list(dict.fromkeys(n.verdict for n in numbers if n.display is Display.NOTHING and n.verdict.silent))
+    return list(dict.fromkeys(n.verdict for n in numbers if n.display is Display.NOTHING and n.verdict.inconclusive))
 
 
 def _fit_measures(
@@ -313,8 +304,7 @@ def _beside(report: Report, label: str, parts: Sequence[FamilyRows], width: int)
     names = list(dict.fromkeys(placed.names for part in parts for placed in part.rows))
     if not names:
         return []
-    directed = first_directed((placed.row for part in parts for placed in part.rows), summary)
-    measure = next(iter(summary.intervals), None) or directed or summary.measures[0]
+    measure = leading((placed.row for part in parts for placed in part.rows), summary)
     depths = grouped(parts, lambda part: summary.fallback_title if part.fell_back else summary.where_title)
     who = ". ".join(
         ": ".join(filter(None, (depth, "; ".join(words.family_title(part.family) for part in mine))))
@@ -353,23 +343,12 @@ def _verdict_lines(report: Report, height: Callable[[RenderableType], int], widt
     return [Text(line) for line in _brief_lines(report.findings, width)]
 
 
-def _by_verdict(findings: Sequence[Finding]) -> dict[Verdict, dict[str, list[str]]]:
-    """Verdict -> finding -> models."""
-    pairs = [(n.verdict, finding.name, n.model) for finding in findings for n in finding.numbers]
-    by_code = {verdict: grouped(mine, lambda pair: pair[1]) for verdict, mine in grouped(pairs, lambda p: p[0]).items()}
-    order = [*_NAMED, *(verdict for verdict in Verdict if verdict not in _NAMED)]
-    return {
-        verdict: {name: list(dict.fromkeys(pair[2] for pair in same)) for name, same in by_code[verdict].items()}
-        for verdict in sorted(by_code, key=order.index)
-    }
-
-
 def _claim_lines(claims: Sequence[Finding]) -> Iterator[str]:
     every = {n.model for finding in claims for n in finding.numbers}
-    for verdict, names in _by_verdict(claims).items():
-        if verdict.silent:  # nothing was found either way: counted, not listed
+    for verdict, names in by_verdict(claims).items():
+        if verdict.inconclusive:  # nothing was found either way: counted, not listed
             models = list(dict.fromkeys(model for mine in names.values() for model in mine))
-            yield words.silent_claims(verdict, len(names), len(names) == len(claims), models)
+            yield words.inconclusive_claims(verdict, len(names), len(names) == len(claims), models)
         else:
             named = [name + (f" ({', '.join(models)})" if len(every) > 1 else "") for name, models in names.items()]
             yield words.verdict_line(verdict, named)
@@ -378,8 +357,8 @@ def _claim_lines(claims: Sequence[Finding]) -> Iterator[str]:
 def _brief_lines(findings: Sequence[Finding], width: int) -> Iterator[str]:
     """A line for each verdict that is named, and how many numbers have each of the others."""
     counted = []
-    for verdict, names in _by_verdict(findings).items():
-        if verdict not in _NAMED:
+    for verdict, names in by_verdict(findings).items():
+        if verdict not in NAMED:
             counted.append(words.verdict_line(verdict, [str(sum(map(len, names.values())))]))
             continue
         named = [f"{name} ({', '.join(models)})" for name, models in names.items()]

@@ -11,9 +11,8 @@ from trueprobe.results.text.verdicts import neutral, outcome_tally, verdict_with
 from trueprobe.types import Outcome
 
 if TYPE_CHECKING:  # these modules use the words
-    from trueprobe.results.view.answer import Answer, Standing
     from trueprobe.results.view.findings import Scoring
-    from trueprobe.results.view.matrix import Matrix
+    from trueprobe.results.view.headline import Answer, FamilySummary, Matrix
     from trueprobe.results.view.number import Finding
     from trueprobe.results.view.report import Report
 
@@ -30,27 +29,27 @@ def answer(of: Answer, report: Report) -> str:
         "decided": _decided,
         "undecided": _undecided,
         "exploratory": _exploratory,
-        "silent": _silent,
+        "silent": _inconclusive,
         "empty": _empty,
     }
     return texts[of.state](of, report)
 
 
 def _decided(of: Answer, report: Report) -> str:
-    parts = [_shows(of.standings), _widest(of, len(report.families)), _against(of)]
+    parts = [_shows(of.summaries), _most_shared(of, len(report.families)), _against(of)]
     return "; ".join(filter(None, parts)) + "."
 
 
-def _shows(standings: Sequence[Standing]) -> str:
-    first, *others = standings[:MOST_NAMED]
+def _shows(summaries: Sequence[FamilySummary]) -> str:
+    first, *others = summaries[:MOST_NAMED]
     texts = [f"{first.name} shows {first.n_holds} of {_findings(first.n_judged)} that could be tested{_below(first)}"]
     texts += [f"{one.name} {one.n_holds} of {one.n_judged}{_below(one)}" for one in others]
-    rest = standings[MOST_NAMED:]
+    rest = summaries[MOST_NAMED:]
     texts += [f"{len(rest)} more at most {rest[0].n_holds} each"] if rest else []
     return listed(texts)
 
 
-def _below(one: Standing) -> str:
+def _below(one: FamilySummary) -> str:
     return f" ({len(one.below)} {one.below[0]})" if one.below else ""
 
 
@@ -58,14 +57,14 @@ def _findings(many: int) -> str:
     return several(many, "finding")
 
 
-def _widest(of: Answer, families: int) -> str:
-    if of.widest is None:
+def _most_shared(of: Answer, families: int) -> str:
+    if of.most_shared is None:
         return ""
     if families > 1:
-        return f"{'most shared' if len(of.widest.numbers) > 1 else 'for example'}: {_named(of.widest)}"
-    several = of.standings[0].n_holds > 1
-    side = f" ({side})" if (side := _side(of.widest)) else ""
-    return f"{'among them' if several else 'namely'}: {of.widest.statement}{side}"
+        return f"{'most shared' if len(of.most_shared.numbers) > 1 else 'for example'}: {_named(of.most_shared)}"
+    several = of.summaries[0].n_holds > 1
+    side = f" ({side})" if (side := _side(of.most_shared)) else ""
+    return f"{'among them' if several else 'namely'}: {of.most_shared.statement}{side}"
 
 
 def _against(of: Answer) -> str:
@@ -115,14 +114,14 @@ def _exploratory(of: Answer, report: Report) -> str:
     )
 
 
-def _silent(of: Answer, report: Report) -> str:
+def _inconclusive(of: Answer, report: Report) -> str:
     scorings = [probe.scoring for probe in report.probes]
     if not any(one.n_scored for one in scorings):
         asked, why = sum(one.n_asked for one in scorings), filter(None, map(reasons, scorings))
         scored = "the one answer could not" if asked == 1 else f"none of the {count(asked)} answers could"
         return f"Nothing can be concluded: {scored} be scored ({'; '.join(why)})."
-    assert of.silent is not None
-    return f"Nothing can be concluded. The commonest reason: {verdict_with_reason(of.silent, None)}."
+    assert of.inconclusive is not None
+    return f"Nothing can be concluded. The commonest reason: {verdict_with_reason(of.inconclusive, None)}."
 
 
 def _empty(of: Answer, report: Report) -> str:
@@ -135,8 +134,12 @@ def how_far(report: Report) -> str:
     """Items, seeds, what is missing: one line."""
     scorings = [probe.scoring for probe in report.probes]
     parts = [_asked(scorings, len(report.source.run.cards)), *_seeds(report), _scored(scorings)]
-    silent = sum(n.verdict.silent for finding in report.findings for n in finding.numbers)
-    parts += [f"{count(silent)} {'number decides' if silent == 1 else 'numbers decide'} nothing"] if silent else []
+    inconclusive = sum(n.verdict.inconclusive for finding in report.findings for n in finding.numbers)
+    parts += (
+        [f"{count(inconclusive)} {'number decides' if inconclusive == 1 else 'numbers decide'} nothing"]
+        if inconclusive
+        else []
+    )
     gaps = [one for one in report.missing if one.gap in ("interrupted", "not_begun", "nothing_scored")]
     parts += [missing_text(one).rstrip(".") for one in gaps[:1]]
     return "; ".join(filter(None, parts)) + "."
@@ -163,7 +166,7 @@ def _scored(scorings: Sequence[Scoring]) -> str:
     )
 
 
-def held_against(finding: Finding) -> str:
+def unit_and_neutral(finding: Finding) -> str:
     """Behind a statement: `points`, `neutral is 50 %`."""
     unit = next(filter(None, (n.unit_text() for n in finding.numbers)), "")
     return ", ".join(filter(None, (unit, neutral(finding))))

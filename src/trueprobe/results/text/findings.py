@@ -88,9 +88,9 @@ def section_heading(section: Section) -> str:
     if section.scoring is None:
         return title
     groups = {"failing the gate": section.fails_gate, "mostly ties": section.scoring.mostly_tied}
-    silent = "".join(f"; {what}: {', '.join(names)}" for what, names in groups.items() if names)
+    inconclusive = "".join(f"; {what}: {', '.join(names)}" for what, names in groups.items() if names)
     depth = "".join(f", {text}" for text in (section.depth, section.items_of) if text)
-    return f"{title}{depth}: {scored_short(section.scoring)}{silent}"
+    return f"{title}{depth}: {scored_short(section.scoring)}{inconclusive}"
 
 
 def not_theirs(items_of: str) -> str:
@@ -113,22 +113,22 @@ def missing_text(missing: Missing) -> str:
 
 def silence(one: Silence, needed: int = 0) -> str:
     """How many, and why; `needed`: the items that would be, where a limit left too few groups."""
-    return f"{several(one.n_findings, 'finding')}: {why_silent(one.verdict, needed)}"
+    return f"{several(one.n_findings, 'finding')}: {why_inconclusive(one.verdict, needed)}"
 
 
-def why_silent(verdict: Verdict, needed: int = 0) -> str:
+def why_inconclusive(verdict: Verdict, needed: int = 0) -> str:
     if verdict is Verdict.TOO_FEW_GROUPS and needed:
         return f"too few groups because of the limit; at least {count(needed)} items are needed"
     return verdict_with_reason(verdict, None)
 
 
-def silent_section(section: Section) -> str:
+def inconclusive_section(section: Section) -> str:
     """Where none of its findings decides anything: why, once for each reason; else an empty text."""
-    if not section.findings or any(finding.speaks for finding in section.findings):
+    if not section.findings or any(finding.has_verdict for finding in section.findings):
         return ""
     verdicts = {n.verdict for finding in section.findings for n in finding.numbers}
     first = (Verdict.TOO_FEW_GROUPS, *Verdict)  # what can be helped; the heading names those that fail a gate
-    return "; ".join(why_silent(verdict, section.items_needed) for verdict in sorted(verdicts, key=first.index))
+    return "; ".join(why_inconclusive(verdict, section.items_needed) for verdict in sorted(verdicts, key=first.index))
 
 
 def title(report: Report) -> str:

@@ -91,10 +91,10 @@ def self_trained_short(names: Sequence[str]) -> str:
     return f"self-trained, to show the method; no stand-in for BERT or GPT-2: {', '.join(names)}"
 
 
-def more_lines(findings: int, silent: int) -> str:
+def more_lines(findings: int, inconclusive: int) -> str:
     """After a section's heading."""
     parts = [f"{findings} more {'findings' if findings > 1 else 'finding'}"] if findings else []
-    return "; ".join([*parts, *([f"{silent} without a verdict"] if silent else [])])
+    return "; ".join([*parts, *([f"{inconclusive} without a verdict"] if inconclusive else [])])
 
 
 def more_rows(rows: int, models: int) -> str:
@@ -118,7 +118,7 @@ def verdict_line(verdict: Verdict, names: Sequence[str], more: int = 0) -> str:
     return f"{verdict_text(verdict)}: {'; '.join(names)}" + (f"; {more} more" if more else "")
 
 
-def silent_claims(verdict: Verdict, many: int, every: bool, models: Sequence[str]) -> str:
+def inconclusive_claims(verdict: Verdict, many: int, every: bool, models: Sequence[str]) -> str:
     return f"{verdict_text(verdict)}: {'all ' if every else ''}{many} claims ({', '.join(models)})"
 
 

@@ -1,10 +1,9 @@
 """A run folder made into what every renderer shows: findings, tables, figures and items, each decided once."""
 
-from trueprobe.results.view.answer import Answer, State
 from trueprobe.results.view.figures import about_seeds, of_probe, of_probe_and_its_seeds
 from trueprobe.results.view.findings import Section, SectionKind, by_outcome, grouped, silences, tally
+from trueprobe.results.view.headline import Answer, Matrix, State, matrix, whole
 from trueprobe.results.view.items import ItemColumn, ItemRows
-from trueprobe.results.view.matrix import Matrix, matrix, whole
 from trueprobe.results.view.number import (
     DASH,
     EMPTY,

@@ -13,10 +13,9 @@ from functools import partial
 
 from trueprobe.probes.display import Figure, Summary, Where, matches
 from trueprobe.results.text import figures as words
-from trueprobe.results.view.labels import short_names
 from trueprobe.results.view.number import Number, counted, format_of, number, plain_number, seeds_of
 from trueprobe.results.view.pictures import SIDE, FigureView, Point, figure_view
-from trueprobe.results.view.select import Depth, at_depth, directed, first_directed, titles
+from trueprobe.results.view.select import Depth, at_depth, directed, first_directed, short_names, titles
 from trueprobe.results.view.source import Source
 from trueprobe.runs.families import at_last_step
 from trueprobe.runs.schema import PublishedNumber
@@ -112,7 +111,7 @@ def _number(group: Sequence[Estimate]) -> Number:
     checkpoints = counted(row for row in group if row.level != "family")
     seeds = seeds_of(checkpoints) if len(checkpoints) > 1 else ()
     first = (own or checkpoints)[0]
-    if own or len(checkpoints) == 1 or all(row.verdict.silent for row in checkpoints):
+    if own or len(checkpoints) == 1 or all(row.verdict.inconclusive for row in checkpoints):
         return number(first, _family(first), format_of([first]), seeds)
     values = [seed.value for seed in seeds]
     mean = plain_number(_family(first), statistics.fmean(values) if values else math.nan, first.unit, first.neutral)

@@ -8,14 +8,14 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import Protocol, TypeVar
+from itertools import zip_longest
+from typing import TypeVar
 
 import pandas as pd
 
 from trueprobe.probes.display import row_names
-from trueprobe.results.view.labels import label_of
-from trueprobe.results.view.number import Finding, Kind, Mark, Number, Row, Seed, format_of, number, seeds_of
-from trueprobe.results.view.select import first_directed, of_summary, titles, where_known
+from trueprobe.results.view.number import Finding, Kind, Mark, Number, OfNumbers, Row, Seed, format_of, number, seeds_of
+from trueprobe.results.view.select import first_directed, label_of, of_summary, titles, where_known
 from trueprobe.results.view.source import Source
 from trueprobe.runs.families import Family
 from trueprobe.statistics.rows import ClaimResult, Estimate, VariantDifference
@@ -57,20 +57,29 @@ class Section:
         return tuple(dict.fromkeys(failed))
 
 
-class Weighed(Protocol):
-    """A finding, or a line about one."""
-
-    @property
-    def marks(self) -> set[Mark]: ...
-    @property
-    def speaks(self) -> bool: ...
+F = TypeVar("F", bound=OfNumbers)
 
 
-def ranked(lines: Sequence[Weighed]) -> tuple[list[int], list[int]]:
-    """Places of the lines with a mark (after the first, those that are not as published), and of the undecided."""
-    marked = [i for i, line in enumerate(lines) if line.marks]
-    later = sorted(marked[1:], key=lambda i: not lines[i].marks & {Mark.OPPOSITE, Mark.FLIPS})
-    return marked[:1] + later, [i for i, line in enumerate(lines) if line.speaks and not line.marks]
+def ranked(lines: Iterable[F]) -> list[F]:
+    """Of one section: those with a mark (after the first, those that are not as published), then the others by what
+    they decide."""
+    marked: list[F] = []
+    unmarked: list[F] = []
+    for line in lines:
+        (marked if line.marks else unmarked).append(line)
+    later = sorted(marked[1:], key=lambda line: not line.marks & {Mark.OPPOSITE, Mark.FLIPS})
+    return [*marked[:1], *later, *sorted(unmarked, key=lambda line: (not line.has_verdict, line.tier))]
+
+
+def in_order(sections: Sequence[tuple[Iterable[F], bool]]) -> list[F]:
+    """Of all sections, in the order in which they are shown where there is no room for all; `bool`: whether a section
+    has a line while there is room. Then those follow that decide most, from every section in turn. Fewer lines are a
+    part of more."""
+    queues = [ranked(lines) for lines, _ in sections]
+    certain = [queue for queue, (_, has_line) in zip(queues, sections, strict=True) if has_line and queue]
+    first = sorted((queue.pop(0) for queue in certain), key=lambda line: line.tier)
+    rest = (line for turn in zip_longest(*queues) for line in turn if line is not None)
+    return [*first, *sorted(rest, key=lambda line: line.tier)]
 
 
 def grouped(rows: Iterable[T], key: Callable[[T], K]) -> dict[K, list[T]]:
@@ -208,6 +217,27 @@ def by_outcome(findings: Iterable[Finding]) -> dict[Outcome, list[Finding]]:
     return {outcome: mine for outcome, mine in groups.items() if mine}
 
 
+NAMED = (  # the findings behind other verdicts are counted
+    Verdict.AS_PUBLISHED,
+    Verdict.HOLDS,
+    Verdict.HOLDS_FOR_CHECKPOINT,
+    Verdict.OPPOSITE,
+    Verdict.FLIPS,
+)
+
+
+def by_verdict(findings: Sequence[Finding]) -> dict[Verdict, dict[str, list[str]]]:
+    """Verdict -> finding -> models; those that name findings first."""
+    order = [*NAMED, *(verdict for verdict in Verdict if verdict not in NAMED)]
+    models: dict[Verdict, dict[str, list[str]]] = {verdict: {} for verdict in order}
+    for finding in findings:
+        for n in finding.numbers:
+            of_finding = models[n.verdict].setdefault(finding.name, [])
+            if n.model not in of_finding:
+                of_finding.append(n.model)
+    return {verdict: named for verdict, named in models.items() if named}
+
+
 def tally(findings: Iterable[Finding]) -> dict[Outcome, int]:
     """How many numbers have each outcome."""
     return {outcome: sum(len(f.numbers) for f in mine) for outcome, mine in by_outcome(findings).items()}
@@ -225,5 +255,7 @@ class Silence:
 
 def silences(findings: Iterable[Finding]) -> list[Silence]:
     """Where nothing can be concluded: once for each probe and model, not once for each finding."""
-    silent = [(f.probe, n.model, n.verdict) for f in by_outcome(findings).get(Outcome.NONE, []) for n in f.numbers]
-    return [Silence(*key, len(same)) for key, same in grouped(silent, lambda key: key).items()]
+    inconclusive = [
+        (f.probe, n.model, n.verdict) for f in by_outcome(findings).get(Outcome.NONE, []) for n in f.numbers
+    ]
+    return [Silence(*key, len(same)) for key, same in grouped(inconclusive, lambda key: key).items()]

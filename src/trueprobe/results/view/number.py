@@ -51,7 +51,7 @@ _MARKS[Verdict.SUGGESTIVE] = Mark.SUGGESTIVE
 
 
 def display_of(value: float, low: float, verdict: Verdict) -> Display:
-    if math.isnan(value) or (verdict.silent and verdict is not Verdict.TOO_FEW_GROUPS):
+    if math.isnan(value) or (verdict.inconclusive and verdict is not Verdict.TOO_FEW_GROUPS):
         return Display.NOTHING
     return Display.VALUE if math.isnan(low) or verdict is Verdict.TOO_FEW_GROUPS else Display.INTERVAL
 
@@ -206,14 +206,38 @@ def seeds_of(rows: Iterable[Estimate | ClaimResult]) -> tuple[Seed, ...]:
     )
 
 
+TIERS = {Outcome.GOOD: 0, Outcome.BAD: 0, Outcome.OPEN: 1, Outcome.EXPLORATORY: 2, Outcome.NONE: 3}
+
+
 class Kind(StrEnum):
     CLAIM = "claim"  # what a paper found
     MEASURE = "measure"  # a probe's first measure with a neutral value, where it claims nothing of single models
     CHOICE = "choice"  # what the choice between two labels of one probe moves
 
 
+class OfNumbers:
+    """A finding, or a line about one: what its numbers come to together."""
+
+    numbers: tuple[Number, ...]
+
+    @property
+    def marks(self) -> set[Mark]:
+        """Of what was found, or not contradicted; an exploratory number is neither."""
+        return {number.mark for number in self.numbers} - {Mark.NONE, Mark.SUGGESTIVE}
+
+    @property
+    def has_verdict(self) -> bool:
+        """Whether any of its numbers decides something."""
+        return any(not number.verdict.inconclusive for number in self.numbers)
+
+    @property
+    def tier(self) -> int:
+        """0 with a verdict on any family, 1 undecided, 2 exploratory, 3 where nothing can be concluded."""
+        return min((TIERS[number.verdict.outcome] for number in self.numbers), default=3)
+
+
 @dataclass(frozen=True)
-class Finding:
+class Finding(OfNumbers):
     """A statement with one number for each family, or for each pair of models."""
 
     kind: Kind
@@ -226,16 +250,6 @@ class Finding:
     numbers: tuple[Number, ...]
     less: str = ""  # of a choice: the label that is subtracted
     below: str = ""  # of a measure: what a number below the neutral value means
-
-    @property
-    def marks(self) -> set[Mark]:
-        """Of what was found, or not contradicted; an exploratory number is neither."""
-        return {number.mark for number in self.numbers} - {Mark.NONE, Mark.SUGGESTIVE}
-
-    @property
-    def speaks(self) -> bool:
-        """Whether any of its numbers decides something."""
-        return any(not number.verdict.silent for number in self.numbers)
 
     def is_below(self, n: Number) -> bool:
         """Below the neutral value, where the probe names that side."""

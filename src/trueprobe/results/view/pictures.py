@@ -20,8 +20,8 @@ import pandas as pd
 from trueprobe.probes.display import Figure
 from trueprobe.results.numbers import Format, bounds, ticks
 from trueprobe.results.text import figures as words
-from trueprobe.results.view.labels import label_of
 from trueprobe.results.view.number import NOT_COUNTED, Display, Number, Seed
+from trueprobe.results.view.select import label_of
 from trueprobe.types import Verdict
 
 MOST_PICTURES = 60
@@ -339,7 +339,7 @@ def _with_points(points: Sequence[Point], figure: Figure, series: Sequence[Serie
 
 def _why_empty(points: Sequence[Point]) -> Verdict:
     verdicts = [point.number.verdict for point in points]
-    known = [verdict for verdict in (*NOT_COUNTED, *verdicts) if verdict in verdicts and verdict.silent]
+    known = [verdict for verdict in (*NOT_COUNTED, *verdicts) if verdict in verdicts and verdict.inconclusive]
     return (known or verdicts)[0]
 
 

@@ -1,12 +1,13 @@
-"""Which rows of a table are displayed: at which conditions, and at which of two depths."""
+"""Which rows of a table are displayed, at which conditions and at which of two depths, and what these are called."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Generic, Protocol, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 from trueprobe.probes.display import Summary, Where, matches, row_names
+from trueprobe.runs.schema import ProbeDeclaration
 from trueprobe.statistics.rows import Estimate
 from trueprobe.types import Conditions, Verdict
 
@@ -61,13 +62,13 @@ class Selected(Generic[C]):
 
 
 def at_depth(rows: Sequence[C], depth: Depth, directed: Iterable[str]) -> Selected[C]:
-    """One model's rows. The fallback is taken where more than half of the directed numbers are silent, if it has any.
+    """One model's rows; those of the fallback, if there are any, where most of the directed numbers are inconclusive.
 
     `directed`: the measures with a neutral value."""
     usual = where(rows, depth.where)
     judged = [row for row in usual if row.measure in set(directed)] or usual
-    silent = sum(row.verdict.silent for row in judged)
-    if not depth.fallback or 2 * silent <= len(judged):
+    inconclusive = sum(row.verdict.inconclusive for row in judged)
+    if not depth.fallback or 2 * inconclusive <= len(judged):
         return Selected(usual)
     deeper = where(rows, {**depth.where, **depth.fallback})
     return Selected(deeper, True) if deeper else Selected(usual)
@@ -91,6 +92,35 @@ def first_directed(rows: Iterable[Estimate], summary: Summary) -> str | None:
     return next((measure for measure in summary.measures if measure in known), None)
 
 
+def leading(rows: Iterable[Estimate], summary: Summary) -> str:
+    """The measure that stands for a probe where there is room for one: the one shown with its interval, else the first
+    with a neutral value."""
+    return next(iter(summary.intervals), None) or first_directed(rows, summary) or summary.measures[0]
+
+
 def titles(summary: Summary) -> dict[str, str]:
     """Of its measures."""
     return dict(zip(summary.measures, summary.titles, strict=True))
+
+
+# ---------------------------------------------------------------- names
+
+
+def label_of(names: Mapping[str, str], condition: str, value: Any) -> str:
+    """`k=10` goes before `10`; without either, the value with spaces for underscores."""
+    text = str(value)
+    if condition in ("model", "family"):
+        return text
+    plain = text if "___" in text or " " in text else text.replace("_", " ")  # a name, not a prompt
+    return names.get(f"{condition}={text}", names.get(text, plain))
+
+
+def names_of(declaration: ProbeDeclaration) -> dict[str, str]:
+    """Of a probe's conditions: the summary's words, or those of its figures."""
+    return {**short_names(declaration), **declaration.summary.meanings}
+
+
+def short_names(declaration: ProbeDeclaration) -> dict[str, str]:
+    """Where there is little room: those of its figures, or the summary's words."""
+    drawn = {key: text for figure in declaration.figures for key, text in figure.names.items()}
+    return {**declaration.summary.meanings, **drawn}

@@ -16,9 +16,8 @@ from trueprobe.results.text import tables as words
 from trueprobe.results.text import verdicts
 from trueprobe.results.view.findings import grouped
 from trueprobe.results.view.items import CAUSAL_TEXT, answer_text, prompts
-from trueprobe.results.view.labels import label_of, names_of
 from trueprobe.results.view.number import DASH, EMPTY, Cell, Display, Grid, Number, format_of, number, seeds_of
-from trueprobe.results.view.select import titles, where
+from trueprobe.results.view.select import label_of, names_of, titles, where
 from trueprobe.results.view.source import Source, where_rows
 from trueprobe.runs.families import Family
 from trueprobe.runs.schema import frame_of
@@ -82,13 +81,13 @@ def family_rows(source: Source, label: str, table: Table) -> list[FamilyRows]:
     return parts
 
 
-def _telling_first(parts: Sequence[FamilyRows]) -> list[FamilyRows]:
+def _informative_first(parts: Sequence[FamilyRows]) -> list[FamilyRows]:
     """Families of which most numbers are dashes go behind the others."""
 
-    def mostly_silent(part: FamilyRows) -> bool:
+    def mostly_dashes(part: FamilyRows) -> bool:
         return 2 * sum(placed.number.display is Display.NOTHING for placed in part.rows) > len(part.rows)
 
-    return sorted(parts, key=mostly_silent)
+    return sorted(parts, key=mostly_dashes)
 
 
 def _placed(source: Source, family: Family, row: Estimate, form: Format, table: Table) -> Placed:
@@ -124,7 +123,7 @@ def _estimates(source: Source, label: str, table: Table) -> Grid | None:
 
 def by_family(source: Source, label: str, table: Table) -> Grid | None:
     """Conditions down, measures across, one family after the other."""
-    parts = _telling_first(family_rows(source, label, table))
+    parts = _informative_first(family_rows(source, label, table))
     every = [placed for part in parts for placed in part.rows]
     if all(placed.number.display is Display.NOTHING for placed in every):
         return None

@@ -14,9 +14,8 @@ from trueprobe.results.numbers import Format, count, p_text
 from trueprobe.results.text import tables as words
 from trueprobe.results.text import verdicts
 from trueprobe.results.view.findings import choice_rows, grouped
-from trueprobe.results.view.labels import label_of, names_of
 from trueprobe.results.view.number import DASH, EMPTY, Cell, Grid, Mark, format_of, mark_of, number
-from trueprobe.results.view.select import first_directed, titles
+from trueprobe.results.view.select import first_directed, label_of, names_of, titles
 from trueprobe.results.view.source import Source
 from trueprobe.results.view.tables import over_seeds
 from trueprobe.runs.downstream import Comparison, FamilyOutcome
@@ -148,7 +147,7 @@ def _choices(source: Source) -> Iterator[Grid | None]:
     for (first, second), rows in moved.items():
         declaration = source.declaration(first)
         names, called = names_of(declaration), titles(declaration.summary)
-        speaking = [(family, row) for family, row in choice_rows(source, rows) if not row.verdict.silent]
+        speaking = [(family, row) for family, row in choice_rows(source, rows) if not row.verdict.inconclusive]
         lines = []
         for family, row in sorted(speaking, key=lambda pair: mark_of(pair[1].verdict) is not Mark.HOLDS):
             n = number(row, family.name, format_of([row]))

@@ -20,10 +20,9 @@ from trueprobe.results.marks import DARK, LIGHT
 from trueprobe.results.render.files import FigureFormat
 from trueprobe.results.render.latex import latex
 from trueprobe.results.render.page import figures
-from trueprobe.results.view.answer import Answer
 from trueprobe.results.view.findings import silences, tally
+from trueprobe.results.view.headline import Answer, matrix, whole
 from trueprobe.results.view.items import ItemRows
-from trueprobe.results.view.matrix import matrix, whole
 from trueprobe.results.view.number import Mark
 from trueprobe.results.view.report import Report
 from trueprobe.runs.folder import Run
