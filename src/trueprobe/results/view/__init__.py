@@ -18,7 +18,7 @@ from trueprobe.results.view.number import (
     Seed,
     counted,
 )
-from trueprobe.results.view.pictures import FigureView, Picture
+from trueprobe.results.view.pictures import FigureView, Picture, Point
 from trueprobe.results.view.report import Gap, ProbeReport, Report
 from trueprobe.results.view.select import where
 from trueprobe.results.view.source import Source
@@ -41,6 +41,7 @@ __all__ = [
     "Matrix",
     "Number",
     "Picture",
+    "Point",
     "ProbeReport",
     "Report",
     "Section",

@@ -47,7 +47,7 @@ def _seeds(source: Source) -> Iterator[Grid | None]:
         if measure is None:
             continue
         table = Table(
-            "seeds",
+            "over_seeds",  # a probe may have a table of seeds of its own
             words.seeds_title(label, called[measure]),
             words.SEEDS_CAPTION,
             "estimates",
