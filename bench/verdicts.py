@@ -41,9 +41,9 @@ from trueprobe.statistics.measure import Columns
 from trueprobe.statistics.permutation import Swapped, seeds_dealt_ps, within_sets
 from trueprobe.statistics.resampling import Groups, Resampling
 from trueprobe.statistics.rows import Estimate, changed
-from trueprobe.statistics.spread import Samples, Source, Spread
+from trueprobe.statistics.spread import Samples, Spread, VarianceSource
 from trueprobe.statistics.unjudged import share_of_new_seeds
-from trueprobe.statistics.verdict import Case, Judgement, Part, judge, judge_list, of_coverage
+from trueprobe.statistics.verdict import Case, Judgement, PartNumber, judge, judge_list, of_coverage
 from trueprobe.types import Unit, Verdict
 
 RUNS = 4000
@@ -835,7 +835,8 @@ class World:
             for one in resampled(values, np.ones(self.groups), draws(rng, names(self.groups)).weights):
                 samples = Samples(one)
                 by_seed = tuple(
-                    Part("", float(one[i, 0]), of_checkpoint(samples, i, groups, quantity).p) for i in range(seeds)
+                    PartNumber("", float(one[i, 0]), of_checkpoint(samples, i, groups, quantity).p)
+                    for i in range(seeds)
                 )
                 over = of_family(samples, groups, quantity)
                 cases.append(case(float(one[:, 0].mean()), over, seeds, seed_values=by_seed))
@@ -882,7 +883,7 @@ def wordings(rng: Rng, runs: int) -> Measured:
         for one in resampled(effects(rng, (0.0, 0.8, 0.6), (batch, 3, 58)), np.ones(58), draws(rng, names(58)).weights):
             samples, pooled = Samples(one), Samples(one.mean(axis=0)[None])
             parts = tuple(
-                Part(str(i), float(one[i, 0]), of_checkpoint(samples, i, groups, quantity).p) for i in range(3)
+                PartNumber(str(i), float(one[i, 0]), of_checkpoint(samples, i, groups, quantity).p) for i in range(3)
             )
             cases.append(
                 case(float(pooled.values[0, 0]), of_checkpoint(pooled, 0, groups, quantity), None, wordings=parts)
@@ -1006,9 +1007,9 @@ def flipping(seed_sd: float, share: float, rng: Rng, runs: int) -> Measured:
         values = effect * true[:, None] + math.hypot(seed_sd, 1.0) * rng.normal(size=(30, 5))
         cases, overs = [], []
         for one in values:
-            spread = Spread(float(one.mean()), 0.0, others=(Source(float(one.var(ddof=1)) / 5, 4),))
+            spread = Spread(float(one.mean()), 0.0, others=(VarianceSource(float(one.var(ddof=1)) / 5, 4),))
             overs.append(interval(spread, 58, quantity))
-            parts = tuple(Part("", value, Spread(value, 1.0).p(0.0)) for value in one.tolist())
+            parts = tuple(PartNumber("", value, Spread(value, 1.0).p(0.0)) for value in one.tolist())
             cases.append(case(spread.value, overs[-1], 5, seed_values=parts))
         judged = zip(cases, overs, judge(cases), strict=True)
         counted.add(found([list_row(one.value, over, judgement, 5) for one, over, judgement in judged]), true)

@@ -14,7 +14,7 @@ from scipy import stats
 
 from trueprobe.statistics.multibootstrap import multibootstrap, p_value, percentile
 from trueprobe.statistics.resampling import Groups, Resampling
-from trueprobe.statistics.spread import Samples, Source, Spread, scale_of
+from trueprobe.statistics.spread import Samples, Spread, VarianceSource, scale_of
 from trueprobe.statistics.verdict import benjamini_hochberg, holm
 from trueprobe.types import Unit
 
@@ -65,7 +65,7 @@ def test_a_skewness_beyond_the_cubic_is_cut():
 
 def spreads(bounded: bool) -> some.SearchStrategy[Spread]:
     """Of items alone or with the seeds of one or two families, and a floor; of a mean between 0 and 1, or of any."""
-    source = some.builds(Source, some.floats(1e-6, 1.0), some.integers(1, 20))
+    source = some.builds(VarianceSource, some.floats(1e-6, 1.0), some.integers(1, 20))
     return some.builds(
         lambda value, error, skew, df, others, floor: Spread(
             value,
@@ -132,7 +132,9 @@ def test_the_detectable_effect_is_detected_four_times_in_five():
 def test_the_detectable_effect_of_a_family_by_hand():
     """se 0.05 over 40 groups, 3 seeds of variance 0.01: for t at 97.5 %, √((2.023 · 0.05)² + 4.303² · 0.01) = 0.442;
     at 80 %, √((0.851 · 0.05)² + 1.061² · 0.01) = 0.114."""
-    assert Spread(0.0, 0.05, df=39, others=(Source(0.01, 2),)).detectable() == pytest.approx(0.442 + 0.114, abs=1e-3)
+    assert Spread(0.0, 0.05, df=39, others=(VarianceSource(0.01, 2),)).detectable() == pytest.approx(
+        0.442 + 0.114, abs=1e-3
+    )
 
 
 @pytest.mark.parametrize(
@@ -175,14 +177,14 @@ def test_one_yes_in_many_groups_has_almost_clopper_and_pearsons_upper_limit():
 def test_a_family_interval_by_hand():
     """40 groups, se 0.05: t 2.0227. Three seeds, variance of their mean 0.01: t 4.3027. Squared, they add:
     √((2.0227 · 0.05)² + 4.3027² · 0.01) = √(0.01023 + 0.18513) = 0.44200."""
-    spread = Spread(1.0, 0.05, df=39, others=(Source(0.01, 2),))
+    spread = Spread(1.0, 0.05, df=39, others=(VarianceSource(0.01, 2),))
     assert spread.interval() == pytest.approx((1 - 0.44200, 1 + 0.44200), abs=1e-5)
     assert spread.total == pytest.approx(math.sqrt(0.0125))
 
 
 def test_two_families_add_their_squares_by_hand():
     """Seeds 0.01 with t 4.3027 and 0.02 with t 2.7764: √(0.01023 + 0.18513 + 0.15417) = 0.59121."""
-    spread = Spread(0.0, 0.05, df=39, others=(Source(0.01, 2), Source(0.02, 4)))
+    spread = Spread(0.0, 0.05, df=39, others=(VarianceSource(0.01, 2), VarianceSource(0.02, 4)))
     assert spread.interval()[1] == pytest.approx(0.59121, abs=1e-4)
 
 
@@ -190,7 +192,7 @@ def test_a_family_interval_is_never_shorter_than_that_of_its_items_by_hand():
     """Ten seeds (t 2.2622) whose own answers make most of the items' error: se 0.02 is left of 0.1, and the seeds'
     variance is by chance only 0.0004. Squared, √((2.0227 · 0.02)² + 2.2622² · 0.0004) = 0.0607; the items alone reach
     2.0227 · 0.1 = 0.2023."""
-    spread = Spread(0.0, 0.02, df=39, others=(Source(0.0004, 9),), least=0.1)
+    spread = Spread(0.0, 0.02, df=39, others=(VarianceSource(0.0004, 9),), least=0.1)
     assert spread.interval() == pytest.approx((-0.20227, 0.20227), abs=1e-4)
     assert replace(spread, least=0.0).interval()[1] == pytest.approx(0.0607, abs=1e-4)
 
@@ -321,7 +323,7 @@ def test_a_difference_of_means_by_a_plain_loop():
     assert (spread.least, spread.skew) == pytest.approx((apart[1:].std() * np.sqrt(25 / 24), stats.skew(apart[1:])))
     sides = [samples[:2], samples[2:]]
     assert spread.others == tuple(
-        Source(pytest.approx(side[:, 0].var(ddof=1) / len(side)), len(side) - 1) for side in sides
+        VarianceSource(pytest.approx(side[:, 0].var(ddof=1) / len(side)), len(side) - 1) for side in sides
     )
     both = sum(Samples(side).components(Groups(25)).both for side in sides)
     assert spread.se == pytest.approx(np.sqrt(max(spread.least**2 - both, 1e-3 * spread.least**2)))

@@ -12,7 +12,7 @@ from scipy import stats
 
 from trueprobe.statistics.interval import Interval, Quantity, of_checkpoint, of_family
 from trueprobe.statistics.resampling import Groups
-from trueprobe.statistics.spread import Samples, Source, Spread
+from trueprobe.statistics.spread import Samples, Spread, VarianceSource
 from trueprobe.statistics.standardised import Standardised, to_d, to_z
 from trueprobe.types import Unit
 
@@ -26,7 +26,7 @@ def one(centre: float, error: float = 0.2, words: float = 8.0) -> Standardised:
 
 def family(centres: list[float], error: float = 0.2, least: float = 0.0, words: float = 8.0) -> Standardised:
     n = len(centres)
-    seeds = (Source(float(np.var(centres, ddof=1)) / n, n - 1),)
+    seeds = (VarianceSource(float(np.var(centres, ddof=1)) / n, n - 1),)
     return Standardised(tuple(centres), Spread(float(np.mean(centres)), error, 0.0, 2 * words - 2, seeds, least), words)
 
 

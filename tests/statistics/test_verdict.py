@@ -17,7 +17,7 @@ from trueprobe.statistics.verdict import (
     FEWEST_GROUPS,
     Case,
     Judgement,
-    Part,
+    PartNumber,
     Share,
     benjamini_hochberg,
     can_be_finding,
@@ -40,8 +40,8 @@ def alone(case: Case) -> Judgement:
     return judgement
 
 
-def seeds(*values: float, p: float = 0.001) -> tuple[Part, ...]:
-    return tuple(Part("", value, p) for value in values)
+def seeds(*values: float, p: float = 0.001) -> tuple[PartNumber, ...]:
+    return tuple(PartNumber("", value, p) for value in values)
 
 
 # ---------------------------------------------------------------- what stands in the way
@@ -124,7 +124,7 @@ def test_judge_holds_whatever_the_number_of_seeds_on_the_other_side(values):
         (seeds(1.0, -1.0, p=0.03), False),  # 0.06
         (seeds(1.0, 1.0, -1.0, p=0.02), False),  # 0.06: with more seeds, one more is far out by chance
         (seeds(1.0, 0.0, p=0.0), False),  # exactly at neutral is on no side
-        ((Part("", 1.0, math.nan), Part("", -1.0, math.nan)), False),
+        ((PartNumber("", 1.0, math.nan), PartNumber("", -1.0, math.nan)), False),
     ],
 )
 def test_judge_flips_where_seeds_lie_on_both_sides_beyond_noise(parts, flips):
@@ -136,7 +136,12 @@ def test_judge_flips_where_seeds_lie_on_both_sides_beyond_noise(parts, flips):
 def test_judge_counts_seeds_and_names_wordings_on_either_side():
     by_seed = alone(replace(FAMILY, seed_values=seeds(1.0, 2.0, -1.0)))
     assert (by_seed.above, by_seed.below) == ("2", "1")
-    wordings = (Part("a", 1.0, 0.001), Part("b", -1.0, 0.001), Part("c", 2.0, 0.001), Part("d", 0.1, 0.9))
+    wordings = (
+        PartNumber("a", 1.0, 0.001),
+        PartNumber("b", -1.0, 0.001),
+        PartNumber("c", 2.0, 0.001),
+        PartNumber("d", 0.1, 0.9),
+    )
     by_wording = alone(replace(CASE, wordings=wordings))
     assert (by_wording.verdict, by_wording.reason) == (Verdict.FLIPS, Reason.WORDINGS_APART)
     assert (by_wording.above, by_wording.below) == ("a, c", "b")
@@ -193,7 +198,7 @@ def test_judge_has_no_favourite_side(value, half, p, direction, n_seeds, parts):
         groups=9,
         seeds=n_seeds,
         direction=direction,
-        seed_values=tuple(Part("", *part) for part in parts),
+        seed_values=tuple(PartNumber("", *part) for part in parts),
     )
     turned = replace(
         case,

@@ -1,6 +1,6 @@
 """Word embedding association (Caliskan et al. 2017): is X nearer to A, and Y to B, than the other way round?
 
-s(w, A, B) is the mean cosine of w with A less that with B. The effect size is the difference between the means of s
+s(w, A, B) is the mean cosine of w with A minus that with B. The effect size is the difference between the means of s
 over X and over Y, in standard deviations of s over both: positive is X towards A. Its test deals all targets anew into
 two sets of the same sizes. Not shown: what a model writes or does; and the test knows nothing of other words,
 templates or seeds. Departure from the printed formula: equality counts, as in the authors' code (`strict` else).

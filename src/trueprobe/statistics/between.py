@@ -1,6 +1,6 @@
 """Findings about two models of a run: is the larger better, one architecture than another, one network than all?
 
-The quantity of the first less that of the second, paired by item on what both scored; a family with all its seeds.
+The quantity of the first minus that of the second, paired by item on what both scored; a family with all its seeds.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from trueprobe.statistics.claims import About, result
+from trueprobe.statistics.claims import ClaimSubject, result
 from trueprobe.statistics.estimates import CheckpointData
 from trueprobe.statistics.means import means
 from trueprobe.statistics.measure import LARGER, Claim, Lead, Measure, NetworkSize
@@ -55,8 +55,8 @@ def _times(member: CheckpointData, column: str, times: float) -> CheckpointData:
 
 def _at(member: CheckpointData, where: Mapping[str, Any]) -> CheckpointData:
     frame = member.frame[member.rows(where)]
-    known = [name for name in map(str, frame) if name.startswith((GROUP, CONDITION))]
-    rest = [name for name in known if name.removeprefix(CONDITION) not in where]
+    columns = [name for name in map(str, frame) if name.startswith((GROUP, CONDITION))]
+    rest = [name for name in columns if name.removeprefix(CONDITION) not in where]
     return replace(member, frame=frame.assign(item=["/".join(map(str, row)) for row in frame[rest].to_numpy()]))
 
 
@@ -72,5 +72,5 @@ def between(label: str, sides: Sides, claim: Claim) -> ClaimResult:
     ((_, case),) = unjudged_differences(label, sides, [measure])
     passes = not any(member.gates.fails(claim.gate) for member in sides.members)
     first, second = (side[0].family if len(side) > 1 else side[0].model for side in (sides.first, sides.second))
-    about = About(f"{first}{AGAINST}{second}", "pair", n_seeds=sides.fewest_seeds)
+    about = ClaimSubject(f"{first}{AGAINST}{second}", "pair", n_seeds=sides.fewest_seeds)
     return result(label, claim, about, replace(case, direction=claim.direction, trivial=claim.trivial, passes=passes))

@@ -18,7 +18,7 @@ from trueprobe.statistics.measure import Claim, Columns
 from trueprobe.statistics.resampling import Groups, columns_of
 from trueprobe.statistics.rows import ClaimResult
 from trueprobe.statistics.spread import Samples
-from trueprobe.statistics.verdict import Case, Part, Share, judge, of_coverage
+from trueprobe.statistics.verdict import Case, PartNumber, Share, judge, of_coverage
 from trueprobe.types import Level, Unit, Verdict
 
 
@@ -26,11 +26,11 @@ def claim_results(
     label: str, members: Sequence[CheckpointData], published: Sequence[Claim], method: Method = "crossed"
 ) -> list[ClaimResult]:
     """The rows of each checkpoint, then those of the family, for the claims about their kind of model."""
-    mine = [claim for claim in published if _is_about(claim, members[0]) and not claim.between]
-    means_at = _PartMeans(members, _columns(members, mine))
+    claims = [claim for claim in published if _is_about(claim, members[0]) and not claim.between]
+    means_at = _PartMeans(members, _columns(members, claims))
     by_checkpoint: list[list[ClaimResult]] = [[] for _ in members]
     family: list[ClaimResult] = []
-    for claim in mine:
+    for claim in claims:
         counted = Samples(means_at.of(claim))
         samples = _quantity(claim).on_scale(counted)
         seeds = [_seed(means_at, i, claim, float(counted.values[i, 0]), samples) for i in range(len(members))]
@@ -61,8 +61,8 @@ class _Seed:
         return self.passes and of_coverage(self.covered, self.untied) is not Verdict.LOW_COVERAGE
 
 
-def _columns(members: Sequence[CheckpointData], mine: Sequence[Claim]) -> list[Columns]:
-    names = {name for claim in mine for name in (claim.column, claim.coverage) if name}
+def _columns(members: Sequence[CheckpointData], claims: Sequence[Claim]) -> list[Columns]:
+    names = {name for claim in claims for name in (claim.column, claim.coverage) if name}
     return [columns_of(m.frame, names, m.resampling) for m in members]
 
 
@@ -100,8 +100,8 @@ def _quantity(claim: Claim) -> Quantity:
 
 def _seed(means_at: _PartMeans, i: int, claim: Claim, value: float, samples: Samples) -> _Seed:
     member, columns = means_at.members[i], means_at.columns[i]
-    asked = [member.rows(part) for part in claim.parts]
-    parts = [rows & ~np.isnan(columns.values[claim.column]) for rows in asked]
+    rows_at = [member.rows(part) for part in claim.parts]
+    parts = [rows & ~np.isnan(columns.values[claim.column]) for rows in rows_at]
     groups = min(member.resampling.groups(columns.cells[part]) for part in parts)
     trials = None
     if claim.unit is Unit.SHARE and len(parts) == 1:
@@ -109,12 +109,12 @@ def _seed(means_at: _PartMeans, i: int, claim: Claim, value: float, samples: Sam
     interval = of_checkpoint(samples, i, groups, _quantity(claim), trials)
     passes = not member.gates.fails(claim.gate)
     tied = untied(columns, np.logical_or.reduce(parts), member.resampling)
-    answered = least(covered(columns, claim.coverage, rows, member.resampling) for rows in asked)
+    answered = least(covered(columns, claim.coverage, rows, member.resampling) for rows in rows_at)
     return _Seed(value, groups, interval, passes, tied, answered)
 
 
 def _checkpoint(label: str, claim: Claim, member: CheckpointData, seed: _Seed) -> ClaimResult:
-    about = About(member.model, "checkpoint", member.family, member.labels.get("step"))
+    about = ClaimSubject(member.model, "checkpoint", member.family, member.labels.get("step"))
     case = case_of(
         claim, seed.value, seed.interval, seed.groups.n, passes=seed.passes, covered=seed.covered, untied=seed.untied
     )
@@ -145,9 +145,9 @@ def _family(
         passes=any(seed.passes for seed in seeds),
         covered=least(seed.covered for seed in able or seeds),
         untied=least(seed.untied for seed in able),
-        seed_values=tuple(Part("", seed.value, seed.interval.p) for seed in able),
+        seed_values=tuple(PartNumber("", seed.value, seed.interval.p) for seed in able),
     )
-    about = About(first.family, "family", first.family, first.labels.get("step"), len(able))
+    about = ClaimSubject(first.family, "family", first.family, first.labels.get("step"), len(able))
     return result(label, claim, about, case)
 
 
@@ -167,7 +167,7 @@ def case_of(claim: Claim, value: float, interval: Interval, groups: int, **more:
 
 
 @dataclass(frozen=True)
-class About:
+class ClaimSubject:
     """What a row of claims is about: a checkpoint, a family, or a pair."""
 
     model: str
@@ -177,7 +177,7 @@ class About:
     n_seeds: int = 1
 
 
-def result(label: str, claim: Claim, about: About, case: Case) -> ClaimResult:
+def result(label: str, claim: Claim, about: ClaimSubject, case: Case) -> ClaimResult:
     """The row, with its verdict alone. A value of too few groups has no interval."""
     (judgement,) = judge([case])
     few = judgement.verdict is Verdict.TOO_FEW_GROUPS

@@ -33,13 +33,13 @@ def untied(columns: Columns, rows: np.ndarray, resampling: Resampling) -> Share:
 
 def least(shares: Iterable[Share]) -> Share:
     """The smallest share, lower end and upper end of those that are known: any part can prevent a verdict."""
-    known = [share for share in shares if not math.isnan(share.value)]
-    return Share(*map(min, zip(*known, strict=True))) if known else UNKNOWN
+    with_value = [share for share in shares if not math.isnan(share.value)]
+    return Share(*map(min, zip(*with_value, strict=True))) if with_value else UNKNOWN
 
 
 def _share(counted: np.ndarray, cells: np.ndarray, resampling: Resampling) -> Share:
-    known = ~np.isnan(counted)
-    counted, units = counted[known], resampling.units[cells[known]]
+    filled = ~np.isnan(counted)
+    counted, units = counted[filled], resampling.units[cells[filled]]
     if not len(counted):
         return UNKNOWN
     value = float(counted.mean())

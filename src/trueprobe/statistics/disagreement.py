@@ -13,12 +13,12 @@ from itertools import combinations
 
 import numpy as np
 
-from trueprobe.statistics.claims import About, result
+from trueprobe.statistics.claims import ClaimSubject, result
 from trueprobe.statistics.coverage import least
 from trueprobe.statistics.interval import Quantity, interval
 from trueprobe.statistics.measure import Claim
 from trueprobe.statistics.rows import ClaimResult, Disagreement, Estimate, changed
-from trueprobe.statistics.spread import Source, Spread
+from trueprobe.statistics.spread import Spread, VarianceSource
 from trueprobe.statistics.unjudged import Unjudged
 from trueprobe.statistics.verdict import Case, judge, judge_agreement
 from trueprobe.types import Direction, Unit
@@ -63,7 +63,7 @@ def _claim(row: Disagreement, case: Case) -> ClaimResult:
         direction=Direction.NOT_EQUAL,
         unit=Unit.SHARE,
     )
-    about = About(row.model, row.level, row.family, row.step, row.n_seeds)
+    about = ClaimSubject(row.model, row.level, row.family, row.step, row.n_seeds)
     return result(f"{row.first}, {row.second}", claim, about, replace(case, direction=claim.direction))
 
 
@@ -71,13 +71,13 @@ def scores(rows: Sequence[Unjudged], measure: str) -> dict[Key, Unjudged]:
     """By model, level, step and shared category; other conditions pooled where there is a pooled row.
 
     A number that decides nothing (a failed gate, mostly ties) is no score."""
-    mine = [
-        one for one in rows if one.estimate.measure == measure and "category" in one.estimate.conditions and one.usable
+    scored = [
+        row for row in rows if row.estimate.measure == measure and "category" in row.estimate.conditions and row.usable
     ]
-    others = {key for one in mine for key in one.estimate.conditions} - {"category"}
-    pooled = {key for key in others if any(one.estimate.conditions.get(key) in POOLED for one in mine)}
+    others = {key for one in scored for key in one.estimate.conditions} - {"category"}
+    pooled = {key for key in others if any(one.estimate.conditions.get(key) in POOLED for one in scored)}
     scores: dict[Key, Unjudged] = {}
-    for one in mine:
+    for one in scored:
         e = one.estimate
         if all(e.conditions.get(key) in POOLED for key in pooled):
             category = e.conditions["category"]
@@ -130,10 +130,10 @@ def _difference(a: Unjudged, b: Unjudged) -> Spread:
     value = _share(a.estimate, a.estimate.value) - _share(b.estimate, b.estimate.value)
     by_a, by_b = (1 / (2 * (one.estimate.neutral or 0.5)) for one in (a, b))
     (items_a, df_a), (items_b, df_b) = a.over_items, b.over_items
-    others = [Source(items_b * by_b**2, df_b)]
+    others = [VarianceSource(items_b * by_b**2, df_b)]
     if a.parts is not None and b.parts is not None and len(a.seed_values) == len(b.seed_values):
         apart = np.array(a.seed_values) * by_a - np.array(b.seed_values) * by_b
-        others.append(Source(float(apart.var(ddof=1)) / len(apart), len(apart) - 1))
+        others.append(VarianceSource(float(apart.var(ddof=1)) / len(apart), len(apart) - 1))
     return Spread(value, math.sqrt(items_a) * by_a, df=df_a, others=tuple(others))
 
 

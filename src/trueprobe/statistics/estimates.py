@@ -102,13 +102,13 @@ def unjudged(
             value = float(numbers.values[i, 0])
             by_checkpoint[i].append(_checkpoint(probe, member, measure, evidence, value, interval))
         if len(members) > 1:
-            mine = [rows[-1] for rows in by_checkpoint]
-            family.append(_family(probe, members, measure, behind, mine, samples, method))
+            latest = [rows[-1] for rows in by_checkpoint]
+            family.append(_family(probe, members, measure, behind, latest, samples, method))
     return [row for rows in [*by_checkpoint, family] for row in rows]
 
 
 @dataclass(frozen=True)
-class Scored:
+class ScoredRows:
     """The observations behind a number."""
 
     rows: np.ndarray
@@ -128,17 +128,17 @@ class Picked:
 
     columns: Columns
     resampling: Resampling
-    _scored: dict[bytes, Scored] = field(default_factory=dict)
+    _scored: dict[bytes, ScoredRows] = field(default_factory=dict)
     _covered: dict[str, Share] = field(default_factory=dict)
 
-    def scored(self, measure: Measure) -> Scored:
+    def scored(self, measure: Measure) -> ScoredRows:
         return self.at(measure.scored(self.columns))
 
-    def at(self, rows: np.ndarray) -> Scored:
+    def at(self, rows: np.ndarray) -> ScoredRows:
         key = rows.tobytes()
         if key not in self._scored:
             groups = self.resampling.groups(self.columns.cells[rows])
-            self._scored[key] = Scored(rows, int(rows.sum()), groups, untied(self.columns, rows, self.resampling))
+            self._scored[key] = ScoredRows(rows, int(rows.sum()), groups, untied(self.columns, rows, self.resampling))
         return self._scored[key]
 
     def covered(self, measure: Measure) -> Share:
@@ -156,7 +156,7 @@ class Evidence:
     """The observations behind one measure of one checkpoint."""
 
     picked: Picked
-    scored: Scored
+    scored: ScoredRows
     untied: Share
     covered: Share
 
@@ -179,7 +179,9 @@ def resampled(
     columns = [columns_of(member.frame, names, member.resampling) for member in members]
     for _, alike in groupby(measures, key=lambda m: tuple(m.where.items())):
         first, *others = alike
-        here = [_Here(member, mine, member.rows(first.where)) for member, mine in zip(members, columns, strict=True)]
+        here = [
+            _Here(member, numbers, member.rows(first.where)) for member, numbers in zip(members, columns, strict=True)
+        ]
         for few, same in groupby([first, *others], key=lambda m: [one.few_groups(m) for one in here]):
             picked = [one.by_items if by_items else one.by_groups for one, by_items in zip(here, few, strict=True)]
             yield from _counted(same, picked, len(members[0].resampling.weights))
@@ -280,18 +282,21 @@ def _family(
     members: Sequence[CheckpointData],
     measure: Measure,
     behind: list[Evidence],
-    mine: list[Unjudged],
+    by_seed: list[Unjudged],
     samples: Samples,
     method: Method,
 ) -> Unjudged:
     """Over the seeds that pass the gate, have a number and coverage; over all of them where none does."""
-    any_usable = any(row.usable for row in mine)
-    able = [i for i, row in enumerate(mine) if row.usable == any_usable and not math.isnan(row.estimate.value)]
-    first, values = members[0], np.array([mine[i].estimate.value for i in able])
+    any_usable = any(row.usable for row in by_seed)
+    able = [i for i, row in enumerate(by_seed) if row.usable == any_usable and not math.isnan(row.estimate.value)]
+    first, values = members[0], np.array([by_seed[i].estimate.value for i in able])
     groups = min((behind[i].groups for i in able), default=Groups(0))
     quantity, seed = Quantity(measure.unit, measure.neutral), first.resampling.resample_seed
     over = of_family(samples.pick(able), groups, quantity, method, seed)
-    covered, untied = least(mine[i].covered for i in able or range(len(mine))), least(mine[i].untied for i in able)
+    covered, untied = (
+        least(by_seed[i].covered for i in able or range(len(by_seed))),
+        least(by_seed[i].untied for i in able),
+    )
     estimate = Estimate(
         probe=probe,
         model=first.family,
@@ -300,8 +305,8 @@ def _family(
         value=float(values.mean()) if able else math.nan,
         low=over.low,
         high=over.high,
-        n_items=min((mine[i].estimate.n_items for i in able), default=0),
-        n_unscored=max(row.estimate.n_unscored for row in mine),
+        n_items=min((by_seed[i].estimate.n_items for i in able), default=0),
+        n_unscored=max(row.estimate.n_unscored for row in by_seed),
         n_groups=groups.n,
         unit=measure.unit,
         neutral=measure.neutral,
@@ -320,8 +325,8 @@ def _family(
         covered_low=covered.low,
         covered_high=covered.high,
     )
-    seeds = tuple(mine[i].interval.p for i in able)
-    passes = any(row.passes for row in mine)
+    seeds = tuple(by_seed[i].interval.p for i in able)
+    passes = any(row.passes for row in by_seed)
     return Unjudged(estimate, over, covered, untied, tuple(values.tolist()), seeds, passes=passes)
 
 

@@ -19,7 +19,7 @@ from trueprobe.statistics import multibootstrap as multi
 from trueprobe.statistics.exact import Trials, Unmoved
 from trueprobe.statistics.permutation import Swapped
 from trueprobe.statistics.resampling import Groups
-from trueprobe.statistics.spread import ALPHA, Components, Samples, Scale, Source, Spread, scale_of
+from trueprobe.statistics.spread import ALPHA, Components, Samples, Scale, Spread, VarianceSource, scale_of
 from trueprobe.statistics.standardised import FEWEST_WORDS, Standardised, to_d, to_z
 from trueprobe.types import Unit
 
@@ -123,7 +123,7 @@ def _standardised(samples: Samples, groups: Groups, quantity: Quantity) -> Inter
         around, parts = samples.over_items(0, groups), None
     else:
         around, parts = samples.over_seeds(groups)
-        seeds = Source(float(centres.var(ddof=1)) / len(centres), len(centres) - 1)
+        seeds = VarianceSource(float(centres.var(ddof=1)) / len(centres), len(centres) - 1)
         around = replace(around, others=(seeds,))
     around = replace(around, value=float(centres.mean()), skew=0.0)
     return interval(around, groups.n, quantity, Standardised(tuple(centres.tolist()), around, words), parts)

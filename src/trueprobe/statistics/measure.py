@@ -134,7 +134,7 @@ class Claim:
     """A published finding as a quantity: mean of a column over `plus`, less its mean over `minus`.
 
     Where several values are listed, the means over each of them are averaged. A finding `between` two models is the
-    mean over `plus` of the first, less that of the second, on the items both scored; with `minus`, less that of the
+    mean over `plus` of the first, minus that of the second, on the items both scored; with `minus`, minus that of the
     second over `minus`, on the groups both scored."""
 
     name: str
@@ -220,7 +220,7 @@ def made_once(what: str, weights: Weights, key: bytes, make: Callable[[], T]) ->
 
 
 @dataclass
-class Batch:
+class MeasureBatch:
     """Measures of one function that are counted together; those of the same values share a quantity."""
 
     measures: list[Measure] = field(default_factory=list)
@@ -228,22 +228,22 @@ class Batch:
     quantities: list[tuple[str, ...]] = field(default_factory=list)
 
 
-def batches(measures: Iterable[Measure], members: Sequence[Columns], resamples: int) -> Iterator[Batch]:
+def batches(measures: Iterable[Measure], members: Sequence[Columns], resamples: int) -> Iterator[MeasureBatch]:
     """Neighbours with the same function, as many as stay in the cache. Many have the same values: of models that
     never name such words, every share is 0."""
     most = max(1, _AT_ONCE // (len(members) * resamples))
     for _, alike in groupby(measures, key=lambda m: m.function):
-        batch, known = Batch(), dict[bytes, int]()
+        batch, index_of = MeasureBatch(), dict[bytes, int]()
         for measure in alike:
             values = b"".join(member.values[name].tobytes() for member in members for name in measure.columns)
-            if values not in known:
-                if len(known) == most:
+            if values not in index_of:
+                if len(index_of) == most:
                     yield batch
-                    batch, known = Batch(), {}
-                known[values] = len(known)
+                    batch, index_of = MeasureBatch(), {}
+                index_of[values] = len(index_of)
                 batch.quantities.append(measure.columns)
             batch.measures.append(measure)
-            batch.which.append(known[values])
+            batch.which.append(index_of[values])
         yield batch
 
 

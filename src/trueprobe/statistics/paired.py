@@ -20,7 +20,7 @@ import pandas as pd
 from trueprobe.statistics.coverage import least
 from trueprobe.statistics.estimates import CheckpointData, Picked, tied_share
 from trueprobe.statistics.interval import Interval, Quantity, interval
-from trueprobe.statistics.measure import Batch, Columns, Function, Measure, batches, counted
+from trueprobe.statistics.measure import Columns, Function, Measure, MeasureBatch, batches, counted
 from trueprobe.statistics.permutation import Swapped, seeds_dealt_ps, within_sets
 from trueprobe.statistics.resampling import Resampling, columns_of, groups_of
 from trueprobe.statistics.rows import Difference, VariantDifference, changed
@@ -172,7 +172,7 @@ def _samples(sides: Sides, measures: Sequence[Measure]) -> Iterator[_Sample]:
             yield from _counted(sides, batch, picked, columns)
 
 
-def _counted(sides: Sides, batch: Batch, picked: list[Picked], columns: list[Columns]) -> Iterator[_Sample]:
+def _counted(sides: Sides, batch: MeasureBatch, picked: list[Picked], columns: list[Columns]) -> Iterator[_Sample]:
     function, wanted, n = batch.measures[0].function, batch.quantities, len(sides.first)
     values = counted(function, wanted, columns, sides.resampling.weights)
     swapped = _swapped(sides, function, wanted, columns)

@@ -90,8 +90,8 @@ def seeds_dealt_ps(values: np.ndarray, n: int) -> list[float]:
     """How often seeds dealt again to two families lie as far apart; `values` [seeds, quantities], the first `n` of one
     family. Two-sided; all deals where they are at most 10,000."""
     chosen, total = _dealt(len(values), n), values.sum(axis=0)
-    mine = values[chosen].sum(axis=1)
-    apart = mine / n - (total - mine) / (len(values) - n)
+    first = values[chosen].sum(axis=1)
+    apart = first / n - (total - first) / (len(values) - n)
     observed = (values[:n].mean(axis=0) - values[n:].mean(axis=0)).tolist()
     exact = len(chosen) == math.comb(len(values), n)
     return [_as_far(apart[:, i], one, exact) for i, one in enumerate(observed)]

@@ -142,14 +142,14 @@ class ClaimResult:
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """A measure of two models or families on the items both scored: a less b."""
+    """A measure of two models or families on the items both scored: a minus b."""
 
     probe: str = column(_PROBE)
     measure: str = column(_MEASURE)
     conditions: Conditions = column("where it was counted")
     a: float = column("the number of the first")
     b: float = column("the number of the second")
-    difference: float = column("a less b")
+    difference: float = column("a minus b")
     low: float = column(_LOW)
     high: float = column(_HIGH)
     unit: Unit = column(_UNIT)
@@ -172,7 +172,7 @@ class Difference:
 
 @dataclass(frozen=True, slots=True)
 class VariantDifference:
-    """One probe under two labels (other settings): what the choice moves, second less first."""
+    """One probe under two labels (other settings): what the choice moves, second minus first."""
 
     first_label: str = column("the label of the first")
     second_label: str = column("the label of the second")
@@ -184,7 +184,7 @@ class VariantDifference:
     conditions: Conditions = column("where it was counted")
     first: float = column("the number under the first label")
     second: float = column("the number under the second label")
-    difference: float = column("second less first")
+    difference: float = column("second minus first")
     low: float = column(_LOW)
     high: float = column(_HIGH)
     unit: Unit = column(_UNIT)
@@ -222,7 +222,7 @@ class Disagreement:
     second: str = column("label of the second")
     first_value: float = column("score of the first")
     second_value: float = column("score of the second")
-    difference: float = column("first less second")
+    difference: float = column("first minus second")
     low: float = column(_LOW)
     high: float = column(_HIGH)
     n_seeds: int = column(_SEEDS)

@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 import scipy  # type: ignore[import-untyped]
 
-from trueprobe.statistics.claims import About, result
+from trueprobe.statistics.claims import ClaimSubject, result
 from trueprobe.statistics.disagreement import scores
 from trueprobe.statistics.flips import Answers
 from trueprobe.statistics.measure import Claim
@@ -55,10 +55,10 @@ def claims_over_seeds(
         for one in rows
         if one.estimate.level == "family" and one.estimate.n_seeds >= FEWEST_SEEDS
     )
-    known = [one for one in answers if one.probe in diagnostics and one.seeds >= FEWEST_SEEDS]
+    usable = [one for one in answers if one.probe in diagnostics and one.seeds >= FEWEST_SEEDS]
     return [
-        *filter(None, map(_categories, known)),
-        *(_first_varies_more(*pair) for pair in _pairs(known)),
+        *filter(None, map(_categories, usable)),
+        *(_first_varies_more(*pair) for pair in _pairs(usable)),
         *(row for family in families for row in _claims(family, estimates, diagnostics)),
     ]
 
@@ -96,13 +96,13 @@ def _first_varies_more(first: Answers, second: Answers) -> ClaimResult:
 
 
 def _by_category(estimates: Sequence[Unjudged], measure: str, family: Family) -> dict[str, np.ndarray]:
-    mine = {
+    by_category = {
         key[3]: one for key, one in scores(estimates, measure).items() if key[:3] == (family[0], "family", family[1])
     }
-    most = max((len(one.seed_values) for one in mine.values()), default=0)
+    most = max((len(one.seed_values) for one in by_category.values()), default=0)
     return {
         category: np.array(one.seed_values) / (2 * (one.estimate.neutral or 0.5))
-        for category, one in mine.items()
+        for category, one in by_category.items()
         if len(one.seed_values) == most >= FEWEST_SEEDS
     }
 
@@ -112,8 +112,8 @@ def _tested(estimates: Mapping[str, Sequence[Unjudged]], family: Family) -> dict
     together: dict[str, list[float]] = {}
     for one in (one for rows in estimates.values() for one in rows):
         e = one.estimate
-        mine = e.level == "checkpoint" and (e.family, e.step) == family
-        if mine and one.tested and one.usable and e.unit is Unit.EFFECT_SIZE:
+        of_family = e.level == "checkpoint" and (e.family, e.step) == family
+        if of_family and one.tested and one.usable and e.unit is Unit.EFFECT_SIZE:
             key = f"{e.probe} {e.measure} {dict(e.conditions)}"
             together.setdefault(key, []).append(e.value - (e.neutral or 0.0) + 0.5)
     most = max(map(len, together.values()), default=0)
@@ -227,7 +227,7 @@ def _row(
 def _result(label: str, family: Family, name: str, quantity: Quantified, seeds: int, **names: str) -> ClaimResult:
     column, unit = _COUNTED[name]
     claim = Claim(name, _WHAT[name].format(**names), "C", column, {}, unit=unit)
-    about = About(family[0], "family", family[0], family[1], seeds)
+    about = ClaimSubject(family[0], "family", family[0], family[1], seeds)
     case = Case(
         **quantity._asdict(),
         reference=claim.threshold,

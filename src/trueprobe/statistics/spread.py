@@ -32,7 +32,7 @@ _RARE = 3.0  # groups' worth of the rarer outcome, below which a share's own var
 _LEAST_ITEMS = 1e-3  # of the items' variance is left beside seeds, however noisy the difference of the two is
 
 
-class Source(NamedTuple):
+class VarianceSource(NamedTuple):
     """What else moves a number, independently of its items: the seeds of a family, or the items of another probe."""
 
     variance: float
@@ -51,7 +51,7 @@ class Spread:
     se: float  # over items
     skew: float = 0.0  # over items
     df: float = math.inf  # over items
-    others: tuple[Source, ...] = ()  # the seeds of each family behind the number
+    others: tuple[VarianceSource, ...] = ()  # the seeds of each family behind the number
     least: float = 0.0  # standard error over items that holds what seeds make of single items too: never less than this
     groups: int = 0  # of items, where the number is a mean of values between 0 and 1; else 0
 
@@ -167,8 +167,8 @@ class Components:
         return max(self.items - self.both, _LEAST_ITEMS * self.items)
 
     @property
-    def over_seeds(self) -> Source:
-        return Source(self.seeds, self.n_seeds - 1)
+    def over_seeds(self) -> VarianceSource:
+        return VarianceSource(self.seeds, self.n_seeds - 1)
 
 
 class Samples:
@@ -242,7 +242,7 @@ class Samples:
             return Spread(value, math.nan), None
         parts = self.components(groups)
         error, least = _error(parts.over_items, value), _error(parts.items, value)
-        seeds = Source(_error(parts.seeds, value) ** 2, parts.n_seeds - 1)
+        seeds = VarianceSource(_error(parts.seeds, value) ** 2, parts.n_seeds - 1)
         return Spread(value, error, self._skew_of_mean, groups.df, (seeds,), least), parts
 
     @cached_property

@@ -12,13 +12,13 @@ import scipy  # type: ignore[import-untyped]
 
 from trueprobe.statistics.interval import Interval
 from trueprobe.statistics.rows import Estimate, changed
-from trueprobe.statistics.spread import Components, Source
+from trueprobe.statistics.spread import Components, VarianceSource
 from trueprobe.statistics.verdict import (
     POOLED,
     UNKNOWN,
     Case,
     Judgement,
-    Part,
+    PartNumber,
     Share,
     judge,
     of_coverage,
@@ -52,14 +52,14 @@ class Unjudged:
         return self.interval.parts
 
     @property
-    def over_items(self) -> Source:
+    def over_items(self) -> VarianceSource:
         """How the number moves with other items alone."""
         df = max(1, self.estimate.n_groups - 1)
-        return Source(self.interval.se**2 if self.parts is None else self.parts.over_items, df)
+        return VarianceSource(self.interval.se**2 if self.parts is None else self.parts.over_items, df)
 
-    def case(self, corrected_over: Iterable[str], wordings: tuple[Part, ...]) -> Case:
+    def case(self, corrected_over: Iterable[str], wordings: tuple[PartNumber, ...]) -> Case:
         e = self.estimate
-        seeds = tuple(Part("", *seed) for seed in zip(self.seed_values, self.seed_ps, strict=True))
+        seeds = tuple(PartNumber("", *seed) for seed in zip(self.seed_values, self.seed_ps, strict=True))
         return Case(
             value=e.value,
             low=e.low,
@@ -105,7 +105,7 @@ def _with_verdict(row: Unjudged, judgement: Judgement) -> Estimate:
     )
 
 
-def _wordings(rows: Sequence[Unjudged]) -> dict[int, tuple[Part, ...]]:
+def _wordings(rows: Sequence[Unjudged]) -> dict[int, tuple[PartNumber, ...]]:
     """Of the rows that pool wordings: each wording's own number."""
     parts: dict[tuple[object, ...], list[int]] = {}
     for i, row in enumerate(rows):
@@ -113,11 +113,11 @@ def _wordings(rows: Sequence[Unjudged]) -> dict[int, tuple[Part, ...]]:
         if "wording" in e.conditions:
             rest = sorted((key, value) for key, value in e.conditions.items() if key != "wording")
             parts.setdefault((e.model, e.level, e.step, e.measure, *rest), []).append(i)
-    named: dict[int, tuple[Part, ...]] = {}
+    named: dict[int, tuple[PartNumber, ...]] = {}
     for members in parts.values():
         pooled = [i for i in members if rows[i].estimate.conditions["wording"] == POOLED]
         single = [rows[i] for i in members if i not in pooled]
-        each = tuple(Part(r.estimate.conditions["wording"], r.estimate.value, r.interval.p) for r in single)
+        each = tuple(PartNumber(r.estimate.conditions["wording"], r.estimate.value, r.interval.p) for r in single)
         named |= dict.fromkeys(pooled, each)
     return named
 

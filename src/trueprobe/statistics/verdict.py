@@ -36,7 +36,7 @@ class Share(NamedTuple):
 UNKNOWN = Share()
 
 
-class Part(NamedTuple):
+class PartNumber(NamedTuple):
     """A seed or a wording behind a number, by its own interval."""
 
     name: str
@@ -60,8 +60,8 @@ class Case:
     passes: bool = True  # the gate
     covered: Share = UNKNOWN  # items with a countable answer, of the part, seed or side that has fewest
     untied: Share = UNKNOWN  # scored items that are no tie
-    seed_values: tuple[Part, ...] = ()
-    wordings: tuple[Part, ...] = ()  # of a number that pools them
+    seed_values: tuple[PartNumber, ...] = ()
+    wordings: tuple[PartNumber, ...] = ()  # of a number that pools them
     together: Hashable = None  # cases that ask one thing many times share it, and their p is corrected together
 
 
@@ -167,7 +167,9 @@ def _unclear_verdict(direction: Direction | None) -> Verdict:
 _ONLY_CONTRADICTED = (Direction.NOT_BELOW, Direction.EQUAL)  # no evidence against them is no evidence for them
 
 
-def _both_sides(parts: Sequence[Part], reference: float | None) -> tuple[list[Part], list[Part]] | None:
+def _both_sides(
+    parts: Sequence[PartNumber], reference: float | None
+) -> tuple[list[PartNumber], list[PartNumber]] | None:
     """Those clearly above and clearly below, corrected (Holm) for their number; None unless there are both."""
     if reference is None or len({part.value > reference for part in parts if part.value != reference}) < 2:
         return None
@@ -176,7 +178,7 @@ def _both_sides(parts: Sequence[Part], reference: float | None) -> tuple[list[Pa
     return (above, below) if above and below else None
 
 
-def _named(side: Sequence[Part], reason: Reason) -> str:
+def _named(side: Sequence[PartNumber], reason: Reason) -> str:
     return str(len(side)) if reason is Reason.SEEDS_APART else ", ".join(part.name for part in side)
 
 
