@@ -185,19 +185,19 @@ def files_of(run: Run) -> dict[Path, bytes]:
 
 def test_a_report_that_another_is_writing_is_refused_and_harms_nothing(tmp_path):
     run = everything(tmp_path)
-    path = files.write(run, files.Format.HTML)
+    path = files.write(run, files.ReportFormat.HTML)
     assert path.read_text(encoding="utf-8") == page.html(run)
     before = files_of(run)
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
     other = subprocess.Popen([sys.executable, "-c", HOLD, str(run.folder)], **pipes)
     assert other.stdout.readline() == "taken\n"
-    for form in files.Format:
+    for form in files.ReportFormat:
         with pytest.raises(BadInput, match=r"another command is writing .*; wait for it$"):
             files.write(run, form)
     other.communicate()
     after = files_of(run)
     assert {path: after[path] for path in before} == before
-    for form in files.Format:
+    for form in files.ReportFormat:
         assert files.write(run, form).exists()
 
 

@@ -263,7 +263,7 @@ def report(
 
     formats = files.figure_formats(figures)
     with terminal_progress().task("writing the report"):
-        path = files.write(load_run(folder), files.Format(form), formats)
+        path = files.write(load_run(folder), files.ReportFormat(form), formats)
     if form is ReportFormat.HTML:
         _print_page(path, folder if formats else None, as_json)
     else:

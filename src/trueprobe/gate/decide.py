@@ -21,7 +21,7 @@ from enum import StrEnum
 from trueprobe.errors import BadInput
 from trueprobe.gate.rules import EACH, Bound, Operator, Rule
 from trueprobe.gate.targets import Row, Target, targets
-from trueprobe.results.view import Source, counted
+from trueprobe.results.view import RunTables, counted
 from trueprobe.runs import signature
 from trueprobe.runs.folder import Run
 from trueprobe.statistics.rows import Estimate
@@ -69,7 +69,7 @@ class Amount:
         return cls(row.value, row.low, row.high, *why)
 
 
-def counterpart(source: Source, before: Source, rule: Rule, target: Target) -> Target:
+def counterpart(source: RunTables, before: RunTables, rule: Rule, target: Target) -> Target:
     """The model of the same name; else, of two runs with one family each, the other one."""
     alone = [one.families[0].name for one in (source, before) if len(one.families) == 1]
     known = {*(family.name for family in before.families), *(card.name for card in before.run.cards)}
@@ -82,7 +82,7 @@ def counterpart(source: Source, before: Source, rule: Rule, target: Target) -> T
 class Side:
     """One of two numbers that are compared."""
 
-    source: Source
+    source: RunTables
     target: Target
     row: Row
 
@@ -113,7 +113,7 @@ class Side:
         return {card.kind for card in self.cards}
 
 
-def _alike(source: Source, row: Estimate) -> list[Estimate]:
+def _alike(source: RunTables, row: Estimate) -> list[Estimate]:
     same = (row.measure, row.conditions)
     return [one for one in source.estimates(row.probe) if (one.measure, one.conditions) == same]
 
@@ -126,7 +126,7 @@ def unequal(one: Side, other: Side) -> dict[str, tuple[str, str]]:
     return {} if one.asked == other.asked else {"settings or material": ("these", "others")}
 
 
-def difference(one: Side, before: Source, theirs: Target, allow_unequal: bool = False) -> Amount:
+def difference(one: Side, before: RunTables, theirs: Target, allow_unequal: bool = False) -> Amount:
     """The number less that of the baseline; refused where they were made otherwise, unless the user allows it."""
     rows = [row for row in theirs.rows if row.conditions == one.row.conditions and isinstance(row, type(one.row))]
     mine = Amount.of(one.row)
@@ -184,7 +184,7 @@ class Decision(StrEnum):
 
 
 @dataclass(frozen=True)
-class Check:
+class RuleCheck:
     """One number of one model, held to one rule."""
 
     rule: Rule
@@ -219,10 +219,10 @@ def decide(operator: Operator, bound: float, low: float, high: float) -> Decisio
 
 
 @dataclass(frozen=True)
-class Gate:
+class GateResult:
     """All checks of a run, and what they come to."""
 
-    checks: tuple[Check, ...]
+    checks: tuple[RuleCheck, ...]
     undecided: Undecided
     folder: str
     baseline: str = ""
@@ -248,7 +248,7 @@ def gate(
     undecided: Undecided = Undecided.FAIL,
     baseline: Run | None = None,
     allow_unequal: bool = False,
-) -> Gate:
+) -> GateResult:
     """Every rule, for every model it is about. With a baseline no number of a rule may have got worse either; numbers
     whose signatures differ are held against each other only where the user allows it."""
     if not rules:
@@ -256,14 +256,14 @@ def gate(
     for one in filter(None, (run, baseline)):
         if not one.complete:
             raise BadInput(f"{one.folder} is not finished; run it again into the same folder before a gate reads it")
-    source, before = Source(run), Source(baseline) if baseline else None
+    source, before = RunTables(run), RunTables(baseline) if baseline else None
     checks = [check for rule in rules if not rule.bound.of_baseline for check in _checks(source, rule)]
     relative = relative_rules(rules, before is not None)
     if relative and before is None:
         raise BadInput(f"'{relative[0].text()}' needs a baseline: --against RUN")
     if before is not None:
         checks += [check for rule in relative for check in _relative_checks(source, before, rule, allow_unequal)]
-    return Gate(tuple(checks), undecided, str(run.folder), str(baseline.folder) if baseline else "")
+    return GateResult(tuple(checks), undecided, str(run.folder), str(baseline.folder) if baseline else "")
 
 
 def relative_rules(rules: Sequence[Rule], against: bool) -> list[Rule]:
@@ -280,20 +280,20 @@ def _not_worse(rule: Rule) -> Rule:
     return replace(rule, operator=rule.operator.lenient, bound=Bound(0.0, of_baseline=True))
 
 
-def _checks(source: Source, rule: Rule) -> Iterator[Check]:
+def _checks(source: RunTables, rule: Rule) -> Iterator[RuleCheck]:
     for target in targets(source, rule):
         if not target.rows:
             yield _without_number(rule, target.name)
         for row in target.rows:
-            yield Check(rule, target.name, row.conditions, Amount.of(row), row.unit, row.n_seeds, row.signature)
+            yield RuleCheck(rule, target.name, row.conditions, Amount.of(row), row.unit, row.n_seeds, row.signature)
 
 
-def _without_number(rule: Rule, model: str) -> Check:
+def _without_number(rule: Rule, model: str) -> RuleCheck:
     where = {key: values[0] for key, values in rule.where.items() if len(values) == 1}
-    return Check(rule, model, where, Amount(obstacle=Obstacle.NOT_COUNTED))
+    return RuleCheck(rule, model, where, Amount(obstacle=Obstacle.NOT_COUNTED))
 
 
-def _relative_checks(source: Source, before: Source, rule: Rule, allow_unequal: bool) -> Iterator[Check]:
+def _relative_checks(source: RunTables, before: RunTables, rule: Rule, allow_unequal: bool) -> Iterator[RuleCheck]:
     for target in targets(source, rule):
         if not target.rows:
             yield _without_number(rule, target.name)
@@ -301,4 +301,4 @@ def _relative_checks(source: Source, before: Source, rule: Rule, allow_unequal: 
         other = counterpart(source, before, rule, target)
         for row in target.rows:
             amount = difference(Side(source, target, row), before, other, allow_unequal)
-            yield Check(rule, target.name, row.conditions, amount, row.unit, row.n_seeds, row.signature)
+            yield RuleCheck(rule, target.name, row.conditions, amount, row.unit, row.n_seeds, row.signature)

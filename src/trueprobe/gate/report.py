@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from trueprobe.gate.decide import Amount, Check, Decision, Gate
+from trueprobe.gate.decide import Amount, Decision, GateResult, RuleCheck
 from trueprobe.results.render import markdown
 from trueprobe.results.render.fitting import WIDEST
 from trueprobe.results.render.json import plain
@@ -39,7 +39,7 @@ _PAIRINGS = {
 }
 
 
-def show(gate: Gate, console: Console | None = None) -> None:
+def show(gate: GateResult, console: Console | None = None) -> None:
     """Rule by rule, with a line for each model; what does not pass first."""
     console = console or Console(highlight=False)
     for rule, checks in grouped(_worst_first(gate), lambda check: check.named_rule.text()).items():
@@ -54,14 +54,14 @@ def show(gate: Gate, console: Console | None = None) -> None:
         console.print(Text(_policy(gate)), soft_wrap=True)
 
 
-def as_json(gate: Gate) -> str:
+def as_json(gate: GateResult) -> str:
     checks = [_check(check) for check in gate.checks]
     head = {"format": FORMAT, "folder": gate.folder, "baseline": gate.baseline or None, "passes": gate.passes}
     content = {**head, "undecided": gate.undecided, "counts": gate.counts, "checks": checks}
     return json.dumps(plain(content), indent=1, ensure_ascii=False, allow_nan=False)
 
 
-def as_markdown(gate: Gate) -> str:
+def as_markdown(gate: GateResult) -> str:
     present = dict.fromkeys(check.decision for check in _worst_first(gate))
     caption = f"{_total(gate)}; {_policy(gate)}"
     rows = tuple(tuple(map(Cell, _texts(check))) for check in _worst_first(gate))
@@ -70,16 +70,16 @@ def as_markdown(gate: Gate) -> str:
     return "\n".join([*markdown.grid_lines(grid, 2), *meanings]) + "\n"
 
 
-def _worst_first(gate: Gate) -> list[Check]:
+def _worst_first(gate: GateResult) -> list[RuleCheck]:
     order = (Decision.FAILS, Decision.CANNOT, Decision.UNDECIDED, Decision.PASSES)
     return sorted(gate.checks, key=lambda check: order.index(check.decision))
 
 
-def _texts(check: Check) -> tuple[str, str, str, str]:
+def _texts(check: RuleCheck) -> tuple[str, str, str, str]:
     return _DECISIONS[check.decision][0], check.model, check.named_rule.text(), number_text(check.amount)
 
 
-def _check(check: Check) -> dict[str, Any]:
+def _check(check: RuleCheck) -> dict[str, Any]:
     rule, amount = check.rule, check.amount
     asked = {"rule": rule.text(), "probe": rule.probe, "number": rule.name, "conditions": check.conditions}
     bound = {"operator": rule.operator, "bound": rule.bound.value, "of_baseline": rule.bound.of_baseline}
@@ -114,16 +114,16 @@ def _obstacle_text(amount: Amount) -> str:
     return texts[amount.obstacle]
 
 
-def _title(gate: Gate) -> str:
+def _title(gate: GateResult) -> str:
     return f"Gate {'passes' if gate.passes else 'fails'}: {gate.folder}"
 
 
-def _total(gate: Gate) -> str:
+def _total(gate: GateResult) -> str:
     """`gate fails: 2 pass, 1 fails, 1 undecided`."""
     listed = ", ".join(f"{many} {_DECISIONS[one][many > 1]}" for one, many in gate.counts.items() if many)
     against = f" against {gate.baseline}" if gate.baseline else ""
     return f"gate {'passes' if gate.passes else 'fails'}{against}: {listed}"
 
 
-def _policy(gate: Gate) -> str:
+def _policy(gate: GateResult) -> str:
     return _POLICIES[gate.undecided]

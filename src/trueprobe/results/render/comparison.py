@@ -9,7 +9,7 @@ from rich.console import Console, RenderableType
 from rich.text import Text
 
 from trueprobe.probes.display import Summary, row_names
-from trueprobe.results.numbers import Format, p_text
+from trueprobe.results.numbers import NumberFormat, p_text
 from trueprobe.results.render.fitting import MOST_LINES, WIDEST, Fit, Fitted, Line, Lines, fit_columns, fitted, one_line
 from trueprobe.results.text import tables as table_words
 from trueprobe.results.text import terminal as words
@@ -65,7 +65,7 @@ def _section(label: str, rows: list[Difference], summary: Summary, header: tuple
 
 def _line(row: Difference, summary: Summary, header: tuple[str, ...]) -> Line:
     names = row_names(row.conditions, summary.row_conditions) or ()
-    plain = Format.of(row.unit, None, [row.a, row.b])
+    plain = NumberFormat.of(row.unit, None, [row.a, row.b])
     texts = [plain.sentence(row.a), plain.sentence(row.b), p_text(row.p_corrected), p_text(row.p_permutation)]
     cells: list[Fitted] = [(text, text) for text in texts]
     difference = number(row, "", format_of([row], ends=True))

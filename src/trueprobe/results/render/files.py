@@ -13,13 +13,13 @@ from trueprobe.results.view.report import Report
 from trueprobe.runs.folder import Run
 
 
-class Format(StrEnum):
+class ReportFormat(StrEnum):
     HTML = "html"
     MARKDOWN = "markdown"
     JSON = "json"
 
 
-_TEXTS = {Format.MARKDOWN: ("report.md", markdown.render), Format.JSON: ("report.json", json.render)}
+_TEXTS = {ReportFormat.MARKDOWN: ("report.md", markdown.render), ReportFormat.JSON: ("report.json", json.render)}
 
 
 class FigureFormat(StrEnum):
@@ -35,9 +35,9 @@ def figure_formats(text: str) -> tuple[FigureFormat, ...]:
     return tuple(map(FigureFormat, names))
 
 
-def write(run: Run, form: Format, figures: Collection[FigureFormat] = ()) -> Path:
+def write(run: Run, form: ReportFormat, figures: Collection[FigureFormat] = ()) -> Path:
     """With `figures` (svg, png) a page has its figures and tables as files beside it."""
-    if form is Format.HTML:
+    if form is ReportFormat.HTML:
         from trueprobe.results.render import page
 
         return page.write(run, figures)

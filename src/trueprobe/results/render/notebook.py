@@ -128,7 +128,7 @@ class RunResults(Run):
         >>> trueprobe.load_run("runs/mine").report().name
         'report.html'
         """
-        return files.write(self, files.Format.HTML)
+        return files.write(self, files.ReportFormat.HTML)
 
     def _views(self, probe: str) -> dict[str, FigureView]:
         return {

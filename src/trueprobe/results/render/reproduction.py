@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from trueprobe.results.numbers import Format, count
+from trueprobe.results.numbers import NumberFormat, count
 from trueprobe.results.render.width import UNLIMITED, width
 from trueprobe.results.text import terminal as words
 from trueprobe.results.view.number import DASH
@@ -37,10 +37,10 @@ def _texts(one: Compared) -> tuple[str, str, str, str, str]:
     number, digits = one.number, one.number.decimals
     what = number.measure if number.of == "value" else f"{number.measure} {number.of}"
     where = " ".join((number.model, what, *map(str, number.conditions.values())))
-    plain = Format(1, "", digits, False)
+    plain = NumberFormat(1, "", digits, False)
     if math.isnan(one.ours):
         return where, plain.plain(number.value), DASH, DASH, ""
-    gap = Format(1, "", digits + 1, True).plain(one.difference)
+    gap = NumberFormat(1, "", digits + 1, True).plain(one.difference)
     differs = "" if one.agrees else words.DIFFERS
     return where, plain.plain(number.value), plain.plain(number.scaled(one.ours)), gap, differs
 
@@ -57,7 +57,7 @@ def words_text(table: pd.DataFrame) -> str:
     """Tokens that a word list lacks, with the leaning that the models give them."""
     if table.empty:
         return words.NO_MORE_WORDS
-    percent = Format(100, " %", 1, False)
+    percent = NumberFormat(100, " %", 1, False)
     shares = [name for name in map(str, table) if name == "mass" or name.startswith("leans_")]
     shares_text = {name: ["" if math.isnan(v) else percent.sentence(v) for v in table[name]] for name in shares}
     prompts = ["" if math.isnan(n) else count(n) for n in table["prompts"]]

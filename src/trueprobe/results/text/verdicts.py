@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from trueprobe.results.numbers import Format, count, several
+from trueprobe.results.numbers import NumberFormat, count, several
 from trueprobe.statistics.rows import Estimate
 from trueprobe.statistics.verdict import FEWEST_GROUPS
 from trueprobe.types import LEAST_COVERED, Direction, Outcome, Reason, Verdict
@@ -163,7 +163,7 @@ def behind(n: Number) -> str:
     return "; ".join(filter(None, parts))
 
 
-def seed_range(n: Number, form: Format) -> str:
+def seed_range(n: Number, form: NumberFormat) -> str:
     values = [seed.value for seed in n.seeds]
     return f"{n.n_seeds} seeds, from {form.plain(min(values))} to {form.plain(max(values))}" if values else ""
 

@@ -21,7 +21,7 @@ from trueprobe.results.view.number import (
 from trueprobe.results.view.pictures import FigureView, Picture, Point
 from trueprobe.results.view.report import Gap, ProbeReport, Report
 from trueprobe.results.view.select import where
-from trueprobe.results.view.source import Source
+from trueprobe.results.view.source import RunTables
 
 __all__ = [
     "DASH",
@@ -44,10 +44,10 @@ __all__ = [
     "Point",
     "ProbeReport",
     "Report",
+    "RunTables",
     "Section",
     "SectionKind",
     "Seed",
-    "Source",
     "State",
     "about_seeds",
     "by_outcome",

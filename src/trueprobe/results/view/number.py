@@ -13,7 +13,7 @@ from typing import TypeVar
 
 import pandas as pd
 
-from trueprobe.results.numbers import Format
+from trueprobe.results.numbers import NumberFormat
 from trueprobe.statistics.rows import ClaimResult, Difference, Estimate, VariantDifference
 from trueprobe.types import Direction, Level, Outcome, Unit, Verdict
 
@@ -83,7 +83,7 @@ class Number:
     verdict: Verdict
     display: Display
     mark: Mark
-    format: Format
+    format: NumberFormat
     level: Level = "checkpoint"
     n_items: int | None = None
     n_unscored: int = 0
@@ -157,15 +157,15 @@ def quantity(row: Row) -> tuple[float, float | None]:
     return row.difference, 0.0
 
 
-def format_of(rows: Sequence[Row], ends: bool = False) -> Format:
+def format_of(rows: Sequence[Row], ends: bool = False) -> NumberFormat:
     """One format for numbers that stand beside or below each other; with `ends`, fit for their intervals too."""
     first = rows[0]
     values = [quantity(row)[0] for row in rows]
     values += [end for row in rows for end in (row.low, row.high)] if ends else []
-    return Format.of(first.unit, quantity(first)[1], values)
+    return NumberFormat.of(first.unit, quantity(first)[1], values)
 
 
-def number(row: Row, model: str, form: Format, seeds: tuple[Seed, ...] = ()) -> Number:
+def number(row: Row, model: str, form: NumberFormat, seeds: tuple[Seed, ...] = ()) -> Number:
     """The only way from a row with a verdict to what is displayed of it."""
     value, neutral = quantity(row)
     display = display_of(value, row.low, row.verdict)
@@ -183,7 +183,7 @@ def number(row: Row, model: str, form: Format, seeds: tuple[Seed, ...] = ()) -> 
 
 def plain_number(model: str, value: float, unit: Unit = Unit.SHARE, neutral: float | None = None) -> Number:
     """A value without an interval and without a verdict: published, a part of a bar, or a mean that the run lacks."""
-    display, form = display_of(value, math.nan, Verdict.DESCRIPTIVE), Format.of(unit, neutral, [value])
+    display, form = display_of(value, math.nan, Verdict.DESCRIPTIVE), NumberFormat.of(unit, neutral, [value])
     nothing = (math.nan, math.nan)
     return Number(model, value, *nothing, unit, neutral, Verdict.DESCRIPTIVE, display, Mark.NONE, form, n_seeds=0)
 

@@ -18,7 +18,7 @@ from typing import Literal
 import pandas as pd
 
 from trueprobe.probes.display import Figure
-from trueprobe.results.numbers import Format, bounds, ticks
+from trueprobe.results.numbers import NumberFormat, bounds, ticks
 from trueprobe.results.text import figures as words
 from trueprobe.results.view.number import NOT_COUNTED, Display, Number, Seed
 from trueprobe.results.view.select import label_of
@@ -101,7 +101,7 @@ class Panel:
 class Axis:
     ticks: tuple[float, ...]  # in the unit of the data; the first and the last are the ends
     neutral: float | None
-    format: Format
+    format: NumberFormat
     title: str
 
 
@@ -346,12 +346,12 @@ def _why_empty(points: Sequence[Point]) -> Verdict:
 def _axis(points: Sequence[Point], figure: Figure) -> Axis:
     first = next((point for point in points if not point.published), points[0])
     unit, neutral = first.number.unit, first.number.neutral
-    form = Format.of(unit, neutral, [point.number.value for point in points])
+    form = NumberFormat.of(unit, neutral, [point.number.value for point in points])
     title = figure.y_title.replace("{measure}", label_of(figure.names, "measure", first.at["measure"]))
     return Axis(_scale([point.number for point in points], figure, first.number, form), neutral, form, title)
 
 
-def _scale(numbers: Sequence[Number], figure: Figure, first: Number, form: Format) -> tuple[float, ...]:
+def _scale(numbers: Sequence[Number], figure: Figure, first: Number, form: NumberFormat) -> tuple[float, ...]:
     """Neutral and, but for dots around a neutral point, zero are always in sight."""
     if figure.kind == "bars" or (figure.kind == "lines" and first.unit == "share"):
         return tuple(ticks(0, 1))

@@ -10,13 +10,13 @@ from collections.abc import Iterator, Sequence
 import pandas as pd
 
 from trueprobe.probes.display import Table
-from trueprobe.results.numbers import Format, count, p_text
+from trueprobe.results.numbers import NumberFormat, count, p_text
 from trueprobe.results.text import tables as words
 from trueprobe.results.text import verdicts
 from trueprobe.results.view.findings import choice_rows, grouped
 from trueprobe.results.view.number import DASH, EMPTY, Cell, Grid, Mark, format_of, mark_of, number
 from trueprobe.results.view.select import first_directed, label_of, names_of, titles
-from trueprobe.results.view.source import Source
+from trueprobe.results.view.source import RunTables
 from trueprobe.results.view.tables import over_seeds
 from trueprobe.runs.downstream import Comparison, FamilyOutcome
 from trueprobe.runs.families import at_last_step
@@ -26,10 +26,10 @@ from trueprobe.types import Outcome
 
 MOST_ROWS = 60
 _SEEDS_APART = (SignAgreement.BOTH_DIRECTIONS, SignAgreement.SOME_ONLY)
-_SHARE, _RATIO, _POINTS = Format.of("share", None), Format.of("ratio", None), Format.of("share", 0.0)
+_SHARE, _RATIO, _POINTS = NumberFormat.of("share", None), NumberFormat.of("ratio", None), NumberFormat.of("share", 0.0)
 
 
-def tables(source: Source) -> list[Grid]:
+def tables(source: RunTables) -> list[Grid]:
     every = [*_seeds(source), _agreement(source), _signs(source), _disagreements(source), _downstream(source)]
     return [grid for grid in (*every, *_choices(source)) if grid is not None]
 
@@ -38,7 +38,7 @@ def _numbers(*texts: str) -> list[Cell]:
     return [Cell(text, True) for text in texts]
 
 
-def _seeds(source: Source) -> Iterator[Grid | None]:
+def _seeds(source: RunTables) -> Iterator[Grid | None]:
     """Paper C's table 1, of every probe: the summary's first measure with a neutral value."""
     for label in source.labels:
         declaration = source.declaration(label)
@@ -61,7 +61,7 @@ def _seeds(source: Source) -> Iterator[Grid | None]:
         yield over_seeds(source, label, table)
 
 
-def _agreement(source: Source) -> Grid | None:
+def _agreement(source: RunTables) -> Grid | None:
     rows = at_last_step(source.rows(FlipShares), source.families, lambda row: row.family)
     ties = [kind for kind in NearTies if any(row.near_ties is kind for row in rows)]
     lines = []
@@ -91,12 +91,12 @@ def _grid(
     return Grid(name, texts.title, texts.caption, header, tuple(lines[:MOST_ROWS]), data, texts.source)
 
 
-def _signs(source: Source) -> Grid | None:
+def _signs(source: RunTables) -> Grid | None:
     """The tests on which seeds disagree first."""
     rows = at_last_step(source.rows(SignCounts), source.families, lambda row: row.model)
     worst = list(SignAgreement)
     keys = [key for key in dict.fromkeys(k for row in rows for k in row.conditions) if _varies(rows, key)]
-    signed = Format.of("d", 0.0)
+    signed = NumberFormat.of("d", 0.0)
     lines = [
         (
             Cell(" · ".join(row.conditions[key] for key in keys if key in row.conditions) or row.measure),
@@ -118,7 +118,7 @@ def _varies(rows: Sequence[SignCounts], key: str) -> bool:
     return len({row.conditions.get(key) for row in rows}) > 1
 
 
-def _disagreements(source: Source) -> Grid | None:
+def _disagreements(source: RunTables) -> Grid | None:
     rows = source.rows(Disagreement)
     lines = [
         (
@@ -141,7 +141,7 @@ def _disagreements(source: Source) -> Grid | None:
     )
 
 
-def _choices(source: Source) -> Iterator[Grid | None]:
+def _choices(source: RunTables) -> Iterator[Grid | None]:
     """One probe under two labels: what the choice moves; what holds first."""
     moved = grouped(source.rows(VariantDifference), lambda row: (row.first_label, row.second_label))
     for (first, second), rows in moved.items():
@@ -153,7 +153,7 @@ def _choices(source: Source) -> Iterator[Grid | None]:
             n = number(row, family.name, format_of([row]))
             values = [row.conditions[key] for key in declaration.summary.row_conditions]
             what = f"{called[row.measure]}; {' '.join(names.get(value, value) for value in values)}"
-            plain = Format.of(row.unit, None, [row.first, row.second])
+            plain = NumberFormat.of(row.unit, None, [row.first, row.second])
             sides = _numbers(plain.sentence(row.first), plain.sentence(row.second))
             difference = Cell(" ".join(filter(None, (n.text(), n.unit_text()))), True, number=n)
             verdict = Cell(verdicts.verdict_text(row.verdict), outcome=row.verdict.outcome)
@@ -162,7 +162,7 @@ def _choices(source: Source) -> Iterator[Grid | None]:
         yield _grid(f"variants_{first}_{second}", words.choice(first, second), header, lines, data)
 
 
-def _downstream(source: Source) -> Grid | None:
+def _downstream(source: RunTables) -> Grid | None:
     """Paper C's table 2: how well the same checkpoints do a task they were fine-tuned for."""
     lines: list[tuple[Cell, ...]] = []
     data = []
@@ -189,7 +189,7 @@ def _margin(row: FamilyOutcome) -> Cell:
 
 
 def _tuned(row: FamilyOutcome, majority: float) -> list[Cell]:
-    percent = Format(100, " %", 1, False)
+    percent = NumberFormat(100, " %", 1, False)
     accuracy = percent.plain(row.mean) + (f" ± {100 * row.sd:.1f}" if row.sd is not None else "")
     reach = words.to(percent.plain(row.lowest), percent.plain(row.highest))
     alike = DASH if row.share_all_alike is None else percent.plain(row.share_all_alike)
