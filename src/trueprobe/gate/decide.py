@@ -129,29 +129,29 @@ def unequal(one: Side, other: Side) -> dict[str, tuple[str, str]]:
 def difference(one: Side, before: RunTables, theirs: Target, allow_unequal: bool = False) -> Amount:
     """The number less that of the baseline; refused where they were made otherwise, unless the user allows it."""
     rows = [row for row in theirs.rows if row.conditions == one.row.conditions and isinstance(row, type(one.row))]
-    mine = Amount.of(one.row)
-    if mine.obstacle is not Obstacle.NONE:
-        return Amount(verdict=mine.verdict, obstacle=mine.obstacle)
+    this = Amount.of(one.row)
+    if this.obstacle is not Obstacle.NONE:
+        return Amount(verdict=this.verdict, obstacle=this.obstacle)
     if not rows:
         return Amount(obstacle=Obstacle.NOT_IN_BASELINE)
-    other, amount = Side(before, theirs, rows[0]), Amount.of(rows[0])
-    if amount.obstacle is not Obstacle.NONE:
-        return Amount(verdict=amount.verdict, obstacle=Obstacle.NO_VERDICT_IN_BASELINE)
+    other, that = Side(before, theirs, rows[0]), Amount.of(rows[0])
+    if that.obstacle is not Obstacle.NONE:
+        return Amount(verdict=that.verdict, obstacle=Obstacle.NO_VERDICT_IN_BASELINE)
     differences = unequal(one, other)
     if differences and not allow_unequal:
         raise BadInput(
             f"{one.row.probe} of {one.target.name} and of the baseline were made otherwise "
             f"({signature.described(differences)}); run the baseline again, or compare them with --allow-unequal"
         )
-    return replace(_difference(one, other, mine, amount), unequal=differences)
+    return replace(_difference(one, other, this, that), unequal=differences)
 
 
-def _difference(one: Side, other: Side, mine: Amount, amount: Amount) -> Amount:
+def _difference(one: Side, other: Side, this: Amount, that: Amount) -> Amount:
     if one.row.value == other.row.value and one.weights == other.weights:
         return Amount(0.0, 0.0, 0.0, pairing=Pairing.SAME_WEIGHTS)
     if isinstance(one.row, Estimate) and one.asked == other.asked and one.kinds == other.kinds:
         return _by_item(one, other, one.row)
-    return apart(mine, amount)
+    return apart(this, that)
 
 
 def _by_item(one: Side, other: Side, row: Estimate) -> Amount:

@@ -36,8 +36,8 @@ def targets(source: RunTables, rule: Rule) -> list[Target]:
     rows = _candidates(source, rule)
     models = _models(source, rule, rows)
     fixed = source.declaration(rule.probe).summary.where if rule.probe in source.labels else {}
-    mine = [row for model in models for row in model.rows]
-    chosen = {id(row) for row in _selected(source, rule, mine or rows, fixed)}
+    of_models = [row for model in models for row in model.rows]
+    chosen = {id(row) for row in _selected(source, rule, of_models or rows, fixed)}
     made = [replace(model, rows=tuple(row for row in model.rows if id(row) in chosen)) for model in models]
     for model in made:
         _refuse_several(rule, model.rows)

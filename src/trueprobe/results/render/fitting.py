@@ -138,7 +138,7 @@ def fit_columns(asked: Mapping[str, Sequence[Fitted]], room: int) -> tuple[dict[
         for whole, names in product((True, False), (full, _cut(full, max(_SHORTEST_NAME, room // many - 1)))):
             cells = [[cell[0 if whole else 1] for cell in column] for column in asked.values()]
             columns = dict(zip(names, cells, strict=False))
-            if sum(max(map(len, [name, *mine])) + 1 for name, mine in columns.items()) <= room:
+            if sum(max(map(len, [name, *texts])) + 1 for name, texts in columns.items()) <= room:
                 return columns, whole
     return columns, False
 

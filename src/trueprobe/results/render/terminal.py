@@ -93,7 +93,8 @@ def _against(report: Report) -> list[Text]:
     sides = [(verdicts.side(f, n), f.probe, f.name) for f in report.findings for n in f.numbers]
     named = grouped((side for side in sides if side[0]), lambda side: side[0])
     return [
-        Text(words.against(below, [" ".join(one[1:]) for one in dict.fromkeys(mine)])) for below, mine in named.items()
+        Text(words.against(below, [" ".join(one[1:]) for one in dict.fromkeys(where)]))
+        for below, where in named.items()
     ]
 
 
@@ -307,8 +308,8 @@ def _beside(report: Report, label: str, parts: Sequence[FamilyRows], width: int)
     measure = leading((placed.row for part in parts for placed in part.rows), summary)
     depths = grouped(parts, lambda part: summary.fallback_title if part.fell_back else summary.where_title)
     who = ". ".join(
-        ": ".join(filter(None, (depth, "; ".join(words.family_title(part.family) for part in mine))))
-        for depth, mine in depths.items()
+        ": ".join(filter(None, (depth, "; ".join(words.family_title(part.family) for part in same))))
+        for depth, same in depths.items()
     )
     numbers = {part.family.name: [cells_of(part.rows).get((name, measure)) for name in names] for part in parts}
     first = _row_labels(report, label, names)
@@ -347,7 +348,7 @@ def _claim_lines(claims: Sequence[Finding]) -> Iterator[str]:
     every = {n.model for finding in claims for n in finding.numbers}
     for verdict, names in by_verdict(claims).items():
         if verdict.inconclusive:  # nothing was found either way: counted, not listed
-            models = list(dict.fromkeys(model for mine in names.values() for model in mine))
+            models = list(dict.fromkeys(model for of_one in names.values() for model in of_one))
             yield words.inconclusive_claims(verdict, len(names), len(names) == len(claims), models)
         else:
             named = [name + (f" ({', '.join(models)})" if len(every) > 1 else "") for name, models in names.items()]

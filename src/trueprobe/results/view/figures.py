@@ -107,11 +107,11 @@ def _by_place(rows: Iterable[Estimate], keys: Sequence[str]) -> list[tuple[dict[
 def _number(group: Sequence[Estimate]) -> Number:
     """A family's row where the run has one, as in every table; otherwise the mean of its checkpoints, for which the run
     has neither an interval nor a verdict."""
-    own = [row for row in group if row.level == "family"]
+    of_family = [row for row in group if row.level == "family"]
     checkpoints = counted(row for row in group if row.level != "family")
     seeds = seeds_of(checkpoints) if len(checkpoints) > 1 else ()
-    first = (own or checkpoints)[0]
-    if own or len(checkpoints) == 1 or all(row.verdict.inconclusive for row in checkpoints):
+    first = (of_family or checkpoints)[0]
+    if of_family or len(checkpoints) == 1 or all(row.verdict.inconclusive for row in checkpoints):
         return number(first, _family(first), format_of([first]), seeds)
     values = [seed.value for seed in seeds]
     mean = plain_number(_family(first), statistics.fmean(values) if values else math.nan, first.unit, first.neutral)

@@ -131,12 +131,12 @@ def claim_rows(source: RunTables, label: str) -> list[tuple[Family | None, Claim
     """Of each family, and of pairs of models (None), at the conditions of the probe's summary."""
     rows = [claim for claim in source.claims if claim.probe == label]
     fixed = source.declaration(label).summary.where if label in source.labels else {}
-    mine: list[tuple[Family | None, ClaimResult]] = [
+    pairs: list[tuple[Family | None, ClaimResult]] = [
         (family, row) for family in source.families for row in family.rows(rows)
     ]
-    mine += [(None, row) for row in rows if row.level == "pair"]
-    chosen = {id(row) for row in where_known([row for _, row in mine], fixed)}
-    return [(family, row) for family, row in mine if id(row) in chosen]
+    pairs += [(None, row) for row in rows if row.level == "pair"]
+    chosen = {id(row) for row in where_known([row for _, row in pairs], fixed)}
+    return [(family, row) for family, row in pairs if id(row) in chosen]
 
 
 def _claim_findings(source: RunTables, label: str) -> Iterator[Finding]:
@@ -171,8 +171,8 @@ def _measure_findings(source: RunTables, label: str) -> Iterator[Finding]:
     ]
     measure = first_directed((row for _, row in rows), summary) or ""
     statement = summary.finding or titles(summary).get(measure, "")
-    mine = [(family, row) for family, row in rows if row.measure == measure]
-    for names, group in grouped(mine, lambda pair: row_names(pair[1].conditions, summary.row_conditions)).items():
+    of_measure = [(family, row) for family, row in rows if row.measure == measure]
+    for names, group in grouped(of_measure, lambda pair: row_names(pair[1].conditions, summary.row_conditions)).items():
         if names is not None:
             called = " ".join(label_of(summary.meanings, "", name) for name in names)
             head = (" ".join(names), f"{called}: {statement}", None, group[0][1].neutral, declaration.paper)
@@ -214,7 +214,7 @@ def by_outcome(findings: Iterable[Finding]) -> dict[Outcome, list[Finding]]:
     for outcome in Outcome:
         parts = [replace(f, numbers=tuple(n for n in f.numbers if n.verdict.outcome is outcome)) for f in every]
         groups[outcome] = [part for part in parts if part.numbers]
-    return {outcome: mine for outcome, mine in groups.items() if mine}
+    return {outcome: parts for outcome, parts in groups.items() if parts}
 
 
 NAMED = (  # the findings behind other verdicts are counted
@@ -240,7 +240,7 @@ def by_verdict(findings: Sequence[Finding]) -> dict[Verdict, dict[str, list[str]
 
 def tally(findings: Iterable[Finding]) -> dict[Outcome, int]:
     """How many numbers have each outcome."""
-    return {outcome: sum(len(f.numbers) for f in mine) for outcome, mine in by_outcome(findings).items()}
+    return {outcome: sum(len(f.numbers) for f in parts) for outcome, parts in by_outcome(findings).items()}
 
 
 @dataclass(frozen=True)

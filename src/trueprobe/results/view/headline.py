@@ -147,10 +147,10 @@ def _family_summaries(findings: tuple[Finding, ...]) -> tuple[FamilySummary, ...
     judged = [(finding, n) for finding in findings for n in finding.numbers if n.verdict.outcome in JUDGED]
     made = []
     for name in dict.fromkeys(n.model for _, n in judged):
-        mine = [(finding, n) for finding, n in judged if n.model == name]
-        holds = [pair for pair in mine if pair[1].verdict.outcome is Outcome.GOOD]
+        of_model = [(finding, n) for finding, n in judged if n.model == name]
+        holds = [pair for pair in of_model if pair[1].verdict.outcome is Outcome.GOOD]
         below = tuple(finding.below for finding, n in holds if finding.is_below(n))
-        made.append(FamilySummary(name, len(holds), len(mine), below))
+        made.append(FamilySummary(name, len(holds), len(of_model), below))
     return tuple(sorted(made, key=lambda one: -one.n_holds))
 
 

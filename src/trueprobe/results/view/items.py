@@ -194,10 +194,10 @@ def examples(source: RunTables, label: str) -> list[Example]:
         texts = [texts[0] for texts in prompts(source, first).values()] if len(first) else [declaration.example]
         return [Example(text) for text in texts]
     asked = scored["item"].iloc[0]
-    mine = scored[scored["item"] == asked].drop_duplicates("family")
+    answered = scored[scored["item"] == asked].drop_duplicates("family")
     order = {family.name: i for i, family in enumerate(source.families)}
-    mine = mine.iloc[np.argsort([order[name] for name in mine["family"]], kind="stable")]
-    asked_as = mine.assign(_answer=_answers(mine, table)).merge(source.items(label), on="item", how="left")
+    answered = answered.iloc[np.argsort([order[name] for name in answered["family"]], kind="stable")]
+    asked_as = answered.assign(_answer=_answers(answered, table)).merge(source.items(label), on="item", how="left")
     asked_as["text"] = _as_asked(source, asked_as).fillna(declaration.example)
     return [
         Example(str(text), tuple(zip(map(str, same["model"]), same["_answer"], strict=True)))
@@ -246,10 +246,10 @@ def base_answers(source: RunTables, label: str, family: Family) -> list[BaseAnsw
     of, answer, correct = (columns[key] for key in ("of", "answer", "correct"))
     results = []
     each = rows.drop_duplicates(["model", columns["by"], of])
-    for (model, group), mine in each.groupby(["model", columns["by"]], sort=False):
-        wrong = mine[mine[correct] != 1]
+    for (model, group), of_group in each.groupby(["model", columns["by"]], sort=False):
+        wrong = of_group[of_group[correct] != 1]
         pairs = tuple(zip(map(str, wrong[of]), map(str, wrong[answer]), strict=True))
-        results.append(BaseAnswers(str(model), str(group), len(mine) - len(wrong), len(mine), pairs))
+        results.append(BaseAnswers(str(model), str(group), len(of_group) - len(wrong), len(of_group), pairs))
     return results
 
 

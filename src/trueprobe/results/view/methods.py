@@ -34,10 +34,10 @@ def claims_table(source: RunTables, sections: tuple[Section, ...]) -> Grid | Non
     paired = any(finding.of_pairs for finding in claims)
     rows: list[tuple[Cell, ...]] = []
     for label in dict.fromkeys(finding.probe for finding in claims):
-        mine = [finding for finding in claims if finding.probe == label]
-        if len(mine) < len(claims):
+        of_probe = [finding for finding in claims if finding.probe == label]
+        if len(of_probe) < len(claims):
             rows.append((Cell(label),))
-        rows += [row for finding in mine for row in _claim_rows(finding, names, paired)]
+        rows += [row for finding in of_probe for row in _claim_rows(finding, names, paired)]
     if not rows:
         return None
     header = table_words.claims_header(names, paired)

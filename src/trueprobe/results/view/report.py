@@ -134,8 +134,8 @@ class Report:
     @property
     def grids(self) -> tuple[Grid, ...]:
         """All tables, as files are written of them."""
-        own = [grid for probe in self.probes for grid in probe.tables]
-        return (*own, *self.trust, *([self.claims] if self.claims else []), self.models, self.settings)
+        of_probes = [grid for probe in self.probes for grid in probe.tables]
+        return (*of_probes, *self.trust, *([self.claims] if self.claims else []), self.models, self.settings)
 
     @property
     def self_trained(self) -> tuple[str, ...]:
