@@ -76,8 +76,8 @@ def at_depth(rows: Sequence[C], depth: Depth, directed: Iterable[str]) -> Select
 
 def of_summary(rows: Sequence[C], summary: Summary) -> list[C]:
     """Of one model's differences: those of the summary's measures, at its depth, with a row in its table."""
-    shown = [row for row in rows if row.measure in summary.measures]
-    selected = at_depth(shown, Depth.of(summary.where, summary), ()).rows
+    listed = [row for row in rows if row.measure in summary.measures]
+    selected = at_depth(listed, Depth.of(summary.where, summary), ()).rows
     return [row for row in selected if row_names(row.conditions, summary.row_conditions) is not None]
 
 
