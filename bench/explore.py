@@ -21,7 +21,7 @@ from pathlib import Path
 import torch
 
 from trueprobe.explore import Serving, find_models, prepare
-from trueprobe.explore.guard import Door
+from trueprobe.explore.guard import ServerAddress
 from trueprobe.models import open_source
 from trueprobe.types import FillBlank
 
@@ -47,12 +47,12 @@ def questions(rounds: int) -> list[dict[str, object]]:
     ]
 
 
-def asked(door: Door, question: dict[str, object]) -> tuple[float, float]:
+def asked(address: ServerAddress, question: dict[str, object]) -> tuple[float, float]:
     """Wall and CPU milliseconds."""
     wall, cpu = time.perf_counter(), time.process_time()
-    connection = http.client.HTTPConnection(door.host, door.port, timeout=60)
+    connection = http.client.HTTPConnection(address.host, address.port, timeout=60)
     headers = {"content-type": "application/json", "x-client": "bench"}
-    connection.request("POST", f"/{door.token}/api/ask", json.dumps(question), headers)
+    connection.request("POST", f"/{address.token}/api/ask", json.dumps(question), headers)
     lines = connection.getresponse().read().splitlines()
     connection.close()
     if json.loads(lines[-1]) != {"end": True}:
@@ -101,9 +101,9 @@ def main() -> None:
         first, *each = questions(options.rounds + 1)
         while not prepared.server.started:
             time.sleep(0.01)
-        opening, _ = asked(prepared.door, first)
-        new = [asked(prepared.door, question) for question in each]
-        cached = [asked(prepared.door, question) for question in each]
+        opening, _ = asked(prepared.address, first)
+        new = [asked(prepared.address, question) for question in each]
+        cached = [asked(prepared.address, question) for question in each]
         passes = statistics.median(bare(models, question) for question in each)
         prepared.server.should_exit = True
         thread.join()

@@ -28,7 +28,7 @@ from trueprobe.engine.upkeep import merge
 from trueprobe.models import Options, Traits, examine, find
 from trueprobe.models.rows import Read, Row
 from trueprobe.probes import make, spread
-from trueprobe.runs.execute import Session
+from trueprobe.runs import Session
 from trueprobe.types import Card, FillBlank, Follows, NoProgress, WhyNot
 
 SETUPS = {

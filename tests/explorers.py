@@ -22,18 +22,18 @@ ENDS_WITHIN = 60  # seconds, on a machine that does other things, too
 class Served:
     """How it is asked without a browser."""
 
-    door: Any
+    address: Any
 
     @property
     def url(self) -> str:
-        return self.door.url
+        return self.address.url
 
     def send(self, method, path, body=None, *, token=None, **headers):
         """Status, headers and body; a header given as None is left out."""
-        connection = http.client.HTTPConnection("127.0.0.1", self.door.port, timeout=60)
-        named = {"Host": f"127.0.0.1:{self.door.port}", "Content-Type": "application/json"}
+        connection = http.client.HTTPConnection("127.0.0.1", self.address.port, timeout=60)
+        named = {"Host": f"127.0.0.1:{self.address.port}", "Content-Type": "application/json"}
         named |= {name.replace("_", "-").title(): value for name, value in headers.items()}
-        connection.putrequest(method, f"/{self.door.token if token is None else token}{path}", skip_host=True)
+        connection.putrequest(method, f"/{self.address.token if token is None else token}{path}", skip_host=True)
         for name, value in named.items():
             if value is not None:
                 connection.putheader(name, value)
@@ -82,7 +82,7 @@ def serving(specs, run=None, store=None, host="127.0.0.1"):
     thread.start()
     while not prepared.server.started:
         time.sleep(0.01)
-    yield Served(prepared.door)
+    yield Served(prepared.address)
     prepared.server.should_exit = True
     thread.join(timeout=ENDS_WITHIN)
     if thread.is_alive():  # tests of the command hold that it ends

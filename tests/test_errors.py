@@ -10,7 +10,7 @@ import zlib
 
 import pytest
 
-from trueprobe.errors import LONGEST_MESSAGE, BadInput, FailedRun, reading, shortened
+from trueprobe.errors import LONGEST_MESSAGE, BadInput, FailedRun, printable, reading, shortened
 
 
 class PanicException(BaseException):
@@ -55,3 +55,18 @@ def test_a_long_message_loses_its_middle():
     assert len(shortened(text)) == LONGEST_MESSAGE
     assert (shortened(text)[:264], shortened(text)[-133:]) == (text[:264], "c" * 133)
     assert shortened("short") == "short"
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("plain, é, 中, 👍", "plain, é, 中, 👍"),
+        ("\x1b[31mred\x1b[0m", r"\x1b[31mred\x1b[0m"),
+        ("\x9b2J\x07\x00\x7f", r"\x9b2J\x07\x00\x7f"),
+        ("two\r\nlines\tand\u2028more", "two  lines and more"),
+        ("file\u202egnp.exe", r"file\u202egnp.exe"),
+        ("half \ud800", r"half \ud800"),
+    ],
+)
+def test_printable_text_is_one_line_and_commands_no_terminal(text, shown):
+    assert printable(text) == shown

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import multiprocessing
 import os
 import signal
@@ -13,7 +14,7 @@ import pytest
 
 from trueprobe import paths
 from trueprobe.errors import BadInput, FailedRun
-from trueprobe.paths import ANOTHER_OUT, LOCK, PARTIAL, locked, write_text, write_whole
+from trueprobe.paths import ANOTHER_OUT, LOCK, PARTIAL, gc_pause, locked, write_text, write_whole
 
 
 def tree(folder: Path) -> dict[str, str]:
@@ -251,3 +252,34 @@ def _send(send, function, arguments) -> None:
 def _lock_once(folder: Path, instead: str = "") -> None:
     with locked(folder, "run", instead):
         pass
+
+
+# ---------------------------------------------------------------- the garbage collector
+
+
+def test_the_collector_rests_and_goes_on_also_after_an_error_and_when_nested():
+    assert gc.isenabled()
+    with gc_pause():
+        assert not gc.isenabled()
+        with gc_pause():
+            assert not gc.isenabled()
+        assert not gc.isenabled()
+    assert gc.isenabled()
+    with pytest.raises(KeyError), gc_pause():
+        raise KeyError
+    assert gc.isenabled()
+
+
+def test_a_collector_that_is_off_stays_off():
+    gc.disable()
+    try:
+        with gc_pause():
+            pass
+        assert not gc.isenabled()
+    finally:
+        gc.enable()
+
+
+def test_a_function_can_have_it_again_and_again():
+    asked = gc_pause()(gc.isenabled)
+    assert [asked(), asked(), gc.isenabled()] == [False, False, True]

@@ -24,7 +24,7 @@ from trueprobe import assets, probes
 from trueprobe import types as core
 from trueprobe.cli import app
 from trueprobe.models import contract, rows
-from trueprobe.probes import assessments, base, display, templates
+from trueprobe.probes import assessment_of, base, display, templates
 from trueprobe.probes.counteracts import material as stereotypes
 from trueprobe.probes.distractors import material as distractor_sets
 from trueprobe.runs import schema, study
@@ -33,7 +33,7 @@ from trueprobe.training import nursery
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 FOLDER, PROBES = DOCS / "reference", DOCS / "probes"
-MARKS = ("<!-- generated from probes/assessments.toml -->", "<!-- end -->")
+MARKS = ("<!-- generated from the assessment.toml of its package -->", "<!-- end -->")
 
 
 def pages() -> dict[str, str]:
@@ -45,11 +45,11 @@ def pages() -> dict[str, str]:
 
 def assessed_pages() -> dict[str, str]:
     """The pages of docs/probes/ by their names, each with its probe's assessment between two marks."""
-    return {f"{name}.md": _assessed(name) for name in probes.names() if assessments.of(name)}
+    return {f"{name}.md": _assessed(name) for name in probes.names() if assessment_of(name)}
 
 
 def _assessed(name: str) -> str:
-    text, assessment = (PROBES / f"{name}.md").read_text(encoding="utf-8"), assessments.of(name)
+    text, assessment = (PROBES / f"{name}.md").read_text(encoding="utf-8"), assessment_of(name)
     assert assessment is not None
     parts = "\n\n".join(fill(f"**{title}.** {part}", 120) for title, part in assessment.parts)
     section = f"{MARKS[0]}\n\n## Self-assessment\n\n{parts}\n\n{MARKS[1]}\n"

@@ -8,6 +8,7 @@ one, `run.report()` writes the page.
 from __future__ import annotations
 
 import importlib
+import logging
 from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
     from trueprobe.runs.study import Changes, Study
     from trueprobe.scoring import embed, fill, score
     from trueprobe.types import Progress
+
+logging.getLogger(__name__).addHandler(logging.NullHandler())  # silent unless a user asks: `trueprobe --verbose`
 
 # Libraries are imported inside the functions, so that `import trueprobe` and `trueprobe --help` stay instant.
 

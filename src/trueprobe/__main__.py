@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from trueprobe.stopping import Stopped, stop_on_signals
+from trueprobe.signals import Stopped, stop_on_signals
 
 
 def main() -> None:

@@ -57,6 +57,16 @@ def shortened(text: str, most: int = LONGEST_MESSAGE) -> str:
     return f"{text[: most - last - 3]} … {text[-last:]}"
 
 
+def printable(text: str) -> str:
+    """On one line, as a terminal shows it and does not obey it: control characters and marks that reorder text are
+    written out. For what a file or a server gave: ESC + "[2J" -> `\\x1b[2J`."""
+    signs = (
+        sign if sign.isprintable() else " " if sign.isspace() else sign.encode("unicode_escape").decode()
+        for sign in text
+    )
+    return "".join(signs)
+
+
 def nearest(wrong: str, right: Sequence[str]) -> str:
     """`; did you mean 'x'?` or the whole choice, for the end of an error message."""
     close = difflib.get_close_matches(wrong, right, n=1, cutoff=0.6)

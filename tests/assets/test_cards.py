@@ -106,7 +106,7 @@ def test_a_shipped_tokenizer_comes_from_the_hub(home, tmp_path, monkeypatch):
     ("text", "message"),
     [
         ("{", "no JSON"),
-        ("[]", "should be a valid dictionary"),
+        ("[]", "should be an object"),
         ('{"model": {"type": "BPE", "vocab": {"a": 0}}}', "not that of"),
     ],
 )

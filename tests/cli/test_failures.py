@@ -51,6 +51,30 @@ def test_the_traceback_is_there_with_debug(ends, where):
     assert "Traceback" in ends(BadInput("mine"), *where)[1]
 
 
+def test_what_is_done_is_reported_on_request_only(checkpoint, tmp_path):
+    """On stderr, so that what is printed stays what it is."""
+    (tmp_path / "text.txt").write_text("The nurse.\n")
+    asked = ["score", tmp_path / "text.txt", "--model", checkpoint("gpt2"), "--store", tmp_path / "store"]
+    asked += ["--out", tmp_path / "out.csv"]
+    printed = set()
+    for before, behind in (((), ()), (("--verbose",), ()), ((), ("--verbose",))):
+        command = [sys.executable, "-m", "trueprobe", *before, *map(str, asked), *behind]
+        done = subprocess.run(command, capture_output=True, text=True, check=True)
+        printed.add(done.stdout)
+        cached = f"trueprobe: answers are cached in {tmp_path / 'store'}" in done.stderr.splitlines()
+        assert cached == bool(before or behind)
+    assert len(printed) == 1
+    assert "gpt2: 1 rows, of which 1 are cached; 0 batches to compute" in done.stderr
+    (tmp_path / "store").unlink()
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert f"opened {checkpoint('gpt2').resolve()} on cpu, float32" in done.stderr
+
+
+def test_a_message_commands_no_terminal(ends):
+    _, text = ends(BadInput("no model '\x1b[2J\x9b31m'\n  on its own line"))
+    assert text == "trueprobe: no model '\\x1b[2J\\x9b31m'\n  on its own line\n"
+
+
 def test_behind_two_dashes_it_is_an_argument(ends):
     assert "Traceback" not in ends(KeyError("x"), "list", "--", "--debug")[1]
 

@@ -74,7 +74,7 @@ def test_a_last_layer_with_other_numbers_is_noticed(opened, monkeypatch):
     """It agreed when it was tried, on a few rows; here it is wrong from then on."""
     from trueprobe.models.last_layer import LastLayer
 
-    bert, name = opened("bert"), "a blank beside a hidden state agrees"
+    bert, name = opened("bert"), "a blank next to a hidden state agrees"
     assert bert.network.last_layer is not None
     assert {check.name: check.passed for check in check_model(bert)}[name]
     behind = LastLayer._behind

@@ -14,7 +14,7 @@ from trueprobe.models.rows import Read, Row
 
 WRITER = """
 import sys, numpy as np
-from trueprobe.engine.answers import AnswerStore
+from trueprobe.engine import AnswerStore
 store = AnswerStore(sys.argv[1], "v")
 for i in range(200):
     key = i.to_bytes(32, "big")

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from answering import CARD, Answering
 from trueprobe.engine import AnswerStore, Engine
-from trueprobe.engine.codec import canonical, decode, encode, request_key
+from trueprobe.engine.by_request import canonical, decode, encode, request_key
 from trueprobe.runs.check import sample_requests
 from trueprobe.types import (
     EmbedText,
@@ -98,7 +98,7 @@ def test_a_key_names_the_model_the_kind_of_request_and_every_field():
 
 def test_a_key_is_the_same_in_the_next_process():
     code = (
-        "from trueprobe.engine.codec import request_key\nfrom trueprobe.types import FillBlank, WordList\n"
+        "from trueprobe.engine.by_request import request_key\nfrom trueprobe.types import FillBlank, WordList\n"
         "print(request_key(FillBlank('é ', words=('a',), within=WordList('l', ('a',))), 'm').hex())"
     )
     there = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip()

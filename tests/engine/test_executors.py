@@ -11,8 +11,7 @@ import pytest
 
 import poisoned
 import zoo
-from trueprobe.engine import AnswerStore, Compute, Engine, executor
-from trueprobe.engine.executor import Local, Task
+from trueprobe.engine import AnswerStore, BatchTask, Compute, Engine, Local, executor
 from trueprobe.engine.plan import plan
 from trueprobe.engine.pool import Pool
 from trueprobe.engine.pooled import Pooled
@@ -56,7 +55,7 @@ def tasks_of(model, requests, batch_tokens=64):
         for read in () if isinstance(reads, WhyNot) else reads:
             wanted.setdefault(read.row, {})[read.what] = read
     wanted = {row: tuple(reads.values()) for row, reads in wanted.items()}
-    return [Task.of(batch, wanted) for batch in plan(wanted, model, batch_tokens)]
+    return [BatchTask.of(batch, wanted) for batch in plan(wanted, model, batch_tokens)]
 
 
 @pytest.mark.parametrize("name", ["bert", "gpt2"])

@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 
 import answering
 from trueprobe.cli import app
-from trueprobe.engine import AnswerStore, Engine, journal
+from trueprobe.engine import AnswerStore, Engine, layout
 from trueprobe.engine.upkeep import UNKNOWN, info, merge, prunable, prune
 from trueprobe.errors import BadInput, FailedRun
 
@@ -214,17 +214,17 @@ def mounts(tmp_path, monkeypatch):
         f"37 36 8:2 / {tmp_path}/shared/scratch rw shared:8 - xfs /dev/vdb rw",
     ]
     (tmp_path / "mountinfo").write_text("\n".join(lines), encoding="utf-8")
-    monkeypatch.setattr(journal, "MOUNTS", tmp_path / "mountinfo")
+    monkeypatch.setattr(layout, "MOUNTS", tmp_path / "mountinfo")
     (tmp_path / "shared" / "scratch").mkdir(parents=True)
     return tmp_path
 
 
 def test_a_network_file_system_is_recognised_by_the_nearest_mount(mounts):
-    assert journal.network_file_system(mounts / "shared" / "s.sqlite") == "nfs4"
-    assert journal.network_file_system(mounts / "shared" / "scratch" / "s.sqlite") == ""
-    assert journal.network_file_system(mounts / "s.sqlite") == ""
+    assert layout.network_file_system(mounts / "shared" / "s.sqlite") == "nfs4"
+    assert layout.network_file_system(mounts / "shared" / "scratch" / "s.sqlite") == ""
+    assert layout.network_file_system(mounts / "s.sqlite") == ""
     (mounts / "link").symlink_to(mounts / "shared")
-    assert journal.network_file_system(mounts / "link" / "s.sqlite") == "nfs4"
+    assert layout.network_file_system(mounts / "link" / "s.sqlite") == "nfs4"
 
 
 def mode(path):

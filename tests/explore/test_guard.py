@@ -5,13 +5,15 @@ from __future__ import annotations
 import json
 import re
 import socket
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from importlib import resources
 
 import pytest
 
-from trueprobe.explore.guard import Door
+from trueprobe.explore import guard
+from trueprobe.explore.guard import ServerAddress
 from trueprobe.explore.questions import MOST_BYTES
+from trueprobe.explore.serving import AT_ONCE
 
 ASKED = {"prompts": [{"text": "The ___ works as a nurse."}], "lists": "gender"}
 BODY = json.dumps(ASKED).encode()
@@ -51,18 +53,19 @@ def test_without_the_token_nothing_is_answered(token, explorer):
         "",
         "localhost:{port}:{port}",
         "192.168.1.7:{port}",
+        "127.0.0.1:" + "9" * 5000,
     ],
 )
 def test_another_host_is_refused_though_it_knows_the_token(host, explorer):
     """DNS rebinding: the browser resolves a foreign name to this machine, and sends that name."""
-    host = host.format(port=explorer.door.port)
+    host = host.format(port=explorer.address.port)
     assert explorer.send("GET", "/api/start", host=host)[0] == 421
     assert explorer.send("POST", "/api/ask", BODY, host=host)[0] == 421
 
 
 def test_its_own_names_are_answered(explorer):
     for name in ("127.0.0.1", "localhost", "LOCALHOST", "[::1]"):
-        assert explorer.send("GET", "/api/start", host=f"{name}:{explorer.door.port}")[0] == 200
+        assert explorer.send("GET", "/api/start", host=f"{name}:{explorer.address.port}")[0] == 200
 
 
 @pytest.mark.parametrize(
@@ -78,7 +81,7 @@ def test_its_own_names_are_answered(explorer):
     ],
 )
 def test_a_post_of_another_origin_is_refused(origin, explorer):
-    origin = origin.format(port=explorer.door.port)
+    origin = origin.format(port=explorer.address.port)
     assert explorer.send("POST", "/api/ask", BODY, origin=origin)[0] == 403
 
 
@@ -89,7 +92,7 @@ def test_a_request_that_another_site_made_is_refused(site, explorer):
 
 
 def test_the_page_itself_may_ask(explorer):
-    own = f"http://127.0.0.1:{explorer.door.port}"
+    own = f"http://127.0.0.1:{explorer.address.port}"
     assert explorer.send("POST", "/api/ask", BODY, origin=own, sec_fetch_site="same-origin")[0] == 200
 
 
@@ -105,9 +108,9 @@ def test_other_methods_are_refused(method, explorer):
 
 def raw(explorer, head: str, body: bytes = b"") -> bytes:
     """As bytes on the wire; the server may close before it has read all."""
-    with socket.create_connection(("127.0.0.1", explorer.door.port), timeout=30) as connection:
+    with socket.create_connection(("127.0.0.1", explorer.address.port), timeout=30) as connection:
         connection.sendall(
-            head.format(token=explorer.door.token, port=explorer.door.port).replace("\n", "\r\n").encode()
+            head.format(token=explorer.address.token, port=explorer.address.port).replace("\n", "\r\n").encode()
         )
         with suppress(BrokenPipeError, ConnectionResetError):
             connection.sendall(body)
@@ -134,6 +137,40 @@ def test_a_wrong_length_is_refused(explorer):
     for length in ("-1", "9" * 40, "abc"):
         head = f"{POST}Content-Length: {length}\n\n"
         assert re.match(rb"HTTP/1.1 4(00|13)", raw(explorer, head))
+
+
+@pytest.mark.parametrize("part", ["", "GET /", POST, f"{POST}Content-Length: 100\n\n{{{{"])
+def test_a_request_that_does_not_end_is_closed(part, explorer, monkeypatch, capfd):
+    monkeypatch.setattr(guard, "REQUEST_SECONDS", 0.2)
+    assert raw(explorer, part) == b""
+    assert explorer.send("GET", "/")[0] == 200
+    assert "Traceback" not in capfd.readouterr().err
+
+
+def test_the_next_request_of_a_connection_has_a_time_limit_too(explorer, monkeypatch):
+    monkeypatch.setattr(guard, "REQUEST_SECONDS", 0.2)
+    port, token = explorer.address.port, explorer.address.token
+    head = f"GET /{token}/main.js HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\n\r\nGET /half"
+    with socket.create_connection(("127.0.0.1", port), timeout=30) as connection:
+        connection.sendall(head.encode())
+        answer = b""
+        while more := connection.recv(65536):
+            answer += more
+    assert answer.startswith(b"HTTP/1.1 200")
+    assert answer.count(b"HTTP/1.1") == 1
+
+
+def test_half_sent_requests_keep_nobody_out(explorer):
+    """Those of one client are closed, the oldest first, once there are more than a few."""
+    place = ("127.0.0.1", explorer.address.port)
+    with ExitStack() as stack:
+        held = [stack.enter_context(socket.create_connection(place, timeout=30)) for _ in range(3 * AT_ONCE)]
+        for connection in held:
+            with suppress(BrokenPipeError, ConnectionResetError):
+                connection.sendall(b"GET / HTTP/1.1\r\n")
+        assert explorer.send("GET", "/api/start")[0] == 200
+        with suppress(ConnectionResetError):
+            assert held[0].recv(1) == b""  # closed, and not with an answer
 
 
 TRAVERSAL = (
@@ -163,16 +200,16 @@ def test_no_file_but_those_of_the_page_is_reachable(path, explorer):
 
 
 def test_a_page_served_to_all_interfaces_takes_addresses_and_no_foreign_names():
-    door = Door("0.0.0.0", 80, "token")
-    assert door.admits_host("192.168.1.7:80")
-    assert door.admits_host("192.168.1.7")
-    assert not door.admits_host("evil.example:80")
-    named = Door("lab.example", 8000, "token")
+    address = ServerAddress("0.0.0.0", 80, "token")
+    assert address.admits_host("192.168.1.7:80")
+    assert address.admits_host("192.168.1.7")
+    assert not address.admits_host("evil.example:80")
+    named = ServerAddress("lab.example", 8000, "token")
     assert named.admits_host("lab.example:8000")
     assert not named.admits_host("evil.example:8000")
     assert not named.admits_host("192.168.1.7:8000")
     assert named.url == "http://lab.example:8000/token/"
-    assert Door("::1", 8000, "token").url == "http://[::1]:8000/token/"
+    assert ServerAddress("::1", 8000, "token").url == "http://[::1]:8000/token/"
 
 
 def test_the_files_of_the_page_ask_nobody_else_and_parse_no_html():

@@ -5,14 +5,14 @@ from __future__ import annotations
 import pytest
 
 from trueprobe import probes
-from trueprobe.explore import suggestions
-from trueprobe.explore.questions import SuggestionWanted
+from trueprobe.probes import suggestions
 from trueprobe.probes.counteracts.measures import KNOWLEDGE
+from trueprobe.probes.suggestions import Wanted
 
 
 def test_knowledge_is_what_counteracts_puts_in_front():
     items = {item.id: item for item in probes.make("counteracts", {"causal": "person_is"}).items()}
-    given = suggestions.suggest(SuggestionWanted(kind="knowledge", of="nurse"))
+    given = suggestions.suggest(Wanted(kind="knowledge", of="nurse"))
     base = items["paper/base/nurse"]
     assert (given["text"], given["causal"], given["dominant"]) == (base.text, base.causal_text, "female")
     assert [clue["name"] for clue in given["clues"]] == [kind for kind in KNOWLEDGE if kind != "base"]
@@ -22,7 +22,7 @@ def test_knowledge_is_what_counteracts_puts_in_front():
 
 def test_properties_grow_as_in_tacit_retrieval():
     items = {item.id: item for item in probes.make("tacit_retrieval", {"analyses": "growth"}).items()}
-    given = suggestions.suggest(SuggestionWanted(kind="properties", of="bear", chosen=(0, 2)))
+    given = suggestions.suggest(Wanted(kind="properties", of="bear", chosen=(0, 2)))
     assert len(given["series"]) == len(given["clues"]) == 10
     for n, step in enumerate(given["series"], 1):
         assert step["text"] == items[f"paper/top/decreasing/bear/{n}"].text
@@ -33,14 +33,14 @@ def test_properties_grow_as_in_tacit_retrieval():
 
 def test_distractors_are_added_to_one_sentence_whose_names_stay():
     key, *others = probes.make("distractors").material.sets["capital"].pairs
-    given = suggestions.suggest(SuggestionWanted(kind="distractors", set="capital", of=key.background))
+    given = suggestions.suggest(Wanted(kind="distractors", set="capital", of=key.background))
     base, *added = [step["text"] for step in given["series"]]
     assert len(added) == 3
     fact = base.split(" .")[0]
     assert all(text.startswith(fact) for text in added)
     assert [text.count(clue["text"]) for text, clue in zip(added, given["clues"], strict=False)] == [1, 1, 1]
     assert (given["first"], given["second"]) == ([key.target], [pair.target for pair in others])
-    chosen = suggestions.suggest(SuggestionWanted(kind="distractors", set="capital", of=key.background, chosen=(2,)))
+    chosen = suggestions.suggest(Wanted(kind="distractors", set="capital", of=key.background, chosen=(2,)))
     assert chosen["clues"][2]["text"] in chosen["text"]
     assert chosen["clues"][0]["text"] not in chosen["text"]
 
@@ -55,11 +55,9 @@ def test_everything_on_the_menu_can_be_had(explorer):
     assert [family["name"] for family in menu["families"]] == ["toy", "gpt2"]
     assert {one["name"] for one in menu["lists"]} == {"gender", "age"}
     for occupation in menu["occupations"]:
-        assert len(suggestions.suggest(SuggestionWanted(kind="knowledge", of=occupation["name"]))["clues"]) == 9
+        assert len(suggestions.suggest(Wanted(kind="knowledge", of=occupation["name"]))["clues"]) == 9
     for concept in menu["concepts"]:
-        assert suggestions.suggest(SuggestionWanted(kind="properties", of=concept))["series"]
+        assert suggestions.suggest(Wanted(kind="properties", of=concept))["series"]
     for name, backgrounds in menu["sets"].items():
         for background in backgrounds:
-            assert (
-                len(suggestions.suggest(SuggestionWanted(kind="distractors", set=name, of=background))["series"]) == 4
-            )
+            assert len(suggestions.suggest(Wanted(kind="distractors", set=name, of=background))["series"]) == 4

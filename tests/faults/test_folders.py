@@ -12,7 +12,7 @@ import trueprobe
 import zoo
 from trueprobe.errors import BadInput, FailedRun
 from trueprobe.paths import write_text, write_whole
-from trueprobe.runs.folder import load_run
+from trueprobe.runs import load_run
 
 
 @pytest.fixture

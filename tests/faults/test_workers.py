@@ -16,10 +16,7 @@ import processes
 import trueprobe
 from trueprobe.engine import AnswerStore, Compute, executor
 from trueprobe.errors import BadInput
-from trueprobe.runs import execute
-from trueprobe.runs.plan import plan_run
-from trueprobe.runs.shards import Shard, run_shard
-from trueprobe.runs.study import make_study
+from trueprobe.runs import Shard, execute, make_study, plan_run, run_shard
 
 pytestmark = pytest.mark.slow
 LIMIT, TOKENS = 120, 64

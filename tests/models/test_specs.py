@@ -16,7 +16,8 @@ from trueprobe.assets.hub_families import FAMILIES, known
 from trueprobe.engine import AnswerStore, Engine
 from trueprobe.errors import BadInput
 from trueprobe.models import find, open_model
-from trueprobe.models.braces import expanded, listed
+from trueprobe.models.backends import backends
+from trueprobe.models.specs import expanded, listed
 from trueprobe.types import EmbedText, FillBlank
 
 
@@ -195,3 +196,8 @@ def test_an_adapter_is_refused_with_how_to_merge_it(checkpoint, tmp_path, with_c
         (folder / "config.json").unlink()
     with pytest.raises(BadInput, match=r"PEFT adapter of org/base .*merge_and_unload\(\)\.save_pretrained\('merged'\)"):
         open_model(str(folder))
+
+
+def test_backends_are_tried_from_the_narrowest_to_the_widest():
+    """An encoder would pass for a masked model, and many masked architectures have a causal head class, too."""
+    assert [type(backend).__name__ for backend in backends()] == ["EncoderBackend", "MaskedBackend", "CausalBackend"]

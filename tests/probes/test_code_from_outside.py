@@ -172,6 +172,32 @@ def test_an_installed_backend_is_tried_first(distribution, checkpoint):
     assert open_model(str(checkpoint("gpt2"))).card.kind == "causal"  # which it does not accept
 
 
+BACKEND_CLASS = """
+from trueprobe.errors import BadInput
+from trueprobe.models import Backend
+
+class Mine(Backend):
+    def accepts(self, source, config):
+        return config.model_type == "bert"
+
+    def outline(self, source, config, options):
+        raise BadInput("outlined by a class")
+"""
+
+
+def test_an_installed_backend_can_be_a_class(distribution, checkpoint):
+    opens = "    def open_model(self, source, config, options):\n        raise BadInput('opened by a class')\n"
+    distribution({"made_backend": BACKEND_CLASS + opens}, "[trueprobe.models]\nmine = made_backend:Mine\n")
+    with pytest.raises(BadInput, match="opened by a class"):
+        open_model(str(checkpoint("bert")))
+
+
+def test_an_abstract_backend_is_reported(distribution, checkpoint):
+    distribution({"made_backend": BACKEND_CLASS}, "[trueprobe.models]\nmine = made_backend:Mine\n")
+    with pytest.raises(BadInput, match=r"the backend 'mine' of made-up 1\.2 lacks open_model"):
+        open_model(str(checkpoint("bert")))
+
+
 def test_a_backend_without_its_functions_is_reported(distribution, checkpoint):
     distribution({"made_backend": "accepts = 3"}, "[trueprobe.models]\nmine = made_backend\n")
     with pytest.raises(BadInput, match=r"the backend 'mine' of made-up 1\.2 lacks accepts, outline, open_model"):

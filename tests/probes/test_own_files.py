@@ -148,15 +148,16 @@ HEADER = "better,worse\n"
         ("better,worse,kind\na,b,all\nc,d,all\ne,f,x\ng,h,x\n", "line 2: kind is 'all', the name of all values"),
         ("better,worse,model\n" + "a,b,x\na,c,y\n" * 2, "a condition cannot be called 'model', tables use that name"),
         ("better,worse,tied\n" + "a,b,x\na,c,y\n" * 2, "a condition cannot be called 'tied'"),
-        (HEADER + f'"{"a" * 10_000_000}",b\n', "line 2: not a table (field larger than field limit"),
+        (HEADER + f'"{"a" * 10_000_000}",b\n', "line 2: better has 10,000,000 characters, the most are 131,072"),
         (json.dumps({"better": "a" * 10_000_000, "worse": "b"}), "line 1: better has 10,000,000 characters"),
-        ('{"better": "a", "worse": "b"}\n{"better": "a"\n', "line 2: not JSON"),
+        ('{"better": "a", "worse": "b"}\n{"better": "a"\n', "line 2: not valid JSON"),
         ('{"better": "a", "worse": "b"}\n[1]\n', "line 2: a JSON object is needed"),
         ('{"better": "a", "worse": "b"}\n{"better": "a"}\n', "line 2: 1 cells, none of them worse"),
         ('[{"better": "a", "worse": "b"}]', "line 1: a JSON list; write JSON lines"),
+        (json.dumps({"better": "a \ud800", "worse": "b"}), "line 1: half of a character"),
         (HEADER.encode() + b"a,caf\xe9\n", "line 2: not UTF-8 text (byte 0xe9)"),
     ],
-    ids=range(19),
+    ids=range(20),
 )
 def test_a_wrong_file_is_reported_with_its_line(pairs, text, message):
     with pytest.raises(BadInput) as error:

@@ -13,7 +13,7 @@ import trueprobe
 import zoo
 from trueprobe import probes
 from trueprobe.errors import BadInput
-from trueprobe.runs import verbalizer
+from trueprobe.probes.counteracts import verbalizer
 
 NEUTRAL = "person"
 

@@ -13,13 +13,12 @@ import zoo
 from answering import Answering, UnopenedAnswering
 from materials import PLACES
 from trueprobe.engine import AnswerStore
-from trueprobe.errors import BadInput
+from trueprobe.errors import BadInput, FailedRun
 from trueprobe.models import checkpoint as checkpoint_files
 from trueprobe.models import weights as model_weights
-from trueprobe.runs import execute as executing
-from trueprobe.runs.execute import Session, execute
-from trueprobe.runs.folder import RunFolder
-from trueprobe.runs.plan import plan_run
+from trueprobe.runs import RunFolder, Session, plan_run, portions
+from trueprobe.runs import session as sessions
+from trueprobe.runs.execute import execute
 from trueprobe.types import NoProgress
 
 pytestmark = pytest.mark.slow
@@ -83,7 +82,7 @@ def test_trials_open_no_model_a_second_time(run, openings, places):
 def test_models_too_large_to_stay_open_together_are_opened_again(run, openings, places, monkeypatch):
     together = run("distractors", "bert", "gpt2", settings=places).observations("distractors")
     openings.clear()
-    monkeypatch.setattr(executing, "OPEN_TOGETHER_BYTES", 0)
+    monkeypatch.setattr(sessions, "OPEN_TOGETHER_BYTES", 0)
     apart = run("distractors", "bert", "gpt2", settings=places, out="apart", store="fresh").observations("distractors")
     assert openings == {"bert": 2, "gpt2": 2}
     pd.testing.assert_frame_equal(together, apart)
@@ -165,6 +164,20 @@ def test_a_served_model_goes_through_a_whole_study(answered):
     assert done.sources == {"served": "http://127.0.0.1:8000/v1"}
     counts = done.manifest.counts["served"]
     assert 0 < counts["distinct_requests"] < counts["requests"]
+
+
+def test_an_error_of_a_model_in_a_later_portion_is_not_one_of_the_file_being_written(answered, tmp_path, monkeypatch):
+    class Lost(Answering):
+        def answer(self, requests):
+            if self.asked:
+                raise OSError(110, "Connection timed out")
+            return super().answer(requests)
+
+    monkeypatch.setattr(portions, "PLANNED_TOGETHER", 10)
+    with pytest.raises(FailedRun, match=r"^served: Connection timed out$"):
+        answered("run", Lost())
+    assert not list((tmp_path / "run").rglob("*served*"))
+    assert answered("run", Answering()).complete
 
 
 def test_a_second_run_asks_a_served_model_nothing(answered):

@@ -13,7 +13,7 @@ import pandas as pd
 import pytest
 
 import zoo
-from trueprobe.runs.parquet import portions, write_frames
+from trueprobe.runs.parquet import ParquetFile, portions
 
 TESTS = Path(__file__).resolve().parents[1]
 MOST_PER_ITEM = 2048  # bytes: the item, and its row while it is counted; 1,250 were measured
@@ -107,6 +107,10 @@ def frame(**columns) -> pd.DataFrame:
     return pd.DataFrame(columns)
 
 
+def write(path: Path, frames: list[pd.DataFrame], last: tuple[str, ...] = ()) -> None:
+    ParquetFile(path, last).write_all(frames)
+
+
 def test_a_table_in_parts_is_the_table_of_all_rows(tmp_path):
     """Columns that are empty in one part, integers that meet fractions, and conditions that only later items have."""
     parts = [
@@ -114,7 +118,7 @@ def test_a_table_in_parts_is_the_table_of_all_rows(tmp_path):
         frame(item=["c"], seed=pd.array([None], "Int64"), condition_x=[None], condition_y=["r"], nats=[0.5], n=[0.25]),
         frame(item=["d"], seed=pd.array([2], "Int64"), condition_y=["s"], nats=[np.nan], n=[3]),
     ]
-    write_frames(tmp_path / "parts.parquet", iter(parts), last=("nats", "n"))
+    write(tmp_path / "parts.parquet", parts, last=("nats", "n"))
     read = pd.read_parquet(tmp_path / "parts.parquet")
     assert list(read) == ["item", "seed", "condition_x", "condition_y", "nats", "n"]
     whole = pd.DataFrame([row for part in parts for row in part.to_dict("records")])[list(read)]
@@ -125,8 +129,18 @@ def test_a_table_in_parts_is_the_table_of_all_rows(tmp_path):
 
 def test_a_table_of_one_part_is_written_as_it_is(tmp_path):
     one = frame(item=["a"], nats=[0.5])
-    write_frames(tmp_path / "one.parquet", [one])
+    write(tmp_path / "one.parquet", [one])
     assert (tmp_path / "one.parquet").read_bytes() == one.to_parquet(None, index=False)
+
+
+def test_an_abandoned_table_leaves_nothing_and_the_one_before_it_stays(tmp_path):
+    write(tmp_path / "one.parquet", [frame(item=["a"])])
+    before = (tmp_path / "one.parquet").read_bytes()
+    again = ParquetFile(tmp_path / "one.parquet")
+    again.write(frame(item=["b"]))
+    again.abandon()
+    assert [path.name for path in tmp_path.iterdir()] == ["one.parquet"]
+    assert (tmp_path / "one.parquet").read_bytes() == before
 
 
 def test_portions_cover_everything_once_and_are_never_none():

@@ -7,7 +7,7 @@ from contextlib import nullcontext
 import pytest
 
 import trueprobe
-from trueprobe.runs import asking
+from trueprobe.runs import portions
 from trueprobe.types import NoProgress
 
 
@@ -41,7 +41,7 @@ def test_where_there_are_several_portions_all_items_have_a_bar_beside_each_ones_
         return bars, found.observations("crows_pairs")
 
     whole, alone = run("whole")
-    monkeypatch.setattr(asking, "PLANNED_TOGETHER", 5)
+    monkeypatch.setattr(portions, "PLANNED_TOGETHER", 5)
     parts, apart = run("parts")
     assert not whole.items
     assert (f"{alone.model[0]}, all", alone.item.nunique(), "items") in parts.titles

@@ -17,8 +17,7 @@ from trueprobe.engine import AnswerStore
 from trueprobe.errors import BadInput
 from trueprobe.models import Options
 from trueprobe.results.render import repetition
-from trueprobe.runs import machine
-from trueprobe.runs.folder import load_run
+from trueprobe.runs import load_run, machine
 from trueprobe.runs.repeat import Change, compared, repeat
 
 LINES = ["sent_more,sent_less,stereo_antistereo,bias_type"]

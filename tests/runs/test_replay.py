@@ -222,7 +222,7 @@ def test_a_model_is_known_by_any_of_its_names():
 
 
 def test_within_rounding_is_half_a_unit_of_the_last_place():
-    number = published.Number("s", "p", {}, "accuracy", "m", 58.68, 2, percent=True)
+    number = published.PublishedValue("s", "p", {}, "accuracy", "m", 58.68, 2, percent=True)
     assert number.agrees(0.58684)
     assert not number.agrees(0.58686)
     assert not number.agrees(math.nan)
@@ -272,7 +272,7 @@ def test_what_has_no_published_numbers_is_refused():
 
 
 def test_a_number_without_its_estimate_is_no_agreement(tmp_path):
-    number = published.Number("s", "Table 9", {"set": "all"}, "accuracy", "m", 0.5, 1)
+    number = published.PublishedValue("s", "Table 9", {"set": "all"}, "accuracy", "m", 0.5, 1)
     rows = [made_runs.estimate("m", "accuracy", 0.5, set="job")]
     with pytest.raises(FailedRun, match="0 estimates of accuracy where Table 9 has one"):
         reproduce._ours(rows, number)

@@ -124,7 +124,7 @@ def test_words_a_model_cannot_say_are_counted(done):
 
 @pytest.mark.slow
 def test_the_run_is_found_again_from_anywhere_and_other_weights_are_refused(tmp_path, monkeypatch):
-    from trueprobe.runs import verbalizer
+    from trueprobe.probes.counteracts import verbalizer
 
     folder = zoo.save("bert", tmp_path / "mine")
     monkeypatch.chdir(tmp_path)
@@ -138,7 +138,7 @@ def test_the_run_is_found_again_from_anywhere_and_other_weights_are_refused(tmp_
 
 
 def test_of_several_probes_each_takes_the_settings_it_has():
-    from trueprobe.runs.study import make_study
+    from trueprobe.runs import make_study
 
     study, _ = make_study(["tacit_prince", "tacit_retrieval"], "m", {"analyses": "growth"})
     assert [probe.settings for probe in study.probes] == [{}, {"analyses": "growth"}]

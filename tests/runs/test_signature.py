@@ -12,8 +12,8 @@ import made_runs
 from made_runs import card, estimate
 from trueprobe import __version__, probes
 from trueprobe.errors import BadInput
+from trueprobe.runs import load_run
 from trueprobe.runs.compare import compare
-from trueprobe.runs.folder import load_run
 from trueprobe.runs.schema import StudyDescription
 from trueprobe.runs.signature import Signer, common, described, differing, joined, of_the_models, parts_of
 from trueprobe.types import WordList

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, fields, replace
 from functools import partial
 from pathlib import Path
 
@@ -14,8 +14,10 @@ import pytest
 import trueprobe
 from trueprobe.probes import Settings
 from trueprobe.probes.display import Summary
+from trueprobe.runs import Run, RunFolder, load_run, schema
+from trueprobe.runs import folder as folders
+from trueprobe.runs import tables as counting
 from trueprobe.runs.check import stand_in
-from trueprobe.runs.folder import Run, RunFolder, load_run
 from trueprobe.runs.schema import StudyDescription, StudyEntry
 from trueprobe.runs.tables import RunTables, family_steps
 from trueprobe.statistics.means import means
@@ -34,6 +36,7 @@ from trueprobe.statistics.rows import (
     SignCounts,
     VarianceShares,
     VariantDifference,
+    column,
 )
 from trueprobe.statistics.seed_claims import _apart, _row, _torn, jackknife
 from trueprobe.types import Card, Reason, Verdict
@@ -276,3 +279,43 @@ def test_an_interval_of_a_difference_of_shares_ends_at_one():
     assert row.value == -1
     assert -1 <= row.low <= row.high <= 1
     assert jackknife(_apart(_torn), values).interval()[0] < -1
+
+
+# ---------------------------------------------------------------- a new column
+
+
+@dataclass(frozen=True, slots=True)
+class WiderShares(VarianceShares):
+    """The rows of `variance` with two columns more."""
+
+    n_targets: int = column("how many targets there were", default=0)
+    share_of_targets: float | None = column("their share", default=None)
+
+
+def test_a_column_is_declared_and_given_a_value_and_nothing_else(tmp_path, monkeypatch):
+    """It arrives in the parquet file, the CSV, the rows of `load_run` and what is cached for a repeated run."""
+    wider = {**schema.TABLES, "variance": WiderShares}
+    for module in (schema, folders, counting):
+        monkeypatch.setattr(module, "TABLES", wider)
+
+    def variance(rows):
+        for row in true_variance(rows):
+            yield WiderShares(*(getattr(row, field.name) for field in fields(row)), n_targets=7)
+
+    true_variance = counting.variance
+    monkeypatch.setattr(counting, "variance", variance)
+    folder = run_folder(tmp_path / "run", ["crows"])
+    cards = [card(f"m-seed{s}", "m", model_seed=s) for s in range(5)]
+    for s, c in enumerate(cards):
+        folder.observations("crows", c.name, [items(1.0, 0.2, 10 + s, 40)], COLUMNS)
+    read = counted(folder, cards, {"crows": Pairs("crows")})
+
+    rows = read.rows(WiderShares)
+    assert rows
+    assert {(row.n_targets, row.share_of_targets) for row in rows} == {(7, None)}
+    csv = pd.read_csv(read.folder / "variance.csv")
+    for table in (read.table("variance"), csv):
+        assert {"n_targets", "share_of_targets"} <= set(table)
+        assert set(table["n_targets"]) == {7}
+    cached = counting._decoded(WiderShares, counting._encoded({"variance": rows})["variance"])
+    assert [(row.n_targets, row.share_of_targets) for row in cached] == [(7, None)] * len(rows)

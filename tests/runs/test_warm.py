@@ -17,8 +17,7 @@ from trueprobe.errors import BadInput
 from trueprobe.models import checkpoint as checkpoint_files
 from trueprobe.models.network import Network
 from trueprobe.probes.counteracts.probe import CounterActs
-from trueprobe.runs import cache, execute, tables
-from trueprobe.runs.study import make_study
+from trueprobe.runs import cache, execute, make_study, tables
 
 OTHER_WORDS = '[verbalizer]\nfemale = ["nurse"]\nmale = ["driver"]\n'
 

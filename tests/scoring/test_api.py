@@ -11,7 +11,7 @@ import pytest
 import trueprobe
 from answering import Answering
 from trueprobe.engine import AnswerStore, Engine
-from trueprobe.engine.codec import canonical
+from trueprobe.engine.by_request import canonical
 from trueprobe.errors import BadInput
 from trueprobe.types import EmbedText, FillBlank, ScoreText
 

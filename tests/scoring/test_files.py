@@ -41,6 +41,8 @@ FORMATS = {
     "a.csv": "sentence\n" + "\n".join(f'"{s}"' for s in SENTENCES) + "\n",
     "windows.csv": "\ufeffsentence\r\n" + "\r\n".join(SENTENCES) + "\r\n",
     "a.tsv": "x\tsentence\n" + "\n".join(f"1\t{s}" for s in SENTENCES),
+    "semicolons.csv": "x;sentence\n" + "\n".join(f"1;{s}" for s in SENTENCES),
+    "one_column.tsv": "sentence\n" + "\n".join(SENTENCES),
     "a.jsonl": json_lines([{"sentence": s} for s in SENTENCES]),
 }
 
@@ -122,17 +124,17 @@ def test_a_line_of_ten_megabytes_is_read(name, tmp_path):
     [
         ("a.csv", b"sentence\nok\n\xff\xfe\n", "a.csv, line 3: not UTF-8 text"),
         ("a.csv", b"id,sentence\n1,The nurse, late.\n", "a.csv, line 2: 3 cells, the header has 2"),
-        ("a.csv", b"id,sentence\n1,a\n\n2,b\n", "a.csv, line 3: 1 cell, the header has 2"),
-        ("a.csv", b'sentence\n"a\n', "a.csv, line 2: not a CSV file"),
+        ("a.csv", b"id,sentence\n1,a\n\n2,b\n", "a.csv, line 3: an empty line"),
+        ("a.csv", b'sentence\n"a\n', "a.csv, line 2: not a table"),
         ("a.csv", b"sentence,sentence\na,b\n", "line 1: two columns are called 'sentence'"),
-        ("a.csv", b"id;sentence\n1;a\n", "line 1: columns are separated by ;"),
+        ("a.csv", b"id;sentence\n1;a\n2\n", "a.csv, line 3: 1 cell, the header has 2"),
         ("a.csv", b"id,sentence\n7,a\n8,b\n7,c\n", "a.csv, lines 2 and 4: the same id, '7'"),
         ("a.csv", b"", "no rows"),
         ("a.txt", b"", "no rows"),
         ("a.jsonl", b"", "no rows"),
         ("a.jsonl", b'{"sentence": "a"}\n{"sentence"\n', "a.jsonl, line 2: not valid JSON"),
-        ("a.jsonl", b'{"sentence": "a"}\n\n{"sentence": "b"}\n', "a.jsonl, line 2: not valid JSON"),
-        ("a.jsonl", b'["a"]\n', "a.jsonl, line 1: not an object"),
+        ("a.jsonl", b'{"sentence": "a"}\n\n{"sentence": "b"}\n', "a.jsonl, line 2: an empty line"),
+        ("a.jsonl", b'["a"]\n', "a.jsonl, line 1: a JSON list"),
         ("a.jsonl", b'{"sentence": "a"}\n{"sentence": "a \\ud800 b"}\n', "a.jsonl, line 2: half of a character"),
         ("a.jsonl", b'{"sentence": "a", "tags": ["\\ud800"]}\n', "a.jsonl, line 1: half of a character"),
         (

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import asdict
 
+import krippendorff
 import numpy as np
 import pandas as pd
 import pytest
@@ -127,7 +128,6 @@ def test_agreement_by_hand():
 
 
 def test_agreement_is_the_published_one():
-    krippendorff = pytest.importorskip("krippendorff")
     table = np.random.default_rng(0).choice([0, 0.5, 1.0], (50, 5), p=[0.3, 0.1, 0.6])
     theirs = krippendorff.alpha(table.T, level_of_measurement="nominal")
     assert krippendorff_alpha(table) == pytest.approx(theirs)

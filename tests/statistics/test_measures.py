@@ -10,8 +10,6 @@ import pytest
 
 from trueprobe.probes.pair_measures import (
     clearly_for,
-    icat,
-    icat_by_term,
     lower_quartile,
     median,
     ties,
@@ -19,6 +17,7 @@ from trueprobe.probes.pair_measures import (
     wins,
     wins_of_decided,
 )
+from trueprobe.probes.stereoset.measures import icat, icat_by_term
 from trueprobe.statistics import measure
 from trueprobe.statistics.association import effect_size, effect_size_ddof0
 from trueprobe.statistics.means import group_means, means, pearson

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from trueprobe.probes import pair_measures as pairs
+from trueprobe.probes.stereoset import measures as stereoset
 from trueprobe.statistics.means import group_means, means
 from trueprobe.statistics.measure import Columns
 
@@ -19,7 +20,7 @@ def columns(prefers, nats=None, meaningful=None, cells=None) -> Columns:
     values = {
         pairs.PREFERS: prefers,
         pairs.PREFERENCE: [0.0] * n if nats is None else nats,
-        pairs.MEANINGFUL: [1.0] * n if meaningful is None else meaningful,
+        stereoset.MEANINGFUL: [1.0] * n if meaningful is None else meaningful,
     }
     return Columns({k: np.array(v, dtype=float) for k, v in values.items()}, np.array(cells or range(n)))
 
@@ -44,7 +45,7 @@ def test_the_worked_example_of_the_documentation():
     once = np.ones((1, 2))
     assert means(five, [(pairs.PREFERS,)], once) == 0.625
     assert group_means(five, [(pairs.PREFERS,)], once) == pytest.approx(2.5 / 6)
-    assert pairs.icat(five, [(pairs.PREFERS, pairs.MEANINGFUL)], once) == 0.5625
+    assert stereoset.icat(five, [(pairs.PREFERS, stereoset.MEANINGFUL)], once) == 0.5625
     assert means(five, [(pairs.PREFERENCE,)], once) == pytest.approx(-0.075)
     assert pairs.clearly_for(five, [(pairs.PREFERENCE,)], once) == 0.25
 
@@ -99,29 +100,29 @@ def test_quartiles_of_many_are_those_of_a_plain_sort(n):
 def test_icat_by_hand():
     """ss 0.75, lms 0.8: 0.8 × 0.25 / 0.5."""
     table = columns([1, 1, 1, 0], meaningful=[1, 1, 0.7, 0.5])
-    assert value(pairs.icat, table, pairs.PREFERS, pairs.MEANINGFUL) == pytest.approx(0.4)
+    assert value(stereoset.icat, table, pairs.PREFERS, stereoset.MEANINGFUL) == pytest.approx(0.4)
 
 
 def test_icat_is_one_at_the_ideal_and_zero_at_either_end():
-    both = (pairs.PREFERS, pairs.MEANINGFUL)
-    assert value(pairs.icat, columns([1, 0]), *both) == 1
-    assert value(pairs.icat, columns([1, 1]), *both) == 0
-    assert value(pairs.icat, columns([0, 0]), *both) == 0
-    assert value(pairs.icat, columns([1, 0], meaningful=[0, 0]), *both) == 0
+    both = (pairs.PREFERS, stereoset.MEANINGFUL)
+    assert value(stereoset.icat, columns([1, 0]), *both) == 1
+    assert value(stereoset.icat, columns([1, 1]), *both) == 0
+    assert value(stereoset.icat, columns([0, 0]), *both) == 0
+    assert value(stereoset.icat, columns([1, 0], meaningful=[0, 0]), *both) == 0
 
 
 def test_swapping_stereotype_and_anti_stereotype_leaves_icat_and_mirrors_ss():
     one, other = columns([1, 1, 0.5, 0, 1]), columns([0, 0, 0.5, 1, 0])
-    both = (pairs.PREFERS, pairs.MEANINGFUL)
-    assert value(pairs.icat, one, *both) == pytest.approx(value(pairs.icat, other, *both))
+    both = (pairs.PREFERS, stereoset.MEANINGFUL)
+    assert value(stereoset.icat, one, *both) == pytest.approx(value(stereoset.icat, other, *both))
     assert value(means, one, pairs.PREFERS) == pytest.approx(1 - value(means, other, pairs.PREFERS))
 
 
 def test_over_items_and_over_terms_differ_where_terms_have_unequal_counts():
     """One term with three stereotyped items, one with a single one that is not."""
     table = columns([1, 1, 1, 0], cells=[0, 0, 0, 1])
-    both = (pairs.PREFERS, pairs.MEANINGFUL)
+    both = (pairs.PREFERS, stereoset.MEANINGFUL)
     assert value(means, table, pairs.PREFERS) == 0.75
     assert value(group_means, table, pairs.PREFERS) == 0.5
-    assert value(pairs.icat, table, *both) == 0.5
-    assert value(pairs.icat_by_term, table, *both) == 1.0
+    assert value(stereoset.icat, table, *both) == 0.5
+    assert value(stereoset.icat_by_term, table, *both) == 1.0

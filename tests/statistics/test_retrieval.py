@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
+from sklearn import metrics
 
 from trueprobe.statistics.means import means
 from trueprobe.statistics.measure import Columns
@@ -75,13 +76,11 @@ def test_average_precision_is_the_papers_sum_over_ranks():
 
 
 def test_average_precision_agrees_with_scikit_learn():
-    metrics = pytest.importorskip("sklearn.metrics", reason="scikit-learn is not installed")
     for scores, right, result in random_rankings():
         assert result == pytest.approx(metrics.average_precision_score(right, scores))
 
 
 def test_reciprocal_rank_agrees_with_scikit_learn():
-    metrics = pytest.importorskip("sklearn.metrics", reason="scikit-learn is not installed")
     for _ in range(200):
         scores = RNG.normal(size=20)
         right = np.arange(20) == RNG.integers(20)

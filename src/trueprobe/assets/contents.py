@@ -6,17 +6,16 @@ is. What cannot be read as the kind its card names is a BadInput that names the 
 
 from __future__ import annotations
 
-import csv
 import hashlib
-import io
+import importlib
 import json
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
-from pydantic import BaseModel, Field, ValidationError
+from pydantic import BaseModel, ValidationError
 
 from trueprobe.assets.catalogue import AssetCard, ContentKind
 from trueprobe.errors import BadInput, reading
@@ -27,7 +26,6 @@ _CONFIG = (  # noqa: SIM905
     "vocab_size max_position_embeddings type_vocab_size layer_norm_eps rms_norm_eps rope_theta tie_word_embeddings"
 ).split()
 _SYNSET = re.compile(r"\d{8} \d\d [nvasr] [0-9a-f]{2} .* \| ")
-_CROWS_COLUMNS = ("sent_more", "sent_less", "stereo_antistereo", "bias_type")
 
 
 @dataclass(frozen=True)
@@ -37,46 +35,15 @@ class Content:
 
 
 def read(card: AssetCard, folder: Path) -> Content:
-    """The content of the files in `folder`, read as the card's kind."""
-    return _READERS[card.kind](folder)
+    """The content of the files in `folder`, read as the card's kind: a format, or the dataset of the probe's package of
+    that name, whose `material.content` reads it."""
+    if card.kind in _READERS:
+        return _READERS[card.kind](folder)
+    content: Content = importlib.import_module(f"trueprobe.probes.{card.kind}.material").content(folder)
+    return content
 
 
 # ---------------------------------------------------------------- JSON files: their shapes
-
-
-class _Sentence(BaseModel):
-    id: str
-    sentence: str
-    gold_label: str
-
-
-class _Cluster(BaseModel):
-    id: str
-    target: str
-    bias_type: str
-    context: str
-    sentences: Annotated[list[_Sentence], Field(min_length=3, max_length=3)]
-
-
-class _Tasks(BaseModel):
-    intrasentence: list[_Cluster]
-    intersentence: list[_Cluster]
-
-
-class _StereoSet(BaseModel):
-    data: _Tasks
-
-
-class _Words(BaseModel):
-    category: str
-    examples: list[str]
-
-
-class _SeatTest(BaseModel):
-    targ1: _Words
-    targ2: _Words
-    attr1: _Words
-    attr2: _Words
 
 
 class _Pieces(BaseModel):
@@ -94,24 +61,14 @@ class _Config(BaseModel):
     rope_parameters: dict[str, Any] | None = None
 
 
-def _stereoset(folder: Path) -> Content:
-    whole = _json(_only_file(folder), _StereoSet)
-    return Content(_sha256_of(whole), {task: len(whole["data"][task]) for task in _Tasks.model_fields})
-
-
-def _seat(folder: Path) -> Content:
-    tests = {path.name: _json(path, _SeatTest) for path in sorted(folder.glob("*.jsonl"))}
-    return Content(_sha256_of(tests), {"tests": len(tests)})
-
-
 def _tokenizer(folder: Path) -> Content:
     spelling = _spelling(folder)
-    return Content(_sha256_of(spelling), {"pieces": len(spelling["pieces"])})
+    return Content(sha256_of(spelling), {"pieces": len(spelling["pieces"])})
 
 
 def _spelling(folder: Path) -> dict[str, Any]:
     """What decides how a tokenizer.json spells a text; how versions of the library write it down does not count."""
-    whole = _json(folder / "tokenizer.json", _Tokenizer)
+    whole = json_of(folder / "tokenizer.json", _Tokenizer)
     model, added = whole["model"], whole.get("added_tokens") or []
     with reading("tokenizer.json: added_tokens cannot be read"):
         # RoBERTa's <mask> takes the space before it: lstrip
@@ -127,22 +84,9 @@ def _spelling(folder: Path) -> dict[str, Any]:
 # ---------------------------------------------------------------- tables
 
 
-def _crows_pairs(folder: Path) -> Content:
-    path = _only_file(folder)
-    with reading(f"{path.name}: no CSV file"):
-        rows = list(csv.reader(io.StringIO(_text(path), newline="")))
-    missing = [name for name in _CROWS_COLUMNS if not rows or name not in rows[0]]
-    if missing:
-        raise BadInput(f"{path.name}, line 1: no column {', '.join(missing)}")
-    for number, row in enumerate(rows[1:], 2):
-        if len(row) != len(rows[0]):
-            raise BadInput(f"{path.name}, row {number}: {len(row)} cells, not {len(rows[0])}")
-    return Content(_sha256_of(rows), {"pairs": len(rows) - 1})
-
-
 def _scored_lines(folder: Path) -> Content:
-    path = _only_file(folder)
-    rows = [line.split("\t") for line in _text(path).rstrip("\n").split("\n")]
+    path = only_file(folder)
+    rows = [line.split("\t") for line in text_of(path).rstrip("\n").split("\n")]
     for number, row in enumerate(rows, 1):
         if len(row) != 3 or not row[2]:
             raise BadInput(f"{path.name}, line {number}: not an id, a score and a text with tabs between")
@@ -150,14 +94,14 @@ def _scored_lines(folder: Path) -> Content:
             float(row[1])
         except ValueError as error:
             raise BadInput(f"{path.name}, line {number}: '{row[1]}' is no score") from error
-    return Content(_sha256_of(rows), {"rows": len(rows)})
+    return Content(sha256_of(rows), {"rows": len(rows)})
 
 
 # ---------------------------------------------------------------- a dump, a network
 
 
 def _wikipedia_dump(folder: Path) -> Content:
-    path = _only_file(folder)
+    path = only_file(folder)
     with path.open("rb") as stream:
         if not stream.read(64).startswith(b"<mediawiki"):
             raise BadInput(f"{path.name}, line 1: no <mediawiki>, so no Wikipedia dump")
@@ -170,12 +114,12 @@ def _wordnet(folder: Path) -> Content:
     """The lines of its data files, one per synset; the licence before them does not count."""
     synsets = {}
     for path in sorted(folder.glob("data.*")):
-        lines = _text(path).rstrip("\n").split("\n")
+        lines = text_of(path).rstrip("\n").split("\n")
         synsets[path.name] = [line.rstrip() for line in lines if not line.startswith("  ")]
         for line in synsets[path.name]:
             if not _SYNSET.match(line):
                 raise BadInput(f"{path.name}, line {lines.index(line) + 1}: no synset of WordNet")
-    return Content(_sha256_of(synsets), {"synsets": sum(map(len, synsets.values()))})
+    return Content(sha256_of(synsets), {"synsets": sum(map(len, synsets.values()))})
 
 
 def _model(folder: Path) -> Content:
@@ -185,7 +129,7 @@ def _model(folder: Path) -> Content:
 
     config = _config(folder)
     path = folder / "model.safetensors"
-    digest, numbers = hashlib.sha256(_sha256_of([config, _spelling(folder)]).encode()), 0
+    digest, numbers = hashlib.sha256(sha256_of([config, _spelling(folder)]).encode()), 0
     with reading(f"{path.name}: no readable safetensors file"), safe_open(path, framework="pt") as weights:
         for name in sorted(weights.keys()):
             # 0, 1, 2 …, or the input embedding once more: some versions write them, others do not
@@ -199,7 +143,7 @@ def _model(folder: Path) -> Content:
 
 
 def _config(folder: Path) -> dict[str, Any]:
-    whole = _json(folder / "config.json", _Config)
+    whole = json_of(folder / "config.json", _Config)
     values = {**(whole.get("rope_parameters") or {}), **whole}
     # 100000 is 1e5, and 9.99999975e-06 is 1e-5 that was a float32 once
     return {
@@ -210,9 +154,6 @@ def _config(folder: Path) -> dict[str, Any]:
 
 
 _READERS: dict[ContentKind, Callable[[Path], Content]] = {
-    "stereoset": _stereoset,
-    "crows_pairs": _crows_pairs,
-    "seat": _seat,
     "scored_lines": _scored_lines,
     "wikipedia_dump": _wikipedia_dump,
     "wordnet": _wordnet,
@@ -224,12 +165,12 @@ _READERS: dict[ContentKind, Callable[[Path], Content]] = {
 # ---------------------------------------------------------------- reading
 
 
-def _only_file(folder: Path) -> Path:
+def only_file(folder: Path) -> Path:
     [path] = [path for path in folder.iterdir() if path.is_file()]
     return path
 
 
-def _text(path: Path) -> str:
+def text_of(path: Path) -> str:
     """As it is but for line ends and a byte order mark."""
     try:
         return path.read_bytes().decode("utf-8-sig").replace("\r\n", "\n")
@@ -239,12 +180,13 @@ def _text(path: Path) -> str:
         raise BadInput(f"no {path.name} among the files") from error
 
 
-def _json(path: Path, shape: type[BaseModel]) -> Any:
+def json_of(path: Path, shape: type[BaseModel]) -> Any:
     """The whole file, which has at least what the shape declares."""
     try:
+        text = text_of(path)
         with reading(f"{path.name}: no JSON"):
-            whole = json.loads(_text(path))
-        shape.model_validate(whole, strict=True)  # else "5" passes for 5, and comes back as it was
+            whole = json.loads(text)
+        shape.model_validate_json(text, strict=True)  # else "5" passes for 5, and comes back as it was
         return whole
     except ValidationError as error:
         first = error.errors()[0]
@@ -253,6 +195,6 @@ def _json(path: Path, shape: type[BaseModel]) -> Any:
         raise BadInput(f"{path.name}: {problem}") from error
 
 
-def _sha256_of(values: Any) -> str:
+def sha256_of(values: Any) -> str:
     text = json.dumps(values, sort_keys=True, ensure_ascii=True, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()

@@ -10,6 +10,7 @@ import codecs
 import gc
 import io
 import json
+import logging
 import os
 import sys
 import traceback
@@ -17,18 +18,18 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NoReturn
 
-from trueprobe.cli import asking, caching, checks, data, exploring, scoring, templates, training, using
+from trueprobe.cli import asking, authoring, caching, data, exploring, scoring, training, using
 from trueprobe.cli.common import app
-from trueprobe.errors import BadInput, FailedRun, reason, shortened
-from trueprobe.stopping import Stopped, stop_on_signals, stopped
+from trueprobe.errors import BadInput, FailedRun, printable, reason, shortened
+from trueprobe.signals import Stopped, stop_on_signals, stopped
 
 __all__ = ["app", "main"]
 # each registers its commands when it is imported, in this order
-COMMANDS = (asking, exploring, checks, data, scoring, training, using, templates, caching)
+COMMANDS = (asking, exploring, authoring, data, scoring, training, using, caching)
 # Importing torch and transformers makes 400,000 objects that live to the end. Python looks for garbage among the newest
 # every 700 objects; every 10,000, and still among all every 200,000, a small run takes a quarter less CPU time.
 COLLECTOR = (10_000, 10, 1)
-DEBUG = "--debug"
+DEBUG, VERBOSE = "--debug", "--verbose"
 UNEXPECTED = 70  # sysexits' EX_SOFTWARE; 1 and 2 have meanings of their own
 _ROOT = Path(__file__).parent.parent
 
@@ -38,7 +39,9 @@ def main() -> None:
     atexit.register(gc.freeze)  # the process ends: nobody needs its memory back piece by piece
     stop_on_signals()
     _escape_what_cannot_be_printed()
-    debug = _without_debug()
+    debug = _taken_out(DEBUG)
+    if _taken_out(VERBOSE):
+        _log_to_stderr()
     try:
         _flushed(app)
     except Stopped as error:
@@ -51,13 +54,26 @@ def main() -> None:
         _unexpected(error, debug)
 
 
-def _without_debug() -> bool:
-    """Whether --debug is among the arguments, wherever it stands; it is taken out."""
+def _taken_out(option: str) -> bool:
+    """Whether an option is among the arguments, wherever it stands; it is taken out."""
     before = sys.argv[: sys.argv.index("--")] if "--" in sys.argv else sys.argv
-    asked = DEBUG in before
-    if asked:
-        sys.argv.remove(DEBUG)
-    return asked
+    given = option in before
+    if given:
+        sys.argv.remove(option)
+    return given
+
+
+class _Stderr(logging.Handler):
+    """Where stderr is when a line is written: a progress bar puts its own in place while it is shown."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        print(f"trueprobe: {self.format(record)}", file=sys.stderr)
+
+
+def _log_to_stderr() -> None:
+    log = logging.getLogger("trueprobe")
+    log.setLevel(logging.INFO)
+    log.addHandler(_Stderr())
 
 
 def _flushed(command: Callable[[], object]) -> None:
@@ -114,5 +130,7 @@ def _unexpected(error: Exception, debug: bool) -> NoReturn:
 
 
 def _end(message: str, code: int) -> NoReturn:
+    """A message can quote names from a file or server; what breaks its lines is its own."""
+    message = "\n".join(map(printable, message.split("\n")))
     print(f"trueprobe: {message}", file=sys.stderr)
     sys.exit(code)

@@ -25,7 +25,7 @@ from trueprobe.cli.common import (
 from trueprobe.errors import BadInput, nearest
 
 if TYPE_CHECKING:
-    from trueprobe.engine.compute import Compute
+    from trueprobe.engine import Compute
     from trueprobe.runs.plan import RunPlan
     from trueprobe.runs.repeat import Repeated
 
@@ -159,7 +159,7 @@ def run(
     With --from, exit code 1 where estimates differ.
     """
     from trueprobe.cli.progress import terminal_progress
-    from trueprobe.engine.compute import Compute
+    from trueprobe.engine import Compute
     from trueprobe.permissions import Permissions, ServerAccess
     from trueprobe.results.render import json as findings_json
     from trueprobe.results.render import terminal

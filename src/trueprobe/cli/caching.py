@@ -28,8 +28,7 @@ def info(store: Store = None, as_json: Json = False) -> None:
 
     from trueprobe.cli.listing import size_text
     from trueprobe.cli.progress import terminal_progress
-    from trueprobe.engine import upkeep
-    from trueprobe.engine.answers import default_path
+    from trueprobe.engine import default_path, upkeep
 
     path = store or default_path()
     with terminal_progress().task(f"looking into {path}"):

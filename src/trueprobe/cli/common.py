@@ -8,7 +8,7 @@ import typer
 
 from trueprobe import __version__
 from trueprobe.errors import BadInput
-from trueprobe.stopping import interruptible
+from trueprobe.signals import interruptible
 
 __all__ = [
     "AllowCode",
@@ -50,6 +50,10 @@ def common(
     ] = False,
     debug: Annotated[
         bool, typer.Option("--debug", help="with the traceback of an error; also behind a command")
+    ] = False,
+    verbose: Annotated[
+        bool,
+        typer.Option("--verbose", help="report what is opened, cached, computed and retried; also behind a command"),
     ] = False,
 ) -> None:
     pass
@@ -101,8 +105,7 @@ def note_damaged(answers: int) -> None:
 
 def note_network_store(store: Path | None) -> None:
     """Says so where the answer store lies on a network file system, and what follows."""
-    from trueprobe.engine.answers import default_path
-    from trueprobe.engine.journal import network_file_system
+    from trueprobe.engine import default_path, network_file_system
 
     path = store or default_path()
     kind = network_file_system(path)

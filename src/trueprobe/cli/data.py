@@ -69,8 +69,8 @@ def verbalizer(
     from trueprobe.cli.progress import terminal_progress
     from trueprobe.paths import write_text
     from trueprobe.permissions import Permissions, ServerAccess
+    from trueprobe.probes.counteracts import verbalizer as words
     from trueprobe.results.render import reproduction
-    from trueprobe.runs import verbalizer as words
     from trueprobe.runs.folder import load_run
 
     run = load_run(folder)

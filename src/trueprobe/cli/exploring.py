@@ -66,7 +66,7 @@ def explore(
         )
     prepared = prepare(serving, selected)
     with prepared.ended_by_signals():
-        print(f"{prepared.door.url}\nCtrl-C ends it", flush=True)
+        print(f"{prepared.address.url}\nCtrl-C ends it", flush=True)
         if not no_browser:
-            webbrowser.open(prepared.door.url)
+            webbrowser.open(prepared.address.url)
         prepared.run()

@@ -6,103 +6,32 @@ where nobody has tried this network before. A model that answers whole requests 
 request once.
 """
 
-from __future__ import annotations
-
-import json
-from collections.abc import Iterator, Sequence
-from dataclasses import asdict, fields
-from functools import cache
-from importlib.metadata import version
-
-from trueprobe import __version__
-from trueprobe.engine.answers import AnswerStore, derived_key
-from trueprobe.engine.by_request import ask_requests
-from trueprobe.engine.by_row import WHOLE, Part, RowComputation, open_with_progress
-from trueprobe.engine.compute import Compute, executor
+from trueprobe.engine.answers import AnswerStore, default_path, derived_key
+from trueprobe.engine.by_row import WHOLE, PlanPart
+from trueprobe.engine.compute import Compute, cores, executor
 from trueprobe.engine.counts import Counts
-from trueprobe.engine.executor import Executor, Local
-from trueprobe.models import Model, RowModel, Traits
-from trueprobe.types import Answer, NoProgress, Progress, Request, WhyNot
+from trueprobe.engine.engine import Engine, library_versions
+from trueprobe.engine.executor import BatchTask, Executor, Local
+from trueprobe.engine.layout import network_file_system
+from trueprobe.engine.plan import BatchPlan, pack, plan_reads
 
 __all__ = [
     "WHOLE",
     "AnswerStore",
+    "BatchPlan",
+    "BatchTask",
     "Compute",
     "Counts",
     "Engine",
     "Executor",
     "Local",
-    "Part",
+    "PlanPart",
+    "cores",
+    "default_path",
     "derived_key",
     "executor",
     "library_versions",
+    "network_file_system",
+    "pack",
+    "plan_reads",
 ]
-
-
-class Engine:
-    """Asks one model. `batch_tokens` is how many tokens go through it at once; None lets the model choose."""
-
-    def __init__(
-        self,
-        model: Model,
-        store: AnswerStore,
-        progress: Progress | None = None,
-        batch_tokens: int | None = None,
-        executor: Executor | None = None,
-    ) -> None:
-        self.model, self.store = model, store
-        self.executor = executor or Local()
-        self.progress = progress or NoProgress()
-        self.batch_tokens = batch_tokens
-        self.counts = Counts()
-        self._prepared = False
-
-    def prepare(self) -> None:
-        """Where no earlier opening of this network is known, open it and try it out; refuses what cannot be asked."""
-        if self.model.contract == "rows" and not self._prepared:
-            _recall(self.model, self.store, self.progress)
-        self._prepared = True
-
-    def answer(self, requests: Sequence[Request]) -> list[Answer | WhyNot]:
-        """One answer per request, in order; the same request twice costs nothing."""
-        return list(self.in_turn(requests))
-
-    def in_turn(self, requests: Sequence[Request]) -> Iterator[Answer | WhyNot]:
-        """The same, where not all answers are to be held at once: everything is computed, then they come in order."""
-        self.prepare()
-        if self.model.contract == "answers":
-            answers, self.counts = ask_requests(self.model, self.store, self.progress, requests)
-        else:
-            answers, self.counts = self._rows(self.model).answer(requests)
-        return answers
-
-    def fill(self, requests: Sequence[Request], part: Part = WHOLE) -> None:
-        """Caches the answers of a part of the plan without reading them; a model that answers whole requests is asked
-        its part of the requests."""
-        self.prepare()
-        if self.model.contract == "answers":
-            distinct = list(dict.fromkeys(requests))[part.number :: part.of_all]
-            _, self.counts = ask_requests(self.model, self.store, self.progress, distinct)
-        else:
-            self.counts = self._rows(self.model).fill(requests, part)
-
-    def _rows(self, model: RowModel) -> RowComputation:
-        return RowComputation(model, self.store, self.progress, self.batch_tokens, self.executor)
-
-
-def _recall(model: RowModel, store: AnswerStore, progress: Progress) -> None:
-    """Traits that are stored stand for an opening that refused nothing."""
-    names = [field.name for field in fields(Traits)]
-    key = derived_key("traits", __version__, library_versions(), model.trial_id, *names)
-    stored = store.derived(key)
-    if stored is not None:
-        model.recall(Traits(**json.loads(stored)))
-        return
-    open_with_progress(model, progress)
-    store.put_derived(key, json.dumps(asdict(model.traits)).encode())
-
-
-@cache  # reading a distribution's metadata takes milliseconds, and every question asks
-def library_versions() -> str:
-    """What cached answers are stamped with."""
-    return f"torch {version('torch')} transformers {version('transformers')}"

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import logging
 import threading
 import time
 import zlib
@@ -39,6 +40,7 @@ _AT_ONCE = 400
 DAY = 24 * 60 * 60
 _GET = "SELECT key, what, CAST(value AS BLOB), made_with, CAST(checksum AS BLOB) FROM answers"
 _PUT = "INSERT INTO answers (key, what, value, made_with, model, made, checksum) VALUES (?, ?, ?, ?, ?, ?, ?)"
+_log = logging.getLogger(__name__)
 
 
 def derived_key(*parts: str) -> bytes:
@@ -63,6 +65,7 @@ class AnswerStore:
             except BaseException:
                 self.close()
                 raise
+        _log.info("answers are cached in %s", self.path)
 
     def _version(self, text: str) -> int:
         self._db.execute("INSERT OR IGNORE INTO versions (text) VALUES (?)", (text,))

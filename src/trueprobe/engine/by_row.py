@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 import numpy as np
 
 from trueprobe.engine.answers import Address, AnswerStore
 from trueprobe.engine.counts import NOT_FINITE, Counts, Speed
-from trueprobe.engine.executor import BatchFailed, Executor, Task
+from trueprobe.engine.executor import BatchFailed, BatchTask, Executor, Readings
 from trueprobe.engine.layout import is_finite
 from trueprobe.engine.plan import BatchPlan, any_read, computed_tokens, padding, plan_reads, reads_of
 from trueprobe.errors import FailedRun
@@ -18,16 +20,18 @@ from trueprobe.models import RowModel
 from trueprobe.models.rows import Read, Row
 from trueprobe.types import Answer, Progress, Request, WhyNot
 
+_log = logging.getLogger(__name__)
 _REQUESTS_AT_ONCE = 1024  # when answers are put together: bounds what is held in memory
 _CHECKED_ROWS, _CHECKED_TO = 10, 1e-4  # cached answers of other library versions
 
 _LISTED_TEXTS = 3  # of a batch that failed
 
+Reads = Mapping[Request, tuple[Read, ...] | WhyNot]
 Wanted = Mapping[Row, tuple[Read, ...]]
 
 
 @dataclass(frozen=True)
-class Part:
+class PlanPart:
     """One of several equal parts of a plan, in whole batches."""
 
     number: int  # from 0
@@ -37,11 +41,22 @@ class Part:
         return batches[self.number :: self.of_all]
 
 
-WHOLE = Part(0, 1)
+WHOLE = PlanPart(0, 1)
+
+
+@dataclass(frozen=True)
+class _Work:
+    """What one call has to compute, and how it counts."""
+
+    batches: list[BatchTask]
+    rows: int  # wanted
+    missing: int  # of these
+    replace: bool  # cached answers of other library versions
+    planned: dict[str, int]
 
 
 class RowComputation:
-    """One call of the engine."""
+    """One call of the engine: `reads`, then `compute`, then `answers`."""
 
     def __init__(
         self, model: RowModel, store: AnswerStore, progress: Progress, batch_tokens: int | None, executor: Executor
@@ -52,15 +67,28 @@ class RowComputation:
         self._keys: dict[Row, bytes] = {}
         self._not_finite: set[Address] = set()  # of what was computed now
 
-    def answer(self, requests: Sequence[Request]) -> tuple[Iterator[Answer | WhyNot], Counts]:
-        """All rows are computed now; answers are put together as they are taken."""
-        reads = self._reads(requests)
-        counts = self._compute(reads, len(requests), WHOLE)
-        return self._in_turn(requests, reads), counts
+    def reads(self, requests: Sequence[Request]) -> Reads:
+        """By distinct request, what is read of which rows."""
+        distinct = list(dict.fromkeys(requests))
+        return dict(zip(distinct, self.executor.reads(self.model, distinct), strict=True))
 
-    def _in_turn(
-        self, requests: Sequence[Request], reads: Mapping[Request, tuple[Read, ...] | WhyNot]
-    ) -> Iterator[Answer | WhyNot]:
+    def compute(self, reads: Reads, requests: int, part: PlanPart = WHOLE) -> Counts:
+        """All that is missing in the store (of this part of the plan), into the store."""
+        began = time.monotonic()
+        work = self._work(reads, requests, part)
+        rows = sum(len(task.rows) for task in work.batches)
+        if work.batches:
+            open_with_progress(self.model, self.progress)
+            speed = Speed(max(requests - rows, 0))
+            with self.progress.task(self.model.card.name, rows, "rows") as bar, _texts_of(reads):
+                for task, readings in self.executor.readings(self.model, work.batches):
+                    self._put(task, readings, work.replace)
+                    bar.advance(len(task.rows), speed.after(len(task.rows)))
+        happened = {"rows_computed": rows, "rows_cached_before": work.rows - work.missing}
+        return Counts(work.planned, {**happened, "seconds": time.monotonic() - began})
+
+    def answers(self, requests: Sequence[Request], reads: Reads) -> Iterator[Answer | WhyNot]:
+        """In the order of the requests, from the store; put together as they are taken."""
         for start in range(0, len(requests), _REQUESTS_AT_ONCE):
             chunk = requests[start : start + _REQUESTS_AT_ONCE]
             some = {request: reads[request] for request in chunk}
@@ -68,21 +96,13 @@ class RowComputation:
             answers.update(self._assembled([(r, read) for r, read in some.items() if not isinstance(read, WhyNot)]))
             yield from (answers[request] for request in chunk)
 
-    def fill(self, requests: Sequence[Request], part: Part) -> Counts:
-        """Computes and caches a part of what the requests need, and answers nothing."""
-        return self._compute(self._reads(requests), len(requests), part)
-
-    def _reads(self, requests: Sequence[Request]) -> dict[Request, tuple[Read, ...] | WhyNot]:
-        distinct = list(dict.fromkeys(requests))
-        return dict(zip(distinct, self.executor.reads(self.model, distinct), strict=True))
-
     def _assembled(
-        self, asked: Sequence[tuple[Request, tuple[Read, ...]]]
+        self, requests: Sequence[tuple[Request, tuple[Read, ...]]]
     ) -> Iterator[tuple[Request, Answer | WhyNot]]:
         """A reading that is not finite was not cached, and a request that needs it has no answer."""
-        cached = self.store.get([self._address(read) for _, reads in asked for read in reads])
+        cached = self.store.get([self._address(read) for _, reads in requests for read in reads])
         readings: dict[Request, list[np.ndarray]] = {}
-        for request, reads in asked:
+        for request, reads in requests:
             addresses = list(map(self._address, reads))
             missing = [address for address in addresses if address not in cached]
             if not missing:
@@ -102,8 +122,7 @@ class RowComputation:
 
     # ------------------------------------------------------------ computing what is missing
 
-    def _compute(self, reads: Mapping[Request, tuple[Read, ...] | WhyNot], requests: int, part: Part) -> Counts:
-        began = time.monotonic()
+    def _work(self, reads: Reads, requests: int, part: PlanPart) -> _Work:
         wanted = _wanted(reads)
         batches = part.of(plan_reads(wanted, self.model, self.batch_tokens))
         if part != WHOLE:
@@ -117,27 +136,15 @@ class RowComputation:
                 missing[row] = lacking
         if self.model.row_exact:  # a row's bits do not depend on its batch: only what is missing is computed
             batches = plan_reads(missing, self.model, self.batch_tokens)
-        batches = [batch for batch in batches if any_read(batch, missing)]
-        try:
-            self._run([Task.of(batch, wanted) for batch in batches], requests, replace=bool(outdated))
-        except BatchFailed as failed:
-            raise _with_texts(failed, reads) from failed
-        computed = sum(len(batch.rows) for batch in batches)
-        happened = {"rows_computed": computed, "rows_cached_before": len(wanted) - len(missing)}
-        return Counts(planned, {**happened, "seconds": time.monotonic() - began})
+        tasks = [BatchTask.of(batch, wanted) for batch in batches if any_read(batch, missing)]
+        rows = len(wanted), len(wanted) - len(missing), len(tasks)
+        _log.info("%s: %d rows, of which %d are cached; %d batches to compute", self.model.card.name, *rows)
+        return _Work(tasks, len(wanted), len(missing), bool(outdated), planned)
 
-    def _run(self, tasks: Sequence[Task], requests: int, replace: bool) -> None:
-        if not tasks:
-            return
-        open_with_progress(self.model, self.progress)
-        total = sum(len(task.rows) for task in tasks)
-        speed = Speed(max(requests - total, 0))
-        with self.progress.task(self.model.card.name, total, "rows") as bar:
-            for task, readings in self.executor.readings(self.model, tasks):
-                answers = list(zip(map(self._address, task.reads), readings, strict=True))
-                self._not_finite.update(address for address, value in answers if not is_finite(value))
-                self.store.put(answers, replace, self._number)
-                bar.advance(len(task.rows), speed.after(len(task.rows)))
+    def _put(self, task: BatchTask, readings: Readings, replace: bool) -> None:
+        answers = list(zip(map(self._address, task.reads), readings, strict=True))
+        self._not_finite.update(address for address, value in answers if not is_finite(value))
+        self.store.put(answers, replace, self._number)
 
     # ------------------------------------------------------------ answers of other library versions
 
@@ -148,7 +155,7 @@ class RowComputation:
             return set()
         sample = older[:: max(1, len(older) // _CHECKED_ROWS)][:_CHECKED_ROWS]
         planned = plan_reads({row: wanted[row] for row in sample}, self.model, self.batch_tokens)
-        for task, readings in self.executor.readings(self.model, [Task.of(batch, wanted) for batch in planned]):
+        for task, readings in self.executor.readings(self.model, [BatchTask.of(batch, wanted) for batch in planned]):
             for read, value in zip(task.reads, readings, strict=True):
                 old = self.store.get([self._address(read)]).get(self._address(read))
                 if old is not None and not (old.shape == value.shape and np.allclose(old, value, atol=_CHECKED_TO)):
@@ -166,7 +173,7 @@ def open_with_progress(model: RowModel, progress: Progress) -> None:
             model.open()
 
 
-def _wanted(reads: Mapping[Request, tuple[Read, ...] | WhyNot]) -> Wanted:
+def _wanted(reads: Reads) -> Wanted:
     """Every distinct row with all that is read of it."""
     wanted: dict[Row, dict[str, Read]] = {}
     for each in reads.values():
@@ -196,14 +203,18 @@ def _planned(wanted: Wanted, batches: Sequence[BatchPlan]) -> dict[str, int]:
     }
 
 
-def _with_texts(failed: BatchFailed, reads: Mapping[Request, tuple[Read, ...] | WhyNot]) -> FailedRun:
-    """With what was asked of the rows that could not be computed."""
-    rows = set(failed.task.rows)
-    needed = ((request, each) for request, each in reads.items() if not isinstance(each, WhyNot))
-    asked = [request for request, each in needed if any(read.row in rows for read in each)]
-    listed = "; ".join(map(str, asked[:_LISTED_TEXTS]))
-    more = f" and {len(asked) - _LISTED_TEXTS} more" if len(asked) > _LISTED_TEXTS else ""
-    return FailedRun(
-        f"a batch of {len(rows)} rows could not be computed: {failed.reason}; it holds {listed}{more}; what was cached "
-        "before stays, the same command goes on"
-    )
+@contextmanager
+def _texts_of(reads: Reads) -> Iterator[None]:
+    """A batch that no worker could compute is reported with the requests that its rows belong to."""
+    try:
+        yield
+    except BatchFailed as failed:
+        rows = set(failed.task.rows)
+        needed = ((request, each) for request, each in reads.items() if not isinstance(each, WhyNot))
+        requests = [request for request, each in needed if any(read.row in rows for read in each)]
+        listed = "; ".join(map(str, requests[:_LISTED_TEXTS]))
+        more = f" and {len(requests) - _LISTED_TEXTS} more" if len(requests) > _LISTED_TEXTS else ""
+        raise FailedRun(
+            f"a batch of {len(rows)} rows could not be computed: {failed.reason}; it holds {listed}{more}; what was "
+            "cached before stays, the same command goes on"
+        ) from failed

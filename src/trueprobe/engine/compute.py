@@ -60,12 +60,12 @@ def _spawned(compute: Compute) -> Transport:
 
 def _threads_here() -> int:
     """What torch would take for itself."""
-    asked = os.environ.get("OMP_NUM_THREADS", "")
-    return int(asked) if asked.isdigit() and int(asked) else cores()
+    chosen = os.environ.get("OMP_NUM_THREADS", "")
+    return int(chosen) if chosen.isdigit() and int(chosen) else cores()
 
 
 def cores() -> int:
-    """That this process may use; all of the machine where the system does not tell."""
+    """That this process may use; all of the machine where the system does not report it."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 

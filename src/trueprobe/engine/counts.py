@@ -8,7 +8,7 @@ from typing import TypeVar
 
 from trueprobe.types import WhyNot
 
-Number = TypeVar("Number", int, float)
+Count = TypeVar("Count", int, float)
 NOT_FINITE = WhyNot("not_finite", "the network's answer is NaN, infinite, or too large for float32 to normalise")
 
 
@@ -21,7 +21,7 @@ class Counts:
 
     @classmethod
     def of_cached(cls, planned: dict[str, int], seconds: float) -> Counts:
-        """Where everything planned was there before, and nothing was asked."""
+        """Where everything planned was there before, and nothing was computed."""
         if "rows" in planned:
             return cls(planned, {"rows_computed": 0, "rows_cached_before": planned["rows"], "seconds": seconds})
         cached = planned["distinct_requests"]
@@ -33,17 +33,17 @@ class Counts:
 
     @property
     def computed(self) -> float:
-        """Rows, or whole requests, that the model was asked for now."""
+        """Rows, or whole requests, that the model computed now."""
         return self.happened.get("rows_computed", self.happened.get("requests_asked", 0))
 
 
-def _sums(one: dict[str, Number], other: dict[str, Number]) -> dict[str, Number]:
+def _sums(one: dict[str, Count], other: dict[str, Count]) -> dict[str, Count]:
     return {name: one.get(name, 0) + other.get(name, 0) for name in one | other}
 
 
 @dataclass
 class Speed:
-    """The note beside a bar: `1,204 saved, 88/s`."""
+    """The note next to a bar: `1,204 saved, 88/s`."""
 
     saved: int
     began: float = field(default_factory=time.monotonic)

@@ -15,8 +15,8 @@ import numpy as np
 from trueprobe.engine.plan import BatchPlan, pack, reads_of
 from trueprobe.errors import FailedRun
 from trueprobe.models import Options, RowModel, Source, Unopened, refuse_twins, weight_hashes
-from trueprobe.models.rows import Batch, Read, Row
-from trueprobe.stopping import heed_swallowed
+from trueprobe.models.rows import Read, Row
+from trueprobe.signals import raise_pending_signal
 from trueprobe.types import Answer, Request, WhyNot
 
 Reads = tuple[Read, ...] | WhyNot
@@ -25,14 +25,14 @@ Examine = Callable[[Source], Unopened]
 
 
 @dataclass(frozen=True)
-class Task:
+class BatchTask:
     """One batch of a plan with all that is read of it, row by row."""
 
     plan: BatchPlan
     reads: tuple[Read, ...]
 
     @classmethod
-    def of(cls, plan: BatchPlan, wanted: Mapping[Row, Sequence[Read]]) -> Task:
+    def of(cls, plan: BatchPlan, wanted: Mapping[Row, Sequence[Read]]) -> BatchTask:
         return cls(plan, tuple(read for row in plan.rows for read in reads_of(wanted[row], plan.by_head)))
 
     @property
@@ -43,7 +43,7 @@ class Task:
 class BatchFailed(Exception):
     """A batch that no worker could compute; the engine reports it with its texts."""
 
-    def __init__(self, reason: str, task: Task) -> None:
+    def __init__(self, reason: str, task: BatchTask) -> None:
         super().__init__(reason)
         self.reason, self.task = reason, task
 
@@ -53,7 +53,7 @@ class Executor(Protocol):
 
     @property
     def models_at_once(self) -> int:
-        """How many models are asked at the same time, each in a thread of its own where there are several."""
+        """How many models compute at the same time, each in a separate thread where there are several."""
         ...
 
     @property
@@ -67,14 +67,14 @@ class Executor(Protocol):
         ...
 
     def reads(self, model: RowModel, requests: Sequence[Request]) -> list[Reads]: ...
-    def readings(self, model: RowModel, tasks: Sequence[Task]) -> Iterator[tuple[Task, Readings]]:
+    def readings(self, model: RowModel, tasks: Sequence[BatchTask]) -> Iterator[tuple[BatchTask, Readings]]:
         """Each task once, as soon as it is computed, in any order; one reading for each of its reads, in order."""
         ...
 
     def assemble(self, model: RowModel, requests: Sequence[Request], readings: Sequence[Readings]) -> list[Answer]: ...
 
     def release(self, model: Unopened) -> None:
-        """Nothing more will be asked of it for now."""
+        """It computes nothing more for now."""
         ...
 
     def close(self) -> None:
@@ -96,9 +96,9 @@ class Local:
     def reads(self, model: RowModel, requests: Sequence[Request]) -> list[Reads]:
         return [model.reads(request) for request in requests]
 
-    def readings(self, model: RowModel, tasks: Sequence[Task]) -> Iterator[tuple[Task, Readings]]:
+    def readings(self, model: RowModel, tasks: Sequence[BatchTask]) -> Iterator[tuple[BatchTask, Readings]]:
         for task in tasks:
-            heed_swallowed()
+            raise_pending_signal()
             yield task, compute(model, task)
 
     def assemble(self, model: RowModel, requests: Sequence[Request], readings: Sequence[Readings]) -> list[Answer]:
@@ -108,25 +108,27 @@ class Local:
     def close(self) -> None: ...
 
 
-def compute(model: RowModel, task: Task) -> Readings:
-    """The same in every executor: the readings of one batch, in the order of its reads."""
+def compute(model: RowModel, task: BatchTask) -> Readings:
+    """The same in every executor: the readings of one batch, in the order of its reads.
+
+    Out of memory halves the batch and goes on. Reads stand in the order of slots, so halves keep it."""
     wanted: dict[Row, list[Read]] = {row: [] for row in task.rows}
     for read in task.reads:
         wanted[read.row].append(read)
-    return _forward(model, pack(task.plan, wanted))
-
-
-def _forward(model: RowModel, batch: Batch) -> Readings:
-    """Out of memory halves the batch and goes on; reads stand in the order of slots, so halves keep it."""
-    try:
-        return model.forward(batch)
-    except (RuntimeError, MemoryError) as error:
-        if not _out_of_memory(error):
-            raise
-        if len(batch.ids) == 1:
-            raise FailedRun(f"no memory for one text of {batch.ids.shape[1]} tokens") from error
-    first, second = batch.halves()
-    return _forward(model, first) + _forward(model, second)
+    left, readings = [pack(task.plan, wanted)], Readings()
+    while left:
+        batch = left.pop()
+        try:
+            readings += model.forward(batch)
+        except (RuntimeError, MemoryError) as error:
+            if not _out_of_memory(error):
+                raise
+            if len(batch.ids) == 1:
+                raise FailedRun(f"no memory for one text of {batch.ids.shape[1]} tokens") from error
+        else:
+            continue
+        left += reversed(batch.halves())  # here, where the error no longer holds what was being computed
+    return readings
 
 
 def _out_of_memory(error: BaseException) -> bool:

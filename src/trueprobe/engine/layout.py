@@ -2,7 +2,8 @@
 
 A checksum covers key and value: a flipped bit, a value cut short and another row's value are noticed when a row is
 read. It detects damage, not a forger. A store of an earlier version gets its checksums when it is first opened, in one
-transaction; what had been damaged before then cannot be noticed, unless it is no number.
+transaction; what had been damaged before then cannot be noticed, unless it is no number. SQLite writes a log ahead
+where it can: that needs memory that processes share, which network file systems lack.
 """
 
 from __future__ import annotations
@@ -17,7 +18,6 @@ from pathlib import Path
 
 import numpy as np
 
-from trueprobe.engine.journal import network_file_system
 from trueprobe.errors import BadInput, FailedRun
 from trueprobe.types import Progress
 
@@ -25,7 +25,7 @@ VERSION = 1  # in `user_version`; 0 is without checksums
 WHOLE_ANSWER = "answer"  # what is read of a request that a model answers itself: JSON, not float32
 _ROWS_AT_ONCE = 20_000
 _WAIT_SECONDS = 120  # for another process that writes
-# of each answer, beside what it is found by: whose it is (0: not known), the day it was made, counted from 1970, and
+# of each answer, next to its key: whose it is (0: not known), the day it was made, counted from 1970, and
 # its checksum
 _LATER_COLUMNS = (
     "model INTEGER NOT NULL DEFAULT 0",
@@ -40,6 +40,11 @@ _SCHEMA = (
     "(id INTEGER PRIMARY KEY, compute_id TEXT NOT NULL UNIQUE, name TEXT NOT NULL, last_used REAL NOT NULL)",
     "CREATE TABLE IF NOT EXISTS derived (key BLOB NOT NULL PRIMARY KEY, value BLOB NOT NULL, checksum BLOB NOT NULL)",
 )
+MOUNTS = Path("/proc/self/mountinfo")
+# as the Linux kernel names them; of FUSE, those that reach over a network
+_NETWORK = {"9p", "afs", "beegfs", "ceph", "cifs", "coda", "glusterfs", "gpfs", "lustre", "ncpfs", "nfs", "nfs4"}
+_NETWORK |= {"orangefs", "panfs", "pvfs2", "smb3", "smbfs", "virtiofs"}
+_NETWORK |= {f"fuse.{name}" for name in ("ceph-fuse", "glusterfs", "juicefs", "s3fs", "sshfs", "gcsfuse", "rclone")}
 Layout = dict[str, str]  # the columns of each table
 _OTHERS = {"versions": "id text", "models": "id compute_id name last_used"}
 _ANSWERS = "key what value made_with"
@@ -117,7 +122,7 @@ def _is_current(db: sqlite3.Connection, path: str) -> bool:
     layout = _layout(db)
     if version == VERSION and layout == _LAYOUT:
         return True
-    if version == 0 and any(layout.items() <= known.items() for known in _EARLIER):
+    if version == 0 and any(layout.items() <= earlier.items() for earlier in _EARLIER):
         return False
     other = next((name for name in {**layout, **_LAYOUT} if layout.get(name) != _LAYOUT.get(name)), "answers")
     raise BadInput(
@@ -162,6 +167,26 @@ def _first_checksum(key: bytes | None, what: bytes | None, value: bytes | None) 
     if what != WHOLE_ANSWER.encode() and (len(value) % 4 or not is_finite(np.frombuffer(value, np.float32))):
         return b""
     return checksum(key, what, value)
+
+
+def network_file_system(path: Path | str) -> str:
+    """`nfs4` where the path lies on one; "" on a local file system, or where nobody can tell (other than Linux)."""
+    if str(path) == ":memory:":
+        return ""
+    try:
+        mounts = MOUNTS.read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:
+        return ""
+    place = Path(path).resolve()
+    kinds = {mount: kind for mount, kind in map(_mount, mounts) if place == mount or mount in place.parents}
+    nearest = max(kinds, key=lambda mount: len(mount.parts), default=None)
+    return kinds[nearest] if nearest and kinds[nearest] in _NETWORK else ""
+
+
+def _mount(line: str) -> tuple[Path, str]:
+    """`36 35 98:0 / /home rw,noatime shared:1 - nfs4 server:/home rw` -> /home, nfs4"""
+    before, _, after = line.partition(" - ")
+    return Path(before.split()[4].replace("\\040", " ")), after.split()[0]
 
 
 # ---------------------------------------------------------------- what all that touch a store share

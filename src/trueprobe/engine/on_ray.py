@@ -41,7 +41,7 @@ class RayWorker:
 
 
 class RayActors:
-    """Starts actors; Ray restarts none of them, the pool does. What they report is passed on by a thread of its own,
+    """Starts actors; Ray restarts none of them, the pool does. What they report is passed on by a separate thread,
     since whoever hears it calls Ray again."""
 
     def __init__(self, setup: Setup, gpus_per_worker: float = 0) -> None:
@@ -68,7 +68,7 @@ def _pass_on(inbox: Inbox) -> None:
 
 
 def ray_actors(workers: int, gpus_per_worker: float, threads: int, address: str) -> tuple[RayActors, int]:
-    """Connects to Ray, or starts it here, and says how many actors there will be."""
+    """Connects to Ray, or starts it here, and gives the number of actors."""
     try:
         import ray
     except ImportError as error:

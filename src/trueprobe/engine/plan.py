@@ -3,6 +3,17 @@
 The plan is made from all rows before the cache is looked at, so an interrupted run goes on with the very
 same batches. A width depends on a row's length alone. A batch that is not full has dummy rows up to a number of
 tokens with which a row's bits do not depend on their number; trees need none, their bits depend on the plan anyway.
+
+Trees. In a causal network a token depends on the tokens before it only, so texts that begin alike need their beginning
+once. Three rows, sorted, and what each adds to the tree of the one before it:
+
+    1 2 3        1 2 3           column   0  1  2  3  4  5
+    1 2 4 5          4 5         id       1  2  3  4  5  7
+    1 7            7             parent  -1  0  1  1  3  0
+
+Six columns are computed instead of nine tokens. A column attends to itself and to its ancestors: column 4 to 0, 1, 3
+and 4, which is the row 1 2 4 5. `_trees` chooses which rows make a tree, `pack` writes its columns and parents, and
+`models.network` turns parents into the attention mask and into positions (a column's number of ancestors).
 """
 
 from __future__ import annotations
@@ -101,12 +112,16 @@ def _forest(trees: tuple[tuple[Row, ...], ...]) -> BatchPlan:
 
 
 def _trees(ordered: Sequence[Row]) -> Iterable[tuple[Row, ...]]:
-    """Neighbours in the sorted order share most; a tree takes rows until its new tokens no longer fit."""
+    """Sorted rows, cut into trees of at most `TREE_WIDTH` columns.
+
+    With a width of 5: (1 2 3), (1 2 4 5), (1 7) -> [(1 2 3), (1 2 4 5)], [(1 7)], of 5 and 2 columns."""
     tree: list[Row] = []
     used = 0
     for row in ordered:
+        # sorted rows share most with their neighbour, so a row only needs to be held against the one before it
         new = len(row.ids) - (_shared(tree[-1], row) if tree else 0)
         if used + new > TREE_WIDTH:
+            # the next tree begins here, and has this row from its first token
             yield tuple(tree)
             tree, used, new = [], 0, len(row.ids)
         tree.append(row)
@@ -116,6 +131,7 @@ def _trees(ordered: Sequence[Row]) -> Iterable[tuple[Row, ...]]:
 
 
 def tree_tokens(tree: tuple[Row, ...]) -> int:
+    """Columns of a tree: (1 2 3), (1 2 4 5), (1 7) -> 3 + 2 + 1 = 6."""
     return sum(len(row.ids) - (_shared(tree[i - 1], row) if i else 0) for i, row in enumerate(tree))
 
 
@@ -131,6 +147,7 @@ def padding(batch: BatchPlan) -> int:
 
 
 def _shared(a: Row, b: Row) -> int:
+    """How many tokens both begin with: (1 2 3), (1 2 4 5) -> 2."""
     for i, (x, y) in enumerate(zip(a.ids, b.ids, strict=False)):
         if x != y:
             return i
@@ -138,7 +155,9 @@ def _shared(a: Row, b: Row) -> int:
 
 
 def pack(planned: BatchPlan, wanted: Mapping[Row, Sequence[Read]]) -> Batch:
-    """The planned batch as arrays, with what is wanted of its rows."""
+    """The planned batch as arrays of [slots, width], with what is wanted of its rows.
+
+    A slot is a tree; a single row is a tree of one."""
     count, width = planned.shape
     ids = np.zeros((count, width), dtype=np.int64)
     segments, parents = np.zeros_like(ids), np.full_like(ids, -1)
@@ -147,17 +166,21 @@ def pack(planned: BatchPlan, wanted: Mapping[Row, Sequence[Read]]) -> Batch:
     slots: list[int] = []
     columns: list[tuple[int, ...]] = []
     for slot, rows in enumerate(planned.slots):
-        path: list[int] = []  # the columns of the row before
+        path: list[int] = []  # the columns of the row before: [0, 1, 2] after (1 2 3)
         before: Row | None = None
-        end = 0
+        end = 0  # columns so far
         for row in rows:
+            # 1. what it shares with the row before stays: of (1 2 4 5) two tokens, in the columns [0, 1]
             shared = _shared(before, row) if before else 0
+            # 2. the rest gets new columns behind all others: [3, 4], so that the row's path is [0, 1, 3, 4]
             new = len(row.ids) - shared
             path = path[:shared] + list(range(end, end + new))
             ids[slot, end : end + new] = row.ids[shared:]
             segments[slot, end : end + new] = row.segments[shared:]
+            # 3. the parent of a column is the column before it on the path: 1 for column 3, and 3 for column 4
             parents[slot, end : end + new] = [-1, *path][shared : shared + new]
             end, before = end + new, row
+            # 4. what is read at a token of the row is read at its column: at position 2 of (1 2 4 5), column 3
             for read in reads_of(wanted[row], planned.by_head):
                 reads.append(read)
                 slots.append(slot)

@@ -7,18 +7,17 @@ from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
 
-from trueprobe.engine.executor import BatchFailed, Examine, Readings, Reads, Task
+from trueprobe.engine.executor import BatchFailed, BatchTask, Examine, Readings, Reads
 from trueprobe.engine.pool import GivenUp, Pool
-from trueprobe.engine.worker import Examined, Job, Kind, Planning, Ticket
+from trueprobe.engine.worker import ExaminedCheckpoint, Job, Kind, Planning, Ticket
 from trueprobe.errors import FailedRun
 from trueprobe.models import Model, Options, Outline, RowModel, Source, Traits, Unopened, refuse_twins
 from trueprobe.models.rows import Batch
-from trueprobe.types import Answer, Request
+from trueprobe.types import Answer, Card, Request
 
 _REQUESTS_AT_ONCE = 512  # in one job
 
@@ -28,8 +27,10 @@ class PooledModel:
 
     contract: Literal["rows"] = "rows"
 
-    def __init__(self, pool: Pool, ticket: Ticket, examined: Examined) -> None:
-        self.pool, self.ticket, self.card, self.trial_id = pool, ticket, examined.card, examined.trial_id
+    def __init__(self, pool: Pool, ticket: Ticket, card: Card, planning: Planning) -> None:
+        self.pool, self.ticket, self.card = pool, ticket, card
+        self.trial_id, self.row_exact, self.tree_limit = planning.trial_id, planning.row_exact, planning.tree_limit
+        self.batch_tokens, self.max_rows = planning.batch_tokens, planning.max_rows
         self._traits: Traits | None = None
 
     @property
@@ -49,38 +50,17 @@ class PooledModel:
     def recall(self, traits: Traits) -> None:
         self._traits = traits
 
-    @cached_property
-    def _planning(self) -> Planning:
-        planning: Planning = self._result("planning")
-        return planning
-
-    @property
-    def row_exact(self) -> bool:
-        return self._planning.row_exact
-
     @property
     def shares_prefixes(self) -> bool:
-        return self._planning.shares_prefixes
-
-    @property
-    def tree_limit(self) -> int:
-        return self._planning.tree_limit
+        return self.traits.shares_prefixes
 
     @property
     def exact_lengths(self) -> bool:
-        return self._planning.exact_lengths
-
-    @property
-    def batch_tokens(self) -> int:
-        return self._planning.batch_tokens
-
-    @property
-    def max_rows(self) -> int:
-        return self._planning.max_rows
+        return self.traits.exact_lengths
 
     @property
     def token_multiple(self) -> int:
-        return self._planning.token_multiple
+        return self.traits.token_multiple
 
     def reads(self, request: Request) -> Reads:
         reads: Reads = self._result("call", ("reads", request))
@@ -115,12 +95,13 @@ class PooledCheckpoint:
 
     pool: Pool
     ticket: Ticket
-    examined: Examined
+    card: Card
+    planning: Planning
 
     @property
     def outline(self) -> Outline:
         """Its weights take no memory of this process."""
-        return Outline(self.examined.card, self._whole_words, 0)
+        return Outline(self.card, self._whole_words, 0)
 
     @property
     def location(self) -> str:
@@ -128,7 +109,7 @@ class PooledCheckpoint:
 
     def open(self) -> Model:
         self.pool.use(self.ticket)
-        return PooledModel(self.pool, self.ticket, self.examined)
+        return PooledModel(self.pool, self.ticket, self.card, self.planning)
 
     def _whole_words(self) -> frozenset[str] | None:
         words: frozenset[str] | None = _results([self.pool.submit(Job("whole_words", self.ticket))])[0]
@@ -151,23 +132,26 @@ class Pooled:
         """A model that answers whole requests is examined and asked from this process: the work is done elsewhere."""
         files = [source for source in sources if not source.server]
         jobs = [self.pool.submit(Job("examine", Ticket.of(source, options))) for source in files]
-        every: dict[str, Examined] = {s.name: one for s, one in zip(files, _results(jobs), strict=True)}
+        every: dict[str, ExaminedCheckpoint] = {s.name: one for s, one in zip(files, _results(jobs), strict=True)}
         refuse_twins(files, [examined.weights for examined in every.values()])
         return [self._checkpoint(source, options, every.get(source.name)) or here(source) for source in sources]
 
-    def _checkpoint(self, source: Source, options: Options, examined: Examined | None) -> PooledCheckpoint | None:
+    def _checkpoint(
+        self, source: Source, options: Options, examined: ExaminedCheckpoint | None
+    ) -> PooledCheckpoint | None:
         """None for a model that answers whole requests."""
-        if examined is None or examined.contract == "answers":
+        if examined is None or examined.planning is None:
             return None
-        return PooledCheckpoint(self.pool, Ticket.of(source, options, examined.card.compute_id), examined)
+        ticket = Ticket.of(source, options, examined.card.compute_id)
+        return PooledCheckpoint(self.pool, ticket, examined.card, examined.planning)
 
     def reads(self, model: RowModel, requests: Sequence[Request]) -> list[Reads]:
         parts = _results([_pooled(model).submit("reads", chunk) for chunk in _chunks(requests)])
         return [reads for part in parts for reads in part]
 
-    def readings(self, model: RowModel, tasks: Sequence[Task]) -> Iterator[tuple[Task, Readings]]:
+    def readings(self, model: RowModel, tasks: Sequence[BatchTask]) -> Iterator[tuple[BatchTask, Readings]]:
         """A few jobs are submitted at a time: what is computed and not yet stored is held in memory."""
-        left, going = deque(tasks), dict[Future[Any], Task]()
+        left, going = deque(tasks), dict[Future[Any], BatchTask]()
         while left or going:
             while left and len(going) < 3 * self.pool.size:
                 task = left.popleft()

@@ -1,4 +1,4 @@
-"""Workers on this machine: processes that are started anew, so that they share nothing with this one but a pipe."""
+"""Workers on this machine: new processes, which share nothing with this one but a pipe."""
 
 from __future__ import annotations
 

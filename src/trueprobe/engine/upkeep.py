@@ -129,7 +129,7 @@ def derived_bytes(path: Path | None = None) -> int:
 
 def check(path: Path | None = None, repair: bool = False, progress: Progress | None = None) -> Checked:
     """Holds every answer and every result against its checksum; `repair` removes those that are damaged, and builds the
-    indexes anew."""
+    indexes again."""
     progress = progress or NoProgress()
     counts: dict[str, tuple[int, int]] = {}
     with _opened(path, progress) as db:
@@ -181,12 +181,12 @@ def _condition(db: sqlite3.Connection, models: Sequence[str], older_than_days: i
     if not models and older_than_days is None:
         raise BadInput("nothing to prune: name models (--model NAME) or an age (--older-than DAYS)")
     with_answers = "SELECT id, name FROM models WHERE id IN (SELECT model FROM answers)"
-    known = [*db.execute(with_answers), (0, UNKNOWN)]
-    names = list(dict.fromkeys(name for _, name in known))
+    models_here = [*db.execute(with_answers), (0, UNKNOWN)]
+    names = list(dict.fromkeys(name for _, name in models_here))
     for name in models:
         if name not in names:
             raise BadInput(f"the store has no answers of '{name}'{nearest(name, names)}")
-    conditions, values = [], [number for number, name in known if name in models]
+    conditions, values = [], [number for number, name in models_here if name in models]
     if models:
         conditions.append(f"model IN ({','.join('?' * len(values))})")
     if older_than_days is not None:

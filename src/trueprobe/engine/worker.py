@@ -19,15 +19,15 @@ from multiprocessing.connection import Connection
 from typing import Any, Literal
 
 from trueprobe import __version__
-from trueprobe.engine.executor import Task, compute
+from trueprobe.engine.executor import BatchTask, compute
 from trueprobe.errors import BadInput, FailedRun
-from trueprobe.models import Model, Options, RowModel, Source, Traits, examine, ready, weight_hashes
+from trueprobe.models import Model, Options, Source, Traits, examine, ready, weight_hashes
 from trueprobe.models.rows import ROWS_VERSION
 from trueprobe.types import Card
 
 _LIBRARIES = ("torch", "transformers", "tokenizers", "numpy")
 Opener = Callable[[Source, Options], Model]
-Kind = Literal["examine", "whole_words", "traits", "planning", "reads", "compute", "call"]
+Kind = Literal["examine", "whole_words", "traits", "reads", "compute", "call"]
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ class Ticket:
 
 @dataclass(frozen=True)
 class Job:
-    """`call`: `payload` is a method of the model and its arguments; `reads` and `compute`: requests, a `Task`."""
+    """`call`: `payload` is a method of the model and its arguments; `reads` and `compute`: requests, a `BatchTask`."""
 
     kind: Kind
     ticket: Ticket
@@ -73,39 +73,23 @@ class Job:
 
 
 @dataclass(frozen=True)
-class Examined:
+class Planning:
+    """What a plan needs to know of a model besides its traits."""
+
+    trial_id: str
+    row_exact: bool
+    tree_limit: int
+    batch_tokens: int
+    max_rows: int
+
+
+@dataclass(frozen=True)
+class ExaminedCheckpoint:
     """What a worker finds out about a checkpoint without its weights."""
 
     card: Card
     weights: tuple[bytes, ...]  # hashes of their files
-    contract: Literal["rows", "answers"]
-    trial_id: str = ""
-
-
-@dataclass(frozen=True)
-class Planning:
-    """What a plan needs to know of a model."""
-
-    row_exact: bool
-    shares_prefixes: bool
-    tree_limit: int
-    exact_lengths: bool
-    batch_tokens: int
-    max_rows: int
-    token_multiple: int
-
-    @classmethod
-    def of(cls, model: RowModel) -> Planning:
-        shares = model.shares_prefixes
-        return cls(
-            model.row_exact,
-            shares,
-            model.tree_limit if shares else 0,
-            model.exact_lengths,
-            model.batch_tokens,
-            model.max_rows,
-            model.token_multiple,
-        )
+    planning: Planning | None  # None: the model answers whole requests
 
 
 @dataclass(frozen=True)
@@ -170,12 +154,10 @@ class Worker:
         if job.kind == "traits":
             model.open()
             return model.traits
-        if job.kind == "planning":
-            return Planning.of(model)
         if job.kind == "reads":
             return [model.reads(request) for request in job.payload]
         if job.kind == "compute":
-            task: Task = job.payload
+            task: BatchTask = job.payload
             return compute(model, task)
         method, *arguments = job.payload
         return getattr(model, method)(*arguments)
@@ -189,11 +171,15 @@ class Worker:
         return self._model
 
 
-def _examined(ticket: Ticket) -> Examined:
+def _examined(ticket: Ticket) -> ExaminedCheckpoint:
     checkpoint = examine(ticket.source, ticket.options)
-    model = checkpoint.open()
-    trial_id = model.trial_id if model.contract == "rows" else ""
-    return Examined(checkpoint.outline.card, weight_hashes(ticket.source), model.contract, trial_id)
+    return ExaminedCheckpoint(checkpoint.outline.card, weight_hashes(ticket.source), _planning(checkpoint.open()))
+
+
+def _planning(model: Model) -> Planning | None:
+    if model.contract == "answers":
+        return None
+    return Planning(model.trial_id, model.row_exact, model.tree_limit, model.batch_tokens, model.max_rows)
 
 
 def _refuse_other_weights(card: Card, ticket: Ticket) -> None:
@@ -221,7 +207,7 @@ def serve(descriptor: int) -> None:
 
 
 def _receive(connection: Connection, jobs: queue.SimpleQueue[Job]) -> None:
-    """In a thread of its own, so that the driver never waits for a full pipe; without a driver, nothing goes on."""
+    """In a separate thread, so that the driver never waits for a full pipe; without a driver, nothing goes on."""
     try:
         while True:
             jobs.put(connection.recv())

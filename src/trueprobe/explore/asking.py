@@ -18,13 +18,12 @@ from trueprobe.errors import BadInput, nearest
 from trueprobe.explore.checkpoints import Engines
 from trueprobe.explore.questions import BlankQuestion, Prompt, TwoSentences
 from trueprobe.probes.counteracts.coverage import unlisted
-from trueprobe.probes.counteracts.material import CounterActsMaterial
 from trueprobe.probes.counteracts.probe import case_forms
+from trueprobe.probes.counteracts.suggestions import LISTS, word_lists
 from trueprobe.probes.crows_pairs.probe import shared_positions
 from trueprobe.scoring import around_blank, joined_as
 from trueprobe.types import Answer, Card, FillBlank, Filled, Join, Request, Scored, ScoreText, Token, WhyNot, Word
 
-LISTS = ("gender", "age")  # shipped files of counteracts
 FORMS = len(tuple(case_forms(["word"])))
 Part = dict[str, Any]  # one line of the answer, as JSON
 
@@ -48,7 +47,7 @@ class WordGroup:
 def shipped_groups(name: str) -> tuple[WordGroup, WordGroup]:
     if name not in LISTS:
         raise BadInput(f"no word lists '{name}'{nearest(name, LISTS)}")
-    first, second = (WordGroup(group, words) for group, words in CounterActsMaterial.read(name).verbalizer.items())
+    first, second = (WordGroup(group, words) for group, words in word_lists(name).items())
     return first, second
 
 
@@ -78,8 +77,8 @@ def fill(asked: BlankQuestion, engines: Engines) -> Iterator[Part]:
     for card in engines.selected.cards(asked.models):
         yield from _opening(engines, card)
         requests = [_request(prompt, groups, asked.top, card) for prompt in asked.prompts]
-        known = iter(engines[card.name].answer([one for one in requests if not isinstance(one, WhyNot)]))
-        answers = [one if isinstance(one, WhyNot) else next(known) for one in requests]
+        answered = iter(engines[card.name].answer([one for one in requests if not isinstance(one, WhyNot)]))
+        answers = [one if isinstance(one, WhyNot) else next(answered) for one in requests]
         yield {"model": card.name, "readings": [_reading(answer, groups) for answer in answers]}
 
 
@@ -90,7 +89,7 @@ def _request(prompt: Prompt, groups: tuple[WordGroup, WordGroup], top: int, card
     if card.kind == "causal":
         left, right = around_blank(prompt.causal) if prompt.causal else (left, right)
         right, join = right if re.search(r"\w", right) else "", "space" if join == "pair" else join
-    return FillBlank(left, right, prompt.before or None, join, words, top=top)
+    return FillBlank(left, right=right, before=prompt.before or None, join=join, words=words, top=top)
 
 
 def _reading(answer: Answer | WhyNot, groups: tuple[WordGroup, WordGroup]) -> Part:

@@ -6,18 +6,24 @@ name this server, an Origin must be this page's, and the path must begin with th
 
 from __future__ import annotations
 
+import asyncio
 import ipaddress
+import re
 import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+import h11
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import PlainTextResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from trueprobe.explore.questions import MOST_BYTES
 
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
+REQUEST_SECONDS = 10.0  # from a request's first byte, or a new connection, to the request's last byte
+MOST_WAITING = 16  # connections of one client whose request is not complete
 ANY = ("0.0.0.0", "::", "")
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; "
@@ -35,7 +41,7 @@ HEADERS: Mapping[str, str] = {
 
 
 @dataclass(frozen=True)
-class Door:
+class ServerAddress:
     """Where the server listens, and the secret in its address."""
 
     host: str
@@ -62,7 +68,7 @@ def _split(header: str) -> tuple[str, int]:
     name, _, port = header.rpartition(":") if not header.endswith("]") else (header, "", "80")
     if not name:
         name, port = header, "80"
-    return name.strip("[]").lower(), int(port) if port.isascii() and port.isdigit() else -1
+    return name.strip("[]").lower(), int(port) if re.fullmatch(r"[0-9]{1,5}", port) else -1
 
 
 def _is_address(name: str) -> bool:
@@ -76,8 +82,8 @@ def _is_address(name: str) -> bool:
 class Guard:
     """In front of the application. What is refused is answered without reading the body."""
 
-    def __init__(self, app: ASGIApp, door: Door) -> None:
-        self.app, self.door = app, door
+    def __init__(self, app: ASGIApp, address: ServerAddress) -> None:
+        self.app, self.address = app, address
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -88,19 +94,19 @@ class Guard:
         if refused is not None:
             await refused(scope, receive, _with_headers(send))
             return
-        inside = {**scope, "path": scope["path"][len(self.door.token) + 1 :]}
+        inside = {**scope, "path": scope["path"][len(self.address.token) + 1 :]}
         await self.app(inside, _Limited(receive), _with_headers(send))
 
     def _refused(self, scope: Scope) -> Response | None:
         headers = Headers(scope=scope)
         hosts = headers.getlist("host")
-        if len(hosts) != 1 or not self.door.admits_host(hosts[0]):
+        if len(hosts) != 1 or not self.address.admits_host(hosts[0]):
             return _refusal(421, "This server answers to its own address only.")
         origin, site = headers.get("origin"), headers.get("sec-fetch-site", "none")
         if (origin is not None and origin != f"http://{hosts[0]}") or site not in ("same-origin", "none"):
             return _refusal(403, "Another page may not ask here.")
         start = scope["path"].split("/")[1:3]
-        if len(start) < 2 or not secrets.compare_digest(start[0].encode(), self.door.token.encode()):
+        if len(start) < 2 or not secrets.compare_digest(start[0].encode(), self.address.token.encode()):
             return _refusal(403, "Open the whole address that `trueprobe explore` printed: it ends in a token.")
         if scope["method"] == "POST":
             return self._refused_body(headers)
@@ -130,6 +136,48 @@ class _Limited:
         if self.read > MOST_BYTES:
             raise TooLarge
         return message
+
+
+class TimedProtocol(H11Protocol):
+    """HTTP as uvicorn reads it. It sets no limit to how long a request may take to arrive, so that some dozens of
+    half-sent ones would keep everybody else out."""
+
+    _limit: asyncio.TimerHandle | None = None  # while a request is awaited
+    _began = 0.0
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        super().connection_made(transport)
+        self._began = self.loop.time()
+        waiting = sorted(self._waiting(), key=lambda other: other._began)
+        for oldest in waiting[: len(waiting) + 1 - MOST_WAITING]:
+            oldest._expire()
+        self._limit = self.loop.call_later(REQUEST_SECONDS, self._expire)
+
+    def data_received(self, data: bytes) -> None:
+        super().data_received(data)
+        if self.conn.their_state not in (h11.IDLE, h11.SEND_BODY):
+            self._stop_waiting()
+        elif self._limit is None:  # the next request of a connection that stays open
+            self._limit = self.loop.call_later(REQUEST_SECONDS, self._expire)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._stop_waiting()
+        super().connection_lost(exc)
+
+    def _waiting(self) -> list[TimedProtocol]:
+        """The client's other connections whose request is not complete."""
+        own = self.client[0] if self.client else None
+        others = [other for other in self.connections if isinstance(other, TimedProtocol) and other._limit is not None]
+        return [other for other in others if (other.client[0] if other.client else None) == own]
+
+    def _stop_waiting(self) -> None:
+        if self._limit is not None:
+            self._limit.cancel()
+            self._limit = None
+
+    def _expire(self) -> None:
+        self._stop_waiting()
+        self.transport.abort()
 
 
 def _refusal(status: int, text: str) -> Response:

@@ -56,7 +56,7 @@ class TwoSentences(Sent):
 class SuggestionWanted(Sent):
     """Suggested prompts: `of` is an occupation, a concept, or the background of a pair in `set`."""
 
-    kind: Literal["knowledge", "properties", "distractors"]
+    kind: Name  # knowledge, properties or distractors
     of: Name = ""
     set: Name = ""
     chosen: Annotated[tuple[Annotated[int, Field(ge=0, le=99)], ...], Field(max_length=MOST_PROMPTS)] = ()

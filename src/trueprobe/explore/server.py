@@ -14,13 +14,13 @@ from typing import Any
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
 from trueprobe import __version__
 from trueprobe.errors import BadInput, FailedRun
-from trueprobe.explore import asking, suggestions
+from trueprobe.explore import asking
 from trueprobe.explore.browsing import Browsing
 from trueprobe.explore.checkpoints import Engines
 from trueprobe.explore.guard import TooLarge
@@ -34,6 +34,7 @@ from trueprobe.explore.questions import (
     read,
 )
 from trueprobe.explore.worker import END, REPLACED, AskingThread, Part
+from trueprobe.probes import suggestions
 from trueprobe.results.render.page import style
 
 TYPES = {".html": "text/html", ".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
@@ -96,13 +97,23 @@ def application(explorer: Explorer) -> Starlette:
         Route("/api/start", _answering(explorer.start)),
         Route("/api/ask", _streaming(explorer, BlankQuestion, asking.fill), methods=["POST"]),
         Route("/api/compare", _streaming(explorer, TwoSentences, asking.compare), methods=["POST"]),
-        Route("/api/suggest", _answering(suggestions.suggest, SuggestionWanted), methods=["POST"]),
+        Route("/api/suggest", _answering(_suggested, SuggestionWanted), methods=["POST"]),
         Route("/api/run", _answering(lambda: explorer.browsed.findings())),
         Route("/api/items", _answering(lambda wanted: explorer.browsed.items(wanted), ItemsWanted), methods=["POST"]),
         Route("/api/item", _answering(lambda wanted: explorer.browsed.question(wanted), ItemWanted), methods=["POST"]),
     ]
-    refusals: Any = {BadInput: _refused, FailedRun: _refused, TooLarge: _too_large, HTTPException: _http}
+    refusals: Any = {
+        BadInput: _refused,
+        FailedRun: _refused,
+        TooLarge: _too_large,
+        HTTPException: _http,
+        ClientDisconnect: _gone,
+    }
     return Starlette(routes=routes, lifespan=lifespan, exception_handlers=refusals)
+
+
+def _suggested(wanted: SuggestionWanted) -> Part:
+    return suggestions.suggest(suggestions.Wanted(**wanted.model_dump()))
 
 
 def _file(explorer: Explorer, name: str) -> Response:
@@ -161,6 +172,11 @@ async def _refused(request: Request, error: Exception) -> Response:
 
 async def _too_large(request: Request, error: Exception) -> Response:
     return JSONResponse({"error": "too large"}, 413, {"connection": "close"})
+
+
+async def _gone(request: Request, error: Exception) -> Response:
+    """Nobody reads it; without it a traceback would be printed."""
+    return Response(status_code=400)
 
 
 async def _http(request: Request, error: Exception) -> Response:

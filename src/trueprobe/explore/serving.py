@@ -16,12 +16,12 @@ import uvicorn
 from trueprobe.errors import BadInput, FailedRun
 from trueprobe.explore.browsing import Browsing
 from trueprobe.explore.checkpoints import Engines, NamedModels
-from trueprobe.explore.guard import LOOPBACK, Door, Guard
+from trueprobe.explore.guard import LOOPBACK, Guard, ServerAddress, TimedProtocol
 from trueprobe.explore.server import Explorer, application
 from trueprobe.explore.worker import AskingThread
 from trueprobe.models import Options
 from trueprobe.runs.folder import Run
-from trueprobe.stopping import heeded
+from trueprobe.signals import handled
 
 AT_ONCE = 64  # connections
 DEFAULT_MODELS = ("mini", "nursery")
@@ -62,7 +62,7 @@ def find_models(serving: Serving) -> NamedModels:
 class Prepared:
     """A server whose port is taken, not yet running."""
 
-    door: Door
+    address: ServerAddress
     server: uvicorn.Server
     listening: socket.socket
 
@@ -76,7 +76,7 @@ class Prepared:
             came.append(number)
             self.server.should_exit = True
 
-        before = {number: signal.signal(number, end) for number in heeded()}
+        before = {number: signal.signal(number, end) for number in handled()}
         try:
             yield
         finally:
@@ -93,11 +93,12 @@ class Prepared:
 
 def prepare(serving: Serving, selected: NamedModels) -> Prepared:
     listening = _listening(serving.host, serving.port)
-    door = Door(serving.host, listening.getsockname()[1], secrets.token_urlsafe(24))
+    address = ServerAddress(serving.host, listening.getsockname()[1], secrets.token_urlsafe(24))
     engines = Engines(selected, serving.store)
     explorer = Explorer(engines, AskingThread(engines.close), Browsing(serving.run) if serving.run else None)
     config = uvicorn.Config(
-        Guard(application(explorer), door),
+        Guard(application(explorer), address),
+        http=TimedProtocol,
         log_level="warning",
         access_log=False,
         server_header=False,
@@ -105,15 +106,15 @@ def prepare(serving: Serving, selected: NamedModels) -> Prepared:
         limit_concurrency=AT_ONCE,
         timeout_graceful_shutdown=1,
     )
-    return Prepared(door, uvicorn.Server(config), listening)
+    return Prepared(address, uvicorn.Server(config), listening)
 
 
 def _listening(host: str, port: int) -> socket.socket:
     try:
-        family, _, _, _, address = socket.getaddrinfo(host or None, port, type=socket.SOCK_STREAM)[0]
+        family, _, _, _, place = socket.getaddrinfo(host or None, port, type=socket.SOCK_STREAM)[0]
         listening = socket.socket(family, socket.SOCK_STREAM)
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listening.bind(address)
+        listening.bind(place)
         listening.listen(128)
     except socket.gaierror as error:
         raise BadInput(f"--host {host}: {error.strerror}") from error

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import importlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Protocol, cast
+from typing import Any
 
 from trueprobe.assets import NotHere
 from trueprobe.errors import BadInput
-from trueprobe.installed import MODELS, installed, load, version
+from trueprobe.models.backends import Backend, backend, backends
 from trueprobe.models.checkpoint import (
     Options,
     Source,
@@ -21,7 +20,7 @@ from trueprobe.models.checkpoint import (
     weight_hashes,
 )
 from trueprobe.models.config_file import refuse_adapter
-from trueprobe.models.contract import AnswerModel, Model, Outline, RowModel, Traits, Unopened
+from trueprobe.models.contract import AnswerModel, Model, Outline, RowModel, Traits, Unfinished, Unopened
 from trueprobe.models.gguf import unpacked
 from trueprobe.models.specs import sources
 from trueprobe.permissions import ServerAccess
@@ -36,7 +35,9 @@ __all__ = [
     "RowModel",
     "Source",
     "Traits",
+    "Unfinished",
     "Unopened",
+    "backend",
     "examine",
     "find",
     "open_model",
@@ -47,19 +48,6 @@ __all__ = [
     "refuse_unknown_device",
     "weight_hashes",
 ]
-
-# in the order in which they are tried: without its language-model head an encoder would be taken for a masked model
-# that lost it, and many masked architectures have a causal head class too
-_BACKENDS = ("encoder", "masked", "causal")
-_FUNCTIONS = ("accepts", "outline", "open_model")  # of a backend
-
-
-class Backend(Protocol):
-    """A file of this package. `config` is transformers' config of the checkpoint."""
-
-    def accepts(self, source: Source, config: Any) -> bool: ...
-    def outline(self, source: Source, config: Any, options: Options) -> Outline: ...
-    def open_model(self, source: Source, config: Any, options: Options) -> Model: ...
 
 
 @dataclass(frozen=True)
@@ -85,13 +73,13 @@ def examine(source: Source, options: Options) -> Unopened:
     when the model is opened. A server is tried out."""
     if source.server:
         return _examine_served(source, options)
-    backend, config = preflight(source, options)
+    opener, config = preflight(source, options)
     refuse_unknown_device(options)
     with opening(source):
         if not files_are_finite(source, options):
             # the file may hold tensors that the network never uses (GPT-2's masked_bias): only loading it decides
             open_source(source, options)
-        return Checkpoint(source, options, backend.outline(source, config, options))
+        return Checkpoint(source, options, opener.outline(source, config, options))
 
 
 def _examine_served(source: Source, options: Options) -> Unopened:
@@ -112,9 +100,9 @@ def open_source(source: Source, options: Options) -> Model:
 
 def ready(source: Source, options: Options) -> Model:
     """To be asked; weights are read into memory when a row must be computed."""
-    backend, config = preflight(source, options)
+    opener, config = preflight(source, options)
     with opening(source):
-        return backend.open_model(source, config, options)
+        return opener.open_model(source, config, options)
 
 
 def preflight(source: Source, options: Options) -> tuple[Backend, Any]:
@@ -126,24 +114,12 @@ def preflight(source: Source, options: Options) -> tuple[Backend, Any]:
     with opening(source):
         refuse_pickles(source, options)
         config = read_config(source)
-        for backend in _backends():
-            if backend.accepts(source, config):
-                return backend, config
+        for one in backends():
+            if one.accepts(source, config):
+                return one, config
     raise BadInput(
         f"{source.title}: '{config.model_type}' is neither a masked nor a causal language model that transformers knows"
     )
-
-
-def _backends() -> Iterator[Backend]:
-    """Those of other distributions first: each accepts only what is its own."""
-    for point in installed(MODELS).values():
-        backend = load(point)
-        lacks = [name for name in _FUNCTIONS if not callable(getattr(backend, name, None))]
-        if lacks:
-            raise BadInput(f"the backend '{point.name}' of {version(point)} lacks {', '.join(lacks)}")
-        yield cast(Backend, backend)
-    for name in _BACKENDS:
-        yield cast(Backend, importlib.import_module(f"trueprobe.models.{name}"))
 
 
 def open_model(spec: str, options: Options | None = None) -> Model:

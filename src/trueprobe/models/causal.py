@@ -12,10 +12,11 @@ from typing import Any
 
 from trueprobe.errors import BadInput
 from trueprobe.models import checkpoint
+from trueprobe.models.backends import backend
 from trueprobe.models.checkpoint import Options, Source, read_tokenizer
-from trueprobe.models.contract import Outline, Traits
+from trueprobe.models.contract import Traits
 from trueprobe.models.framing import Framing, Ids, Refused
-from trueprobe.models.hugging import Described, HuggingFaceModel, describe, start_ids
+from trueprobe.models.hugging import Described, HuggingFaceModel, NetworkBackend, describe, start_ids
 from trueprobe.models.network import Network
 from trueprobe.models.rows import Read, Row
 from trueprobe.models.text import Text, without_final_space
@@ -23,44 +24,35 @@ from trueprobe.models.weights import Shape, Weights
 from trueprobe.types import Card, EmbedText, FillBlank, FollowsText, ScoreText
 
 
-def accepts(source: Source, config: Any) -> bool:
-    from transformers import MODEL_FOR_CAUSAL_LM_MAPPING
+@backend("causal", order=3)
+class CausalBackend(NetworkBackend):
+    def accepts(self, source: Source, config: Any) -> bool:
+        from transformers import MODEL_FOR_CAUSAL_LM_MAPPING
 
-    return type(config) in MODEL_FOR_CAUSAL_LM_MAPPING
+        return type(config) in MODEL_FOR_CAUSAL_LM_MAPPING
 
+    def described(self, source: Source, config: Any, options: Options) -> Described:
+        from transformers import AutoModelForCausalLM
 
-def outline(source: Source, config: Any, options: Options) -> Outline:
-    described = _described(source, options)
-    return described.outline(lambda: _model(described, source, config, options))
+        model, missing = checkpoint.outline(source, AutoModelForCausalLM, options)
+        if missing:
+            lacks = ", ".join(sorted(missing)[:2])
+            raise BadInput(
+                f"{source.title} has no trained language-model head (missing: {lacks} …); it cannot go on a text"
+            )
+        return describe("causal", source, options, Text(read_tokenizer(source)), model, {"lm"})
 
+    def model(self, described: Described, source: Source, config: Any, options: Options) -> Causal:
+        from transformers import AutoModelForCausalLM
 
-def open_model(source: Source, config: Any, options: Options) -> Causal:
-    return _model(_described(source, options), source, config, options)
+        def refuse_seeing_ahead(network: Network) -> None:
+            if network.sees_ahead:
+                title = f"{source.title}: a {config.model_type}"
+                raise BadInput(f"{title} whose tokens see later ones is no causal language model")
 
-
-def _model(described: Described, source: Source, config: Any, options: Options) -> Causal:
-    from transformers import AutoModelForCausalLM
-
-    def refuse_seeing_ahead(network: Network) -> None:
-        if network.sees_ahead:
-            title = f"{source.title}: a {config.model_type}"
-            raise BadInput(f"{title} whose tokens see later ones is no causal language model")
-
-    weights = Weights(source, AutoModelForCausalLM, options, refuse_seeing_ahead)
-    start = start_ids(described.text, source.start)
-    return Causal(described.card, described.text, Shape.of(described.model, options), weights, start)
-
-
-def _described(source: Source, options: Options) -> Described:
-    from transformers import AutoModelForCausalLM
-
-    model, missing = checkpoint.outline(source, AutoModelForCausalLM, options)
-    if missing:
-        lacks = ", ".join(sorted(missing)[:2])
-        raise BadInput(
-            f"{source.title} has no trained language-model head (missing: {lacks} …); it cannot go on a text"
-        )
-    return describe("causal", source, options, Text(read_tokenizer(source)), model, {"lm"})
+        weights = Weights(source, AutoModelForCausalLM, options, refuse_seeing_ahead)
+        start = start_ids(described.text, source.start)
+        return Causal(described.card, described.text, Shape.of(described.model, options), weights, start)
 
 
 class CausalFraming(Framing):

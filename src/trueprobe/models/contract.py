@@ -13,6 +13,7 @@ from typing import Literal, Protocol
 
 import numpy as np
 
+from trueprobe.errors import FailedRun
 from trueprobe.models.rows import Batch, Read
 from trueprobe.types import Answer, Card, Request, WhyNot
 
@@ -114,8 +115,16 @@ class AnswerModel(Protocol):
     @property
     def card(self) -> Card: ...
     def answer(self, requests: Sequence[Request]) -> Sequence[Answer | WhyNot]:
-        """One answer per request, in order."""
+        """One answer per request, in order. `Unfinished` where some could not be had."""
         ...
+
+
+class Unfinished(FailedRun):
+    """Some requests of a call failed; the engine caches the answers to the others before the run ends."""
+
+    def __init__(self, reason: str, answers: Mapping[Request, Answer | WhyNot]) -> None:
+        super().__init__(reason)
+        self.answers = answers
 
 
 Model = RowModel | AnswerModel

@@ -17,11 +17,13 @@ from typing import Any
 import numpy as np
 
 from trueprobe.errors import BadInput, reading
-from trueprobe.models import checkpoint, masked
+from trueprobe.models import checkpoint
+from trueprobe.models.backends import backend
 from trueprobe.models.checkpoint import Options, Source, read_tokenizer
-from trueprobe.models.contract import Outline, Traits
+from trueprobe.models.contract import Traits
 from trueprobe.models.framing import Ids, Refused
-from trueprobe.models.hugging import TRIAL_WIDTH, Described, HuggingFaceModel, describe
+from trueprobe.models.hugging import TRIAL_WIDTH, Described, HuggingFaceModel, NetworkBackend, describe
+from trueprobe.models.masked import is_masked
 from trueprobe.models.network import same
 from trueprobe.models.rows import Batch, Read, Row
 from trueprobe.models.text import Text
@@ -30,12 +32,6 @@ from trueprobe.types import Answer, Card, EmbedText, Pool, Request, Vector
 
 MODULES = "modules.json"  # of sentence-transformers
 _KNOWN = {"Transformer", "Pooling", "Normalize"}
-
-
-def accepts(source: Source, config: Any) -> bool:
-    if source.as_encoder and not masked.accepts(source, config):
-        raise BadInput(f"{source.title}: as=encoder is for networks that read in both directions, as BERT does")
-    return source.as_encoder or (source.folder / MODULES).is_file()
 
 
 @dataclass(frozen=True)
@@ -51,34 +47,30 @@ class Pooling:
 FIRST_POSITION = Pooling("cls")  # what a classifier reads
 
 
-def outline(source: Source, config: Any, options: Options) -> Outline:
-    pooling = read_pooling(source)
-    described = _described(source, options, pooling)
-    return described.outline(lambda: _model(described, source, options, pooling))
+@backend("encoder", order=1)  # before masked, which would take it for a masked model that lost its head
+class EncoderBackend(NetworkBackend):
+    def accepts(self, source: Source, config: Any) -> bool:
+        if source.as_encoder and not is_masked(config):
+            raise BadInput(f"{source.title}: as=encoder is for networks that read in both directions, as BERT does")
+        return source.as_encoder or (source.folder / MODULES).is_file()
 
+    def described(self, source: Source, config: Any, options: Options) -> Described:
+        from transformers import AutoModel
 
-def open_model(source: Source, config: Any, options: Options) -> Encoder:
-    pooling = read_pooling(source)
-    return _model(_described(source, options, pooling), source, options, pooling)
+        pooling = read_pooling(source)
+        model, missing = checkpoint.outline(source, AutoModel, options)
+        lacks = sorted(key for key in missing if "pooler" not in key)  # BERT's pooler is not asked
+        if lacks:
+            raise BadInput(f"{source.title} lacks trained weights (missing: {', '.join(lacks[:2])} …)")
+        described = describe("encoder", source, options, Text(read_tokenizer(source)), model, set())
+        longest = min(described.card.max_tokens, pooling.max_tokens or described.card.max_tokens)
+        return replace(described, card=replace(described.card, max_tokens=longest))
 
+    def model(self, described: Described, source: Source, config: Any, options: Options) -> Encoder:
+        from transformers import AutoModel
 
-def _model(described: Described, source: Source, options: Options, pooling: Pooling) -> Encoder:
-    from transformers import AutoModel
-
-    shape, weights = Shape.of(described.model, options), Weights(source, AutoModel, options)
-    return Encoder(described.card, described.text, shape, weights, pooling)
-
-
-def _described(source: Source, options: Options, pooling: Pooling) -> Described:
-    from transformers import AutoModel
-
-    model, missing = checkpoint.outline(source, AutoModel, options)
-    lacks = sorted(key for key in missing if "pooler" not in key)  # BERT's pooler is not asked
-    if lacks:
-        raise BadInput(f"{source.title} lacks trained weights (missing: {', '.join(lacks[:2])} …)")
-    described = describe("encoder", source, options, Text(read_tokenizer(source)), model, set())
-    longest = min(described.card.max_tokens, pooling.max_tokens or described.card.max_tokens)
-    return replace(described, card=replace(described.card, max_tokens=longest))
+        shape, weights = Shape.of(described.model, options), Weights(source, AutoModel, options)
+        return Encoder(described.card, described.text, shape, weights, read_pooling(source))
 
 
 def read_pooling(source: Source) -> Pooling:

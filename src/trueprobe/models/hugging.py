@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
@@ -12,6 +13,7 @@ import numpy as np
 
 from trueprobe.errors import BadInput
 from trueprobe.models.assemble import LogProbabilities
+from trueprobe.models.backends import Backend
 from trueprobe.models.checkpoint import Options, Source, Start, fingerprint, read_config
 from trueprobe.models.contract import Model, Outline, Traits
 from trueprobe.models.framing import Framing, Ids
@@ -126,6 +128,22 @@ class Described:
     def outline(self, model: Callable[[], Model]) -> Outline:
         weights = sum(weight.numel() * weight.element_size() for weight in self.model.parameters())
         return Outline(self.card, lambda: self.text.whole_words, weights, model)
+
+
+class NetworkBackend(Backend):
+    """A checkpoint that transformers builds: described without its weights, opened with the same card."""
+
+    @abstractmethod
+    def described(self, source: Source, config: Any, options: Options) -> Described: ...
+    @abstractmethod
+    def model(self, described: Described, source: Source, config: Any, options: Options) -> Model: ...
+
+    def outline(self, source: Source, config: Any, options: Options) -> Outline:
+        described = self.described(source, config, options)
+        return described.outline(lambda: self.model(described, source, config, options))
+
+    def open_model(self, source: Source, config: Any, options: Options) -> Model:
+        return self.model(self.described(source, config, options), source, config, options)
 
 
 def describe(kind: Kind, source: Source, options: Options, text: Text, model: Any, heads: set[str]) -> Described:

@@ -1,9 +1,24 @@
 """The last layer where it is asked: keys and values of all positions, everything else at the positions that are read.
 
+A blank is read at one position of 20, and behind the last layer no position looks at another. So of the last layer
+
+    hidden [slots, width, n] -> query, key, value -> attention -> output product -> feed-forward -> [slots, width, n]
+
+only keys and values are needed of all positions; queries, attention and all that follows are needed of those that are
+read. Keys and values are 2 of the 12 n × n products of BERT's layer: with one position of 20 read, a fifth remains.
+
 A layer mixes positions in its attention alone. So its own code runs on the few positions, and only the attention's
 `forward` is exchanged: queries of the few, keys and values of all, by plain product and softmax (with one query torch's
 fused attention gives other bits with another number of threads). Architectures are listed by name; the others compute
 the whole layer.
+
+In one pass, with reads at columns 3 of slot 0 and 1 and 4 of slot 2:
+
+1. `at(spots)`: the hooks are armed. All layers but the last run as always.
+2. `_narrow`, before the last layer: remembers its input, hands it the input at the spots only.
+3. `_attend`, in place of the attention's `forward`: queries of the spots, keys and values of what was remembered.
+4. `_widen`, behind the last layer: puts the new states back into their columns; all others stay as they were before
+   the layer, and nobody reads them.
 """
 
 from __future__ import annotations
@@ -76,29 +91,30 @@ PARTS = {
 
 @dataclass(frozen=True)
 class Spots:
-    """Positions of a batch, as a table with a row per slot in which short rows are filled up with column 0.
+    """Positions of a batch, as a table with a row per slot in which short rows are padded with column 0.
 
-    The attention runs on the table, everything else on its cells as one text, filled up to a number of positions with
+    The attention runs on the table, everything else on its cells as one text, padded to a number of positions with
     which a product's bits depend neither on their number nor on that of the threads."""
 
     table: torch.Tensor  # [slots, most spots of a slot] columns
-    slots: torch.Tensor  # [cells and what fills them up]
+    slots: torch.Tensor  # [cells and padding]
     columns: torch.Tensor  # the same
     chosen: torch.Tensor  # [spots] cells that are asked for
 
     @classmethod
     def of(cls, wanted: Sequence[tuple[int, int]], slots: int, device: torch.device | None = None) -> Spots:
         """[(0, 3), (2, 1), (2, 4)] in 4 slots -> table [[3, 0], [0, 0], [1, 4], [0, 0]], cells 0, 4 and 5."""
-        slot, column = np.array(sorted(set(wanted)), dtype=np.int64).T
-        depth = np.arange(len(slot)) - np.searchsorted(slot, slot)
+        slot, column = np.array(sorted(set(wanted)), dtype=np.int64).T  # [0, 2, 2], [3, 1, 4]
+        depth = np.arange(len(slot)) - np.searchsorted(slot, slot)  # its place within its slot: [0, 0, 1]
         table = np.zeros((slots, int(depth.max()) + 1), dtype=np.int64)
         table[slot, depth] = column
-        filling = np.zeros(-table.size % SAFE_ROWS, dtype=np.int64)
+        # 4 × 2 cells are 8, a multiple of SAFE_ROWS; in 3 slots they would be 6, and slot 0, column 0 is added twice
+        padding = np.zeros(-table.size % SAFE_ROWS, dtype=np.int64)
         arrays = (
             table,
-            np.concatenate([np.repeat(np.arange(slots), table.shape[1]), filling]),
-            np.concatenate([table.ravel(), filling]),
-            slot * table.shape[1] + depth,
+            np.concatenate([np.repeat(np.arange(slots), table.shape[1]), padding]),  # slots: 0 0 1 1 2 2 3 3
+            np.concatenate([table.ravel(), padding]),  # columns: 3 0 0 0 1 4 0 0
+            slot * table.shape[1] + depth,  # which cells are read: 0, 4 and 5
         )
         return cls(*(torch.from_numpy(array).to(device) for array in arrays))
 
@@ -143,7 +159,7 @@ class LastLayer:
 
     @contextmanager
     def at(self, spots: Spots) -> Iterator[None]:
-        """For one pass: right at these positions, and anything elsewhere."""
+        """For one pass: the states are right at these positions and mean nothing elsewhere."""
         self._spots, self.calls = spots, 0
         try:
             yield
@@ -180,13 +196,16 @@ class LastLayer:
         """The attention's `forward` while the layer runs on a part of its input."""
         assert self._full is not None
         assert self._spots is not None
-        columns = self._spots.table
+        columns = self._spots.table  # [slots, few]
+        # query [slots, heads, few, size]; key and value [slots, key heads, width, size]
         query, key, value = self._projected(hidden_states, self._full, self._spots)
+        # rotary positions: a query is turned by the position it has in its row, not by its place among the few
         if more.get("position_embeddings") is not None:
             cos, sin = more["position_embeddings"]
             query, key = _rotated(query, _take(cos, columns), _take(sin, columns)), _rotated(key, cos, sin)
-        shared = query.shape[1] // key.shape[1]  # query heads per key head
+        shared = query.shape[1] // key.shape[1]  # query heads per key head: 8 heads and 2 key heads share 4 to 1
         key, value = key.repeat_interleave(shared, dim=1), value.repeat_interleave(shared, dim=1)
+        # softmax(query · key / √size + biases) · value, scores being [slots, heads, few, width]
         scores = query @ key.transpose(-1, -2) * getattr(self.attention, "scaling", query.shape[-1] ** -0.5)
         if cap := getattr(self.attention, "attn_logit_softcapping", None):
             scores = torch.tanh(scores / cap) * cap
@@ -194,11 +213,14 @@ class LastLayer:
             scores = scores + _of_queries(position_bias, columns)
         scores = self._masked(scores, attention_mask, columns)
         weights = torch.softmax(scores, dim=-1, dtype=torch.float32).to(value.dtype)
+        # heads side by side again, and as one text of cells, the form in which the rest of the layer runs on them
         context = self._spots.as_cells((weights @ value).transpose(1, 2).flatten(2))
         return self._behind(context, hidden_states), None
 
     def _projected(self, cells: torch.Tensor, full: torch.Tensor, spots: Spots) -> tuple[torch.Tensor, ...]:
-        """Query of the few positions, key and value of all: [slots, heads, positions, head size]."""
+        """Query of the few positions, key and value of all: [slots, heads, positions, head size].
+
+        One product for all three (GPT-2, Pythia) is computed for all positions; its queries of the few are taken."""
         parts, attention = self.parts, self.attention
         if parts.norm:
             full = _part(self.layer, parts.norm)(full)
@@ -215,11 +237,12 @@ class LastLayer:
         return torch.take_along_dim(query, spots.table[:, None, :, None], dim=2), key, value
 
     def _masked(self, scores: torch.Tensor, mask: torch.Tensor | None, columns: torch.Tensor) -> torch.Tensor:
-        if mask is None:
+        """A line of the mask states what its query sees; of the whole mask the lines of the spots are taken."""
+        if mask is None:  # nothing is padded: all is seen, or in a causal model all up to the query's own column
             if not getattr(self.attention, "is_causal", False):  # MPNet has no such form
                 return scores
             mask = torch.arange(scores.shape[-1], device=scores.device) <= columns[:, None, :, None]
-        elif mask.shape[-2] > 1:
+        elif mask.shape[-2] > 1:  # a line for each query; with one line for all (padding alone) nothing is taken
             mask = _of_queries(mask, columns)
         if mask.dtype == torch.bool:
             return scores.masked_fill(~mask, torch.finfo(scores.dtype).min)

@@ -10,10 +10,11 @@ from typing import Any
 
 from trueprobe.errors import BadInput
 from trueprobe.models import checkpoint
+from trueprobe.models.backends import backend
 from trueprobe.models.checkpoint import Options, Source, is_ordinary, lists_token, read_tokenizer
-from trueprobe.models.contract import Outline, Traits
+from trueprobe.models.contract import Traits
 from trueprobe.models.framing import Ids, Refused
-from trueprobe.models.hugging import TRIAL_WIDTH, Described, HuggingFaceModel, describe
+from trueprobe.models.hugging import TRIAL_WIDTH, Described, HuggingFaceModel, NetworkBackend, describe
 from trueprobe.models.rows import Read, Row
 from trueprobe.models.text import Pieces, Text, without_final_space
 from trueprobe.models.weights import Shape, Weights
@@ -22,7 +23,32 @@ from trueprobe.types import EmbedText, FillBlank, FollowsText, ScoreText
 _OTHER_ROLES = ("pad_token", "unk_token", "cls_token", "sep_token", "bos_token", "eos_token")
 
 
-def accepts(source: Source, config: Any) -> bool:
+@backend("masked", order=2)  # before causal: many masked architectures have a causal head class, too
+class MaskedBackend(NetworkBackend):
+    def accepts(self, source: Source, config: Any) -> bool:
+        return is_masked(config)
+
+    def described(self, source: Source, config: Any, options: Options) -> Described:
+        model, missing = checkpoint.outline(source, _auto_class(config), options)
+        # of BERT's own two heads one may be absent; a random one is never read
+        next_only = {key for key in missing if "seq_relationship" in key or "pooler" in key}
+        if missing - next_only:
+            lacks = ", ".join(sorted(missing - next_only)[:2])
+            raise BadInput(
+                f"{source.title} has no trained masked-language-model head (missing: {lacks} …); it cannot fill "
+                "blanks; for its vectors alone (seat): --model 'SPEC?as=encoder'"
+            )
+        heads = {"lm", "next_sentence"} if _has_next(config) and not next_only else {"lm"}
+        text = Text(read_tokenizer(source))
+        _refuse_without_mask(source, text, model.get_input_embeddings().weight.shape[0])
+        return describe("masked", source, options, text, model, heads)
+
+    def model(self, described: Described, source: Source, config: Any, options: Options) -> Masked:
+        weights = Weights(source, _auto_class(config), options)
+        return Masked(described.card, described.text, Shape.of(described.model, options), weights)
+
+
+def is_masked(config: Any) -> bool:
     from transformers import MODEL_FOR_CAUSAL_LM_MAPPING, MODEL_FOR_MASKED_LM_MAPPING
 
     if type(config) not in MODEL_FOR_MASKED_LM_MAPPING or getattr(config, "is_decoder", False):
@@ -30,20 +56,6 @@ def accepts(source: Source, config: Any) -> bool:
     written = " ".join(getattr(config, "architectures", None) or [])
     is_causal = "LMHead" in written or "CausalLM" in written
     return not (is_causal and type(config) in MODEL_FOR_CAUSAL_LM_MAPPING)
-
-
-def outline(source: Source, config: Any, options: Options) -> Outline:
-    described = _described(source, config, options)
-    return described.outline(lambda: _model(described, source, config, options))
-
-
-def open_model(source: Source, config: Any, options: Options) -> Masked:
-    return _model(_described(source, config, options), source, config, options)
-
-
-def _model(described: Described, source: Source, config: Any, options: Options) -> Masked:
-    weights = Weights(source, _auto_class(config), options)
-    return Masked(described.card, described.text, Shape.of(described.model, options), weights)
 
 
 def _has_next(config: Any) -> bool:
@@ -56,22 +68,6 @@ def _auto_class(config: Any) -> Any:
     from transformers import AutoModelForMaskedLM, AutoModelForPreTraining
 
     return AutoModelForPreTraining if _has_next(config) else AutoModelForMaskedLM
-
-
-def _described(source: Source, config: Any, options: Options) -> Described:
-    model, missing = checkpoint.outline(source, _auto_class(config), options)
-    # of BERT's own two heads one may be absent; a random one is never read
-    next_only = {key for key in missing if "seq_relationship" in key or "pooler" in key}
-    if missing - next_only:
-        lacks = ", ".join(sorted(missing - next_only)[:2])
-        raise BadInput(
-            f"{source.title} has no trained masked-language-model head (missing: {lacks} …); it cannot fill blanks; "
-            "for its vectors alone (seat): --model 'SPEC?as=encoder'"
-        )
-    heads = {"lm", "next_sentence"} if _has_next(config) and not next_only else {"lm"}
-    text = Text(read_tokenizer(source))
-    _refuse_without_mask(source, text, model.get_input_embeddings().weight.shape[0])
-    return describe("masked", source, options, text, model, heads)
 
 
 def _refuse_without_mask(source: Source, text: Text, n_embeddings: int) -> None:

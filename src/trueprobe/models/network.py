@@ -350,12 +350,27 @@ def _plain_batch(rows: list[tuple[int, ...]], reads: list[Read] | None = None) -
 def ancestors(parents: torch.Tensor) -> torch.Tensor:
     """[slots, width] parents -> [slots, width, width]: a token sees itself and all before it in its row.
 
-    Each step doubles how far it sees, by what the farthest token seen so far sees.
+    Three rows that share beginnings, `A B C`, `A B D` and `A E`, lie in one slot as `A B C D E`: column 3 (D) goes on
+    from column 1 (B), column 4 (E) from column 0 (A). parents = [-1, 0, 1, 1, 0] gives
+
+               A B C D E
+        A      1 . . . .
+        B      1 1 . . .
+        C      1 1 1 . .
+        D      1 1 . 1 .      D does not see C, which is of another row
+        E      1 . . . 1
+
+    A line's sum, less one, is the token's position in its own row: 0 1 2 2 1. With this mask and these positions every
+    token has the numbers it has when its row is computed alone.
     """
     slots, width = parents.shape
+    # before the first step each token sees itself, and `parents` names the token just before what it sees
     sees = torch.eye(width, dtype=torch.bool, device=parents.device).expand(slots, width, width)
+    # each step doubles how far back it sees, 1, 2, 4 … tokens: ⌈log2(width)⌉ steps reach the start of any row
     for _ in range((width - 1).bit_length()):
-        begun, at = parents < 0, parents.clamp(min=0)
+        begun, at = parents < 0, parents.clamp(min=0)  # where a row has begun there is nothing more to see
+        # it sees what that token sees: [slots, width, width], line i of the second being line parents[i] of the first
         sees = sees | (torch.take_along_dim(sees, at[:, :, None], dim=1) & ~begun[:, :, None])
+        # and goes on from where that token goes on: D's 1 -> B's 0 -> A's -1
         parents = parents.gather(1, at).masked_fill(begun, -1)
     return sees

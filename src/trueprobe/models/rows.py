@@ -23,7 +23,10 @@ class Row:
     segments: tuple[int, ...]
 
     def key(self, compute_id: str) -> bytes:
-        """Names the computation: weights, ids, segments. Not what is read, nor any name, path, device or batch."""
+        """Names the computation: weights, ids, segments. Not what is read, nor any name, path, device or batch.
+
+        Row((5, 7), (0, 0)) of the weights ab12… -> the sha256 of the text "2 ab12… 2 " (version, weights, number of
+        ids), followed by 5, 7, 0, 0 as int64."""
         digest = hashlib.sha256(f"{ROWS_VERSION} {compute_id} {len(self.ids)} ".encode())
         digest.update(array("q", self.ids).tobytes())
         digest.update(array("q", self.segments).tobytes())

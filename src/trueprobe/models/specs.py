@@ -13,7 +13,6 @@ from typing import Any
 from trueprobe import assets
 from trueprobe.assets.hub_families import known
 from trueprobe.errors import BadInput, nearest
-from trueprobe.models.braces import expanded, listed
 from trueprobe.models.checkpoint import STARTS, Source
 from trueprobe.models.served import address as served
 from trueprobe.training import nursery
@@ -24,6 +23,8 @@ _LABELS = {  # checkpoint-500 is what transformers' Trainer calls step 500
     "model_seed": re.compile(r"(?<![a-z])seed[_-]?(\d+)()", re.IGNORECASE),
     "step": re.compile(r"(?<![a-z])(?:step|checkpoint)[_-]?(\d+)([km]?)(?![a-z0-9])", re.IGNORECASE),
 }
+_BRACES = re.compile(r"\{(?:(\d+)\.\.(\d+)(?:\.\.(\d+))?|([^{}]*,[^{}]*))\}")
+_MOST_MEMBERS = 10_000
 _OPTIONS = re.compile(r"(.+?)\?(\w+=.*)")
 _OPTION_NAMES = ("start", "tokenizer", "as")
 _TIMES = {"": 1, "k": 1_000, "m": 1_000_000}
@@ -251,3 +252,35 @@ def _from_hub(spec: str, allow_pickle: bool, patterns: Sequence[str] = _HUB_FILE
     if ggufs and not (path / "config.json").exists():
         path = ggufs[0]
     return Source(_plain_name(repo), f"{repo}@{Path(folder).name}", path)
+
+
+# ---------------------------------------------------------------- braces, as shells write them
+
+
+def listed(pattern: str) -> list[str]:
+    """Split at the commas outside braces, and each part with its braces written out.
+
+    `a{0..1},b` -> [`a0`, `a1`, `b`]"""
+    return [one for part in re.split(r",(?![^{}]*\})", pattern) for one in expanded(part.strip())]
+
+
+def expanded(pattern: str) -> list[str]:
+    """Every combination, the last braces first to change; a range keeps the width of its first number: {08..10}."""
+    match = _BRACES.search(pattern)
+    if match is None:
+        return [pattern]
+    values = match[4].split(",") if match[4] is not None else _range(pattern, *match.groups()[:3])
+    behind = expanded(pattern[match.end() :])
+    if len(values) * len(behind) > _MOST_MEMBERS:
+        raise BadInput(f"'{pattern}' names more than {_MOST_MEMBERS:,} checkpoints")
+    return [pattern[: match.start()] + value.strip() + rest for value in values for rest in behind]
+
+
+def _range(pattern: str, first: str, last: str, by: str | None) -> list[str]:
+    """Both ends included, downwards too."""
+    start, stop, step = int(first), int(last), int(by or 1)
+    if step < 1 or abs(stop - start) // step >= _MOST_MEMBERS:
+        raise BadInput(f"'{pattern}': a range goes by 1 or more and has at most {_MOST_MEMBERS:,} values")
+    numbers = range(start, stop + 1, step) if start <= stop else range(start, stop - 1, -step)
+    width = len(first) if first.startswith("0") else 0
+    return [f"{number:0{width}d}" for number in numbers]

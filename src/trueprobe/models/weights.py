@@ -7,6 +7,7 @@ network stays on disk; words at a blank need its output embedding, which is read
 
 from __future__ import annotations
 
+import logging
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -15,11 +16,13 @@ from typing import Any
 
 import torch
 
-from trueprobe.errors import BadInput
+from trueprobe.errors import BadInput, printable
 from trueprobe.models.checkpoint import Options, Source, device, fingerprint, load, opening, outline, read_config
 from trueprobe.models.contract import Traits
 from trueprobe.models.network import Network, takes_segments
 from trueprobe.models.readout import Readout
+
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -77,6 +80,8 @@ class Weights:
             network = Network.watching(model)
             if self.refuse is not None:
                 self.refuse(network)
+        where, options = self.source.location, self.options
+        _log.info("%s: opened %s on %s, %s", self.source.name, printable(where), device(options), options.dtype)
         return network
 
     def readout(self, traits: Traits) -> Readout:

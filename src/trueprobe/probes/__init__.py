@@ -1,7 +1,7 @@
 """Probes: one package each, found by name, or one file of the user's, found by its path.
 
-The contract is in `base`, what a probe displays in `display`; `loading` finds probes, `files`, `templates` and
-`datasets` read what they are made of, `published` the papers' numbers.
+The contract is in `base`, what a probe displays in `display`; `loading` finds probes, `files`, `templates`, `datasets`
+and `tables` read what they are made of, `published` the papers' numbers.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ from typing import Any
 from pydantic import ValidationError
 
 from trueprobe.errors import BadInput, nearest
-from trueprobe.garbage import collector_paused
+from trueprobe.paths import gc_pause
 from trueprobe.probes.base import Probe, Released, Settings, spread
 from trueprobe.probes.display import Figure, ItemTable, ReportSpec, Summary, Table
 from trueprobe.probes.files import explain
-from trueprobe.probes.loading import files_in, find, is_name, is_path, is_probe, names
+from trueprobe.probes.loading import assessment_of, files_in, find, is_name, is_path, is_probe, names
 
 __all__ = [
     "Figure",
@@ -27,6 +27,7 @@ __all__ = [
     "Settings",
     "Summary",
     "Table",
+    "assessment_of",
     "files_in",
     "find",
     "is_name",
@@ -39,16 +40,16 @@ __all__ = [
 ]
 
 
-@collector_paused()
+@gc_pause()
 def make(name: str, settings: Mapping[str, Any] | None = None, allow_code: bool = False) -> Probe:
     """A probe from raw settings; an unknown key or value is refused with the nearest right one. `allow_code`: as for
     `find`."""
     probe = find(name, allow_code)
     values = dict(settings or {})
-    known = list(probe.Settings.model_fields)
+    keys = list(probe.Settings.model_fields)
     for key in values:
-        if key not in known:
-            raise BadInput(f"{name} has no setting '{key}'{nearest(key, known)}")
+        if key not in keys:
+            raise BadInput(f"{name} has no setting '{key}'{nearest(key, keys)}")
     try:
         return probe(probe.Settings.model_validate(values))
     except ValidationError as error:

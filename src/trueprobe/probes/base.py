@@ -12,9 +12,10 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Generic
 
 from pydantic import BaseModel, ConfigDict, Field
+from typing_extensions import TypeVar  # comes with pydantic; that of Python 3.11 has no default
 
 from trueprobe.errors import BadInput
 from trueprobe.probes.display import Primary, ReportSpec, Summary
@@ -30,6 +31,10 @@ class Settings(BaseModel):
     resample_seed: int = Field(default=0, ge=0, description="random seed of sampling and of the bootstrap")
 
 
+# without a parameter, as in a user's file, settings are not typed
+S = TypeVar("S", bound=Settings, default=Any)
+
+
 @dataclass(frozen=True)
 class Released:
     """One model's outputs as its authors released them: observations of this probe's items."""
@@ -39,8 +44,8 @@ class Released:
     observations: Sequence[Observation]
 
 
-class Probe(ABC):
-    """One instance per run: made from checked settings."""
+class Probe(ABC, Generic[S]):
+    """One instance per run: made from checked settings. `Probe[ColoursSettings]` has typed ones."""
 
     name: ClassVar[str]
     short: ClassVar[str] = ""  # the question in at most 62 characters, for lists
@@ -58,7 +63,7 @@ class Probe(ABC):
     vocabulary: WordList | None = None  # that ranks refer to; a signature has its hash
     file: ClassVar[str] = ""  # the path it was loaded from, as the user wrote it; of a shipped probe none
 
-    def __init__(self, settings: Any) -> None:
+    def __init__(self, settings: S) -> None:
         self.settings = settings
 
     @abstractmethod
@@ -144,8 +149,8 @@ class Probe(ABC):
 
     @property
     def signed(self) -> Mapping[str, str]:
-        """What a signature names beside conditions and settings that are not the default: how answers are scored, and
-        what trials decided."""
+        """What a signature names in addition to conditions and settings that are not the default: how answers are
+        scored, and what trials decided."""
         return {}
 
     def facts(self) -> Mapping[str, Any]:
@@ -157,8 +162,8 @@ class Probe(ABC):
         return math.nan
 
 
-class MeasureSetProbe(Probe):
-    """A probe whose columns, measures and claims are declared by an object of their own."""
+class MeasureSetProbe(Probe[S]):
+    """A probe whose columns, measures and claims are declared by another object."""
 
     @property
     @abstractmethod

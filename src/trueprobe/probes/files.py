@@ -100,8 +100,8 @@ def _message(problem: Any, schema: type[BaseModel]) -> str:
     message = str(problem["msg"]).removeprefix("Value error, ")
     match problem["type"]:
         case "extra_forbidden":
-            known = list(schema.model_fields) if len(problem["loc"]) == 1 else []
-            return f"no such key{nearest(str(problem['loc'][-1]), known)}"
+            keys = list(schema.model_fields) if len(problem["loc"]) == 1 else []
+            return f"no such key{nearest(str(problem['loc'][-1]), keys)}"
         case "literal_error":
             choices = re.findall("'([^']*)'", problem["ctx"]["expected"])
             return f"no '{problem['input']}'{nearest(str(problem['input']), choices)}"

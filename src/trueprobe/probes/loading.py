@@ -16,9 +16,10 @@ from types import ModuleType
 from typing import Any, cast
 
 from trueprobe.errors import BadInput, nearest
-from trueprobe.installed import PROBES, installed, load, version
+from trueprobe.plugins import PROBES, installed, load, version
 from trueprobe.probes.base import Probe, Settings
-from trueprobe.probes.files import ROOT, path_of
+from trueprobe.probes.display import Assessment
+from trueprobe.probes.files import ROOT, path_of, toml_of
 
 _TEXTS = ("name", "question", "does_not_show", "paper")
 _SUFFIX = ".py"
@@ -69,6 +70,17 @@ def find(name: str, allow_code: bool = False) -> type[Probe]:
     if not allow_code:
         raise BadInput(f"the probe {name} is a file, whose code would be run; if you trust it: --allow-code")
     return _from_file(name)
+
+
+def assessment_of(name: str) -> Assessment | None:
+    """What the makers of a shipped probe think of it (assessment.toml of its package); other probes have none."""
+    return _assessments().get(name)
+
+
+@cache
+def _assessments() -> dict[str, Assessment]:
+    tables = (toml_of(path) for path in sorted(ROOT.glob("*/assessment.toml")))
+    return {name: Assessment(**texts) for table in tables for name, texts in table.items()}
 
 
 def files_in(folder: str) -> list[str]:

@@ -15,7 +15,7 @@ Conditions = dict[str, str | int]
 
 
 class MeasureSet(Protocol):
-    """Columns, measures and claims of a probe, declared by an object of their own."""
+    """Columns, measures and claims of a probe, declared by one object."""
 
     def columns(self) -> Mapping[str, str]: ...
     def measures(self) -> Iterable[Measure]: ...
@@ -54,4 +54,4 @@ def mean_measures(
 ) -> Iterator[Measure]:
     for name, column, unit, neutral, of_coverage, coverage in quantities:
         more |= {"of_coverage": of_coverage, "coverage": coverage}
-        yield Measure(name, means, (column,), where, conditions, unit, neutral, **more)
+        yield Measure(name, means, (column,), where=where, conditions=conditions, unit=unit, neutral=neutral, **more)

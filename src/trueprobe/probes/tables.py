@@ -1,26 +1,37 @@
-"""Tables that users bring: a header and cells between tabs, commas or semicolons, or JSON lines. Rows know lines."""
+"""Tables that users bring: a header and cells between tabs, commas or semicolons, or JSON lines. Rows know their lines.
+
+Nothing else reads them: probes take conditions and texts from the rows, `score` makes a data frame of them.
+"""
 
 from __future__ import annotations
 
 import csv
 import io
 import json
+import sys
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from trueprobe.errors import BadInput, nearest, reason
-from trueprobe.probes.datasets import Dataset
 
-LONGEST_CELL = csv.field_size_limit()  # characters; the same for JSON lines
+JSON_ENDINGS = (".jsonl", ".ndjson")
+LONGEST_CELL = 131_072  # characters that a probe takes
+HALF_A_CHARACTER = "half of a character (a lone surrogate, as \\ud800): not text"
 
 
 @dataclass(frozen=True, slots=True)
 class DataRow:
-    place: str  # `mine.csv, line 3`, for messages
+    path: Path
+    line: int  # where it begins: a quoted cell may hold line breaks
     cells: Mapping[str, Any]  # a short row of a CSV file lacks its last columns
-    file: str = ""  # its name without ending
+
+    @property
+    def place(self) -> str:
+        """`mine.csv, line 3`, for messages."""
+        return f"{self.path}, line {self.line}"
 
     def text(self, column: str) -> str:
         """What must not be empty."""
@@ -39,7 +50,8 @@ class DataTable:
     columns: tuple[str, ...]
     rows: tuple[DataRow, ...]
     place: str  # where its columns are named, for messages
-    empty_lines: int = 0
+    empty_lines: tuple[int, ...] = ()
+    typed: bool = False  # cells are JSON's values, else text
 
     def column(self, wanted: str) -> str:
         """A column that must be there."""
@@ -55,11 +67,33 @@ def text_of(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
-def read(data: Dataset) -> DataTable:
-    """Which of the two it is, its first character decides: a JSON object is no header."""
-    if data.text.lstrip().startswith("["):
-        raise BadInput(f"{data.path}, line 1: a JSON list; write JSON lines, one {{…}} in each line")
-    return _json_lines(data) if data.text.lstrip().startswith("{") else _separated(data)
+def is_text(text: str) -> bool:
+    """Half of a character, as the escape \\ud800 alone is, can be neither cut into tokens nor written."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def read(path: Path, text: str, longest: int | None = LONGEST_CELL) -> DataTable:
+    """JSON lines by the ending or the first character (a JSON object is no header), else separated text. `longest`: of
+    a cell, in characters."""
+    first = text.lstrip()[:1]
+    if first == "[":
+        raise BadInput(f"{path}, line 1: a JSON list; write JSON lines, one {{…}} in each line")
+    is_json = first == "{" or path.name.removesuffix(".gz").endswith(JSON_ENDINGS)
+    table = _json_lines(path, text) if is_json else _separated(path, text)
+    if longest is not None:
+        _refuse_longer(table, longest)
+    return table
+
+
+def _refuse_longer(table: DataTable, longest: int) -> None:
+    for row in table.rows:
+        for column, cell in row.cells.items():
+            if isinstance(cell, str) and len(cell) > longest:
+                raise BadInput(f"{row.place}: {column} has {len(cell):,} characters, the most are {longest:,}")
 
 
 def joined(tables: Sequence[DataTable]) -> DataTable:
@@ -68,68 +102,87 @@ def joined(tables: Sequence[DataTable]) -> DataTable:
         return tables[0]
     columns = dict.fromkeys(column for table in tables for column in table.columns)
     rows = tuple(row for table in tables for row in table.rows)
-    return DataTable(tuple(columns), rows, tables[0].place, sum(table.empty_lines for table in tables))
+    empty_lines = tuple(line for table in tables for line in table.empty_lines)
+    return DataTable(tuple(columns), rows=rows, place=tables[0].place, empty_lines=empty_lines)
 
 
 # ---------------------------------------------------------------- separated text
 
 
-def _separated(data: Dataset) -> DataTable:
-    first = data.text.split("\n", 1)[0]
-    delimiter = next((sign for sign in "\t,;" if sign in first), ",")
-    rows = csv.reader(io.StringIO(data.text, newline=""), delimiter=delimiter, strict=True)
+def _separated(path: Path, text: str) -> DataTable:
+    rows = csv.reader(io.StringIO(text, newline=""), delimiter=_separator(path, text), strict=True)
+    with _any_cell_size():
+        try:
+            header = [name.strip() for name in next(rows, [])]
+            numbered = list(_numbered(rows))
+        except csv.Error as error:
+            raise BadInput(f"{path}, line {rows.line_num}: not a table ({error})") from error
+    twice = next((name for name in header if name and header.count(name) > 1), None)
+    if twice:
+        raise BadInput(f"{path}, line 1: two columns are called '{twice}'")
+    read = tuple(_row(path, line, cells, header) for line, cells in numbered if cells)
+    return DataTable(
+        tuple(header),
+        rows=read,
+        place=f"{path}, line 1",
+        empty_lines=tuple(line for line, cells in numbered if not cells),
+    )
+
+
+def _separator(path: Path, text: str) -> str:
+    if path.name.removesuffix(".gz").endswith(".tsv"):
+        return "\t"
+    first = text.split("\n", 1)[0]
+    return next((sign for sign in "\t,;" if sign in first), ",")
+
+
+@contextmanager
+def _any_cell_size() -> Iterator[None]:
+    """Python's limit of 131,072 characters is for the whole process, and its message names no column."""
+    before = csv.field_size_limit(sys.maxsize)
     try:
-        header = [name.strip() for name in next(rows, [])]
-        place = f"{data.path}, line 1"
-        _refuse_repeated(header, place)
-        numbered = list(_numbered(rows))
-    except csv.Error as error:
-        raise BadInput(f"{data.path}, line {rows.line_num}: not a table ({error})") from error
-    read = tuple(_row(header, cells, f"{data.path}, line {line}", data.path) for line, cells in numbered if cells)
-    return DataTable(tuple(header), read, place, sum(not cells for _, cells in numbered))
+        yield
+    finally:
+        csv.field_size_limit(before)
 
 
 def _numbered(rows: Any) -> Iterator[tuple[int, list[str]]]:
-    """Each row with its first line: a quoted cell may hold line breaks."""
+    """Each row with its first line."""
     first = rows.line_num + 1
     for row in rows:
         yield first, row
         first = rows.line_num + 1
 
 
-def _row(header: list[str], cells: list[str], place: str, path: Path) -> DataRow:
+def _row(path: Path, line: int, cells: list[str], header: list[str]) -> DataRow:
     if len(cells) > len(header):
         raise BadInput(
-            f"{place}: {len(cells)} cells, the header has {len(header)}; a cell that holds the separator needs quotes"
+            f"{path}, line {line}: {len(cells)} cells, the header has {len(header)}; a cell that holds the separator "
+            "needs quotes"
         )
-    return DataRow(place, dict(zip(header, cells, strict=False)), path.stem)
-
-
-def _refuse_repeated(header: list[str], place: str) -> None:
-    twice = next((name for name in header if name and header.count(name) > 1), None)
-    if twice:
-        raise BadInput(f"{place}: two columns are called '{twice}'")
+    return DataRow(path, line, dict(zip(header, cells, strict=False)))
 
 
 # ---------------------------------------------------------------- JSON lines
 
 
-def _json_lines(data: Dataset) -> DataTable:
-    lines = data.text.removesuffix("\n").split("\n")
-    numbered = [(f"{data.path}, line {number}", line.strip()) for number, line in enumerate(lines, 1)]
-    rows = tuple(DataRow(place, _object(line, place), data.path.stem) for place, line in numbered if line)
+def _json_lines(path: Path, text: str) -> DataTable:
+    lines = list(enumerate(text.removesuffix("\n").split("\n"), 1))
+    rows = tuple(
+        DataRow(path, number, _object(line, f"{path}, line {number}")) for number, line in lines if line.strip()
+    )
     columns = dict.fromkeys(column for row in rows for column in row.cells)
-    return DataTable(tuple(columns), rows, str(data.path), len(numbered) - len(rows))
+    empty_lines = tuple(number for number, line in lines if not line.strip())
+    return DataTable(tuple(columns), rows=rows, place=str(path), empty_lines=empty_lines, typed=True)
 
 
 def _object(line: str, place: str) -> dict[str, Any]:
     try:
         cells = json.loads(line)
     except (ValueError, RecursionError) as error:
-        raise BadInput(f"{place}: not JSON ({reason(error)})") from error
+        raise BadInput(f"{place}: not valid JSON ({reason(error)})") from error
     if not isinstance(cells, dict):
         raise BadInput(f"{place}: a JSON object is needed, with a key for each column")
-    for column, cell in cells.items():
-        if isinstance(cell, str) and len(cell) > LONGEST_CELL:
-            raise BadInput(f"{place}: {column} has {len(cell):,} characters, the most are {LONGEST_CELL:,}")
+    if not is_text(json.dumps(cells, ensure_ascii=False)):
+        raise BadInput(f"{place}: {HALF_A_CHARACTER}")
     return cells

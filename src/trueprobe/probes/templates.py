@@ -66,12 +66,12 @@ def repeated(values: Iterable[str]) -> str | None:
 def fields(*allowed: str, once: Iterable[str] = ()) -> AfterValidator:
     """Names only these fields, and each of `once` one time; an empty text is a template that is not set."""
     needed = tuple(once)
-    known = {*allowed, *needed}
+    allowed_names = {*allowed, *needed}
 
     def check(text: str) -> str:
         for _, name, spec, conversion in Formatter().parse(text):
-            if name is not None and (name not in known or spec or conversion):
-                choice = ", ".join(f"{{{field}}}" for field in sorted(known)) or "none"
+            if name is not None and (name not in allowed_names or spec or conversion):
+                choice = ", ".join(f"{{{field}}}" for field in sorted(allowed_names)) or "none"
                 raise ValueError(f"no field {{{name}}} here, or more than its name; there are: {choice}")
         for name in needed:
             if text and text.count(f"{{{name}}}") != 1:

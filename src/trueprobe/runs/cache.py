@@ -1,4 +1,4 @@
-"""Observations, tables and cards of models in the answer store, so that a repeated run counts nothing anew.
+"""Observations, tables and cards of models in the answer store, so that a repeated run counts nothing again.
 
 A key names all that a result depends on (docs/decisions/0017-warm-runs.md): the code and versions of trueprobe and of
 its libraries, the model's card, the probe with its settings, material, items and measures, and of tables the checksums
@@ -18,7 +18,7 @@ from typing import Any
 
 import trueprobe
 from trueprobe.engine import AnswerStore, derived_key, library_versions
-from trueprobe.runs.plan import AskedProbe
+from trueprobe.runs.plan import PlannedProbe
 from trueprobe.types import Card, Item
 
 _CODE = ("probes/**/*", "statistics/**/*.py", "runs/**/*.py", "engine/*.py", "models/*.py", "*.py")
@@ -57,7 +57,7 @@ def key_of(what: str, *parts: object) -> str:
 
 @cache
 def code_id() -> str:
-    """The version of trueprobe and of what it counts with, and a hash of its files: an edited checkout counts anew."""
+    """The version of trueprobe and of what it counts with, and a hash of its files: an edited checkout counts again."""
     digest = hashlib.sha256(" ".join([trueprobe.__version__, *map(version, _COUNTS_WITH)]).encode())
     root = Path(trueprobe.__file__).parent
     for path in sorted(path for pattern in _CODE for path in root.glob(pattern)):
@@ -71,16 +71,16 @@ def card_text(card: Card) -> str:
     return json.dumps({**asdict(card), "heads": sorted(card.heads)}, sort_keys=True)
 
 
-def probe_text(asked: AskedProbe) -> str:
-    """What is asked: the probe, its settings and material, what models decided of it, and its items."""
-    probe = asked.probe
+def probe_text(planned: PlannedProbe) -> str:
+    """The questions: the probe, its settings and material, what models decided of it, and its items."""
+    probe = planned.probe
     settings = probe.settings.model_dump_json()
-    return _text((probe.name, settings, probe.material_id, asked.decided, _items_id(asked.items)))
+    return _text((probe.name, settings, probe.material_id, planned.decided, _items_id(planned.items)))
 
 
-def counting_text(asked: AskedProbe) -> str:
+def counting_text(planned: PlannedProbe) -> str:
     """What is counted of the answers, and how."""
-    probe = asked.probe
+    probe = planned.probe
     how = (probe.factors, probe.drawn_within, probe.terms, probe.corrected_over, probe.flips, probe.diagnostic)
     return _text((tuple(probe.measures()), tuple(probe.claims()), how, probe.summary, probe.primary))
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from trueprobe import probes
 from trueprobe.errors import BadInput, nearest
-from trueprobe.garbage import collector_paused
+from trueprobe.paths import gc_pause
 from trueprobe.probes import Probe
 from trueprobe.probes.display import Summary
 from trueprobe.runs import signature
@@ -22,7 +22,7 @@ from trueprobe.types import Card, Conditions, NoProgress, Outcome, Progress
 
 
 @dataclass(frozen=True)
-class Comparison:
+class ModelComparison:
     """Every measure of every probe that asks both sides alike."""
 
     a: str
@@ -30,7 +30,7 @@ class Comparison:
     rows: Sequence[Difference]  # with the verdicts of the primary ones, which are controlled together
     summaries: Mapping[str, Summary]  # of each probe, by its label
     apart: tuple[str, ...] = ()  # probes that ask the two kinds of model for different things
-    steps: tuple[int | None, int | None] = (None, None)  # of either side: the last training step it was asked at
+    steps: tuple[int | None, int | None] = (None, None)  # of either side: its last training step
     unequal: Mapping[str, tuple[str, str]] = field(default_factory=dict)  # parts of the signatures, where allowed
 
     @property
@@ -54,14 +54,14 @@ class Comparison:
         return f"comparisons/{self.a}_vs_{self.b}".replace(" ", "_")
 
 
-@collector_paused()
+@gc_pause()
 def compare(
     run: Run,
     a: str,
     b: str,
     progress: Progress | None = None,
     allow_unequal: bool = False,
-) -> Comparison:
+) -> ModelComparison:
     """`a` minus `b`. A family is all its seeds, at their last training step. Numbers whose signatures differ are
     compared only where the user allows it."""
     first, second = (_cards(run, name) for name in (a, b))
@@ -92,7 +92,7 @@ def compare(
     rows = judge_list(rows, [is_primary(row, run.declarations[row.probe]) for row in rows])
     summaries = {label: run.declarations[label].summary for label in alike}
     steps = (first[0].labels.get("step"), second[0].labels.get("step"))
-    return Comparison(a, b, rows, summaries, apart, steps, unequal)
+    return ModelComparison(a, b, rows, summaries, apart, steps, unequal)
 
 
 Key = tuple[str, frozenset[tuple[str, str]]]
@@ -110,10 +110,10 @@ class _Signatures:
         read = run.estimate_columns(label, ("model", "level", "signature", "measure", "conditions"))
         rows = [row for row in zip(*read.values(), strict=True) if row[1] == "checkpoint"]
         names = [{card.name for card in cards} for cards in sides]
-        one, other = ({_key(*row[3:]): row[2] for row in rows if row[0] in mine} for mine in names)
+        one, other = ({_key(*row[3:]): row[2] for row in rows if row[0] in side} for side in names)
         ignored = signature.of_the_models(*sides)
-        known = [(one[key], other[key]) for key in one.keys() & other.keys() if one[key] and other[key]]
-        each = [signature.differing(*pair, ignored) for pair in known]
+        both = [(one[key], other[key]) for key in one.keys() & other.keys() if one[key] and other[key]]
+        each = [signature.differing(*pair, ignored) for pair in both]
         return cls((one, other), {name: values for differences in each for name, values in differences.items()})
 
     def shared(self, row: Difference) -> str:
@@ -131,7 +131,7 @@ def between_runs(
     sides: tuple[Sequence[Card], Sequence[Card]],
     wanted: Collection[tuple[str, Conditions]],
 ) -> list[Difference]:
-    """Checkpoints of one run less those of another that asked the same, on the items both scored: the measures of
+    """Checkpoints of one run minus those of another with the same questions, on the items both scored: the measures of
     these names and conditions, without verdicts that hold over a list."""
     (entry,) = (entry for entry in run.study.probes if entry.label == label)
     probe = probes.make_again(entry.model_dump(), run.allow_code)
@@ -142,11 +142,11 @@ def between_runs(
 
 def _cards(run: Run, name: str) -> list[Card]:
     """A checkpoint, or a family at its last step."""
-    known = {family.name: list(family.checkpoints) for family in families(run.cards)}
-    known |= {card.name: [card] for card in run.cards}
-    if name not in known:
-        raise BadInput(f"{run.folder} has no model or family '{name}'{nearest(name, list(known))}")
-    return known[name]
+    by_name = {family.name: list(family.checkpoints) for family in families(run.cards)}
+    by_name |= {card.name: [card] for card in run.cards}
+    if name not in by_name:
+        raise BadInput(f"{run.folder} has no model or family '{name}'{nearest(name, list(by_name))}")
+    return by_name[name]
 
 
 def _members(run: Run, label: str, probe: Probe, cards: Sequence[Card]) -> list[CheckpointData]:

@@ -15,7 +15,6 @@ from pydantic import TypeAdapter
 
 from trueprobe.engine import AnswerStore, derived_key
 from trueprobe.errors import FailedRun
-from trueprobe.installed import MODELS, installed
 from trueprobe.models import (
     Checkpoint,
     Model,
@@ -27,14 +26,15 @@ from trueprobe.models import (
     refuse_unknown_device,
     weight_hashes,
 )
+from trueprobe.plugins import MODELS, installed
 from trueprobe.runs.cache import card_text, key_of
 from trueprobe.types import Card
 
 _CARD = TypeAdapter(Card)
-_LARGE = 64 * 2**20  # beyond, a file that is no weight is known by its size and time
+_LARGE = 64 * 2**20  # beyond, a file that is no weight is identified by its size and time
 
 
-class KnownCheckpoint(Checkpoint):
+class StoredCheckpoint(Checkpoint):
     """A checkpoint that was examined in an earlier run and has not changed since."""
 
     def open(self) -> Model:
@@ -45,7 +45,7 @@ class KnownCheckpoint(Checkpoint):
 
 
 def examined(source: Source, options: Options, store: AnswerStore) -> Unopened:
-    """As `examine`, which is asked where this checkpoint is not known."""
+    """As `examine`, which is called where the store has no card of this checkpoint."""
     from_files = not installed(MODELS) and weight_hashes(source)
     if not from_files:  # its card may be made from something else
         return examine(source, options)
@@ -54,10 +54,10 @@ def examined(source: Source, options: Options, store: AnswerStore) -> Unopened:
     key = derived_key(key_of("card", _described(source), options.dtype, options.allow_pickle, list(_files(source))))
     stored = store.derived(key)
     if stored is not None:
-        known = json.loads(stored)
-        card = _CARD.validate_python(known["card"])
+        content = json.loads(stored)
+        card = _CARD.validate_python(content["card"])
         words = _Words(source, options, store, card.tokenizer_id)
-        return KnownCheckpoint(source, options, Outline(card, words, known["weight_bytes"]))
+        return StoredCheckpoint(source, options, Outline(card, words, content["weight_bytes"]))
     checkpoint = examine(source, options)
     if not isinstance(checkpoint, Checkpoint):
         return checkpoint

@@ -9,41 +9,31 @@ import hashlib
 import json
 import platform
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor, as_completed
+from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import cached_property
 from importlib.metadata import version
-from itertools import groupby
-from operator import itemgetter
 from pathlib import Path
-from typing import Any, TypeVar, Unpack
+from typing import Any, Unpack
 
 from trueprobe import __version__
-from trueprobe.engine import AnswerStore, Compute, Counts, Engine, Executor, Local, executor, library_versions
+from trueprobe.engine import AnswerStore, Compute, Counts, Engine, executor, library_versions
 from trueprobe.errors import BadInput
-from trueprobe.models import Model, Options, Source, Unopened
-from trueprobe.runs.asking import Asking, asks_of, observe, requests_of
-from trueprobe.runs.cache import ResultCache, card_text, counting_text, key_of, probe_text
-from trueprobe.runs.examined import examined
-from trueprobe.runs.folder import Run, RunFolder, load_run, observations_file
+from trueprobe.models import Unopened
+from trueprobe.runs.cache import card_text, counting_text, key_of, probe_text
+from trueprobe.runs.folder import Run, RunFolder, Timing, load_run, observations_file
 from trueprobe.runs.machine import machine
 from trueprobe.runs.parquet import portions
-from trueprobe.runs.plan import AskedProbe, RunPlan, plan_run, with_items
-from trueprobe.runs.records import declaration, items_frame, observations_frame
+from trueprobe.runs.plan import PlannedProbe, RunPlan, plan_run, with_items
+from trueprobe.runs.portions import all_finite, asks_of, observe, portions_of, requests_of
+from trueprobe.runs.records import ObservationFiles, declaration, items_frame
 from trueprobe.runs.replay import Replay, read_replays
-from trueprobe.runs.speed import Together, together
+from trueprobe.runs.session import Session
 from trueprobe.runs.study import Changes, Study
-from trueprobe.runs.timing import Timing
-from trueprobe.types import Card, Item, NoProgress, Observation, Progress, WordList
+from trueprobe.types import Card, NoProgress, Observation, Progress, WordList
 
-# models that were opened for trials stay open until they are asked, as long as their weights together are not larger;
-# beyond, they are opened a second time
-OPEN_TOGETHER_BYTES = 4 * 2**30
-_PLANNED = "planned.json"  # beside observations in the cache; no label has this name
-
-Asked = TypeVar("Asked")
+_PLANNED = "planned.json"  # next to observations in the cache; no label has this name
 
 
 def run(
@@ -82,152 +72,91 @@ def run_plan(
 
 
 def execute(plan: RunPlan, models: Sequence[Unopened], folder: RunFolder, session: Session) -> Run:
+    """A plain sequence: settle the items, ask each model (`_Execution.ask`), read released outputs, count, write."""
     for model in models:
         folder.refuse_other_weights(model.outline.card)
     probes = settled(plan, models, session)
     replays = _read_replays(plan, probes, models, folder, session.progress)
-    ready = _Ready(plan, probes, models, replays, folder, session)
-    if models and session.cache.get(ready.key(models[0].outline.card)) is None:
+    run = _Execution(plan, probes, models, replays, folder, session)
+    if models and session.cache.get(run.key(models[0].outline.card)) is None:
         session.engine_for_trials(models[0]).prepare()  # a run of one model that is unusable leaves nothing behind
     with folder.writing():
-        _write(ready)
+        began, made_with = time.time(), run.begin()
+        done = session.each(models, run.ask)
+        done += map(run.replay, replays)
+        run.count()
+        timings, damaged = {one.name: one.timing for one in done}, len(session.store.damaged)
+        folder.timing(Timing(began=began, seconds=time.time() - began, models=timings, damaged_answers=damaged))
+        folder.manifest(**made_with, counts={one.name: one.counts for one in done}, complete=True)
     return load_run(folder.folder, allow_code=True)  # it was run already
 
 
-# ---------------------------------------------------------------- opening models
+# ---------------------------------------------------------------- what depends on the models
 
 
-class Session:
-    """Opens models and gives each an engine."""
-
-    def __init__(
-        self,
-        store: AnswerStore,
-        progress: Progress,
-        batch_tokens: int | None = None,
-        executor: Executor | None = None,
-    ) -> None:
-        self.store, self.progress, self.batch_tokens = store, progress, batch_tokens
-        self.executor = executor or Local()
-        self.cache = ResultCache(store)
-        self._display = Together(progress)
-        self._ahead: dict[str, Model] = {}
-        self._bytes_ahead = 0
-
-    def examine(self, sources: Sequence[Source], options: Options) -> list[Unopened]:
-        with self.progress.task("looking at the models"):
-            return self.executor.examine(sources, options, lambda source: examined(source, options, self.store))
-
-    def _open_ahead(self, model: Unopened) -> Model:
-        """For later use: the next `engine` of this model takes it."""
-        name = model.outline.card.name
-        if name not in self._ahead:
-            self._ahead[name] = model.open()
-            self._bytes_ahead += model.outline.weight_bytes
-        return self._ahead[name]
-
-    def engine(self, model: Unopened) -> Engine:
-        opened = self._ahead.pop(model.outline.card.name, None) or model.open()
-        return self._engine(opened)
-
-    def engine_for_trials(self, model: Unopened) -> Engine:
-        """The model stays open for its turn if it fits beside those that do so already."""
-        fits = self._bytes_ahead + model.outline.weight_bytes <= OPEN_TOGETHER_BYTES
-        return self._engine(self._open_ahead(model) if fits else model.open())
-
-    def _engine(self, model: Model) -> Engine:
-        return Engine(model, self.store, self._display, self.batch_tokens, self.executor)
-
-    def each(self, models: Sequence[Unopened], ask: Callable[[Unopened], Asked]) -> list[Asked]:
-        """What asking each model gives, in their order; several at a time where the executor can. The first error
-        ends the executor, so that nobody waits for it, and is raised."""
-        with together(self.progress, len(models)) as self._display:
-            if self.executor.models_at_once == 1:
-                return [self._one(model, ask) for model in models]
-            with ThreadPoolExecutor(self.executor.models_at_once) as threads:
-                asked = [threads.submit(self._one, model, ask) for model in models]
-                try:
-                    failed = next((one for one in as_completed(asked) if one.exception()), None)
-                    return [(failed or one).result() for one in asked]
-                except BaseException:
-                    threads.shutdown(wait=False, cancel_futures=True)
-                    self.executor.close()
-                    raise
-
-    def _one(self, model: Unopened, ask: Callable[[Unopened], Asked]) -> Asked:
-        try:
-            return ask(model)
-        finally:
-            self.executor.release(model)
-            self._display.model_done()
-
-
-# ---------------------------------------------------------------- what is asked
-
-
-def settled(plan: RunPlan, models: Sequence[Unopened], session: Session) -> list[AskedProbe]:
+def settled(plan: RunPlan, models: Sequence[Unopened], session: Session) -> list[PlannedProbe]:
     """The probes with all that depends on the models: their items, and the words that ranks refer to."""
     return _share_vocabulary(_settle(plan, models, session), models)
 
 
-def _settle(plan: RunPlan, models: Sequence[Unopened], session: Session) -> list[AskedProbe]:
-    """Probes with trials ask them of every model first; the answers settle their items."""
-    trials = {asked.label: asked.probe.trials() for asked in plan.probes}
-    results: dict[str, list[Observation]] = {label: [] for label in trials}
-    if any(trials.values()):
-        # the first one last, since it is asked first
-        for tried in session.each(models[::-1], lambda model: list(_try(plan.probes, trials, model, session))):
-            for label, observations in tried:
+def _settle(plan: RunPlan, models: Sequence[Unopened], session: Session) -> list[PlannedProbe]:
+    """Probes with trials put them to every model first; the answers settle their items."""
+    trials = [replace(planned, items=list(planned.probe.trials())) for planned in plan.probes]
+    results: dict[str, list[Observation]] = {planned.label: [] for planned in trials if planned.items}
+    if results:
+        # the first model last, since it is asked first
+        for tried in session.each(models[::-1], lambda model: _try(trials, model, session)):
+            for label, observations in tried.items():
                 results[label] += observations
     return [
-        _settled(asked, results[asked.label], plan.study.limit) if trials[asked.label] else asked
-        for asked in plan.probes
+        _with_trials(planned, results[planned.label], plan.study.limit) if planned.label in results else planned
+        for planned in plan.probes
     ]
 
 
-def _settled(asked: AskedProbe, observations: Sequence[Observation], limit: int | None) -> AskedProbe:
+def _with_trials(planned: PlannedProbe, observations: Sequence[Observation], limit: int | None) -> PlannedProbe:
     decided = hashlib.sha256(repr(observations).encode()).hexdigest()
-    return replace(with_items(asked.label, asked.probe.settled(observations), limit), decided=decided)
+    return replace(with_items(planned.label, planned.probe.settled(observations), limit), decided=decided)
 
 
-def _try(
-    probes: Sequence[AskedProbe], trials: Mapping[str, Sequence[Item]], model: Unopened, session: Session
-) -> Iterator[tuple[str, list[Observation]]]:
-    """What one model answers to the trials of each probe; a model of which nothing can be asked is not opened."""
+def _try(trials: Sequence[PlannedProbe], model: Unopened, session: Session) -> dict[str, list[Observation]]:
+    """What one model answers to the trials of each probe; a model to which none can be put is not opened."""
     card = model.outline.card
-    asked = [(each, asks_of(each.probe, trials[each.label], card)) for each in probes]
-    asked = [(each, asks) for each, asks in asked if requests_of(asks)]
-    if not asked:
-        return
-    engine = session.engine_for_trials(model)
-    for each, asks in asked:
-        yield each.label, observe(each.probe, asks, card, engine.in_turn(requests_of(asks)))
+    tried: dict[str, list[Observation]] = {}
+    engine: Engine | None = None
+    for planned in trials:
+        asks = asks_of(planned, card)
+        if requests := requests_of(asks):
+            engine = engine or session.engine_for_trials(model)
+            answers = engine.in_turn(requests)
+            tried[planned.label] = [one for ask in asks for one in observe(*ask, card, answers)]
+    return tried
 
 
-def _share_vocabulary(probes: Sequence[AskedProbe], models: Sequence[Unopened]) -> list[AskedProbe]:
+def _share_vocabulary(probes: Sequence[PlannedProbe], models: Sequence[Unopened]) -> list[PlannedProbe]:
     """With the words that every model of the study has as one piece, where ranks refer to them."""
-    if not any(asked.probe.shares_vocabulary for asked in probes):
+    if not any(planned.probe.shares_vocabulary for planned in probes):
         return list(probes)
     outlines = {m.outline.card.tokenizer_id: m.outline for m in models if m.outline.card.kind != "encoder"}
-    known = [words for outline in outlines.values() if (words := outline.whole_words()) is not None]
-    if not known:
+    vocabularies = [words for outline in outlines.values() if (words := outline.whole_words()) is not None]
+    if not vocabularies:
         return list(probes)
-    common = WordList("common", tuple(sorted(frozenset.intersection(*known))))
+    common = WordList("common", tuple(sorted(frozenset.intersection(*vocabularies))))
     return [
-        replace(asked, probe=asked.probe.with_vocabulary(common), decided=f"{asked.decided} {common.sha256}")
-        if asked.probe.shares_vocabulary
-        else asked
-        for asked in probes
+        replace(planned, probe=planned.probe.with_vocabulary(common), decided=f"{planned.decided} {common.sha256}")
+        if planned.probe.shares_vocabulary
+        else planned
+        for planned in probes
     ]
 
 
 def _read_replays(
-    plan: RunPlan, probes: Sequence[AskedProbe], models: Sequence[Unopened], folder: RunFolder, progress: Progress
+    plan: RunPlan, probes: Sequence[PlannedProbe], models: Sequence[Unopened], folder: RunFolder, progress: Progress
 ) -> list[Replay]:
     if not plan.replays:
         return []
     with progress.task("reading released outputs"):
-        replays = read_replays(plan.replays, [(asked.label, asked.probe) for asked in probes])
+        replays = read_replays(plan.replays, [(planned.label, planned.probe) for planned in probes])
     names = [model.outline.card.name for model in models]
     for replay in replays:
         if replay.card.name in names:
@@ -241,35 +170,6 @@ def _read_replays(
 
 
 @dataclass(frozen=True)
-class _Ready:
-    """Everything that is settled before the first file is written."""
-
-    plan: RunPlan
-    probes: Sequence[AskedProbe]
-    models: Sequence[Unopened]
-    replays: Sequence[Replay]
-    folder: RunFolder
-    session: Session
-
-    @property
-    def n_items(self) -> int:
-        return sum(len(asked.items) for asked in self.probes)
-
-    @cached_property
-    def _asked(self) -> list[str]:
-        return [f"{asked.label} {probe_text(asked)}" for asked in self.probes]
-
-    def key(self, card: Card) -> str:
-        """Of one model's observations, which are asked for all probes at once."""
-        return key_of("observations", card_text(card), self._asked, self.session.batch_tokens)
-
-    def write_observations(self, asked: AskedProbe, observations: Iterable[Observation], card: Card) -> None:
-        """As they come: a portion is written before the next is asked for."""
-        frames = (observations_frame(asked.probe, asked.items, some, card) for some in portions(observations))
-        self.folder.observations(asked.label, card.name, frames, list(asked.probe.columns()))
-
-
-@dataclass(frozen=True)
 class _Done:
     """One model, when its observations are written."""
 
@@ -278,85 +178,111 @@ class _Done:
     timing: dict[str, float]
 
 
-def _write(ready: _Ready) -> None:
-    began, folder = time.time(), ready.folder
-    computed_on = machine(ready.plan.options, ready.session.store, ready.session.executor.threads)
-    made_with = {"versions": _versions(), "machine": computed_on}
-    cards = tuple([model.outline.card for model in ready.models] + [replay.card for replay in ready.replays])
-    folder.local({model.outline.card.name: model.location for model in ready.models})
-    folder.manifest(**made_with, cards=cards)
-    for asked in ready.probes:
-        folder.items(asked.label, (items_frame(asked.probe, some) for some in portions(asked.items)))
-    folder.declarations({a.label: declaration(a.probe, a.items, a.items_needed) for a in ready.probes})
-    done = ready.session.each(ready.models, lambda model: _ask_model(ready, model))
-    done += [_replay(ready, one) for one in ready.replays]
-    _count(ready, cards)
-    timings, damaged = {one.name: one.timing for one in done}, len(ready.session.store.damaged)
-    folder.timing(Timing(began=began, seconds=time.time() - began, models=timings, damaged_answers=damaged))
-    folder.manifest(**made_with, cards=cards, counts={one.name: one.counts for one in done}, complete=True)
+@dataclass(frozen=True)
+class _Execution:
+    """A run of which everything is settled that must be before the first file is written."""
 
+    plan: RunPlan
+    probes: Sequence[PlannedProbe]
+    models: Sequence[Unopened]
+    replays: Sequence[Replay]
+    folder: RunFolder
+    session: Session
 
-def _ask_model(ready: _Ready, model: Unopened) -> _Done:
-    """All probes in one go, so that rows they share are computed once. Where an earlier run asked the same, nothing is
-    asked."""
-    card = model.outline.card
-    known = ready.session.cache.get(ready.key(card))
-    if known is not None:
-        return _as_before(ready, card, known)
-    asking = Asking(ready.probes, card, ready.session.engine(model))
-    for asked, coming in groupby(asking.observations(), key=itemgetter(0)):
-        ready.write_observations(asked, (observation for _, some in coming for observation in some), card)
-    planned = asking.counts.planned
-    if asking.finite:  # what was not finite is asked again, as its answer is not cached
-        files = {asked.label: ready.folder.content(observations_file(asked.label, card.name)) for asked in ready.probes}
-        ready.session.cache.put(ready.key(card), {**files, _PLANNED: json.dumps(planned).encode()})
-    return _Done(card.name, {"items": ready.n_items, **planned}, asking.counts.happened)
+    @property
+    def n_items(self) -> int:
+        return sum(len(planned.items) for planned in self.probes)
 
+    @cached_property
+    def cards(self) -> tuple[Card, ...]:
+        return tuple([model.outline.card for model in self.models] + [replay.card for replay in self.replays])
 
-def _as_before(ready: _Ready, card: Card, known: Mapping[str, bytes]) -> _Done:
-    began = time.monotonic()
-    ready.session.store.use(card)
-    for asked in ready.probes:
-        ready.folder.known_observations(asked.label, card.name, known[asked.label])
-    planned: dict[str, int] = json.loads(known[_PLANNED])
-    counts = Counts.of_cached(planned, time.monotonic() - began)
-    return _Done(card.name, {"items": ready.n_items, **planned}, counts.happened)
+    @cached_property
+    def _questions(self) -> list[str]:
+        return [f"{planned.label} {probe_text(planned)}" for planned in self.probes]
 
+    def key(self, card: Card) -> str:
+        """Of one model's observations, which are made for all probes at once."""
+        return key_of("observations", card_text(card), self._questions, self.session.batch_tokens)
 
-def _replay(ready: _Ready, replay: Replay) -> _Done:
-    for asked in ready.probes:
-        ready.write_observations(asked, replay.observations(asked.label, asked.items), replay.card)
-    return _Done(replay.card.name, {"items": ready.n_items}, {})
+    def begin(self) -> dict[str, Any]:
+        """Writes what is known before any model is asked; gives what the manifest has at the end, too."""
+        session, folder = self.session, self.folder
+        computed_on = machine(self.plan.options, session.store, session.executor.threads)
+        made_with = {"versions": _versions(), "machine": computed_on, "cards": self.cards}
+        folder.local({model.outline.card.name: model.location for model in self.models})
+        folder.manifest(**made_with)
+        for planned in self.probes:
+            folder.items(planned.label, (items_frame(planned.probe, some) for some in portions(planned.items)))
+        folder.declarations({one.label: declaration(one.probe, one.items, one.items_needed) for one in self.probes})
+        return made_with
 
+    def ask(self, model: Unopened) -> _Done:
+        """All probes in one go, so that rows they share are computed once. Where an earlier run asked the same, nothing
+        is asked."""
+        card = model.outline.card
+        cached = self.session.cache.get(self.key(card))
+        if cached is not None:
+            return self._as_before(card, cached)
+        engine, counts, finite = self.session.engine(model), Counts(), True
+        with ObservationFiles(self.folder, card) as files:
+            for portion in portions_of(self.probes, card, engine.progress):
+                answers = engine.in_turn(requests_of(portion))
+                counts += engine.counts
+                for planned, item, ask in portion:
+                    observations = observe(planned, item, ask, card, answers)
+                    finite &= all_finite(observations)
+                    files.add(planned, observations)
+                del portion, answers  # before the next ones are made
+        if finite:  # what was not finite is asked again, as its answer is not cached
+            self._cache(card, counts.planned)
+        return _Done(card.name, {"items": self.n_items, **counts.planned}, counts.happened)
 
-def _count(ready: _Ready, cards: Sequence[Card]) -> None:
-    """All tables, as they are where the same was counted before."""
-    keys = {asked.label: _counting_key(ready, asked, cards) for asked in ready.probes}
-    cache, key = ready.session.cache, key_of("tables", ready.plan.study.verdicts_over, list(keys.values()))
-    known = cache.get(key)
-    if known is not None:
-        for name, content in known.items():
-            ready.folder.table(name, content)
-        return
-    from trueprobe.runs.tables import RunTables
+    def _cache(self, card: Card, planned: Mapping[str, int]) -> None:
+        files = {one.label: self.folder.content(observations_file(one.label, card.name)) for one in self.probes}
+        self.session.cache.put(self.key(card), {**files, _PLANNED: json.dumps(planned).encode()})
 
-    each_model = ready.plan.study.verdicts_over == "model"
-    tables = RunTables(ready.folder, cards, ready.plan.study.intervals, each_model, cache, keys)
-    with ready.session.progress.task("counting", len(ready.probes) + 1, "probes") as task:
-        for asked in ready.probes:
-            task.advance(0, asked.label)
-            tables.add(asked.label, asked.probe)
-            task.advance(1)
-        tables.write()
-    cache.put(key, {name: ready.folder.content(name) for name in ready.folder.tables})
+    def _as_before(self, card: Card, cached: Mapping[str, bytes]) -> _Done:
+        began = time.monotonic()
+        self.session.store.use(card)
+        for planned in self.probes:
+            self.folder.cached_observations(planned.label, card.name, cached[planned.label])
+        counts = Counts.of_cached(json.loads(cached[_PLANNED]), time.monotonic() - began)
+        return _Done(card.name, {"items": self.n_items, **counts.planned}, counts.happened)
 
+    def replay(self, replay: Replay) -> _Done:
+        with ObservationFiles(self.folder, replay.card) as files:
+            for planned in self.probes:
+                files.add(planned, replay.observations(planned.label, planned.items))
+        return _Done(replay.card.name, {"items": self.n_items}, {})
 
-def _counting_key(ready: _Ready, asked: AskedProbe, cards: Sequence[Card]) -> str:
-    """Names all that a probe's rows are counted from, and what their signatures say beside."""
-    study = ready.plan.study
-    observed = [ready.folder.checksum(observations_file(asked.label, card.name)) for card in cards]
-    how, models = (study.intervals, study.limit, study.dtype), [card_text(card) for card in cards]
-    return key_of("counted", asked.label, probe_text(asked), counting_text(asked), how, models, observed)
+    def count(self) -> None:
+        """All tables, as they are where the same was counted before."""
+        keys = {planned.label: self._counting_key(planned) for planned in self.probes}
+        cache, key = self.session.cache, key_of("tables", self.plan.study.verdicts_over, list(keys.values()))
+        cached = cache.get(key)
+        if cached is not None:
+            for name, content in cached.items():
+                self.folder.table(name, content)
+            return
+        from trueprobe.runs.tables import RunTables
+
+        each_model = self.plan.study.verdicts_over == "model"
+        tables = RunTables(self.folder, self.cards, self.plan.study.intervals, each_model, cache, keys)
+        with self.session.progress.task("counting", len(self.probes) + 1, "probes") as task:
+            for planned in self.probes:
+                task.advance(0, planned.label)
+                tables.add(planned.label, planned.probe)
+                task.advance(1)
+            tables.write()
+        cache.put(key, {name: self.folder.content(name) for name in self.folder.tables})
+
+    def _counting_key(self, planned: PlannedProbe) -> str:
+        """Names all that a probe's rows are counted from, and what else their signatures have."""
+        study = self.plan.study
+        observed = [self.folder.checksum(observations_file(planned.label, card.name)) for card in self.cards]
+        how, models = (study.intervals, study.limit, study.dtype), [card_text(card) for card in self.cards]
+        return key_of("counted", planned.label, probe_text(planned), counting_text(planned), how, models, observed)
 
 
 def _versions() -> dict[str, str]:

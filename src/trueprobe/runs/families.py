@@ -78,8 +78,8 @@ def at_last_step(rows: Iterable[S], of: Iterable[Family], family_of: Callable[[S
 
 
 def families(cards: Sequence[Card]) -> tuple[Family, ...]:
-    """In the order in which they were asked."""
+    """In the order of the run's models."""
     members: dict[str, list[Card]] = {}
     for card in cards:
         members.setdefault(card.family, []).append(card)
-    return tuple(Family(name, tuple(mine)) for name, mine in members.items())
+    return tuple(Family(name, tuple(those)) for name, those in members.items())

@@ -1,27 +1,25 @@
 """The run folder: everything a run produced, as plain tables, written whole or not at all.
 
-`manifest.json` has what was asked of which models and the checksum of every table; `local.json` has the paths of the
+`manifest.json` has the study, the models and the checksum of every table; `local.json` has the paths of the
 machine that ran it; `timing.json` alone depends on the clock and on what was cached before. Columns: `runs.schema`.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from pydantic import BaseModel, TypeAdapter
 
 from trueprobe.errors import BadInput, nearest
-from trueprobe.garbage import collector_paused
-from trueprobe.paths import ANOTHER_OUT, LOCK, locked, write_text, write_whole
+from trueprobe.paths import ANOTHER_OUT, LOCK, gc_pause, locked, write_text, write_whole
 from trueprobe.runs.downstream import DownstreamResult
-from trueprobe.runs.parquet import write_frames
-from trueprobe.runs.portable import portable, portable_declaration
+from trueprobe.runs.parquet import ParquetFile
 from trueprobe.runs.schema import (
     FORMAT,
     ITEM_COLUMNS,
@@ -30,6 +28,7 @@ from trueprobe.runs.schema import (
     OBSERVATION_COLUMNS,
     PROBES,
     TABLES,
+    Declared,
     LocalPaths,
     Manifest,
     ProbeDeclaration,
@@ -46,7 +45,7 @@ from trueprobe.runs.schema import (
     refuse_other_columns,
     rows_of,
 )
-from trueprobe.runs.timing import Timing
+from trueprobe.runs.study import portable, portable_declaration
 from trueprobe.statistics.rows import Estimate
 from trueprobe.types import Card
 
@@ -58,6 +57,15 @@ DECLARATIONS = TypeAdapter(dict[str, ProbeDeclaration])
 _INTERRUPTED = "; the run was interrupted: run it again into the same folder"
 Row = TypeVar("Row")
 Schema = TypeVar("Schema", bound=BaseModel)
+
+
+class Timing(Declared):
+    """timing.json: what depends on the clock and on what was cached before."""
+
+    began: float  # seconds since 1970
+    seconds: float
+    models: dict[str, dict[str, int | float]]  # of each, rows (or requests) computed and cached before
+    damaged_answers: int = 0  # of the answer store, computed again for this run
 
 
 @dataclass(frozen=True)
@@ -77,11 +85,11 @@ class Run:
 
     @cached_property
     def cards(self) -> tuple[Card, ...]:
-        """Of the models that were asked; in an interrupted run, of those whose answers are in the folder."""
+        """Of the run's models; in an interrupted run, of those whose answers are in the folder."""
         if self.complete:
             return self.manifest.cards
-        asked = {path.stem for path in (self.folder / "observations").glob("*/*.parquet")}
-        return tuple(card for card in self.manifest.cards if card.name in asked)
+        answered = {path.stem for path in (self.folder / "observations").glob("*/*.parquet")}
+        return tuple(card for card in self.manifest.cards if card.name in answered)
 
     @property
     def probes(self) -> list[str]:
@@ -163,7 +171,7 @@ class Run:
             raise BadInput(f"{self.folder / PROBES} does not declare the probe '{label}'")
         return self.declarations[label]
 
-    @collector_paused()
+    @gc_pause()
     def rows(self, row: type[Row]) -> list[Row]:
         """The typed rows of a table, read once; none where the run has no such table."""
         if row not in self._rows:
@@ -252,7 +260,7 @@ def load_run(folder: str | Path, allow_code: bool = False) -> Run:
         by = "a newer" if written > FORMAT else "an earlier"
         raise BadInput(
             f"{folder} was written by {by} trueprobe (format {written}, this one reads {FORMAT}); "
-            "run the study again with another --out: answers are cached, so little is computed anew"
+            "run the study again with another --out: answers are cached, so little is computed again"
         )
     run = Run(path, allow_code)
     _ = run.manifest  # validated before anything is made of it
@@ -281,15 +289,15 @@ class RunFolder:
             raise BadInput(f"{folder} is a file; name a folder")
         held = self._held
         if held is not None:
-            mine = self.study if held.local else portable(self.study)
-            changed = [key for key in StudyDescription.model_fields if getattr(held.study, key) != getattr(mine, key)]
+            study = self.study if held.local else portable(self.study)
+            changed = [key for key in StudyDescription.model_fields if getattr(held.study, key) != getattr(study, key)]
             if changed:
                 raise BadInput(f"{folder} holds another run (other {', '.join(changed)}); {ANOTHER_OUT}")
         elif folder.exists() and any(folder.iterdir()) and not (folder / LOCK).exists():
             raise BadInput(f"{folder} is not empty and no run folder; {ANOTHER_OUT}")
 
     def refuse_other_weights(self, card: Card) -> None:
-        """A model trained on since, at the same place, is another run too, and so is one that is asked otherwise."""
+        """A model that was trained on since is another run too, and so is one whose texts start differently."""
         for held in self._held.manifest.cards if self._held else ():
             if held.name == card.name and held.compute_id != card.compute_id:
                 raise BadInput(f"{self.folder} holds a run of other weights of {card.name}; {ANOTHER_OUT}")
@@ -319,15 +327,17 @@ class RunFolder:
         self._json(TIMING, content)
 
     def items(self, label: str, frames: Iterable[pd.DataFrame]) -> None:
-        checked = _checked(frames, ITEM_COLUMNS, (), f"the items of {label}")
-        self._parquet(f"items/{_safe(label)}.parquet", checked)
+        self._frames_file(f"items/{_safe(label)}.parquet", ITEM_COLUMNS, (), f"the items of {label}").write_all(frames)
 
     def observations(self, label: str, model: str, frames: Iterable[pd.DataFrame], declared: Sequence[str]) -> None:
-        """As they come: each frame is written before the next is asked for."""
-        checked = _checked(frames, OBSERVATION_COLUMNS, declared, f"the observations of {label}")
-        self._parquet(observations_file(label, model), checked, declared)
+        self.observations_file(label, model, declared).write_all(frames)
 
-    def known_observations(self, label: str, model: str, content: bytes) -> None:
+    def observations_file(self, label: str, model: str, declared: Sequence[str]) -> ParquetFile:
+        """To be written frame by frame."""
+        name = observations_file(label, model)
+        return self._frames_file(name, OBSERVATION_COLUMNS, declared, f"the observations of {label}")
+
+    def cached_observations(self, label: str, model: str, content: bytes) -> None:
         """As an earlier run wrote them."""
         self._summed(observations_file(label, model), content)
 
@@ -341,13 +351,13 @@ class RunFolder:
         return pd.read_parquet(self.folder / f"observations/{label}/{model}.parquet")
 
     def rows(self, name: str, rows: Sequence[Any], file: str = "", **given: Sequence[Any]) -> None:
-        """A table as parquet and CSV. `given`: columns that take the place of the rows' own."""
+        """A table as parquet and CSV. `given`: columns that take the place of the rows' fields."""
         frame = frame_of(rows, TABLES[name], **given)
         self.table(f"{file or name}.parquet", frame.to_parquet(None, index=False))
         self.table(f"{file or name}.csv", frame.to_csv(None, index=False).encode())
 
     def table(self, name: str, content: bytes) -> None:
-        """A table's file as it is; parquet has a checksum, the CSV beside it is a copy for people."""
+        """A table's file as it is; parquet has a checksum, the CSV next to it is a copy for people."""
         self.tables.append(name)
         if name.endswith(".parquet"):
             self._summed(name, content)
@@ -361,24 +371,18 @@ class RunFolder:
     def _json(self, name: str, content: BaseModel) -> None:
         write_text(self.folder / name, content.model_dump_json(indent=1) + "\n")
 
-    def _parquet(self, name: str, frames: Iterable[pd.DataFrame], last: Sequence[str] = ()) -> None:
-        path = self.folder / name
-        write_whole(path, lambda partial: write_frames(partial, frames, last))
-        with path.open("rb") as file:
+    def _frames_file(self, name: str, fixed: Iterable[str], declared: Sequence[str], where: str) -> ParquetFile:
+        check = partial(refuse_other_columns, fixed=fixed, declared=declared, where=where)
+        return ParquetFile(self.folder / name, declared, check, partial(self._sum, name))
+
+    def _sum(self, name: str) -> None:
+        with (self.folder / name).open("rb") as file:
             self._checksums[name] = hashlib.file_digest(file, "sha256").hexdigest()
 
     def _summed(self, name: str, content: bytes) -> None:
         """A file whose checksum the manifest will have."""
         write_whole(self.folder / name, lambda path: path.write_bytes(content))
         self._checksums[name] = hashlib.sha256(content).hexdigest()
-
-
-def _checked(
-    frames: Iterable[pd.DataFrame], fixed: Iterable[str], declared: Sequence[str], where: str
-) -> Iterator[pd.DataFrame]:
-    for frame in frames:
-        refuse_other_columns(frame, fixed, declared, where)
-        yield frame
 
 
 def observations_file(label: str, model: str) -> str:

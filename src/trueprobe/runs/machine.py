@@ -12,8 +12,7 @@ from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 
 import trueprobe
-from trueprobe.engine import AnswerStore, derived_key
-from trueprobe.engine.compute import cores
+from trueprobe.engine import AnswerStore, cores, derived_key
 from trueprobe.models import Options
 from trueprobe.models.checkpoint import device
 from trueprobe.runs.cache import key_of

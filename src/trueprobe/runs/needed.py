@@ -14,7 +14,7 @@ from trueprobe.probes.base import Probe, in_turns
 from trueprobe.statistics.verdict import FEWEST_GROUPS
 from trueprobe.types import Item
 
-Part = dict[str, tuple[str, ...]]  # condition = one of these values
+Conditions = dict[str, tuple[str, ...]]  # condition = one of these values
 
 
 def items_needed(probe: Probe, items: Sequence[Item]) -> int:
@@ -35,11 +35,11 @@ def items_needed(probe: Probe, items: Sequence[Item]) -> int:
 class _Groups:
     """The items of a part, taken one after the other: by each crossed factor the groups so far."""
 
-    where: Part
+    where: Conditions
     names: dict[int, set[str]] = field(default_factory=dict)
 
     def holds(self, item: Item) -> bool:
-        """By the conditions that the item has; what is only known of answers counts for all."""
+        """By the conditions that the item has; conditions of answers count for all."""
         return all(str(item.conditions[key]) in values for key, values in self.where.items() if key in item.conditions)
 
     def add(self, item: Item) -> _Groups:
@@ -54,18 +54,18 @@ class _Groups:
         return bool(self.names) and min(map(len, self.names.values())) >= FEWEST_GROUPS
 
 
-def _parts(probe: Probe) -> list[Part]:
+def _parts(probe: Probe) -> list[Conditions]:
     """The conditions of each mean that is compared or displayed first, each once."""
     every = list(_of_claims(probe)) or list(_of_summary(probe))
     return [dict(part) for part in dict.fromkeys(tuple(sorted(part.items())) for part in every)]
 
 
-def _of_claims(probe: Probe) -> Iterator[Part]:
+def _of_claims(probe: Probe) -> Iterator[Conditions]:
     for claim in probe.claims():
         yield from ({key: _several(value) for key, value in part.items()} for part in claim.parts)
 
 
-def _of_summary(probe: Probe) -> Iterator[Part]:
+def _of_summary(probe: Probe) -> Iterator[Conditions]:
     for measure in probe.measures():
         if measure.name in probe.summary.measures:
             yield {key: _several(value) for key, value in measure.where.items()}

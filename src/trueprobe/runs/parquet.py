@@ -1,12 +1,16 @@
-"""A parquet file from frames that come one after the other, so that a long table is never held whole."""
+"""A parquet file written frame by frame, so that a long table is never held whole."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+import os
+import shutil
+import tempfile
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
+
+from trueprobe.paths import PARTIAL, as_failed_run, write_whole
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -16,50 +20,85 @@ ROWS_AT_ONCE = 4096
 Row = TypeVar("Row")
 
 
-def portions(rows: Iterable[Row], size: int = ROWS_AT_ONCE) -> Iterator[list[Row]]:
+def portions(rows: Sequence[Row], size: int = ROWS_AT_ONCE) -> Iterator[list[Row]]:
     """At least one, which is empty where there are no rows."""
-    coming = iter(rows)
-    portion = list(islice(coming, size))
-    yield portion
-    while len(portion) == size and (portion := list(islice(coming, size))):
-        yield portion
+    for start in range(0, max(len(rows), 1), size):
+        yield list(rows[start : start + size])
 
 
-def write_frames(path: Path, frames: Iterable[pd.DataFrame], last: Sequence[str] = ()) -> None:
-    """At least one frame, each a row group. A column that a frame lacks is null there; `last` columns stand behind
-    those that a later frame adds."""
-    import pyarrow as pa
-    from pyarrow import parquet
+class ParquetFile:
+    """`write` each frame, then `close`: the file is there, whole; or `abandon`: it stays as it was before.
 
-    coming = iter(frames)
-    first, second = next(coming), next(coming, None)
-    if second is None:
-        first.to_parquet(path, index=False)
-        return
-    # types are known when all frames are: a column may be empty in the first
-    parts = list(_written(path, chain((first, second), coming)))
-    schema = _common(_typed(parts), last)
-    with parquet.ParquetWriter(path, schema) as writer:
-        for part in parts:
-            table = parquet.read_table(part.path)
-            columns = [
-                table[name].cast(schema.field(name).type) if name in part.filled else _nulls(table, schema, name)
-                for name in schema.names
-            ]
-            writer.write_table(pa.table(columns, schema=schema))
+    Each frame becomes a row group. A column that a frame lacks is null there; `last` columns stand behind those that a
+    later frame adds. A column's type is known when all frames are, since it may be empty in the first: until then each
+    frame lies in a file of its own, in a hidden folder next to `path`.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        last: Sequence[str] = (),
+        check: Callable[[pd.DataFrame], object] = lambda frame: None,  # of each frame, before it is written
+        closed: Callable[[], object] = lambda: None,  # when the file is there
+    ) -> None:
+        self.path, self._last, self._check, self._closed = path, last, check, closed
+        self._parts: list[_Part] = []
+        with as_failed_run(path):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            self._folder = Path(tempfile.mkdtemp(prefix=f".{path.name[:40]}.", suffix=PARTIAL, dir=path.parent))
+
+    @property
+    def begun(self) -> bool:
+        return bool(self._parts)
+
+    def write(self, frame: pd.DataFrame) -> None:
+        self._check(frame)
+        part = self._folder / str(len(self._parts))
+        with as_failed_run(self.path):
+            frame.to_parquet(part, index=False)
+        self._parts.append(_Part(part, frozenset(frame.columns[~frame.isna().all()])))
+
+    def close(self) -> None:
+        try:
+            write_whole(self.path, self._join)
+        finally:
+            self.abandon()
+        self._closed()
+
+    def abandon(self) -> None:
+        shutil.rmtree(self._folder, ignore_errors=True)
+
+    def write_all(self, frames: Iterable[pd.DataFrame]) -> None:
+        try:
+            for frame in frames:
+                self.write(frame)
+        except BaseException:
+            self.abandon()
+            raise
+        self.close()
+
+    def _join(self, target: Path) -> None:
+        import pyarrow as pa
+        from pyarrow import parquet
+
+        if len(self._parts) == 1:
+            os.replace(self._parts[0].path, target)
+            return
+        schema = _common(_typed(self._parts), self._last)
+        with parquet.ParquetWriter(target, schema) as writer:
+            for part in self._parts:
+                table = parquet.read_table(part.path)
+                columns = [
+                    table[name].cast(schema.field(name).type) if name in part.filled else _nulls(table, schema, name)
+                    for name in schema.names
+                ]
+                writer.write_table(pa.table(columns, schema=schema))
 
 
 @dataclass(frozen=True)
 class _Part:
     path: Path
     filled: frozenset[str]  # columns that hold something: only these have a type
-
-
-def _written(path: Path, frames: Iterable[pd.DataFrame]) -> Iterator[_Part]:
-    for number, frame in enumerate(frames):
-        part = path.with_name(f"{path.name}.{number}")
-        frame.to_parquet(part, index=False)
-        yield _Part(part, frozenset(frame.columns[~frame.isna().all()]))
 
 
 def _typed(parts: Sequence[_Part]) -> list[pa.Schema]:

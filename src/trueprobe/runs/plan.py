@@ -22,7 +22,7 @@ from trueprobe.types import Item
 
 
 @dataclass(frozen=True)
-class AskedProbe:
+class PlannedProbe:
     """One probe with its items, ready for any model; without items as long as trials have to settle them."""
 
     label: str
@@ -35,7 +35,7 @@ class AskedProbe:
 @dataclass(frozen=True)
 class RunPlan:
     study: Study
-    probes: tuple[AskedProbe, ...]
+    probes: tuple[PlannedProbe, ...]
     sources: tuple[Source, ...]
     replays: tuple[str, ...]  # SPECs of released outputs
     options: Options
@@ -44,7 +44,7 @@ class RunPlan:
     @property
     def default_name(self) -> str:
         digest = hashlib.sha256(self.description.model_dump_json().encode()).hexdigest()
-        return f"{'-'.join(asked.label for asked in self.probes)}-{digest[:8]}"
+        return f"{'-'.join(planned.label for planned in self.probes)}-{digest[:8]}"
 
 
 def plan_run(
@@ -59,17 +59,17 @@ def plan_run(
 
 def make_plan(study: Study, permissions: Permissions) -> RunPlan:
     _refuse_incomplete(study)
-    asked = tuple(_asked(entry, study.limit, permissions) for entry in study.probes)
+    planned = tuple(_planned(entry, study.limit, permissions) for entry in study.probes)
     options = Options(study.device, study.dtype, permissions.pickle, permissions.servers)
     replays = tuple(spec for spec in study.models if spec.startswith(replay.PREFIX))
     sources = tuple(find([spec for spec in study.models if spec not in replays], options, compare_weights=False))
-    return RunPlan(study, asked, sources, replays, options, _describe(study, asked))
+    return RunPlan(study, planned, sources, replays, options, _describe(study, planned))
 
 
-def with_items(label: str, probe: Probe, limit: int | None) -> AskedProbe:
+def with_items(label: str, probe: Probe, limit: int | None) -> PlannedProbe:
     every = probe.items()
     needed = 0 if limit is None else items_needed(probe, every)
-    return AskedProbe(label, probe, probes.spread(every, limit), needed)
+    return PlannedProbe(label, probe, probes.spread(every, limit), needed)
 
 
 def _refuse_incomplete(study: Study) -> None:
@@ -82,16 +82,16 @@ def _refuse_incomplete(study: Study) -> None:
         raise BadInput(f"two probes are labelled '{max(labels, key=labels.count)}'; give each its own label")
 
 
-def _asked(entry: ProbeRun, limit: int | None, permissions: Permissions) -> AskedProbe:
+def _planned(entry: ProbeRun, limit: int | None, permissions: Permissions) -> PlannedProbe:
     probe = probes.make(entry.name, entry.settings, permissions.code)
-    return AskedProbe(entry.label, probe, []) if probe.trials() else with_items(entry.label, probe, limit)
+    return PlannedProbe(entry.label, probe, []) if probe.trials() else with_items(entry.label, probe, limit)
 
 
-def _describe(study: Study, asked: tuple[AskedProbe, ...]) -> StudyDescription:
+def _describe(study: Study, planned: tuple[PlannedProbe, ...]) -> StudyDescription:
     """Settings with their defaults filled in, models as they were named."""
     return StudyDescription(
         title=study.title,
-        probes=tuple(map(_entry, asked)),
+        probes=tuple(map(_entry, planned)),
         models=study.models,
         limit=study.limit,
         dtype=study.dtype,
@@ -100,8 +100,8 @@ def _describe(study: Study, asked: tuple[AskedProbe, ...]) -> StudyDescription:
     )
 
 
-def _entry(asked: AskedProbe) -> StudyEntry:
-    probe = asked.probe
+def _entry(planned: PlannedProbe) -> StudyEntry:
+    probe = planned.probe
     settings = probe.settings.model_dump(mode="json")
     material_id = probe.material_id
-    return StudyEntry(label=asked.label, name=probe.name, settings=settings, material_id=material_id, file=probe.file)
+    return StudyEntry(label=planned.label, name=probe.name, settings=settings, material_id=material_id, file=probe.file)

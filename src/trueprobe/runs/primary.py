@@ -36,8 +36,8 @@ def is_primary(row: Judged, declared: Declares | None) -> bool:
 
 def _is(row: Judged, primary: Primary) -> bool:
     if isinstance(row, ClaimResult):
-        known = {key: value for key, value in primary.where.items() if key in row.conditions}
-        return row.claim in primary.claims and matches(known, row.conditions.get)
+        where = {key: value for key, value in primary.where.items() if key in row.conditions}
+        return row.claim in primary.claims and matches(where, row.conditions.get)
     return row.measure == primary.measure and matches(primary.where, row.conditions.get)
 
 
@@ -70,7 +70,7 @@ def on_run_list(
         lists.setdefault(list_of(row), []).append(i)
     judged = list(rows)
     for name, members in lists.items():
-        mine = judge_list([rows[i] for i in members], [name is not None] * len(members))
-        for i, row in zip(members, mine, strict=True):
+        with_verdicts = judge_list([rows[i] for i in members], [name is not None] * len(members))
+        for i, row in zip(members, with_verdicts, strict=True):
             judged[i] = row
     return judged

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Self
 
 import pandas as pd
 
-from trueprobe.probes import Probe, assessments, published
+from trueprobe.probes import Probe, assessment_of, published
+from trueprobe.runs.folder import RunFolder
+from trueprobe.runs.parquet import ROWS_AT_ONCE, ParquetFile
+from trueprobe.runs.plan import PlannedProbe
 from trueprobe.runs.schema import ProbeDeclaration, PublishedNumber, refuse_reserved
 from trueprobe.types import CONDITION, GROUP, Card, Item, Observation
 
@@ -39,12 +43,59 @@ def observations_frame(
             "why_not_detail": observation.why_not.detail if observation.why_not else "",
             **observation.values,
         }
-        for observation in observations or [Observation(items[0].id)]  # where nothing was asked, the columns stay
+        for observation in observations or [Observation(items[0].id)]  # of no rows the columns stay
     ]
     frame = pd.DataFrame(rows)[: len(observations)].astype({"model_seed": "Int64", "step": "Int64"})
     documented = list(probe.columns())
     first = [name for name in frame.columns if name not in documented]
     return frame.reindex(columns=first + documented)
+
+
+class ObservationFiles:
+    """One model's observations, probe after probe, written as they come: of each probe's no more than a frame is held.
+    In a `with` block; where that fails, the file that was begun is left out."""
+
+    def __init__(self, folder: RunFolder, card: Card) -> None:
+        self._folder, self._card = folder, card
+        self._planned: PlannedProbe | None = None
+        self._file: ParquetFile | None = None
+        self._held: list[Observation] = []
+
+    def add(self, planned: PlannedProbe, observations: Iterable[Observation]) -> None:
+        if planned is not self._planned:
+            self._end()
+            self._planned = planned
+            self._file = self._folder.observations_file(planned.label, self._card.name, list(planned.probe.columns()))
+        for observation in observations:
+            self._held.append(observation)
+            if len(self._held) == ROWS_AT_ONCE:
+                self._write()
+
+    def _write(self) -> None:
+        assert self._planned is not None
+        assert self._file is not None
+        frame = observations_frame(self._planned.probe, self._planned.items, self._held, self._card)
+        self._held = []
+        self._file.write(frame)
+
+    def _end(self) -> None:
+        if self._file is None:
+            return
+        if self._held or not self._file.begun:  # where nothing was observed, the columns stay
+            self._write()
+        self._file.close()
+        self._file = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, failed: type[BaseException] | None, *_: object) -> None:
+        try:
+            if not failed:
+                self._end()
+        finally:
+            if self._file is not None:
+                self._file.abandon()
 
 
 def _texts(item: Item) -> dict[str, str]:
@@ -80,7 +131,7 @@ def declaration(probe: Probe, items: Sequence[Item], items_needed: int = 0) -> P
         items_of=probe.items_of,
         published=() if probe.items_of else tuple(_published(probe.name)),
         primary=probe.primary,
-        assessment=assessments.of(probe.name),
+        assessment=assessment_of(probe.name),
     )
 
 

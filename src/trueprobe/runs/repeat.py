@@ -1,4 +1,4 @@
-"""A run once more, from its folder: `trueprobe run --from RUN` repeats it exactly, or says what has changed.
+"""A run once more, from its folder: `trueprobe run --from RUN` repeats it exactly, or reports what has changed.
 
 Material or weights that are not those of the run are refused before anything is asked. Other versions and another
 machine are reported, and the estimates of both runs are held against each other.
@@ -108,9 +108,9 @@ def compared(original: Run, again: Run) -> Repeated:
     one, other = (_values(run) for run in (original, again))
     distances = [_distance(one.get(key, math.inf), other.get(key, math.inf)) for key in {**one, **other}]
     differing = [distance for distance in distances if distance]
-    known = [distance for distance in differing if math.isfinite(distance)]
+    finite = [distance for distance in differing if math.isfinite(distance)]
     same_bytes = original.manifest.checksums == again.manifest.checksums
-    largest = max(known, default=math.nan)
+    largest = max(finite, default=math.nan)
     return Repeated(
         original, again, tuple(_changes(original, again)), same_bytes, len(distances), len(differing), largest
     )

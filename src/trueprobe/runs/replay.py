@@ -15,7 +15,7 @@ from pathlib import Path
 from trueprobe.errors import BadInput, reading
 from trueprobe.probes import Probe, Released
 from trueprobe.probes import files as material
-from trueprobe.probes.networks import KnownNetwork, known_network
+from trueprobe.probes.published import PublishedNetwork, network_of
 from trueprobe.types import Card, Item, Kind, Observation, WhyNot
 
 PREFIX = "replay:"
@@ -38,7 +38,7 @@ class Replay:
 
 
 def is_replayed(card: Card) -> bool:
-    """Whether a run has released outputs in place of this model, which therefore cannot be asked."""
+    """Whether a run has released outputs in place of this model, which therefore cannot answer requests."""
     return card.source.startswith(PREFIX)
 
 
@@ -56,19 +56,19 @@ def read_replays(specs: Iterable[str], probes: Sequence[tuple[str, Probe]]) -> l
             if len(released) < len(by_label):
                 raise BadInput(f"{path}: outputs of {name} for {', '.join(released)} only; replay probes one by one")
             kind = next(iter(released.values())).kind
-            known = next(filter(None, (known_network(probe.name, name) for _, probe in probes)), None)
-            replays.append(Replay(_card(name, kind, known, path, content), released))
+            network = next(filter(None, (network_of(probe.name, name) for _, probe in probes)), None)
+            replays.append(Replay(_card(name, kind, network, path, content), released))
     return replays
 
 
-def _card(name: str, kind: Kind, known: KnownNetwork | None, path: Path, content: str) -> Card:
+def _card(name: str, kind: Kind, network: PublishedNetwork | None, path: Path, content: str) -> Card:
     """Released outputs hold no size; that of a network known by name is a fact."""
     return Card(
         name=name,
         family=name,
         labels={},
         kind=kind,
-        architecture=known.size.architecture if known else "released outputs",
+        architecture=network.size.architecture if network else "released outputs",
         heads=frozenset(),
         max_tokens=0,
         vocab_size=0,
@@ -76,9 +76,9 @@ def _card(name: str, kind: Kind, known: KnownNetwork | None, path: Path, content
         source=f"{PREFIX}{path.name}",
         dtype="",
         compute_id=content,
-        tokenizer_id=known.tokenizer if known else "",
-        layers=known.size.layers if known else 0,
-        width=known.size.width if known else 0,
+        tokenizer_id=network.tokenizer if network else "",
+        layers=network.size.layers if network else 0,
+        width=network.size.width if network else 0,
     )
 
 

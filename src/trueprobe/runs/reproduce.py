@@ -1,4 +1,4 @@
-"""Published number | ours | difference: a run with the authors' own settings, set beside their table."""
+"""Published number | ours | difference: a run with the authors' own settings, next to their table."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from trueprobe import probes
 from trueprobe.errors import BadInput, FailedRun, nearest
 from trueprobe.probes import files as material
 from trueprobe.probes import published
-from trueprobe.probes.published import Number
+from trueprobe.probes.published import PublishedValue
 from trueprobe.runs import replay
 from trueprobe.statistics.rows import Estimate
 
 
 @dataclass(frozen=True)
 class Compared:
-    number: Number
-    ours: float  # NaN where nothing was asked or counted
+    number: PublishedValue
+    ours: float  # NaN where nothing was counted
 
     @property
     def difference(self) -> float:
@@ -33,10 +33,10 @@ class Compared:
 
     def row(self) -> dict[str, Any]:
         n = self.number
-        own = {"source": n.source, "place": n.place, "model": n.model, **n.conditions, "measure": n.measure, "of": n.of}
+        row = {"source": n.source, "place": n.place, "model": n.model, **n.conditions, "measure": n.measure, "of": n.of}
         ours, difference = (None if math.isnan(x) else x for x in (n.scaled(self.ours), self.difference))
         numbers = {"published": n.value, "decimals": n.decimals, "ours": ours, "difference": difference}
-        return {**own, **numbers, "agrees": None if ours is None else self.agrees}
+        return {**row, **numbers, "agrees": None if ours is None else self.agrees}
 
 
 def reproduce(
@@ -56,27 +56,29 @@ def reproduce(
     if spec is None:
         return [Compared(number, math.nan) for number in numbers], False
     authors = published.authors(probe)
-    own = dict(settings or {})
+    chosen = dict(settings or {})
     for key, message in authors.needs.items():
-        if key not in own:
+        if key not in chosen:
             raise BadInput(message)
-    known = list(dict.fromkeys(number.model for number in numbers if number.model))
-    if published_as is not None and published_as not in known:
-        raise BadInput(f"--as {published_as}: no published numbers of it{nearest(published_as, known)}")
+    in_paper = list(dict.fromkeys(number.model for number in numbers if number.model))
+    if published_as is not None and published_as not in in_paper:
+        raise BadInput(f"--as {published_as}: no published numbers of it{nearest(published_as, in_paper)}")
     replayed = spec.startswith(replay.PREFIX)
     name = published_as or (None if replayed else authors.name_of(spec))
-    if not replayed and name not in known:
-        specs = [one for model in known for one in (*authors.models.get(model, ())[:1], f"--as '{model}'")]
+    if not replayed and name not in in_paper:
+        specs = [one for model in in_paper for one in (*authors.models.get(model, ())[:1], f"--as '{model}'")]
         raise BadInput(f"no published numbers of '{spec}'; there are some of: {', '.join(specs)}")
-    theirs = _released(probe, {**authors.settings, **own}, spec, name) if replayed else {name}
+    theirs = _released(probe, {**authors.settings, **chosen}, spec, name) if replayed else {name}
     wanted = [n for n in numbers if n.model in theirs and n.only in ("", "replay" if replayed else "model")]
     if not wanted:
-        raise BadInput(f"no published numbers of {', '.join(map(str, theirs))}; there are some of: {', '.join(known)}")
-    ways = {n.settings: {**authors.settings, **_settings(n.settings), **own} for n in wanted}
+        raise BadInput(
+            f"no published numbers of {', '.join(map(str, theirs))}; there are some of: {', '.join(in_paper)}"
+        )
+    ways = {n.settings: {**authors.settings, **_settings(n.settings), **chosen} for n in wanted}
     counted = {way: _counted(probe, ways[way], [n for n in wanted if n.settings == way]) for way in ways}
     if not any(counted.values()):
-        raise BadInput(f"{probe} with {_listed(own)} counts none of the published numbers")
-    compared = _counts(numbers, probe, {**authors.settings, **own})
+        raise BadInput(f"{probe} with {_listed(chosen)} counts none of the published numbers")
+    compared = _counts(numbers, probe, {**authors.settings, **chosen})
     for way, here in counted.items():
         place = out / re.sub("[^A-Za-z0-9_=.-]+", "-", way) if out and len(ways) > 1 else out
         compared += _compared(here, probe, spec, name, ways[way], place, options) if here else []
@@ -85,7 +87,7 @@ def reproduce(
 
 
 def _compared(
-    numbers: Sequence[Number],
+    numbers: Sequence[PublishedValue],
     probe: str,
     spec: str,
     name: str | None,
@@ -104,7 +106,7 @@ def _compared(
     return [Compared(number, _ours([row for row in rows if row.model == number.model], number)) for number in numbers]
 
 
-def _counts(numbers: Sequence[Number], probe: str, settings: dict[str, Any]) -> list[Compared]:
+def _counts(numbers: Sequence[PublishedValue], probe: str, settings: dict[str, Any]) -> list[Compared]:
     """The published counts of the material, which are no model's."""
     counts = [number for number in numbers if not number.model]
     made = probes.make(probe, settings) if counts else None
@@ -124,7 +126,7 @@ def _released(probe: str, settings: Mapping[str, Any], spec: str, name: str | No
     return {name: None}
 
 
-def _counted(probe: str, settings: Mapping[str, Any], numbers: Sequence[Number]) -> list[Number]:
+def _counted(probe: str, settings: Mapping[str, Any], numbers: Sequence[PublishedValue]) -> list[PublishedValue]:
     """Those that a run with these settings has an estimate of."""
     measures = [(m.name, {k: str(v) for k, v in m.conditions.items()}) for m in probes.make(probe, settings).measures()]
     return [
@@ -140,7 +142,7 @@ def _settings(way: str) -> dict[str, str]:
     return dict(pair.split("=", 1) for pair in way.split())
 
 
-def _ours(estimates: Sequence[Estimate], number: Number) -> float:
+def _ours(estimates: Sequence[Estimate], number: PublishedValue) -> float:
     wanted = number.conditions.items()
     rows = [row for row in estimates if row.measure == number.measure and wanted <= row.conditions.items()]
     if len(rows) != 1:

@@ -92,7 +92,7 @@ class Declared(BaseModel):
 
 
 class PublishedNumber(Declared):
-    """A published number that figures draw beside the run's."""
+    """A published number that figures draw next to the run's."""
 
     measure: str
     conditions: dict[str, str]
@@ -172,7 +172,7 @@ class Machine(Declared):
 
 
 class Manifest(Declared):
-    """manifest.json: what was asked of which models, and the checksums of the tables."""
+    """manifest.json: the study, its models, and the checksums of the tables."""
 
     format: int
     complete: bool
@@ -238,7 +238,7 @@ def hints(row: type[Any]) -> dict[str, Any]:
 
 def frame_of(values: Sequence[Any], row: type[Any], **given: Sequence[Any]) -> pd.DataFrame:
     """Rows as a table, with the declared columns in their order and the conditions behind them. `given`: columns that
-    take the place of the rows' own."""
+    take the place of the rows' fields."""
     import pandas as pd
 
     declared = hints(row)
@@ -247,8 +247,8 @@ def frame_of(values: Sequence[Any], row: type[Any], **given: Sequence[Any]) -> p
     frame = pd.DataFrame({name: _typed(column, declared[name]) for name, column in columns.items()})
     if "conditions" not in declared:
         return frame
-    known = list(dict.fromkeys(name for value in values for name in value.conditions))
-    conditions = {CONDITION + name: [value.conditions.get(name) for value in values] for name in known}
+    conditions_of = list(dict.fromkeys(name for value in values for name in value.conditions))
+    conditions = {CONDITION + name: [value.conditions.get(name) for value in values] for name in conditions_of}
     return pd.concat([frame, pd.DataFrame(conditions, index=frame.index, dtype="str")], axis=1)
 
 
@@ -306,8 +306,8 @@ def _values(column: pd.Series, hint: Any) -> list[Any]:
     if any(absent) and not optional:
         raise ValueError(f"column '{column.name}' has no value in row {absent.index(True)}")
     raw = column.tolist()
-    known = {value: _value(value, kind) for value in {v for v, null in zip(raw, absent, strict=True) if not null}}
-    values = [None if null else known[v] for v, null in zip(raw, absent, strict=True)]
+    converted = {value: _value(value, kind) for value in {v for v, null in zip(raw, absent, strict=True) if not null}}
+    values = [None if null else converted[v] for v, null in zip(raw, absent, strict=True)]
     allowed = literals_of(hint)
     other = [value for value in values if allowed and value not in allowed]
     if other:

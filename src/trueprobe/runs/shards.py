@@ -12,12 +12,13 @@ from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
-from trueprobe.engine import WHOLE, AnswerStore, Compute, Part, executor, library_versions
+from trueprobe.engine import WHOLE, AnswerStore, Compute, Counts, PlanPart, executor, library_versions
 from trueprobe.errors import BadInput
 from trueprobe.models import Unopened
-from trueprobe.runs.asking import Asking
-from trueprobe.runs.execute import Session, settled
-from trueprobe.runs.plan import AskedProbe, RunPlan
+from trueprobe.runs.execute import settled
+from trueprobe.runs.plan import PlannedProbe, RunPlan
+from trueprobe.runs.portions import portions_of, requests_of
+from trueprobe.runs.session import Session
 from trueprobe.types import NoProgress, Progress
 
 
@@ -33,7 +34,7 @@ class Shard:
             raise BadInput(f"--shard is I/N with I from 1 to N, as 3/10, not '{text}'")
         return cls(int(match[1]), int(match[2]))
 
-    def parts(self, models: int) -> dict[int, Part]:
+    def parts(self, models: int) -> dict[int, PlanPart]:
         """Which models it computes, by their index, and which part of each.
 
         Three models on two shards -> 1/2: the first and half of the third, 2/2: the second and the other half."""
@@ -42,7 +43,7 @@ class Shard:
         split = range(whole, models)
         if split:
             sharing = range(me % len(split), self.of_all, len(split))
-            parts[split[me % len(split)]] = Part(sharing.index(me), len(sharing))
+            parts[split[me % len(split)]] = PlanPart(sharing.index(me), len(sharing))
         return parts
 
 
@@ -74,19 +75,22 @@ def run_shard(
         session = Session(answers, progress, plan.study.batch_tokens, computing)
         models = session.examine([plan.sources[i] for i in chosen], plan.options)
         probes = settled(plan, models, session)
-        mine = {models[chosen.index(i)].outline.card.name: part for i, part in parts.items()}
-        asked = [model for model in models if model.outline.card.name in mine]
-        done = session.each(asked, lambda model: _fill(probes, model, mine[model.outline.card.name], session))
+        part_of = {models[chosen.index(i)].outline.card.name: part for i, part in parts.items()}
+        computed = [model for model in models if model.outline.card.name in part_of]
+        done = session.each(computed, lambda model: _fill(probes, model, part_of[model.outline.card.name], session))
         return ShardResult(done, len(answers.damaged))
 
 
 def _needs_all(plan: RunPlan) -> bool:
-    """What is asked of one model depends on the others: trials of all, or the words that all have in common."""
-    return any(asked.probe.shares_vocabulary or asked.probe.trials() for asked in plan.probes)
+    """What one model computes depends on the others: trials of all, or the words that all have in common."""
+    return any(planned.probe.shares_vocabulary or planned.probe.trials() for planned in plan.probes)
 
 
-def _fill(probes: Sequence[AskedProbe], model: Unopened, part: Part, session: Session) -> ShardDone:
-    asking = Asking(probes, model.outline.card, session.engine(model))
-    asking.fill(part)
-    planned = asking.counts.planned
-    return ShardDone(model.outline.card.name, planned.get("rows", planned["requests"]), int(asking.counts.computed))
+def _fill(probes: Sequence[PlannedProbe], model: Unopened, part: PlanPart, session: Session) -> ShardDone:
+    """Caches a part of what a run would plan, and observes nothing."""
+    card, engine, counts = model.outline.card, session.engine(model), Counts()
+    for portion in portions_of(probes, card, engine.progress):
+        engine.fill(requests_of(portion), part)
+        counts += engine.counts
+        del portion  # before the next one is made
+    return ShardDone(card.name, counts.planned.get("rows", counts.planned["requests"]), int(counts.computed))

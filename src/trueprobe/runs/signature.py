@@ -35,7 +35,7 @@ class Signer:
 
     study: StudyDescription
     cards: Sequence[Card]
-    probes: Mapping[str, Probe]  # as they were asked, by label
+    probes: Mapping[str, Probe]  # with their settings, by label
     _known: dict[tuple[str, str], Pairs] = field(default_factory=dict)
     _signatures: dict[tuple[Pairs, Pairs, Pairs], str] = field(default_factory=dict)  # the seeds of a family share one
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, TypedDict, Unpack
@@ -13,7 +14,7 @@ from trueprobe import probes
 from trueprobe.errors import BadInput, nearest
 from trueprobe.permissions import Permissions, ServerAccess
 from trueprobe.probes import files as material
-from trueprobe.runs.schema import RUN_FILES
+from trueprobe.runs.schema import RUN_FILES, ProbeDeclaration, StudyDescription
 
 STUDIES = Path(__file__).parent.parent / "studies"
 
@@ -58,8 +59,8 @@ def read_study(named: str) -> Study:
     """A TOML file, or a shipped study by its name, as it stands: nothing that it names is loaded."""
     path = STUDIES / f"{named}.toml" if named in shipped() else Path(named).expanduser()
     if not path.is_file():
-        known = [*probes.names(), *shipped()]
-        raise BadInput(f"no probe or study named '{named}'{nearest(named, known)}")
+        names = [*probes.names(), *shipped()]
+        raise BadInput(f"no probe or study named '{named}'{nearest(named, names)}")
     data = material.toml_of(path)
     for key in data:
         if key.startswith("allow_"):
@@ -138,5 +139,35 @@ def _settings_of(name: str, named: Sequence[str], settings: Mapping[str, Any]) -
     """Of several probes each takes the settings it has; one that none of them has stays, and is refused later."""
     typed = {other: probes.find(other, allow_code=True) for other in named if probes.is_probe(other)}
     fields = {other: probe.Settings.model_fields for other, probe in typed.items()}
-    taken = {key for key in settings if any(key in known for known in fields.values())}
+    taken = {key for key in settings if any(key in names for names in fields.values())}
     return {key: value for key, value in settings.items() if key in fields.get(name, {}) or key not in taken}
+
+
+# ---------------------------------------------------------------- without the machine that runs it
+
+
+# at the start, or behind `family=`, `replay:`, a comma or an option; a comma within braces does not end it
+_PATH = re.compile(r"(?:(?<![^=,&?])|(?<=^replay:))(?:/|~\w*/)(?:\{[^}]*\}|[^,&?])*")
+
+
+def portable(study: StudyDescription) -> StudyDescription:
+    """The study without the folders of the machine it ran on: of a path, its last part."""
+    probes = tuple(
+        entry.model_copy(update={"settings": _portable(entry.settings), "file": _portable(entry.file)})
+        for entry in study.probes
+    )
+    return study.model_copy(update={"probes": probes, "models": tuple(map(_portable, study.models))})
+
+
+def portable_declaration(declaration: ProbeDeclaration) -> ProbeDeclaration:
+    settings, facts = _portable(declaration.settings), _portable(declaration.facts)
+    return declaration.model_copy(update={"settings": settings, "facts": facts})
+
+
+def _portable(value: Any) -> Any:
+    """`fam=/home/me/a,/home/me/b` -> `fam=a,b`; names, hub ids and relative paths stay."""
+    if isinstance(value, dict):
+        return {key: _portable(part) for key, part in value.items()}
+    if isinstance(value, (list, tuple)):
+        return type(value)(_portable(part) for part in value)
+    return _PATH.sub(lambda match: Path(match[0]).name, value) if isinstance(value, str) else value

@@ -13,9 +13,10 @@ from functools import cached_property
 from itertools import accumulate, chain, permutations
 from typing import Any, cast
 
+import pandas as pd
 from pydantic import TypeAdapter
 
-from trueprobe.garbage import collector_paused
+from trueprobe.paths import gc_pause
 from trueprobe.probes import Probe
 from trueprobe.runs.cache import ResultCache, key_of
 from trueprobe.runs.families import families
@@ -41,7 +42,7 @@ from trueprobe.statistics.verdict import ALPHA
 from trueprobe.statistics.wordings import variance
 from trueprobe.types import Card
 
-_UNJUDGED = "unjudged"  # beside tables in the cache: what the tables over all probes are made from
+_UNJUDGED = "unjudged"  # next to tables in the cache: what the tables over all probes are made from
 
 
 @dataclass(frozen=True)
@@ -54,7 +55,7 @@ class FamilyStep:
 
 
 def family_steps(cards: Sequence[Card]) -> list[FamilyStep]:
-    """The families of a run, each training step by itself, in the order in which they were asked."""
+    """The families of a run, each training step by itself, in the order of the run's models."""
     together: dict[tuple[str, int | None], list[Card]] = {}
     for card in cards:
         together.setdefault((card.family, card.labels.get("step")), []).append(card)
@@ -82,6 +83,8 @@ class RunTables:
     _unjudged: dict[str, list[Unjudged]] = field(default_factory=dict)
     _probes: dict[str, Probe] = field(default_factory=dict)
     _answers: list[Answers] = field(default_factory=list)
+    _frames: dict[tuple[str, str], pd.DataFrame] = field(default_factory=dict)  # by label and model, of one probe
+    _read_again: bool = False  # is more than one table made from each of them?
 
     @cached_property
     def _signer(self) -> Signer:
@@ -91,7 +94,7 @@ class RunTables:
     def steps(self) -> list[FamilyStep]:
         return family_steps(self.cards)
 
-    @collector_paused()
+    @gc_pause()
     def add(self, label: str, probe: Probe) -> None:
         """Count one probe for all models."""
         earlier = [name for name, other in self._probes.items() if other.name == probe.name]
@@ -100,9 +103,9 @@ class RunTables:
             self._merge(self._counted(label, earlier))
             return
         key = key_of("rows", [self.keys[one] for one in (label, *earlier)])
-        known = self.cache.get(key)
-        if known is not None:
-            self._restore(label, known)
+        cached = self.cache.get(key)
+        if cached is not None:
+            self._restore(label, cached)
             return
         counted = self._counted(label, earlier)
         self._merge(counted)
@@ -111,6 +114,7 @@ class RunTables:
     def _counted(self, label: str, earlier: Sequence[str]) -> dict[str, list[Any]]:
         """One probe's rows of the tables over all probes."""
         probe, rows = self._probes[label], _Rows()
+        self._frames, self._read_again = {}, bool(earlier) or any(claim.between for claim in probe.claims())
         for step in self.steps:
             members = self._members([label], step)[0]
             counted = unjudged(label, members, _measures(probe, step), self.method)
@@ -119,22 +123,23 @@ class RunTables:
             rows.add("variance", variance(counted))
             rows.add("signs", sign_counts(counted))
             self._flips(label, members, rows)
-        rows.add("claims", [row for claim in probe.claims() if claim.between for row in self._between(label, claim)])
+        rows.add("claims", self._between(label, [claim for claim in probe.claims() if claim.between]))
         for other in earlier:
             rows.add("variants", self._variants(other, label))
+        self._frames = {}
         return rows
 
-    def _restore(self, label: str, known: Mapping[str, bytes]) -> None:
+    def _restore(self, label: str, cached: Mapping[str, bytes]) -> None:
         """As an earlier run counted it; answers item by item are read again, for what compares probes."""
-        for name, content in known.items():
+        for name, content in cached.items():
             if name != _UNJUDGED:
                 self.rows.add(name, _decoded(TABLES[name], content))
-        self._unjudged[label] = _decoded(Unjudged, known[_UNJUDGED])
+        self._unjudged[label] = _decoded(Unjudged, cached[_UNJUDGED])
         for step in self.steps:
             if len(step.cards) > 1 and self._probes[label].flips is not None:
                 self._flips(label, self._members([label], step)[0])
 
-    @collector_paused()
+    @gc_pause()
     def write(self) -> None:
         """The tables over all probes; those that this run has nothing for are not written."""
         diagnostics = {label: probe.diagnostic for label, probe in self._probes.items() if probe.diagnostic}
@@ -144,8 +149,8 @@ class RunTables:
         self.rows.add("disagreements", [row for row, _ in apart])
         self.rows.add("claims", disagreement.claims(apart))
         estimates = self._with_list_verdicts()
-        for label, mine in estimates.items():
-            self._signed("estimates", mine, f"estimates/{label}")
+        for label, rows in estimates.items():
+            self._signed("estimates", rows, f"estimates/{label}")
         self._signed("claims", self.rows["claims"])
         for name, rows in self.rows.items():
             if rows and name != "claims":
@@ -164,8 +169,8 @@ class RunTables:
         if variants_judged:
             self.rows["variants"] = variants_judged
         return {
-            label: [_detectable(cast(Estimate, row), one) for row, one in zip(mine, self._unjudged[label], strict=True)]
-            for label, mine in zip(judged_alone, by_label, strict=True)
+            label: [_detectable(cast(Estimate, row), one) for row, one in zip(rows, self._unjudged[label], strict=True)]
+            for label, rows in zip(judged_alone, by_label, strict=True)
         }
 
     def _signed(self, table: str, rows: Sequence[Estimate] | Sequence[ClaimResult], file: str = "") -> None:
@@ -182,17 +187,23 @@ class RunTables:
             rows.add("flipping_items", answers.most_flipping())
             rows.add("flip_causes", answers.by_size())
 
-    def _between(self, label: str, claim: Claim) -> Iterator[ClaimResult]:
-        """A claim about two models, for all pairs of the run that it speaks of; of a family its last step."""
+    def _between(self, label: str, claims: Sequence[Claim]) -> Iterator[ClaimResult]:
+        """Claims about two models, for all pairs of the run that they speak of; of a family its last step."""
+        if not claims:
+            return
         probe = self._probes[label]
-        for first, second in permutations([family.checkpoints for family in families(self.cards)], 2):
-            if is_about(claim, first[0], second[0]):
-                one, other = ([self._to_pair(label, card) for card in side] for side in (first, second))
-                yield between(label, sides_of(claim, one, other, probe.factors, probe.drawn_within), claim)
+        sides = [
+            (family.checkpoints[0], [self._to_pair(label, card) for card in family.checkpoints])
+            for family in families(self.cards)
+        ]
+        for claim in claims:
+            for (first, one), (second, other) in permutations(sides, 2):
+                if is_about(claim, first, second):
+                    yield between(label, sides_of(claim, one, other, probe.factors, probe.drawn_within), claim)
 
     def _to_pair(self, label: str, card: Card) -> CheckpointData:
         seed = self._probes[label].settings.resample_seed
-        return to_pair(card.name, card.kind, self.folder.observed(label, card.name), seed, card.family, card.labels)
+        return to_pair(card.name, card.kind, self._observed(label, card.name), seed, card.family, card.labels)
 
     def _variants(self, one: str, other: str) -> Iterator[VariantDifference]:
         """One probe under two labels: what their settings move, of the measures in the summary."""
@@ -204,17 +215,26 @@ class RunTables:
             )
             yield from variants((one, other), first, second, self._probes[one].corrected_over)
 
+    def _observed(self, label: str, model: str) -> pd.DataFrame:
+        """Read once while a probe is counted."""
+        if (label, model) not in self._frames:
+            frame = self.folder.observed(label, model)
+            if not self._read_again:
+                return frame
+            self._frames[label, model] = frame
+        return self._frames[label, model]
+
     def _members(self, labels: Sequence[str], step: FamilyStep) -> list[list[CheckpointData]]:
         """The checkpoints' observations under each label, all with the same draws."""
         probe = self._probes[labels[0]]
-        asked = [(card, self.folder.observed(label, card.name)) for label in labels for card in step.cards]
-        groups = [groups_of(frame, probe.factors, probe.drawn_within) for _, frame in asked]
+        observed = [(card, self._observed(label, card.name)) for label in labels for card in step.cards]
+        groups = [groups_of(frame, probe.factors, probe.drawn_within) for _, frame in observed]
         drawn = Resampling.shared(groups, probe.settings.resample_seed, probe.drawn_within)
         members = [
             CheckpointData(
                 card.name, card.kind, frame, resampling, card.family, card.labels, probe.terms, card.architecture
             )
-            for (card, frame), resampling in zip(asked, drawn, strict=True)
+            for (card, frame), resampling in zip(observed, drawn, strict=True)
         ]
         return [members[i : i + len(step.cards)] for i in range(0, len(members), len(step.cards))]
 

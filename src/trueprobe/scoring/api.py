@@ -11,8 +11,9 @@ from typing import Any, Literal, Unpack, get_args
 import pandas as pd
 
 from trueprobe.errors import BadInput, nearest
-from trueprobe.scoring.ask import Asked, Asking, Models, ask
-from trueprobe.scoring.read import SENTENCE, Table, is_text, table_of
+from trueprobe.probes.tables import is_text
+from trueprobe.scoring.ask import Asked, ModelOptions, Models, ask
+from trueprobe.scoring.read import SENTENCE, SentenceTable, table_of
 from trueprobe.scoring.sentences import LONGEST_TEXT, Columns, Material, material, texts_of, white_space_notice
 from trueprobe.scoring.tables import BYS, By, frame_of, no_number, refuse_reserved, summed
 from trueprobe.types import (
@@ -46,7 +47,7 @@ def score(
     by: By = "word",
     pll: Pll = "within_word_l2r",
     columns: Columns | None = None,
-    **asking: Unpack[Asking],
+    **asking: Unpack[ModelOptions],
 ) -> pd.DataFrame:
     """How probable each token, word or region of sentences is: `score(["The nurse | was late."], "nursery/0")`.
 
@@ -64,7 +65,9 @@ def _warn(notice: str) -> None:
         warnings.warn(notice, stacklevel=3)  # where the caller's line is
 
 
-def tables(asked: Material, models: Models, wanted: Sequence[By], pll: Pll, asking: Asking) -> dict[By, pd.DataFrame]:
+def tables(
+    asked: Material, models: Models, wanted: Sequence[By], pll: Pll, asking: ModelOptions
+) -> dict[By, pd.DataFrame]:
     """The wanted tables, one model below the other."""
     refuse_reserved(asked)
     refuse_unknown("pll", pll, PLLS)
@@ -102,7 +105,7 @@ def fill(
     words: Iterable[str] = (),
     top: int = 10,
     before: str | None = None,
-    **asking: Unpack[Asking],
+    **asking: Unpack[ModelOptions],
 ) -> pd.DataFrame:
     """What stands in the blank: `fill("The ___ works as a nurse.", "nursery/0", words=["woman", "man"], top=10)`.
 
@@ -173,7 +176,7 @@ def around_blank(text: str) -> tuple[str, str]:
     return text[: blanks[0].start()], text[blanks[0].end() :]
 
 
-def _blank(table: Table, row: int, text: str) -> tuple[str, str]:
+def _blank(table: SentenceTable, row: int, text: str) -> tuple[str, str]:
     try:
         return around_blank(text)
     except BadInput as error:
@@ -197,7 +200,7 @@ def _word_numbers(word: Word | WhyNot) -> tuple[Any, ...]:
 
 
 def embed(
-    sentences: Sentences, model: Models, pool: Pool | None = None, layer: int = -1, **asking: Unpack[Asking]
+    sentences: Sentences, model: Models, pool: Pool | None = None, layer: int = -1, **asking: Unpack[ModelOptions]
 ) -> pd.DataFrame:
     """Sentences as vectors, in the columns x1, x2 …: `embed(["The nurse is here."], "nursery/0")`.
 
@@ -233,7 +236,7 @@ def _vector(answer: Answer | WhyNot) -> tuple[Any, ...]:
     return "", "", *answer.values.tolist()
 
 
-def _behind(table: Table, rows: Sequence[tuple[Any, ...]], names: Sequence[str]) -> pd.DataFrame:
+def _behind(table: SentenceTable, rows: Sequence[tuple[Any, ...]], names: Sequence[str]) -> pd.DataFrame:
     """Rows of (row of the table, model, values …) behind the table's columns."""
     taken = [name for name in ("model", *names) if name in table.frame]
     if taken:

@@ -18,7 +18,7 @@ Asked = list[Request | WhyNot]  # a WhyNot stands for what is not even asked
 Answered = list[Answer | WhyNot]
 
 
-class Asking(TypedDict, total=False):
+class ModelOptions(TypedDict, total=False):
     """How models are opened and asked: the words `run` has for it."""
 
     store: str | Path | None
@@ -29,7 +29,7 @@ class Asking(TypedDict, total=False):
     allow_pickle: bool
 
 
-def ask(models: Models, requests: Callable[[Card], Asked], asking: Asking) -> Iterator[tuple[Card, Answered]]:
+def ask(models: Models, requests: Callable[[Card], Asked], asking: ModelOptions) -> Iterator[tuple[Card, Answered]]:
     """Each model's answers, in the order of its requests. What can be refused of any model is refused first."""
     progress = asking.get("progress") or NoProgress()
     with closing(AnswerStore(asking.get("store"), library_versions(), progress)) as store:
@@ -40,7 +40,7 @@ def ask(models: Models, requests: Callable[[Card], Asked], asking: Asking) -> It
             yield model.card, [each if isinstance(each, WhyNot) else next(answers) for each in asked]
 
 
-def _opened(models: Models, asking: Asking, progress: Progress) -> Iterator[Model]:
+def _opened(models: Models, asking: ModelOptions, progress: Progress) -> Iterator[Model]:
     if not isinstance(models, (str, Sequence)):
         yield models
         return
@@ -50,11 +50,11 @@ def _opened(models: Models, asking: Asking, progress: Progress) -> Iterator[Mode
     default = Options()
     options = Options(
         asking.get("device") or default.device,
-        asking.get("dtype") or default.dtype,
-        asking.get("allow_pickle", False),
-        ServerAccess.WITH_KEY,  # the caller names them
+        dtype=asking.get("dtype") or default.dtype,
+        allow_pickle=asking.get("allow_pickle", False),
+        servers=ServerAccess.WITH_KEY,  # the caller names them
     )
-    with progress.task("looking at the models"):
+    with progress.task("checking models"):
         checkpoints = [examine(source, options) for source in find(specs, options)]
     for checkpoint in checkpoints:
         yield checkpoint.open()

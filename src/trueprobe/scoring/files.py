@@ -11,7 +11,7 @@ import pandas as pd
 from trueprobe.errors import BadInput
 from trueprobe.paths import write_whole
 from trueprobe.scoring.api import Pll, refuse_unknown, tables
-from trueprobe.scoring.ask import Asking
+from trueprobe.scoring.ask import ModelOptions
 from trueprobe.scoring.read import read
 from trueprobe.scoring.sentences import Columns, Material, material
 from trueprobe.scoring.tables import BYS, By
@@ -42,7 +42,7 @@ class Written:
     notice: str  # about white space in the sentences, else empty
 
 
-def score_file(scoring: FileScoring, asking: Asking) -> list[Written]:
+def score_file(scoring: FileScoring, asking: ModelOptions) -> list[Written]:
     """Nothing is computed before it is known where the result goes."""
     targets = _targets(scoring)
     asked = material(read(scoring.file), scoring.columns)
@@ -70,4 +70,4 @@ def _write(frame: pd.DataFrame, path: Path, asked: Material) -> Written:
         write_whole(path, lambda partial: frame.to_parquet(partial, index=False))
     reasons = frame["why_not"].value_counts().drop("", errors="ignore")
     why_not = {str(code): int(count) for code, count in reasons.items()}
-    return Written(path, len(asked.sentences), len(frame), why_not, asked.notice)
+    return Written(path, sentences=len(asked.sentences), rows=len(frame), why_not=why_not, notice=asked.notice)

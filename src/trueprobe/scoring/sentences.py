@@ -15,7 +15,8 @@ from typing import Any, Literal
 import pandas as pd
 
 from trueprobe.errors import BadInput, nearest
-from trueprobe.scoring.read import HALF_A_CHARACTER, SENTENCE, Table, is_text
+from trueprobe.probes.tables import HALF_A_CHARACTER, is_text
+from trueprobe.scoring.read import SENTENCE, SentenceTable
 from trueprobe.scoring.repeats import Items, Repeat, same_number
 from trueprobe.types import Span
 
@@ -56,40 +57,40 @@ class Sentence:
 class Material:
     """A table with its sentences. `by_word` is a file with one row per word: rows come back in its order."""
 
-    table: Table
+    table: SentenceTable
     sentences: tuple[Sentence, ...]
     by_word: bool
     region: str | None  # the table's column of regions
     notice: str  # about white space; empty where there is nothing to report
 
 
-def material(table: Table, columns: Columns) -> Material:
+def material(table: SentenceTable, columns: Columns) -> Material:
     by_word = columns.word is not None or (
         columns.sentence is None and SENTENCE not in table.frame and WORD in table.frame
     )
     return _by_word(table, columns) if by_word else _by_sentence(table, columns.sentence or SENTENCE)
 
 
-def _naming(table: Table, role: str, *names: str) -> str:
+def _naming(table: SentenceTable, role: str, *names: str) -> str:
     """How the user names the columns of a role: `--item item --item condition`, in Python `Columns(item=…)`."""
     if table.from_file:
         return " ".join(f"{_OPTIONS.get(role, f'--{role}')} {name}".strip() for name in names or ("",))
     return f"Columns({role}={(names if role == 'item' else repr(names[0])) if names else '…'})"
 
 
-def naming_words(table: Table) -> str:
+def naming_words(table: SentenceTable) -> str:
     """Of a table with a column of sentences that might be one row per word; else empty."""
     return f"; {_naming(table, WORD, WORD)} reads one row per word" if WORD in table.frame else ""
 
 
-def _column(table: Table, name: str, role: str, what: str) -> list[Any]:
+def _column(table: SentenceTable, name: str, role: str, what: str) -> list[Any]:
     if name not in table.frame:
         naming = f" ({_naming(table, role)} names the {what})" if role else ""
         raise BadInput(f"{table.name}: no column '{name}'{naming}{nearest(name, list(map(str, table.frame)))}")
     return table.frame[name].tolist()
 
 
-def texts_of(table: Table, name: str | None = None) -> list[str]:
+def texts_of(table: SentenceTable, name: str | None = None) -> list[str]:
     """White space around a sentence is no part of it; a missing cell is an empty text. Without a name the column is
     `sentence`, and the user cannot choose another."""
     cells = _column(table, name or SENTENCE, "sentence" if name else "", "column with the sentences")
@@ -99,7 +100,10 @@ def texts_of(table: Table, name: str | None = None) -> list[str]:
 
 
 def white_space_notice(
-    table: Table, column: str, texts: Sequence[tuple[str, int]], cells: Literal["sentences", "words"] = "sentences"
+    table: SentenceTable,
+    column: str,
+    texts: Sequence[tuple[str, int]],
+    cells: Literal["sentences", "words"] = "sentences",
 ) -> str:
     """About texts with their rows: a tokenizer has other tokens for two spaces than for one, and users see no
     difference."""
@@ -108,17 +112,17 @@ def white_space_notice(
     parts = []
     if typed:
         match, row = typed[0]
-        beside = match.string[max(0, match.start() - 20) : match.end() + 20]
+        context = match.string[max(0, match.start() - 20) : match.end() + 20]
         parts.append(
             f"{len(typed):,} of {len(texts):,} sentences have double spaces, tabs, no-break spaces or the like, which "
-            f"count as typed; the first is {table.place(row)}: {beside!r}"
+            f"count as typed; the first is {table.place(row)}: {context!r}"
         )
     if around:
         parts.append(f"white space around {around:,} {cells if around > 1 else cells[:-1]} is left out")
     return "; ".join(parts)
 
 
-def _refuse_halves(table: Table, texts: Sequence[str]) -> None:
+def _refuse_halves(table: SentenceTable, texts: Sequence[str]) -> None:
     for row, text in enumerate(texts):
         if not is_text(text):
             raise BadInput(f"{table.place(row)}: {HALF_A_CHARACTER}")
@@ -131,7 +135,7 @@ def _missing(cell: Any) -> bool:
 # ---------------------------------------------------------------- one row per sentence
 
 
-def _by_sentence(table: Table, name: str) -> Material:
+def _by_sentence(table: SentenceTable, name: str) -> Material:
     texts = texts_of(table, name)
     if any("|" in text for text in texts):
         _refuse_unmarked(table, texts)
@@ -145,7 +149,7 @@ def _by_sentence(table: Table, name: str) -> Material:
     return Material(table, sentences, by_word=False, region=None, notice=notice)
 
 
-def _refuse_duplicates(table: Table, name: str) -> None:
+def _refuse_duplicates(table: SentenceTable, name: str) -> None:
     first: dict[Any, int] = {}
     for row, value in enumerate(table.frame[name]):
         if first.setdefault(value, row) != row:
@@ -153,7 +157,7 @@ def _refuse_duplicates(table: Table, name: str) -> None:
             raise BadInput(same + naming_words(table))
 
 
-def _refuse_unmarked(table: Table, texts: Sequence[str]) -> None:
+def _refuse_unmarked(table: SentenceTable, texts: Sequence[str]) -> None:
     for row, text in enumerate(texts):
         parts = [part.strip() for part in text.split("|")]
         if text and len(parts) == 1:
@@ -171,13 +175,15 @@ def marked(text: str, row: int) -> Sentence:
             plain += " "
         regions.append((number, (len(plain), len(plain := plain + part.strip()))))
     words = () if len(plain) > LONGEST_TEXT else tuple(enumerate(match.span() for match in _WORD.finditer(plain)))
-    return Sentence(plain, (row,), words, tuple(regions), tuple(range(1, len(parts) + 1)))
+    return Sentence(
+        plain, rows=(row,), words=words, regions=tuple(regions), region_names=tuple(range(1, len(parts) + 1))
+    )
 
 
 # ---------------------------------------------------------------- one row per word
 
 
-def _by_word(table: Table, columns: Columns) -> Material:
+def _by_word(table: SentenceTable, columns: Columns) -> Material:
     words = _column(table, columns.word or WORD, "word", "column with the words")
     empty = next((row for row, word in enumerate(words) if _missing(word)), None)
     if empty is not None:
@@ -191,7 +197,7 @@ def _by_word(table: Table, columns: Columns) -> Material:
     return Material(table, sentences, by_word=True, region=name, notice=notice)
 
 
-def _regions(table: Table, name: str) -> list[Any]:
+def _regions(table: SentenceTable, name: str) -> list[Any]:
     regions = _column(table, name, "region", "column with the regions")
     missing = next((row for row, region in enumerate(regions) if _missing(region)), None)
     if missing is not None:
@@ -199,7 +205,7 @@ def _regions(table: Table, name: str) -> list[Any]:
     return regions
 
 
-def _ordered(table: Table, columns: Columns, words: Sequence[Any], region: str | None) -> list[list[int]]:
+def _ordered(table: SentenceTable, columns: Columns, words: Sequence[Any], region: str | None) -> list[list[int]]:
     """The rows of each sentence, in the order of its words."""
     position = columns.position or (POSITION if POSITION in table.frame else None)
     if position is None and not columns.item:
@@ -209,10 +215,10 @@ def _ordered(table: Table, columns: Columns, words: Sequence[Any], region: str |
         )
     names = columns.item or _usual_item(table)
     groups = _groups(table, names)
-    known = {*names, columns.word or WORD, region, position}
+    named = {*names, columns.word or WORD, region, position}
     unique = table.frame.columns[~table.frame.columns.duplicated(keep=False)]  # a DataFrame may have two of a name
-    others = tuple(name for name in unique if isinstance(name, str) and name not in known)
-    items = Items(table.frame, groups, words, others, region)
+    others = tuple(name for name in unique if isinstance(name, str) and name not in named)
+    items = Items(table.frame, groups=groups, words=words, others=others, region=region)
     if position is None:
         _refuse_hidden_positions(table, names, items)
         return [_contiguous(table, rows) for rows in groups]
@@ -228,7 +234,7 @@ def _ordered(table: Table, columns: Columns, words: Sequence[Any], region: str |
     return groups
 
 
-def _refuse_hidden_positions(table: Table, names: Sequence[str], items: Items) -> None:
+def _refuse_hidden_positions(table: SentenceTable, names: Sequence[str], items: Items) -> None:
     """Without a column that is known to number the words, the order of the rows is theirs, if no column contradicts."""
     repeat, counter = items.repeat, items.counter
     if repeat is not None:
@@ -241,7 +247,7 @@ def _refuse_hidden_positions(table: Table, names: Sequence[str], items: Items) -
         )
 
 
-def _several(table: Table, names: Sequence[str], repeat: Repeat) -> BadInput:
+def _several(table: SentenceTable, names: Sequence[str], repeat: Repeat) -> BadInput:
     """`words.csv, lines 2 and 7: item 1 has position 1 twice (subject s1, s2), so …: --item item --item subject`"""
 
     def cells(name: str, *rows: int) -> str:
@@ -260,11 +266,11 @@ def _several(table: Table, names: Sequence[str], repeat: Repeat) -> BadInput:
     )
 
 
-def _usual_item(table: Table) -> tuple[str, ...]:
+def _usual_item(table: SentenceTable) -> tuple[str, ...]:
     return ("item",) if "item" in table.frame or ID not in table.frame else (ID,)
 
 
-def _groups(table: Table, names: Iterable[str]) -> list[list[int]]:
+def _groups(table: SentenceTable, names: Iterable[str]) -> list[list[int]]:
     cells = [_column(table, name, "item", "columns that together name a sentence") for name in names]
     groups: dict[tuple[Any, ...], list[int]] = {}
     for row, key in enumerate(zip(*cells, strict=True)):
@@ -272,7 +278,7 @@ def _groups(table: Table, names: Iterable[str]) -> list[list[int]]:
     return list(groups.values())
 
 
-def _numbers(table: Table, position: str) -> list[int]:
+def _numbers(table: SentenceTable, position: str) -> list[int]:
     cells = _column(table, position, "position", "column with the number of the word")
     numbers = []
     for row, cell in enumerate(cells):
@@ -285,7 +291,7 @@ def _numbers(table: Table, position: str) -> list[int]:
     return numbers
 
 
-def _contiguous(table: Table, rows: list[int]) -> list[int]:
+def _contiguous(table: SentenceTable, rows: list[int]) -> list[int]:
     for one, other in pairwise(rows):
         if other != one + 1:
             raise BadInput(
@@ -294,13 +300,13 @@ def _contiguous(table: Table, rows: list[int]) -> list[int]:
     return rows
 
 
-def _refuse_gaps(table: Table, rows: list[int], numbers: Sequence[int]) -> None:
+def _refuse_gaps(table: SentenceTable, rows: list[int], numbers: Sequence[int]) -> None:
     for one, other in pairwise(rows):
         if numbers[other] != numbers[one] + 1:
             raise BadInput(f"{table.place(one, other)}: position {numbers[one] + 1} is missing between them")
 
 
-def _refuse_beheaded(table: Table, firsts: Sequence[int], numbers: Sequence[int]) -> None:
+def _refuse_beheaded(table: SentenceTable, firsts: Sequence[int], numbers: Sequence[int]) -> None:
     """Every sentence begins at the same position; at 2 or later its first word is missing."""
     begin = min(numbers[row] for row in firsts)
     for row in firsts:
@@ -322,4 +328,4 @@ def _joined(rows: Sequence[int], words: Sequence[Any], regions: Sequence[Any]) -
         text += " " if text else ""
         spans.append((len(text), len(text := text + str(words[row]).strip())))
     of_region = tuple((names.index(regions[row]), span) for row, span in zip(rows, spans, strict=True))
-    return Sentence(text, tuple(rows), tuple(enumerate(spans)), of_region, tuple(names))
+    return Sentence(text, rows=tuple(rows), words=tuple(enumerate(spans)), regions=of_region, region_names=tuple(names))

@@ -67,16 +67,21 @@ def surprisal_bits(logp_nats: float) -> float:
 
 
 def no_number(why: WhyNot) -> Numbers:
-    return Numbers(None, None, None, None, why.code, why.detail)
+    return Numbers(None, logp_nats=None, surprisal_bits=None, rank=None, why_not=why.code, why_not_detail=why.detail)
 
 
 def summed(tokens: Sequence[Token]) -> Numbers:
     logp = sum(token.logp for token in tokens)
-    return Numbers(len(tokens), logp, surprisal_bits(logp), tokens[0].rank if len(tokens) == 1 else None)
+    return Numbers(
+        len(tokens),
+        logp_nats=logp,
+        surprisal_bits=surprisal_bits(logp),
+        rank=tokens[0].rank if len(tokens) == 1 else None,
+    )
 
 
 @dataclass(frozen=True)
-class Parts:
+class SentenceParts:
     """The tokens of each word or region by its number. A token that touches two of them is listed with the first."""
 
     tokens: dict[int, list[Token]]
@@ -91,13 +96,13 @@ class Parts:
         return self.why_not or (_NOT_SEPARABLE if unit in self.shared else _NO_SPAN)
 
 
-def parts(answer: Answer | WhyNot, units: Units) -> Parts:
+def parts(answer: Answer | WhyNot, units: Units) -> SentenceParts:
     if isinstance(answer, WhyNot):
-        return Parts({}, frozenset(), answer)
+        return SentenceParts({}, frozenset(), answer)
     assert isinstance(answer, Scored)
     spans = [token.span for token in answer.tokens if token.span is not None]
     if len(spans) < len(answer.tokens):
-        return Parts({}, frozenset(), _NO_CHARACTERS)
+        return SentenceParts({}, frozenset(), _NO_CHARACTERS)
     tokens: dict[int, list[Token]] = {}
     shared: set[int] = set()
     at = 0  # both units and tokens are ordered
@@ -107,7 +112,7 @@ def parts(answer: Answer | WhyNot, units: Units) -> Parts:
         touched = {number for number, (first, last) in units[at : at + stop - start] if first < stop and start < last}
         shared |= touched if len(touched) > 1 else set()
         tokens.setdefault(units[at][0], []).append(token)
-    return Parts(tokens, frozenset(shared))
+    return SentenceParts(tokens, frozenset(shared))
 
 
 # ---------------------------------------------------------------- rows
@@ -133,14 +138,14 @@ def _region_at(sentence: Sentence, character: int) -> Any:
     return sentence.region_names[sentence.regions[bisect_right(starts, character) - 1][0]]
 
 
-def _word_rows(sentence: Sentence, by_word: Parts) -> Iterator[Row]:
+def _word_rows(sentence: Sentence, by_word: SentenceParts) -> Iterator[Row]:
     """Of a word across two regions, the region is that of its first letter."""
     for number, (start, stop) in sentence.words:
         described = (_row(sentence, number), number + 1, sentence.text[start:stop], _region_at(sentence, start))
         yield (*described, *by_word.numbers(number))
 
 
-def _token_rows(sentence: Sentence, by_word: Parts) -> Iterator[Row]:
+def _token_rows(sentence: Sentence, by_word: SentenceParts) -> Iterator[Row]:
     token_position = 0
     for number, (start, stop) in sentence.words:
         word = (_row(sentence, number), number + 1, sentence.text[start:stop])
@@ -152,7 +157,7 @@ def _token_rows(sentence: Sentence, by_word: Parts) -> Iterator[Row]:
             yield (*word, _region_at(sentence, start), None, None, *no_number(by_word.reason(number)))
 
 
-def _region_rows(sentence: Sentence, by_region: Parts) -> Iterator[Row]:
+def _region_rows(sentence: Sentence, by_region: SentenceParts) -> Iterator[Row]:
     for number, name in enumerate(sentence.region_names):
         members = [i for i, (its, _) in enumerate(sentence.regions) if its == number]
         text = " ".join(sentence.text[slice(*sentence.regions[i][1])] for i in members)

@@ -21,7 +21,7 @@ import numpy as np
 
 from trueprobe.errors import BadInput, FailedRun, reading, reason
 from trueprobe.paths import ANOTHER_OUT, locked, write_text
-from trueprobe.stopping import heed_swallowed
+from trueprobe.signals import raise_pending_signal
 from trueprobe.training.examples import (
     Examples,
     Masks,
@@ -196,7 +196,7 @@ def _side_by_side(
         news: Any = context.Queue()
         stack.callback(_stop, running)
         while waiting or running:
-            heed_swallowed()
+            raise_pending_signal()
             while waiting and len(running) < jobs:
                 seed = waiting.pop(0)
                 running[seed] = context.Process(target=_train_seed, args=(recipe, seed, news), daemon=True)

@@ -6,19 +6,23 @@ from __future__ import annotations
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any
+from typing import TypeVar
 
 import numpy as np
+from pydantic import ValidationError
 
-from trueprobe.errors import BadInput
+from trueprobe.errors import BadInput, FailedRun, printable
 from trueprobe.models.served import llama_cpp, openai, vllm
 from trueprobe.models.served.address import Address
-from trueprobe.models.served.client import KEY, Client, Refusal, Unreachable
-from trueprobe.models.served.server import Ids, Incomplete, Listing, Server, Wrong, at, part
+from trueprobe.models.served.client import KEY, BadReply, Client, Refusal, Unreachable
+from trueprobe.models.served.replies import LlamaCppModel, Model, Models, OtherModel, Reply, VllmModel
+from trueprobe.models.served.server import Ids, Listing, Server, Wrong, at
 from trueprobe.models.text import Text
 
+_Kind = TypeVar("_Kind", bound=Reply)
 LARGEST_NOISE = 0.1  # nats between two answers to one question
 _WAYS_APART = 0.01  # nats, of a token scored in a text and listed behind what stands before it
+_MODELS = "/models"
 _UNAUTHORISED = (401, 403)
 _WHO_GETS_THE_KEY = f"; {KEY} is sent only to servers that you name with --model, not to those of a run folder"
 _TEXTS = (
@@ -44,38 +48,47 @@ def examine(address: Address, text: Text, start: Ids, with_key: bool) -> Examine
         prompts = [(*start, *text.pieces(each).ids) for each in _TEXTS]
         examined = _try(server, prompts)
         _refuse_other_scores(server, prompts[0])
+    except BadInput as error:
+        raise BadInput(f"{address.spec}: {error}") from error
     except Unreachable as error:
-        raise BadInput(f"{address.spec}: {error.reason}") from error
+        raise FailedRun(f"{address.spec}: {error.reason}") from error
     except Refusal as refusal:
         advice = "" if with_key or refusal.status not in _UNAUTHORISED else _WHO_GETS_THE_KEY
         raise BadInput(f"{address.spec} refuses a question ({refusal.status}: {refusal.reason}){advice}") from refusal
-    except (Incomplete, Wrong) as error:
+    except (BadReply, Wrong) as error:
         raise BadInput(f"{address.spec}: {error}; no answer of this server would mean anything") from error
     return examined
 
 
 def _connect(address: Address, text: Text, start: Ids, with_key: bool) -> Server:
     root, api = (Client(url, address.seconds, with_key) for url in (address.root, address.url))
-    root.greets()
     listed = _listed(address, api)
-    if known := llama_cpp.about(root, listed):
-        return llama_cpp.LlamaCpp(root, known, text.pieces("a").ids[-1])
-    if known := vllm.about(root, listed):
-        return vllm.Vllm(root, known)
-    return openai.OpenAI(api, openai.about(listed, text), text, start)
+    if listed.owned_by == llama_cpp.OWNER:
+        generated = text.pieces("a").ids[-1]
+        return llama_cpp.LlamaCpp(root, llama_cpp.about(root, _of_kind(api, listed, LlamaCppModel)), generated)
+    if listed.owned_by == vllm.OWNER:
+        return vllm.Vllm(root, vllm.about(root, _of_kind(api, listed, VllmModel)))
+    return openai.OpenAI(api, openai.about(_of_kind(api, listed, OtherModel), text), text, start)
 
 
-def _listed(address: Address, api: Client) -> dict[str, Any]:
+def _listed(address: Address, api: Client) -> Model:
     """The server's own entry of the model."""
-    entries: list[dict[str, Any]] = list(part(api.get("/models"), "data"))
-    names = [str(part(entry, "id")) for entry in entries]
+    entries = api.get(_MODELS, Models).data
     if not address.model and len(entries) == 1:
         return entries[0]
-    for name, entry in zip(names, entries, strict=True):
-        if name == address.model:
+    for entry in entries:
+        if entry.id == address.model:
             return entry
-    which = f"no model '{address.model}'" if address.model else "several models"
-    raise BadInput(f"{address.spec}: the server has {which}; write #MODEL with one of: {', '.join(names)}")
+    which = f"no model '{address.model}'" if address.model else "several models" if entries else "no models"
+    names = printable(", ".join(entry.id for entry in entries))
+    raise BadInput(f"the server has {which}" + (f"; write #MODEL with one of: {names}" if names else ""))
+
+
+def _of_kind(api: Client, entry: Model, kind: type[_Kind]) -> _Kind:
+    try:
+        return kind.model_validate(entry.model_dump())
+    except ValidationError as error:
+        raise api.invalid(_MODELS, error) from error
 
 
 def _refuse_other_tokenizer(server: Server, text: Text) -> None:

@@ -5,31 +5,26 @@ It ignores `echo` and answers 200, so a text is scored position by position.
 
 from __future__ import annotations
 
-from typing import Any
-
 from trueprobe.models.served.client import Client, Refusal
-from trueprobe.models.served.server import About, Ids, Listing, Server, part, refuse_other_length, whole
+from trueprobe.models.served.replies import LlamaCppCompletion, LlamaCppModel, LlamaCppProperties, Tokenized
+from trueprobe.models.served.server import About, Ids, Listing, Server, refuse_other_length, whole
 
+OWNER = "llamacpp"
 _FIELDS = ["completion_probabilities", "tokens_evaluated", "truncated"]
 _CERTAIN = 10_000.0
 
 
-def about(client: Client, listed: dict[str, Any]) -> About | None:
-    """None where this is another server. `listed` is its entry among the models."""
-    if listed.get("owned_by") != "llamacpp":
-        return None
-    properties = client.get("/props")
-    meta = part(listed, "meta")
-    slots = int(part(properties, "total_slots"))
+def about(client: Client, model: LlamaCppModel) -> About:
+    properties, weights = client.get("/props", LlamaCppProperties), model.meta
     return About(
         "llama.cpp",
-        str(properties.get("build_info", "")),
-        str(part(listed, "id")),
-        int(part(meta, "n_vocab")),
-        int(part(properties, "default_generation_settings", "n_ctx")) - 1,
-        slots,
-        str(properties.get("model_path", "")),
-        {key: meta.get(key) for key in ("n_params", "size", "ftype", "n_ctx_train", "n_embd")},
+        properties.build_info,
+        model.id,
+        weights.n_vocab,
+        properties.default_generation_settings.n_ctx - 1,
+        properties.total_slots,
+        properties.model_path,
+        weights.model_dump(exclude={"n_vocab"}),
     )
 
 
@@ -53,14 +48,14 @@ class LlamaCpp(Server):
             "logit_bias": [[self._generated, _CERTAIN]],
             "response_fields": _FIELDS,
         }
-        reply = self.client.post("/completion", body)
-        refuse_other_length(reply.get("tokens_evaluated"), ids)
-        entries = part(reply, "completion_probabilities", 0, "top_logprobs")
-        return whole({part(entry, "id"): part(entry, "logprob") for entry in entries}, self.about.vocabulary)
+        reply = self.client.post("/completion", body, LlamaCppCompletion)
+        refuse_other_length(reply.tokens_evaluated, ids)
+        listed = reply.completion_probabilities[0].top_logprobs
+        return whole({token.id: token.logprob for token in listed}, self.about.vocabulary)
 
     def token_ids(self, text: str) -> Ids | None:
+        body = {"content": text, "add_special": False, "parse_special": False}
         try:
-            reply = self.client.post("/tokenize", {"content": text, "add_special": False, "parse_special": False})
+            return tuple(self.client.post("/tokenize", body, Tokenized).tokens)
         except Refusal:
             return None
-        return tuple(part(reply, "tokens"))

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import hashlib
 import json
+import logging
 from collections import OrderedDict
 from collections.abc import Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, replace
 from pathlib import Path
 from threading import Lock
@@ -19,16 +20,16 @@ from typing import Literal
 import numpy as np
 import torch
 
-from trueprobe.errors import BadInput, FailedRun
+from trueprobe.errors import BadInput, FailedRun, printable
 from trueprobe.models.assemble import Job, only_members
 from trueprobe.models.causal import CausalFraming
 from trueprobe.models.checkpoint import Source, file_hash, read_tokenizer, weight_files
-from trueprobe.models.contract import Outline
+from trueprobe.models.contract import Outline, Unfinished
 from trueprobe.models.framing import Ids, Refused
 from trueprobe.models.hugging import start_ids
 from trueprobe.models.rows import Read
 from trueprobe.models.served.address import Address
-from trueprobe.models.served.client import Refusal
+from trueprobe.models.served.client import BadReply, Refusal
 from trueprobe.models.served.examine import Examined, examine
 from trueprobe.models.served.server import Listing, Scores, Server, Wrong, at
 from trueprobe.models.text import Text
@@ -47,6 +48,7 @@ from trueprobe.types import (
     Word,
 )
 
+_log = logging.getLogger(__name__)
 _VERSION = 1  # part of compute_id: raise it when the same server is asked in another way
 _RECENT = 64  # whole distributions that are at hand for the next request
 
@@ -96,12 +98,21 @@ class Served:
         self._recent = _Recent(server)
 
     def answer(self, requests: Sequence[Request]) -> list[Answer | WhyNot]:
-        """As many at once as the server takes; the first failure ends all of them."""
+        """As many at once as the server takes. The first failure ends all of them; what others got goes with it."""
         pool = ThreadPoolExecutor(min(self.parallel, max(len(requests), 1)))
         try:
-            return list(pool.map(self._answer, requests))
+            futures = {request: pool.submit(self._answer, request) for request in dict.fromkeys(requests)}
+            wait(futures.values(), return_when=FIRST_EXCEPTION)
         finally:
             pool.shutdown(wait=True, cancel_futures=True)
+        ended = {request: future for request, future in futures.items() if not future.cancelled()}
+        failed = next((error for future in ended.values() if (error := future.exception()) is not None), None)
+        if failed is None:
+            return [futures[request].result() for request in requests]
+        if isinstance(failed, FailedRun):
+            answers = {request: future.result() for request, future in ended.items() if future.exception() is None}
+            raise Unfinished(str(failed), answers) from failed
+        raise failed
 
     def _answer(self, request: Request) -> Answer | WhyNot:
         reads = self._framing.reads(request)
@@ -111,6 +122,8 @@ class Served:
             return self._filled(request, reads) if isinstance(request, FillBlank) else self._scored(request, reads)
         except Wrong as wrong:
             return WhyNot("not_finite", str(wrong))
+        except BadReply as error:
+            raise FailedRun(f"{self.card.source}: {error}; what it answered before is cached") from error
         except Refusal as refusal:
             raise FailedRun(
                 f"{self.card.source} refuses a question ({refusal.status}: {refusal.reason}); what it answered before "
@@ -240,6 +253,7 @@ def examine_served(source: Source, access: ServerAccess) -> ServedModel:
     examined = examine(address, text, start, with_key=access is ServerAccess.WITH_KEY)
     card = _card(source, address, text, start, examined)
     parallel = address.parallel or examined.server.about.parallel
+    _log.info("%s: served by %s, %d calls at once", source.name, printable(card.source), parallel)
     return ServedModel(source, Served(card, text, start, examined.server, parallel), text)
 
 

@@ -12,18 +12,17 @@ from functools import cached_property
 from typing import Any
 
 from trueprobe.errors import BadInput
-from trueprobe.models.served.client import Client, Refusal
+from trueprobe.models.served.client import BadReply, Client, Refusal
+from trueprobe.models.served.replies import OtherCompletion, OtherModel
 from trueprobe.models.served.server import (
     About,
     Ids,
-    Incomplete,
     Listing,
     Scores,
     Server,
     Wrong,
     checked,
     likeliest,
-    part,
     refuse_other_length,
 )
 from trueprobe.models.text import Text
@@ -34,10 +33,10 @@ _LONGEST, _LARGEST_LIMIT = 2048, 10_000_000  # tokens; a tokenizer without a lim
 _TRIED = "The nurse was late."
 
 
-def about(listed: dict[str, Any], text: Text) -> About:
+def about(model: OtherModel, text: Text) -> About:
     limit = text.tokenizer.model_max_length
-    longest = listed.get("max_model_len") or (limit if limit < _LARGEST_LIMIT else _LONGEST)
-    return About("OpenAI-compatible", "", str(part(listed, "id")), len(text.tokenizer), int(longest) - 2, _PARALLEL)
+    longest = model.max_model_len or (limit if limit < _LARGEST_LIMIT else _LONGEST)
+    return About("OpenAI-compatible", "", model.id, len(text.tokenizer), int(longest) - 2, _PARALLEL)
 
 
 class OpenAI(Server):
@@ -63,7 +62,7 @@ class OpenAI(Server):
         unknown = [text for text, _ in listed if text not in self._pieces]
         if 2 * len(unknown) > len(listed):
             few = ", ".join(map(repr, unknown))[:80]
-            raise Incomplete(f"the tokenizer does not have most of the tokens that the server lists ({few})")
+            raise BadReply(f"the tokenizer does not have most of the tokens that the server lists ({few})")
         # up to the first of several with one text: behind it ranks are not known. A mapping by text holds those once;
         # if it is short for that, nobody knows how many stand above a token
         whole = listed[: self._top] if len(listed) >= self._top else []
@@ -98,33 +97,28 @@ class OpenAI(Server):
         try:
             theirs, logps = self._echo(self._tried)
             checked(logps[1:])
-        except (Refusal, Incomplete, Wrong):
+        except (Refusal, BadReply, Wrong):
             return False
         return theirs[1:] == ours[1:]  # the first may be the start token, which has no text
 
-    def _echo(self, ids: Ids) -> tuple[list[str], list[Any]]:
+    def _echo(self, ids: Ids) -> tuple[list[str], list[float | None]]:
         """Texts and log-probabilities of the prompt's tokens; what was generated behind them is left out."""
         reply = self._completion(ids, {"max_tokens": 0, "echo": True, "logprobs": 1})
-        listed = part(reply, "choices", 0, "logprobs")
-        tokens, logps = part(listed, "tokens"), part(listed, "token_logprobs")
+        logprobs = reply.choices[0].logprobs
+        tokens, logps = logprobs.tokens or [], logprobs.token_logprobs or []
         if not len(ids) <= len(tokens) == len(logps) <= len(ids) + 1:
-            raise Incomplete(f"the server echoes {len(tokens)} tokens of {len(ids)}")
+            raise BadReply(f"the server echoes {len(tokens)} tokens of {len(ids)}")
         return tokens[: len(ids)], logps[: len(ids)]
 
-    def _completion(self, ids: Ids, asked: dict[str, Any]) -> Any:
+    def _completion(self, ids: Ids, asked: dict[str, Any]) -> OtherCompletion:
         body = {"model": self.about.model, "prompt": list(ids), "temperature": 1.0, "top_p": 1.0}
-        reply = self.client.post("/completions", {**body, **asked})
-        refuse_other_length((reply.get("usage") or {}).get("prompt_tokens"), ids)
+        reply = self.client.post("/completions", {**body, **asked}, OtherCompletion)
+        refuse_other_length(reply.usage.prompt_tokens if reply.usage else None, ids)
         return reply
 
-    def _listed(self, reply: Any) -> list[tuple[str, float]]:
-        """Likeliest first, of the first new token, in either of the two forms in use."""
-        logprobs = part(reply, "choices", 0, "logprobs")
-        if isinstance(logprobs, dict) and logprobs.get("content"):
-            entries = part(logprobs, "content", 0, "top_logprobs")
-            pairs = [(str(part(entry, "token")), part(entry, "logprob")) for entry in entries]
-        else:
-            pairs = list(dict(part(logprobs, "top_logprobs", 0) or {}).items())
+    def _listed(self, reply: OtherCompletion) -> list[tuple[str, float]]:
+        """Likeliest first, of the first new token."""
+        pairs = reply.choices[0].logprobs.first
         if not pairs:
             raise Wrong("the server lists no log-probabilities")  # as behind the end of a text
         checked([logp for _, logp in pairs])

@@ -13,8 +13,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from trueprobe.errors import FailedRun
-from trueprobe.models.served.client import Client
+from trueprobe.models.served.client import BadReply, Client
 
 Ids = tuple[int, ...]
 Scoring = Literal["text", "token", "none"]  # a text's tokens in one call, each behind those before it, not at all
@@ -24,10 +23,6 @@ _NO_PROBABILITY = -9999.0  # what OpenAI's format has for minus infinity
 
 class Wrong(Exception):
     """An answer that means nothing: NaN, or probabilities that do not sum to 1."""
-
-
-class Incomplete(FailedRun):
-    """An answer that is not what was asked for."""
 
 
 @dataclass(frozen=True)
@@ -92,7 +87,7 @@ class Server(ABC):
 def whole(pairs: Mapping[int, float], vocabulary: int) -> Listing:
     """A distribution over the whole vocabulary, normalised."""
     if len(pairs) != vocabulary or not all(0 <= piece < vocabulary for piece in pairs):
-        raise Incomplete(f"the server lists {len(pairs):,} tokens of the {vocabulary:,} that were asked for")
+        raise BadReply(f"the server lists {len(pairs):,} tokens of the {vocabulary:,} that were asked for")
     logps = _array(pairs, vocabulary)
     logps[logps <= _NO_PROBABILITY] = -np.inf
     top = logps.max()
@@ -113,10 +108,7 @@ def likeliest(pairs: Mapping[int, float], vocabulary: int) -> Listing:
 
 def _array(pairs: Mapping[int, float], vocabulary: int) -> np.ndarray:
     logps = np.full(vocabulary, np.nan)
-    try:
-        logps[list(pairs)] = list(pairs.values())
-    except (TypeError, ValueError) as error:
-        raise Incomplete("the server lists log-probabilities that are no numbers") from error
+    logps[list(pairs)] = list(pairs.values())
     listed = logps[list(pairs)]
     if not np.isfinite(listed).all() or (listed > LARGEST_MISS).any():
         raise Wrong("the server gives log-probabilities that are NaN, infinite or above 0")
@@ -129,24 +121,15 @@ def at(listing: Listing, piece: int) -> tuple[float, int]:
     return float(logp), int((listing.logps > logp).sum()) + 1
 
 
-def checked(logps: Sequence[Any]) -> list[float]:
+def checked(logps: Sequence[float | None]) -> list[float]:
     """Log-probabilities of a text's tokens."""
-    if not all(isinstance(logp, (int, float)) and _NO_PROBABILITY < logp <= LARGEST_MISS for logp in logps):
+    numbers = [logp for logp in logps if logp is not None and _NO_PROBABILITY < logp <= LARGEST_MISS]
+    if len(numbers) < len(logps):
         raise Wrong("the server gives log-probabilities that are NaN, infinite or above 0")
-    return [float(logp) for logp in logps]
+    return numbers
 
 
-def part(reply: Any, *path: str | int) -> Any:
-    """`part(reply, "choices", 0)`: a server may leave out anything."""
-    for step in path:
-        try:
-            reply = reply[step]
-        except (KeyError, IndexError, TypeError) as error:
-            raise Incomplete(f"the server's answer has no {'.'.join(map(str, path))}") from error
-    return reply
-
-
-def refuse_other_length(read: Any, ids: Ids) -> None:
+def refuse_other_length(read: int | None, ids: Ids) -> None:
     """A server that cuts a prompt, adds to it or reads ids as text answers another question."""
     if read is not None and read != len(ids):
-        raise Incomplete(f"the server read {read} tokens where {len(ids)} were sent")
+        raise BadReply(f"the server read {read} tokens where {len(ids)} were sent")

@@ -6,19 +6,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from trueprobe.errors import BadInput
-from trueprobe.models.served.client import Client, Refusal
-from trueprobe.models.served.server import (
-    About,
-    Ids,
-    Listing,
-    Scores,
-    Server,
-    checked,
-    part,
-    refuse_other_length,
-    whole,
-)
+from trueprobe.models.served.client import BadReply, Client, Refusal
+from trueprobe.models.served.replies import Tokenized, Version, VllmCompletion, VllmModel
+from trueprobe.models.served.server import About, Ids, Listing, Scores, Server, checked, refuse_other_length, whole
 
+OWNER = "vllm"
 _PARALLEL = 8
 _NAMED = "token_id:"
 # whatever the server's or the model's defaults are, nothing is to change the distribution
@@ -33,22 +25,19 @@ _PLAIN = {
 }
 
 
-def about(client: Client, listed: dict[str, Any]) -> About | None:
-    """None where this is another server. How large its vocabulary is shows in its first whole distribution."""
-    if listed.get("owned_by") != "vllm":
-        return None
-    version, model = str(client.get("/version").get("version", "")), str(part(listed, "id"))
-    body = {"model": model, "prompt": [0], "max_tokens": 1, "logprobs": -1, "return_tokens_as_token_ids": True}
+def about(client: Client, model: VllmModel) -> About:
+    """How large its vocabulary is shows in its first whole distribution."""
+    version = client.get("/version", Version).version
+    body = {"model": model.id, "prompt": [0], "max_tokens": 1, "logprobs": -1, "return_tokens_as_token_ids": True}
     try:
-        first = client.post("/v1/completions", body | _PLAIN)
+        first = client.post("/v1/completions", body | _PLAIN, VllmCompletion)
     except Refusal as refusal:
         raise BadInput(
             f"vLLM does not list the whole vocabulary ({refusal.reason}); start it with --max-logprobs -1"
         ) from refusal
-    vocabulary = len(part(first, "choices", 0, "logprobs", "top_logprobs", 0))
-    longest = int(part(listed, "max_model_len")) - 2  # the token to be scored and the one that is generated
-    options = {"system_fingerprint": first.get("system_fingerprint")}
-    return About("vLLM", version, model, vocabulary, longest, _PARALLEL, str(listed.get("root", "")), options)
+    longest = model.max_model_len - 2  # the token to be scored and the one that is generated
+    options = {"system_fingerprint": first.system_fingerprint}
+    return About("vLLM", version, model.id, len(_listed(first)), longest, _PARALLEL, model.root or "", options)
 
 
 class Vllm(Server):
@@ -57,26 +46,39 @@ class Vllm(Server):
     def next(self, ids: Ids) -> Listing:
         # never with `logprob_token_ids`: in one batch with them, vLLM cuts the other requests' lists to their length
         reply = self._completion(ids, {"logprobs": -1, "return_tokens_as_token_ids": True})
-        listed = part(reply, "choices", 0, "logprobs", "top_logprobs", 0)
-        return whole({int(name.removeprefix(_NAMED)): logp for name, logp in listed.items()}, self.about.vocabulary)
+        listed = _listed(reply)
+        try:
+            by_id = {int(name.removeprefix(_NAMED)): logp for name, logp in listed.items()}
+        except ValueError as error:
+            raise BadReply("the server lists tokens by their texts, not by their ids") from error
+        return whole(by_id, self.about.vocabulary)
 
     def score(self, ids: Ids, positions: Sequence[int]) -> Scores:
-        reply = self._completion(ids, {"prompt_logprobs": 0})
-        listed = part(reply, "choices", 0, "prompt_logprobs")
-        tokens = [part(listed, position, str(ids[position])) for position in positions]
-        ranks = [token.get("rank") for token in tokens]
-        known = all(isinstance(rank, int) for rank in ranks)
-        return Scores(checked([part(token, "logprob") for token in tokens]), ranks if known else None)
+        listed = self._completion(ids, {"prompt_logprobs": 0}).choices[0].prompt_logprobs or []
+        try:
+            tokens = [(listed[position] or {})[str(ids[position])] for position in positions]
+        except LookupError as error:
+            raise BadReply("the server leaves out log-probabilities of the prompt's tokens") from error
+        ranks = [token.rank for token in tokens if token.rank is not None]
+        return Scores(checked([token.logprob for token in tokens]), ranks if len(ranks) == len(tokens) else None)
 
     def token_ids(self, text: str) -> Ids | None:
         body = {"model": self.about.model, "prompt": text, "add_special_tokens": False}
         try:
-            return tuple(part(self.client.post("/tokenize", body), "tokens"))
+            return tuple(self.client.post("/tokenize", body, Tokenized).tokens)
         except Refusal:
             return None
 
-    def _completion(self, ids: Ids, asked: dict[str, Any]) -> Any:
+    def _completion(self, ids: Ids, asked: dict[str, Any]) -> VllmCompletion:
         body = {"model": self.about.model, "prompt": list(ids), "max_tokens": 1}
-        reply = self.client.post("/v1/completions", {**body, **_PLAIN, **asked})
-        refuse_other_length(part(reply, "usage").get("prompt_tokens"), ids)
+        reply = self.client.post("/v1/completions", {**body, **_PLAIN, **asked}, VllmCompletion)
+        refuse_other_length(reply.usage.prompt_tokens, ids)
         return reply
+
+
+def _listed(reply: VllmCompletion) -> dict[str, float]:
+    logprobs = reply.choices[0].logprobs
+    listed = ((logprobs and logprobs.top_logprobs) or [None])[0]
+    if not listed:
+        raise BadReply("the server lists no log-probabilities")
+    return listed

@@ -18,9 +18,9 @@ def answered(first: float, second: float, depth: str) -> float:
     return float(first != second and (depth != ALL or first + second >= LEAST_MASS))
 
 
-def unlisted(known: Mapping[str, int], verbalizer: Mapping[str, Sequence[str]]) -> WhyNot | None:
+def unlisted(counts: Mapping[str, int], verbalizer: Mapping[str, Sequence[str]]) -> WhyNot | None:
     """Nothing is measurable where a model has nearly none of a group's words: zero would be no answer of its."""
-    for group, many in known.items():
+    for group, many in counts.items():
         listed = len(verbalizer[group])
         if many < max(1, LEAST_WORDS * listed):
             return WhyNot("multi_piece", f"{many} of {listed} {group} words are one piece of this vocabulary")
@@ -33,7 +33,7 @@ def form_coverage(observations: Sequence[Observation], column: str) -> dict[str,
     values: dict[str, list[float]] = {form: [] for form in FORMS}
     for one in observations:
         values[one.item.partition("/")[0]].append(one.values.get(column, 0.0))
-    return {form: sum(mine) / len(mine) for form, mine in values.items()} if all(values.values()) else {}
+    return {form: sum(shares) / len(shares) for form, shares in values.items()} if all(values.values()) else {}
 
 
 def chosen_form(covered: Mapping[str, float]) -> str:

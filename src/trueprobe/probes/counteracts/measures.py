@@ -120,7 +120,15 @@ class CounterActsMeasures:
                 for depth in DEPTHS:
                     columns = (f"{self.first}_minus_{self.second}_{column_end(depth)}", "share")
                     name = f"correlation_of_margin_with_share_{self.first}"
-                    measure = Measure(name, pearson, columns, where, {**at, "k": depth}, Unit.CORRELATION, 0.0)
+                    measure = Measure(
+                        name,
+                        pearson,
+                        columns,
+                        where=where,
+                        conditions={**at, "k": depth},
+                        unit=Unit.CORRELATION,
+                        neutral=0.0,
+                    )
                     yield replace(measure, coverage=f"answered_{column_end(depth)}")
 
     def _quantities(self, depth: int | str, is_base: bool) -> Iterator[ColumnMean]:
@@ -128,9 +136,13 @@ class CounterActsMeasures:
         for name, unit, neutral in self._counted(depth != ALL, is_base):
             of_coverage = name in ("no_preference", "covered_tokens", "covered_mass")
             coverage = "" if of_coverage else f"{_needs(name)}_{end}"
-            yield ColumnMean(name, f"{name}_{end}", unit, neutral, of_coverage, coverage)
+            yield ColumnMean(
+                name, f"{name}_{end}", unit=unit, neutral=neutral, of_coverage=of_coverage, coverage=coverage
+            )
         if depth == ALL:  # what the top ten covers stands beside every number
-            yield ColumnMean("covered_mass", f"covered_mass_top{max(K)}", Unit.SHARE, None, of_coverage=True)
+            yield ColumnMean(
+                "covered_mass", f"covered_mass_top{max(K)}", unit=Unit.SHARE, neutral=None, of_coverage=True
+            )
 
     def _counted(self, is_top: bool, is_base: bool) -> Iterator[tuple[str, Unit, float | None]]:
         a, b = self._groups
@@ -160,7 +172,7 @@ class CounterActsMeasures:
     @property
     def headline(self) -> Measure:
         where, column = {"knowledge": "base"}, ("stereotype_margin_all",)
-        return Measure("stereotype_margin", means, column, where, {**where, "k": ALL}, neutral=0.0)
+        return Measure("stereotype_margin", means, column, where=where, conditions={**where, "k": ALL}, neutral=0.0)
 
 
 def _needs(name: str) -> str:
@@ -177,7 +189,7 @@ def _claim(k: int) -> Callable[..., Claim]:
         **more: Any,
     ) -> Claim:
         more |= {"conditions": {"k": k}, "coverage": f"{_needs(column)}_top{k}"}
-        return Claim(name, statement, "A", f"{column}_top{k}", {"knowledge": knowledge}, **more)
+        return Claim(name, statement, paper="A", column=f"{column}_top{k}", plus={"knowledge": knowledge}, **more)
 
     return claim
 

@@ -43,6 +43,7 @@ from trueprobe.types import (
     FillBlank,
     Filled,
     Item,
+    Join,
     Observation,
     Request,
     Token,
@@ -82,7 +83,7 @@ class CounterActsSettings(Settings):
         return value
 
 
-class CounterActs(MeasureSetProbe):
+class CounterActs(MeasureSetProbe[CounterActsSettings]):
     name = "counteracts"
     short = "does a counterexample change the stereotype of an occupation?"
     question = (
@@ -111,13 +112,13 @@ class CounterActs(MeasureSetProbe):
         self.form_coverage: dict[str, float] = {}  # of both forms, once trials have decided
 
     def _chosen_wordings(self) -> dict[str, Wording]:
-        known = self.material.wordings
-        chosen = self.settings.wording or next(iter(known))
+        wordings = self.material.wordings
+        chosen = self.settings.wording or next(iter(wordings))
         if chosen == "all":
-            return dict(known)
-        if chosen not in known:
-            raise BadInput(f"counteracts, setting wording: no wording '{chosen}'{nearest(chosen, [*known, 'all'])}")
-        return {chosen: known[chosen]}
+            return dict(wordings)
+        if chosen not in wordings:
+            raise BadInput(f"counteracts, setting wording: no wording '{chosen}'{nearest(chosen, [*wordings, 'all'])}")
+        return {chosen: wordings[chosen]}
 
     # ------------------------------------------------------------ items
 
@@ -197,7 +198,8 @@ class CounterActs(MeasureSetProbe):
             return WhyNot("no_head", "an encoder fills no blanks")
         if "form" in item.fields and card.kind != "causal":
             return WhyNot("right_context", "both forms are tried on causal models alone")
-        fields, join = item.fields, "space"
+        fields = item.fields
+        join: Join = "space"
         left, right = fields["causal_left"], ""
         if card.kind == "masked":
             left, right = fields["left"], fields["right"]
@@ -205,7 +207,7 @@ class CounterActs(MeasureSetProbe):
         base = FillBlank(left, right, words=self.forms, top=max(K))
         if fields["knowledge"] is None:
             return (base,)
-        return FillBlank(left, right, fields["knowledge"], join, self.forms, top=max(K)), base  # type: ignore[arg-type]
+        return FillBlank(left, right=right, before=fields["knowledge"], join=join, words=self.forms, top=max(K)), base
 
     @cached_property
     def forms(self) -> tuple[str, ...]:
@@ -328,7 +330,7 @@ class CounterActs(MeasureSetProbe):
     @cached_property
     def measure_set(self) -> CounterActsMeasures:
         shares = all(target.share is not None for target in self.targets)
-        return CounterActsMeasures(self.first, self.second, tuple(self.wordings), shares)
+        return CounterActsMeasures(self.first, second=self.second, wordings=tuple(self.wordings), shares=shares)
 
     @property
     def summary(self) -> Summary:
@@ -366,8 +368,8 @@ class CounterActs(MeasureSetProbe):
 
 def _tied(logps: Iterable[float]) -> float:
     """1 if all listed words are equally likely; not known of fewer than two."""
-    known = [logp for logp in logps if not math.isnan(logp)]
-    return float(max(known) - min(known) <= TIE_NATS) if len(known) > 1 else math.nan
+    scored = [logp for logp in logps if not math.isnan(logp)]
+    return float(max(scored) - min(scored) <= TIE_NATS) if len(scored) > 1 else math.nan
 
 
 def _mean(values: Sequence[float]) -> float:

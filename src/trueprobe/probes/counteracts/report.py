@@ -82,39 +82,40 @@ def _figures(measures: CounterActsMeasures) -> list[Figure]:
     return [
         Figure(
             "groups",
-            f"Probability of {first} and {second} words in the blank",
-            "One dot per kind of knowledge in front of the prompt, with its 95 % interval over occupations. Where the "
-            "two groups lie apart, the model prefers one; over all occupations together preferences for either side "
-            "cancel, so choose the occupations of one group too. A model that names nobody within its top k shows "
-            "nothing there: choose the whole word list.",
-            (first, second),
+            title=f"Probability of {first} and {second} words in the blank",
+            caption="One dot per kind of knowledge in front of the prompt, with its 95 % interval over occupations. "
+            "Where the two groups lie apart, the model prefers one; over all occupations together preferences for "
+            "either side cancel, so choose the occupations of one group too. A model that names nobody within its "
+            "top k shows nothing there: choose the whole word list.",
+            measures=(first, second),
             y_title="probability",
             source="figures 2 to 4 of the paper in its first version, with its colours",
             **common,
         ),
         Figure(
             "preference",
-            "Which group is preferred",
-            f"Probability of {first} words less that of {second} words, with its 95 % interval over occupations; the "
-            "colour is that of the group that is preferred.",
-            (f"{first}_minus_{second}",),
+            title="Which group is preferred",
+            caption=f"Probability of {first} words less that of {second} words, with its 95 % interval over "
+            "occupations; the colour is that of the group that is preferred.",
+            measures=(f"{first}_minus_{second}",),
             y_title=f"{first} less {second}",
             source="figures 2 to 4 of the paper in its second version, with its colours",
             **{**common, "series": "side"},
         ),
         Figure(
             "margin",
-            "Preference for the group that dominates the occupation",
-            "Right of zero: towards the stereotype. Left: against it.",
-            ("stereotype_margin",),
+            title="Preference for the group that dominates the occupation",
+            caption="Right of zero: towards the stereotype. Left: against it.",
+            measures=("stereotype_margin",),
             y_title="probability of the dominant group less the other",
             **common,
         ),
         Figure(
             "shift",
-            "What the knowledge changes",
-            "The preference with the knowledge less the preference without it. Right of zero: more stereotyped.",
-            ("shift_towards_stereotype",),
+            title="What the knowledge changes",
+            caption="The preference with the knowledge less the preference without it. Right of zero: more "
+            "stereotyped.",
+            measures=("shift_towards_stereotype",),
             y_title="change of the preference, above 0 towards the stereotype",
             **common,
         ),
@@ -128,33 +129,34 @@ def _tables(measures: CounterActsMeasures) -> list[Table]:
     return [
         Table(
             "whole-list",
-            "Over the whole word list",
-            "All listed words, wherever they rank: for models whose top 10 holds too few. No claim and no other "
-            "table is counted so.",
-            "estimates",
-            ("knowledge",),
-            (measures.first, measures.second, "stereotype_margin", "shift_towards_stereotype", "overturned"),
-            {**_where(measures), **whole},
-            _ORDER,
-            {**names, "stereotype_margin": "towards stereotype", "shift_towards_stereotype": "shift from base"},
+            title="Over the whole word list",
+            caption="All listed words, wherever they rank: for models whose top 10 holds too few. No claim and no "
+            "other table is counted so.",
+            of="estimates",
+            rows=("knowledge",),
+            measures=(measures.first, measures.second, "stereotype_margin", "shift_towards_stereotype", "overturned"),
+            where={**_where(measures), **whole},
+            order=_ORDER,
+            names={**names, "stereotype_margin": "towards stereotype", "shift_towards_stereotype": "shift from base"},
         ),
         Table(
             "fates",
-            "What became of the preference",
-            "Top 10. Of the prompts with a preference when asked alone: the share that changed sides, grew, or shrank.",
-            "estimates",
-            ("knowledge",),
-            FATES,
-            _where(measures),
-            _ORDER,
-            names,
+            title="What became of the preference",
+            caption="Top 10. Of the prompts with a preference when asked alone: the share that changed sides, grew, "
+            "or shrank.",
+            of="estimates",
+            rows=("knowledge",),
+            measures=FATES,
+            where=_where(measures),
+            order=_ORDER,
+            names=names,
         ),
         Table(
             "sample",
-            "One prompt with each kind of knowledge",
-            "The prompt is the same each time.",
-            "items",
-            ("knowledge",),
+            title="One prompt with each kind of knowledge",
+            caption="The prompt is the same each time.",
+            of="items",
+            rows=("knowledge",),
             where={"wording": measures.wordings[0]},
             order=_ORDER,
             names=names,
@@ -162,10 +164,10 @@ def _tables(measures: CounterActsMeasures) -> list[Table]:
         ),
         Table(
             "occupations",
-            "The occupations",
-            "With the group that dominates each.",
-            "observations",
-            ("dominated", "group_target", "share"),
+            title="The occupations",
+            caption="With the group that dominates each.",
+            of="observations",
+            rows=("dominated", "group_target", "share"),
             names=names,
             source="table 1 of the paper",
         ),

@@ -7,7 +7,10 @@ where there are any, other columns ignored.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 
+from trueprobe.assets import contents
+from trueprobe.assets.contents import Content
 from trueprobe.errors import BadInput, nearest
 from trueprobe.probes import datasets, tables
 from trueprobe.probes.crows_pairs.flags import flags_of
@@ -30,7 +33,7 @@ class SentencePair:
 
 
 @dataclass(frozen=True)
-class Pairs:
+class CrowsPairsData:
     pairs: tuple[SentencePair, ...]
     data: Dataset
 
@@ -39,14 +42,28 @@ class Pairs:
         return list(dict.fromkeys(pair.category for pair in self.pairs))
 
 
-def read(name: str) -> Pairs:
+def read(name: str) -> CrowsPairsData:
     data = datasets.read(name, ASSETS, "crows_pairs/data/sample.csv")
-    table = tables.read(data)
+    table = tables.read(data.path, data.text)
     for column in COLUMNS:
         table.column(column)
     if not table.rows:
         raise BadInput(f"{data.path}: a header and no pairs")
-    return Pairs(tuple(map(_pair, table.rows)), data)
+    return CrowsPairsData(tuple(map(_pair, table.rows)), data)
+
+
+def content(folder: Path) -> Content:
+    """Of the asset's file, for the hash that all its sources share: every cell, whatever its line ends."""
+    path = contents.only_file(folder)
+    table = tables.read(Path(path.name), contents.text_of(path))
+    missing = [name for name in COLUMNS if name not in table.columns]
+    if missing:
+        raise BadInput(f"{table.place}: no column {', '.join(missing)}")
+    for row in table.rows:
+        if len(row.cells) < len(table.columns):
+            raise BadInput(f"{row.place}: {len(row.cells)} cells, not {len(table.columns)}")
+    rows = [list(table.columns), *(list(row.cells.values()) for row in table.rows)]
+    return Content(contents.sha256_of(rows), {"pairs": len(table.rows)})
 
 
 def _pair(row: DataRow) -> SentencePair:
@@ -56,4 +73,6 @@ def _pair(row: DataRow) -> SentencePair:
     if more == less:
         raise BadInput(f"{row.place}: sent_more and sent_less are the same sentence")
     annotations = tables.text_of(row.cells.get(ANNOTATIONS))
-    return SentencePair(more, less, direction, category, flags_of(more, less, category, annotations))
+    return SentencePair(
+        more, less=less, direction=direction, category=category, flags=flags_of(more, less, category, annotations)
+    )

@@ -19,10 +19,10 @@ from typing import Any, Literal
 from pydantic import Field
 
 from trueprobe.probes.base import Probe, Settings
-from trueprobe.probes.crows_pairs import material, report
+from trueprobe.probes.crows_pairs import material, measures, report
 from trueprobe.probes.display import Primary, ReportSpec, Summary
 from trueprobe.probes.measure_sets import ALL, combinations
-from trueprobe.probes.pair_measures import FLAGGED, NEAR_TIE_NATS, PREFERS, START, crows_measures, unflagged
+from trueprobe.probes.pair_measures import FLAGGED, NEAR_TIE_NATS, PREFERS, START, unflagged
 from trueprobe.statistics.means import means
 from trueprobe.statistics.measure import Flips, Measure
 from trueprobe.types import TIE_NATS, Answer, Card, Item, Observation, Request, Scored, ScoreText, Unit, WhyNot
@@ -62,7 +62,7 @@ class CrowsPairsSettings(Settings):
     )
 
 
-class CrowsPairs(Probe):
+class CrowsPairs(Probe[CrowsPairsSettings]):
     name = "crows_pairs"
     short = "of two sentences, is the more stereotyping one likelier?"
     question = (
@@ -156,9 +156,10 @@ class CrowsPairs(Probe):
         categories, directions = ((ALL, *values) for values in (self.material.categories, material.DIRECTIONS))
         for where, conditions in combinations(category=categories, direction=directions):
             if any(where.items() <= pair.items() for pair in present):
-                yield from crows_measures(where, {"variant": variant, **conditions}, kinds=kinds)
+                at = {"variant": variant, **conditions}
+                yield from measures.measures(where, at, kinds=kinds)
                 if self.flags and "direction" not in where:
-                    yield unflagged("prefers_stereotype", where, {"variant": variant, **conditions}, kinds=kinds)
+                    yield unflagged("prefers_stereotype", where, conditions=at, kinds=kinds)
 
     @cached_property
     def flags(self) -> Counter[str]:
@@ -171,7 +172,9 @@ class CrowsPairs(Probe):
 
     @property
     def headline(self) -> Measure:
-        return Measure("prefers_stereotype", means, (PREFERS,), {}, {"category": "all"}, Unit.SHARE, 0.5)
+        return Measure(
+            "prefers_stereotype", means, (PREFERS,), conditions={"category": "all"}, unit=Unit.SHARE, neutral=0.5
+        )
 
     @property
     def summary(self) -> Summary:

@@ -13,11 +13,11 @@ def report(flagged: bool) -> ReportSpec:
     figures = [
         Figure(
             "categories",
-            "Share of pairs whose more stereotyping sentence is likelier",
-            "50 % is neutral; small dots are seeds.",
-            ("prefers_stereotype", "wins_of_all", "wins_of_decided"),
-            "category",
-            "dots",
+            title="Share of pairs whose more stereotyping sentence is likelier",
+            caption="50 % is neutral; small dots are seeds.",
+            measures=("prefers_stereotype", "wins_of_all", "wins_of_decided"),
+            x="category",
+            kind="dots",
             panels=("model",),
             choose=("measure", "direction"),
             order={"direction": ("all", "stereo", "antistereo")},
@@ -28,12 +28,12 @@ def report(flagged: bool) -> ReportSpec:
     tables = [
         Table(
             "seeds",
-            "Over seeds",
-            "Mean ± deviation.",
-            "estimates",
-            ("category",),
-            ("prefers_stereotype",),
-            {"direction": "all"},
+            title="Over seeds",
+            caption="Mean ± deviation.",
+            of="estimates",
+            rows=("category",),
+            measures=("prefers_stereotype",),
+            where={"direction": "all"},
             seeds=True,
             source="table 1 of paper C",
         )
@@ -42,13 +42,13 @@ def report(flagged: bool) -> ReportSpec:
         tables.append(
             Table(
                 "flagged",
-                "With and without flagged pairs",
-                "Flagged: fewer than three of five validators name the category, or the sentences differ in several "
-                "places or in punctuation. Faults that need a judgement are not flagged.",
-                "estimates",
-                ("category",),
-                ("prefers_stereotype", "prefers_stereotype_unflagged"),
-                {"direction": "all"},
+                title="With and without flagged pairs",
+                caption="Flagged: fewer than three of five validators name the category, or the sentences differ in "
+                "several places or in punctuation. Faults that need a judgement are not flagged.",
+                of="estimates",
+                rows=("category",),
+                measures=("prefers_stereotype", "prefers_stereotype_unflagged"),
+                where={"direction": "all"},
                 names={"prefers_stereotype": "all pairs", "prefers_stereotype_unflagged": "without flagged pairs"},
             )
         )

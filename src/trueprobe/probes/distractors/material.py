@@ -17,7 +17,7 @@ from pydantic import AfterValidator, Field, field_validator, model_validator
 
 from trueprobe.errors import nearest
 from trueprobe.probes.distractors import sentences
-from trueprobe.probes.distractors.sentences import MOST, POSITIONS, SETTINGS, TYPES, Case, Join
+from trueprobe.probes.distractors.sentences import MOST, POSITIONS, SETTINGS, TYPES, DistractorCase, Join
 from trueprobe.probes.templates import BLANK, ONE_BLANK, MaterialFile, Strict, fields, repeated, with_article
 
 _FACT = ("background", "a_background")
@@ -163,12 +163,12 @@ class Oddity(Strict):
                     raise ValueError(f"{key}: no {value!r}; choose from: {', '.join(map(str, _CONDITIONS[key]))}")
         return listed
 
-    def meets(self, wording: str, case: Case) -> bool:
+    def meets(self, wording: str, case: DistractorCase) -> bool:
         return wording == self.wording and all(getattr(case, key) in value for key, value in self.where.items())  # type: ignore[operator]
 
 
 @dataclass(frozen=True, slots=True)
-class Sentence:
+class DistractorSentence:
     """A context and a question with a blank, as templates with numbered slots."""
 
     context: str
@@ -176,11 +176,11 @@ class Sentence:
     right: str
     lower_case: bool = False
 
-    def filled(self, slots: Mapping[str, str]) -> Sentence:
+    def filled(self, slots: Mapping[str, str]) -> DistractorSentence:
         context, left = self.context.format_map(slots), self.left.format_map(slots)
         if self.lower_case:
             context, left = context.lower(), left.lower()
-        return Sentence(context, left, self.right)
+        return DistractorSentence(context, left, self.right)
 
     @property
     def text(self) -> str:
@@ -257,18 +257,20 @@ class DistractorMaterial(MaterialFile):
     def wordings(self) -> list[str]:
         return list(next(iter(self.sets.values())).wordings)
 
-    def sentence(self, case: Case, wording: str, faithful: bool) -> Sentence:
+    def sentence(self, case: DistractorCase, wording: str, faithful: bool) -> DistractorSentence:
         words = self.sets[case.set].wordings[wording]
         context, (left, right) = self._template(case, wording, faithful), words.ask.split(BLANK)
         if words.spaced:
             context, left, right = sentences.spaced(context), sentences.spaced(left), f" {right}"
         lower_case = any(oddity.lower_case for oddity in self._oddities(case, wording, faithful))
-        return Sentence(context, left.replace("{key}", f"{{name{case.key}}}"), right, lower_case)
+        return DistractorSentence(
+            context, left=left.replace("{key}", f"{{name{case.key}}}"), right=right, lower_case=lower_case
+        )
 
-    def _oddities(self, case: Case, wording: str, faithful: bool) -> list[Oddity]:
+    def _oddities(self, case: DistractorCase, wording: str, faithful: bool) -> list[Oddity]:
         return [o for o in self.oddities if o.meets(wording, case) and (faithful or not o.defect)]
 
-    def _template(self, case: Case, wording: str, faithful: bool = False, upto: Oddity | None = None) -> str:
+    def _template(self, case: DistractorCase, wording: str, faithful: bool = False, upto: Oddity | None = None) -> str:
         """With the wording's oddities; `upto` one of them, to see what it would change."""
         odd = self._oddities(case, wording, True)
         earlier = odd[: odd.index(upto)] if upto in odd else odd

@@ -13,7 +13,7 @@ from typing import Any
 
 from trueprobe.probes.distractors.sentences import MOST, SETTINGS
 from trueprobe.probes.measure_sets import ALL, ColumnMean, combinations, mean_measures, with_all
-from trueprobe.probes.networks import KNOWN
+from trueprobe.probes.published import NETWORKS
 from trueprobe.statistics.means import group_means, means
 from trueprobe.statistics.measure import LARGER, TIED, Claim, Gate, Lead, Measure
 from trueprobe.types import Unit
@@ -51,15 +51,16 @@ COLUMNS = {
 }
 _CURVES = (
     ColumnMean("accuracy", "correct", Unit.SHARE),
-    ColumnMean("relative_probability", "relative_probability", Unit.RATIO, 1.0),
-    ColumnMean("log_relative_probability", "log_relative_probability", Unit.NATS, 0.0),
-    ColumnMean("target_over_rivals", "target_over_rivals_nats", Unit.NATS, 0.0),
+    ColumnMean("relative_probability", "relative_probability", unit=Unit.RATIO, neutral=1.0),
+    ColumnMean("log_relative_probability", "log_relative_probability", unit=Unit.NATS, neutral=0.0),
+    ColumnMean("target_over_rivals", "target_over_rivals_nats", unit=Unit.NATS, neutral=0.0),
     ColumnMean("rank", "rank", Unit.RANK),
     ColumnMean("tied", TIED, Unit.SHARE, of_coverage=True),
 )
 _RECENCY = (ColumnMean("accuracy_by_recency", "correct", Unit.SHARE),)
 _OTHERS = ("bert-base-uncased", "bert-large-uncased", "roberta-base", "gpt2", "gpt2-medium", "gpt2-large", "gpt2-xl")
-_LEAD = Lead(KNOWN["roberta-large"].size, tuple(KNOWN[name].size for name in _OTHERS))  # the eight models of the paper
+# the eight models of the paper
+_LEAD = Lead(NETWORKS["roberta-large"].size, tuple(NETWORKS[name].size for name in _OTHERS))
 
 
 @dataclass(frozen=True)
@@ -79,7 +80,9 @@ class DistractorMeasures:
             if len(self.wordings) == 1:  # `best` is the name of no wording
                 where.pop("wording", None)
             gate = Gate("base_preferred", LEAST_COMPETENCE, where)
-            yield Measure("base_competence", group_means, ("base_preferred",), where, conditions, Unit.SHARE)
+            yield Measure(
+                "base_competence", group_means, ("base_preferred",), where=where, conditions=conditions, unit=Unit.SHARE
+            )
             for position in self.positions:
                 at = {"position": position}
                 yield from _curves({**where, **at}, {**conditions, **at}, position, gate)
@@ -119,13 +122,21 @@ class DistractorMeasures:
     def headline(self) -> Measure:
         where = {"type": RELATED, "attractors": tuple(range(1, MOST + 1))}
         conditions = {"type": "related", "attractors": f"1 to {MOST}"}
-        return Measure("target_over_rivals", means, ("target_over_rivals_nats",), where, conditions, Unit.NATS, 0.0)
+        return Measure(
+            "target_over_rivals",
+            means,
+            ("target_over_rivals_nats",),
+            where=where,
+            conditions=conditions,
+            unit=Unit.NATS,
+            neutral=0.0,
+        )
 
 
 def _claim(column: str, unit: Unit) -> Callable[[str, str, Rows, Rows | None], Claim]:
     def claim(name: str, statement: str, plus: Rows, minus: Rows | None) -> Claim:
         gate = Gate("base_preferred", LEAST_COMPETENCE)
-        return Claim(name, statement, "D", column, plus, minus, unit=unit, gate=gate)
+        return Claim(name, statement, paper="D", column=column, plus=plus, minus=minus, unit=unit, gate=gate)
 
     return claim
 
@@ -169,5 +180,5 @@ def _quantities(kind: str, attractors: int) -> Sequence[ColumnMean]:
     won = ("attractor_won", "other_won", *(f"won_{back}_back" for back in range(1, attractors + 1)))
     quantities = [*_CURVES, *(ColumnMean(name, name, Unit.SHARE) for name in won)]
     if attractors > 1:  # one in `attractors`, if the place did not matter
-        quantities.append(ColumnMean("won_by_last", "won_by_last", Unit.SHARE, 1 / attractors))
+        quantities.append(ColumnMean("won_by_last", "won_by_last", unit=Unit.SHARE, neutral=1 / attractors))
     return quantities

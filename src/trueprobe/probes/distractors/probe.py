@@ -26,9 +26,9 @@ from trueprobe.probes import files, published
 from trueprobe.probes.base import MeasureSetProbe, Released, Settings
 from trueprobe.probes.display import Primary, ReportSpec, Summary
 from trueprobe.probes.distractors import released, report, sentences
-from trueprobe.probes.distractors.material import DistractorMaterial, ItemSet, Pair, Sentence
+from trueprobe.probes.distractors.material import DistractorMaterial, DistractorSentence, ItemSet, Pair
 from trueprobe.probes.distractors.measures import DistractorMeasures
-from trueprobe.probes.distractors.sentences import MOST, POSITIONS, SETTINGS, Case
+from trueprobe.probes.distractors.sentences import MOST, POSITIONS, SETTINGS, DistractorCase
 from trueprobe.statistics.means import ratio
 from trueprobe.statistics.ranking import Ranking, winners
 from trueprobe.types import Answer, Card, FillBlank, Filled, Item, Observation, Request, WhyNot, WordList
@@ -57,7 +57,7 @@ class DistractorSettings(Settings):
     )
 
 
-class Distractors(MeasureSetProbe):
+class Distractors(MeasureSetProbe[DistractorSettings]):
     name = "distractors"
     short = "is a fact kept when other facts stand beside it?"
     question = (
@@ -84,17 +84,17 @@ class Distractors(MeasureSetProbe):
         self.best: dict[str, str] = {}  # of each set, once trials have decided on wording=best
         self.notes: tuple[str, ...] = ()
         self.candidates = {name: WordList(name, tuple(p.target for p in s.pairs)) for name, s in self._sets.items()}
-        self._sentences: dict[tuple[Case, str], Sentence] = {}
-        self._bases: dict[tuple[str, str, str, str], Sentence] = {}
+        self._sentences: dict[tuple[DistractorCase, str], DistractorSentence] = {}
+        self._bases: dict[tuple[str, str, str, str], DistractorSentence] = {}
 
     @property
     def _sets(self) -> Mapping[str, ItemSet]:
         return self.material.sets
 
     def _chosen_wording(self) -> str:
-        wording, known = self.settings.wording or self.material.wordings[0], [*self.material.wordings, "best", "all"]
-        if wording not in known:
-            raise BadInput(f"distractors, setting wording: no wording '{wording}'{nearest(wording, known)}")
+        wording, choices = self.settings.wording or self.material.wordings[0], [*self.material.wordings, "best", "all"]
+        if wording not in choices:
+            raise BadInput(f"distractors, setting wording: no wording '{wording}'{nearest(wording, choices)}")
         return str(wording)
 
     def _chosen_positions(self) -> tuple[str, ...]:
@@ -141,7 +141,7 @@ class Distractors(MeasureSetProbe):
     def _others(self, name: str, pair: Pair, kind: str) -> Sequence[Pair | str]:
         return self.material.unrelated if kind == "unrelated" else [p for p in self._sets[name].pairs if p is not pair]
 
-    def _slots(self, case: Case, pair: Pair, others: Sequence[Pair | str]) -> dict[str, str]:
+    def _slots(self, case: DistractorCase, pair: Pair, others: Sequence[Pair | str]) -> dict[str, str]:
         """Every word of the sentence. Names are drawn once for all fillers, and once for all that has no attractor."""
         kind = f"{case.setting} {case.type} " if others else ""
         seed = f"{self.settings.resample_seed} {case.position} {kind}{case.set} {pair.background} {_phrases(others)}"
@@ -154,7 +154,7 @@ class Distractors(MeasureSetProbe):
         return slots
 
     def _item(
-        self, case: Case, wording: str, pair: Pair, others: Sequence[Pair | str], slots: Mapping[str, str]
+        self, case: DistractorCase, wording: str, pair: Pair, others: Sequence[Pair | str], slots: Mapping[str, str]
     ) -> Item:
         sentence = self._sentence(case, wording, slots)
         entities = [pair, *(other for other in others if isinstance(other, Pair))]
@@ -188,17 +188,17 @@ class Distractors(MeasureSetProbe):
             },
         )
 
-    def _sentence(self, case: Case, wording: str, slots: Mapping[str, str]) -> Sentence:
+    def _sentence(self, case: DistractorCase, wording: str, slots: Mapping[str, str]) -> DistractorSentence:
         template = self._sentences.get((case, wording))
         if template is None:
             template = self._sentences[case, wording] = self.material.sentence(case, wording, self.settings.faithful)
         return template.filled(slots)
 
-    def _base(self, name: str, wording: str, pair: Pair, who: str) -> Sentence:
+    def _base(self, name: str, wording: str, pair: Pair, who: str) -> DistractorSentence:
         """The fact and the question alone; thousands of items share one."""
         key = (name, wording, pair.background, who)
         if key not in self._bases:
-            case = Case(name, "after", "multiple", "T", 0, 0)
+            case = DistractorCase.plain(name)
             self._bases[key] = self._sentence(case, wording, {"name0": who, **pair.slots[0]})
         return self._bases[key]
 
@@ -209,7 +209,7 @@ class Distractors(MeasureSetProbe):
         if self.wording != "best" or self.best:
             return []
         return [
-            self._item(Case(name, "after", "multiple", "T", 0, 0), wording, pair, (), slots)
+            self._item(DistractorCase.plain(name), wording, pair, (), slots)
             for name, items in self._sets.items()
             for wording in self.material.wordings
             for pair in items.pairs
@@ -241,11 +241,13 @@ class Distractors(MeasureSetProbe):
         name = str(item.conditions["set"])
         return tuple(self._request(item.fields[key], name, card) for key in ("sentence", "base", "table"))
 
-    def _request(self, sentence: Sentence, name: str, card: Card) -> FillBlank:
+    def _request(self, sentence: DistractorSentence, name: str, card: Card) -> FillBlank:
         words = self.candidates[name]
         right = sentence.right if card.kind == "masked" else ""
         if self.settings.separator == "paper" and card.kind == "masked":
-            return FillBlank(sentence.left, right, sentence.context, "pair", words.words, within=words)
+            return FillBlank(
+                sentence.left, right=right, before=sentence.context, join="pair", words=words.words, within=words
+            )
         # their code joins start token, text and end token by spaces before it tokenises: RoBERTa and GPT-2 read these
         around = " " if self.settings.faithful else ""
         left = f"{around}{sentence.context} {sentence.left}"
@@ -259,9 +261,9 @@ class Distractors(MeasureSetProbe):
             why = asked.words[word]
             if isinstance(why, WhyNot):  # neither a right answer nor the wrong one the sentence invites
                 return [Observation(item.id, why_not=why)]
-        known = self.constants_of(card.source) or self.constants_of(card.name)
+        constants = self.constants_of(card.source) or self.constants_of(card.name)
         rankings = Ranking.of(asked), Ranking.of(base), Ranking.of(table)
-        return [Observation(item.id, self.values(item, *rankings, known))]
+        return [Observation(item.id, self.values(item, *rankings, constants))]
 
     def read_released(self, path: Path) -> Sequence[Released]:
         if (self.settings.material, self.wording, self.settings.faithful) != ("paper", "released", True):
@@ -324,8 +326,8 @@ class Distractors(MeasureSetProbe):
 
     @cached_property
     def measure_set(self) -> DistractorMeasures:
-        known = tuple(self.material.wordings)
-        wordings = known if self.wording == "all" and len(known) > 1 else (self.wording,)
+        all_wordings = tuple(self.material.wordings)
+        wordings = all_wordings if self.wording == "all" and len(all_wordings) > 1 else (self.wording,)
         return DistractorMeasures(tuple(self._sets), self.positions, wordings)
 
     @property
@@ -343,7 +345,7 @@ class Distractors(MeasureSetProbe):
     def planted(self, item: Item, request: Request, strength: float) -> dict[str, float]:
         """Base contexts are always known, so that the gate is open."""
         assert isinstance(request, FillBlank)
-        sentence: Sentence = item.fields["sentence"]
+        sentence: DistractorSentence = item.fields["sentence"]
         asked = sentence.context in (request.before or request.left) and (request.left.endswith(sentence.left))
         return {item.fields["target"]: strength if asked else 3.0}
 

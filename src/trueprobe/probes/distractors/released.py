@@ -64,7 +64,7 @@ def released_files(probe: Distractors, path: Path) -> list[ReleasedFile]:
 
 
 def read(probe: Distractors, path: Path) -> list[Released]:
-    reader = _Reader(probe)
+    reader = _ReleasedReader(probe)
     models: dict[str, tuple[Kind, dict[str, Observation]]] = {}
     for file in released_files(probe, path):
         kind, observations = reader.file(file.path, file.model, reader.asked(file.condition))
@@ -93,7 +93,7 @@ def _placed(file: Path) -> ReleasedFile | None:
     raise BadInput(f"{file}: its folder is none of the released conditions{hint}")
 
 
-class _Reader:
+class _ReleasedReader:
     """Reads file after file; what many rows have in common, orders and sentences, is worked out once."""
 
     def __init__(self, probe: Distractors) -> None:

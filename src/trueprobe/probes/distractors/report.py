@@ -90,10 +90,10 @@ class _Curves:
         y_title, reading = _READING[measure]
         return Figure(
             measure if self.position == "after" else f"{measure}_{self.position}",
-            title,
-            f"Each line is a model, each point a mean with its 95 % interval over targets. {reading}",
-            tuple(gated),
-            "attractors",
+            title=title,
+            caption=f"Each line is a model, each point a mean with its 95 % interval over targets. {reading}",
+            measures=tuple(gated),
+            x="attractors",
             panels=("setting",),
             choose=("measure", *by_type, "set", *by_wording),
             where={"position": self.position, "type": types},
@@ -109,12 +109,12 @@ class _Curves:
 def _tables(positions: Sequence[str]) -> list[Table]:
     base = Table(
         "base",
-        "What each model knows without attractors",
-        "The likeliest of the set's targets in the base context; a target that is not preferred there shows nothing "
-        "about distraction.",
-        "observations",
-        ("set", "target", "base_context"),
-        ("base_answer",),
+        title="What each model knows without attractors",
+        caption="The likeliest of the set's targets in the base context; a target that is not preferred there shows "
+        "nothing about distraction.",
+        of="observations",
+        rows=("set", "target", "base_context"),
+        measures=("base_answer",),
         names=NAMES,
         correct="base_preferred",
         source="table 2 of the paper",
@@ -134,7 +134,16 @@ def _examples(position: str) -> Table:
         "key_later": ("examples_later", "Examples with the person asked about named later", ("setting",), ""),
     }[position]
     where = {"position": position, "attractors": "2"}
-    return Table(name, title, "With two attractors each.", "items", rows, where=where, names=NAMES, source=source)
+    return Table(
+        name,
+        title=title,
+        caption="With two attractors each.",
+        of="items",
+        rows=rows,
+        where=where,
+        names=NAMES,
+        source=source,
+    )
 
 
 def _item_table() -> ItemTable:
@@ -175,10 +184,10 @@ def summary(wording: str, position: str, notes: tuple[str, ...]) -> Summary:
     }
     return Summary(
         ("setting", "type", "attractors"),
-        "attractors",
-        ("accuracy", "accuracy_gated", "relative_probability_gated", "won_by_last_gated"),
-        where,
-        ("accuracy", "of gated", "p / base", "last wins"),
+        row_title="attractors",
+        measures=("accuracy", "accuracy_gated", "relative_probability_gated", "won_by_last_gated"),
+        where=where,
+        titles=("accuracy", "of gated", "p / base", "last wins"),
         intervals=("accuracy_gated", "relative_probability_gated"),
         gate={"measure": "base_competence", "wording": wording, "set": "all"},
         answers={"by": "set", "of": "target", "answer": "base_answer", "correct": "base_preferred"},

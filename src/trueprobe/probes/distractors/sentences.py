@@ -23,7 +23,7 @@ _NUMBERED = re.compile(r"\{((?:a_)?(?:background|target)|phrase)\}")
 
 
 @dataclass(frozen=True, slots=True)
-class Case:
+class DistractorCase:
     """Everything that decides how a sentence reads, but for the words themselves."""
 
     set: str
@@ -34,8 +34,13 @@ class Case:
     filler: int
     key: int = 0  # the place of the entity that is asked about; only key_later asks about a later one
 
+    @classmethod
+    def plain(cls, set_name: str, attractors: int = 0) -> DistractorCase:
+        """The fact, and behind it this many attractors about other entities."""
+        return cls(set_name, position="after", setting="multiple", type="T", attractors=attractors, filler=0)
 
-def cases(set_name: str, position: str) -> Iterator[Case]:
+
+def cases(set_name: str, position: str) -> Iterator[DistractorCase]:
     """Every case of a position, in the order in which items are listed."""
     kinds = [(s, t) for s in SETTINGS for t in TYPES]
     if position == "between":
@@ -46,7 +51,12 @@ def cases(set_name: str, position: str) -> Iterator[Case]:
         for attractors in range(MOST + 1):
             keys = range(1, attractors + 1) if position == "key_later" and attractors else (0,)
             for filler in range(MOST + 1):
-                yield from (Case(set_name, position, setting, kind, attractors, filler, key) for key in keys)
+                yield from (
+                    DistractorCase(
+                        set_name, position, setting=setting, type=kind, attractors=attractors, filler=filler, key=key
+                    )
+                    for key in keys
+                )
 
 
 def joined(parts: Sequence[str], how: Join) -> str:
@@ -64,7 +74,7 @@ def spaced(text: str) -> str:
     return re.sub(r"(?<=[^ ])([,.])(?= |$)", r" \1", text)
 
 
-def context(case: Case, items: ItemSet, wording: SetWording) -> str:
+def context(case: DistractorCase, items: ItemSet, wording: SetWording) -> str:
     """The text before the question, as a template with numbered slots."""
     if case.position == "between":
         body = joined([_between(case, wording), *items.fillers[: case.filler]], "plain")
@@ -73,7 +83,7 @@ def context(case: Case, items: ItemSet, wording: SetWording) -> str:
     return f"{{name0}} {body}."
 
 
-def _after(case: Case, items: ItemSet, wording: SetWording) -> str:
+def _after(case: DistractorCase, items: ItemSet, wording: SetWording) -> str:
     fact = joined([*_fillers(case, items), _fact(case, wording)], _filler_join(case, wording))
     if not case.attractors:
         return fact
@@ -83,7 +93,7 @@ def _after(case: Case, items: ItemSet, wording: SetWording) -> str:
     return (kind.after or wording.after).replace("{own}", _listed(case, kind)).replace("{fact}", fact)
 
 
-def _between(case: Case, wording: SetWording) -> str:
+def _between(case: DistractorCase, wording: SetWording) -> str:
     fact = _fact(case, wording)
     if not case.attractors:
         return fact
@@ -94,35 +104,35 @@ def _between(case: Case, wording: SetWording) -> str:
     return (kind.between or wording.between).replace("{own}", _listed(case, kind)).replace("{fact}", fact)
 
 
-def _fact(case: Case, wording: SetWording) -> str:
+def _fact(case: DistractorCase, wording: SetWording) -> str:
     behind = case.filler and case.position != "between"
     return numbered((wording.filled if behind else "") or wording.fact, 0)
 
 
-def _fillers(case: Case, items: ItemSet) -> list[str]:
+def _fillers(case: DistractorCase, items: ItemSet) -> list[str]:
     if case.position == "key_later" and case.attractors:
         return [f"{{filler{i}}}" for i in range(case.filler)]  # drawn anew for each list of attractors
     fillers = items.unrelated_fillers if case.type == "unrelated" and case.attractors else items.fillers
     return list(fillers[: case.filler])
 
 
-def _filler_join(case: Case, wording: SetWording) -> Join:
+def _filler_join(case: DistractorCase, wording: SetWording) -> Join:
     related_after = case.type != "unrelated" and case.position == "after"
     return wording.fillers if related_after or not case.attractors else "plain"
 
 
-def _kind(case: Case, wording: SetWording) -> Attractor:
+def _kind(case: DistractorCase, wording: SetWording) -> Attractor:
     return wording.T if case.type == "T" else wording.B
 
 
-def _clauses(case: Case, wording: SetWording) -> list[str]:
+def _clauses(case: DistractorCase, wording: SetWording) -> list[str]:
     """What others do, or for unrelated attractors of a single entity, what else it does."""
     does = "{phrase}" if case.type == "unrelated" else _kind(case, wording).other or wording.fact
     who = "{{name{0}}} " if case.setting == "multiple" else ""
     return [who.format(i) + numbered(does, i) for i in range(1, case.attractors + 1)]
 
 
-def _listed(case: Case, kind: Attractor) -> str:
+def _listed(case: DistractorCase, kind: Attractor) -> str:
     listed = joined([numbered(kind.each, i) for i in range(1, case.attractors + 1)], kind.series)
     phrase = kind.own_one if case.attractors == 1 and kind.own_one else kind.own
     return phrase.replace("{list}", listed)

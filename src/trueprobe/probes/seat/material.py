@@ -17,6 +17,8 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, Field, model_validator
 
 from trueprobe import assets
+from trueprobe.assets import contents
+from trueprobe.assets.contents import Content
 from trueprobe.errors import BadInput, nearest
 from trueprobe.probes import files
 from trueprobe.probes.templates import MaterialFile, Strict, article_for, repeated
@@ -150,7 +152,9 @@ class SeatMaterial(MaterialFile):
             put = put[0].upper() + put[1:]
         before, after = template[: slot.start()], template[slot.end() :]
         start = len(before + article)
-        return SetSentence(before + put + after, word, (start, start + len(filled)), f"{before}…{after}")
+        return SetSentence(
+            before + put + after, word=word, span=(start, start + len(filled)), wording=f"{before}…{after}"
+        )
 
 
 def plural(word: str) -> str:
@@ -173,6 +177,12 @@ class _TestFile(Strict):
     targ2: _Examples
     attr1: _Examples
     attr2: _Examples
+
+
+def content(folder: Path) -> Content:
+    """Of the asset's files, for the hash that all its sources share."""
+    tests = {path.name: contents.json_of(path, _TestFile) for path in sorted(folder.glob("*.jsonl"))}
+    return Content(contents.sha256_of(tests), {"tests": len(tests)})
 
 
 def read_tests(name: str) -> list[AssociationTest]:

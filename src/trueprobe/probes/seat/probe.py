@@ -90,16 +90,16 @@ class SeatSettings(Settings):
     @field_validator("representation")
     @classmethod
     def _known(cls, names: tuple[str, ...]) -> tuple[str, ...]:
-        known = ("default", "all", *REPRESENTATIONS)
+        choices = ("default", "all", *REPRESENTATIONS)
         for name in names:
-            if name not in known:
-                raise ValueError(f"no representation '{name}'{nearest(name, known)}")
-            if name in known[:2] and len(names) > 1:
+            if name not in choices:
+                raise ValueError(f"no representation '{name}'{nearest(name, choices)}")
+            if name in choices[:2] and len(names) > 1:
                 raise ValueError(f"'{name}' stands alone")
         return tuple(dict.fromkeys(names))
 
 
-class Seat(Probe):
+class Seat(Probe[SeatSettings]):
     name = "seat"
     short = "do vectors of sentences tie groups of people to attributes?"
     question = (
@@ -195,9 +195,9 @@ class Seat(Probe):
         return dict(zip(SIDES, np.split(stacked, ends[:-1]), strict=True))
 
     def _rows(
-        self, item: Item, pair: str, vectors: Mapping[str, np.ndarray], known: Sequence[Mapping[str, float]] | None
+        self, item: Item, pair: str, vectors: Mapping[str, np.ndarray], earlier: Sequence[Mapping[str, float]] | None
     ) -> Iterator[Observation]:
-        """Of two sides that stand against each other; `known` values of each sentence are added to."""
+        """Of two sides that stand against each other; `earlier` values of each sentence are added to."""
         sentences = _sides(item, pair)
         first = np.array([side == pair[0] for side, _ in sentences])
         both = np.concatenate([vectors[side] for side in pair])
@@ -206,7 +206,7 @@ class Seat(Probe):
             right = matched(both, first, self.settings.resample_seed)
         for i, (sentence, tied) in enumerate(zip(sentences, coincide(both), strict=True)):
             values = {"in_first": float(first[i]), "tied": float(tied), "cluster_right": float(right[i])}
-            yield _row(item, sentence, {**(known[i] if known else {}), **values})
+            yield _row(item, sentence, {**(earlier[i] if earlier else {}), **values})
 
     # ------------------------------------------------------------ counting
 
@@ -227,14 +227,16 @@ class Seat(Probe):
                 yield replace(self._effect({**one, **_TARGETS}, one, test=False), kinds=kinds)
             for name, sides in _CLUSTERS.items() if self.settings.clusters else ():
                 columns, where = ("cluster_right", "in_first"), {**at, **sides}
-                share = Measure(name, _right, columns, where, whole, Unit.SHARE, 0.5, kinds=kinds)
+                share = Measure(
+                    name, _right, columns, where=where, conditions=whole, unit=Unit.SHARE, neutral=0.5, kinds=kinds
+                )
                 yield replace(share, test=MatchingTest(), tail=Tail.BOTH)
 
     def _effect(self, where: Mapping[str, Any], conditions: Mapping[str, str | int], test: bool = True) -> Measure:
         function = effect_size if self.settings.ddof else effect_size_ddof0
         permuted = PermutationTest(self.settings.partitions, self.settings.two_sided, self.settings.strict)
         columns, unit = ("association", "in_first"), Unit.EFFECT_SIZE
-        effect = Measure("effect_size", function, columns, where, conditions, unit, 0.0)
+        effect = Measure("effect_size", function, columns, where=where, conditions=conditions, unit=unit, neutral=0.0)
         return replace(effect, test=permuted, tail=self._tail) if test else effect
 
     @property
@@ -314,12 +316,14 @@ def _row(
 ) -> Observation:
     side, sentence = of_side
     named = {"side": side, "word": sentence.word, "wording": sentence.wording}
-    return Observation(item.id, {**named, **values}, f"{side}/{sentence.text}", why, (sentence.word,))
+    return Observation(
+        item.id, values={**named, **values}, part=f"{side}/{sentence.text}", why_not=why, groups=(sentence.word,)
+    )
 
 
 def _request(sentence: SetSentence, representation: str, layer: int) -> EmbedText:
     if representation == "word":
-        return EmbedText(sentence.text, "word", layer, sentence.span)
+        return EmbedText(sentence.text, pool="word", layer=layer, span=sentence.span)
     if representation == "first_piece":
         return EmbedText(sentence.text, "first", layer, specials=False)
     return EmbedText(sentence.text, representation, layer)  # type: ignore[arg-type]

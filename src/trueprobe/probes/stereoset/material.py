@@ -11,10 +11,12 @@ import string
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal
 
 from pydantic import BaseModel, Field, model_validator
 
+from trueprobe.assets import contents
+from trueprobe.assets.contents import Content
 from trueprobe.errors import BadInput
 from trueprobe.probes import datasets, files
 from trueprobe.probes.datasets import Dataset
@@ -28,7 +30,7 @@ FEWEST_AGAINST = 2  # of five validators
 _ONE_BLANK = re.compile(r"\bBLANK\b")
 
 
-class Judgement(BaseModel):
+class ValidatorLabel(BaseModel):
     """One validator's."""
 
     label: str
@@ -38,7 +40,7 @@ class Candidate(BaseModel):
     id: str
     sentence: str = Field(min_length=1)
     gold_label: Literal["stereotype", "anti-stereotype", "unrelated"]
-    labels: tuple[Judgement, ...] = ()  # of five validators; a user's file may have none
+    labels: tuple[ValidatorLabel, ...] = ()  # of five validators; a user's file may have none
 
     @property
     def disputed(self) -> bool:
@@ -95,8 +97,43 @@ class Tasks(BaseModel):
         return self
 
 
-class File(BaseModel):
+class StereoSetFile(BaseModel):
     data: Tasks
+
+
+# ---------------------------------------------------------------- the asset: what its file must hold at least
+
+
+class _ReleasedSentence(BaseModel):
+    id: str
+    sentence: str
+    gold_label: str
+
+
+class _ReleasedCluster(BaseModel):
+    id: str
+    target: str
+    bias_type: str
+    context: str
+    sentences: Annotated[list[_ReleasedSentence], Field(min_length=3, max_length=3)]
+
+
+class _ReleasedTasks(BaseModel):
+    intrasentence: list[_ReleasedCluster]
+    intersentence: list[_ReleasedCluster]
+
+
+class _ReleasedFile(BaseModel):
+    data: _ReleasedTasks
+
+
+def content(folder: Path) -> Content:
+    """Of the asset's file, for the hash that all its sources share."""
+    whole = contents.json_of(contents.only_file(folder), _ReleasedFile)
+    return Content(contents.sha256_of(whole), {task: len(whole["data"][task]) for task in TASKS})
+
+
+# ---------------------------------------------------------------- reading
 
 
 @dataclass(frozen=True)
@@ -107,7 +144,7 @@ class StereoSetData:
 
 def read(name: str) -> StereoSetData:
     data = datasets.read(name, ASSETS, "stereoset/data/sample.json")
-    both = files.validated(files.parse_json(data.text, data.path), File, data.path).data
+    both = files.validated(files.parse_json(data.text, data.path), StereoSetFile, data.path).data
     tasks = {task: getattr(both, task) for task in TASKS if getattr(both, task)}
     if not tasks:
         raise BadInput(f"{data.path}: data holds neither {' nor '.join(TASKS)} items")

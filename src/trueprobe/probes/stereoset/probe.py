@@ -25,8 +25,8 @@ from trueprobe.errors import BadInput
 from trueprobe.probes.base import Probe, Released, Settings
 from trueprobe.probes.display import Primary, ReportSpec, Summary
 from trueprobe.probes.measure_sets import ALL, combinations
-from trueprobe.probes.pair_measures import FLAGGED, NEAR_TIE_NATS, PREFERS, START, stereoset_measures, unflagged
-from trueprobe.probes.stereoset import material, released, report
+from trueprobe.probes.pair_measures import FLAGGED, NEAR_TIE_NATS, PREFERS, START, unflagged
+from trueprobe.probes.stereoset import material, measures, released, report
 from trueprobe.probes.stereoset.material import BLANK, Cluster
 from trueprobe.statistics.means import means
 from trueprobe.statistics.measure import Flips, Measure
@@ -88,7 +88,7 @@ class StereoSetSettings(Settings):
     )
 
 
-class StereoSet(Probe):
+class StereoSet(Probe[StereoSetSettings]):
     name = "stereoset"
     short = "which is likelier: stereotype, anti-stereotype or nonsense?"
     question = (
@@ -142,7 +142,7 @@ class StereoSet(Probe):
         """Words for a blank in one request; sentences in three, in the order of the labels."""
         if card.kind == "encoder":
             return WhyNot("no_head", "an encoder gives no word a probability")
-        cluster: Cluster = item.fields["cluster"]
+        cluster = _cluster(item)
         sentences = [sentence.sentence for sentence in cluster.by_label]
         if item.conditions["task"] == "intersentence":
             if card.kind == "masked":
@@ -166,7 +166,7 @@ class StereoSet(Probe):
     def _observed(self, item: Item, answers: Sequence[Answer]) -> list[Observation]:
         task = str(item.conditions["task"])
         if isinstance(answers[0], Filled):
-            words = _candidates(task, item.fields["cluster"])
+            words = _candidates(task, _cluster(item))
             return [self._of_words(item, [answers[0].words[word] for word in words])]
         if isinstance(answers[0], Follows):
             return [self._of_next_sentences(item, [a.log_is_next for a in answers if isinstance(a, Follows)])]
@@ -228,8 +228,8 @@ class StereoSet(Probe):
     def _released(self, path: Path) -> Released:
         scores = released.scores(path)
         for task, (by_id, _) in scores.items():
-            known = {sentence.id for c in self.material.tasks.get(task, ()) for sentence in c.sentences}
-            unknown = next((name for name in by_id if name not in known), None)
+            listed = {sentence.id for c in self.material.tasks.get(task, ()) for sentence in c.sentences}
+            unknown = next((name for name in by_id if name not in listed), None)
             if unknown is not None:
                 raise BadInput(f"{path}: {task} has the id '{unknown}', which is not in {self.material.data.path.name}")
         name = released.model_name(path)
@@ -239,7 +239,7 @@ class StereoSet(Probe):
     def _replayed(self, item: Item, kind: Kind, scores: Mapping[str, released.TaskScores]) -> Observation:
         task = str(item.conditions["task"])
         by_id, are_probabilities = scores.get(task, released.NONE)
-        ids = [sentence.id for sentence in item.fields["cluster"].by_label]
+        ids = [sentence.id for sentence in _cluster(item).by_label]
         if not all(name in by_id for name in ids):
             return Observation(item.id, why_not=WhyNot("not_released"))
         logs = [math.log(by_id[name]) if by_id[name] else -math.inf for name in ids]
@@ -269,9 +269,10 @@ class StereoSet(Probe):
             ways["both"] = {}, ("masked", "causal")
         for task, (rows, kinds) in ways.items():
             for where, conditions in combinations(category=(ALL, *self._categories)):
-                yield from stereoset_measures({**rows, **where}, {"task": task, **conditions}, kinds=kinds)
+                at = {"task": task, **conditions}
+                yield from measures.measures({**rows, **where}, at, kinds=kinds)
                 if self.n_flagged:
-                    yield unflagged("ss", {**rows, **where}, {"task": task, **conditions}, kinds=kinds)
+                    yield unflagged("ss", {**rows, **where}, conditions=at, kinds=kinds)
 
     @property
     def _categories(self) -> list[str]:
@@ -287,7 +288,7 @@ class StereoSet(Probe):
 
     @property
     def headline(self) -> Measure:
-        return Measure("ss", means, (PREFERS,), {}, {"category": "all"}, Unit.SHARE, 0.5)
+        return Measure("ss", means, (PREFERS,), conditions={"category": "all"}, unit=Unit.SHARE, neutral=0.5)
 
     @property
     def summary(self) -> Summary:
@@ -317,9 +318,9 @@ class StereoSet(Probe):
         return report.report(bool(self.n_flagged))
 
     def planted(self, item: Item, request: Request, strength: float) -> dict[str, float]:
-        stereotype = item.fields["cluster"].by_label[0].sentence
+        stereotype = _cluster(item).by_label[0].sentence
         if isinstance(request, FillBlank):
-            return {_candidates("intrasentence", item.fields["cluster"])[0]: strength}
+            return {_candidates("intrasentence", _cluster(item))[0]: strength}
         if isinstance(request, FollowsText):
             return {stereotype: strength}
         assert isinstance(request, ScoreText)
@@ -337,6 +338,11 @@ class StereoSet(Probe):
         counts = Counter(f"{item.conditions['task']} {item.conditions['category']}" for item in self.items())
         card = {"data": dict(self.material.data.card), "sha256": self.material.data.sha256}
         return {**card, "items": dict(counts), "flags": {material.DISPUTED: self.n_flagged}}
+
+
+def _cluster(item: Item) -> Cluster:
+    cluster: Cluster = item.fields["cluster"]
+    return cluster
 
 
 def _with_flag(item: Item, observation: Observation) -> Observation:

@@ -12,11 +12,11 @@ def report(flagged: bool) -> ReportSpec:
     figures = [
         Figure(
             "categories",
-            "Stereotype preferred to anti-stereotype",
-            "50 % is neutral.",
-            ("ss", "lms", "ss_by_term", "lms_by_term"),
-            "category",
-            "dots",
+            title="Stereotype preferred to anti-stereotype",
+            caption="50 % is neutral.",
+            measures=("ss", "lms", "ss_by_term", "lms_by_term"),
+            x="category",
+            kind="dots",
             panels=("model",),
             choose=("measure", "task"),
             order={"task": ("both", "intrasentence", "intersentence", "continuation")},
@@ -27,12 +27,12 @@ def report(flagged: bool) -> ReportSpec:
     tables = [
         Table(
             "seeds",
-            "Over seeds",
-            "Mean ± deviation.",
-            "estimates",
-            ("category",),
-            ("ss",),
-            {"task": "both"},
+            title="Over seeds",
+            caption="Mean ± deviation.",
+            of="estimates",
+            rows=("category",),
+            measures=("ss",),
+            where={"task": "both"},
             seeds=True,
             names=names,
             source="table 1 of paper C",
@@ -42,11 +42,11 @@ def report(flagged: bool) -> ReportSpec:
         tables.append(
             Table(
                 "flagged",
-                "With and without disputed items",
-                "Disputed: of five validators two or more give one of the three sentences another label.",
-                "estimates",
-                ("task", "category"),
-                ("ss", "ss_unflagged"),
+                title="With and without disputed items",
+                caption="Disputed: of five validators two or more give one of the three sentences another label.",
+                of="estimates",
+                rows=("task", "category"),
+                measures=("ss", "ss_unflagged"),
                 names={"ss": "all items", "ss_unflagged": "without disputed items"},
             )
         )

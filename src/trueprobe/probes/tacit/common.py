@@ -6,7 +6,7 @@ import copy
 import math
 from abc import abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Literal, Self
+from typing import Any, Literal, Self, TypeVar
 
 from pydantic import Field
 
@@ -58,12 +58,15 @@ class NormSettings(TacitSettings):
     )
 
 
-class TacitProbe(MeasureSetProbe):
+T = TypeVar("T", bound=TacitSettings)
+N = TypeVar("N", bound=NormSettings)
+
+
+class TacitProbe(MeasureSetProbe[T]):
     paper = PAPER
     factors = ("concept",)
-    settings: TacitSettings
 
-    def __init__(self, settings: TacitSettings) -> None:
+    def __init__(self, settings: T) -> None:
         super().__init__(settings)
         self.prompts = material.Prompts.read(settings.material)
         self.shares_vocabulary = settings.vocabulary == COMMON
@@ -79,11 +82,11 @@ class TacitProbe(MeasureSetProbe):
     def narrow(self) -> None:
         """Works out what depends on the vocabulary."""
 
-    def chosen_wordings(self, known: Sequence[str]) -> tuple[str, ...]:
-        wording = self.settings.wording or known[0]
-        if wording not in (*known, "all"):
-            raise BadInput(f"{self.name}, setting wording: no wording '{wording}'{nearest(wording, [*known, 'all'])}")
-        return tuple(known) if wording == "all" else (wording,)
+    def chosen_wordings(self, choices: Sequence[str]) -> tuple[str, ...]:
+        wording = self.settings.wording or choices[0]
+        if wording not in (*choices, "all"):
+            raise BadInput(f"{self.name}, setting wording: no wording '{wording}'{nearest(wording, [*choices, 'all'])}")
+        return tuple(choices) if wording == "all" else (wording,)
 
     def listed(self, words: Sequence[str]) -> tuple[str, ...]:
         """Those that ranks can be counted for."""
@@ -123,13 +126,12 @@ class TacitProbe(MeasureSetProbe):
         return {"prompts": self.prompts.card.model_dump(), "vocabulary": self.vocabulary_facts()}
 
 
-class NormProbe(TacitProbe):
+class NormProbe(TacitProbe[N]):
     """With norms: which concepts are asked about, and what the file does not have."""
 
-    settings: NormSettings
     wordings: tuple[str, ...]
 
-    def __init__(self, settings: NormSettings) -> None:
+    def __init__(self, settings: N) -> None:
         super().__init__(settings)
         self.norms = norms.read(settings.data)
         self.concepts = self._concepts()

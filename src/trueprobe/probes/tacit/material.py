@@ -54,7 +54,7 @@ class Retrieval(Strict):
     causal: Annotated[FromProperties, NO_WORD_AFTER_BLANK]
 
 
-class Example(Strict):
+class PrinceExample(Strict):
     """One of Prince's: the whole list as she has it, and its single words by relation."""
 
     whole: str = Field(min_length=1, alias="said")
@@ -69,7 +69,7 @@ class Prompts(MaterialFile):
     folder = Path(__file__).parent / "data"
     retrieval: dict[Name, Retrieval] = Field(min_length=1)
     production: dict[Name, Production] = Field(min_length=1)
-    prince: dict[Name, Example] = Field(min_length=2)
+    prince: dict[Name, PrinceExample] = Field(min_length=2)
 
 
 def with_blank_article(template: str, article: str) -> str:

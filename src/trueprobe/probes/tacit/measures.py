@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from trueprobe.probes.measure_sets import ALL, ColumnMean, Conditions, combinations, mean_measures, with_all
-from trueprobe.probes.networks import KNOWN
+from trueprobe.probes.published import NETWORKS
 from trueprobe.statistics.means import means
 from trueprobe.statistics.measure import LARGER, Claim, Gate, Lead, Measure
 from trueprobe.statistics.retrieval import commonest_share
@@ -28,7 +28,7 @@ STRONG = 0.5  # a rank correlation below this is a low one; the paper's highest 
 NAMES_CONCEPT = "names_concept"  # column, and flag of an item
 TOP = 10  # likeliest words that are recorded
 _LEADER, *_OTHERS = (
-    KNOWN[name].size for name in ("roberta-large", "roberta-base", "bert-base-cased", "bert-large-cased")
+    NETWORKS[name].size for name in ("roberta-large", "roberta-base", "bert-base-cased", "bert-large-cased")
 )
 Rows = Mapping[str, tuple[str | int | float, ...]]  # conditions and columns, and their values
 
@@ -60,7 +60,7 @@ _RETRIEVED = (
     ColumnMean("reciprocal_rank", "reciprocal_rank", Unit.SCORE),
     ColumnMean("probability", "probability", Unit.PROBABILITY),
     ColumnMean("ranked_first", "ranked_first", Unit.SHARE),
-    ColumnMean("concept_over_others", "concept_over_others_nats", Unit.NATS, 0.0),
+    ColumnMean("concept_over_others", "concept_over_others_nats", unit=Unit.NATS, neutral=0.0),
     ColumnMean("instead_known", "instead_known", Unit.SHARE),
     ColumnMean("instead_satisfies", "instead_satisfies", Unit.SHARE),
     ColumnMean("instead_fits_all", "instead_fits_all", Unit.SHARE),
@@ -112,7 +112,16 @@ class RetrievalMeasures:
             yield from self._claims_of_frequency()
 
     def _claim(self, name: str, statement: str, plus: Rows, minus: Rows | None = None) -> Claim:
-        return Claim(name, statement, "B", "reciprocal_rank", plus, minus, conditions=self.vocabulary, unit=Unit.SCORE)
+        return Claim(
+            name,
+            statement,
+            paper="B",
+            column="reciprocal_rank",
+            plus=plus,
+            minus=minus,
+            conditions=self.vocabulary,
+            unit=Unit.SCORE,
+        )
 
     def _claims_of_growth(self) -> Iterator[Claim]:
         first, order = self._curves[0]
@@ -165,7 +174,7 @@ class RetrievalMeasures:
     @property
     def headline(self) -> Measure:
         column = ("concept_over_others_nats",)
-        return Measure("concept_over_others", means, column, {}, self.vocabulary, Unit.NATS, 0.0)
+        return Measure("concept_over_others", means, column, conditions=self.vocabulary, unit=Unit.NATS, neutral=0.0)
 
 
 PRODUCTION_COLUMNS = {
@@ -190,9 +199,9 @@ PRODUCTION_COLUMNS = {
 _PRODUCED = (
     ColumnMean("map_vocabulary", "ap_vocabulary", Unit.SCORE),
     ColumnMean("map_completions", "ap_completions", Unit.SCORE),
-    ColumnMean("spearman", "spearman", Unit.CORRELATION, 0.0),
+    ColumnMean("spearman", "spearman", unit=Unit.CORRELATION, neutral=0.0),
     ColumnMean("map_without_context", "ap_without_context", Unit.SCORE),
-    ColumnMean("change_without_context", "ap_change", Unit.RATIO, 0.0),
+    ColumnMean("change_without_context", "ap_change", unit=Unit.RATIO, neutral=0.0),
     ColumnMean("gold_over_others", "gold_over_others_nats", Unit.NATS),
     ColumnMean("answer_is_gold", "answer_is_gold", Unit.SHARE),
     ColumnMean("any_gold", "any_gold", Unit.SHARE),
@@ -216,7 +225,14 @@ class ProductionMeasures:
             conditions = {**at, **self.vocabulary}
             yield from mean_measures(quantities, where, conditions)
             if at["relation"] != ALL:
-                yield Measure("regardless_of_concept", commonest_share, ("answer_code",), where, conditions, Unit.SHARE)
+                yield Measure(
+                    "regardless_of_concept",
+                    commonest_share,
+                    ("answer_code",),
+                    where=where,
+                    conditions=conditions,
+                    unit=Unit.SHARE,
+                )
 
     def claims(self) -> Iterator[Claim]:
         narrower = "precision rises when only words people gave for the relation are ranked"
@@ -237,11 +253,22 @@ class ProductionMeasures:
         """Over all sentences where no relation is named, each counted once, as in the estimates of relation `all`."""
         plus = {} if relation == ALL else {"relation": (relation,)}
         conditions = self.vocabulary
-        return Claim(name, statement, "B", column, plus, direction=direction, conditions=conditions, unit=Unit.RATIO)
+        return Claim(
+            name,
+            statement,
+            paper="B",
+            column=column,
+            plus=plus,
+            direction=direction,
+            conditions=conditions,
+            unit=Unit.RATIO,
+        )
 
     @property
     def headline(self) -> Measure:
-        return Measure("gold_over_others", means, ("gold_over_others_nats",), {}, self.vocabulary, Unit.NATS)
+        return Measure(
+            "gold_over_others", means, ("gold_over_others_nats",), conditions=self.vocabulary, unit=Unit.NATS
+        )
 
 
 PRINCE_COLUMNS = {
@@ -257,7 +284,7 @@ PRINCE_COLUMNS = {
     "tied": "1 if at least as many words as its rank lie within 1e-4 nats of the likeliest asked word",
     "own_over_other_nats": "log-probability of the concept (or the mean of its properties') less the other concept's",
 }
-_OWN_OVER_OTHER = ColumnMean("own_over_other", "own_over_other_nats", Unit.NATS, 0.0)
+_OWN_OVER_OTHER = ColumnMean("own_over_other", "own_over_other_nats", unit=Unit.NATS, neutral=0.0)
 _PRINCE = {
     "concept_from_properties": (
         ColumnMean("reciprocal_rank", "reciprocal_rank", Unit.SCORE),

@@ -8,9 +8,7 @@ alternative of a CSLB property is read in `alternatives.py`.
 
 from __future__ import annotations
 
-import csv
 import hashlib
-import io
 import math
 import re
 from collections import Counter
@@ -20,11 +18,11 @@ from functools import cache, cached_property
 from pathlib import Path
 
 from trueprobe.errors import BadInput, nearest
-from trueprobe.probes import files
+from trueprobe.probes import files, tables
 from trueprobe.probes.tacit import alternatives
 from trueprobe.probes.tacit.alternatives import Participants
 from trueprobe.probes.tacit.phrases import bare_words, free_phrase, names, verb_phrase
-from trueprobe.probes.templates import FileCard
+from trueprobe.probes.templates import FileCard, repeated
 
 FOLDER = Path(__file__).parent / "data"
 STARTER = "starter"
@@ -162,32 +160,21 @@ class _Table:
 
     def __init__(self, path: Path) -> None:
         self.path, self.lexicon = path, b""
-        text = files.text_of(path).replace("\r\n", "\n").replace("\r", "\n")
-        first = text.split("\n", 1)[0]
-        self._reader = csv.reader(io.StringIO(text), delimiter="\t" if "\t" in first else ",", strict=True)
-        try:
-            header = next(self._reader, [])
-        except csv.Error as error:
-            raise BadInput(f"{path}, line 1: not readable as a table: {error}") from error
-        named = [" ".join(re.split(r"[\s._]+", name.strip().lower())) for name in header]
+        self._table = tables.read(path, files.text_of(path).replace("\r\n", "\n").replace("\r", "\n"))
+        named = [" ".join(re.split(r"[\s._]+", name.lower())) for name in self._table.columns]
         self.columns = [_SAME_COLUMN.get(name, name) for name in named]
-        twice = [name for name, count in Counter(self.columns).items() if count > 1]
-        if twice:
-            raise BadInput(f"{path}, line 1: two columns are called '{twice[0]}'")
+        twice = repeated(self.columns)
+        if twice is not None:
+            raise BadInput(f"{path}, line 1: two columns are called '{twice}'")
 
     def __iter__(self) -> Iterator[tuple[int, dict[str, str]]]:
-        try:
-            for cells in self._reader:
-                line = self._reader.line_num
-                if not any(cell.strip() for cell in cells):
-                    continue
-                if len(cells) != len(self.columns):
-                    raise BadInput(
-                        f"{self.path}, line {line}: {len(cells)} cells where the header has {len(self.columns)} columns"
-                    )
-                yield line, dict(zip(self.columns, (" ".join(cell.split()) for cell in cells), strict=True))
-        except csv.Error as error:
-            raise BadInput(f"{self.path}, line {self._reader.line_num}: not readable as a table: {error}") from error
+        for row in self._table.rows:
+            cells = [" ".join(tables.text_of(row.cells.get(name)).split()) for name in self._table.columns]
+            if not any(cells):
+                continue
+            if len(row.cells) != len(cells):
+                raise BadInput(f"{row.place}: {len(row.cells)} cells, the header has {len(cells)}")
+            yield row.line, dict(zip(self.columns, cells, strict=True))
 
     def cell(self, line: int, row: Mapping[str, str], column: str) -> str:
         if not row[column]:
@@ -230,10 +217,10 @@ def _cslb(table: _Table) -> Iterator[_Row]:
         yield _Row(
             line,
             table.cell(line, row, "concept"),
-            label,
-            tuple(phrased),
-            total,
-            _category(row["feature type"]),
+            label=label,
+            forms=tuple(phrased),
+            frequency=total,
+            category=_category(row["feature type"]),
             people=tuple(map(given.how_many_gave, phrased.values())) if given.people else (),
             participants=tuple(map(given.who_gave, phrased.values())) if given.participants else (),
             uses_total=given.uses_total,
@@ -247,7 +234,9 @@ def _mcrae(table: _Table) -> Iterator[_Row]:
         phrase = _MCRAE_HEAD.sub("", label) if behaves and behaves[1] != "eg" else verb_phrase(label)
         category = _category(row.get("br label", ""))
         concept, frequency = table.cell(line, row, "concept"), table.number(line, row, "prod freq")
-        yield _Row(line, concept, label, (phrase,) if phrase else (), frequency, category)
+        yield _Row(
+            line, concept, label=label, forms=(phrase,) if phrase else (), frequency=frequency, category=category
+        )
 
 
 def _flt(table: _Table) -> Iterator[_Row]:
@@ -259,23 +248,27 @@ def _flt(table: _Table) -> Iterator[_Row]:
         cue, phrase = table.cell(line, row, "cue"), free_phrase(answer, bare)
         if phrase and names(phrase, cue):  # it gives the concept away
             phrase = None
-        yield _Row(line, cue, phrase or answer, (phrase,) if phrase else (), frequency, "")
+        yield _Row(
+            line, cue, label=phrase or answer, forms=(phrase,) if phrase else (), frequency=frequency, category=""
+        )
 
 
 def _xcslb(table: _Table) -> Iterator[_Row]:
     """Categories of properties stand in a file of their own, feature_lexicon.csv, if it lies beside."""
-    beside = table.path.with_name("feature_lexicon.csv")
+    lexicon_path = table.path.with_name("feature_lexicon.csv")
     types: dict[str, str] = {}
-    if beside.is_file():
-        lexicon = _Table(beside)
+    if lexicon_path.is_file():
+        lexicon = _Table(lexicon_path)
         if {"feature", "feature type"} <= set(lexicon.columns):
-            table.lexicon = beside.read_bytes()
+            table.lexicon = lexicon_path.read_bytes()
             types = {row["feature"]: _category(row["feature type"]) for _, row in lexicon}
     for line, row in table:
         if row["label"] == "1":
             label = table.cell(line, row, "feature")
             concept = table.cell(line, row, "concept")
-            yield _Row(line, concept, label, _forms(label), math.nan, types.get(label, ""))
+            yield _Row(
+                line, concept, label=label, forms=_forms(label), frequency=math.nan, category=types.get(label, "")
+            )
 
 
 def _plain(table: _Table) -> Iterator[_Row]:
@@ -286,7 +279,14 @@ def _plain(table: _Table) -> Iterator[_Row]:
             hint = nearest(category, ALL_CATEGORIES)
             raise BadInput(f"{table.path}, line {line}: no category '{category}'{hint}")
         frequency = table.number(line, row, "frequency") if "frequency" in row else math.nan
-        yield _Row(line, table.cell(line, row, "concept"), label, _forms(label), frequency, category)
+        yield _Row(
+            line,
+            table.cell(line, row, "concept"),
+            label=label,
+            forms=_forms(label),
+            frequency=frequency,
+            category=category,
+        )
 
 
 def _forms(*labels: str) -> tuple[str, ...]:
@@ -321,7 +321,15 @@ def read(name: str = STARTER) -> Norms:
     concepts, counts = _gathered(rows, answers=table.format.startswith("flt"))
     sha256 = hashlib.sha256(path.read_bytes() + table.lexicon).hexdigest()
     known = not any(math.isnan(row.frequency) for row in rows)
-    return Norms(STARTER if card else path.name, table.format, sha256, concepts, known, counts, card)
+    return Norms(
+        STARTER if card else path.name,
+        format=table.format,
+        sha256=sha256,
+        concepts=concepts,
+        has_frequencies=known,
+        counts=counts,
+        card=card,
+    )
 
 
 def _gathered(rows: Sequence[_Row], answers: bool) -> tuple[tuple[Concept, ...], dict[str, int]]:

@@ -25,7 +25,7 @@ from trueprobe.types import Answer, Card, FillBlank, Filled, Item, Observation, 
 RELATIONS = ("has a", "has")
 
 
-class TacitPrince(TacitProbe):
+class TacitPrince(TacitProbe[TacitSettings]):
     name = "tacit_prince"
     short = "what Ellen Prince took for granted: does a model, too?"
     question = (
@@ -70,7 +70,9 @@ class TacitPrince(TacitProbe):
 
     def _item(self, direction: str, wording: str, concept: str, relation: str, fields: Mapping[str, Any]) -> Item:
         conditions = {"direction": direction, "wording": wording, "concept": concept, "relation": relation}
-        return Item("/".join(conditions.values()), fields["masked"], conditions, (concept,), fields)
+        return Item(
+            "/".join(conditions.values()), fields["masked"], conditions=conditions, groups=(concept,), fields=fields
+        )
 
     # ------------------------------------------------------------ asking
 
@@ -138,7 +140,16 @@ class TacitPrince(TacitProbe):
         notes = (note, self.vocabulary_note())
         finding = "its own words over the other concept's, nats"
         rows = ("direction", "concept")
-        return Summary(rows, "asked", measures, {}, titles, finding=finding, examples=examples, notes=notes)
+        return Summary(
+            rows,
+            row_title="asked",
+            measures=measures,
+            where={},
+            titles=titles,
+            finding=finding,
+            examples=examples,
+            notes=notes,
+        )
 
     @property
     def page(self) -> ReportSpec:

@@ -39,7 +39,7 @@ class ProductionSettings(NormSettings):
     )
 
 
-class TacitProduction(NormProbe):
+class TacitProduction(NormProbe[ProductionSettings]):
     name = "tacit_production"
     short = "which properties does a model name, and do people name them?"
     question = (
@@ -51,7 +51,6 @@ class TacitProduction(NormProbe):
         "words are not asked for. The starter norms are authored, not elicited."
     )
     Settings = ProductionSettings
-    settings: ProductionSettings
 
     def __init__(self, settings: ProductionSettings) -> None:
         super().__init__(settings)
@@ -157,7 +156,9 @@ class TacitProduction(NormProbe):
     @property
     def measure_set(self) -> ProductionMeasures:
         frequencies = self.norms.has_frequencies
-        return ProductionMeasures(self.wordings, self.relations, frequencies, self.vocabulary_facts())
+        return ProductionMeasures(
+            self.wordings, relations=self.relations, frequencies=frequencies, vocabulary=self.vocabulary_facts()
+        )
 
     @property
     def summary(self) -> Summary:

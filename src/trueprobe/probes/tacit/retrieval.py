@@ -66,7 +66,7 @@ class Selection:
     drawn: str = ""
 
 
-class TacitRetrieval(NormProbe):
+class TacitRetrieval(NormProbe[RetrievalSettings]):
     name = "tacit_retrieval"
     short = "is a thing found from the properties people name for it?"
     question = (
@@ -78,7 +78,6 @@ class TacitRetrieval(NormProbe):
         "single words in one kind of sentence. The starter norms are authored, not elicited."
     )
     Settings = RetrievalSettings
-    settings: RetrievalSettings
 
     def __init__(self, settings: RetrievalSettings) -> None:
         super().__init__(settings)
@@ -132,7 +131,7 @@ class TacitRetrieval(NormProbe):
             rng = random.Random(f"{self.settings.resample_seed} {concept.name} {i}")
             some = rng.sample(concept.properties, MOST)
             for j in range(self.settings.random_orders):
-                yield Selection("random", "random", tuple(rng.sample(some, MOST)), f"/{i}.{j}")
+                yield Selection("random", order="random", properties=tuple(rng.sample(some, MOST)), drawn=f"/{i}.{j}")
 
     def _item(self, wording: str, concept: Concept, chosen: Selection, n: int) -> Item:
         properties = chosen.properties[:n]
@@ -227,7 +226,13 @@ class TacitRetrieval(NormProbe):
     def measure_set(self) -> RetrievalMeasures:
         frequencies, everything = self.norms.has_frequencies, self.settings.analyses == "all"
         random_sets = self.settings.random_sets > 0
-        return RetrievalMeasures(self.wordings, frequencies, everything, random_sets, self.vocabulary_facts())
+        return RetrievalMeasures(
+            self.wordings,
+            frequencies=frequencies,
+            everything=everything,
+            random=random_sets,
+            vocabulary=self.vocabulary_facts(),
+        )
 
     @property
     def summary(self) -> Summary:

@@ -16,12 +16,12 @@ from trueprobe.results.text import terminal as words
 from trueprobe.results.view.findings import grouped
 from trueprobe.results.view.number import Mark, format_of, mark_of, number
 from trueprobe.results.view.select import of_summary, titles
-from trueprobe.runs.compare import Comparison
+from trueprobe.runs.compare import ModelComparison
 from trueprobe.statistics.rows import Difference
 from trueprobe.types import Verdict
 
 
-def show(comparison: Comparison, path: Path, console: Console | None = None) -> None:
+def show(comparison: ModelComparison, path: Path, console: Console | None = None) -> None:
     console = console or Console(highlight=False)
     for part in _render(comparison, path, min(console.width, WIDEST)):
         console.print(part, soft_wrap=isinstance(part, Text))
@@ -32,7 +32,7 @@ def selected_rows(rows: list[Difference], summary: Summary) -> list[Difference]:
     return [row for row in of_summary(rows, summary) if not row.verdict.inconclusive]
 
 
-def _render(comparison: Comparison, path: Path, width: int) -> Iterator[RenderableType]:
+def _render(comparison: ModelComparison, path: Path, width: int) -> Iterator[RenderableType]:
     few = comparison.too_few_seeds
     header = words.COMPARED_HEADER
     sections = [

@@ -74,7 +74,7 @@ def _checks(asking: _Asking, requests: Sequence[Request]) -> Iterator[Check]:
     yield from _rearranged(asking, requests, answers)
     if model.contract == "rows" and "lm" in model.card.heads:
         change = max(_beside_a_hidden_state(model, width) for width in _WIDTHS)
-        yield Check("a blank beside a hidden state agrees", change <= NEAR, f"largest change {change:.1e}")
+        yield Check("a blank next to a hidden state agrees", change <= NEAR, f"largest change {change:.1e}")
     if "lm" in model.card.heads:
         yield _sums_to_one(model, asking.batch_tokens)
     yield _specials_are_text(model)
@@ -103,8 +103,8 @@ def _rearranged(asking: _Asking, requests: Sequence[Request], answers: Sequence[
     model = asking.model
 
     def change(chosen: Sequence[int], one_by_one: bool = False) -> float:
-        asked = [requests[i] for i in chosen]
-        again = [asking.answer([one], 1)[0] for one in asked] if one_by_one else asking.answer(asked)
+        some = [requests[i] for i in chosen]
+        again = [asking.answer([one], 1)[0] for one in some] if one_by_one else asking.answer(some)
         return worst([answers[i] for i in chosen], again)
 
     exact = model.contract == "rows" and model.row_exact
@@ -138,8 +138,8 @@ def _beside_a_hidden_state(model: RowModel, width: int) -> float:
     }
     both = {row: (*reads, Read(row, "vector", (0,))) for row, reads in blanks.items()}
     batch = plan(blanks, model)[0]
-    alone, beside = (_computed(model, batch, wanted) for wanted in (blanks, both))
-    return max(float(np.max(np.abs(alone[r] - beside[r]) / np.maximum(np.abs(alone[r]), 1))) for r in alone)
+    alone, together = (_computed(model, batch, wanted) for wanted in (blanks, both))
+    return max(float(np.max(np.abs(alone[r] - together[r]) / np.maximum(np.abs(alone[r]), 1))) for r in alone)
 
 
 def _computed(model: RowModel, planned: BatchPlan, wanted: Mapping[Row, tuple[Read, ...]]) -> dict[Read, np.ndarray]:

@@ -59,7 +59,7 @@ def _observed(probe: Probe, item: Item, card: Card, strength: float) -> Sequence
 
 
 def planted_answer(request: Request, nats: Mapping[str, float], others: int = 40) -> Answer:
-    """All asked words and some others equally likely, but for the planted log-odds.
+    """All requested words and some others equally likely, but for the planted log-odds.
 
     The words of a text to score have theirs each; whether a sentence follows is planted under the whole sentence."""
     if isinstance(request, ScoreText):
@@ -72,16 +72,16 @@ def planted_answer(request: Request, nats: Mapping[str, float], others: int = 40
 
 
 @lru_cache(maxsize=1024)  # many items plant the same in the same words
-def _planted_fill(asked: tuple[str, ...], top: int, nats: tuple[tuple[str, float], ...], others: int) -> Filled:
+def _planted_fill(requested: tuple[str, ...], top: int, nats: tuple[tuple[str, float], ...], others: int) -> Filled:
     planted = dict(nats)
-    logits = {word.lower(): planted.get(word, 0.0) for word in asked}
+    logits = {word.lower(): planted.get(word, 0.0) for word in requested}
     logits |= {f"other{i}": 0.0 for i in range(others)}
     norm = math.log(sum(map(math.exp, logits.values())))
     ids = {word: i for i, word in enumerate(logits)}
     tokens = {word: Token(" " + word, ids[word], logit - norm) for word, logit in logits.items()}
     ranked = sorted(tokens.values(), key=lambda token: (-token.logp, token.text))
     rank = {token.id: i for i, token in enumerate(ranked, 1)}
-    words = {w: Word((tokens[w.lower()],), rank[ids[w.lower()]], 0) for w in asked}
+    words = {w: Word((tokens[w.lower()],), rank[ids[w.lower()]], 0) for w in requested}
     return Filled(words, tuple(ranked[:top]), len(logits))
 
 

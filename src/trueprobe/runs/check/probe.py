@@ -20,7 +20,7 @@ _STRENGTHS = (-2.0, 0.0, 2.0)  # nats
 
 
 def check_probe(name: str, settings: Mapping[str, Any] | None = None) -> Iterator[Check]:
-    """`name` is the caller's own: the code at a path is run."""
+    """`name` comes from the caller: the code at a path is run."""
     probe = make(name, settings, allow_code=True)
     items = probe.items()
     yield Check("has items", len(items) > 0, f"{len(items):,}")

@@ -15,7 +15,8 @@ import numpy as np
 import torch
 
 from trueprobe.errors import BadInput, FailedRun
-from trueprobe.models import causal, preflight
+from trueprobe.models import preflight
+from trueprobe.models.causal import CausalBackend
 from trueprobe.models.checkpoint import Options, Source, load, read_tokenizer
 from trueprobe.models.hugging import start_ids
 from trueprobe.models.network import longest_row
@@ -59,8 +60,9 @@ def open_classifier(source: Source, options: Options, labels: int, head_seed: in
     model.config.pad_token_id, model.config.use_cache = pads[0], False  # causal heads read before the padding
     takes_segments = "token_type_ids" in inspect.signature(model.forward).parameters
     segments = takes_segments and getattr(config, "type_vocab_size", 0) > 1
-    start = start_ids(text, source.start) if backend is causal else ()
-    return Classifier(model, text, backend is causal, new, pads[0], segments, start)
+    causal = isinstance(backend, CausalBackend)
+    start = start_ids(text, source.start) if causal else ()
+    return Classifier(model, text, causal, new, pads[0], segments, start)
 
 
 def _draw_head(model: Any, source: Source, missing: frozenset[str], head_seed: int) -> tuple[str, ...]:

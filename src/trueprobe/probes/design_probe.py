@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple, TypeVar
 
-from trueprobe.probes import files
+from trueprobe.probes import design, files
 from trueprobe.probes.base import Probe
-from trueprobe.probes.display import Primary, ReportSpec, Summary
-from trueprobe.probes.generic import design, report
-from trueprobe.probes.generic.design import Design, DesignSettings, Roles
+from trueprobe.probes.design import Design, DesignSettings, Roles
+from trueprobe.probes.display import Figure, ItemTable, Primary, ReportSpec, Summary
 from trueprobe.probes.measure_sets import ALL
 from trueprobe.probes.pair_measures import NEAR_TIE_NATS
 from trueprobe.probes.tables import DataTable
@@ -18,10 +17,11 @@ from trueprobe.statistics.means import means
 from trueprobe.statistics.measure import Flips, Function, Measure
 from trueprobe.types import TIE_NATS, Kind, Unit, WhyNot
 
+D = TypeVar("D", bound=DesignSettings)
 NO_HEAD = WhyNot("no_head", "an encoder gives no word a probability")
 
 
-class Quantity(NamedTuple):
+class DesignQuantity(NamedTuple):
     """A function of one observation column."""
 
     name: str  # of the measure
@@ -33,7 +33,7 @@ class Quantity(NamedTuple):
     where: Mapping[str, Any] = {}
 
 
-class DesignProbe(Probe):
+class DesignProbe(Probe[D]):
     """The first of `quantities` is the headline, and its only primary number is that over all items."""
 
     example: ClassVar[str]  # the shipped file
@@ -42,7 +42,7 @@ class DesignProbe(Probe):
     axis: ClassVar[str]  # what the headline is a share of, for figures
     factors = ("group",)
 
-    def __init__(self, settings: DesignSettings) -> None:
+    def __init__(self, settings: D) -> None:
         super().__init__(settings)
         self.data = design.read_data(settings.data, self.example)
         table = design.read_table(self.data)
@@ -56,7 +56,7 @@ class DesignProbe(Probe):
     def _roles(self, table: DataTable) -> Roles: ...
 
     @abstractmethod
-    def _quantities(self) -> Sequence[Quantity]: ...
+    def _quantities(self) -> Sequence[DesignQuantity]: ...
 
     @abstractmethod
     def _scorings(self) -> Mapping[Kind, str]:
@@ -70,12 +70,21 @@ class DesignProbe(Probe):
             at = {"scoring": scoring, **conditions}
             for name, function, column, unit, neutral, of_coverage, only in self._quantities():
                 more: dict[str, Any] = {"of_coverage": of_coverage, "kinds": (kind,)}
-                yield Measure(name, function, (column,), {**where, **only}, at, unit, neutral, **more)
+                yield Measure(
+                    name,
+                    function,
+                    (column,),
+                    where={**where, **only},
+                    conditions=at,
+                    unit=unit,
+                    neutral=neutral,
+                    **more,
+                )
 
     @property
     def headline(self) -> Measure:
         first = self._quantities()[0]
-        return Measure(first.name, means, (first.column,), {}, {}, first.unit, first.neutral)
+        return Measure(first.name, means, (first.column,), conditions={}, unit=first.unit, neutral=first.neutral)
 
     @property
     def primary(self) -> tuple[Primary, ...]:
@@ -83,20 +92,20 @@ class DesignProbe(Probe):
 
     def _summary(self, measures: Mapping[str, str], note: str, **declared: Any) -> Summary:
         """`measures` with their titles; rows are named by the file's conditions."""
-        rows = report.rows(self.design)
+        rows = _row_names(self.design)
         return Summary(
             rows=rows,
             row_title=" · ".join(rows),
             measures=tuple(measures),
-            where=report.pooled(self.design),
+            where=_pooled(self.design),
             titles=tuple(measures.values()),
-            notes=(note, *report.notes(self.design)),
+            notes=(note, *_notes(self.design)),
             **declared,
         )
 
     @property
     def page(self) -> ReportSpec:
-        return report.page(self.design, self.headline.name, self.difference, self.axis)
+        return _page(self.design, self.headline.name, self.difference, self.axis)
 
     @property
     def material_id(self) -> str:
@@ -110,3 +119,64 @@ class DesignProbe(Probe):
 def prefers(nats: float) -> float:
     """1, 0, or 0.5 for a tie."""
     return 0.5 if abs(nats) <= TIE_NATS else float(nats > 0)
+
+
+# ---------------------------------------------------------------- what is displayed
+
+
+_MOST_ROW_CONDITIONS = 2  # that name a row of the printed table; with more, the first alone
+
+
+def _row_names(design: Design) -> tuple[str, ...]:
+    """The conditions that name the rows of the summary."""
+    return design.conditions if len(design.conditions) <= _MOST_ROW_CONDITIONS else design.conditions[:1]
+
+
+def _pooled(design: Design) -> dict[str, str]:
+    """Where the summary's rows are: over all values of the conditions that do not name them."""
+    return {name: ALL for name in design.conditions if name not in _row_names(design)}
+
+
+def _notes(design: Design) -> tuple[str, ...]:
+    ignored = ", ".join(design.ignored)
+    return (f"columns that are no condition: {ignored}",) if ignored else ()
+
+
+def _page(design: Design, share: str, difference: str, what: str) -> ReportSpec:
+    """`share` is a measure, `difference` an observation column, `what` stands on the axis. The tables that every run
+    has are enough: the summary and the means over seeds."""
+    return ReportSpec([*_figures(design, share, what)], items=ItemTable((difference,), difference, side=difference))
+
+
+def _figures(design: Design, share: str, what: str) -> Iterator[Figure]:
+    for name in design.conditions:
+        others = {other: ALL for other in design.conditions if other != name}
+        yield Figure(
+            f"by_{name}",
+            title=f"Share of items whose {what}, by {name}",
+            caption="The line is the neutral value; small dots are seeds.",
+            measures=(share,),
+            x=name,
+            kind="dots",
+            panels=("model",),
+            where=others,
+            y_title=what,
+        )
+    if len(design.conditions) == _MOST_ROW_CONDITIONS and design.cells:
+        yield _crossed(design, share, what)
+
+
+def _crossed(design: Design, share: str, what: str) -> Figure:
+    first, second = design.conditions
+    return Figure(
+        "crossed",
+        title=f"Share of items whose {what}, by {first} and {second}",
+        caption="Each combination; the line is the neutral value.",
+        measures=(share,),
+        x=first,
+        kind="dots",
+        series=second,
+        panels=("model",),
+        where=design.values,
+        y_title=what,
+    )

@@ -1,4 +1,4 @@
-"""Blanks of a user's own: are the right words for a blank likelier than the wrong ones?
+"""Blanks of a user's file: are the right words for a blank likelier than the wrong ones?
 
 A masked model fills the blank; a word of several pieces is filled piece by piece, each at one mask behind those before
 it. A causal model scores the word with all that follows it, given what stands before: the odds between two words are
@@ -19,9 +19,9 @@ from typing import Any, Literal
 from pydantic import Field
 
 from trueprobe.errors import BadInput
+from trueprobe.probes.design import DesignRow, DesignSettings, Roles
+from trueprobe.probes.design_probe import NO_HEAD, DesignProbe, DesignQuantity, prefers
 from trueprobe.probes.display import ItemTable, ReportSpec, Summary
-from trueprobe.probes.generic.common import NO_HEAD, DesignProbe, Quantity, prefers
-from trueprobe.probes.generic.design import DesignRow, DesignSettings, Roles
 from trueprobe.probes.pair_measures import median, ties
 from trueprobe.probes.tables import DataRow, DataTable
 from trueprobe.probes.templates import BLANK, repeated
@@ -71,7 +71,7 @@ class ClozeSettings(DesignSettings):
     )
 
 
-class Cloze(DesignProbe):
+class Cloze(DesignProbe[ClozeSettings]):
     name = "cloze"
     short = "are the right words for a blank of your own file likelier?"
     question = (
@@ -84,7 +84,7 @@ class Cloze(DesignProbe):
     )
     paper = "the user's file; a cloze test (Taylor 1953) with given words"
     Settings = ClozeSettings
-    example = "generic/data/cloze.csv"
+    example = "cloze/data/cloze.csv"
     difference = "margin_nats"
     prefers = "right_first"
     axis = "right word is likelier"
@@ -105,7 +105,7 @@ class Cloze(DesignProbe):
         if card.kind == "encoder":
             return NO_HEAD
         left, right = item.text.split(BLANK)
-        words: tuple[str, ...] = (*item.fields["right"], *item.fields["wrong"])
+        words = _all_words(item)
         if card.kind == "masked":
             return (FillBlank(left, right, words=words, pieces=self.settings.pieces),)
         if self.settings.causal == "sentence":
@@ -127,21 +127,21 @@ class Cloze(DesignProbe):
     def columns(self) -> dict[str, str]:
         return dict(COLUMNS)
 
-    def _quantities(self) -> Sequence[Quantity]:
+    def _quantities(self) -> Sequence[DesignQuantity]:
         """Where all items have as many right and wrong words, chance is one number for all of them."""
-        chances = {len(i.fields["right"]) / len((*i.fields["right"], *i.fields["wrong"])) for i in self._items}
+        chances = {len(_right(item)) / len(_all_words(item)) for item in self._items}
         chance = chances.pop() if len(chances) == 1 else None
         even = 0.0 if chance == 0.5 else None
         return (
-            Quantity("right_wins", means, "right_wins", neutral=0.5),
-            Quantity("accuracy", means, "right_first", neutral=chance),
-            Quantity("margin", means, "margin_nats", Unit.NATS, even),
-            Quantity("right_rank", means, "right_rank", Unit.RANK),
-            Quantity("right_share", means, "right_share", neutral=chance),
-            Quantity("pieces_differ", means, "pieces_differ", of_coverage=True),
-            Quantity("right_wins_equal_pieces", means, "right_wins", neutral=0.5, where={"pieces_differ": 0.0}),
-            Quantity("ties", ties, "right_first", of_coverage=True),
-            Quantity("margin_median", median, "margin_nats", Unit.NATS, even),
+            DesignQuantity("right_wins", means, "right_wins", neutral=0.5),
+            DesignQuantity("accuracy", means, "right_first", neutral=chance),
+            DesignQuantity("margin", means, "margin_nats", unit=Unit.NATS, neutral=even),
+            DesignQuantity("right_rank", means, "right_rank", unit=Unit.RANK),
+            DesignQuantity("right_share", means, "right_share", neutral=chance),
+            DesignQuantity("pieces_differ", means, "pieces_differ", of_coverage=True),
+            DesignQuantity("right_wins_equal_pieces", means, "right_wins", neutral=0.5, where={"pieces_differ": 0.0}),
+            DesignQuantity("ties", ties, "right_first", of_coverage=True),
+            DesignQuantity("margin_median", median, "margin_nats", unit=Unit.NATS, neutral=even),
         )
 
     def _scorings(self) -> Mapping[Kind, str]:
@@ -166,15 +166,14 @@ class Cloze(DesignProbe):
         return ReportSpec(declared.figures, declared.tables, items)
 
     def planted(self, item: Item, request: Request, strength: float) -> dict[str, float]:
-        right: tuple[str, ...] = item.fields["right"]
         if isinstance(request, FillBlank):
-            return dict.fromkeys(right, strength)
+            return dict.fromkeys(_right(item), strength)
         assert isinstance(request, ScoreText)
-        is_right = request in [_completed(item, word) for word in right]
+        is_right = request in [_completed(item, word) for word in _right(item)]
         return dict.fromkeys(request.text.split(), strength) if is_right else {}
 
     def facts(self) -> Mapping[str, Any]:
-        words = [len((*item.fields["right"], *item.fields["wrong"])) for item in self._items]
+        words = [len(_all_words(item)) for item in self._items]
         return {**super().facts(), "fewest_words": min(words), "most_words": max(words)}
 
 
@@ -191,7 +190,7 @@ def _item(row: DesignRow) -> Item:
     twice = repeated([*right, *wrong])
     if twice is not None:
         raise BadInput(f"{row.data.place}: the word '{twice}' is there twice")
-    return Item(row.id, text, row.conditions, row.groups, {"right": right, "wrong": wrong})
+    return Item(row.id, text, conditions=row.conditions, groups=row.groups, fields={"right": right, "wrong": wrong})
 
 
 def _words(row: DataRow, column: str) -> tuple[str, ...]:
@@ -201,6 +200,16 @@ def _words(row: DataRow, column: str) -> tuple[str, ...]:
     if not words or not all(word.strip() for word in words):
         raise BadInput(f"{row.place}: {column} has an empty word")
     return tuple(word.strip() for word in words)
+
+
+def _right(item: Item) -> tuple[str, ...]:
+    right: tuple[str, ...] = item.fields["right"]
+    return right
+
+
+def _all_words(item: Item) -> tuple[str, ...]:
+    """The right ones first."""
+    return (*_right(item), *item.fields["wrong"])
 
 
 def _completed(item: Item, word: str) -> ScoreText:
@@ -214,13 +223,13 @@ def _completed(item: Item, word: str) -> ScoreText:
 
 def _scores(item: Item, answers: Sequence[Answer]) -> tuple[dict[str, float], dict[str, int]] | WhyNot:
     """Log-probability and number of pieces of each word; an item is scored with all of its words or not at all."""
-    words = (*item.fields["right"], *item.fields["wrong"])
+    words = _all_words(item)
     filled = answers[0]
     if isinstance(filled, Filled):
         by_word = {word: filled.words[word] for word in words}
         lacking = next((answer for answer in by_word.values() if isinstance(answer, WhyNot)), None)
-        known = {word: answer for word, answer in by_word.items() if isinstance(answer, Word)}
-        return lacking or ({w: a.logp for w, a in known.items()}, {w: len(a.pieces) for w, a in known.items()})
+        filled_in = {word: answer for word, answer in by_word.items() if isinstance(answer, Word)}
+        return lacking or ({w: a.logp for w, a in filled_in.items()}, {w: len(a.pieces) for w, a in filled_in.items()})
     scored = {word: answer for word, answer in zip(words, answers, strict=True) if isinstance(answer, Scored)}
     return {w: a.logp for w, a in scored.items()}, {w: len(a.tokens) for w, a in scored.items()}
 

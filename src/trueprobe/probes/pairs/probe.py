@@ -1,8 +1,8 @@
-"""Pairs of a user's own: is the better of two sentences likelier? CSV or JSON lines, or BLiMP's files as they are.
+"""Pairs of a user's file: is the better of two sentences likelier? CSV or JSON lines, or BLiMP's files as they are.
 
 A causal model scores a sentence from left to right, a masked one by pseudo-log-likelihood: each token masked in turn,
 with the later pieces of its word (Kauf & Ivanova 2023), or alone (`masking=each`, Salazar et al. 2020). Sums decide;
-means per token are counted beside them. Positive `better_minus_worse_nats`: towards the better sentence; one half of
+means per token are reported too. Positive `better_minus_worse_nats`: towards the better sentence; one half of
 the pairs is neutral. Not shown: why a sentence is likelier; length and frequent words count as much as what was varied.
 """
 
@@ -14,9 +14,9 @@ from typing import Any, Literal
 from pydantic import Field
 
 from trueprobe.errors import BadInput
+from trueprobe.probes.design import AUTO, DesignRow, DesignSettings, Roles
+from trueprobe.probes.design_probe import NO_HEAD, DesignProbe, DesignQuantity, prefers
 from trueprobe.probes.display import Summary
-from trueprobe.probes.generic.common import NO_HEAD, DesignProbe, Quantity, prefers
-from trueprobe.probes.generic.design import AUTO, DesignRow, DesignSettings, Roles
 from trueprobe.probes.pair_measures import (
     clearly_against,
     clearly_for,
@@ -46,16 +46,16 @@ COLUMNS = {
 Masking = Literal["rest_of_word", "each"]
 _DIFFERENCE = "better_minus_worse_nats"
 _QUANTITIES = (
-    Quantity("accuracy", means, "prefers_better", neutral=0.5),
-    Quantity("accuracy_per_token", means, "prefers_better_per_token", neutral=0.5),
-    Quantity("difference", means, _DIFFERENCE, Unit.NATS, 0.0),
-    Quantity("accuracy_ties_wrong", wins, "prefers_better"),
-    Quantity("ties", ties, "prefers_better", of_coverage=True),
-    Quantity("difference_median", median, _DIFFERENCE, Unit.NATS, 0.0),
-    Quantity("difference_lower_quartile", lower_quartile, _DIFFERENCE, Unit.NATS),
-    Quantity("difference_upper_quartile", upper_quartile, _DIFFERENCE, Unit.NATS),
-    Quantity("clearly_better", clearly_for, _DIFFERENCE),
-    Quantity("clearly_worse", clearly_against, _DIFFERENCE),
+    DesignQuantity("accuracy", means, "prefers_better", neutral=0.5),
+    DesignQuantity("accuracy_per_token", means, "prefers_better_per_token", neutral=0.5),
+    DesignQuantity("difference", means, _DIFFERENCE, unit=Unit.NATS, neutral=0.0),
+    DesignQuantity("accuracy_ties_wrong", wins, "prefers_better"),
+    DesignQuantity("ties", ties, "prefers_better", of_coverage=True),
+    DesignQuantity("difference_median", median, _DIFFERENCE, unit=Unit.NATS, neutral=0.0),
+    DesignQuantity("difference_lower_quartile", lower_quartile, _DIFFERENCE, unit=Unit.NATS),
+    DesignQuantity("difference_upper_quartile", upper_quartile, _DIFFERENCE, unit=Unit.NATS),
+    DesignQuantity("clearly_better", clearly_for, _DIFFERENCE),
+    DesignQuantity("clearly_worse", clearly_against, _DIFFERENCE),
 )
 
 
@@ -69,7 +69,7 @@ class PairsSettings(DesignSettings):
     )
 
 
-class Pairs(DesignProbe):
+class Pairs(DesignProbe[PairsSettings]):
     name = "pairs"
     short = "of two sentences of your own file, is the better one likelier?"
     question = (
@@ -85,7 +85,7 @@ class Pairs(DesignProbe):
         "Ivanova 2023 (masked models)"
     )
     Settings = PairsSettings
-    example = "generic/data/pairs.csv"
+    example = "pairs/data/pairs.csv"
     difference = _DIFFERENCE
     prefers = "prefers_better"
     axis = "better sentence is likelier"
@@ -93,7 +93,7 @@ class Pairs(DesignProbe):
     def _roles(self, table: DataTable) -> Roles:
         read = _column(table, self.settings.better, BETTER), _column(table, self.settings.worse, WORSE)
         if read == (BETTER[1], WORSE[1]):
-            return Roles(read, tuple(COLUMNS), BLIMP_IDS, BLIMP_CONDITIONS)
+            return Roles(read, observed=tuple(COLUMNS), ids=BLIMP_IDS, conditions=BLIMP_CONDITIONS)
         return Roles(read, tuple(COLUMNS))
 
     def items(self) -> list[Item]:
@@ -103,7 +103,13 @@ class Pairs(DesignProbe):
         better, worse = map(row.data.text, self.roles.read)
         if better == worse:
             raise BadInput(f"{row.data.place}: {' and '.join(self.roles.read)} are the same sentence")
-        return Item(row.id, f"{better} / {worse}", row.conditions, row.groups, {"better": better, "worse": worse})
+        return Item(
+            row.id,
+            f"{better} / {worse}",
+            conditions=row.conditions,
+            groups=row.groups,
+            fields={"better": better, "worse": worse},
+        )
 
     # ------------------------------------------------------------ asking and observing
 
@@ -137,7 +143,7 @@ class Pairs(DesignProbe):
     def columns(self) -> dict[str, str]:
         return dict(COLUMNS)
 
-    def _quantities(self) -> Sequence[Quantity]:
+    def _quantities(self) -> Sequence[DesignQuantity]:
         return _QUANTITIES
 
     def _scorings(self) -> Mapping[Kind, str]:

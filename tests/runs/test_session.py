@@ -6,8 +6,8 @@ from contextlib import contextmanager
 
 import pytest
 
-from trueprobe.runs import speed
-from trueprobe.runs.speed import together
+from trueprobe.runs import session
+from trueprobe.runs.session import together
 
 
 class Shown:
@@ -35,7 +35,7 @@ class Line:
 
 def test_the_speed_is_that_of_all_models(monkeypatch):
     clock = [100.0]
-    monkeypatch.setattr(speed.time, "monotonic", lambda: clock[0])
+    monkeypatch.setattr(session.time, "monotonic", lambda: clock[0])
     shown = Shown()
     with together(shown, 2) as progress, progress.task("a", 60, "rows") as a, progress.task("b", 40, "rows") as b:
         clock[0] += 2

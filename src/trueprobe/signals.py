@@ -28,11 +28,11 @@ class Stopped(BaseException):
 def stop_on_signals() -> None:
     _asked.clear()
     sys.unraisablehook = _unraisable
-    for number in heeded():
+    for number in handled():
         signal.signal(number, _stop)
 
 
-def heeded() -> list[int]:
+def handled() -> list[int]:
     """The signals that end a command here; those that are ignored, as SIGHUP under nohup, stay ignored."""
     here = [getattr(signal, name) for name in _SIGNALS if hasattr(signal, name)]
     return [number for number in here if signal.getsignal(number) is not signal.SIG_IGN]
@@ -54,7 +54,7 @@ def stopped() -> Stopped | None:
     return Stopped(_asked[0]) if _asked else None
 
 
-def heed_swallowed() -> None:
+def raise_pending_signal() -> None:
     """Between two pieces of work: a signal that a library's `except:` swallowed ends the command here."""
     if (signalled := stopped()) is not None:
         raise signalled

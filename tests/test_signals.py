@@ -10,45 +10,45 @@ from contextlib import suppress
 
 import pytest
 
-from trueprobe import stopping
+from trueprobe import signals
 from trueprobe.engine.executor import Local
 
 
 @pytest.fixture
 def heeding(monkeypatch):
     monkeypatch.setattr(sys, "unraisablehook", sys.unraisablehook)  # put back afterwards
-    before = {number: signal.getsignal(number) for number in stopping.heeded()}
-    stopping.stop_on_signals()
+    before = {number: signal.getsignal(number) for number in signals.handled()}
+    signals.stop_on_signals()
     yield
     for number, handler in before.items():
         signal.signal(number, handler)
-    stopping._asked.clear()
+    signals._asked.clear()
 
 
 def test_a_swallowed_signal_ends_the_next_batch(heeding):
     with suppress(BaseException):  # as a library might
         os.kill(os.getpid(), signal.SIGTERM)
-    with pytest.raises(stopping.Stopped) as raised:
+    with pytest.raises(signals.Stopped) as raised:
         next(Local().readings(None, [None]))
     assert raised.value.number == signal.SIGTERM
 
 
 def test_without_a_signal_nothing_is_stopped(heeding):
-    stopping.heed_swallowed()
+    signals.raise_pending_signal()
 
 
 LOST = """
 import os, signal
-from trueprobe import stopping
+from trueprobe import signals
 
 class Trap:
     def __del__(self):
         os.kill(os.getpid(), SIGNAL)
 
-stopping.stop_on_signals()
+signals.stop_on_signals()
 Trap()
 print("went on")
-stopping.heed_swallowed()
+signals.raise_pending_signal()
 """
 
 
@@ -59,4 +59,4 @@ def test_a_signal_inside_a_destructor_is_remembered_and_not_printed():
     assert done.stdout == "went on\n"
     assert done.stderr.count("Traceback") == 1  # of the last line
     assert "Exception ignored" not in done.stderr
-    assert done.stderr.splitlines()[-1].startswith("trueprobe.stopping.Stopped")
+    assert done.stderr.splitlines()[-1].startswith("trueprobe.signals.Stopped")

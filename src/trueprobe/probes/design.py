@@ -124,7 +124,7 @@ def read_data(name: str, example: str) -> list[Dataset]:
 
 
 def read_table(data: Sequence[Dataset]) -> DataTable:
-    table = tables.joined([tables.read(one) for one in data])
+    table = tables.joined([tables.read(one.path, one.text) for one in data])
     if not table.rows:
         raise BadInput(f"{table.place}: no rows")
     return table
@@ -141,7 +141,12 @@ def design_of(table: DataTable, settings: DesignSettings, roles: Roles) -> Desig
     _refuse_taken(named, table, roles)
     rows = tuple(_row(row, number, ids, group, named) for number, row in enumerate(table.rows))
     _refuse_twins(rows)
-    return Design(tuple(named), rows, tuple(column for column in free if column not in columns), table.empty_lines)
+    return Design(
+        tuple(named),
+        rows=rows,
+        ignored=tuple(column for column in free if column not in columns),
+        empty_lines=len(table.empty_lines),
+    )
 
 
 def _group(table: DataTable, settings: DesignSettings) -> str:
@@ -155,8 +160,8 @@ def _conditions(table: DataTable, settings: DesignSettings, roles: Roles, free: 
     if settings.conditions == (NONE,):
         return [FILE]
     if settings.conditions == (AUTO,):
-        known = [column for column in roles.conditions if column in free or column in roles.ids]
-        likely, most = (known, len(table.rows)) if known else ([*free, FILE], MOST_VALUES)
+        conditions = [column for column in roles.conditions if column in free or column in roles.ids]
+        likely, most = (conditions, len(table.rows)) if conditions else ([*free, FILE], MOST_VALUES)
         return [column for column in dict.fromkeys(likely) if _varies(table, column, most)] or [FILE]
     for column in settings.conditions:
         if column != FILE and table.column(column) in (*roles.read, settings.group):
@@ -174,7 +179,7 @@ def _varies(table: DataTable, column: str, most: int) -> bool:
 
 def _cell(row: DataRow, column: str) -> Any:
     """A short row has none; the file's name is a column of every row."""
-    return row.cells.get(column, row.file if column == FILE else None)
+    return row.cells.get(column, row.path.stem if column == FILE else None)
 
 
 def _plain(column: str) -> str:
@@ -202,7 +207,7 @@ def _row(row: DataRow, number: int, ids: Sequence[str], group: str, named: Mappi
         conditions[condition] = _value(_cell(row, column))
         if conditions[condition] == ALL:
             raise BadInput(f"{row.place}: {column} is '{ALL}', the name of all values together; call it otherwise")
-    return DesignRow(name, conditions, (row.text(group) if group else name,), row)
+    return DesignRow(name, conditions=conditions, groups=(row.text(group) if group else name,), data=row)
 
 
 def _refuse_twins(rows: Sequence[DesignRow]) -> None:

@@ -1,0 +1,3 @@
+"""Blanks of a user's file: are the right words likelier than the wrong ones?"""
+
+PROBES = {"cloze": "probe"}
