@@ -42,7 +42,6 @@ MAY_USE = {  # package (or module of one) -> what it may import besides itself a
         "runs.families",
         "runs.downstream",
         "runs.compare",
-        "runs.primary",
         "runs.repeat",
         "runs.reproduce",
         "runs.signature",
@@ -50,6 +49,7 @@ MAY_USE = {  # package (or module of one) -> what it may import besides itself a
         "statistics.rows",
         "statistics.verdict",
     },
+    "gate": {"results", "runs", "probes.display", "statistics.rows"},
     "explore": {"models", "engine", "probes", "scoring", "results", "runs", "statistics.rows"},
     "cli": None,
     "__main__": None,
@@ -118,6 +118,21 @@ def allowed(module: str, used: str) -> bool:
 def test_imports_go_downward_only():
     pairs = [(module_of(path), used) for path in sorted(ROOT.rglob("*.py")) for used in imports(path)]
     assert [pair for pair in pairs if not allowed(*pair)] == []
+
+
+def test_what_is_shown_is_judged_nowhere_but_in_statistics():
+    """Of fine-tuned checkpoints the verdict is asked for when the folder is read: all tasks that it holds by then are
+    judged together, and each may be added at any time."""
+    judging = {("results.view.source", "judge_equality")}
+    words = {"ALPHA", "FEWEST_GROUPS", "FEWEST_SEEDS"}
+    used = set()
+    for path in (*(ROOT / "results").rglob("*.py"), *(ROOT / "gate").rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ImportFrom) and node.module == "trueprobe.statistics.verdict":
+                used |= {(module_of(path), alias.name) for alias in node.names if alias.name not in words}
+            if isinstance(node, ast.Attribute) and node.attr == "verdict_alone":
+                used.add((module_of(path), node.attr))
+    assert used == {*judging, ("results.view.number", "verdict_alone")}  # by which a dot of a seed is said to hold
 
 
 def test_the_root_holds_packages_and_the_few_modules_that_all_of_them_use():

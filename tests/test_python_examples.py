@@ -13,7 +13,7 @@ import pandas as pd
 import pytest
 
 import trueprobe
-from trueprobe.results import notebook
+from trueprobe.results.render import notebook
 
 TUTORIAL = Path(__file__).resolve().parents[1] / "docs" / "tutorial.ipynb"
 

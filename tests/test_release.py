@@ -9,7 +9,7 @@ from pathlib import Path
 import yaml
 
 import trueprobe
-from trueprobe.results.methods import bibliography
+from trueprobe.results.view.methods import bibliography
 
 ROOT = Path(__file__).resolve().parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]

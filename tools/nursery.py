@@ -28,7 +28,7 @@ from trueprobe import assets
 from trueprobe.assets.cache import sha256
 from trueprobe.engine import AnswerStore, Engine
 from trueprobe.models import open_model
-from trueprobe.results.notebook import RunResults
+from trueprobe.results.render.notebook import RunResults
 from trueprobe.runs.folder import load_run
 from trueprobe.runs.study import ProbeRun, Study
 from trueprobe.statistics.means import wilson

@@ -14,8 +14,9 @@ from dataclasses import dataclass, field
 from html import escape
 from pathlib import Path
 
-from trueprobe.results import charts, figures
-from trueprobe.results.pictures import FigureView
+from trueprobe.results.chart import file_svg
+from trueprobe.results.view import RunTables, figures
+from trueprobe.results.view.pictures import FigureView
 from trueprobe.runs.folder import Run, load_run
 
 
@@ -86,14 +87,14 @@ def page(run: Run) -> str:
 def _row(run: Run, one: PaperFigure) -> str:
     numbers = ", ".join(map(str, one.numbers))
     left = f"<b>Paper {one.paper}, figure {numbers}</b><p>{escape(one.drawn)}</p><p>Ours: {escape(one.ours)}.</p>"
-    svg = next((charts.file_svg(view, view.pictures[0]) for view in _views(run, one)), "<i>not in this run</i>")
+    svg = next((file_svg(view.pictures[0]) for view in _views(run, one)), "<i>not in this run</i>")
     return f"<tr><td>{left}</td><td>{svg}</td></tr>"
 
 
 def _views(run: Run, one: PaperFigure) -> Iterator[FigureView]:
     for label in (label for label, declared in run.declarations.items() if declared.name == one.probe):
         wanted = f"{label}-{one.figure}"
-        yield from (view for view in figures.of_probe_and_its_seeds(run, label) if view.name == wanted)
+        yield from (view for view in figures.of_probe_and_its_seeds(RunTables(run), label) if view.name == wanted)
 
 
 def main() -> None:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from trueprobe.engine import Compute
     from trueprobe.models import Model, Options
-    from trueprobe.results.notebook import RunResults
+    from trueprobe.results.render.notebook import RunResults
     from trueprobe.runs.folder import Run
     from trueprobe.runs.study import Changes, Study
     from trueprobe.scoring import embed, fill, score
@@ -57,7 +57,7 @@ def run(
     ['nursery-seed0', 'nursery-seed1']
     """
     from trueprobe.cli.progress import python_progress
-    from trueprobe.results.notebook import RunResults
+    from trueprobe.results.render.notebook import RunResults
     from trueprobe.runs import execute
 
     progress = progress or python_progress()
@@ -72,7 +72,7 @@ def load_run(folder: str | Path, allow_code: bool = False) -> RunResults:
     >>> trueprobe.load_run("runs/mine").probes
     ['counteracts']
     """
-    from trueprobe.results.notebook import RunResults
+    from trueprobe.results.render.notebook import RunResults
     from trueprobe.runs import folder as folders
 
     return RunResults(folders.load_run(folder, allow_code).folder, allow_code)
@@ -115,7 +115,7 @@ def open_model(spec: str, options: Options | None = None) -> Model:
 
 _ELSEWHERE = {
     "Compute": "engine",
-    "RunResults": "results.notebook",
+    "RunResults": "results.render.notebook",
     "embed": "scoring",
     "fill": "scoring",
     "score": "scoring",

@@ -23,9 +23,9 @@ Pool = Literal["cls", "last", "mean", "first", "word", "own"]
 
 TIE_NATS = 1e-4  # batching moves a log-probability by up to 2e-5, so closer than this is a tie
 CONDITION, GROUP = "condition_", "group_"  # what the columns of conditions and of groups start with
-MOST_TIED = 0.5  # of the scored items; with more ties a number shows nothing about the model
-SIGNIFICANT = 0.01  # p of a measure's own test, as paper C has it
-LEAST_COVERED = 0.5  # of the items; with fewer countable answers, a few items decide (docs/decisions/0014)
+LEAST_COVERED = (
+    0.5  # of the items; with fewer countable answers, or more ties, a few items decide (docs/decisions/0014)
+)
 
 Code = Literal[
     "multi_piece",  # a word of several pieces where one was asked for
@@ -290,9 +290,9 @@ class Verdict(StrEnum):
     NO_VARIATION = "no_variation"  # every resample gives exactly the neutral value
 
     @property
-    def silent(self) -> bool:
+    def inconclusive(self) -> bool:
         """The number decides nothing."""
-        return self in _SILENT
+        return self.outcome is Outcome.NONE and self is not Verdict.DESCRIPTIVE
 
     @property
     def outcome(self) -> Outcome:
@@ -309,12 +309,10 @@ class Outcome(StrEnum):
     NONE = "none"  # nothing can be concluded, or no neutral point
 
 
-_SILENT = frozenset({Verdict.FAILS_GATE, Verdict.LOW_COVERAGE, Verdict.NOTHING_SCORED, Verdict.TOO_FEW_GROUPS})
-_SILENT |= {Verdict.NO_INTERVAL, Verdict.NO_VARIATION, Verdict.INSENSITIVE}
 _GOOD = (Verdict.HOLDS, Verdict.HOLDS_FOR_CHECKPOINT, Verdict.AS_PUBLISHED, Verdict.ALIKE)
-_BAD = (Verdict.OPPOSITE, Verdict.FLIPS)
 _OPEN = (Verdict.UNDECIDED, Verdict.NOT_CONTRADICTED, Verdict.BORDERLINE_COVERAGE)
-_OUTCOMES = dict.fromkeys(_GOOD, Outcome.GOOD) | dict.fromkeys(_BAD, Outcome.BAD) | dict.fromkeys(_OPEN, Outcome.OPEN)
+_OUTCOMES = dict.fromkeys(_GOOD, Outcome.GOOD) | dict.fromkeys(_OPEN, Outcome.OPEN)
+_OUTCOMES |= dict.fromkeys((Verdict.OPPOSITE, Verdict.FLIPS), Outcome.BAD)
 _OUTCOMES |= dict.fromkeys((Verdict.EXPLORATORY, Verdict.SUGGESTIVE), Outcome.EXPLORATORY)
 
 
@@ -330,15 +328,12 @@ class Reason(StrEnum):
     WORDINGS_APART = "wordings_apart"  # above, below: wordings beyond noise
 
 
-class Tail(StrEnum):
-    """Which side of a test's distribution its p-value is of."""
+class Undecided(StrEnum):
+    """What a gate makes of numbers that neither pass nor fail."""
 
-    UPPER = "upper"  # values as large: a number as far below neutral has p near 1
-    BOTH = "both"  # values as far to either side
-
-    def significant(self, p: float) -> bool:
-        """To either side of neutral: one rule for tables, words and figures."""
-        return p <= SIGNIFICANT or (self is Tail.UPPER and p >= 1 - SIGNIFICANT)
+    FAIL = "fail"
+    PASS = "pass"  # what cannot be decided at all still fails
+    IGNORE = "ignore"  # that passes too
 
 
 class Unit(StrEnum):
@@ -366,19 +361,11 @@ class Direction(StrEnum):
     ALIKE = "alike"  # within a margin about the threshold
 
 
-class Undecided(StrEnum):
-    """What a gate makes of numbers that neither pass nor fail."""
-
-    FAIL = "fail"
-    PASS = "pass"  # what cannot be decided at all still fails
-    IGNORE = "ignore"  # that passes too
-
-
 Level = Literal["checkpoint", "family", "pair"]  # a pair: a claim about two models
 Conditions = Mapping[str, str]
 
 
-# ---------------------------------------------------------------- what is reported while something takes seconds
+# ---------------------------------------------------------------- progress
 
 
 class Task(Protocol):

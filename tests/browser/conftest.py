@@ -12,7 +12,7 @@ import pytest
 
 import made_runs
 from trueprobe.probes.display import Figure, ItemTable, Table
-from trueprobe.results import page as report
+from trueprobe.results.render import page as report
 from trueprobe.runs.folder import load_run
 from trueprobe.runs.schema import PublishedNumber
 from trueprobe.statistics.rows import FlipShares, NearTies

@@ -6,7 +6,7 @@ import pytest
 
 from trueprobe.explore.browsing import Browsing
 from trueprobe.explore.questions import ItemsWanted
-from trueprobe.results.report import Report
+from trueprobe.results.view.report import Report
 from trueprobe.runs.folder import load_run
 
 

@@ -10,7 +10,7 @@ import pytest
 
 import processes
 import trueprobe
-from trueprobe.results import files
+from trueprobe.results.render import files
 
 pytestmark = pytest.mark.slow
 LIMIT = 600
@@ -53,7 +53,7 @@ def contents(folder: Path) -> dict[str, bytes]:
 
 def page(folder: Path) -> tuple[str, str]:
     """The report of a folder: what people read before any probe, and everything."""
-    text = files.write(trueprobe.load_run(folder), files.Format.HTML).read_text(encoding="utf-8")
+    text = files.write(trueprobe.load_run(folder), files.ReportFormat.HTML).read_text(encoding="utf-8")
     return re.sub(r"<[^>]+>", " ", text[text.index("<main>") : text.index('<section id="probe-')]), text
 
 

@@ -28,7 +28,7 @@ from fuzz.targets import TARGETS, Target
 
 SECONDS, BYTES = 5.0, 1 << 30
 PREPARING = 60.0  # seconds, to make a mutant of a large file
-_HEAVY = ("trueprobe.cli.asking", "trueprobe.runs.execute", "trueprobe.results.page", "altair", "torch")
+_HEAVY = ("trueprobe.cli.asking", "trueprobe.runs.execute", "trueprobe.results.render.page", "altair", "torch")
 _ARCHITECTURES = ("albert", "bert", "gpt2", "llama", "roberta")
 _FORK = multiprocessing.get_context("fork")
 

@@ -307,8 +307,8 @@ def enter_study(folder: Path, rng: random.Random) -> None:
 
 
 def enter_rules(folder: Path, rng: random.Random) -> None:
+    from trueprobe.gate import RuleFile
     from trueprobe.probes.files import parse
-    from trueprobe.results.rules import RuleFile
 
     for entry in parse(folder / "rules.toml", RuleFile).rule:
         entry.rule().text()

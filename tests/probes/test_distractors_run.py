@@ -17,7 +17,7 @@ from materials import PLACES
 from trueprobe import probes
 from trueprobe.engine import AnswerStore, Engine
 from trueprobe.models import open_model
-from trueprobe.results import terminal as summary
+from trueprobe.results.render import terminal as summary
 from trueprobe.runs.check import NEAR
 from trueprobe.types import FillBlank
 

@@ -9,7 +9,7 @@ import pytest
 from rich.console import Console
 
 import trueprobe
-from trueprobe.results import terminal as summary
+from trueprobe.results.render import terminal as summary
 from trueprobe.runs.reproduce import reproduce
 
 ROWS = [

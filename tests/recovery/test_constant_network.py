@@ -11,8 +11,8 @@ from safetensors.torch import load_file, save_file
 
 import trueprobe
 from trueprobe import probes
-from trueprobe.results import page as report
-from trueprobe.results import terminal as summary
+from trueprobe.results.render import page as report
+from trueprobe.results.render import terminal as summary
 from trueprobe.runs.study import ProbeRun, Study
 from trueprobe.statistics.rows import ClaimResult, Estimate
 from trueprobe.training import nursery
@@ -46,7 +46,7 @@ def test_its_answers_are_ties(name, done):
 
 def test_no_number_has_a_verdict(done):
     rows = [row for row in done.rows(Estimate) if row.probe not in SUMMED]
-    spoken = [row for row in rows if not row.verdict.silent]
+    spoken = [row for row in rows if not row.verdict.inconclusive]
     assert {row.verdict for row in spoken} <= {Verdict.DESCRIPTIVE}
     assert {row.measure for row in spoken} <= OF_COVERAGE
     assert sum(row.verdict is Verdict.LOW_COVERAGE for row in rows) > 100
@@ -62,7 +62,7 @@ def test_sums_over_tokens_decide_nothing_either(done):
 
 def test_no_claim_has_one(done):
     verdicts = {row.verdict for row in done.rows(ClaimResult)}
-    assert all(verdict.silent for verdict in verdicts)
+    assert all(verdict.inconclusive for verdict in verdicts)
     assert Verdict.LOW_COVERAGE in verdicts
 
 

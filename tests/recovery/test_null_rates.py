@@ -10,8 +10,8 @@ import pytest
 
 import trueprobe
 import zoo
-from trueprobe.results.findings import tally
-from trueprobe.results.report import Report
+from trueprobe.results.view.findings import tally
+from trueprobe.results.view.report import Report
 from trueprobe.runs.study import ProbeRun, Study
 from trueprobe.types import Outcome, Verdict
 

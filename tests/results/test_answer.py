@@ -9,11 +9,11 @@ import pytest
 
 import made_runs
 from trueprobe.probes.display import Primary
-from trueprobe.results import json as json_report
-from trueprobe.results import markdown, page
-from trueprobe.results.answer import Answer, State
-from trueprobe.results.report import Report
-from trueprobe.results.words import answer as words
+from trueprobe.results.render import json as json_report
+from trueprobe.results.render import markdown, page
+from trueprobe.results.text import answer as words
+from trueprobe.results.view.headline import Answer, State
+from trueprobe.results.view.report import Report
 from trueprobe.runs.folder import load_run
 from trueprobe.types import Verdict
 

@@ -15,14 +15,15 @@ import pytest
 
 import made_runs
 from trueprobe.probes.display import Figure
-from trueprobe.results import charts, figures
-from trueprobe.results.drawing import COLOURS, DARK, LIGHT, SHAPES, Drawing
-from trueprobe.results.files import FigureFormat
-from trueprobe.results.vega import chart
+from trueprobe.results.chart import chart, file_svg
+from trueprobe.results.marks import COLOURS, DARK, LIGHT, SHAPES
+from trueprobe.results.render.files import FigureFormat
+from trueprobe.results.render.page import figures as page_figures
+from trueprobe.results.view import RunTables, figures
 from trueprobe.runs.folder import load_run
 from trueprobe.runs.schema import PublishedNumber
-from trueprobe.statistics.rows import FlipShares, NearTies
-from trueprobe.types import Tail, Verdict
+from trueprobe.statistics.rows import FlipShares, NearTies, Tail
+from trueprobe.types import Verdict
 
 HOSTILE = ("a.b", "a[b]", 'say "x"', "it's", "back\\slash", "<b>bold</b>&amp;", "</script>", "datum.x", "ü ☃", "a,b\\'")
 DOTS = Figure("f", "F", "…", ("preference",), "category", "dots")
@@ -31,12 +32,12 @@ DOTS = Figure("f", "F", "…", ("preference",), "category", "dots")
 def view_of(tmp_path, figure, estimates, cards=None, **more):
     probe = made_runs.declaration(figures=(figure,), **more)
     folder = made_runs.write(tmp_path / "run", cards or [made_runs.card("toy")], estimates, probe=probe)
-    (view,) = figures.of_probe(load_run(folder), "pairs")
+    (view,) = figures.of_probe(RunTables(load_run(folder)), "pairs")
     return view
 
 
 def svg_of(view):
-    return charts.file_svg(view, view.pictures[0])
+    return file_svg(view.pictures[0])
 
 
 def marks(svg):
@@ -84,7 +85,7 @@ def test_series_that_read_alike_stay_apart(tmp_path):
     rows = [made_runs.estimate("toy", "preference", 0.6, category="age", kind=kind) for kind in ("a", "b")]
     figure = Figure("f", "F", "…", ("preference",), "category", "dots", "kind", names={"a": "same", "b": "same"})
     view = view_of(tmp_path, figure, rows)
-    data = chart(Drawing(view, view.pictures[0]))["datasets"]["rows"]
+    data = chart(view.pictures[0])["datasets"]["rows"]
     assert [row["series"] for row in data if row["role"] == "value"] == [0, 1]
 
 
@@ -93,12 +94,12 @@ def test_what_is_not_finite_is_not_drawn(tmp_path):
     rows.append(made_runs.estimate("toy", "preference", 0.7, category="open", high=math.inf))
     view = view_of(tmp_path, DOTS, rows)
     assert [label.split(" · ")[0] for label in marks(svg_of(view))] == ["0.6", "open"]
-    assert charts.page_parts(view).payload
+    assert page_figures.page_parts(view).payload
 
 
 def test_chart_columns_have_names_of_our_own(tmp_path):
     view = view_of(tmp_path, DOTS, [made_runs.estimate("toy", "preference", 0.6, category="a.b[c]")])
-    spec = chart(Drawing(view, view.pictures[0]))
+    spec = chart(view.pictures[0])
     assert {key for row in spec["datasets"]["rows"] for key in row} <= {
         *("role", "panel", "note", "series", "look", "x", "value", "low", "high", "hollow", "joined", "tip", "text")
     }
@@ -130,8 +131,7 @@ def test_seeds_are_faint_dots_hollow_where_not_significant(tmp_path):
         for c, v, p in zip(cards, (-0.2, 0.3, 1.1), (0.8, 0.2, 0.001), strict=True)
     ]
     view = view_of(tmp_path, Figure("seat", "SEAT", "…", ("effect_size",), "test", "dots"), rows, cards)
-    drawing = Drawing(view, view.pictures[0])
-    data = chart(drawing)["datasets"]["rows"]
+    data = chart(view.pictures[0])["datasets"]["rows"]
     assert [row["hollow"] for row in data if row["role"] == "seed"] == [True, True, False]
     (tip,) = [row["tip"] for row in data if row["role"] == "value"]
     assert tip["seeds"] == "mean of 3 checkpoints, 1 significant at 0.01"
@@ -148,7 +148,7 @@ def test_seeds_that_are_significant_downward_are_filled_too(tmp_path, tail, holl
     ]
     figure = Figure("seat", "SEAT", "…", ("effect_size",), "test", "dots", tail=tail)
     view = view_of(tmp_path, figure, rows, cards)
-    data = chart(Drawing(view, view.pictures[0]))["datasets"]["rows"]
+    data = chart(view.pictures[0])["datasets"]["rows"]
     assert [row["hollow"] for row in data if row["role"] == "seed"] == hollow
     (tip,) = [row["tip"] for row in data if row["role"] == "value"]
     assert tip["seeds"] == f"mean of 3 checkpoints, {hollow.count(False)} significant at 0.01"
@@ -170,7 +170,7 @@ def test_bars_are_stacked_and_the_rest_is_hollow(tmp_path):
         for n, share in enumerate((0.5, 0.25, 0.15))
     ]
     folder = made_runs.write(tmp_path / "run", made_runs.family("toy", 5), [], tables={FlipShares: rows})
-    (view,) = figures.about_seeds(load_run(folder))
+    (view,) = figures.about_seeds(RunTables(load_run(folder)))
     svg = svg_of(view)
     assert "age · no majority, as some tie: 10 %" in marks(svg)
     assert len(marks(svg)) == 4
@@ -182,7 +182,7 @@ def test_the_only_series_of_a_panel_lies_on_its_line(tmp_path):
     rows = [made_runs.estimate(c.name, "preference", 0.6, category="age") for c in cards]
     figure = Figure("f", "F", "…", ("preference",), "category", "dots", panels=("model",))
     view = view_of(tmp_path, figure, rows, cards)
-    layers = chart(Drawing(view, view.pictures[0]))["spec"]["layer"]
+    layers = chart(view.pictures[0])["spec"]["layer"]
     assert not any("yOffset" in layer["encoding"] for layer in layers)
 
 
@@ -203,7 +203,7 @@ def test_colours_are_as_many_in_the_dark_and_combine_with_shapes():
 def test_files_hold_the_picture_and_its_unrounded_numbers(tmp_path):
     rows = [made_runs.estimate("toy", "preference", 1 / 3, category="age", k=k) for k in ("a/b", "a b", "3")]
     view = view_of(tmp_path, Figure("f", "F", "…", ("preference",), "category", "dots", choose=("k",)), rows)
-    charts.write_files([view], tmp_path / "figures", list(FigureFormat))
+    page_figures.write_files([view], tmp_path / "figures", list(FigureFormat))
     stems = {path.stem for path in (tmp_path / "figures").iterdir()}
     assert stems == {"pairs-f-k_a_b", "pairs-f-k_a_b~2", "pairs-f-k_3"}
     assert (tmp_path / "figures" / "pairs-f-k_3.png").read_bytes().startswith(b"\x89PNG")
@@ -217,7 +217,7 @@ def test_files_hold_the_picture_and_its_unrounded_numbers(tmp_path):
 
 def test_a_picture_is_described_for_people_who_do_not_see_it(tmp_path):
     view = view_of(tmp_path, DOTS, [made_runs.estimate("toy", "preference", 0.6, category="age")])
-    assert chart(Drawing(view, view.pictures[0]))["description"].startswith("Dot plot: F")
+    assert chart(view.pictures[0])["description"].startswith("Dot plot: F")
 
 
 def unpacked(part):
@@ -227,7 +227,7 @@ def unpacked(part):
 def test_the_page_has_a_packed_chart_for_each_choice_and_the_first_numbers_as_a_table(tmp_path):
     rows = [made_runs.estimate("toy", "preference", 0.6, category=name, k=k) for name in HOSTILE for k in ("3", "10")]
     figure = Figure("f", "F", "…", ("preference",), "category", "dots", choose=("k",))
-    part = charts.page_parts(view_of(tmp_path, figure, rows))
+    part = page_figures.page_parts(view_of(tmp_path, figure, rows))
     packed = unpacked(part)
     assert set(packed) == {"3", "10"}
     assert part.html.count("<tr>") == 1 + len(HOSTILE)
@@ -244,7 +244,7 @@ def test_the_page_has_a_packed_chart_for_each_choice_and_the_first_numbers_as_a_
 
 @pytest.mark.slow
 def test_the_bundle_needs_no_network_and_ends_no_script():
-    script = charts.bundle()
+    script = page_figures.bundle()
     assert "</script" not in script.lower()
     assert "vegaEmbed" in script
     assert len(script) < 1_500_000

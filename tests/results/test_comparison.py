@@ -9,9 +9,9 @@ import pytest
 from rich.console import Console
 
 import made_runs
-from trueprobe.results import comparison as comparisons
-from trueprobe.results.fitting import MOST_LINES
-from trueprobe.runs.compare import Comparison
+from trueprobe.results.render import comparison as comparisons
+from trueprobe.results.render.fitting import MOST_LINES
+from trueprobe.runs.compare import ModelComparison
 from trueprobe.statistics.rows import Difference
 from trueprobe.types import Verdict
 
@@ -31,7 +31,7 @@ def difference(category="age", a=0.52, b=0.49, **more) -> Difference:
 
 def comparison(rows, **more):
     summaries = dict.fromkeys((row.probe for row in rows), SUMMARY)
-    return Comparison("one", "other", rows, summaries, **more)
+    return ModelComparison("one", "other", rows, summaries, **more)
 
 
 def compared(result) -> list[str]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 import trueprobe
-from trueprobe.results import page as report
-from trueprobe.results.files import FigureFormat
+from trueprobe.results.render import page as report
+from trueprobe.results.render.files import FigureFormat
 
 
 @pytest.mark.slow

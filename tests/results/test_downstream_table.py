@@ -8,8 +8,8 @@ import pytest
 
 import made_runs
 from trueprobe.errors import BadInput
-from trueprobe.results.latex import latex
-from trueprobe.results.report import Report
+from trueprobe.results.render.latex import latex
+from trueprobe.results.view.report import Report
 from trueprobe.runs.folder import load_run
 from trueprobe.types import Outcome, Verdict
 

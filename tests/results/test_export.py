@@ -15,8 +15,8 @@ import made_runs
 from made_runs import card, claim, estimate
 from trueprobe.cli import app
 from trueprobe.errors import BadInput
-from trueprobe.results import export
-from trueprobe.results.report import Report
+from trueprobe.results.render import export
+from trueprobe.results.view.report import Report
 from trueprobe.runs.folder import load_run
 from trueprobe.runs.study import Study
 from trueprobe.types import Verdict

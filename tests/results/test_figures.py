@@ -9,9 +9,9 @@ import pytest
 
 import made_runs
 from trueprobe.probes.display import Figure
-from trueprobe.results import figures
-from trueprobe.results.drawing import Drawing, data
-from trueprobe.results.pictures import Style
+from trueprobe.results.marks import data
+from trueprobe.results.view import RunTables, figures
+from trueprobe.results.view.pictures import Style
 from trueprobe.runs.folder import load_run
 from trueprobe.runs.schema import PublishedNumber
 from trueprobe.statistics.rows import FlipShares, NearTies, VarianceShares
@@ -21,7 +21,7 @@ from trueprobe.types import Verdict
 def drawn(tmp_path, figure, estimates, cards=None, **more):
     probe = made_runs.declaration(figures=(figure,), **more)
     folder = made_runs.write(tmp_path / "run", cards or [made_runs.card("toy")], estimates, probe=probe)
-    (view,) = figures.of_probe(load_run(folder), "pairs")
+    (view,) = figures.of_probe(RunTables(load_run(folder)), "pairs")
     return view
 
 
@@ -45,7 +45,7 @@ def test_curves_by_category_with_a_random_band(tmp_path):
     figure = Figure("curves", "MRR", "…", ("mrr",), "properties", series="selection", band=("random",))
     picture = first(tmp_path, figure, rows)
     (panel,) = picture.panels
-    assert [series.style for series in panel.series] == [Style.MODEL, Style.MODEL, Style.BAND]
+    assert [series.look.style for series in panel.series] == [Style.MODEL, Style.MODEL, Style.BAND]
     assert [key for key, _ in picture.xs] == [str(n) for n in range(1, 11)]
     assert picture.axis.ticks[0] == 0
     assert picture.axis.ticks[-1] == 1
@@ -66,7 +66,7 @@ def test_what_was_not_asked_takes_no_room(tmp_path):
     assert [title for _, title in first(tmp_path, figure, rows).xs] == ["age"]
 
 
-@pytest.mark.parametrize("verdict", [v for v in Verdict if v.silent and v is not Verdict.TOO_FEW_GROUPS])
+@pytest.mark.parametrize("verdict", [v for v in Verdict if v.inconclusive and v is not Verdict.TOO_FEW_GROUPS])
 def test_a_number_that_says_nothing_is_not_drawn(tmp_path, verdict):
     rows = [made_runs.estimate("toy", "preference", 0.6, category="age")]
     rows.append(made_runs.estimate("toy", "preference", 0.7, category="race", verdict=verdict))
@@ -79,9 +79,9 @@ def test_a_number_that_says_nothing_is_not_drawn(tmp_path, verdict):
 def test_too_few_groups_are_drawn_without_an_interval(tmp_path):
     rows = [made_runs.estimate("toy", "preference", 0.6, category="age", verdict=Verdict.TOO_FEW_GROUPS)]
     (point,) = first(tmp_path, Figure("f", "F", "…", ("preference",), "category", "dots"), rows).points
-    assert point.row.value == 0.6
-    assert math.isnan(point.row.low)
-    assert math.isnan(point.row.high)
+    assert point.number.value == 0.6
+    assert math.isnan(point.number.interval[0])
+    assert math.isnan(point.number.interval[1])
 
 
 SEEDS = ((-0.2, 0.8), (0.3, 0.2), (1.1, 0.001))  # value and p
@@ -104,9 +104,9 @@ def test_seeds_are_drawn_beside_the_mean_of_a_family_without_a_row(tmp_path):
     assert [panel.title for panel in picture.panels] == ["toy · cls", "toy · word"]
     assert picture.seeds_tested
     for point in picture.points:
-        assert [(seed.value, seed.p) for seed in point.row.seeds] == list(SEEDS)
-        assert point.row.value == pytest.approx(0.4)
-        assert math.isnan(point.row.low)
+        assert [(seed.value, seed.p) for seed in point.number.seeds] == list(SEEDS)
+        assert point.number.value == pytest.approx(0.4)
+        assert math.isnan(point.number.interval[0])
 
 
 def test_a_family_is_its_row_where_the_run_has_one(tmp_path):
@@ -116,9 +116,9 @@ def test_a_family_is_its_row_where_the_run_has_one(tmp_path):
     rows.append(made_runs.estimate("toy", "effect_size", 0.5, representation="cls", verdict=Verdict.FLIPS, **row))
     (point,) = first(tmp_path, EFFECTS, rows, cards).points
     # the effect size is not in this probe's summary, so it is on no list
-    assert (point.row.value, point.row.verdict, point.row.sd_seeds) == (0.5, Verdict.SUGGESTIVE, 0.7)
-    assert point.row.estimate.verdict_alone is Verdict.FLIPS
-    assert len(point.row.seeds) == 3
+    assert (point.number.value, point.number.verdict, point.number.sd_seeds) == (0.5, Verdict.SUGGESTIVE, 0.7)
+    assert point.number.estimate.verdict_alone is Verdict.FLIPS
+    assert len(point.number.seeds) == 3
 
 
 def test_training_is_drawn_seed_by_seed_over_steps(tmp_path):
@@ -130,7 +130,9 @@ def test_training_is_drawn_seed_by_seed_over_steps(tmp_path):
     rows = [made_runs.estimate(c.name, "clusters_targets", 0.5 + c.labels["step"] / 1e5, test="weat6") for c in cards]
     figure = Figure("clusters", "Clusters", "…", ("clusters_targets",), "step", series="seed", panels=("test",))
     probe = made_runs.declaration(figures=(figure,))
-    view, *_ = figures.of_probe(load_run(made_runs.write(tmp_path / "run", cards, rows, probe=probe)), "pairs")
+    view, *_ = figures.of_probe(
+        RunTables(load_run(made_runs.write(tmp_path / "run", cards, rows, probe=probe))), "pairs"
+    )
     picture = view.pictures[0]
     assert [(s.title, [p.x for p in s.points]) for s in picture.panels[0].series] == [
         ("0", ["1000", "4000", "12000"]),
@@ -146,7 +148,9 @@ def test_steps_without_a_seed_are_drawn_as_one_seed(tmp_path):
     rows = [made_runs.estimate(c.name, "clusters_targets", 0.6, test="weat6") for c in STEPS]
     figure = Figure("clusters", "Clusters", "…", ("clusters_targets",), "step", series="seed", panels=("test",))
     probe = made_runs.declaration(figures=(figure,))
-    view, *_ = figures.of_probe(load_run(made_runs.write(tmp_path / "run", STEPS, rows, probe=probe)), "pairs")
+    view, *_ = figures.of_probe(
+        RunTables(load_run(made_runs.write(tmp_path / "run", STEPS, rows, probe=probe))), "pairs"
+    )
     (series,) = view.pictures[0].panels[0].series
     assert [point.x for point in series.points] == ["500", "2000", "10000"]
 
@@ -157,20 +161,20 @@ def test_a_run_over_steps_has_a_curve_of_the_first_directed_measure(tmp_path):
         for c in STEPS
         for category in ("age", "race")
     ]
-    views = figures.of_probe(load_run(made_runs.write(tmp_path / "run", STEPS, rows)), "pairs")
+    views = figures.of_probe(RunTables(load_run(made_runs.write(tmp_path / "run", STEPS, rows))), "pairs")
     along = next(view for view in views if view.name == "pairs-training")
     assert [picture.chosen for picture in along.pictures] == [{"category": "age"}, {"category": "race"}]
     (series,) = along.pictures[0].panels[0].series
-    assert [(p.x, p.row.value) for p in series.points] == [("500", 0.505), ("2000", 0.52), ("10000", 0.6)]
+    assert [(p.x, p.number.value) for p in series.points] == [("500", 0.505), ("2000", 0.52), ("10000", 0.6)]
     assert along.kind == "lines"
     summary = next(view for view in views if view.name == "pairs-preference")
-    assert {point.row.value for point in summary.pictures[0].points} == {0.6}  # the last step
+    assert {point.number.value for point in summary.pictures[0].points} == {0.6}  # the last step
 
 
 def test_a_run_without_steps_has_no_such_curve(tmp_path):
     cards = made_runs.family("toy", 3)
     rows = [made_runs.estimate(c.name, "preference", 0.6, category="age") for c in cards]
-    views = figures.of_probe(load_run(made_runs.write(tmp_path / "run", cards, rows)), "pairs")
+    views = figures.of_probe(RunTables(load_run(made_runs.write(tmp_path / "run", cards, rows))), "pairs")
     assert "pairs-training" not in [view.name for view in views]
 
 
@@ -184,9 +188,9 @@ def test_along_training_the_summary_s_fallback_is_drawn_where_most_says_nothing(
     ]
     summary = replace(made_runs.SUMMARY, where={"k": "10"}, fallback={"k": "all"})
     folder = made_runs.write(tmp_path / "run", STEPS, rows, probe=made_runs.declaration(summary=summary))
-    along = figures.of_probe(load_run(folder), "pairs")[0]
+    along = figures.of_probe(RunTables(load_run(folder)), "pairs")[0]
     assert along.name == "pairs-training"
-    assert {point.row.value for point in along.pictures[0].points} == {0.7 if depth == "all" else 0.6}
+    assert {point.number.value for point in along.pictures[0].points} == {0.7 if depth == "all" else 0.6}
 
 
 def shares(category, near_ties, *values, no_majority=0.0):
@@ -199,7 +203,7 @@ def shares(category, near_ties, *values, no_majority=0.0):
 def about_seeds(tmp_path, rows, kind, estimates=()):
     cards = made_runs.family("toy", 5)
     folder = made_runs.write(tmp_path / "run", cards, list(estimates), tables={kind: rows})
-    (view,) = figures.about_seeds(load_run(folder))
+    (view,) = figures.about_seeds(RunTables(load_run(folder)))
     return view
 
 
@@ -209,7 +213,7 @@ def test_flips_are_stacked_to_the_whole(tmp_path):
     (choice,) = view.choices
     assert choice.name == "near_ties"
     assert [value for value, _ in choice.options] == ["included", "excluded"]
-    assert [sum(p.row.value for p in picture.points) for picture in view.pictures] == pytest.approx([1, 1])
+    assert [sum(p.number.value for p in picture.points) for picture in view.pictures] == pytest.approx([1, 1])
     assert view.kind == "bars"
 
 
@@ -219,8 +223,8 @@ def test_items_on_which_no_answer_has_a_majority_fill_the_bar_hollow(tmp_path):
     view = about_seeds(tmp_path, rows, FlipShares)
     (picture,) = view.pictures
     for category in ("age", "race"):
-        assert sum(p.row.value for p in picture.points if p.x == category) == pytest.approx(1)
-    assert [series.style for series in picture.legend] == [Style.PART, Style.PART, Style.PART, Style.REST]
+        assert sum(p.number.value for p in picture.points if p.x == category) == pytest.approx(1)
+    assert [series.look.style for series in picture.legend] == [Style.PART, Style.PART, Style.PART, Style.REST]
     assert "Hollow: " in view.caption
     assert figures.NO_MAJORITY in set(picture.data["part"])
 
@@ -235,7 +239,7 @@ def test_the_variance_of_the_first_directed_measure_is_stacked_by_source(tmp_pat
     ]
     estimates = [made_runs.estimate("toy-seed0", "preference", 0.6, category="age")]
     (picture,) = about_seeds(tmp_path, rows, VarianceShares, estimates).pictures
-    assert [(p.row.at["part"], p.row.value) for p in picture.points] == [
+    assert [(p.at["part"], p.number.value) for p in picture.points] == [
         ("items", 0.5),
         ("seeds", 0.3),
         ("seeds_by_items", 0.2),
@@ -245,11 +249,11 @@ def test_the_variance_of_the_first_directed_measure_is_stacked_by_source(tmp_pat
 def test_published_numbers_are_a_series_of_their_own(tmp_path):
     numbers = tuple(published(0.1 * n, properties=str(n)) for n in (1, 10))
     picture = first(tmp_path, Figure("curves", "MRR", "…", ("mrr",), "properties"), curve(), published=numbers)
-    assert [(s.title, s.style) for s in picture.legend] == [
+    assert [(s.title, s.look.style) for s in picture.legend] == [
         ("toy", Style.MODEL),
         ("BERT (published)", Style.PUBLISHED),
     ]
-    assert {p.row.source for p in picture.points} == {"", "figure 2"}
+    assert {p.source for p in picture.points} == {"", "figure 2"}
     assert set(picture.data["source"]) == {"", "figure 2"}
 
 
@@ -314,14 +318,14 @@ def test_neutral_is_always_in_sight(tmp_path):
 def test_without_declared_figures_the_summary_is_drawn(tmp_path):
     rows = [made_runs.estimate("toy", "preference", 0.6, category=c) for c in ("age", "race")]
     folder = made_runs.write(tmp_path / "run", [made_runs.card("toy")], rows)
-    (view,) = figures.of_probe(load_run(folder), "pairs")
+    (view,) = figures.of_probe(RunTables(load_run(folder)), "pairs")
     assert [title for _, title in view.pictures[0].xs] == ["age", "race"]
 
 
 def test_an_uncounted_run_has_no_figures(tmp_path):
     folder = made_runs.write(tmp_path / "run", STEPS, complete=False)
-    assert figures.of_probe(load_run(folder), "pairs") == []
-    assert figures.about_seeds(load_run(folder)) == []
+    assert figures.of_probe(RunTables(load_run(folder)), "pairs") == []
+    assert figures.about_seeds(RunTables(load_run(folder))) == []
 
 
 @pytest.mark.parametrize("many", [60, 61])
@@ -351,8 +355,10 @@ def test_a_side_of_neutral_has_its_colour_also_where_the_other_does_not_occur(tm
         rows = [made_runs.estimate("toy", "margin", v, at=x, neutral=0.0) for x, v in values.items()]
         picture = first(tmp_path / str(len(values)), figure, rows)
         listed = [("below", 0), ("above", 1)] if len(values) > 1 else [("above", 1)]
-        assert [(series.name, series.index) for series in picture.legend] == listed
-        sides = {point.x: (series.name, series.index) for series in picture.panels[0].series for point in series.points}
+        assert [(series.name, series.look.index) for series in picture.legend] == listed
+        sides = {
+            point.x: (series.name, series.look.index) for series in picture.panels[0].series for point in series.points
+        }
         assert sides == {"x": ("above", 1), "y": ("below", 0)} if len(values) > 1 else {"x": ("above", 1)}
 
 
@@ -362,7 +368,7 @@ def test_seeds_on_both_sides_stay_one_point_of_their_family(tmp_path):
     rows = [replace(row, family="toy") for row in rows]
     figure = Figure("p", "P", "…", ("margin",), "at", "dots", "side", ("model",), order={"side": ("below", "above")})
     (series,) = first(tmp_path, figure, rows, cards).panels[0].series
-    assert (series.name, len(series.points), len(series.points[0].row.seeds)) == ("above", 1, 3)
+    assert (series.name, len(series.points), len(series.points[0].number.seeds)) == ("above", 1, 3)
 
 
 def test_published_numbers_stand_in_the_panel_of_every_model(tmp_path):
@@ -374,17 +380,17 @@ def test_published_numbers_stand_in_the_panel_of_every_model(tmp_path):
     for panel in picture.panels:
         own, reference = panel.series
         assert [point.x for point in own.points] == ["x", "y"]
-        assert [(point.x, point.row.value) for point in reference.points] == [("x", 0.4)]
-        assert reference.style is Style.PUBLISHED
+        assert [(point.x, point.number.value) for point in reference.points] == [("x", 0.4)]
+        assert reference.look.style is Style.PUBLISHED
 
 
 def test_where_colours_are_of_measures_hollow_marks_are_named(tmp_path):
     rows = [made_runs.estimate("toy", name, 0.5, at="x", neutral=None) for name in ("mrr", "p")]
     figure = Figure("p", "P", "…", ("mrr", "p"), "at", "dots", "measure", ("model",))
     view = drawn(tmp_path, figure, rows, published=(published(0.4, at="x"),))
-    drawing = Drawing(view, view.pictures[0])
-    assert drawing.note == "Hollow: BERT (published)."
-    assert [entry.title for entry in drawing.legend] == ["mrr", "p"]
+    picture = view.pictures[0]
+    assert picture.note == "Hollow: BERT (published)."
+    assert [entry.title for entry in picture.legend] == ["mrr", "p"]
 
 
 def test_a_legend_lists_what_is_drawn_and_the_rest_is_named_with_its_reason(tmp_path):
@@ -392,8 +398,8 @@ def test_a_legend_lists_what_is_drawn_and_the_rest_is_named_with_its_reason(tmp_
     rows = [row for name in ("solo", "toy") for row in curve(name)]
     rows = [replace(row, verdict=Verdict.FAILS_GATE) if row.model == "solo" else row for row in rows]
     view = drawn(tmp_path, Figure("curves", "MRR", "…", ("mrr",), "properties"), rows, cards)
-    assert [(entry.title, entry.index) for entry in view.pictures[0].legend] == [("toy", 1)]
-    assert Drawing(view, view.pictures[0]).note == "Not drawn: solo (fails the gate)."
+    assert [(entry.title, entry.look.index) for entry in view.pictures[0].legend] == [("toy", 1)]
+    assert view.pictures[0].note == "Not drawn: solo (fails the gate)."
 
 
 @pytest.mark.parametrize(
@@ -405,7 +411,7 @@ def test_an_axis_and_its_intervals_end_where_the_quantity_ends(tmp_path, unit, n
     view = drawn(tmp_path, Figure("p", "P", "…", ("m",), "at", "dots"), [row])
     ticks = view.pictures[0].axis.ticks
     assert least <= ticks[0] < ticks[-1] <= most
-    (mark,) = [one for one in data(Drawing(view, view.pictures[0])) if one["role"] == "value"]
+    (mark,) = [one for one in data(view.pictures[0]) if one["role"] == "value"]
     factor = view.pictures[0].axis.format.factor
     assert mark["low"] == pytest.approx(factor * max(value - 0.4, ticks[0]))
     assert mark["high"] == pytest.approx(factor * min(value + 0.4, ticks[-1]))
@@ -415,7 +421,7 @@ def test_an_axis_and_its_intervals_end_where_the_quantity_ends(tmp_path, unit, n
 def test_published_numbers_far_apart_are_points_without_a_line(tmp_path, at, joined):
     numbers = tuple(published(0.2, properties=n) for n in at)
     view = drawn(tmp_path, Figure("c", "C", "…", ("mrr",), "properties"), curve(), published=numbers)
-    rows = list(data(Drawing(view, view.pictures[0])))
+    rows = list(data(view.pictures[0]))
     assert {row["joined"] for row in rows if row["role"] == "value" and row["series"] == 1} == {joined}
     assert {row["joined"] for row in rows if row["role"] == "value" and row["series"] == 0} == {True}
 

@@ -8,9 +8,10 @@ from dataclasses import replace
 import pandas as pd
 
 import made_runs
-from trueprobe.results import markdown, page, words
-from trueprobe.results.findings import by_outcome, silences, tally
-from trueprobe.results.report import Gap, Report
+from trueprobe.results import text as words
+from trueprobe.results.render import markdown, page
+from trueprobe.results.view.findings import by_outcome, silences, tally
+from trueprobe.results.view.report import Gap, Report
 from trueprobe.runs.folder import load_run
 from trueprobe.types import Outcome, Verdict
 
@@ -228,4 +229,4 @@ def test_too_few_groups_because_of_the_limit_says_how_many_items_are_needed(tmp_
         mine = report(tmp_path / str(needed), [made_runs.card("solo")], [], claims, probe)
         assert f"solo, pairs: 3 findings: {expected}" in markdown.render(mine)
         assert f"3 findings: {expected}" in page.html(mine.source.run)
-        assert words.findings.silent_section(mine.sections[0]) == expected
+        assert words.findings.inconclusive_section(mine.sections[0]) == expected

@@ -6,8 +6,8 @@ from itertools import pairwise
 
 import made_runs
 from trueprobe.probes.display import Primary
-from trueprobe.results.matrix import matrix
-from trueprobe.results.report import Report
+from trueprobe.results.view.headline import matrix
+from trueprobe.results.view.report import Report
 from trueprobe.runs.folder import load_run
 from trueprobe.types import Verdict
 

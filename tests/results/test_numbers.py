@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trueprobe.results.numbers import Format, several, ticks
-from trueprobe.results.words import terminal
+from trueprobe.results.numbers import NumberFormat, several, ticks
+from trueprobe.results.text import terminal
 
 
 @pytest.mark.parametrize(
@@ -26,25 +26,27 @@ from trueprobe.results.words import terminal
     ],
 )
 def test_a_number_with_its_interval(unit, neutral, values, expected):
-    assert Format.of(unit, neutral, values[:1]).sentence(*values) == expected
+    assert NumberFormat.of(unit, neutral, values[:1]).sentence(*values) == expected
 
 
 def test_digits_show_on_which_side_of_zero_an_interval_lies():
-    form = Format.of("probability", 0.0, [0.013])
+    form = NumberFormat.of("probability", 0.0, [0.013])
     assert form.sentence(0.013, 0.0003, 0.026) == "+1.30 points [+0.03, +2.60]"
     assert form.sentence(0.013, -0.0003, 0.026) == "+1.3 points [0.0, +2.6]"
 
 
 def test_digits_show_how_far_a_small_interval_reaches():
-    form = Format.of("ratio", 0.0)
+    form = NumberFormat.of("ratio", 0.0)
     assert form.sentence(0.0004, -0.0003, 0.0011) == "0.000 [0.000, +0.001]"
     assert form.sentence(-0.0001, -0.0002, 0.0001) == "−0.0001 [−0.0002, +0.0001]"
     assert form.sentence(0.0, 0.0, 0.0) == "0.00 [0.00, 0.00]"
-    assert Format.of("ratio", None).sentence(0.001, 0.0, 0.002) == "0.00 [0.00, 0.00]"  # no direction, no more digits
+    assert (
+        NumberFormat.of("ratio", None).sentence(0.001, 0.0, 0.002) == "0.00 [0.00, 0.00]"
+    )  # no direction, no more digits
 
 
 def test_no_number_is_a_dash():
-    form = Format.of("share", None)
+    form = NumberFormat.of("share", None)
     assert form.plain(math.nan) == "–"
     assert form.sentence(math.nan) == "no number"
 

@@ -18,13 +18,13 @@ import trueprobe
 import zoo
 from trueprobe.cli import app
 from trueprobe.errors import BadInput
-from trueprobe.results import files, page, terminal
-from trueprobe.results import json as json_report
-from trueprobe.results.markdown import render as markdown
-from trueprobe.results.matrix import matrix
-from trueprobe.results.report import Report
-from trueprobe.results.view import Display, Kind, Mark
-from trueprobe.results.words.findings import source_of
+from trueprobe.results.render import files, page, terminal
+from trueprobe.results.render import json as json_report
+from trueprobe.results.render.markdown import render as markdown
+from trueprobe.results.text.findings import source_of
+from trueprobe.results.view.headline import matrix
+from trueprobe.results.view.number import Display, Kind, Mark
+from trueprobe.results.view.report import Report
 from trueprobe.runs.folder import Run, load_run
 from trueprobe.statistics.rows import VariantDifference
 from trueprobe.types import Verdict
@@ -129,7 +129,7 @@ def test_findings_numbers_and_marks_are_the_same_in_all_renderers(make, tmp_path
             assert (n.mark.symbol, n.model, *n.parts()) in in_page
             assert f"{n.model} {n.text()}{n.mark.symbol}" in text
             assert any(n.text() + n.mark.symbol in line for line in lines), (finding.statement, n.text())
-        if finding.speaks:
+        if finding.has_verdict:
             assert finding.statement in html
             assert finding.statement in text
             assert lines
@@ -185,19 +185,19 @@ def files_of(run: Run) -> dict[Path, bytes]:
 
 def test_a_report_that_another_is_writing_is_refused_and_harms_nothing(tmp_path):
     run = everything(tmp_path)
-    path = files.write(run, files.Format.HTML)
+    path = files.write(run, files.ReportFormat.HTML)
     assert path.read_text(encoding="utf-8") == page.html(run)
     before = files_of(run)
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
     other = subprocess.Popen([sys.executable, "-c", HOLD, str(run.folder)], **pipes)
     assert other.stdout.readline() == "taken\n"
-    for form in files.Format:
+    for form in files.ReportFormat:
         with pytest.raises(BadInput, match=r"another command is writing .*; wait for it$"):
             files.write(run, form)
     other.communicate()
     after = files_of(run)
     assert {path: after[path] for path in before} == before
-    for form in files.Format:
+    for form in files.ReportFormat:
         assert files.write(run, form).exists()
 
 

@@ -13,8 +13,8 @@ from typer.testing import CliRunner
 import made_runs
 from trueprobe.cli import app
 from trueprobe.probes.display import ItemTable
-from trueprobe.results import charts
-from trueprobe.results import page as report
+from trueprobe.results.render import page as report
+from trueprobe.results.render.page.figures import bundle
 from trueprobe.runs.folder import load_run
 from trueprobe.types import GROUP, Verdict
 
@@ -23,7 +23,7 @@ NASTY = "</script><script>alert('x')</script> & \"q\" <img src=x onerror=alert(1
 
 def page(folder) -> str:
     """Without the libraries that draw its figures; the browser's tests see that nothing is asked for."""
-    return report.write(load_run(folder)).read_text(encoding="utf-8").replace(charts.bundle(), "")
+    return report.write(load_run(folder)).read_text(encoding="utf-8").replace(bundle(), "")
 
 
 def estimates(*models):

@@ -6,11 +6,11 @@ import pytest
 from rich.console import Console
 
 import made_runs
-from trueprobe.results import markdown, page
-from trueprobe.results.fitting import MOST_LINES
-from trueprobe.results.report import Report
-from trueprobe.results.terminal import show
-from trueprobe.results.words import verdicts
+from trueprobe.results.render import markdown, page
+from trueprobe.results.render.fitting import MOST_LINES
+from trueprobe.results.render.terminal import show
+from trueprobe.results.text import verdicts
+from trueprobe.results.view.report import Report
 from trueprobe.runs.folder import load_run
 from trueprobe.types import Direction, Verdict
 

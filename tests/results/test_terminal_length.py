@@ -12,7 +12,7 @@ from rich.console import Console
 
 import made_runs
 from trueprobe import probes
-from trueprobe.results.terminal import show
+from trueprobe.results.render.terminal import show
 from trueprobe.runs.folder import load_run
 from trueprobe.runs.records import declaration
 from trueprobe.types import CONDITION, GROUP, Verdict

@@ -10,7 +10,7 @@ from rich.console import Console
 
 import made_runs
 from trueprobe.probes.display import Summary
-from trueprobe.results.terminal import show
+from trueprobe.results.render.terminal import show
 from trueprobe.runs.folder import load_run
 from trueprobe.types import Verdict
 

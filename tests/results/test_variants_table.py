@@ -6,8 +6,8 @@ import pytest
 from rich.console import Console
 
 import made_runs
-from trueprobe.results.report import Report
-from trueprobe.results.terminal import show
+from trueprobe.results.render.terminal import show
+from trueprobe.results.view.report import Report
 from trueprobe.runs.folder import load_run
 from trueprobe.statistics.rows import VariantDifference
 from trueprobe.types import Verdict

@@ -16,7 +16,7 @@ from trueprobe.cli import app
 from trueprobe.engine import AnswerStore
 from trueprobe.errors import BadInput
 from trueprobe.models import Options
-from trueprobe.results.words import repetition as words
+from trueprobe.results.render import repetition
 from trueprobe.runs import load_run, machine
 from trueprobe.runs.repeat import Change, compared, repeat
 
@@ -90,12 +90,12 @@ def test_what_differs_is_counted_and_what_has_changed_is_named(tmp_path):
     assert (made.exact, made.same_bytes, made.n_estimates, made.n_differing) == (False, False, 4, 2)
     assert made.largest == pytest.approx(0.03)
     assert made.changes == (Change("numpy", "1", "2"),)
-    assert list(words.lines(made))[1:] == [
+    assert list(repetition.lines(made))[1:] == [
         "2 of 4 estimates differ, by at most 0.03",
         "changed: numpy, 1 then, 2 now",
     ]
     gone = compared(*two_runs(tmp_path / "gone", values, {"a": 0.5, "b": 0.25}))
-    assert list(words.lines(gone))[1] == "1 of 3 estimates differ"
+    assert list(repetition.lines(gone))[1] == "1 of 3 estimates differ"
 
 
 # ---------------------------------------------------------------- the machine

@@ -18,7 +18,7 @@ from trueprobe import probes
 from trueprobe.errors import BadInput, FailedRun
 from trueprobe.probes import published
 from trueprobe.probes.distractors import released
-from trueprobe.results import reproduction
+from trueprobe.results.render import reproduction
 from trueprobe.runs import replay, reproduce
 
 CONDITION = "multiple_entity_with_neutral_distractor"

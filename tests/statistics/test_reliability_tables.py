@@ -9,13 +9,13 @@ import pytest
 
 from trueprobe.statistics.disagreement import between, claims
 from trueprobe.statistics.interval import Interval
-from trueprobe.statistics.rows import Agreement, Disagreement, Estimate, SignAgreement
+from trueprobe.statistics.rows import Agreement, Disagreement, Estimate, SignAgreement, Tail
 from trueprobe.statistics.signs import sign_counts
 from trueprobe.statistics.spread import Components
 from trueprobe.statistics.unjudged import Unjudged
 from trueprobe.statistics.verdict import Share
 from trueprobe.statistics.wordings import variance
-from trueprobe.types import Tail, Unit, Verdict
+from trueprobe.types import Unit, Verdict
 
 
 def unjudged(value=1.0, p=0.5, level="family", interval_p=None, model="m", tested=False, **more) -> Unjudged:

@@ -21,7 +21,6 @@ from trueprobe.statistics.verdict import (
     Share,
     benjamini_hochberg,
     can_be_finding,
-    common_verdict,
     judge,
     judge_agreement,
     judge_equality,
@@ -458,11 +457,6 @@ def test_judge_equality_reads_all_tasks_together():
     assert judge_equality([0.03]) == [differ]
     assert judge_equality([0.03, 0.02, 0.9]) == [differ, differ, equal]
     assert judge_equality([0.03, 0.8, 0.9, None]) == [equal, equal, equal, Verdict.NO_INTERVAL]
-
-
-def test_a_common_verdict_is_the_one_that_all_have():
-    assert common_verdict([Verdict.HOLDS] * 3) is Verdict.HOLDS
-    assert common_verdict([Verdict.HOLDS, Verdict.FLIPS]) is Verdict.UNDECIDED
 
 
 # ---------------------------------------------------------------- FAILS: the code is wrong here

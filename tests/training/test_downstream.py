@@ -19,8 +19,8 @@ import trueprobe
 import zoo
 from trueprobe.cli import app, main
 from trueprobe.errors import BadInput
-from trueprobe.results import page as report
-from trueprobe.results.files import FigureFormat
+from trueprobe.results.render import page as report
+from trueprobe.results.render.files import FigureFormat
 from trueprobe.runs.downstream import CheckpointAnswers, CheckpointIdentity, Comparison, Majority, TaskOutcome
 from trueprobe.statistics.means import wilson
 from trueprobe.training.downstream import Columns, DownstreamRecipe, downstream, outcome

@@ -161,9 +161,9 @@ def run(
     from trueprobe.cli.progress import terminal_progress
     from trueprobe.engine import Compute
     from trueprobe.permissions import Permissions, ServerAccess
-    from trueprobe.results import json as findings_json
-    from trueprobe.results import terminal
-    from trueprobe.results.report import Report
+    from trueprobe.results.render import json as findings_json
+    from trueprobe.results.render import terminal
+    from trueprobe.results.view.report import Report
     from trueprobe.runs import execute
     from trueprobe.runs.plan import plan_run
     from trueprobe.runs.repeat import repeat
@@ -211,7 +211,7 @@ def run(
 
 
 def _end_repeated(done: "Repeated", as_json: bool) -> NoReturn:
-    from trueprobe.results import repetition
+    from trueprobe.results.render import repetition
 
     if as_json:
         print(repetition.as_json(done))
@@ -258,12 +258,12 @@ def report(
     import webbrowser
 
     from trueprobe.cli.progress import terminal_progress
-    from trueprobe.results import files
+    from trueprobe.results.render import files
     from trueprobe.runs.folder import load_run
 
     formats = files.figure_formats(figures)
     with terminal_progress().task("writing the report"):
-        path = files.write(load_run(folder), files.Format(form), formats)
+        path = files.write(load_run(folder), files.ReportFormat(form), formats)
     if form is ReportFormat.HTML:
         _print_page(path, folder if formats else None, as_json)
     else:
@@ -304,7 +304,7 @@ def compare(
     """
     from trueprobe.cli.progress import terminal_progress
     from trueprobe.paths import write_whole
-    from trueprobe.results import comparison
+    from trueprobe.results.render import comparison
     from trueprobe.runs.compare import compare as compared
     from trueprobe.runs.folder import load_run
     from trueprobe.runs.schema import frame_of
@@ -345,7 +345,7 @@ def reproduce(
     With the authors' options; exit code 1 where they do not agree.
     """
     from trueprobe.cli.progress import terminal_progress
-    from trueprobe.results import reproduction
+    from trueprobe.results.render import reproduction
     from trueprobe.runs import reproduce as reproducing
 
     chosen, progress = settings_of(settings), terminal_progress()

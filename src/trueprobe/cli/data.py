@@ -70,7 +70,7 @@ def verbalizer(
     from trueprobe.paths import write_text
     from trueprobe.permissions import Permissions, ServerAccess
     from trueprobe.probes.counteracts import verbalizer as words
-    from trueprobe.results import reproduction
+    from trueprobe.results.render import reproduction
     from trueprobe.runs.folder import load_run
 
     run = load_run(folder)

@@ -12,7 +12,7 @@ from trueprobe import assets as all_assets
 from trueprobe import probes as all_probes
 from trueprobe.assets.hub_families import FAMILIES
 from trueprobe.errors import BadInput
-from trueprobe.results.width import UNLIMITED, width
+from trueprobe.results.render.width import UNLIMITED, width
 from trueprobe.types import Item
 
 

@@ -46,27 +46,25 @@ def gate(
 
     Exit code 0 where the gate passes, 1 where it fails, 2 for an error.
     """
+    from trueprobe import gate as gates
     from trueprobe.paths import write_text
     from trueprobe.probes.files import parse as parse_file
-    from trueprobe.results import gate_report
-    from trueprobe.results.gate import gate as held
-    from trueprobe.results.rules import RuleFile, parse
     from trueprobe.runs.folder import load_run
 
-    file = parse_file(rules, RuleFile) if rules else None
-    every = [*(entry.rule() for entry in (file.rule if file else ())), *map(parse, rule or [])]
+    file = parse_file(rules, gates.RuleFile) if rules else None
+    every = [*(entry.rule() for entry in (file.rule if file else ())), *map(gates.parse, rule or [])]
     policy = undecided or (file.undecided if file else Undecided.FAIL)
     before = load_run(against, allow_code) if against else None
-    result = held(load_run(folder, allow_code), every, policy, before, allow_unequal)
+    result = gates.gate(load_run(folder, allow_code), every, policy, before, allow_unequal)
     if markdown:
         try:
-            write_text(markdown, gate_report.as_markdown(result))
+            write_text(markdown, gates.as_markdown(result))
         except FailedRun as error:  # exit code 1 is a gate that fails
             raise BadInput(str(error)) from error
     if as_json:
-        print(gate_report.as_json(result))
+        print(gates.as_json(result))
     else:
-        gate_report.show(result)
+        gates.show(result)
     raise typer.Exit(0 if result.passes else 1)
 
 
@@ -94,7 +92,7 @@ def export(
 ) -> None:
     """A run's findings for a model card, a spreadsheet or a paper."""
     from trueprobe.paths import write_text
-    from trueprobe.results import export as exports
+    from trueprobe.results.render import export as exports
     from trueprobe.runs.folder import load_run
 
     if not (model_card or csv or latex or signatures):

@@ -18,15 +18,14 @@ from trueprobe.explore.questions import LONGEST, MOST_WORDS, ItemsWanted, ItemWa
 from trueprobe.probes import Probe
 from trueprobe.probes.counteracts.suggestions import LISTS
 from trueprobe.probes.templates import BLANK
-from trueprobe.results.answer import Answer
-from trueprobe.results.findings import Section
-from trueprobe.results.items import ItemColumn, ItemRows
-from trueprobe.results.matrix import matrix, whole
-from trueprobe.results.report import ProbeReport, Report
-from trueprobe.results.view import Finding, Number
-from trueprobe.results.words import answer as answer_words
-from trueprobe.results.words import findings as finding_words
-from trueprobe.results.words import verdicts
+from trueprobe.results.text import answer as answer_words
+from trueprobe.results.text import findings as finding_words
+from trueprobe.results.text import verdicts
+from trueprobe.results.view.findings import Section
+from trueprobe.results.view.headline import Answer, matrix, whole
+from trueprobe.results.view.items import ItemColumn, ItemRows
+from trueprobe.results.view.number import Finding, Number
+from trueprobe.results.view.report import ProbeReport, Report
 from trueprobe.runs.folder import Run
 from trueprobe.statistics.rows import FlippingItem
 from trueprobe.types import Card, FillBlank, Item, Outcome, ScoreText, WhyNot
@@ -134,7 +133,7 @@ def _rows(report: Report, section: Section, main: set[int]) -> Iterator[Json]:
             "probe": finding_words.source_of(finding),
             "label": finding.probe,
             "statement": finding.statement,
-            "held_against": answer_words.held_against(finding),
+            "held_against": answer_words.unit_and_neutral(finding),
             "main": id(finding) in main,
             "of_pairs": of_pairs,
             "numbers": [_number(finding, n) if n else None for n in numbers],

@@ -35,7 +35,7 @@ from trueprobe.explore.questions import (
 )
 from trueprobe.explore.worker import END, REPLACED, AskingThread, Part
 from trueprobe.probes import suggestions
-from trueprobe.results.page import style
+from trueprobe.results.render.page import style
 
 TYPES = {".html": "text/html", ".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
 CLIENT = "x-client"  # one open page: its newer questions cancel its older ones

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from trueprobe.types import Tail
+from trueprobe.statistics.rows import Tail
 
 Where = Mapping[str, str | tuple[str, ...]]  # condition = value, or one of several
 

@@ -1,6 +1,6 @@
 """What a run folder shows, and how it is shown. Never a probe, never a model.
 
-`report` gathers everything that is decided; `terminal`, `page`, `markdown`, `json` and `notebook` render it.
+`view` decides everything, `chart` makes Vega-Lite of figures, `text` has the sentences, `render` writes it.
 """
 
-__all__ = ["json", "markdown", "notebook", "page", "report", "terminal"]
+__all__ = ["chart", "numbers", "render", "text", "view"]

@@ -14,14 +14,14 @@ _DIGITS = {Unit.RANK: 1, Unit.PERCENT: 1}
 
 
 @dataclass(frozen=True)
-class Format:
+class NumberFormat:
     factor: float
     suffix: str  # behind one number in running text
     digits: int
     signed: bool
 
     @classmethod
-    def of(cls, unit: str, neutral: float | None, values: Iterable[float] = ()) -> Format:
+    def of(cls, unit: str, neutral: float | None, values: Iterable[float] = ()) -> NumberFormat:
         """Differences from zero have a sign; small probabilities and ratios get another digit."""
         signed = neutral == 0
         largest = max((abs(v) for v in values if not math.isnan(v)), default=1.0)
@@ -42,7 +42,7 @@ class Format:
             text = text.lstrip("+-")
         return text.replace("-", "−")
 
-    def _with_clear_digits(self, low: float, high: float) -> Format:
+    def _with_clear_digits(self, low: float, high: float) -> NumberFormat:
         """With the digits that show on which side of zero an interval lies, or how far it reaches."""
         ends = abs(low), abs(high)
         smallest = self.factor * (min(ends) if low * high > 0 else max(ends))

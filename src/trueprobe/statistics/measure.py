@@ -18,7 +18,8 @@ from typing import Any, NamedTuple, Protocol, TypeVar, cast
 import numpy as np
 
 from trueprobe.errors import BadInput, nearest
-from trueprobe.types import Direction, Tail, Unit
+from trueprobe.statistics.rows import Tail
+from trueprobe.types import Direction, Unit
 
 Weights = np.ndarray  # [R, cells]
 T = TypeVar("T")

@@ -19,6 +19,7 @@ from trueprobe.types import Conditions, Direction, Level, Reason, Unit, Verdict
 
 Row = TypeVar("Row")
 AGAINST, AND = " against ", ", "  # between the two models of a claim; between the labels of probes that share one
+SIGNIFICANT = 0.01  # p of a measure's own test, as paper C has it
 LATER = "later"  # of a column that joined a table later: a folder written before has its default
 
 
@@ -230,6 +231,17 @@ class Disagreement:
     p: float = column("of the interval, against 0")
     p_corrected: float = column(_P_CORRECTED, math.nan)
     agreement: Agreement = column("whether the two disagree, and which is above", Agreement.UNKNOWN)
+
+
+class Tail(StrEnum):
+    """Which side of a test's distribution its p-value is of."""
+
+    UPPER = "upper"  # values as large: a number as far below neutral has p near 1
+    BOTH = "both"  # values as far to either side
+
+    def significant(self, p: float) -> bool:
+        """To either side of neutral: one rule for tables, words and figures."""
+        return p <= SIGNIFICANT or (self is Tail.UPPER and p >= 1 - SIGNIFICANT)
 
 
 class SignAgreement(StrEnum):

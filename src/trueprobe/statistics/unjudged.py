@@ -11,7 +11,7 @@ import numpy as np
 import scipy  # type: ignore[import-untyped]
 
 from trueprobe.statistics.interval import Interval
-from trueprobe.statistics.rows import Estimate, changed
+from trueprobe.statistics.rows import Estimate, Tail, changed
 from trueprobe.statistics.spread import Components, VarianceSource
 from trueprobe.statistics.verdict import (
     POOLED,
@@ -24,7 +24,7 @@ from trueprobe.statistics.verdict import (
     of_coverage,
     together,
 )
-from trueprobe.types import Tail, Verdict
+from trueprobe.types import Verdict
 
 
 @dataclass(frozen=True)

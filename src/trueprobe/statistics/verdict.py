@@ -307,12 +307,6 @@ def _equality(p: float) -> Verdict:
     return Verdict.OPPOSITE if p < ALPHA else Verdict.NOT_CONTRADICTED
 
 
-def common_verdict(verdicts: Iterable[Verdict]) -> Verdict:
-    """Of numbers that are shown as one mean: theirs, where all have the same."""
-    different = set(verdicts)
-    return different.pop() if len(different) == 1 else Verdict.UNDECIDED
-
-
 # ---------------------------------------------------------------- p-values of a whole family of tests
 # NaN is no test, and stays NaN.
 

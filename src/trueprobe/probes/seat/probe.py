@@ -37,7 +37,8 @@ from trueprobe.statistics.association import (
 from trueprobe.statistics.clustering import MatchingTest, matched
 from trueprobe.statistics.means import means
 from trueprobe.statistics.measure import Columns, Measure, Weights
-from trueprobe.types import Answer, Card, EmbedText, Item, Kind, Observation, Request, Tail, Unit, Vector, WhyNot
+from trueprobe.statistics.rows import Tail
+from trueprobe.types import Answer, Card, EmbedText, Item, Kind, Observation, Request, Unit, Vector, WhyNot
 
 REPRESENTATIONS = ("cls", "word", "last", "own", "mean", "first_piece")
 DEFAULT: Mapping[Kind, tuple[str, ...]] = {"masked": ("cls", "word"), "causal": ("last", "word"), "encoder": ("own",)}

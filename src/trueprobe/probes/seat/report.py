@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from trueprobe.probes.display import Figure, ItemTable, ReportSpec, Summary
-from trueprobe.types import Tail
+from trueprobe.statistics.rows import Tail
 
 LEGEND = (
     "d: (mean association of X − of Y) / standard deviation, positive as the stereotype has it; X, Y and A, B: "

@@ -1,0 +1,27 @@
+"""A run held to rules: which numbers a rule names, on which side of its bound each lies, and how that is reported."""
+
+from trueprobe.gate.decide import Amount, Decision, GateResult, Obstacle, Pairing, RuleCheck, apart, decide, gate
+from trueprobe.gate.report import as_json, as_markdown, number_text, show
+from trueprobe.gate.rules import Bound, NumberKind, Operator, Rule, RuleFile, parse
+
+__all__ = [
+    "Amount",
+    "Bound",
+    "Decision",
+    "GateResult",
+    "NumberKind",
+    "Obstacle",
+    "Operator",
+    "Pairing",
+    "Rule",
+    "RuleCheck",
+    "RuleFile",
+    "apart",
+    "as_json",
+    "as_markdown",
+    "decide",
+    "gate",
+    "number_text",
+    "parse",
+    "show",
+]

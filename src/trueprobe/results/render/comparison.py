@@ -1,0 +1,74 @@
+"""Two models or families in a terminal: the numbers that the summary of a run shows, as differences."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from rich.console import Console, RenderableType
+from rich.text import Text
+
+from trueprobe.probes.display import Summary, row_names
+from trueprobe.results.numbers import NumberFormat, p_text
+from trueprobe.results.render.fitting import MOST_LINES, WIDEST, Fit, Fitted, Line, Lines, fit_columns, fitted, one_line
+from trueprobe.results.text import tables as table_words
+from trueprobe.results.text import terminal as words
+from trueprobe.results.view.findings import grouped
+from trueprobe.results.view.number import Mark, format_of, mark_of, number
+from trueprobe.results.view.select import of_summary, titles
+from trueprobe.runs.compare import ModelComparison
+from trueprobe.statistics.rows import Difference
+from trueprobe.types import Verdict
+
+
+def show(comparison: ModelComparison, path: Path, console: Console | None = None) -> None:
+    console = console or Console(highlight=False)
+    for part in _render(comparison, path, min(console.width, WIDEST)):
+        console.print(part, soft_wrap=isinstance(part, Text))
+
+
+def selected_rows(rows: list[Difference], summary: Summary) -> list[Difference]:
+    """Those of the summary's measures that say something, at its depth."""
+    return [row for row in of_summary(rows, summary) if not row.verdict.inconclusive]
+
+
+def _render(comparison: ModelComparison, path: Path, width: int) -> Iterator[RenderableType]:
+    few = comparison.too_few_seeds
+    header = words.COMPARED_HEADER
+    sections = [
+        _section(label, rows, comparison.summaries[label], header)
+        for label, rows in grouped(comparison.rows, lambda row: row.probe).items()
+    ]
+    fit = Fit.of(sections, MOST_LINES - 4 - few - bool(comparison.apart) - bool(comparison.unequal))
+    columns, _ = fit_columns(fit.columns(header), width)
+    sides = zip((comparison.a, comparison.b), comparison.steps, strict=True)
+    yield one_line(words.compared_head(*(table_words.at_step(name, step) for name, step in sides)), width)
+    yield from fit.render("", columns, width)
+    if comparison.apart:
+        yield one_line(words.not_asked_alike(comparison.apart), width)
+    if comparison.unequal:
+        yield one_line(words.asked_otherwise(comparison.unequal), width)
+    yield Text(words.compared_legend(max(comparison.n_seeds) == 1))
+    if few:
+        yield Text(words.TOO_FEW_SEEDS)
+    held = sum(mark_of(row.verdict) is Mark.HOLDS for row in comparison.rows)
+    yield Text(words.compared_total(held, len(comparison.primary), str(path)))
+
+
+def _section(label: str, rows: list[Difference], summary: Summary, header: tuple[str, ...]) -> Lines:
+    selected = selected_rows(rows, summary)
+    if not selected:
+        return Lines(words.compared_nothing(label, any(row.verdict is Verdict.LOW_COVERAGE for row in rows)), [])
+    heading = words.compared_section(label, max(r.n_items for r in selected), max(r.n_groups for r in selected))
+    return Lines(heading, [_line(row, summary, header) for row in selected])
+
+
+def _line(row: Difference, summary: Summary, header: tuple[str, ...]) -> Line:
+    names = row_names(row.conditions, summary.row_conditions) or ()
+    plain = NumberFormat.of(row.unit, None, [row.a, row.b])
+    texts = [plain.sentence(row.a), plain.sentence(row.b), p_text(row.p_corrected), p_text(row.p_permutation)]
+    cells: list[Fitted] = [(text, text) for text in texts]
+    difference = number(row, "", format_of([row], ends=True))
+    cells.insert(2, fitted(difference))
+    statement = f"{' '.join(names)}: {titles(summary)[row.measure]}"
+    return Line(statement, dict(zip(header, cells, strict=False)), (difference,))

@@ -1,0 +1,234 @@
+"""The findings of a run for use elsewhere: CSV, LaTeX, and a model card with a model-index.
+
+The card's metadata are written by huggingface_hub's own classes. A number that decides nothing is in the card's table,
+with the reason, and not in its metadata, where it would be read as a result.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import pandas as pd
+
+from trueprobe.errors import BadInput, nearest
+from trueprobe.results.render import markdown
+from trueprobe.results.render.latex import latex
+from trueprobe.results.text import verdicts
+from trueprobe.results.view import methods
+from trueprobe.results.view.headline import Matrix, matrix
+from trueprobe.results.view.number import EMPTY, Cell, Display, Finding, Grid, Key, Number
+from trueprobe.results.view.report import Report
+from trueprobe.runs.families import Family
+from trueprobe.runs.folder import Run
+from trueprobe.runs.schema import StudyDescription, StudyEntry
+from trueprobe.runs.signature import UNKNOWN
+
+_TASKS = {"masked": "fill-mask", "causal": "text-generation", "encoder": "feature-extraction"}  # the hub's names
+_FORMULAS = ("=", "+", "-", "@", "\t", "\r")  # a cell that begins so is run by a spreadsheet
+STUDY_FILE = "study.toml"
+
+
+def report_of(run: Run) -> Report:
+    if not run.complete:
+        raise BadInput(f"{run.folder} is not finished; run it again into the same folder before it is exported")
+    return Report.of(run)
+
+
+# ---------------------------------------------------------------- tables
+
+
+def csv(report: Report) -> str:
+    """One line for each number of each finding, unrounded."""
+    frame = findings_grid(report).data
+    texts = frame.select_dtypes(exclude="number").columns
+    return frame.assign(**{name: frame[name].map(_no_formula) for name in texts}).to_csv(index=False)
+
+
+def _no_formula(value: object) -> object:
+    return f"'{value}" if isinstance(value, str) and value.startswith(_FORMULAS) else value
+
+
+def tex(report: Report) -> str:
+    """Findings down, families across."""
+    return latex(findings_grid(report))
+
+
+def findings_grid(report: Report) -> Grid:
+    whole = matrix(report, len(report.findings))
+    caption = _findings_caption(whole.key, report.n_primary)
+    data = pd.DataFrame([_line(finding, n) for finding in report.findings for n in finding.numbers])
+    data = data.astype({"n_items": "Int64"}) if len(data) else data
+    return Grid("findings", "Findings", caption, ("finding", *whole.families), tuple(_rows(whole)), data)
+
+
+def _rows(whole: Matrix) -> Iterator[tuple[Cell, ...]]:
+    probe = ""
+    for finding in whole.rows:
+        if finding.probe != probe:
+            yield (Cell(finding.probe),)
+        probe = finding.probe
+        yield (Cell(finding.statement), *(_cell(n) for n in whole.numbers(finding)))
+
+
+def _cell(n: Number | None) -> Cell:
+    if n is None:
+        return EMPTY
+    text = " ".join(filter(None, (n.text() + n.mark.symbol, n.unit_text())))
+    return Cell(text, True, outcome=n.verdict.outcome)
+
+
+def _line(finding: Finding, n: Number) -> dict[str, Any]:
+    has = n.display is not Display.NOTHING
+    ends = (n.low, n.high) if n.display is Display.INTERVAL else (math.nan, math.nan)
+    return {
+        "probe": finding.probe,
+        "kind": finding.kind.value,
+        "finding": finding.name,
+        "statement": finding.statement,
+        "direction": finding.direction.value if finding.direction else "",
+        "threshold": math.nan if finding.threshold is None else finding.threshold,
+        "paper": finding.paper,
+        "model": n.model,
+        "value": n.value if has else math.nan,
+        "low": ends[0],
+        "high": ends[1],
+        "unit": n.unit.value,
+        "verdict": n.verdict.value,
+        "n_seeds": n.n_seeds,
+        "n_items": n.n_items,
+        "covered": n.covered,
+        "signature": n.signature or UNKNOWN,
+    }
+
+
+def signatures(report: Report) -> str:
+    """A line for each probe and kind of model: what all its numbers share."""
+    return "".join(f"{one}\n" for probe in report.probes for one in methods.signatures(report.source, probe.label))
+
+
+# ---------------------------------------------------------------- a model card
+
+
+def model_card(report: Report, model: str = "") -> str:
+    """A YAML head with the model-index, and a section for the card's text."""
+    family = _family(report, model)
+    return f"---\n{metadata(report, family)}\n---\n\n" + "\n".join(_section(report, family)) + "\n"
+
+
+def _family(report: Report, model: str) -> Family:
+    known = {family.name: family for family in report.families}
+    if not model and len(known) == 1:
+        return report.families[0]
+    if model not in known:
+        what = f"no model '{model}'" if model else "several models; a card is of one: name it with --model"
+        raise BadInput(f"{report.source.run.folder} has {what}{nearest(model, list(known))}")
+    return known[model]
+
+
+def metadata(report: Report, family: Family) -> str:
+    from huggingface_hub import ModelCardData
+
+    results = [
+        _result(report, family, finding, n)
+        for finding, n in _numbers(report, family)
+        if n.display is not Display.NOTHING
+    ]
+    return str(ModelCardData(model_name=family.name, eval_results=results or None, tags=["trueprobe"]).to_yaml())
+
+
+def _numbers(report: Report, family: Family) -> list[tuple[Finding, Number]]:
+    return [(f, n) for f in report.findings for n in f.numbers if n.model == family.name and n.level != "pair"]
+
+
+def _result(report: Report, family: Family, finding: Finding, n: Number) -> Any:
+    from huggingface_hub import EvalResult
+
+    entries = {entry.label: entry for entry in report.source.run.manifest.study.probes}
+    entry = entries.get(finding.probe)
+    return EvalResult(
+        task_type=_TASKS[family.cards[0].kind],
+        dataset_type=entry.name if entry else finding.probe,
+        dataset_name=finding.probe,
+        dataset_revision=entry.material_id if entry else None,
+        metric_type=n.estimate.measure if n.estimate else finding.name,
+        metric_value=float(n.value),
+        metric_name=finding.statement,
+        metric_args=_arguments(finding, n),
+    )
+
+
+def _arguments(finding: Finding, n: Number) -> dict[str, Any]:
+    """What a reader needs beside the value; an interval only where it says something."""
+    ends = {"low": float(n.low), "high": float(n.high), "confidence": 0.95} if n.display is Display.INTERVAL else {}
+    held = {} if finding.threshold is None else {"threshold": float(finding.threshold)}
+    where = {"conditions": dict(n.estimate.conditions)} if n.estimate and n.estimate.conditions else {}
+    items = {} if n.n_items is None else {"n_items": int(n.n_items)}
+    behind = {"n_seeds": n.n_seeds, **items, **({"signature": n.signature} if n.signature else {})}
+    return {**ends, "unit": n.unit.value, "verdict": n.verdict.value, **held, **where, **behind}
+
+
+def _section(report: Report, family: Family) -> Iterator[str]:
+    numbers = _numbers(report, family)
+    opening = _card_opening(family.name, family.n_seeds, report.n_primary)
+    rows = tuple(tuple(map(Cell, (f.statement, _number_text(n), verdicts.behind(n)))) for f, n in numbers)
+    header = ("finding", "number, 95 % interval", "verdict")
+    yield from markdown.grid_lines(Grid("card", "Probed with trueprobe", opening, header, rows, pd.DataFrame()), 2)
+    yield from ("### What these numbers do not show", "")
+    for probe in report.probes:
+        yield f"- {markdown.escaped(f'{probe.label}: {probe.declaration.does_not_show}')}"
+    yield from ("", "### How to reproduce", "", markdown.escaped(report.methods), "")
+    study = report.source.run.manifest.study
+    yield from ("```toml", f"# {STUDY_FILE}", *study_lines(study), "```", "")
+    version = report.source.run.manifest.versions.get("trueprobe", "")
+    yield from ("```sh", *_reproduce_steps(version), "```")
+
+
+def _number_text(n: Number) -> str:
+    return " ".join(filter(None, (n.text() + n.mark.symbol, n.unit_text(), verdicts.covered(n))))
+
+
+def study_lines(study: StudyDescription) -> Iterator[str]:
+    """The study as the file that runs it again, with every setting and without the folders of this machine."""
+    head = {"title": study.title or None, "models": list(study.models), "limit": study.limit}
+    yield from _pairs({**head, "dtype": study.dtype, "intervals": study.intervals})
+    for entry in study.probes:
+        yield from ("", "[[probes]]", *_pairs(_entry(entry)))
+
+
+def _entry(entry: StudyEntry) -> dict[str, Any]:
+    return {"name": entry.file or entry.name, "label": entry.label, "settings": entry.settings}
+
+
+def _pairs(values: Mapping[str, Any]) -> list[str]:
+    return [f"{key} = {_toml(value)}" for key, value in values.items() if value is not None]
+
+
+def _toml(value: Any) -> str:
+    """A string, number, list or table as TOML has it within a line; what is absent is left out."""
+    if isinstance(value, Mapping):
+        return "{" + ", ".join(f"{_toml(str(k))} = {_toml(v)}" for k, v in value.items() if v is not None) + "}"
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return "[" + ", ".join(map(_toml, value)) + "]"
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+
+
+# ---------------------------------------------------------------- words
+
+
+def _findings_caption(key: Key, n_primary: int) -> str:
+    """What is behind the numbers of the table."""
+    legend = "; ".join([*verdicts.key_texts(key), f"no mark: {verdicts.NO_MARK}", f"–: {verdicts.NOTHING_TO_COUNT}"])
+    return f"Values with 95 % intervals. {verdicts.controlled(n_primary)} {legend}."
+
+
+def _card_opening(model: str, n_seeds: int, n_primary: int) -> str:
+    seeds = f"{n_seeds} seeds" if n_seeds > 1 else "one checkpoint: what another seed would give is not known"
+    return f"{model}, {seeds}. {verdicts.controlled(n_primary)}"
+
+
+def _reproduce_steps(version: str) -> list[str]:
+    exact = f"=={version}" if version else ""
+    return [f"pip install trueprobe{exact}", f"trueprobe run {STUDY_FILE}"]

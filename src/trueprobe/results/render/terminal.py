@@ -1,0 +1,371 @@
+"""The report in a terminal: at most 30 lines. Fitting it to the space is all that is decided here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from rich.console import Console, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from trueprobe.results.render.fitting import (
+    WIDEST,
+    Fit,
+    Fitted,
+    Line,
+    Lines,
+    beside,
+    fit_columns,
+    fitted,
+    lines_of,
+    one_line,
+)
+from trueprobe.results.text import findings as sentences
+from trueprobe.results.text import terminal as words
+from trueprobe.results.text import verdicts
+from trueprobe.results.view import items
+from trueprobe.results.view.findings import NAMED, Section, SectionKind, by_verdict, grouped
+from trueprobe.results.view.number import DASH, Display, Finding, Key, Kind, Mark, Number
+from trueprobe.results.view.report import Report
+from trueprobe.results.view.select import leading, short_names, titles
+from trueprobe.results.view.tables import FamilyRows, cells_of, family_rows, gate_failures, summary_table
+from trueprobe.runs.folder import Run
+from trueprobe.types import Unit, Verdict
+
+_FEWEST_ROWS = 5  # of a table
+_LEAST_TABLE = _FEWEST_ROWS + 5  # lines of it with its title; before it has fewer, notes are left out
+_LEAST_MEANING = 12  # columns beside the code of a row, before its meaning is left out
+_WITHOUT_INTERVAL_FIRST = (Unit.SHARE, Unit.RATIO, Unit.SCORE, Unit.CORRELATION)  # where there is no room for all
+_MOST_CLAIM_LINES = 6  # with more of them each verdict has one line
+_MOST_ANSWERS = 3
+
+
+def show(run: Run, console: Console | None = None) -> None:
+    """What `run` prints at its end."""
+    console = console or Console(highlight=False)
+    report = Report.of(run)
+    several = len(report.probes) > 1
+    width = min(console.width, WIDEST)
+    render = _several_probes if several else _one_probe
+    room = Room(width, lines_of(console), lambda part: _height(console, part, width))
+    for part in render(report, room):
+        console.print(part, width=width)
+    console.print(words.run_folder(str(run.folder), several), markup=False, soft_wrap=True)
+
+
+@dataclass(frozen=True)
+class Room:
+    width: int
+    lines: int
+    height: Callable[[RenderableType], int]  # of a part, in lines
+
+
+def _height(console: Console, part: RenderableType, width: int) -> int:
+    return len(console.render_lines(part, console.options.update(width=width), pad=False))
+
+
+def _about_models(report: Report, width: int) -> list[Text]:
+    lines = [one_line(words.self_trained_short(report.self_trained), width)] if report.self_trained else []
+    return [*lines, *([Text(sentences.unsteady(report.unsteady))] if report.unsteady else [])]
+
+
+# ---------------------------------------------------------------- several probes: a line for each finding
+
+
+def _several_probes(report: Report, room: Room) -> Iterator[RenderableType]:
+    width = room.width
+    last = [one_line(verdicts.controlled(report.n_primary), width), *_against(report), *_coverage(report)]
+    last += _about_models(report, width)
+    fit = Fit.of([_lines(section) for section in report.sections], room.lines - 4 - sum(map(room.height, last)))
+    asked = fit.columns([family.name for family in report.families])
+    columns, intervals = fit_columns(asked, width - fit.words_width - 1)
+    yield one_line(words.asked_short(report.families), width)
+    yield from fit.render(words.findings_head(intervals), columns, width)
+    left_out = len(asked) - len(columns)
+    legend = words.marks_legend(Key.of(n for line in fit.lines for n in line.numbers))
+    yield one_line("; ".join([legend, *([words.more_models(left_out)] if left_out else [])]), width)
+    yield from last
+
+
+def _against(report: Report) -> list[Text]:
+    """What holds below its neutral value, where a probe names that side."""
+    sides = [(verdicts.side(f, n), f.probe, f.name) for f in report.findings for n in f.numbers]
+    named = grouped((side for side in sides if side[0]), lambda side: side[0])
+    return [
+        Text(words.against(below, [" ".join(one[1:]) for one in dict.fromkeys(where)]))
+        for below, where in named.items()
+    ]
+
+
+def _coverage(report: Report) -> list[Text]:
+    """What the brackets behind some numbers are."""
+    known = any(n.has_coverage for finding in report.findings for n in finding.numbers)
+    return [Text(verdicts.COVERED)] if known else []
+
+
+def _lines(section: Section) -> Lines:
+    lines = [line for finding in section.findings for line in _of(finding)]
+    notes = sentences.section_heading(section), lines, sentences.inconclusive_section(section)
+    return Lines(*notes, section.kind is SectionKind.PROBE)
+
+
+def _of(finding: Finding) -> Iterator[Line]:
+    if finding.of_pairs:
+        for n in finding.numbers:
+            yield Line(f"{finding.statement}, {n.model}", {}, (n,), beside(n)[0].strip())
+        return
+    cells: dict[str, Fitted] = {}
+    for n in finding.numbers:
+        cells.setdefault(n.model, beside(n))
+    yield Line(finding.statement, cells, finding.numbers)
+
+
+# ---------------------------------------------------------------- one probe: its tables
+
+
+@dataclass(frozen=True)
+class _Grid:
+    """A table whose first column names the rows."""
+
+    title: str
+    columns: Mapping[str, Sequence[str]]
+    marked: Sequence[bool]  # rows in which something holds or flips
+    intervals: bool = True
+    left_out: int = 0  # models without room
+
+    @property
+    def head_lines(self) -> int:
+        """Of its title, where that fits a line, and the titles of the columns."""
+        return 2 + any("\n" in _folded(title, cells) for title, cells in self.columns.items())
+
+    def render(self, lines: int) -> Iterator[RenderableType]:
+        """Title and table; where these lines do not hold all rows, marked ones stay first, and the rest is counted."""
+        yield Text(self.title)
+        rows = list(zip(*self.columns.values(), strict=True))
+        if len(rows) > lines - self.head_lines - bool(self.left_out):
+            many = max(_FEWEST_ROWS, lines - self.head_lines - 1)
+            chosen = sorted(sorted(range(len(rows)), key=lambda i: not self.marked[i])[:many])
+            rows = [rows[i] for i in chosen]
+        yield _table(self.columns, rows)
+        left = len(self.marked) - len(rows)
+        if left or self.left_out:
+            yield Text(words.more_rows(left, self.left_out))
+
+
+def _table(columns: Mapping[str, Sequence[str]], rows: Sequence[Sequence[str]]) -> Table:
+    table = Table(box=None, padding=(0, 1, 0, 0), header_style="bold")
+    for i, name in enumerate(columns):
+        table.add_column(
+            Text(_folded(name, columns[name])), justify="right" if i else "left", no_wrap=True, min_width=0 if i else 6
+        )
+    for row in rows:
+        table.add_row(*map(Text, row))
+    return table
+
+
+def _one_probe(report: Report, space: Room) -> Iterator[RenderableType]:
+    """The question, numbers as far as there is room, how to read them, and what they come to."""
+    width, height = space.width, space.height
+    (probe,) = report.probes
+    source, label, summary = report.source, probe.label, probe.declaration.summary
+    failures = gate_failures(source, label)
+    failing = {failure.model for failure in failures}
+    passed = [f for f in report.families if not failing.issuperset(card.name for card in f.checkpoints)]
+    inconclusive = []
+    if failures:
+        values = [(one.model, one.number.text() if one.number else "") for one in failures]
+        inconclusive.append(Text(words.gate_line(str(summary.gate.get("measure", "")), values)))
+    if probe.scoring.mostly_tied:
+        inconclusive.append(Text(words.tied_line(probe.scoring.mostly_tied)))
+    percent = any(row.unit == "probability" for row in source.estimates(label) if row.measure in summary.measures)
+    judged = _verdict_lines(report, height, width)
+    scored = Text(f"{sentences.scored_short(probe.scoring)}; {verdicts.controlled_short(report.n_primary)}")
+    below = [*judged, scored, *_about_models(report, width)]
+    whose = f" ({probe.declaration.items_of})" if probe.declaration.items_of else ""
+    head = Text.assemble((label, "bold"), whose, "  ", probe.declaration.question)
+    parts = [part for part in family_rows(source, label, summary_table(source, label)) if part.family in passed]
+    counted = [placed.number for part in parts for placed in part.rows]
+    dashes, key = _dashes(counted), Key.of(counted)
+    legends = {
+        whole: [Text(line) for line in words.table_legend(whole, percent, report.families, key, dashes)]
+        for whole in (True, False)  # with all intervals in the table, or not
+    }
+    longest = max(sum(map(height, legend)) for legend in legends.values())
+    room = space.lines - 1 - sum(map(height, (head, *inconclusive, *below))) - longest
+    notes = [Text(line) for line in summary.notes]
+    while notes and room - sum(map(height, notes)) < _LEAST_TABLE:
+        notes.pop()
+    room -= sum(map(height, notes))
+    grids = _grids(report, label, parts, width)
+    if sum(len(grid.marked) + grid.head_lines for grid in grids) > room and len(passed) > 1:
+        grids = _beside(report, label, parts, width)
+    # under a title of one line, `head_lines` is its line and the header; here its line is that of "more rows"
+    fewest = sum(height(Text(grid.title)) + grid.head_lines + _FEWEST_ROWS for grid in grids)
+    if room < fewest:
+        room += height(head) - 1
+        head.truncate(width, overflow="ellipsis")
+    tables = [part for grid in grids for part in grid.render(room - height(Text(grid.title)) + 1)]
+    room -= sum(map(height, tables))
+    extra = []
+    for line in map(Text, _behind(report, label)):
+        if height(line) <= room:
+            extra.append(line)
+            room -= height(line)
+    legend = legends[all(grid.intervals for grid in grids)]
+    yield from (head, *tables, *extra, *inconclusive, *legend, *notes, *below)
+
+
+def _grids(report: Report, label: str, parts: Sequence[FamilyRows], width: int) -> list[_Grid]:
+    """One table per family: conditions down, the summary's measures across; those that have anything to show."""
+    summary = report.source.declaration(label).summary
+    grids = []
+    for part in parts:
+        cells, names = cells_of(part.rows), list(dict.fromkeys(placed.names for placed in part.rows))
+        numbers = {
+            title: [cells.get((name, measure)) for name in names]
+            for measure, title in titles(summary).items()
+            if any(n and n.display is not Display.NOTHING for n in (cells.get((name, measure)) for name in names))
+        }
+        if not numbers:
+            continue
+        first = _row_labels(report, label, names)
+        codes = max(map(len, (summary.row_title, *first)))
+        columns, intervals = _fit_measures(numbers, {titles(summary)[m] for m in summary.intervals}, width - codes - 1)
+        first = _row_labels(report, label, names, width - _width(columns) - 1)
+        title = [
+            words.family_title(part.family),
+            summary.fallback_title if part.fell_back else summary.where_title,
+        ]
+        marked = [any(n.mark is not Mark.NONE for n in row if n) for row in zip(*numbers.values(), strict=True)]
+        grids.append(_Grid(", ".join(filter(None, title)), {summary.row_title: first, **columns}, marked, intervals))
+    return grids
+
+
+def _dashes(numbers: Sequence[Number]) -> list[Verdict]:
+    """Why numbers of the tables are dashes, each reason once."""
+    return list(dict.fromkeys(n.verdict for n in numbers if n.display is Display.NOTHING and n.verdict.inconclusive))
+
+
+def _fit_measures(
+    numbers: Mapping[str, Sequence[Number | None]], first: set[str], room: int
+) -> tuple[dict[str, list[str]], bool]:
+    """All intervals; else those of directed numbers that are no shares or ratios, and of `first`; else of one of them,
+    and what rows mean beside their codes; else none."""
+    directed = {
+        title
+        for title, column in numbers.items()
+        if any(n and n.neutral is not None and n.unit not in _WITHOUT_INTERVAL_FIRST for n in column)
+    }
+    important = [title for title in numbers if title in first | directed]
+    columns: dict[str, list[str]] = {}
+    for whole, meanings in (
+        (list(numbers), _LEAST_MEANING),
+        (important, _LEAST_MEANING),
+        (important[:1], _LEAST_MEANING),
+        (important, 0),
+        ([], 0),
+    ):
+        columns = {title: [_cell(n, title in whole) for n in column] for title, column in numbers.items()}
+        if _width(columns) <= room - meanings:
+            return columns, bool(whole)
+    return columns, False
+
+
+def _width(columns: Mapping[str, Sequence[str]]) -> int:
+    return sum(max(map(len, [*_folded(title, cells).split("\n"), *cells])) + 1 for title, cells in columns.items())
+
+
+def _folded(title: str, cells: Sequence[str]) -> str:
+    """A title of several words that is wider than its cells, on two lines."""
+    before, _, after = title.partition(" ")
+    return f"{before}\n{after}" if after and len(title) > max(map(len, cells), default=0) else title
+
+
+def _row_labels(report: Report, label: str, names: Sequence[tuple[str, ...]], room: int = 0) -> list[str]:
+    """The codes of the rows, and as far as there is room what they mean."""
+    called = short_names(report.source.declaration(label))
+    labels = []
+    for name in names:
+        meanings = [called[part] for part in name if called.get(part, part) != part]
+        whole = "  ".join(filter(None, (" ".join(name), ", ".join(meanings))))
+        labels.append(whole if len(whole) <= room else f"{whole[: room - 1].rstrip(' ,')}…")
+    return (
+        labels if room >= max(len(" ".join(name)) for name in names) + _LEAST_MEANING else [" ".join(n) for n in names]
+    )
+
+
+def _cell(n: Number | None, whole: bool) -> str:
+    return fitted(n)[0 if whole else 1] or DASH
+
+
+def _beside(report: Report, label: str, parts: Sequence[FamilyRows], width: int) -> list[_Grid]:
+    """One table for all: the measure that decides most, a column for each family, with intervals where these fit."""
+    summary = report.source.declaration(label).summary
+    names = list(dict.fromkeys(placed.names for part in parts for placed in part.rows))
+    if not names:
+        return []
+    measure = leading((placed.row for part in parts for placed in part.rows), summary)
+    depths = grouped(parts, lambda part: summary.fallback_title if part.fell_back else summary.where_title)
+    who = ". ".join(
+        ": ".join(filter(None, (depth, "; ".join(words.family_title(part.family) for part in same))))
+        for depth, same in depths.items()
+    )
+    numbers = {part.family.name: [cells_of(part.rows).get((name, measure)) for name in names] for part in parts}
+    first = _row_labels(report, label, names)
+    room = width - max(map(len, (summary.row_title, *first))) - 1
+    asked = {name: [beside(n) if n else (DASH, DASH) for n in column] for name, column in numbers.items()}
+    columns, intervals = fit_columns(asked, room)
+    first = _row_labels(report, label, names, width - _width(columns) - 1)
+    marked = [any(n.mark is not Mark.NONE for n in row if n) for row in zip(*numbers.values(), strict=True)]
+    covered = any(n.has_coverage for column in numbers.values() for n in column if n)
+    title = "; ".join([titles(summary)[measure], who, *([verdicts.COVERED] if covered else [])])
+    return [_Grid(title, {summary.row_title: first, **columns}, marked, intervals, len(asked) - len(columns))]
+
+
+def _behind(report: Report, label: str) -> Iterator[str]:
+    """Of each family, what stands behind its numbers; where there is no room it is left out."""
+    for family in report.families:
+        lacking = items.listed_words(report.source, label, family)
+        if lacking:
+            yield words.listed_words_line(family.name, lacking)
+    for family in report.families:
+        answers = grouped(items.base_answers(report.source, label, family), lambda row: row.model)
+        yield from map(words.base_answers_line, list(answers.values())[:_MOST_ANSWERS])
+        yield from map(words.continuations_line, items.continuations(report.source, label, family))
+
+
+def _verdict_lines(report: Report, height: Callable[[RenderableType], int], width: int) -> list[Text]:
+    """The claims by what became of them; where these are too many lines, one for each verdict."""
+    claims = [finding for finding in report.findings if finding.kind is Kind.CLAIM]
+    lines = [Text(line) for line in _claim_lines(claims)]
+    if lines and sum(map(height, lines)) <= _MOST_CLAIM_LINES:
+        return lines
+    return [Text(line) for line in _brief_lines(report.findings, width)]
+
+
+def _claim_lines(claims: Sequence[Finding]) -> Iterator[str]:
+    every = {n.model for finding in claims for n in finding.numbers}
+    for verdict, names in by_verdict(claims).items():
+        if verdict.inconclusive:  # nothing was found either way: counted, not listed
+            models = list(dict.fromkeys(model for of_one in names.values() for model in of_one))
+            yield words.inconclusive_claims(verdict, len(names), len(names) == len(claims), models)
+        else:
+            named = [name + (f" ({', '.join(models)})" if len(every) > 1 else "") for name, models in names.items()]
+            yield words.verdict_line(verdict, named)
+
+
+def _brief_lines(findings: Sequence[Finding], width: int) -> Iterator[str]:
+    """A line for each verdict that is named, and how many numbers have each of the others."""
+    counted = []
+    for verdict, names in by_verdict(findings).items():
+        if verdict not in NAMED:
+            counted.append(words.verdict_line(verdict, [str(sum(map(len, names.values())))]))
+            continue
+        named = [f"{name} ({', '.join(models)})" for name, models in names.items()]
+        many = 1
+        while many < len(named) and len(words.verdict_line(verdict, named[: many + 1])) < width - 12:
+            many += 1
+        yield words.verdict_line(verdict, named[:many], len(named) - many)
+    if counted:
+        yield ", ".join(counted)

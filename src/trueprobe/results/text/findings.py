@@ -1,0 +1,158 @@
+"""Which models were asked, what could be scored, what is missing, and where findings are from."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from trueprobe.results.numbers import count, several
+from trueprobe.results.text.verdicts import verdict_with_reason
+from trueprobe.types import Verdict
+
+if TYPE_CHECKING:  # these modules use the words
+    from trueprobe.results.view.findings import Scoring, Section, Silence
+    from trueprobe.results.view.number import Finding
+    from trueprobe.results.view.report import Missing, ProbeReport, Report
+    from trueprobe.runs.families import Family
+
+
+ASSESSMENT = "Self-assessment of this probe"
+MOST_TITLED = 4  # models in a title
+
+
+def asked_sentence(report: Report) -> str:
+    return f"Asked: {listed([_who(family) for family in report.families] or ['no model yet'])}."
+
+
+def _who(family: Family) -> str:
+    facts = [f"{family.n_seeds} seeds"] if family.n_seeds > 1 else []
+    if len(family.steps) > 1:
+        facts.append(f"{len(family.steps)} steps; numbers are of the last")
+    elif not facts:
+        facts = [kind for card in family.cards[:1] if (kind := card.kind)]
+    return f"{family.name} ({', '.join(facts)})" if facts else family.name
+
+
+def listed(texts: Sequence[str]) -> str:
+    """`a, b and c`."""
+    *others, last = texts or ("",)
+    return f"{', '.join(others)} and {last}" if others else last
+
+
+def opening(report: Report) -> list[str]:
+    """Which models were asked what, and how much of it could be scored."""
+    return [asked_sentence(report), *(probe_sentence(probe) for probe in report.probes)]
+
+
+def probe_sentence(probe: ProbeReport) -> str:
+    asked = f"{probe.declaration.question} {count(probe.declaration.n_items)} prompts of {probe.label}."
+    depth = probe.declaration.summary.where_title
+    return f"{asked} {scored_sentence(probe.scoring)}" + (f" Numbers are of the {depth}." if depth else "")
+
+
+def scored_sentence(scoring: Scoring) -> str:
+    if not scoring.n_asked:
+        return "No answers are in the folder."
+    asked, why = count(scoring.n_asked), reasons(scoring)
+    if not scoring.n_scored:
+        return f"None of the {asked} answers could be scored ({why})."
+    tied = f" Mostly ties, which show nothing: {', '.join(scoring.mostly_tied)}." if scoring.mostly_tied else ""
+    if not why:
+        return f"All {asked} answers could be scored.{tied}"
+    return f"{count(scoring.n_scored)} of {asked} answers could be scored ({why}).{tied}"
+
+
+def reasons(scoring: Scoring) -> str:
+    return ", ".join(f"{count(many)} {code}" for code, many in scoring.why_not)
+
+
+def scored_short(scoring: Scoring) -> str:
+    why = f" ({reasons(scoring)})" if scoring.why_not else ""
+    return f"{count(scoring.n_scored)} of {count(scoring.n_asked)} scored{why}"
+
+
+def section_title(section: Section) -> str:
+    titles = {"choice": " less ".join(reversed(section.probes)), "together": "several probes together"}
+    return titles.get(section.kind, section.probes[0])
+
+
+def source_of(finding: Finding) -> str:
+    """The probe a finding is from."""
+    return f"{finding.probe} less {finding.less}" if finding.less else finding.probe
+
+
+def section_heading(section: Section) -> str:
+    """With what could be scored, and the models of which nothing can be concluded."""
+    title = section_title(section)
+    if section.scoring is None:
+        return title
+    groups = {"failing the gate": section.fails_gate, "mostly ties": section.scoring.mostly_tied}
+    inconclusive = "".join(f"; {what}: {', '.join(names)}" for what, names in groups.items() if names)
+    depth = "".join(f", {text}" for text in (section.depth, section.items_of) if text)
+    return f"{title}{depth}: {scored_short(section.scoring)}{inconclusive}"
+
+
+def not_theirs(items_of: str) -> str:
+    return f"The items are not the paper's: {items_of}."
+
+
+def missing_text(missing: Missing) -> str:
+    names, others = ", ".join(missing.names), ", ".join(missing.others) or "none"
+    texts = {
+        "interrupted": "This run was interrupted. Run the same command into the same folder to finish it.",
+        "nothing_counted": "Nothing is counted yet: figures, numbers and findings are missing.",
+        "models_missing": f"Models named: {names}. Answers in the folder: {others}.",
+        "nothing_scored": f"{names}: no model could be scored on any item, so there is nothing to count.",
+        "not_begun": f"{names}: was not begun.",
+        "one_seed": f"One seed only of {names}: what holds there holds for this checkpoint, and need not for another "
+        "seed.",
+    }
+    return texts[missing.gap]
+
+
+def silence(one: Silence, needed: int = 0) -> str:
+    """How many, and why; `needed`: the items that would be, where a limit left too few groups."""
+    return f"{several(one.n_findings, 'finding')}: {why_inconclusive(one.verdict, needed)}"
+
+
+def why_inconclusive(verdict: Verdict, needed: int = 0) -> str:
+    if verdict is Verdict.TOO_FEW_GROUPS and needed:
+        return f"too few groups because of the limit; at least {count(needed)} items are needed"
+    return verdict_with_reason(verdict, None)
+
+
+def inconclusive_section(section: Section) -> str:
+    """Where none of its findings decides anything: why, once for each reason; else an empty text."""
+    if not section.findings or any(finding.has_verdict for finding in section.findings):
+        return ""
+    verdicts = {n.verdict for finding in section.findings for n in finding.numbers}
+    first = (Verdict.TOO_FEW_GROUPS, *Verdict)  # what can be helped; the heading names those that fail a gate
+    return "; ".join(why_inconclusive(verdict, section.items_needed) for verdict in sorted(verdicts, key=first.index))
+
+
+def title(report: Report) -> str:
+    names = [family.name for family in report.families]
+    asked = ", ".join(names) if len(names) <= MOST_TITLED else f"{len(names)} models"
+    return report.title or f"{', '.join(report.source.labels)} on {asked}"
+
+
+def facts(report: Report) -> str:
+    """`1 probe · 3 checkpoints · run on 1 May 2026`."""
+    checkpoints, probes = len(report.source.run.cards), len(report.probes)
+    parts = [several(probes, "probe"), several(checkpoints, "checkpoint")]
+    timing = report.source.run.timing
+    if not report.source.complete:
+        parts.append("interrupted")
+    elif timing is not None:
+        parts.append(time.strftime("run on %-d %B %Y", time.gmtime(timing.began)))
+    return " · ".join(parts)
+
+
+def unsteady(noise: Mapping[str, float]) -> str:
+    each = ", ".join(f"{name}: {nats:.1g} nats" for name, nats in noise.items())
+    return f"A server answered one question twice, and not alike ({each}): its numbers are no more exact than that."
+
+
+def self_trained(names: Sequence[str]) -> str:
+    return f"Trained by trueprobe itself, to show the method; no stand-in for BERT or GPT-2: {', '.join(names)}."

@@ -1,0 +1,193 @@
+"""Titles, captions, headings and cells of tables."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from trueprobe.results.numbers import count, several
+from trueprobe.results.text import verdicts
+from trueprobe.statistics.rows import NearTies, SignAgreement
+
+if TYPE_CHECKING:  # these modules use the words
+    from trueprobe.results.view.report import Report
+    from trueprobe.runs.families import Family
+
+
+class Titled(NamedTuple):
+    """A table's texts."""
+
+    title: str
+    caption: str
+    source: str = ""
+
+
+_SIGNS = {
+    SignAgreement.BOTH_DIRECTIONS: "significant in both directions",
+    SignAgreement.SOME_ONLY: "significant for some seeds only",
+    SignAgreement.NOT_SIGNIFICANT: "significant for no seed, and on both sides",
+    SignAgreement.ALL: "all seeds agree",
+}
+_NEAR_TIES = {NearTies.INCLUDED: "near-ties included", NearTies.EXCLUDED: "near-ties excluded"}
+SUMMARY_TITLE = "In numbers"
+ITEMS, PROMPT, PART, MODEL, ANSWER = "items", "prompt", "part", "model", "answer"
+MASKED, CAUSAL = "masked models", "causal models"
+SEEDS_APART, WHY_NOT = "seeds that disagree", "not scored because"
+NOT_FINISHED, SHOWS_NOTHING = "not finished", "shows nothing"
+PAPER_C_TABLE_1 = "table 1 of paper C"
+ITEMS_CAPTION = "Those that decide most first. Of several seeds, the mean; answers of the first."
+ABOUT_TWO, ABOUT_EACH, NOT_CLAIMED = "about two models", "about each model", "not claimed of this kind of model"
+BOLD = (
+    "Bold: it holds on either side of neutral, after correction for the number of categories; of several seeds, three "
+    "at least, they agree."
+)
+SEEDS_CAPTION = (
+    "Mean ± sample deviation over seeds, in the unit of the measure (points for shares and probabilities). Bold: a "
+    "deviation over 2.5 points. Shaded: seeds reach from within 2 points of neutral to clearly beyond."
+)
+AGREEMENT = Titled(
+    "Do seeds answer alike?",
+    "Items on which not all seeds agree, and Krippendorff's alpha (1: all agree; 0: as by chance).",
+)
+SIGNS = Titled(
+    "Tests over seeds",
+    "Of the seeds of a family: how many are significant at 0.01 (of a one-sided test p ≤ 0.01 or p ≥ 0.99), and on "
+    "which side of neutral they lie. A test over sentences takes those about one word for independent, which they are "
+    "not: with the words of SEAT dealt anew at random, 35 % are significant instead of 2 % (nursery). The interval "
+    "over words allows for it.",
+    "figure 3 of paper C",
+)
+SIGNS_HEADER = ("test", "family", "significant", "sign", "range", "agreement")
+DISAGREEMENTS = Titled(
+    "Do diagnostics agree?",
+    "Two diagnostics that ask about the same category, on one scale (50 % is neutral).",
+)
+DISAGREEMENTS_HEADER = ("category", "model", "one diagnostic", "the other", "difference, points")
+DOWNSTREAM = Titled(
+    "Are they equally good at a task?",
+    "Every checkpoint fine-tuned alike and judged on the dev part: mean ± sample deviation of the accuracies, what "
+    "always giving the commonest label would get, the error that the size of the dev part leaves to one accuracy, "
+    "the texts to which all give the same answer, and how often equally good checkpoints would differ this much "
+    "(Cochran's Q). Equal within: by two one-sided tests all accuracies differ by less (1 or 2 points, p < 0.05); "
+    "a large p of Q is no proof of that. Where a checkpoint does not beat the commonest label, the comparison shows "
+    "nothing.",
+    "table 2 of paper C",
+)
+DOWNSTREAM_HEADER = (
+    "task",
+    "family",
+    "checkpoints",
+    "accuracy, %",
+    "commonest label, %",
+    "error, points",
+    "alike, %",
+    "equal within",
+    "p",
+)
+SIGNED = "A number has the sign of its sentence: positive is as the sentence has it, and by how much."
+NOTES = "What the columns mean"
+SETTINGS = Titled("Settings", "What each probe was asked with, as the study has it or by default.")
+SETTINGS_HEADER = ("probe", "setting", "value")
+CLAIMS = Titled(
+    "What the papers found, what this run finds",
+    "Each published finding as a quantity; the number of each model with its 95 % interval, and the verdict. " + SIGNED,
+)
+MODELS = Titled("Who was asked", "A family is several seeds of one model, or one seed at several steps.")
+MODELS_HEADER = ("model", "family", "kind", "architecture", "source", "dtype", "vocabulary")
+
+
+def with_coverage(caption: str) -> str:
+    return f"{caption} {verdicts.COVERED.capitalize()}."
+
+
+def summary_caption(fixed: Sequence[str]) -> str:
+    at = f"{'; '.join(fixed).capitalize()}. " if fixed else ""
+    return f"{at}In brackets 95 % intervals. {BOLD}"
+
+
+def family_heading(family: Family, depth: str) -> str:
+    parts = [family.name, *([f"{family.n_seeds} seeds"] if family.n_seeds > 1 else []), depth]
+    return ", ".join(filter(None, parts))
+
+
+def seeds_title(label: str, measure: str) -> str:
+    return f"{label}: {measure} over seeds"
+
+
+def agreement_header(ties: Sequence[NearTies]) -> tuple[str, ...]:
+    columns = (f"{what}, {_NEAR_TIES[kind]}" for kind in ties for what in ("flip, %", "alpha"))
+    return ("asked", "family", "items", *columns)
+
+
+def sign_agreement(agreement: SignAgreement) -> str:
+    return _SIGNS[agreement]
+
+
+def of(some: int, every: int) -> str:
+    return f"{some} of {every}"
+
+
+def to(low: str, high: str) -> str:
+    return f"{low} to {high}"
+
+
+def above_below(above: int, below: int) -> str:
+    return f"{above} above, {below} below"
+
+
+def at_step(family: str, step: int | None) -> str:
+    return family if step is None else f"{family} at step {step:,}"
+
+
+def choice(first: str, second: str) -> Titled:
+    return Titled(
+        f"What the choice between {first} and {second} moves",
+        "The same models, asked in both ways. Groups that both have are drawn together, and a family is compared seed "
+        "by seed. Numbers that cannot be counted are in the CSV.",
+    )
+
+
+def choice_header(first: str, second: str) -> tuple[str, ...]:
+    return ("model", "number", first, second, "difference", "verdict")
+
+
+def claims_header(names: Sequence[str], paired: bool) -> tuple[str, ...]:
+    return ("finding", "expected", *names, *(["two models"] if paired else []))
+
+
+def task(name: str, train: int, train_of: int) -> str:
+    limited_to = f" of {count(train_of)}" if train < train_of else ""
+    return f"{name}, {count(train)}{limited_to} texts"
+
+
+def within(margin: float | None) -> str:
+    if margin is None:
+        return "not shown"
+    return f"{100 * margin:.0f} point{'s' if margin > 0.01 else ''}"
+
+
+def within_hint(largest: float, p_1: str, p_2: str) -> str:
+    return f"largest difference {largest:.1f} points; p {p_1} at 1 point, {p_2} at 2"
+
+
+def not_learnt(names: Sequence[str]) -> str:
+    return f"not above the commonest label: {', '.join(names)}"
+
+
+def equally_good(task_name: str) -> str:
+    return f"checkpoints of one family do {task_name} equally well: deviation of their accuracies"
+
+
+def trust_lead(report: Report) -> str:
+    if any(family.n_seeds > 1 for family in report.families):
+        return "The same model trained with another seed is another model. This part shows what that changes."
+    return "Every model has one seed. This part shows what other items and other ways of asking change."
+
+
+def scrolls(rows: int) -> str:
+    """Above a table that is higher than its place."""
+    return f"{several(rows, 'row')}: scroll"
+
+
+def items_rows(total: int) -> str:
+    return several(total, "row")

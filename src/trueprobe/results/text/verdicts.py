@@ -1,0 +1,181 @@
+"""Verdicts, outcomes and reasons, and what is behind a number."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from trueprobe.results.numbers import NumberFormat, count, several
+from trueprobe.statistics.rows import Estimate
+from trueprobe.statistics.verdict import FEWEST_GROUPS
+from trueprobe.types import LEAST_COVERED, Direction, Outcome, Reason, Verdict
+
+if TYPE_CHECKING:  # these modules use the words
+    from trueprobe.results.view.number import Finding, Key, Mark, Number
+
+_VERDICTS = {
+    Verdict.HOLDS: "holds",
+    Verdict.HOLDS_FOR_CHECKPOINT: "holds for this checkpoint",
+    Verdict.FLIPS: "flips",
+    Verdict.UNDECIDED: "undecided",
+    Verdict.EXPLORATORY: "exploratory",
+    Verdict.SUGGESTIVE: "suggestive",
+    Verdict.DESCRIPTIVE: "descriptive",
+    Verdict.AS_PUBLISHED: "as published",
+    Verdict.NOT_CONTRADICTED: "not contradicted",
+    Verdict.OPPOSITE: "opposite",
+    Verdict.FAILS_GATE: "fails the gate",
+    Verdict.LOW_COVERAGE: "low coverage",
+    Verdict.BORDERLINE_COVERAGE: "coverage at the border",
+    Verdict.NOTHING_SCORED: "nothing scored",
+    Verdict.TOO_FEW_GROUPS: "too few groups",
+    Verdict.NO_INTERVAL: "no interval",
+    Verdict.NO_VARIATION: "no variation",
+}
+_SILENT = {  # why a dash stands where items were scored
+    Verdict.FAILS_GATE: "the model cannot do what the number presupposes",
+    Verdict.NOTHING_SCORED: "no scored item has a value here",
+    Verdict.TOO_FEW_GROUPS: f"fewer than {FEWEST_GROUPS} groups of items",
+    Verdict.NO_INTERVAL: "too few resamples or seeds have a value",
+    Verdict.NO_VARIATION: "every resample gives exactly the neutral value",
+}
+_OUTCOMES = {
+    Outcome.GOOD: ("What holds", "hold"),
+    Outcome.BAD: ("What is the other way round, or flips", "the other way round, or flipping"),
+    Outcome.OPEN: ("What stays undecided", "undecided"),
+    Outcome.EXPLORATORY: ("Exploratory: intervals without a verdict", "exploratory"),
+    Outcome.NONE: ("Where nothing can be concluded", "that decide nothing"),
+}
+_MARKS = {
+    "*": "as published, or holds",
+    "=": "not contradicted",
+    "!": "opposite",
+    "~": "flips",
+    "°": "suggestive",
+}
+NO_MARK = "undecided"
+NOTHING_TO_COUNT = "nothing to count"
+_DIRECTIONS = {
+    Direction.ABOVE: "above {}",
+    Direction.BELOW: "below {}",
+    Direction.NOT_BELOW: "not below {}",
+    Direction.NOT_EQUAL: "not {}",
+    Direction.EQUAL: "equal: Cochran's Q, p at least {}",
+}
+
+
+def verdict_text(verdict: Verdict) -> str:
+    return _VERDICTS[verdict]
+
+
+def mark_text(mark: Mark, n_exploratory: int = 0) -> str:
+    """With the number of such marks that chance alone would make, where they depend on it."""
+    by_chance = f" (by chance {0.05 * n_exploratory:.0f} of {count(n_exploratory)})" if n_exploratory else ""
+    return _MARKS[mark.symbol] + (by_chance if mark.symbol == "°" else "")
+
+
+def key_texts(key: Key) -> list[str]:
+    return [f"{mark.symbol} {mark_text(mark, key.n_exploratory)}" for mark in key.marks]
+
+
+def reason_text(row: Estimate) -> str:
+    """Why the verdict is not a plainer one; empty where there is no more to it."""
+    texts = {
+        Reason.NONE: "",
+        Reason.INTERVAL_INCLUDES_NEUTRAL: "the interval includes the neutral value",
+        Reason.NOT_AFTER_CORRECTION: "not after correction for the number of categories",
+        Reason.NOT_ON_LIST: "not after correction for the number of primary numbers in this report",
+        Reason.TOO_FEW_SEEDS: f"{row.n_seeds} seeds, fewer than 3",
+        Reason.SEEDS_APART: f"{row.above} seeds clearly above neutral, {row.below} clearly below",
+        Reason.WORDINGS_APART: f"wordings clearly above neutral: {row.above}; clearly below: {row.below}",
+    }
+    return texts[row.reason]
+
+
+def coverage_text(row: Estimate) -> str:
+    """What stands in the way of a verdict for want of coverage."""
+    if row.verdict not in (Verdict.LOW_COVERAGE, Verdict.BORDERLINE_COVERAGE):
+        return ""
+    if not row.covered_low <= LEAST_COVERED:
+        return f"{row.tied:.0%} of the items are ties"
+    ends = f" [{100 * row.covered_low:.0f}, {100 * row.covered_high:.0f}]"
+    return f"{row.covered:.0%}{ends} of the items have a countable answer"
+
+
+def verdict_with_reason(verdict: Verdict, row: Estimate | None) -> str:
+    """Empty where a number is only described."""
+    if verdict is Verdict.DESCRIPTIVE:
+        return ""
+    reason = (coverage_text(row) or reason_text(row)) if row is not None else ""
+    reason = reason or _SILENT.get(verdict, "")
+    return f"{verdict_text(verdict)}: {reason}" if reason else verdict_text(verdict)
+
+
+def controlled(many: int) -> str:
+    """What the verdicts of a list are worth."""
+    if not many:
+        return "No number here is primary: all are exploratory, with intervals and without verdicts."
+    numbers = "the one primary number" if many == 1 else f"{count(many)} primary numbers"
+    return f"Verdicts: of {numbers}, false discovery rate 5 % over these; all else is exploratory."
+
+
+def controlled_short(many: int) -> str:
+    if not many:
+        return "no number is primary: all exploratory"
+    return f"verdicts: {count(many)} primary, false discovery rate 5 %"
+
+
+def outcome_heading(outcome: Outcome) -> str:
+    return _OUTCOMES[outcome][0]
+
+
+def outcome_tally(outcome: Outcome) -> str:
+    return _OUTCOMES[outcome][1]
+
+
+def expected(finding: Finding) -> str:
+    """`above 0`: where a paper has the quantity of a claim."""
+    return _DIRECTIONS[finding.direction].format(f"{finding.threshold:g}") if finding.direction else ""
+
+
+def neutral(finding: Finding) -> str:
+    """`neutral is 50 %`, of what a probe measures."""
+    if finding.direction or not finding.threshold:
+        return ""
+    form = finding.numbers[0].format
+    return f"neutral is {form.factor * finding.threshold:g}{form.suffix if form.factor == 100 else ''}"
+
+
+def side(finding: Finding, n: Number) -> str:
+    """`against the stereotype`: of a number that holds below its neutral value, where the probe names that side."""
+    return finding.below if n.verdict.outcome is Outcome.GOOD and finding.is_below(n) else ""
+
+
+def behind(n: Number) -> str:
+    """What is behind a number: its verdict and the reason, items, seeds."""
+    parts = [verdict_with_reason(n.verdict, n.estimate)]
+    if n.n_items is not None:
+        parts.append(several(n.n_items, "item"))
+        parts += [f"{count(n.n_unscored)} not scored"] if n.n_unscored else []
+    parts += [f"{n.covered:.0%} of them have a countable answer"] if n.has_coverage else []
+    if n.n_seeds > 1 and n.sd_seeds == n.sd_seeds:
+        deviation = f"{n.format.factor * n.sd_seeds:.{n.format.digits + 1}f}"
+        parts.append(f"{n.n_seeds} seeds, deviation {deviation}")
+    return "; ".join(filter(None, parts))
+
+
+def seed_range(n: Number, form: NumberFormat) -> str:
+    values = [seed.value for seed in n.seeds]
+    return f"{n.n_seeds} seeds, from {form.plain(min(values))} to {form.plain(max(values))}" if values else ""
+
+
+COVERED = "in round brackets: share of prompts with a countable answer"
+
+
+def covered(n: Number, unit: str = " % covered") -> str:
+    """After a number: `(84 % covered)`, where a probe says what its prompts must hold to be counted."""
+    return f"({100 * n.covered:.0f}{unit})" if n.has_coverage else ""
+
+
+def seeds_behind(n: Number) -> str:
+    """After a number in a finding."""
+    return f"({n.n_seeds} seeds)" if n.n_seeds > 1 else ""
