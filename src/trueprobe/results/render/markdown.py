@@ -28,7 +28,8 @@ def _lines(report: Report) -> Iterator[str]:
     for line in (*words.opening(report), *map(words.missing_text, report.missing)):
         yield from (escaped(line), "")
     counts = (f"{many} {verdicts.outcome_tally(outcome)}" for outcome, many in tally(report.findings).items())
-    yield from (escaped("; ".join(counts)), "", escaped(verdicts.controlled(report.n_primary)), "")
+    explained = (verdicts.controlled(report.n_primary), verdicts.list_explained(report.n_primary, report.verdicts_over))
+    yield from (escaped("; ".join(counts)), "", escaped(" ".join(filter(None, explained))), "")
     for outcome, findings in by_outcome(report.findings).items():
         yield from (f"## {verdicts.outcome_heading(outcome)}", "", *_findings(report, outcome, findings), "")
     for probe in report.probes:

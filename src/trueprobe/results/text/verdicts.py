@@ -22,8 +22,10 @@ _VERDICTS = {
     Verdict.DESCRIPTIVE: "descriptive",
     Verdict.AS_PUBLISHED: "as published",
     Verdict.NOT_CONTRADICTED: "not contradicted",
+    Verdict.ALIKE: "alike",
     Verdict.OPPOSITE: "opposite",
     Verdict.FAILS_GATE: "fails the gate",
+    Verdict.INSENSITIVE: "no effect to compare with",
     Verdict.LOW_COVERAGE: "low coverage",
     Verdict.BORDERLINE_COVERAGE: "coverage at the border",
     Verdict.NOTHING_SCORED: "nothing scored",
@@ -33,6 +35,7 @@ _VERDICTS = {
 }
 _SILENT = {  # why a dash stands where items were scored
     Verdict.FAILS_GATE: "the model cannot do what the number presupposes",
+    Verdict.INSENSITIVE: "the effect that the margin refers to is not there",
     Verdict.NOTHING_SCORED: "no scored item has a value here",
     Verdict.TOO_FEW_GROUPS: f"fewer than {FEWEST_GROUPS} groups of items",
     Verdict.NO_INTERVAL: "too few resamples or seeds have a value",
@@ -47,6 +50,7 @@ _OUTCOMES = {
 }
 _MARKS = {
     "*": "as published, or holds",
+    "≈": "alike",
     "=": "not contradicted",
     "!": "opposite",
     "~": "flips",
@@ -59,6 +63,7 @@ _DIRECTIONS = {
     Direction.BELOW: "below {}",
     Direction.NOT_BELOW: "not below {}",
     Direction.NOT_EQUAL: "not {}",
+    Direction.ALIKE: "alike: {}, within the margin",
     Direction.EQUAL: "equal: Cochran's Q, p at least {}",
 }
 
@@ -116,6 +121,18 @@ def controlled(many: int) -> str:
         return "No number here is primary: all are exploratory, with intervals and without verdicts."
     numbers = "the one primary number" if many == 1 else f"{count(many)} primary numbers"
     return f"Verdicts: of {numbers}, false discovery rate 5 % over these; all else is exploratory."
+
+
+def list_explained(many: int, verdicts_over: str) -> str:
+    """Which numbers are controlled together, and what else in a run changes that."""
+    if not many:
+        return ""
+    if verdicts_over == "model":
+        return "Each model has a list of its own, as the study says."
+    return (
+        "They are one list, fixed when the run was counted: another model in a run makes the list longer, which can "
+        "change the verdicts of the others."
+    )
 
 
 def controlled_short(many: int) -> str:

@@ -35,6 +35,7 @@ class Mark(StrEnum):
 
     NONE = ""
     HOLDS = "*"
+    ALIKE = "≈"
     NOT_CONTRADICTED = "="
     OPPOSITE = "!"
     FLIPS = "~"
@@ -47,7 +48,7 @@ class Mark(StrEnum):
 
 _MARKS = dict.fromkeys((Verdict.HOLDS, Verdict.HOLDS_FOR_CHECKPOINT, Verdict.AS_PUBLISHED), Mark.HOLDS)
 _MARKS |= {Verdict.NOT_CONTRADICTED: Mark.NOT_CONTRADICTED, Verdict.OPPOSITE: Mark.OPPOSITE, Verdict.FLIPS: Mark.FLIPS}
-_MARKS[Verdict.SUGGESTIVE] = Mark.SUGGESTIVE
+_MARKS |= {Verdict.SUGGESTIVE: Mark.SUGGESTIVE, Verdict.ALIKE: Mark.ALIKE}
 
 
 def display_of(value: float, low: float, verdict: Verdict) -> Display:

@@ -101,6 +101,11 @@ class Report:
         """The numbers that are controlled together."""
         return self.source.n_listed
 
+    @property
+    def verdicts_over(self) -> str:
+        """`run` or `model`: whose primary numbers are on one list."""
+        return self.source.run.manifest.study.verdicts_over
+
     @cached_property
     def probes(self) -> tuple[ProbeReport, ...]:
         known = {section.probes[0]: section.scoring for section in self.sections if section.scoring}

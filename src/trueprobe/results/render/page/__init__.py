@@ -38,6 +38,7 @@ _DARK = {"link": "#7cc7f5", "good": "#45d3a8", "bad": "#ff9a57", "open": "#c3b8e
 _DARK |= {"good-bg": "#123a2e", "bad-bg": "#46291a"}
 _OUTCOMES = {
     Mark.HOLDS: Outcome.GOOD,
+    Mark.ALIKE: Outcome.GOOD,
     Mark.NOT_CONTRADICTED: Outcome.OPEN,
     Mark.OPPOSITE: Outcome.BAD,
     Mark.FLIPS: Outcome.BAD,
