@@ -13,49 +13,12 @@ from pathlib import Path
 
 import pytest
 
+import architecture
 import made_runs
 import trueprobe
+from architecture import module_of
 
 ROOT = Path(trueprobe.__file__).parent
-LOWEST = {"types", "errors", "paths", "permissions", "plugins", "signals", "__version__"}
-MAY_USE = {  # package (or module of one) -> what it may import besides itself and LOWEST; None is everything
-    "types": set(),
-    "errors": set(),
-    "paths": set(),
-    "permissions": set(),
-    "plugins": set(),
-    "signals": set(),
-    "assets": set(),
-    "statistics": set(),
-    "probes": {"assets", "statistics"},
-    "probes.counteracts.verbalizer": {"probes", "models", "engine", "runs"},
-    "training.nursery": {"assets"},
-    "models": {"assets", "training.nursery"},
-    "engine": {"models"},
-    "training": {"assets", "models", "statistics"},
-    "training.downstream": {"assets", "models", "statistics", "training", "runs.folder", "runs.downstream"},
-    "scoring": {"models", "engine", "probes.files", "probes.tables"},
-    "runs": {"assets", "statistics", "probes", "models", "engine"},
-    "results": {
-        "runs.folder",
-        "runs.schema",
-        "runs.families",
-        "runs.downstream",
-        "runs.compare",
-        "runs.repeat",
-        "runs.reproduce",
-        "runs.signature",
-        "probes.display",
-        "statistics.rows",
-        "statistics.verdict",
-    },
-    "gate": {"results", "runs", "probes.display", "statistics.rows"},
-    "explore": {"models", "engine", "probes", "scoring", "results", "runs", "statistics.rows"},
-    "cli": None,
-    "__main__": None,
-    "__init__": None,
-}
-
 NETWORKS = {"torch", "transformers", "tokenizers", "safetensors", "accelerate", "trueprobe.models", "trueprobe.engine"}
 FIGURES = {"altair", "vl_convert", "jinja2"}
 FUNCTIONS = {"scipy.special", "scipy.stats", "scipy.optimize"}
@@ -83,41 +46,21 @@ for command in json.loads(sys.argv[1]):
 """
 
 
-def home(module: str) -> str:
-    """The entry of MAY_USE a module belongs to: `training.nursery.delta` -> `training.nursery`."""
-    parts = module.split(".")
-    return next(name for end in range(len(parts), 0, -1) if (name := ".".join(parts[:end])) in {*MAY_USE, *LOWEST})
-
-
-def module_of(path: Path) -> str:
-    parts = path.relative_to(ROOT).with_suffix("").parts
-    return ".".join(parts[:-1] if parts[-1] == "__init__" and len(parts) > 1 else parts)
-
-
-def imports(path: Path):
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "trueprobe":
-            inside = ".".join((node.module or "").split(".")[1:])
-            for alias in node.names:
-                full = f"{inside}.{alias.name}".strip(".")
-                is_module = (ROOT / Path(*full.split("."))).with_suffix(".py").exists() or (
-                    ROOT / Path(*full.split("."))
-                ).is_dir()
-                yield full if is_module or not inside else inside
-        elif isinstance(node, ast.Import):
-            yield from (alias.name.removeprefix("trueprobe.") for alias in node.names if "trueprobe." in alias.name)
-
-
-def allowed(module: str, used: str) -> bool:
-    mine = home(module)
-    if MAY_USE[mine] is None or home(used) in {mine, *LOWEST}:
-        return MAY_USE[mine] is None or mine not in LOWEST or home(used) in {mine, "errors"}
-    return any(used == name or used.startswith(f"{name}.") for name in MAY_USE[mine])
-
-
 def test_imports_go_downward_only():
-    pairs = [(module_of(path), used) for path in sorted(ROOT.rglob("*.py")) for used in imports(path)]
-    assert [pair for pair in pairs if not allowed(*pair)] == []
+    files = (path for path in sorted(ROOT.rglob("*.py")) if module_of(path) not in ("__init__", "__main__"))
+    pairs = [(module_of(path), used) for path in files for used in architecture.rooms_used(path)]
+    assert [pair for pair in pairs if not architecture.allowed(*pair)] == []
+
+
+def test_code_touches_what_its_room_may_and_no_room_may_more():
+    assert {room.name: architecture.touched(room.name) for room in architecture.ROOMS} == {
+        room.name: room.touches for room in architecture.ROOMS
+    }
+
+
+def test_the_page_draws_the_rooms_of_the_code():
+    text = architecture.PAGE.read_text(encoding="utf-8")
+    assert architecture.page(text) == text  # python tools/architecture.py
 
 
 def test_what_is_shown_is_judged_nowhere_but_in_statistics():
