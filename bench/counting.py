@@ -25,8 +25,9 @@ import pandas as pd
 from trueprobe import probes
 from trueprobe.probes import Probe
 from trueprobe.runs.compare import compare
-from trueprobe.runs.folder import Run, RunFolder, load_run
+from trueprobe.runs.folder import Run, load_run
 from trueprobe.runs.tables import RunTables
+from trueprobe.runs.writing import RunFolder
 from trueprobe.statistics.estimates import CheckpointData, estimate
 from trueprobe.statistics.means import means
 from trueprobe.statistics.measure import Measure

@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from trueprobe.runs.execute import run, run_plan
     from trueprobe.runs.families import Family
-    from trueprobe.runs.folder import Run, RunFolder, load_run
+    from trueprobe.runs.folder import Run, load_run
     from trueprobe.runs.plan import PlannedProbe, RunPlan, make_plan, plan_run
     from trueprobe.runs.session import Session
     from trueprobe.runs.shards import Shard, run_shard
     from trueprobe.runs.study import Study, make_study, read_study
     from trueprobe.runs.tables import RunTables
+    from trueprobe.runs.writing import RunFolder
 
 __all__ = [
     "Family",
@@ -40,12 +41,13 @@ __all__ = [
 _MODULES = {  # imported when a name is first used: reading a run folder must not import what asks models
     "execute": ("run", "run_plan"),
     "families": ("Family",),
-    "folder": ("Run", "RunFolder", "load_run"),
+    "folder": ("Run", "load_run"),
     "plan": ("PlannedProbe", "RunPlan", "make_plan", "plan_run"),
     "session": ("Session",),
     "shards": ("Shard", "run_shard"),
     "study": ("Study", "make_study", "read_study"),
     "tables": ("RunTables",),
+    "writing": ("RunFolder",),
 }
 
 

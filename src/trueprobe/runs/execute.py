@@ -22,7 +22,7 @@ from trueprobe.engine import AnswerStore, Compute, Counts, Engine, executor, lib
 from trueprobe.errors import BadInput
 from trueprobe.models import Unopened
 from trueprobe.runs.cache import card_text, counting_text, key_of, probe_text
-from trueprobe.runs.folder import Run, RunFolder, Timing, load_run, observations_file
+from trueprobe.runs.folder import Run, Timing, load_run, observations_file
 from trueprobe.runs.machine import machine
 from trueprobe.runs.parquet import portions
 from trueprobe.runs.plan import PlannedProbe, RunPlan, plan_run, with_items
@@ -31,6 +31,7 @@ from trueprobe.runs.records import ObservationFiles, declaration, items_frame
 from trueprobe.runs.replay import Replay, read_replays
 from trueprobe.runs.session import Session
 from trueprobe.runs.study import Changes, Study
+from trueprobe.runs.writing import RunFolder
 from trueprobe.types import Card, NoProgress, Observation, Progress, WordList
 
 _PLANNED = "planned.json"  # next to observations in the cache; no label has this name

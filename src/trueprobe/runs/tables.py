@@ -20,10 +20,10 @@ from trueprobe.paths import gc_pause
 from trueprobe.probes import Probe
 from trueprobe.runs.cache import ResultCache, key_of
 from trueprobe.runs.families import families
-from trueprobe.runs.folder import RunFolder
 from trueprobe.runs.primary import on_run_list
 from trueprobe.runs.schema import TABLES
 from trueprobe.runs.signature import Signer
+from trueprobe.runs.writing import RunFolder
 from trueprobe.statistics import disagreement
 from trueprobe.statistics.between import between, is_about, sides_of
 from trueprobe.statistics.claims import claim_results

@@ -1,0 +1,188 @@
+"""`trueprobe run`: probes × models to a run folder. Heavy imports happen inside, so that --help is instant."""
+
+import json
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, NoReturn
+
+import typer
+
+from trueprobe.cli.common import (
+    AllowCode,
+    AllowPickle,
+    AllowServers,
+    Json,
+    Setting,
+    Store,
+    app,
+    example,
+    interruptible,
+    note_damaged,
+    note_network_store,
+    settings_of,
+)
+from trueprobe.errors import BadInput
+
+if TYPE_CHECKING:
+    from trueprobe.engine import Compute
+    from trueprobe.runs.plan import RunPlan
+    from trueprobe.runs.repeat import Repeated
+
+
+class Where(StrEnum):
+    LOCAL = "local"
+    RAY = "ray"
+
+
+@app.command(
+    epilog=example(
+        "trueprobe run quick",
+        "trueprobe run counteracts --model nursery --model ./my-bert --out runs/mine",
+        "trueprobe run counteracts --model gpt2@main --model model.gguf --limit 400",
+        "trueprobe run counteracts --model 'mybert=ckpt/seed_*' --set occupations=table58",
+        "trueprobe run study.toml",
+        "trueprobe run --from runs/mine",
+        "trueprobe run counteracts --model nursery --workers 2",
+        "trueprobe run counteracts --model 'mybert=ckpt/seed_*' --on ray --ray-address auto --gpus-per-worker 1",
+        "trueprobe run counteracts --model 'mybert=ckpt/seed_*' --shard 3/10 --store shards/3.sqlite",
+    )
+)
+@interruptible()
+def run(
+    what: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="PROBE… | STUDY",
+            help="probes by name, .py file or folder of them; or a study: a file or a shipped name",
+        ),
+    ] = None,
+    model: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--model",
+            metavar="SPEC",
+            help="nursery, mini, an asset, a folder, a .gguf file, a hub id[@revision], name=glob; with options "
+            "SPEC?start=auto|bos|eot|none&tokenizer=DIR; repeatable",
+        ),
+    ] = None,
+    repeated: Annotated[
+        Path | None,
+        typer.Option("--from", metavar="RUN", help="repeat this run exactly, or say what has changed"),
+    ] = None,
+    out: Annotated[Path | None, typer.Option(help="the run folder; run again into it to go on")] = None,
+    limit: Annotated[int | None, typer.Option(min=1, help="this many items, spread evenly over the conditions")] = None,
+    settings: Setting = None,
+    device: Annotated[str | None, typer.Option(help="auto, cpu, cuda, cuda:1 …; auto by default")] = None,
+    dtype: Annotated[str | None, typer.Option(help="float32 (by default), bfloat16 or float16")] = None,
+    batch_tokens: Annotated[str | None, typer.Option(help="tokens computed at once, or auto (by default)")] = None,
+    workers: Annotated[
+        int, typer.Option(min=0, help="compute in this many processes, which divide the threads among them")
+    ] = 0,
+    on: Annotated[Where, typer.Option("--on", help="ray: workers are actors of a Ray cluster")] = Where.LOCAL,
+    ray_address: Annotated[str, typer.Option(help="auto or ray://HOST:PORT; else Ray is started here")] = "",
+    gpus_per_worker: Annotated[float, typer.Option(min=0, help="of each worker; 0.5 shares one between two")] = 0,
+    threads: Annotated[int, typer.Option(min=0, help="of each process; bytes are equal where these are")] = 0,
+    shard: Annotated[
+        str, typer.Option(metavar="I/N", help="only fill --store with this share of the rows; no run folder")
+    ] = "",
+    store: Store = None,
+    allow_pickle: AllowPickle = False,
+    allow_code: AllowCode = False,
+    allow_servers: AllowServers = False,
+    as_json: Json = False,
+) -> None:
+    """Ask models, cache answers, count, and write a run folder.
+
+    With --from, exit code 1 where estimates differ.
+    """
+    from trueprobe.cli.progress import terminal_progress
+    from trueprobe.engine import Compute
+    from trueprobe.permissions import Permissions, ServerAccess
+    from trueprobe.results.render import json as findings_json
+    from trueprobe.results.render import terminal
+    from trueprobe.results.view.report import Report
+    from trueprobe.runs import execute
+    from trueprobe.runs.plan import plan_run
+    from trueprobe.runs.repeat import repeat
+
+    if repeated:
+        own = {"PROBE": what, "--limit": limit, "--set": settings, "--dtype": dtype}
+        if given := [name for name, value in own.items() if value]:
+            raise BadInput(f"{given[0]} is the run's own with --from; without it, it is another run")
+        done_again = repeat(
+            repeated,
+            out,
+            tuple(model or ()),
+            store,
+            terminal_progress(),
+            device=device,
+            batch_tokens=_tokens(batch_tokens),
+            permissions=Permissions(allow_code, allow_pickle, ServerAccess.for_run_folder(bool(model), allow_servers)),
+        )
+        _end_repeated(done_again, as_json)
+    if not what:
+        raise BadInput("name a probe or a study, or a run to repeat: --from RUN; see: trueprobe list")
+    plan = plan_run(
+        what,
+        model or (),
+        settings_of(settings),
+        limit=limit,
+        device=device,
+        dtype=dtype,
+        batch_tokens=_tokens(batch_tokens),
+        allow_code=allow_code,
+        allow_pickle=allow_pickle,
+        allow_servers=allow_servers,
+    )
+    compute = Compute(workers, on.value, ray_address, gpus_per_worker, threads)
+    if shard:
+        _run_shard(plan, shard, out, store, compute, as_json)
+        return
+    note_network_store(store)
+    done = execute.run_plan(plan, out, store, terminal_progress(), compute)
+    if as_json:
+        print(findings_json.findings(Report.of(done), str(done.folder)))
+    else:
+        terminal.show(done)
+    note_damaged(done.timing.damaged_answers if done.timing else 0)
+
+
+def _end_repeated(done: "Repeated", as_json: bool) -> NoReturn:
+    from trueprobe.results.render import repetition
+
+    if as_json:
+        print(repetition.as_json(done))
+    else:
+        repetition.show(done)
+    note_damaged(done.again.timing.damaged_answers if done.again.timing else 0)
+    raise typer.Exit(0 if done.exact else 1)
+
+
+def _run_shard(
+    plan: "RunPlan", shard: str, out: Path | None, store: Path | None, compute: "Compute", as_json: bool
+) -> None:
+    from trueprobe.cli.progress import terminal_progress
+    from trueprobe.runs.shards import Shard, run_shard
+
+    chosen = Shard.parse(shard)
+    if out is not None:
+        raise BadInput("a shard writes no run folder: leave out --out, merge the stores, then run without --shard")
+    if store is None:
+        raise BadInput(f"a shard fills a store of its own: --store shards/{chosen.number}.sqlite")
+    note_network_store(store)
+    done = run_shard(plan, chosen, store, terminal_progress(), compute)
+    note_damaged(done.damaged)
+    if as_json:
+        print(json.dumps([vars(one) for one in done.models], indent=1))
+        return
+    for one in done.models:
+        print(f"{one.model}: {one.rows:,} rows in {store}, {one.computed:,} of them computed now")
+    print(f"shard {shard} is done; when all are: trueprobe cache merge {store.parent}/*.sqlite --into all.sqlite")
+
+
+def _tokens(text: str | None) -> int | None:
+    if text is None or text == "auto":
+        return None
+    if not text.isdigit() or int(text) < 1:
+        raise BadInput(f"--batch-tokens is auto or a number of tokens, not '{text}'")
+    return int(text)

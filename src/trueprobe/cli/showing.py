@@ -1,0 +1,144 @@
+"""The commands that show a run: report, compare, reproduce. Heavy imports happen inside, so that --help is instant."""
+
+import json
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from trueprobe.cli.common import (
+    AllowCode,
+    AllowUnequal,
+    Json,
+    Setting,
+    Store,
+    app,
+    example,
+    interruptible,
+    settings_of,
+)
+
+if TYPE_CHECKING:
+    pass
+
+
+class ReportFormat(StrEnum):
+    HTML = "html"
+    MARKDOWN = "markdown"
+    JSON = "json"
+
+
+@app.command(epilog=example("trueprobe report runs/mine --open", "trueprobe report runs/mine --format markdown"))
+@interruptible("the same command writes it again")
+def report(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="a run folder")],
+    form: Annotated[ReportFormat, typer.Option("--format", help="of the file it writes")] = ReportFormat.HTML,
+    figures: Annotated[
+        str, typer.Option(metavar="FORMATS", help="svg, png or svg,png: figures and tables as files beside the page")
+    ] = "",
+    open_it: Annotated[bool, typer.Option("--open", help="show it in your browser")] = False,
+    as_json: Json = False,
+) -> None:
+    """The findings of a run folder as a page, Markdown or JSON."""
+    import webbrowser
+
+    from trueprobe.cli.progress import terminal_progress
+    from trueprobe.results.render import files
+    from trueprobe.runs.folder import load_run
+
+    formats = files.figure_formats(figures)
+    with terminal_progress().task("writing the report"):
+        path = files.write(load_run(folder), files.ReportFormat(form), formats)
+    if form is ReportFormat.HTML:
+        _print_page(path, folder if formats else None, as_json)
+    else:
+        print(json.dumps({"file": str(path)}) if as_json else path)
+    if open_it:
+        webbrowser.open(path.resolve().as_uri())
+
+
+def _print_page(path: Path, folder: Path | None, as_json: bool) -> None:
+    """With a folder, how many figures it has as files."""
+    figures = len(list((folder / "figures").glob("*.csv"))) if folder else 0
+    if as_json:
+        print(json.dumps({"page": str(path), "figures": figures}))
+        return
+    print(path)
+    if folder:
+        print(f"{folder / 'figures'}: {figures} figures with their data; {folder / 'tables'}")
+
+
+@app.command(
+    epilog=example(
+        "trueprobe compare runs/mine --a nursery --b nursery-small",
+        "trueprobe compare runs/mine --a my-bert --b my-gpt2 --json",
+    )
+)
+@interruptible("the same command compares again")
+def compare(
+    folder: Annotated[Path, typer.Argument(metavar="DIR")],
+    a: Annotated[str, typer.Option(metavar="MODEL", help="a checkpoint or a family of the run")],
+    b: Annotated[str, typer.Option(metavar="MODEL", help="what it is compared with: differences are a minus b")],
+    allow_unequal: AllowUnequal = False,
+    allow_code: AllowCode = False,
+    as_json: Json = False,
+) -> None:
+    """Two models of a run on the items both scored.
+
+    Difference, interval, permutation test and verdict for every measure.
+    """
+    from trueprobe.cli.progress import terminal_progress
+    from trueprobe.paths import write_whole
+    from trueprobe.results.render import comparison
+    from trueprobe.runs.compare import compare as compared
+    from trueprobe.runs.folder import load_run
+    from trueprobe.runs.schema import frame_of
+    from trueprobe.statistics.rows import Difference
+
+    result = compared(load_run(folder, allow_code), a, b, terminal_progress(), allow_unequal)
+    table, path = frame_of(result.rows, Difference), folder / f"{result.file}.csv"
+    write_whole(path, lambda partial: table.to_csv(partial, index=False))
+    if as_json:
+        print(table.to_json(orient="records", indent=1))
+    else:
+        comparison.show(result, path)
+
+
+@app.command(
+    epilog=example(
+        "trueprobe reproduce distractors --model replay:Sorting-Through-The-Noise/released",
+        "trueprobe reproduce distractors --model bert-base-uncased",
+        "trueprobe reproduce distractors --model ./my-copy-of-bert --as BertBase",
+        "trueprobe reproduce tacit_production --model bert-base-cased --set data=norms.dat",
+    )
+)
+@interruptible()
+def reproduce(
+    probe: str,
+    model: Annotated[
+        str | None,
+        typer.Option("--model", metavar="SPEC", help="a model of the paper, or replay:PATH with its released outputs"),
+    ] = None,
+    published_as: Annotated[str | None, typer.Option("--as", metavar="NAME", help="the authors' name of it")] = None,
+    settings: Setting = None,
+    out: Annotated[Path | None, typer.Option(help="the run folder")] = None,
+    store: Store = None,
+    as_json: Json = False,
+) -> None:
+    """Published number, ours, difference.
+
+    With the authors' options; exit code 1 where they do not agree.
+    """
+    from trueprobe.cli.progress import terminal_progress
+    from trueprobe.results.render import reproduction
+    from trueprobe.runs import reproduce as reproducing
+
+    chosen, progress = settings_of(settings), terminal_progress()
+    rows, asked = reproducing.reproduce(probe, model, published_as, out, chosen, store=store, progress=progress)
+    if as_json:
+        print(json.dumps([number.row() for number in rows], indent=1, ensure_ascii=False))
+    else:
+        reproduction.show(rows)
+    if asked and not all(number.agrees for number in rows):
+        raise typer.Exit(1)
