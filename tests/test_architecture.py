@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import importlib
 import json
+import re
 import resource
 import statistics
 import subprocess
@@ -94,6 +95,16 @@ def test_the_root_holds_packages_and_the_few_modules_that_all_of_them_use():
 def test_no_file_outgrows_one_reading():
     long = {str(p.relative_to(ROOT)): n for p in ROOT.rglob("*.py") if (n := len(p.read_text().splitlines())) > 400}
     assert long == {}
+
+
+def test_the_ladder_is_read_in_an_hour():
+    """The lines that CONTRIBUTING states for each step, rounded, are those of its files."""
+    text = (ROOT.parents[1] / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    steps = re.findall(r"^\| [^|]+ \| (`[^|]+) \| (\d+) \| (\d+) \|$", text, re.MULTILINE)
+    lines = [sum(len((ROOT / file).read_text().splitlines()) for file in re.findall(r"`(.*?)`", s)) for s, *_ in steps]
+    assert sum(lines) <= 3_500
+    assert all(abs(int(stated) - many) <= 25 for (_, stated, _), many in zip(steps, lines, strict=True)), lines
+    assert sum(int(minutes) for *_, minutes in steps) == 60
 
 
 def test_functions_are_short():

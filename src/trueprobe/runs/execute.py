@@ -5,34 +5,34 @@ Each model is opened once. All that can be refused without a network is refused 
 
 from __future__ import annotations
 
-import hashlib
 import json
 import platform
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Unpack
 
 from trueprobe import __version__
-from trueprobe.engine import AnswerStore, Compute, Counts, Engine, executor, library_versions
+from trueprobe.engine import AnswerStore, Compute, Counts, executor, library_versions
 from trueprobe.errors import BadInput
 from trueprobe.models import Unopened
 from trueprobe.runs.cache import card_text, counting_text, key_of, probe_text
 from trueprobe.runs.folder import Run, Timing, load_run, observations_file
 from trueprobe.runs.machine import machine
 from trueprobe.runs.parquet import portions
-from trueprobe.runs.plan import PlannedProbe, RunPlan, plan_run, with_items
-from trueprobe.runs.portions import all_finite, asks_of, observe, portions_of, requests_of
+from trueprobe.runs.plan import PlannedProbe, RunPlan, plan_run
+from trueprobe.runs.portions import all_finite, observe, portions_of, requests_of
 from trueprobe.runs.records import ObservationFiles, declaration, items_frame
 from trueprobe.runs.replay import Replay, read_replays
 from trueprobe.runs.session import Session
+from trueprobe.runs.settle import settled
 from trueprobe.runs.study import Changes, Study
 from trueprobe.runs.writing import RunFolder
-from trueprobe.types import Card, NoProgress, Observation, Progress, WordList
+from trueprobe.types import Card, NoProgress, Progress
 
 _PLANNED = "planned.json"  # next to observations in the cache; no label has this name
 
@@ -90,65 +90,6 @@ def execute(plan: RunPlan, models: Sequence[Unopened], folder: RunFolder, sessio
         folder.timing(Timing(began=began, seconds=time.time() - began, models=timings, damaged_answers=damaged))
         folder.manifest(**made_with, counts={one.name: one.counts for one in done}, complete=True)
     return load_run(folder.folder, allow_code=True)  # it was run already
-
-
-# ---------------------------------------------------------------- what depends on the models
-
-
-def settled(plan: RunPlan, models: Sequence[Unopened], session: Session) -> list[PlannedProbe]:
-    """The probes with all that depends on the models: their items, and the words that ranks refer to."""
-    return _share_vocabulary(_settle(plan, models, session), models)
-
-
-def _settle(plan: RunPlan, models: Sequence[Unopened], session: Session) -> list[PlannedProbe]:
-    """Probes with trials put them to every model first; the answers settle their items."""
-    trials = [replace(planned, items=list(planned.probe.trials())) for planned in plan.probes]
-    results: dict[str, list[Observation]] = {planned.label: [] for planned in trials if planned.items}
-    if results:
-        # the first model last, since it is asked first
-        for tried in session.each(models[::-1], lambda model: _try(trials, model, session)):
-            for label, observations in tried.items():
-                results[label] += observations
-    return [
-        _with_trials(planned, results[planned.label], plan.study.limit) if planned.label in results else planned
-        for planned in plan.probes
-    ]
-
-
-def _with_trials(planned: PlannedProbe, observations: Sequence[Observation], limit: int | None) -> PlannedProbe:
-    decided = hashlib.sha256(repr(observations).encode()).hexdigest()
-    return replace(with_items(planned.label, planned.probe.settled(observations), limit), decided=decided)
-
-
-def _try(trials: Sequence[PlannedProbe], model: Unopened, session: Session) -> dict[str, list[Observation]]:
-    """What one model answers to the trials of each probe; a model to which none can be put is not opened."""
-    card = model.outline.card
-    tried: dict[str, list[Observation]] = {}
-    engine: Engine | None = None
-    for planned in trials:
-        asks = asks_of(planned, card)
-        if requests := requests_of(asks):
-            engine = engine or session.engine_for_trials(model)
-            answers = engine.in_turn(requests)
-            tried[planned.label] = [one for ask in asks for one in observe(*ask, card, answers)]
-    return tried
-
-
-def _share_vocabulary(probes: Sequence[PlannedProbe], models: Sequence[Unopened]) -> list[PlannedProbe]:
-    """With the words that every model of the study has as one piece, where ranks refer to them."""
-    if not any(planned.probe.shares_vocabulary for planned in probes):
-        return list(probes)
-    outlines = {m.outline.card.tokenizer_id: m.outline for m in models if m.outline.card.kind != "encoder"}
-    vocabularies = [words for outline in outlines.values() if (words := outline.whole_words()) is not None]
-    if not vocabularies:
-        return list(probes)
-    common = WordList("common", tuple(sorted(frozenset.intersection(*vocabularies))))
-    return [
-        replace(planned, probe=planned.probe.with_vocabulary(common), decided=f"{planned.decided} {common.sha256}")
-        if planned.probe.shares_vocabulary
-        else planned
-        for planned in probes
-    ]
 
 
 def _read_replays(

@@ -15,10 +15,10 @@ from pathlib import Path
 from trueprobe.engine import WHOLE, AnswerStore, Compute, Counts, PlanPart, executor, library_versions
 from trueprobe.errors import BadInput
 from trueprobe.models import Unopened
-from trueprobe.runs.execute import settled
 from trueprobe.runs.plan import PlannedProbe, RunPlan
 from trueprobe.runs.portions import portions_of, requests_of
 from trueprobe.runs.session import Session
+from trueprobe.runs.settle import settled
 from trueprobe.types import NoProgress, Progress
 
 
