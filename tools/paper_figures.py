@@ -15,7 +15,7 @@ from html import escape
 from pathlib import Path
 
 from trueprobe.results.chart import file_svg
-from trueprobe.results.view import RunTables, figures
+from trueprobe.results.view import ReportSource, figures
 from trueprobe.results.view.pictures import FigureView
 from trueprobe.runs.folder import Run, load_run
 
@@ -94,7 +94,7 @@ def _row(run: Run, one: PaperFigure) -> str:
 def _views(run: Run, one: PaperFigure) -> Iterator[FigureView]:
     for label in (label for label, declared in run.declarations.items() if declared.name == one.probe):
         wanted = f"{label}-{one.figure}"
-        yield from (view for view in figures.of_probe_and_its_seeds(RunTables(run), label) if view.name == wanted)
+        yield from (view for view in figures.of_probe_and_its_seeds(ReportSource(run), label) if view.name == wanted)
 
 
 def main() -> None:

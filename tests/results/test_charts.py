@@ -19,7 +19,7 @@ from trueprobe.results.chart import chart, file_svg
 from trueprobe.results.marks import COLOURS, DARK, LIGHT, SHAPES
 from trueprobe.results.render.files import FigureFormat
 from trueprobe.results.render.page import figures as page_figures
-from trueprobe.results.view import RunTables, figures
+from trueprobe.results.view import ReportSource, figures
 from trueprobe.runs.folder import load_run
 from trueprobe.runs.schema import PublishedNumber
 from trueprobe.statistics.rows import FlipShares, NearTies, Tail
@@ -32,7 +32,7 @@ DOTS = Figure("f", "F", "…", ("preference",), "category", "dots")
 def view_of(tmp_path, figure, estimates, cards=None, **more):
     probe = made_runs.declaration(figures=(figure,), **more)
     folder = made_runs.write(tmp_path / "run", cards or [made_runs.card("toy")], estimates, probe=probe)
-    (view,) = figures.of_probe(RunTables(load_run(folder)), "pairs")
+    (view,) = figures.of_probe(ReportSource(load_run(folder)), "pairs")
     return view
 
 
@@ -170,7 +170,7 @@ def test_bars_are_stacked_and_the_rest_is_hollow(tmp_path):
         for n, share in enumerate((0.5, 0.25, 0.15))
     ]
     folder = made_runs.write(tmp_path / "run", made_runs.family("toy", 5), [], tables={FlipShares: rows})
-    (view,) = figures.about_seeds(RunTables(load_run(folder)))
+    (view,) = figures.about_seeds(ReportSource(load_run(folder)))
     svg = svg_of(view)
     assert "age · no majority, as some tie: 10 %" in marks(svg)
     assert len(marks(svg)) == 4

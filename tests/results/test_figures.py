@@ -10,7 +10,7 @@ import pytest
 import made_runs
 from trueprobe.probes.display import Figure
 from trueprobe.results.marks import data
-from trueprobe.results.view import RunTables, figures
+from trueprobe.results.view import ReportSource, figures
 from trueprobe.results.view.pictures import Style
 from trueprobe.runs.folder import load_run
 from trueprobe.runs.schema import PublishedNumber
@@ -21,7 +21,7 @@ from trueprobe.types import Verdict
 def drawn(tmp_path, figure, estimates, cards=None, **more):
     probe = made_runs.declaration(figures=(figure,), **more)
     folder = made_runs.write(tmp_path / "run", cards or [made_runs.card("toy")], estimates, probe=probe)
-    (view,) = figures.of_probe(RunTables(load_run(folder)), "pairs")
+    (view,) = figures.of_probe(ReportSource(load_run(folder)), "pairs")
     return view
 
 
@@ -131,7 +131,7 @@ def test_training_is_drawn_seed_by_seed_over_steps(tmp_path):
     figure = Figure("clusters", "Clusters", "…", ("clusters_targets",), "step", series="seed", panels=("test",))
     probe = made_runs.declaration(figures=(figure,))
     view, *_ = figures.of_probe(
-        RunTables(load_run(made_runs.write(tmp_path / "run", cards, rows, probe=probe))), "pairs"
+        ReportSource(load_run(made_runs.write(tmp_path / "run", cards, rows, probe=probe))), "pairs"
     )
     picture = view.pictures[0]
     assert [(s.title, [p.x for p in s.points]) for s in picture.panels[0].series] == [
@@ -149,7 +149,7 @@ def test_steps_without_a_seed_are_drawn_as_one_seed(tmp_path):
     figure = Figure("clusters", "Clusters", "…", ("clusters_targets",), "step", series="seed", panels=("test",))
     probe = made_runs.declaration(figures=(figure,))
     view, *_ = figures.of_probe(
-        RunTables(load_run(made_runs.write(tmp_path / "run", STEPS, rows, probe=probe))), "pairs"
+        ReportSource(load_run(made_runs.write(tmp_path / "run", STEPS, rows, probe=probe))), "pairs"
     )
     (series,) = view.pictures[0].panels[0].series
     assert [point.x for point in series.points] == ["500", "2000", "10000"]
@@ -161,7 +161,7 @@ def test_a_run_over_steps_has_a_curve_of_the_first_directed_measure(tmp_path):
         for c in STEPS
         for category in ("age", "race")
     ]
-    views = figures.of_probe(RunTables(load_run(made_runs.write(tmp_path / "run", STEPS, rows))), "pairs")
+    views = figures.of_probe(ReportSource(load_run(made_runs.write(tmp_path / "run", STEPS, rows))), "pairs")
     along = next(view for view in views if view.name == "pairs-training")
     assert [picture.chosen for picture in along.pictures] == [{"category": "age"}, {"category": "race"}]
     (series,) = along.pictures[0].panels[0].series
@@ -174,7 +174,7 @@ def test_a_run_over_steps_has_a_curve_of_the_first_directed_measure(tmp_path):
 def test_a_run_without_steps_has_no_such_curve(tmp_path):
     cards = made_runs.family("toy", 3)
     rows = [made_runs.estimate(c.name, "preference", 0.6, category="age") for c in cards]
-    views = figures.of_probe(RunTables(load_run(made_runs.write(tmp_path / "run", cards, rows))), "pairs")
+    views = figures.of_probe(ReportSource(load_run(made_runs.write(tmp_path / "run", cards, rows))), "pairs")
     assert "pairs-training" not in [view.name for view in views]
 
 
@@ -188,7 +188,7 @@ def test_along_training_the_summary_s_fallback_is_drawn_where_most_says_nothing(
     ]
     summary = replace(made_runs.SUMMARY, where={"k": "10"}, fallback={"k": "all"})
     folder = made_runs.write(tmp_path / "run", STEPS, rows, probe=made_runs.declaration(summary=summary))
-    along = figures.of_probe(RunTables(load_run(folder)), "pairs")[0]
+    along = figures.of_probe(ReportSource(load_run(folder)), "pairs")[0]
     assert along.name == "pairs-training"
     assert {point.number.value for point in along.pictures[0].points} == {0.7 if depth == "all" else 0.6}
 
@@ -203,7 +203,7 @@ def shares(category, near_ties, *values, no_majority=0.0):
 def about_seeds(tmp_path, rows, kind, estimates=()):
     cards = made_runs.family("toy", 5)
     folder = made_runs.write(tmp_path / "run", cards, list(estimates), tables={kind: rows})
-    (view,) = figures.about_seeds(RunTables(load_run(folder)))
+    (view,) = figures.about_seeds(ReportSource(load_run(folder)))
     return view
 
 
@@ -318,14 +318,14 @@ def test_neutral_is_always_in_sight(tmp_path):
 def test_without_declared_figures_the_summary_is_drawn(tmp_path):
     rows = [made_runs.estimate("toy", "preference", 0.6, category=c) for c in ("age", "race")]
     folder = made_runs.write(tmp_path / "run", [made_runs.card("toy")], rows)
-    (view,) = figures.of_probe(RunTables(load_run(folder)), "pairs")
+    (view,) = figures.of_probe(ReportSource(load_run(folder)), "pairs")
     assert [title for _, title in view.pictures[0].xs] == ["age", "race"]
 
 
 def test_an_uncounted_run_has_no_figures(tmp_path):
     folder = made_runs.write(tmp_path / "run", STEPS, complete=False)
-    assert figures.of_probe(RunTables(load_run(folder)), "pairs") == []
-    assert figures.about_seeds(RunTables(load_run(folder))) == []
+    assert figures.of_probe(ReportSource(load_run(folder)), "pairs") == []
+    assert figures.about_seeds(ReportSource(load_run(folder))) == []
 
 
 @pytest.mark.parametrize("many", [60, 61])

@@ -13,7 +13,7 @@ import made_runs
 from trueprobe.probes.display import ItemTable
 from trueprobe.results.render.page import _packed
 from trueprobe.results.view.items import answer_text, examples, item_rows
-from trueprobe.results.view.source import RunTables
+from trueprobe.results.view.source import ReportSource
 from trueprobe.runs.folder import load_run
 
 PROBE = made_runs.declaration(
@@ -22,7 +22,7 @@ PROBE = made_runs.declaration(
 
 
 def rows_of(folder):
-    return item_rows(RunTables(load_run(folder)), "pairs")
+    return item_rows(ReportSource(load_run(folder)), "pairs")
 
 
 def unpacked(text: str) -> dict:
@@ -96,5 +96,5 @@ def test_an_example_is_what_the_models_of_the_run_were_asked(tmp_path):
         (["causal"], ["Item 0 is ___. It is ___"]),
         (["masked", "causal"], ["Item 0 is ___.", "Item 0 is ___. It is ___"]),
     ):
-        source = RunTables(load_run(asked(tmp_path / "-".join(kinds), *kinds)))
+        source = ReportSource(load_run(asked(tmp_path / "-".join(kinds), *kinds)))
         assert [one.prompt for one in examples(source, "pairs")] == prompts

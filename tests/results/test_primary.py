@@ -10,7 +10,7 @@ import made_runs
 from trueprobe import probes
 from trueprobe.probes.display import MOST_PRIMARY, Primary
 from trueprobe.results.render import markdown
-from trueprobe.results.view import RunTables, figures
+from trueprobe.results.view import ReportSource, figures
 from trueprobe.results.view.report import Report
 from trueprobe.runs.families import families
 from trueprobe.runs.folder import load_run
@@ -121,7 +121,7 @@ def test_figures_have_the_verdicts_of_tables(tmp_path):
         for name in ("all", "age")
     ]
     run = load_run(made_runs.write(tmp_path / "run", [made_runs.card("solo")], rows, [], DECLARED))
-    (view, *_) = figures.of_probe(RunTables(run), "pairs")
+    (view, *_) = figures.of_probe(ReportSource(run), "pairs")
     drawn = {point.at["category"]: point.number.verdict for point in view.pictures[0].every}
     shown = {f.name: f.numbers[0].verdict for f in Report.of(run).findings}
     assert drawn == shown == {"all": HOLDS, "age": Verdict.SUGGESTIVE}

@@ -50,6 +50,7 @@ def everything(tmp_path):
         *(made_runs.claim(f"toy-seed{n}", "one", 0.2, Verdict.UNDECIDED) for n in range(3)),
         made_runs.claim("solo", "one", -0.2, Verdict.OPPOSITE),
         made_runs.claim("toy", "two", 0.0, Verdict.UNDECIDED, level="family"),
+        made_runs.claim("toy", "three", 0.0, Verdict.ALIKE, level="family"),
         made_runs.claim("solo", "two", 0.1, Verdict.NOT_CONTRADICTED, low=float("nan"), high=float("nan")),
         made_runs.claim("toy against solo", "larger", 0.3, Verdict.OPPOSITE, level="pair"),
         made_runs.claim("toy", "both", 0.1, Verdict.FLIPS, level="family", probe="pairs, others"),

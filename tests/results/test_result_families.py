@@ -7,7 +7,7 @@ import pytest
 import made_runs
 from trueprobe.errors import BadInput
 from trueprobe.results.view.report import Report
-from trueprobe.results.view.source import RunTables
+from trueprobe.results.view.source import ReportSource
 from trueprobe.runs.families import families
 from trueprobe.runs.folder import load_run
 from trueprobe.types import Verdict
@@ -75,7 +75,7 @@ def test_a_family_of_seeds_and_steps_has_the_row_of_its_last_step(tmp_path):
 
 def test_an_interrupted_run_knows_the_families_that_answered(tmp_path):
     run = load(tmp_path, made_runs.family("toy", 2), complete=False)
-    source = RunTables(run)
+    source = ReportSource(run)
     assert not source.counted
     assert not source.complete
     assert {family.name: family.n_seeds for family in source.families} == {"toy": 2}

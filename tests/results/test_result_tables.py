@@ -12,14 +12,14 @@ from trueprobe.probes.display import Table
 from trueprobe.results.render.latex import latex
 from trueprobe.results.view import tables
 from trueprobe.results.view.number import Cell, Grid
-from trueprobe.results.view.source import RunTables
+from trueprobe.results.view.source import ReportSource
 from trueprobe.runs.folder import load_run
 from trueprobe.types import Outcome, Verdict
 
 
 def grids(tmp_path, estimates, cards=None, **kwargs):
     folder = made_runs.write(tmp_path / "run", cards or [made_runs.card("toy")], estimates, **kwargs)
-    return tables.tables(RunTables(load_run(folder)), "pairs")
+    return tables.tables(ReportSource(load_run(folder)), "pairs")
 
 
 def over_seeds(tmp_path, *values_of_seeds, verdict=Verdict.HOLDS_FOR_CHECKPOINT):
@@ -34,7 +34,7 @@ def over_seeds(tmp_path, *values_of_seeds, verdict=Verdict.HOLDS_FOR_CHECKPOINT)
         rows.append(made_runs.estimate("toy", "preference", float(of_seeds.mean()), **spread))
     table = Table("seeds", "Seeds", "", "estimates", ("category",), ("preference",), seeds=True)
     folder = made_runs.write(tmp_path / "run", cards, rows)
-    grid = tables.over_seeds(RunTables(load_run(folder)), "pairs", table)
+    grid = tables.over_seeds(ReportSource(load_run(folder)), "pairs", table)
     return [row[-1] for row in grid.rows]
 
 

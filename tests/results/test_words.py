@@ -15,7 +15,7 @@ from test_renderers import CARDS, everything
 import made_runs
 from trueprobe.results import text as words
 from trueprobe.results.render import json as json_report
-from trueprobe.results.view import RunTables, figures
+from trueprobe.results.view import ReportSource, figures
 from trueprobe.results.view.findings import by_outcome, ranked, silences
 from trueprobe.results.view.report import Report
 from trueprobe.runs.folder import Run, load_run
@@ -121,7 +121,7 @@ def run(request, tmp_path):
 def contents(run: Run) -> list[Any]:
     report = Report.of(run)
     outcomes = by_outcome(report.findings)
-    views = [view for label in run.declarations for view in figures.of_probe(RunTables(run), label)]
+    views = [view for label in run.declarations for view in figures.of_probe(ReportSource(run), label)]
     return [
         json_report.content(report),
         report.sections,
@@ -131,7 +131,7 @@ def contents(run: Run) -> list[Any]:
         silences(report.findings),
         [probe.items.columns for probe in report.probes if probe.items],
         views,
-        figures.about_seeds(RunTables(run)),
+        figures.about_seeds(ReportSource(run)),
     ]
 
 

@@ -13,7 +13,7 @@ import pandas as pd
 import pytest
 
 import zoo
-from trueprobe.runs.parquet import ParquetFile, portions
+from trueprobe.runs.parquet import ParquetFile, chunks
 
 TESTS = Path(__file__).resolve().parents[1]
 MOST_PER_ITEM = 2048  # bytes: the item, and its row while it is counted; 1,250 were measured
@@ -144,4 +144,4 @@ def test_an_abandoned_table_leaves_nothing_and_the_one_before_it_stays(tmp_path)
 
 
 def test_portions_cover_everything_once_and_are_never_none():
-    assert [list(portions(range(n), 2)) for n in (0, 1, 2, 3)] == [[[]], [[0]], [[0, 1]], [[0, 1], [2]]]
+    assert [list(chunks(range(n), 2)) for n in (0, 1, 2, 3)] == [[[]], [[0]], [[0, 1]], [[0, 1], [2]]]

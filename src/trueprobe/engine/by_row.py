@@ -26,7 +26,7 @@ _CHECKED_ROWS, _CHECKED_TO = 10, 1e-4  # cached answers of other library version
 
 _LISTED_TEXTS = 3  # of a batch that failed
 
-Reads = Mapping[Request, tuple[Read, ...] | WhyNot]
+ReadsByRequest = Mapping[Request, tuple[Read, ...] | WhyNot]
 Wanted = Mapping[Row, tuple[Read, ...]]
 
 
@@ -67,12 +67,12 @@ class RowComputation:
         self._keys: dict[Row, bytes] = {}
         self._not_finite: set[Address] = set()  # of what was computed now
 
-    def reads(self, requests: Sequence[Request]) -> Reads:
+    def reads(self, requests: Sequence[Request]) -> ReadsByRequest:
         """By distinct request, what is read of which rows."""
         distinct = list(dict.fromkeys(requests))
         return dict(zip(distinct, self.executor.reads(self.model, distinct), strict=True))
 
-    def compute(self, reads: Reads, requests: int, part: PlanPart = WHOLE) -> Counts:
+    def compute(self, reads: ReadsByRequest, requests: int, part: PlanPart = WHOLE) -> Counts:
         """All that is missing in the store (of this part of the plan), into the store."""
         began = time.monotonic()
         work = self._work(reads, requests, part)
@@ -87,7 +87,7 @@ class RowComputation:
         happened = {"rows_computed": rows, "rows_cached_before": work.rows - work.missing}
         return Counts(work.planned, {**happened, "seconds": time.monotonic() - began})
 
-    def answers(self, requests: Sequence[Request], reads: Reads) -> Iterator[Answer | WhyNot]:
+    def answers(self, requests: Sequence[Request], reads: ReadsByRequest) -> Iterator[Answer | WhyNot]:
         """In the order of the requests, from the store; put together as they are taken."""
         for start in range(0, len(requests), _REQUESTS_AT_ONCE):
             chunk = requests[start : start + _REQUESTS_AT_ONCE]
@@ -122,14 +122,14 @@ class RowComputation:
 
     # ------------------------------------------------------------ computing what is missing
 
-    def _work(self, reads: Reads, requests: int, part: PlanPart) -> _Work:
+    def _work(self, reads: ReadsByRequest, requests: int, part: PlanPart) -> _Work:
         wanted = _wanted(reads)
         batches = part.of(plan_reads(wanted, self.model, self.batch_tokens))
         if part != WHOLE:
             wanted = _computed_by(batches, wanted)
         planned = {"requests": requests, **_planned(wanted, batches)}
         cached = self.store.has([self._address(read) for reads in wanted.values() for read in reads])
-        outdated = self._outdated(wanted, cached)
+        outdated = self._recheck_outdated(wanted, cached)
         missing: dict[Row, tuple[Read, ...]] = {row: wanted[row] for row in outdated}
         for row, its in wanted.items():
             if row not in outdated and (lacking := tuple(read for read in its if self._address(read) not in cached)):
@@ -148,7 +148,7 @@ class RowComputation:
 
     # ------------------------------------------------------------ answers of other library versions
 
-    def _outdated(self, wanted: Wanted, cached: dict[Address, int]) -> set[Row]:
+    def _recheck_outdated(self, wanted: Wanted, cached: dict[Address, int]) -> set[Row]:
         """Rows answered under other library versions, if ten of them recomputed now differ; else none."""
         older = [row for row, reads in wanted.items() if self._made_otherwise(reads, cached)]
         if not older:
@@ -173,7 +173,7 @@ def open_with_progress(model: RowModel, progress: Progress) -> None:
             model.open()
 
 
-def _wanted(reads: Reads) -> Wanted:
+def _wanted(reads: ReadsByRequest) -> Wanted:
     """Every distinct row with all that is read of it."""
     wanted: dict[Row, dict[str, Read]] = {}
     for each in reads.values():
@@ -204,7 +204,7 @@ def _planned(wanted: Wanted, batches: Sequence[BatchPlan]) -> dict[str, int]:
 
 
 @contextmanager
-def _texts_of(reads: Reads) -> Iterator[None]:
+def _texts_of(reads: ReadsByRequest) -> Iterator[None]:
     """A batch that no worker could compute is reported with the requests that its rows belong to."""
     try:
         yield

@@ -1,8 +1,9 @@
 """Which rows are computed together: fixed shapes for single rows, trees for rows that share their beginning.
 
-The plan is made from all rows before the cache is looked at, so an interrupted run goes on with the very
-same batches. A width depends on a row's length alone. A batch that is not full has dummy rows up to a number of
-tokens with which a row's bits do not depend on their number; trees need none, their bits depend on the plan anyway.
+The plan is made from all rows of a portion before the cache is looked at, so an interrupted run goes on with the very
+same batches; where a row's bits do not depend on its batch (`row_exact`), from the missing rows alone. A width depends
+on a row's length alone. A batch that is not full has dummy rows up to a number of tokens with which a row's bits do not
+depend on their number; trees need none, their bits depend on the plan anyway.
 
 Trees. In a causal network a token depends on the tokens before it only, so texts that begin alike need their beginning
 once. Three rows, sorted, and what each adds to the tree of the one before it:
@@ -96,13 +97,14 @@ def _singles(ordered: Sequence[Row], model: RowModel, tokens: int) -> list[Batch
         by_width.setdefault(width, []).append(row)
     batches = []
     for width, members in sorted(by_width.items()):
-        count = max(1, min(tokens // width, model.max_rows))
-        step = lcm(width, model.token_multiple) // width or count
-        count -= count % step if count > step else 0
-        least = -(-2 * model.token_multiple // width)
-        for start in range(0, len(members), count):
-            slots = tuple((row,) for row in members[start : start + count])
-            batches.append(BatchPlan(slots, (min(count, max(least, rounded_up(len(slots), step))), width)))
+        # for 512 tokens at width 12 and multiples of 8 tokens: 42 rows, in steps of 2 (24 tokens), at least 2 (24 ≥ 16)
+        most = max(1, min(tokens // width, model.max_rows))
+        step = lcm(width, model.token_multiple) // width or most
+        most -= most % step if most > step else 0
+        fewest = -(-2 * model.token_multiple // width)
+        for start in range(0, len(members), most):
+            slots = tuple((row,) for row in members[start : start + most])
+            batches.append(BatchPlan(slots, (min(most, max(fewest, rounded_up(len(slots), step))), width)))
     return batches
 
 

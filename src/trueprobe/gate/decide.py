@@ -21,7 +21,7 @@ from enum import StrEnum
 from trueprobe.errors import BadInput
 from trueprobe.gate.rules import EACH, Bound, Operator, Rule
 from trueprobe.gate.targets import Row, Target, targets
-from trueprobe.results.view import RunTables, counted
+from trueprobe.results.view import ReportSource, counted
 from trueprobe.runs import signature
 from trueprobe.runs.folder import Run
 from trueprobe.statistics.rows import Estimate
@@ -69,7 +69,7 @@ class Amount:
         return cls(row.value, row.low, row.high, *why)
 
 
-def counterpart(source: RunTables, before: RunTables, rule: Rule, target: Target) -> Target:
+def counterpart(source: ReportSource, before: ReportSource, rule: Rule, target: Target) -> Target:
     """The model of the same name; else, of two runs with one family each, the other one."""
     alone = [one.families[0].name for one in (source, before) if len(one.families) == 1]
     known = {*(family.name for family in before.families), *(card.name for card in before.run.cards)}
@@ -82,7 +82,7 @@ def counterpart(source: RunTables, before: RunTables, rule: Rule, target: Target
 class Side:
     """One of two numbers that are compared."""
 
-    source: RunTables
+    source: ReportSource
     target: Target
     row: Row
 
@@ -113,7 +113,7 @@ class Side:
         return {card.kind for card in self.cards}
 
 
-def _alike(source: RunTables, row: Estimate) -> list[Estimate]:
+def _alike(source: ReportSource, row: Estimate) -> list[Estimate]:
     same = (row.measure, row.conditions)
     return [one for one in source.estimates(row.probe) if (one.measure, one.conditions) == same]
 
@@ -126,7 +126,7 @@ def unequal(one: Side, other: Side) -> dict[str, tuple[str, str]]:
     return {} if one.asked == other.asked else {"settings or material": ("these", "others")}
 
 
-def difference(one: Side, before: RunTables, theirs: Target, allow_unequal: bool = False) -> Amount:
+def difference(one: Side, before: ReportSource, theirs: Target, allow_unequal: bool = False) -> Amount:
     """The number less that of the baseline; refused where they were made otherwise, unless the user allows it."""
     rows = [row for row in theirs.rows if row.conditions == one.row.conditions and isinstance(row, type(one.row))]
     this = Amount.of(one.row)
@@ -256,7 +256,7 @@ def gate(
     for one in filter(None, (run, baseline)):
         if not one.complete:
             raise BadInput(f"{one.folder} is not finished; run it again into the same folder before a gate reads it")
-    source, before = RunTables(run), RunTables(baseline) if baseline else None
+    source, before = ReportSource(run), ReportSource(baseline) if baseline else None
     checks = [check for rule in rules if not rule.bound.of_baseline for check in _checks(source, rule)]
     relative = relative_rules(rules, before is not None)
     if relative and before is None:
@@ -280,7 +280,7 @@ def _not_worse(rule: Rule) -> Rule:
     return replace(rule, operator=rule.operator.lenient, bound=Bound(0.0, of_baseline=True))
 
 
-def _checks(source: RunTables, rule: Rule) -> Iterator[RuleCheck]:
+def _checks(source: ReportSource, rule: Rule) -> Iterator[RuleCheck]:
     for target in targets(source, rule):
         if not target.rows:
             yield _without_number(rule, target.name)
@@ -293,7 +293,9 @@ def _without_number(rule: Rule, model: str) -> RuleCheck:
     return RuleCheck(rule, model, where, Amount(obstacle=Obstacle.NOT_COUNTED))
 
 
-def _relative_checks(source: RunTables, before: RunTables, rule: Rule, allow_unequal: bool) -> Iterator[RuleCheck]:
+def _relative_checks(
+    source: ReportSource, before: ReportSource, rule: Rule, allow_unequal: bool
+) -> Iterator[RuleCheck]:
     for target in targets(source, rule):
         if not target.rows:
             yield _without_number(rule, target.name)

@@ -13,7 +13,7 @@ from trueprobe.errors import BadInput, nearest
 from trueprobe.gate.rules import EACH, Bound, NumberKind, Rule
 from trueprobe.probes.display import Where
 from trueprobe.results.numbers import bounds
-from trueprobe.results.view import RunTables, grouped
+from trueprobe.results.view import ReportSource, grouped
 from trueprobe.results.view import where as rows_where
 from trueprobe.runs.families import Family
 from trueprobe.statistics.rows import ClaimResult, Estimate
@@ -31,7 +31,7 @@ class Target:
     family: Family | None = None
 
 
-def targets(source: RunTables, rule: Rule) -> list[Target]:
+def targets(source: ReportSource, rule: Rule) -> list[Target]:
     """The models that a rule is about, each with the rows that it chooses."""
     rows = _candidates(source, rule)
     models = _models(source, rule, rows)
@@ -45,7 +45,7 @@ def targets(source: RunTables, rule: Rule) -> list[Target]:
     return made
 
 
-def _candidates(source: RunTables, rule: Rule) -> Sequence[Row]:
+def _candidates(source: ReportSource, rule: Rule) -> Sequence[Row]:
     """The rows of the measure, or else of the claim, at whatever conditions."""
     claims = [claim for claim in source.claims if claim.probe == rule.probe]
     known = list(dict.fromkeys((*source.labels, *(claim.probe for claim in source.claims))))
@@ -64,11 +64,11 @@ def _candidates(source: RunTables, rule: Rule) -> Sequence[Row]:
     return named[rule.name]
 
 
-def _unknown(source: RunTables, rule: Rule, what: str, wrong: str, known: Sequence[str]) -> BadInput:
+def _unknown(source: ReportSource, rule: Rule, what: str, wrong: str, known: Sequence[str]) -> BadInput:
     return BadInput(f"rule '{rule.text()}': {source.run.folder} has no {what} '{wrong}'{nearest(wrong, known)}")
 
 
-def _models(source: RunTables, rule: Rule, rows: Sequence[Row]) -> list[Target]:
+def _models(source: ReportSource, rule: Rule, rows: Sequence[Row]) -> list[Target]:
     """The one that is named; else every family, or every pair where the number is of pairs alone."""
     families = {family.name: _target(family, rows) for family in source.families}
     pairs = {name: Target(name, _of_pair(rows, name)) for name in _pairs(rows)}
@@ -93,7 +93,7 @@ def _of_pair(rows: Sequence[Row], name: str = "") -> tuple[Row, ...]:
     return tuple(row for row in rows if row.level == "pair" and row.model == (name or row.model))
 
 
-def _at_step(source: RunTables, rule: Rule, target: Target, rows: Sequence[Row]) -> Target:
+def _at_step(source: ReportSource, rule: Rule, target: Target, rows: Sequence[Row]) -> Target:
     if rule.step is None or target.family is None:
         return target
     cards = tuple(card for card in target.family.cards if card.labels.get("step") == rule.step)
@@ -102,7 +102,7 @@ def _at_step(source: RunTables, rule: Rule, target: Target, rows: Sequence[Row])
     return _target(Family(target.name, cards), rows)
 
 
-def _selected(source: RunTables, rule: Rule, rows: Sequence[Row], fixed: Where) -> list[Row]:
+def _selected(source: ReportSource, rule: Rule, rows: Sequence[Row], fixed: Where) -> list[Row]:
     """The rows at the rule's conditions. A condition that it does not name is where the probe's summary has it, else
     pooled."""
     values = _values(rows)

@@ -23,7 +23,7 @@ from trueprobe.models import Unopened
 from trueprobe.runs.cache import card_text, counting_text, key_of, probe_text
 from trueprobe.runs.folder import Run, Timing, load_run, observations_file
 from trueprobe.runs.machine import machine
-from trueprobe.runs.parquet import portions
+from trueprobe.runs.parquet import chunks
 from trueprobe.runs.plan import PlannedProbe, RunPlan, plan_run
 from trueprobe.runs.portions import all_finite, observe, portions_of, requests_of
 from trueprobe.runs.records import ObservationFiles, declaration, items_frame
@@ -155,7 +155,7 @@ class _Execution:
         folder.local({model.outline.card.name: model.location for model in self.models})
         folder.manifest(**made_with)
         for planned in self.probes:
-            folder.items(planned.label, (items_frame(planned.probe, some) for some in portions(planned.items)))
+            folder.items(planned.label, (items_frame(planned.probe, some) for some in chunks(planned.items)))
         folder.declarations({one.label: declaration(one.probe, one.items, one.items_needed) for one in self.probes})
         return made_with
 

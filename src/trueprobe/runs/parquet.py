@@ -20,7 +20,7 @@ ROWS_AT_ONCE = 4096
 Row = TypeVar("Row")
 
 
-def portions(rows: Sequence[Row], size: int = ROWS_AT_ONCE) -> Iterator[list[Row]]:
+def chunks(rows: Sequence[Row], size: int = ROWS_AT_ONCE) -> Iterator[list[Row]]:
     """At least one, which is empty where there are no rows."""
     for start in range(0, max(len(rows), 1), size):
         yield list(rows[start : start + size])

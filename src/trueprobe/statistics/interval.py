@@ -97,7 +97,8 @@ def interval(
     if isinstance(moves, Spread) and quantity.bounded:
         moves = replace(moves, groups=groups)
     low, high = moves.interval(alpha)
-    if not scale.back(spread.value) < scale.lowest - 1e-9:  # else it is a change, which may be negative
+    is_change = scale.back(spread.value) < scale.lowest - 1e-9  # of shares, say: only changes can be negative
+    if not is_change:
         low, high = scale.cut(low, high)
     p = math.nan if quantity.point is None else moves.p(quantity.point)
     made_by: MadeBy = "student" if isinstance(moves, Spread | Standardised) else "exact"

@@ -22,6 +22,7 @@ from trueprobe.types import LEAST_COVERED, Direction, Reason, Verdict
 FEWEST_GROUPS = 6  # with five, no exact test of a share can reach 0.05
 FEWEST_SEEDS = 3  # two seeds cannot show what others would give
 ALPHA = 0.05
+NOT_JUDGED = Verdict.DESCRIPTIVE  # of a value that is shown without an interval: published, or a part of a bar
 POOLED = "all"  # a condition's value in the row over all its values
 
 
@@ -186,7 +187,8 @@ def _both_sides(
     """Those clearly above and clearly below, corrected (Holm) for their number; None unless there are both."""
     if reference is None or len({part.value > reference for part in parts if part.value != reference}) < 2:
         return None
-    clear = [part for part, p in zip(parts, holm(np.array([part.p for part in parts])), strict=True) if p < ALPHA]
+    corrected = zip(parts, holm(np.array([part.p for part in parts])), strict=True)
+    clear = [part for part, p in corrected if p < ALPHA and part.value != reference]
     above, below = ([part for part in clear if (part.value > reference) is side] for side in (True, False))
     return (above, below) if above and below else None
 
@@ -215,7 +217,12 @@ _OFF_LIST = frozenset(
 
 
 def judge_list(rows: Sequence[J], primary: Sequence[bool]) -> list[J]:
-    """The rows with the verdicts of a list that is read together; `primary` are those it was made for beforehand.
+    """The rows with the verdicts of a list that is read together.
+
+        verdict_alone   by the rule above, as if this row were the only one
+        primary         declared beforehand as one of the numbers that the list is about
+        listed          primary, and its number could have made it a finding: only these are corrected
+        verdict         on the list; what everything that is shown reads
 
     Among the findings of the list at most one in twenty is expected to be false, and of a list without any effect one
     in twenty has a finding (Benjamini & Hochberg 1995). Rows that could never be a finding, whatever their number, are

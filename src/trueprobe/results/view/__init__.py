@@ -21,7 +21,7 @@ from trueprobe.results.view.number import (
 from trueprobe.results.view.pictures import FigureView, Picture, Point
 from trueprobe.results.view.report import Gap, ProbeReport, Report
 from trueprobe.results.view.select import where
-from trueprobe.results.view.source import RunTables
+from trueprobe.results.view.source import ReportSource
 
 __all__ = [
     "DASH",
@@ -44,7 +44,7 @@ __all__ = [
     "Point",
     "ProbeReport",
     "Report",
-    "RunTables",
+    "ReportSource",
     "Section",
     "SectionKind",
     "Seed",

@@ -16,7 +16,7 @@ from trueprobe.results.text import figures as words
 from trueprobe.results.view.number import Number, counted, format_of, number, plain_number, seeds_of
 from trueprobe.results.view.pictures import SIDE, FigureView, Point, figure_view
 from trueprobe.results.view.select import Depth, at_depth, directed, first_directed, short_names, titles
-from trueprobe.results.view.source import RunTables
+from trueprobe.results.view.source import ReportSource
 from trueprobe.runs.families import at_last_step
 from trueprobe.runs.schema import PublishedNumber
 from trueprobe.statistics.rows import Estimate, FlipShares, NearTies, VarianceShares
@@ -28,7 +28,7 @@ ONE_SEED = "one seed"  # the value of `seed` where a family names none
 PUBLISHED = "published"
 
 
-def of_probe(source: RunTables, label: str) -> list[FigureView]:
+def of_probe(source: ReportSource, label: str) -> list[FigureView]:
     """The declared figures that the run has numbers for; without any declared, those of the summary. With several
     checkpoints of one seed, first of all the summary's first measure along training."""
     declaration = source.declaration(label)
@@ -39,12 +39,12 @@ def of_probe(source: RunTables, label: str) -> list[FigureView]:
     return [view for view in views if view is not None]
 
 
-def of_probe_and_its_seeds(source: RunTables, label: str) -> list[FigureView]:
+def of_probe_and_its_seeds(source: ReportSource, label: str) -> list[FigureView]:
     """All that a reader can name under a probe."""
     return [*of_probe(source, label), *(view for make in (_flips, _variance) if (view := make(source, label)))]
 
 
-def about_seeds(source: RunTables) -> list[FigureView]:
+def about_seeds(source: ReportSource) -> list[FigureView]:
     """On how many items seeds disagree, and where the variance comes from, by probe."""
     labels = source.run.probes
     return [view for make in (_flips, _variance) for label in labels if (view := make(source, label))]
@@ -53,7 +53,7 @@ def about_seeds(source: RunTables) -> list[FigureView]:
 # ---------------------------------------------------------------- the numbers of a figure
 
 
-def points_of(source: RunTables, label: str, figure: Figure) -> list[Point]:
+def points_of(source: ReportSource, label: str, figure: Figure) -> list[Point]:
     """Its numbers, one per family and place, then the published ones."""
     wanted: Where = {"measure": figure.measures, **figure.where}
     keys = _keys(figure)
@@ -209,7 +209,7 @@ def _summary_where(rows: Sequence[Estimate], summary: Summary) -> Where:
 # ---------------------------------------------------------------- seeds: flips and sources of variance
 
 
-def _flips(source: RunTables, label: str) -> FigureView | None:
+def _flips(source: ReportSource, label: str) -> FigureView | None:
     """Paper C's figure 1."""
     shares = [row for row in source.rows(FlipShares) if row.probe == label]
     tied = [row for row in shares if row.against == 0]  # the share without a majority is repeated with each count
@@ -247,7 +247,7 @@ def _part(figure: Figure, at: Mapping[str, str], share: float, n_items: int) -> 
         yield _point(figure, {**at, "measure": "share"}, n)
 
 
-def _variance(source: RunTables, label: str) -> FigureView | None:
+def _variance(source: ReportSource, label: str) -> FigureView | None:
     """Where the variance of the summary's first measure with a neutral value comes from."""
     declaration = source.declaration(label)
     summary, measure = declaration.summary, first_directed(source.estimates(label), declaration.summary)

@@ -16,7 +16,7 @@ import pandas as pd
 from trueprobe.probes.display import row_names
 from trueprobe.results.view.number import Finding, Kind, Mark, Number, OfNumbers, Row, Seed, format_of, number, seeds_of
 from trueprobe.results.view.select import first_directed, label_of, of_summary, titles, where_known
-from trueprobe.results.view.source import RunTables
+from trueprobe.results.view.source import ReportSource
 from trueprobe.runs.families import Family
 from trueprobe.statistics.rows import ClaimResult, Estimate, VariantDifference
 from trueprobe.types import LEAST_COVERED, Outcome, Verdict
@@ -90,7 +90,7 @@ def grouped(rows: Iterable[T], key: Callable[[T], K]) -> dict[K, list[T]]:
     return groups
 
 
-def sections(source: RunTables) -> Iterator[Section]:
+def sections(source: ReportSource) -> Iterator[Section]:
     for label in source.labels:
         findings = (*_claim_findings(source, label), *_measure_findings(source, label))
         declared, needed = source.declaration(label), items_lacking(source, label)
@@ -105,13 +105,13 @@ def sections(source: RunTables) -> Iterator[Section]:
         yield Section(SectionKind.CHOICE, pair, tuple(_choice_findings(source, rows)))
 
 
-def items_lacking(source: RunTables, label: str) -> int:
+def items_lacking(source: ReportSource, label: str) -> int:
     """How many items would be needed, where the limit left fewer; else 0."""
     declaration = source.declaration(label)
     return declaration.items_needed if declaration.n_items < declaration.items_needed else 0
 
 
-def scoring(source: RunTables, label: str) -> Scoring:
+def scoring(source: ReportSource, label: str) -> Scoring:
     rows = source.observations(label)
     if rows.empty:
         return Scoring(0, 0, (), ())
@@ -127,7 +127,7 @@ def _mostly_tied(rows: pd.DataFrame) -> tuple[str, ...]:
     return tuple(map(str, shares[shares > 1 - LEAST_COVERED].index))
 
 
-def claim_rows(source: RunTables, label: str) -> list[tuple[Family | None, ClaimResult]]:
+def claim_rows(source: ReportSource, label: str) -> list[tuple[Family | None, ClaimResult]]:
     """Of each family, and of pairs of models (None), at the conditions of the probe's summary."""
     rows = [claim for claim in source.claims if claim.probe == label]
     fixed = source.declaration(label).summary.where if label in source.labels else {}
@@ -139,7 +139,7 @@ def claim_rows(source: RunTables, label: str) -> list[tuple[Family | None, Claim
     return [(family, row) for family, row in pairs if id(row) in chosen]
 
 
-def _claim_findings(source: RunTables, label: str) -> Iterator[Finding]:
+def _claim_findings(source: ReportSource, label: str) -> Iterator[Finding]:
     for rows in grouped(claim_rows(source, label), lambda pair: (pair[1].claim, pair[1].statement)).values():
         first = rows[0][1]
         form = format_of([row for _, row in rows], ends=True)
@@ -151,14 +151,14 @@ def _claim_findings(source: RunTables, label: str) -> Iterator[Finding]:
         yield Finding(Kind.CLAIM, label, *head, numbers)
 
 
-def _claim_seeds(source: RunTables, family: Family | None, row: ClaimResult) -> tuple[Seed, ...]:
+def _claim_seeds(source: ReportSource, family: Family | None, row: ClaimResult) -> tuple[Seed, ...]:
     if family is None:
         return ()
     same = [claim for claim in source.claims if (claim.probe, claim.claim) == (row.probe, row.claim)]
     return seeds_of(one for one in family.seed_rows(same) if one.conditions == row.conditions)
 
 
-def _measure_findings(source: RunTables, label: str) -> Iterator[Finding]:
+def _measure_findings(source: ReportSource, label: str) -> Iterator[Finding]:
     """The summary's first measure with a neutral value, where the probe claims nothing of single models."""
     if source.claims_single_models(label):
         return
@@ -179,18 +179,18 @@ def _measure_findings(source: RunTables, label: str) -> Iterator[Finding]:
             yield Finding(Kind.MEASURE, label, *head, _estimate_numbers(source, group), below=summary.below)
 
 
-def _estimate_numbers(source: RunTables, rows: Sequence[tuple[Family, Estimate]]) -> tuple[Number, ...]:
+def _estimate_numbers(source: ReportSource, rows: Sequence[tuple[Family, Estimate]]) -> tuple[Number, ...]:
     form = format_of([row for _, row in rows], ends=True)
     return tuple(number(row, family.name, form, seeds_of(source.seed_rows(family, row))) for family, row in rows)
 
 
-def choice_rows(source: RunTables, rows: Sequence[VariantDifference]) -> list[tuple[Family, VariantDifference]]:
+def choice_rows(source: ReportSource, rows: Sequence[VariantDifference]) -> list[tuple[Family, VariantDifference]]:
     """Of one pair of labels: the numbers that the summary shows, family by family."""
     summary = source.declaration(rows[0].first_label).summary
     return [(family, row) for family in source.families for row in of_summary(family.rows(rows), summary)]
 
 
-def _choice_findings(source: RunTables, rows: Sequence[VariantDifference]) -> Iterator[Finding]:
+def _choice_findings(source: ReportSource, rows: Sequence[VariantDifference]) -> Iterator[Finding]:
     first = rows[0]
     summary, paper = source.declaration(first.first_label).summary, source.declaration(first.first_label).paper
     called = titles(summary)

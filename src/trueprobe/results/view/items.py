@@ -13,7 +13,7 @@ import pandas as pd
 from trueprobe.probes.display import ItemTable
 from trueprobe.results.text import tables as words
 from trueprobe.results.view.number import DASH
-from trueprobe.results.view.source import RunTables, where_rows
+from trueprobe.results.view.source import ReportSource, where_rows
 from trueprobe.runs.families import Family
 from trueprobe.runs.schema import ITEM_COLUMNS
 from trueprobe.types import GROUP
@@ -58,7 +58,7 @@ class ItemRows:
         return [[column.text(row) for column in self.columns] for row in range(min(many, self.total))]
 
 
-def item_rows(source: RunTables, label: str) -> ItemRows | None:
+def item_rows(source: ReportSource, label: str) -> ItemRows | None:
     """Of several seeds the mean, with the answer of the first; the largest of the ranking column first."""
     observed, items = source.last_observations(label), source.items(label)
     if observed.empty or items.empty:
@@ -77,7 +77,7 @@ def item_rows(source: RunTables, label: str) -> ItemRows | None:
     return ItemRows(list(_columns(rows, table, conditions)), len(rows), rows["item"].tolist(), rows["family"].tolist())
 
 
-def prompts(source: RunTables, items: pd.DataFrame) -> dict[str, list[str]]:
+def prompts(source: ReportSource, items: pd.DataFrame) -> dict[str, list[str]]:
     """What the models of the run were asked: a column of texts, or one for each kind where these differ."""
     if CAUSAL_TEXT not in items:
         return {"": items["text"].tolist()}
@@ -87,7 +87,7 @@ def prompts(source: RunTables, items: pd.DataFrame) -> dict[str, list[str]]:
     return {titles[name] if len(columns) > 1 else "": items[name].tolist() for name in columns}
 
 
-def _as_asked(source: RunTables, rows: pd.DataFrame) -> pd.Series[Any]:
+def _as_asked(source: ReportSource, rows: pd.DataFrame) -> pd.Series[Any]:
     """Of rows with a family: the prompt as its kind of model was asked."""
     if CAUSAL_TEXT not in rows:
         return rows["text"]
@@ -95,7 +95,7 @@ def _as_asked(source: RunTables, rows: pd.DataFrame) -> pd.Series[Any]:
     return rows[CAUSAL_TEXT].where(rows["family"].isin(causal) & rows[CAUSAL_TEXT].astype(bool), rows["text"])
 
 
-def _declared(source: RunTables, label: str, observed: pd.DataFrame) -> ItemTable:
+def _declared(source: ReportSource, label: str, observed: pd.DataFrame) -> ItemTable:
     """What the probe declares; without it, its first numbers."""
     declaration = source.declaration(label)
     if declaration.item_table is not None:
@@ -184,7 +184,7 @@ class Example:
     answers: tuple[tuple[str, str], ...] = ()  # model and answer
 
 
-def examples(source: RunTables, label: str) -> list[Example]:
+def examples(source: ReportSource, label: str) -> list[Example]:
     """One item; as many prompts as its kinds of model were asked."""
     declaration, observed = source.declaration(label), source.last_observations(label)
     table = declaration.item_table
@@ -214,7 +214,7 @@ class Continuations:
     tokens: tuple[tuple[str, float], ...]
 
 
-def continuations(source: RunTables, label: str, family: Family) -> list[Continuations]:
+def continuations(source: ReportSource, label: str, family: Family) -> list[Continuations]:
     """Of the family's first checkpoint, to the prompts that the summary names."""
     rows = _of_family(source, label, family)
     wanted = source.declaration(label).summary.examples
@@ -239,7 +239,7 @@ class BaseAnswers:
     wrong: tuple[tuple[str, str], ...]  # target and answer
 
 
-def base_answers(source: RunTables, label: str, family: Family) -> list[BaseAnswers]:
+def base_answers(source: ReportSource, label: str, family: Family) -> list[BaseAnswers]:
     rows, columns = _of_family(source, label, family), source.declaration(label).summary.answers
     if not columns:
         return []
@@ -262,14 +262,14 @@ class ListedWords:
     n_listed: int
 
 
-def listed_words(source: RunTables, label: str, family: Family) -> list[ListedWords]:
+def listed_words(source: ReportSource, label: str, family: Family) -> list[ListedWords]:
     """Of the groups of which the model lacks some."""
     rows, listed = _of_family(source, label, family), source.declaration(label).facts.get("verbalizer", {})
     known = {group: rows[f"{group}_words"].max() for group in listed} if len(rows) else {}
     return [ListedWords(g, int(n), int(listed[g])) for g, n in known.items() if n < listed[g]]
 
 
-def _of_family(source: RunTables, label: str, family: Family) -> pd.DataFrame:
+def _of_family(source: ReportSource, label: str, family: Family) -> pd.DataFrame:
     """What its checkpoints were scored on."""
     rows = source.last_observations(label)
     return rows[(rows["family"] == family.name) & (rows["why_not"] == "")] if len(rows) else rows

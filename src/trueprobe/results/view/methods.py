@@ -14,7 +14,7 @@ from trueprobe.results.text import tables as table_words
 from trueprobe.results.text import verdicts
 from trueprobe.results.view.findings import Section, grouped
 from trueprobe.results.view.number import DASH, Cell, Display, Finding, Grid, Kind, Number
-from trueprobe.results.view.source import RunTables
+from trueprobe.results.view.source import ReportSource
 from trueprobe.runs.families import Family
 from trueprobe.runs.schema import frame_of
 from trueprobe.runs.signature import START, UNKNOWN, VERSION, common, joined, parts_of
@@ -27,7 +27,7 @@ _CARD_COLUMNS = ("model", "family", "kind", "architecture", "source", "dtype", "
 _PAPERS = Path(__file__).parent.parent / "papers.bib"
 
 
-def claims_table(source: RunTables, sections: tuple[Section, ...]) -> Grid | None:
+def claims_table(source: ReportSource, sections: tuple[Section, ...]) -> Grid | None:
     """What each paper found, what this run finds: families across, pairs of models in a column of their own."""
     claims = [f for section in sections for f in section.findings if f.kind is Kind.CLAIM]
     names = [family.name for family in source.families]
@@ -70,7 +70,7 @@ def _claim_cell(n: Number | None, of: str = "") -> Cell:
     return Cell(text, outcome=n.verdict.outcome, number=n)
 
 
-def models_table(source: RunTables) -> Grid:
+def models_table(source: ReportSource) -> Grid:
     cards = [card for family in source.families for card in family.cards]
     data = pd.DataFrame([dict(zip(_CARD_COLUMNS, _facts(card), strict=True)) for card in cards])
     rows = tuple((*map(Cell, _facts(card)[:-1]), Cell(_facts(card)[-1], True)) for card in cards)
@@ -82,7 +82,7 @@ def _facts(card: Card) -> tuple[str, ...]:
     return card.name, card.family, card.kind, card.architecture, card.source, card.dtype, vocabulary
 
 
-def settings_table(source: RunTables) -> Grid:
+def settings_table(source: ReportSource) -> Grid:
     """The appendix: every setting of every probe, how its intervals were made, and what it measures."""
     chosen = [(label, *row) for label in source.labels for row in _settings(source, label)]
     rows = tuple(tuple(map(Cell, row)) for row in chosen)
@@ -91,7 +91,7 @@ def settings_table(source: RunTables) -> Grid:
     return Grid("settings", texts.title, texts.caption, table_words.SETTINGS_HEADER, rows, data)
 
 
-def _settings(source: RunTables, label: str) -> Iterator[tuple[str, str]]:
+def _settings(source: ReportSource, label: str) -> Iterator[tuple[str, str]]:
     declaration, limit = source.declaration(label), source.run.manifest.study.limit
     yield from ((name, str(value)) for name, value in declaration.settings.items() if str(value))
     if limit:
@@ -103,7 +103,7 @@ def _settings(source: RunTables, label: str) -> Iterator[tuple[str, str]]:
     yield "measures", ", ".join(name.replace("_", " ") for name in declaration.summary.measures)
 
 
-def signatures(source: RunTables, label: str) -> list[str]:
+def signatures(source: ReportSource, label: str) -> list[str]:
     """What the numbers of a probe share, for each way in which texts start; measure and conditions are each one's."""
     rows = source.estimates(label)
     if not all(row.signature for row in rows):
@@ -112,17 +112,17 @@ def signatures(source: RunTables, label: str) -> list[str]:
     return [common(row.signature for row in same) for same in by_start.values()]
 
 
-def _methods(source: RunTables, labels: Sequence[str]) -> list[str]:
+def _methods(source: ReportSource, labels: Sequence[str]) -> list[str]:
     rows = (row for label in labels for row in source.estimates(label))
     return list(dict.fromkeys(row.method for row in rows if row.method))
 
 
-def paragraph(source: RunTables) -> str:
+def paragraph(source: ReportSource) -> str:
     """Of a finished run; before that there is nothing to report."""
     return " ".join(filter(None, _sentences(source))) if source.complete else ""
 
 
-def _sentences(source: RunTables) -> Iterator[str]:
+def _sentences(source: ReportSource) -> Iterator[str]:
     versions = dict(source.run.manifest.versions)
     version = versions.pop("trueprobe", "")
     yield words.made_with(version, [f"{name} {number}" for name, number in versions.items()])
@@ -136,7 +136,7 @@ def _sentences(source: RunTables) -> Iterator[str]:
     yield words.recommended(source.families)
 
 
-def _probe(source: RunTables, label: str) -> str:
+def _probe(source: ReportSource, label: str) -> str:
     declaration = source.declaration(label)
     known = [_citation(entry) for entry in _entries(declaration.paper)]
     return words.probe_items(label, declaration.n_items, known or [declaration.paper], declaration.items_of)
@@ -156,7 +156,7 @@ def _model(family: Family) -> str:
     return f"{family.name} ({', '.join(filter(None, facts))})"
 
 
-def bibtex(source: RunTables) -> str:
+def bibtex(source: ReportSource) -> str:
     """Of the papers the probes name, and of paper C, whose recommendations every report follows."""
     papers = dict.fromkeys([*(source.declaration(label).paper for label in source.labels), _RELIABLE])
     chosen: dict[str, None] = {}

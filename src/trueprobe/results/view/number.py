@@ -15,6 +15,7 @@ import pandas as pd
 
 from trueprobe.results.numbers import NumberFormat
 from trueprobe.statistics.rows import ClaimResult, Difference, Estimate, VariantDifference
+from trueprobe.statistics.verdict import NOT_JUDGED
 from trueprobe.types import Direction, Level, Outcome, Unit, Verdict
 
 Row = Estimate | ClaimResult | Difference | VariantDifference
@@ -67,7 +68,7 @@ class Seed:
 
     value: float
     p: float
-    holds: bool  # its interval excludes the neutral point
+    holds: bool  # its verdict alone says so
 
 
 @dataclass(frozen=True)
@@ -184,9 +185,9 @@ def number(row: Row, model: str, form: NumberFormat, seeds: tuple[Seed, ...] = (
 
 def plain_number(model: str, value: float, unit: Unit = Unit.SHARE, neutral: float | None = None) -> Number:
     """A value without an interval and without a verdict: published, a part of a bar, or a mean that the run lacks."""
-    display, form = display_of(value, math.nan, Verdict.DESCRIPTIVE), NumberFormat.of(unit, neutral, [value])
+    display, form = display_of(value, math.nan, NOT_JUDGED), NumberFormat.of(unit, neutral, [value])
     nothing = (math.nan, math.nan)
-    return Number(model, value, *nothing, unit, neutral, Verdict.DESCRIPTIVE, display, Mark.NONE, form, n_seeds=0)
+    return Number(model, value, *nothing, unit, neutral, NOT_JUDGED, display, Mark.NONE, form, n_seeds=0)
 
 
 NOT_COUNTED = (Verdict.FAILS_GATE, Verdict.LOW_COVERAGE)  # checkpoints that a family is counted without

@@ -12,7 +12,7 @@ from trueprobe.results.view.findings import Scoring, Section, sections
 from trueprobe.results.view.items import Example, ItemRows, examples, item_rows
 from trueprobe.results.view.number import Finding, Grid
 from trueprobe.results.view.pictures import FigureView
-from trueprobe.results.view.source import RunTables
+from trueprobe.results.view.source import ReportSource
 from trueprobe.runs.families import Family
 from trueprobe.runs.folder import Run
 from trueprobe.runs.schema import ProbeDeclaration
@@ -41,7 +41,7 @@ class Missing:
 class ProbeReport:
     """One probe's part. Tables and items are made when they are first asked for."""
 
-    source: RunTables
+    source: ReportSource
     label: str
     scoring: Scoring
 
@@ -68,11 +68,11 @@ class ProbeReport:
 
 @dataclass(frozen=True)
 class Report:
-    source: RunTables
+    source: ReportSource
 
     @classmethod
     def of(cls, run: Run) -> Report:
-        return cls(RunTables(run))
+        return cls(ReportSource(run))
 
     @property
     def families(self) -> tuple[Family, ...]:

@@ -25,7 +25,7 @@ DOWNSTREAM = "downstream"  # stands for a probe in the claims about fine-tuned c
 
 
 @dataclass(frozen=True)
-class RunTables:
+class ReportSource:
     run: Run
     _frames: dict[tuple[str, str], pd.DataFrame] = field(default_factory=dict, repr=False)
     _of_families: dict[tuple[str, str], list[Estimate]] = field(default_factory=dict, repr=False)

@@ -18,7 +18,7 @@ from trueprobe.results.view.findings import grouped
 from trueprobe.results.view.items import CAUSAL_TEXT, answer_text, prompts
 from trueprobe.results.view.number import DASH, EMPTY, Cell, Display, Grid, Number, format_of, number, seeds_of
 from trueprobe.results.view.select import label_of, names_of, titles, where
-from trueprobe.results.view.source import RunTables, where_rows
+from trueprobe.results.view.source import ReportSource, where_rows
 from trueprobe.runs.families import Family
 from trueprobe.runs.schema import frame_of
 from trueprobe.statistics.rows import Estimate
@@ -46,13 +46,13 @@ class FamilyRows(NamedTuple):
     fell_back: bool
 
 
-def tables(source: RunTables, label: str) -> list[Grid]:
+def tables(source: ReportSource, label: str) -> list[Grid]:
     makers = {"estimates": _estimates, "observations": _observed, "items": _examples}
     declared = [makers[table.of](source, label, table) for table in source.declaration(label).tables]
     return [grid for grid in (by_family(source, label, summary_table(source, label)), *declared) if grid is not None]
 
 
-def summary_table(source: RunTables, label: str) -> Table:
+def summary_table(source: ReportSource, label: str) -> Table:
     """The summary, as a table that could have been declared."""
     summary = source.declaration(label).summary
     names = {**names_of(source.declaration(label)), **titles(summary)}
@@ -68,7 +68,7 @@ def _fixed(where: Where, fallback: Where, title: str) -> list[str]:
     return [title, *named] if title else named
 
 
-def family_rows(source: RunTables, label: str, table: Table) -> list[FamilyRows]:
+def family_rows(source: ReportSource, label: str, table: Table) -> list[FamilyRows]:
     """The table's numbers of each family that has any; a measure's numbers of one family have one format."""
     parts = []
     for family in source.families:
@@ -90,7 +90,7 @@ def _informative_first(parts: Sequence[FamilyRows]) -> list[FamilyRows]:
     return sorted(parts, key=mostly_dashes)
 
 
-def _placed(source: RunTables, family: Family, row: Estimate, form: NumberFormat, table: Table) -> Placed:
+def _placed(source: ReportSource, family: Family, row: Estimate, form: NumberFormat, table: Table) -> Placed:
     names = row_names(row.conditions, table.rows) or ()
     return Placed(
         family, names, row.measure, number(row, family.name, form, seeds_of(source.seed_rows(family, row))), row
@@ -117,11 +117,11 @@ def cells_of(rows: Sequence[Placed]) -> dict[tuple[tuple[str, ...], str], Number
     return cells
 
 
-def _estimates(source: RunTables, label: str, table: Table) -> Grid | None:
+def _estimates(source: ReportSource, label: str, table: Table) -> Grid | None:
     return over_seeds(source, label, table) if table.seeds else by_family(source, label, table)
 
 
-def by_family(source: RunTables, label: str, table: Table) -> Grid | None:
+def by_family(source: ReportSource, label: str, table: Table) -> Grid | None:
     """Conditions down, measures across, one family after the other."""
     parts = _informative_first(family_rows(source, label, table))
     every = [placed for part in parts for placed in part.rows]
@@ -170,7 +170,7 @@ class GateFailure(NamedTuple):
     number: Number | None
 
 
-def gate_failures(source: RunTables, label: str) -> list[GateFailure]:
+def gate_failures(source: ReportSource, label: str) -> list[GateFailure]:
     """Of the checkpoints that stand for families."""
     summary, rows = source.declaration(label).summary, source.estimates(label)
     names = [card.name for family in source.families for card in family.checkpoints]
@@ -187,7 +187,7 @@ def number_cell(n: Number) -> Cell:
     return Cell(n.text(), True, outcome is Outcome.GOOD, outcome, hint=verdicts.behind(n), number=n)
 
 
-def over_seeds(source: RunTables, label: str, table: Table) -> Grid | None:
+def over_seeds(source: ReportSource, label: str, table: Table) -> Grid | None:
     """Paper C's table 1: mean ± deviation over seeds, of the families that have several."""
     parts = [part for part in family_rows(source, label, table) if part.family.n_seeds > 1]
     every = [placed for part in parts for placed in part.rows]
@@ -227,7 +227,7 @@ def seeds_cell(n: Number) -> Cell:
     )
 
 
-def _observed(source: RunTables, label: str, table: Table) -> Grid | None:
+def _observed(source: ReportSource, label: str, table: Table) -> Grid | None:
     """Distinct values down, what each model answered across."""
     rows = where_rows(source.observations(label), table.where)
     if rows.empty or not table.rows or any(key not in rows for key in table.rows):
@@ -272,7 +272,7 @@ def _answer_cell(row: Mapping[Any, Any] | None, table: Table) -> Cell:
     return Cell(f"{text} {'✓' if correct else '✗'}", outcome=Outcome.GOOD if correct else Outcome.BAD)
 
 
-def _examples(source: RunTables, label: str, table: Table) -> Grid | None:
+def _examples(source: ReportSource, label: str, table: Table) -> Grid | None:
     """The first item of each combination."""
     items = where_rows(source.items(label), table.where)
     if items.empty or any(key not in items for key in table.rows):

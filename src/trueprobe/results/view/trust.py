@@ -16,7 +16,7 @@ from trueprobe.results.text import verdicts
 from trueprobe.results.view.findings import choice_rows, grouped
 from trueprobe.results.view.number import DASH, EMPTY, Cell, Grid, Mark, format_of, mark_of, number
 from trueprobe.results.view.select import first_directed, label_of, names_of, titles
-from trueprobe.results.view.source import RunTables
+from trueprobe.results.view.source import ReportSource
 from trueprobe.results.view.tables import over_seeds
 from trueprobe.runs.downstream import Comparison, FamilyOutcome
 from trueprobe.runs.families import at_last_step
@@ -29,7 +29,7 @@ _SEEDS_APART = (SignAgreement.BOTH_DIRECTIONS, SignAgreement.SOME_ONLY)
 _SHARE, _RATIO, _POINTS = NumberFormat.of("share", None), NumberFormat.of("ratio", None), NumberFormat.of("share", 0.0)
 
 
-def tables(source: RunTables) -> list[Grid]:
+def tables(source: ReportSource) -> list[Grid]:
     every = [*_seeds(source), _agreement(source), _signs(source), _disagreements(source), _downstream(source)]
     return [grid for grid in (*every, *_choices(source)) if grid is not None]
 
@@ -38,7 +38,7 @@ def _numbers(*texts: str) -> list[Cell]:
     return [Cell(text, True) for text in texts]
 
 
-def _seeds(source: RunTables) -> Iterator[Grid | None]:
+def _seeds(source: ReportSource) -> Iterator[Grid | None]:
     """Paper C's table 1, of every probe: the summary's first measure with a neutral value."""
     for label in source.labels:
         declaration = source.declaration(label)
@@ -61,7 +61,7 @@ def _seeds(source: RunTables) -> Iterator[Grid | None]:
         yield over_seeds(source, label, table)
 
 
-def _agreement(source: RunTables) -> Grid | None:
+def _agreement(source: ReportSource) -> Grid | None:
     rows = at_last_step(source.rows(FlipShares), source.families, lambda row: row.family)
     ties = [kind for kind in NearTies if any(row.near_ties is kind for row in rows)]
     lines = []
@@ -91,7 +91,7 @@ def _grid(
     return Grid(name, texts.title, texts.caption, header, tuple(lines[:MOST_ROWS]), data, texts.source)
 
 
-def _signs(source: RunTables) -> Grid | None:
+def _signs(source: ReportSource) -> Grid | None:
     """The tests on which seeds disagree first."""
     rows = at_last_step(source.rows(SignCounts), source.families, lambda row: row.model)
     worst = list(SignAgreement)
@@ -118,7 +118,7 @@ def _varies(rows: Sequence[SignCounts], key: str) -> bool:
     return len({row.conditions.get(key) for row in rows}) > 1
 
 
-def _disagreements(source: RunTables) -> Grid | None:
+def _disagreements(source: ReportSource) -> Grid | None:
     rows = source.rows(Disagreement)
     lines = [
         (
@@ -141,7 +141,7 @@ def _disagreements(source: RunTables) -> Grid | None:
     )
 
 
-def _choices(source: RunTables) -> Iterator[Grid | None]:
+def _choices(source: ReportSource) -> Iterator[Grid | None]:
     """One probe under two labels: what the choice moves; what holds first."""
     moved = grouped(source.rows(VariantDifference), lambda row: (row.first_label, row.second_label))
     for (first, second), rows in moved.items():
@@ -162,7 +162,7 @@ def _choices(source: RunTables) -> Iterator[Grid | None]:
         yield _grid(f"variants_{first}_{second}", words.choice(first, second), header, lines, data)
 
 
-def _downstream(source: RunTables) -> Grid | None:
+def _downstream(source: ReportSource) -> Grid | None:
     """Paper C's table 2: how well the same checkpoints do a task they were fine-tuned for."""
     lines: list[tuple[Cell, ...]] = []
     data = []
