@@ -18,6 +18,7 @@ from trueprobe.cli.common import (
     app,
     example,
     interruptible,
+    note,
     note_damaged,
     note_network_store,
     settings_of,
@@ -164,7 +165,7 @@ def run(
     from trueprobe.results.render import json as findings_json
     from trueprobe.results.render import terminal
     from trueprobe.results.view.report import Report
-    from trueprobe.runs import execute
+    from trueprobe.runs import execute, replay
     from trueprobe.runs.plan import plan_run
     from trueprobe.runs.repeat import repeat
 
@@ -207,6 +208,7 @@ def run(
         print(findings_json.findings(Report.of(done), str(done.folder)))
     else:
         terminal.show(done)
+    note(replay.notices(plan.replays, [planned.probe for planned in plan.probes]))
     note_damaged(done.timing.damaged_answers if done.timing else 0)
 
 
@@ -354,6 +356,7 @@ def reproduce(
         print(json.dumps([number.row() for number in rows], indent=1, ensure_ascii=False))
     else:
         reproduction.show(rows)
+    note(reproducing.notices(probe, model, published_as, chosen))
     if asked and not all(number.agrees for number in rows):
         raise typer.Exit(1)
 
