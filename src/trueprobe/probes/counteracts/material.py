@@ -81,11 +81,9 @@ class Wording(Strict):
         return {"left": left, "right": right, "causal_left": causal}
 
 
-def read_by(kind: Kind, around: Mapping[str, str]) -> dict[str, str]:
+def read_by(kind: Kind, around: Mapping[str, str]) -> tuple[str, str]:
     """Of what stands around a blank, what this kind of model reads: masked ones both sides."""
-    if kind == "masked":
-        return {"left": around["left"], "right": around["right"]}
-    return {"left": around["causal_left"], "right": ""}
+    return (around["left"], around["right"]) if kind == "masked" else (around["causal_left"], "")
 
 
 def stop_apart(sentence: str) -> str:

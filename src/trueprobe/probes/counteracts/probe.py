@@ -210,12 +210,12 @@ class CounterActs(MeasureSetProbe[CounterActsSettings]):
         join: Join = "space"
         if card.kind == "masked":
             join = "bos" if self.settings.separator == "paper" and card.start_text == "<s>" else "pair"
-        base = FillBlank(**read_by(card.kind, item.fields["alone"]), words=self.forms, top=max(K))
+        base = FillBlank(*read_by(card.kind, item.fields["alone"]), words=self.forms, top=max(K))
         before = item.fields["knowledge"]
         if before is None:
             return (base,)
-        around = read_by(card.kind, item.fields)
-        return FillBlank(**around, before=before, join=join, words=self.forms, top=max(K)), base
+        left, right = read_by(card.kind, item.fields)
+        return FillBlank(left, right, before=before, join=join, words=self.forms, top=max(K)), base
 
     @cached_property
     def forms(self) -> tuple[str, ...]:
