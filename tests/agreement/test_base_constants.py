@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import csv
 import gzip
+import shutil
 
 import pytest
 
 import zoo
+from trueprobe import probes
 from trueprobe.probes import published
 
 FOLDER = zoo.SHARED / "distractors" / "released"
@@ -36,6 +38,21 @@ def test_base_constants_are_the_only_ones_that_give_the_released_ratios(model):
     for word, constant in shipped.items():
         found = fitting(rows[word.lower()], 2) or fitting(rows[word.lower()], 3)
         assert found == [constant], (word, len(rows[word.lower()]))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("model", ["BertBase", "GPT2Small"])
+def test_a_replay_finds_the_constants_of_a_model_that_is_not_known(model, tmp_path):
+    """The same rows under another name: one condition is enough."""
+    condition = "multiple_entity_profession"
+    if not FOLDER.is_dir():
+        pytest.skip("no released outputs beside the checkout (../shared/data/distractors)")
+    (tmp_path / condition).mkdir()
+    shutil.copy(FOLDER / condition / f"{model}.csv.gz", tmp_path / condition / "Unknown.csv.gz")
+    probe = probes.make("distractors", {"faithful": True, "base": "authors"})
+    (one,) = probe.read_released(tmp_path)
+    found = {seen.values["target"]: seen.values["base_probability"] for seen in one.observations}
+    assert found == published.authors("distractors").constants[model]
 
 
 @pytest.mark.parametrize("model", published.authors("distractors").constants)

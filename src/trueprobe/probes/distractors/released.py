@@ -189,14 +189,28 @@ class _ReleasedReader:
 
 
 def _implied_bases(file: Path, items: Sequence[Item], rows: Sequence[Mapping[str, str]]) -> dict[str, float]:
-    """The base probability of each target behind the released ratios: by the largest, which rounding moves least."""
-    largest: dict[str, tuple[float, float]] = {}
+    """The base probability of each target behind the released ratios."""
+    pairs: dict[str, list[tuple[float, float]]] = {}
     for line, (item, row) in enumerate(zip(items, rows, strict=True), 2):
         where = f"{file}, line {line}"
-        pair = _number(row, RATIO, where), _number(row, "target_prob", where)
-        target = item.fields["target"]
-        largest[target] = max(largest.get(target, (0.0, 0.0)), pair)
-    return {target: probability / ratio for target, (ratio, probability) in largest.items() if ratio}
+        pair = _number(row, "target_prob", where), _number(row, RATIO, where)
+        pairs.setdefault(item.fields["target"], []).append(pair)
+    return {target: base for target, released in pairs.items() if (base := _base_behind(released))}
+
+
+def _base_behind(pairs: Sequence[tuple[float, float]]) -> float:
+    """The one number of two decimals, or else of three, by which every probability is its rounded ratio.
+
+    Without one, the quotient that rounding moves least; 0 where all ratios are."""
+    probability, ratio = max(pairs, key=lambda pair: pair[1])
+    if not ratio:
+        return 0.0
+    for scale in (100, 1000):
+        near = range(int(probability / (ratio + 0.005) * scale), int(probability / (ratio - 0.005) * scale) + 2)
+        fitting = [n / scale for n in near if n and all(round(p / (n / scale), 2) == r for p, r in pairs)]
+        if len(fitting) == 1:
+            return fitting[0]
+    return probability / ratio
 
 
 def _number(row: Mapping[str, str], column: str, where: str) -> float:
