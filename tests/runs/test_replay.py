@@ -10,12 +10,14 @@ from functools import cache
 
 import pytest
 from rich.console import Console
+from typer.testing import CliRunner
 
 import authors_tree
 import made_runs
 import trueprobe
 import zoo
 from trueprobe import probes
+from trueprobe.cli import app
 from trueprobe.errors import BadInput, FailedRun
 from trueprobe.probes import published
 from trueprobe.probes.distractors import released
@@ -162,6 +164,15 @@ def test_loose_files_beside_the_models_folders_are_passed_over_and_named_once(tm
 
 
 @pytest.mark.slow
+def test_the_command_names_what_is_passed_over(tmp_path):
+    clone = authors_tree.clone(tmp_path / "clone", {"BertBase": 0.5})
+    asked = ["run", "distractors", "--model", f"replay:{clone}", "--set", "faithful=true", "--limit", "400"]
+    done = CliRunner().invoke(app, [*asked, "--out", str(tmp_path / "run"), "--store", str(tmp_path / "store")])
+    assert done.exit_code == 0, done.output
+    assert done.stderr.count("multiple_entity_object: passed over complete_data_BertBase.csv, ") == 1
+
+
+@pytest.mark.slow
 def test_figure_5_is_read_up_to_drawn_names_and_fillers_and_decides_its_claims(tmp_path):
     """A made-up model that distractors move where the key entity comes first, and by number where it comes later."""
 
@@ -206,6 +217,8 @@ def test_figure_5_another_sentence_is_refused(tmp_path):
     file.write_text(file.read_text(encoding="utf-8").replace("writes poetry", "writes prose", 1), encoding="utf-8")
     with pytest.raises(BadInput, match=r"writes prose.*is not the sentence asked here"):
         read(clone, {"faithful": True, "position": "key_later"})
+    with pytest.raises(BadInput, match="no outputs of position=after,between; there are some of position=key_later"):
+        read(clone, {"faithful": True, "position": "after,between"})
 
 
 @pytest.mark.slow

@@ -67,7 +67,14 @@ class _Listing(NamedTuple):
 
 def released_files(probe: Distractors, path: Path) -> list[ReleasedFile]:
     """Those of the positions that are asked; none of them is opened."""
-    return [file for file in _listing(path).outputs if CONDITIONS[file.condition][0] in probe.positions]
+    position = {file: CONDITIONS[file.condition][0] for file in _listing(path).outputs}
+    asked = [file for file in position if position[file] in probe.positions]
+    if not asked:
+        there = ",".join(dict.fromkeys(position.values()))
+        raise BadInput(
+            f"{path}: no outputs of position={','.join(probe.positions)}; there are some of position={there}"
+        )
+    return asked
 
 
 def notices(path: Path) -> list[str]:
