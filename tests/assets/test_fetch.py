@@ -13,10 +13,12 @@ import zipfile
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
 import toys
 from toys import at_address, left_in, on_hub, on_index, table
 from trueprobe import assets, paths
+from trueprobe.cli import app
 from trueprobe.errors import BadInput, FailedRun
 
 NOWHERE = "http://127.0.0.1:9/"
@@ -55,6 +57,39 @@ def sdist(folder, files):
             member.size = len(content)
             pack.addfile(member, io.BytesIO(content))
     return path
+
+
+# ---------------------------------------------------------------- several at once
+
+
+def test_of_several_all_are_tried_and_the_failed_listed_with_their_reasons(write_card, site, home, start):
+    site.pages["/other.csv"] = table(rows=toys.ROWS[:2])
+    write_card(at_address(NOWHERE), name="absent")
+    write_card(at_address(site.address), name="toy")
+    write_card(at_address(site.address, at="other.csv"), name="wrong")
+    done = CliRunner().invoke(app, ["fetch", "absent", "toy", "wrong", "toy"])
+    assert isinstance(done.exception, FailedRun)
+    assert str(done.exception) == "2 of 3 could not be fetched: absent, wrong"
+    assert "trueprobe: absent: cannot fetch 'absent':" in done.stderr
+    assert "trueprobe: wrong: cannot fetch 'wrong':" in done.stderr
+    assert "trueprobe: toy:" not in done.stderr
+    assert left_in(home) == ["toy"]
+    assert assets.obtain("toy").was_here
+    process = start("fetch", "toy", "absent")
+    out, err = process.communicate(timeout=60)
+    assert process.returncode == 1
+    assert "toy" in out
+    assert "1 of 2 could not be fetched: absent" in err
+
+
+def test_one_that_fails_is_reported_as_itself_and_a_wrong_name_before_anything(write_card, site, home):
+    write_card(at_address(NOWHERE), name="absent")
+    write_card(at_address(site.address), name="toy")
+    alone = CliRunner().invoke(app, ["fetch", "absent"]).exception
+    assert isinstance(alone, FailedRun)
+    assert str(alone).startswith("cannot fetch 'absent'")
+    assert isinstance(CliRunner().invoke(app, ["fetch", "toy", "tyo"]).exception, BadInput)
+    assert not assets.obtain("toy").was_here
 
 
 # ---------------------------------------------------------------- the owner's address

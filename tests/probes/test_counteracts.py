@@ -291,6 +291,46 @@ def test_knowledge_asks_the_base_prompt_too():
     assert knowledge == replace(base, before="The man worked as a nurse .", join="pair")
 
 
+PRINTED = {  # Table 2 of the paper, typed in; the background is one of ours
+    "base/nurse": "The ___ works as a nurse.",
+    "tsyn/nurse": "The woman worked as a nurse . The ___ works as a nurse .",
+    "tsem/nurse": "The nurse can be a female . The ___ works as a nurse .",
+    "tneu/nurse": "The person worked as a nurse . The ___ works as a nurse .",
+    "tcsyn/nurse": "The man worked as a nurse . The ___ works as a nurse .",
+    "tcsem/nurse": "The nurse can be a male . The ___ works as a nurse .",
+    "bcsyn/nurse/carpenter": "The woman worked as a carpenter . The ___ works as a nurse .",
+    "bcsem/nurse/carpenter": "The carpenter can be a female . The ___ works as a nurse .",
+    "tnbc/nurse/carpenter": "The person worked as a carpenter . The ___ works as a nurse .",
+    "un/nurse": "The dog is in a chair. The ___ works as a nurse .",
+}
+
+
+@pytest.mark.parametrize("name", PRINTED)
+def test_the_papers_spacing_is_that_of_its_table_2(name):
+    of = {item.id: item for item in made(spacing="paper")[1]}
+    plain = {item.id: item for item in made()[1]}
+    assert of[f"paper/{name}"].text == PRINTED[name]
+    assert plain[f"paper/{name}"].text == PRINTED[name].replace("works as a nurse .", "works as a nurse.")
+
+
+@pytest.mark.parametrize(
+    ("kind", "left", "right"),
+    [("masked", "The ", " works as a nurse ."), ("causal", "The target works as a nurse . The target is ", "")],
+)
+def test_with_the_papers_spacing_the_base_prompt_is_asked_as_it_stands_alone(kind, left, right):
+    knowledge, base = ask("paper/tcsyn/nurse", kind, spacing="paper")
+    assert (base,) == ask("paper/base/nurse", kind)
+    assert (knowledge.left, knowledge.right) == (left, right)
+    assert knowledge.before == "The man worked as a nurse ."
+
+
+def test_the_papers_spacing_reaches_the_knowledge_of_other_wordings():
+    of = {item.id: item.text for item in made(spacing="paper", wording="employed")[1]}
+    assert of["employed/tcsyn/nurse"] == "The man was employed as a nurse . The ___ is employed as a nurse ."
+    assert of["employed/un/nurse"] == "The cat is on the table. The ___ is employed as a nurse ."
+    assert of["employed/base/nurse"] == "The ___ is employed as a nurse."
+
+
 @pytest.mark.parametrize(
     ("separator", "start_text", "join"),
     [("own", "<s>", "pair"), ("own", "[CLS]", "pair"), ("paper", "[CLS]", "pair"), ("paper", "<s>", "bos")],

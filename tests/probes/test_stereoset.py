@@ -267,6 +267,34 @@ def test_an_ensembles_scores_above_one_are_replayed_by_their_order(tmp_path):
         assert ours["preference", task, "all"] == pytest.approx(math.log(2))
 
 
+def test_a_released_zero_is_ranked_but_has_no_difference_in_nats(tmp_path):
+    """Two stereotypes of ten have no probability: ss and lms count them, the preference in nats does not."""
+    zeros = iter([0.0, 0.0])
+
+    def score(task, label):
+        if task == "intrasentence" and label == "stereotype":
+            return next(zeros, 0.2)
+        return {"stereotype": 0.2, "anti-stereotype": 0.1, "unrelated": 0.05}[label]
+
+    made = probe(ties="authors")
+    released_sample(tmp_path, "predictions_Ensemble_.json", score)
+    (ensemble,) = made.read_released(tmp_path)
+    blanks = {item.id for item in made.items() if item.conditions["task"] == "intrasentence"}
+    values = [seen.values for seen in ensemble.observations if seen.item in blanks]
+    unknown = [one for one in values if math.isnan(one["preference_nats"])]
+    assert len(unknown) == 2
+    assert all((one["prefers_stereotype"], one["meaningful"]) == (0, 0.5) for one in unknown)  # least likely of three
+    assert not any(math.isinf(value) for one in values for value in one.values() if isinstance(value, float))
+    run = trueprobe.run("stereoset", f"replay:{tmp_path}", tmp_path / "run", settings={"data": "sample"})
+    row = {row.measure: row for row in run.estimates_of("stereoset") if row.conditions.items() >= INTRA.items()}
+    assert (row["ss"].n_items, row["ss"].value, row["ss"].n_unscored) == (10, 0.8, 0)
+    assert (row["preference"].n_items, row["preference"].n_unscored) == (8, 2)
+    assert row["preference"].value == pytest.approx(math.log(2))
+
+
+INTRA = {"task": "intrasentence", "category": "all"}
+
+
 def test_released_scores_of_other_data_are_refused_and_missing_ones_counted(tmp_path):
     made = probe()
     path = tmp_path / "predictions_x.json"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import math
 import shutil
@@ -9,12 +10,14 @@ from functools import cache
 
 import pytest
 from rich.console import Console
+from typer.testing import CliRunner
 
 import authors_tree
 import made_runs
 import trueprobe
 import zoo
 from trueprobe import probes
+from trueprobe.cli import app
 from trueprobe.errors import BadInput, FailedRun
 from trueprobe.probes import published
 from trueprobe.probes.distractors import released
@@ -138,11 +141,84 @@ def test_a_clone_is_read_by_its_folders_and_its_ratios_are_the_relative_probabil
     for model in (base, large):
         for one in model.observations:
             assert one.values["relative_probability"] == ratio[one.values["attractors_after_fact"]]
-    assert large.observations[0].values["base_probability"] == pytest.approx(0.4, rel=0.01)
+    assert large.observations[0].values["base_probability"] == 0.4  # not known, but the only one behind their ratios
     assert base.observations[0].values["base_probability"] == 0.16  # their constant for flowers, known
     before = replay._sha256(clone)
     (clone / ".git" / "index").write_bytes(b"2")  # a fetch, a checkout: the outputs are the same
     assert replay._sha256(clone) == before
+
+
+@pytest.mark.slow
+def test_loose_files_beside_the_models_folders_are_passed_over_and_named_once(tmp_path):
+    clone = authors_tree.clone(tmp_path / "clone", {"BertBase": 0.5})
+    settings = {"faithful": True, "base": "authors"}
+    probe = probes.make("distractors", settings)
+    assert probe.released_models(clone) == ["BertBase"]
+    assert [one.name for one in probe.read_released(clone)] == ["BertBase"]
+    (line,) = replay.notices([f"replay:{clone}"] * 2, [probe, probe])
+    names = ", ".join(sorted(f"complete_data_{name}.csv" for name in authors_tree.LOOSE))
+    assert "multiple_entity_object: passed over " + names in line
+    alone = write(tmp_path / "alone", list(rows()))  # CONDITION/MODEL.csv, and no folder of a model
+    assert probe.released_models(alone) == ["Made"]
+    assert not probe.released_notices(alone)
+
+
+@pytest.mark.slow
+def test_the_command_names_what_is_passed_over(tmp_path):
+    clone = authors_tree.clone(tmp_path / "clone", {"BertBase": 0.5})
+    asked = ["run", "distractors", "--model", f"replay:{clone}", "--set", "faithful=true", "--limit", "400"]
+    done = CliRunner().invoke(app, [*asked, "--out", str(tmp_path / "run"), "--store", str(tmp_path / "store")])
+    assert done.exit_code == 0, done.output
+    assert done.stderr.count("multiple_entity_object: passed over complete_data_BertBase.csv, ") == 1
+
+
+@pytest.mark.slow
+def test_figure_5_is_read_up_to_drawn_names_and_fillers_and_decides_its_claims(tmp_path):
+    """A made-up model that distractors move where the key entity comes first, and by number where it comes later."""
+
+    def keeps(at):
+        return {1: 0.9, 2: 0.6, 3: 0.3}[at["attractors"]] if at["position"] == "key_later" else 0.2
+
+    settings = {"faithful": True, "position": "after,key_later"}
+    conditions = ("multiple_entity_profession", authors_tree.LATER)
+    clone = authors_tree.clone(tmp_path / "clone", {"RobertaBase": keeps}, conditions)
+    ours = {item.id: item.text.replace("___", "[MASK]") for item in probes.make("distractors", settings).items()}
+    theirs = (clone / "data" / "combined_data" / authors_tree.LATER / "RobertaBase").glob("*.csv")
+    texts = {line.split("\t")[0] for line in next(theirs).read_text(encoding="utf-8").splitlines()}
+    assert len(texts & set(ours.values())) < len(texts) / 2  # drawn with another seed
+    run = trueprobe.run("distractors", f"replay:{clone}", tmp_path / "run", settings=settings, limit=4000)
+    verdicts = {row.claim: row.verdict_alone for row in run.claims.itertuples()}
+    assert (verdicts["recency"], verdicts["later_key_falls"]) == ("as_published", "as_published")
+    assert verdicts["one_between_hurts"] != "as_published"  # nothing was released about it here
+
+
+@pytest.mark.slow
+def test_figure_5_every_released_sentence_is_read(tmp_path):
+    """Their sentences, as they stand, with a probability and an order made up: no output of them is at hand."""
+    name = "complete_data_For_MultipleEntityObjectDistractorAccuracyRobertaBase.csv"
+    file = zoo.SHARED / "distractors" / "key_entity_later" / f"{name}.gz"
+    if not file.is_file():
+        pytest.skip("no released sentences beside the checkout (../shared/data/distractors)")
+    settings = {"faithful": True, "position": "key_later"}
+    probe = probes.make("distractors", settings)
+    words = {word: list(listed.words) for listed in probe.candidates.values() for word in listed.words}
+    with gzip.open(file, "rt", encoding="utf-8") as lines:
+        sentences = [line.rstrip("\n").split("\t") for line in lines][1:]
+    said = [(text, 0.1, words[target], target) for text, target in sentences]
+    (one,) = read(write(tmp_path, said, "RobertaBase.csv", authors_tree.LATER), settings)
+    assert len(one.observations) == 16_816
+    assert [o.values["target"] for o in one.observations] == [target for _, target in sentences]
+
+
+@pytest.mark.slow
+def test_figure_5_another_sentence_is_refused(tmp_path):
+    clone = authors_tree.clone(tmp_path, {"RobertaBase": 0.5}, (authors_tree.LATER,))
+    (file,) = (clone / "data" / "combined_data" / authors_tree.LATER / "RobertaBase").glob("*.csv")
+    file.write_text(file.read_text(encoding="utf-8").replace("writes poetry", "writes prose", 1), encoding="utf-8")
+    with pytest.raises(BadInput, match=r"writes prose.*is not the sentence asked here"):
+        read(clone, {"faithful": True, "position": "key_later"})
+    with pytest.raises(BadInput, match="no outputs of position=after,between; there are some of position=key_later"):
+        read(clone, {"faithful": True, "position": "after,between"})
 
 
 @pytest.mark.slow
@@ -174,6 +250,17 @@ def test_reproduce_reports_before_any_work_that_there_is_nothing_to_compare(tmp_
         reproduce.reproduce("distractors", f"replay:{tmp_path}", "BertBase")
     with pytest.raises(BadInput, match="distractors with position=key_later counts none of the published numbers"):
         reproduce.reproduce("distractors", "bert-base-uncased", settings={"position": "key_later"})
+
+
+def test_reproduce_names_the_models_of_a_folder_without_published_numbers(tmp_path):
+    for name in ("BertBase", "BertLarge", "GPT2XL"):
+        folder = tmp_path / "data" / "combined_data" / CONDITION / name
+        folder.mkdir(parents=True)
+        (folder / f"complete_data_For_Any{name}.csv").write_text("", encoding="utf-8")
+    (line,) = reproduce.notices("distractors", f"replay:{tmp_path}")
+    assert line == "no published numbers of BertLarge, GPT2XL; trueprobe run distractors counts their outputs too"
+    assert reproduce.notices("distractors", f"replay:{tmp_path}", "BertBase") == []
+    assert reproduce.notices("distractors", "bert-base-uncased") == reproduce.notices("distractors", None) == []
 
 
 @pytest.mark.slow

@@ -3,7 +3,7 @@ instant."""
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -15,9 +15,6 @@ from trueprobe.cli.common import (
     settings_of,
 )
 from trueprobe.errors import BadInput, nearest
-
-if TYPE_CHECKING:
-    pass
 
 
 @app.command(

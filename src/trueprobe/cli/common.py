@@ -1,6 +1,7 @@
 """What the commands share: the application itself and common options."""
 
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated
 
@@ -22,6 +23,7 @@ __all__ = [
     "example",
     "interruptible",
     "new_app",
+    "note",
     "note_damaged",
     "note_network_store",
     "settings_of",
@@ -94,6 +96,12 @@ def settings_of(pairs: list[str] | None) -> dict[str, str]:
             raise BadInput(f"--set takes KEY=VALUE, not '{pair}'")
         settings[key.strip()] = value.strip()
     return settings
+
+
+def note(lines: Iterable[str]) -> None:
+    """What a user should know that is no error and no result."""
+    for line in lines:
+        print(f"trueprobe: {line}", file=sys.stderr)
 
 
 def note_damaged(answers: int) -> None:

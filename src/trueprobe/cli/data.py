@@ -7,8 +7,8 @@ from typing import Annotated
 
 import typer
 
-from trueprobe.cli.common import AllowPickle, AllowServers, Json, Store, app, example, interruptible
-from trueprobe.errors import BadInput
+from trueprobe.cli.common import AllowPickle, AllowServers, Json, Store, app, example, interruptible, note
+from trueprobe.errors import BadInput, FailedRun, shortened
 
 
 @app.command(
@@ -22,7 +22,10 @@ def fetch(
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Get data and models from their owners, every byte checked."""
+    """Get data and models from their owners, every byte checked.
+
+    Of several, all are tried; exit code 1 where one could not be had.
+    """
     from trueprobe import assets
     from trueprobe.cli import listing
     from trueprobe.cli.progress import terminal_progress
@@ -31,9 +34,15 @@ def fetch(
         raise BadInput(f"--from {from_file} goes with one asset, not with {len(names)}")
     for name in names:
         assets.card(name)  # a wrong name is reported before anything is downloaded
-    rows = []
-    for name in names:
-        row = listing.fetched(name, assets.obtain(name, from_file, terminal_progress()))
+    rows, failed = [], {}
+    for name in dict.fromkeys(names):
+        try:
+            row = listing.fetched(name, assets.obtain(name, from_file, terminal_progress()))
+        except (BadInput, FailedRun) as error:
+            if len(set(names)) == 1:
+                raise
+            failed[name] = str(error)
+            continue
         for refused in row["refused"]:
             print(f"trueprobe: did not use {refused}", file=sys.stderr)
         if not as_json:
@@ -41,6 +50,9 @@ def fetch(
         rows.append(row)
     if as_json:
         print(json.dumps(rows, indent=1, ensure_ascii=False))
+    if failed:
+        note(f"{name}: {shortened(reason)}" for name, reason in failed.items())
+        raise FailedRun(f"{len(failed)} of {len(set(names))} could not be fetched: {', '.join(failed)}")
 
 
 @app.command(

@@ -17,6 +17,7 @@ from trueprobe.cli.common import (
     app,
     example,
     interruptible,
+    note,
     note_damaged,
     note_network_store,
     settings_of,
@@ -101,7 +102,7 @@ def run(
     from trueprobe.results.render import json as findings_json
     from trueprobe.results.render import terminal
     from trueprobe.results.view.report import Report
-    from trueprobe.runs import execute
+    from trueprobe.runs import execute, replay
     from trueprobe.runs.plan import plan_run
     from trueprobe.runs.repeat import repeat
 
@@ -144,6 +145,7 @@ def run(
         print(findings_json.findings(Report.of(done), str(done.folder)))
     else:
         terminal.show(done)
+    note(replay.notices(plan.replays, [planned.probe for planned in plan.probes]))
     note_damaged(done.timing.damaged_answers if done.timing else 0)
 
 

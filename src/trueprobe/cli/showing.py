@@ -3,7 +3,7 @@
 import json
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -16,11 +16,9 @@ from trueprobe.cli.common import (
     app,
     example,
     interruptible,
+    note,
     settings_of,
 )
-
-if TYPE_CHECKING:
-    pass
 
 
 class ReportFormat(StrEnum):
@@ -140,5 +138,6 @@ def reproduce(
         print(json.dumps([number.row() for number in rows], indent=1, ensure_ascii=False))
     else:
         reproduction.show(rows)
+    note(reproducing.notices(probe, model, published_as, chosen))
     if asked and not all(number.agrees for number in rows):
         raise typer.Exit(1)

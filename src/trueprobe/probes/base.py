@@ -102,6 +102,10 @@ class Probe(ABC, Generic[S]):
         """Their names; a probe that can list them without reading every output does."""
         return [one.name for one in self.read_released(path)]
 
+    def released_notices(self, path: Path) -> Sequence[str]:
+        """What lies there and is not read, a line each; for `replay:PATH`."""
+        return ()
+
     @abstractmethod
     def columns(self) -> Mapping[str, str]:
         """Every value an observation may hold, with its meaning."""

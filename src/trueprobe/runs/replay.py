@@ -61,6 +61,12 @@ def read_replays(specs: Iterable[str], probes: Sequence[tuple[str, Probe]]) -> l
     return replays
 
 
+def notices(specs: Iterable[str], probes: Sequence[Probe]) -> list[str]:
+    """What lies among the released outputs and is not read, a line each."""
+    paths = [material.path_of(spec.removeprefix(PREFIX)) for spec in specs]
+    return list(dict.fromkeys(line for path in paths for probe in probes for line in probe.released_notices(path)))
+
+
 def _card(name: str, kind: Kind, network: PublishedNetwork | None, path: Path, content: str) -> Card:
     """Released outputs hold no size; that of a network known by name is a fact."""
     return Card(

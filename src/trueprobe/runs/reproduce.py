@@ -86,6 +86,21 @@ def reproduce(
     return compared, True
 
 
+def notices(
+    probe: str, spec: str | None, published_as: str | None = None, settings: Mapping[str, Any] | None = None
+) -> list[str]:
+    """Of released outputs: what is not read, and the models of which no number is published, a line each."""
+    if spec is None or not spec.startswith(replay.PREFIX):
+        return []
+    chosen = {**published.authors(probe).settings, **(settings or {})}
+    lines = replay.notices([spec], [probes.make(probe, chosen)])
+    in_paper = {number.model for number in published.numbers(probe)}
+    without = [name for name in _released(probe, chosen, spec, published_as) if name not in in_paper]
+    if without:
+        lines.append(f"no published numbers of {', '.join(without)}; trueprobe run {probe} counts their outputs too")
+    return lines
+
+
 def _compared(
     numbers: Sequence[PublishedValue],
     probe: str,

@@ -6,7 +6,7 @@ The shipped `gender.toml` and `age.toml` are such files; a user's file needs no 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Annotated
 
@@ -15,6 +15,7 @@ from pydantic import Field, field_validator, model_validator
 from trueprobe.errors import BadInput, nearest
 from trueprobe.probes import files
 from trueprobe.probes.templates import (
+    BLANK,
     ENDS_IN_BLANK,
     NO_BLANK,
     ONE_BLANK,
@@ -24,6 +25,7 @@ from trueprobe.probes.templates import (
     repeated,
     with_article,
 )
+from trueprobe.types import Kind
 
 WITH_BACKGROUND = ("bcsyn", "bcsem", "tnbc")
 WordLists = dict[str, tuple[str, ...]]  # by group
@@ -69,6 +71,24 @@ class Wording(Strict):
     un: Knowledge
     causal_target: CausalPrompt  # ends in the blank; follows the base prompt with the word target in its blank
     causal_person: CausalPrompt  # ends in the blank; stands alone
+
+    def around_blank(self, base: str, slots: Mapping[str, str], target_is: bool) -> dict[str, str]:
+        """What masked models read on both sides of it, and causal models before theirs."""
+        left, right = (part.format_map(slots) for part in base.split(BLANK))
+        causal = self.causal_person.removesuffix(BLANK).format_map(slots)
+        if target_is:
+            causal = f"{left}target{right} {self.causal_target.removesuffix(BLANK).format_map(slots)}"
+        return {"left": left, "right": right, "causal_left": causal}
+
+
+def read_by(kind: Kind, around: Mapping[str, str]) -> tuple[str, str]:
+    """Of what stands around a blank, what this kind of model reads: masked ones both sides."""
+    return (around["left"], around["right"]) if kind == "masked" else (around["causal_left"], "")
+
+
+def stop_apart(sentence: str) -> str:
+    """`… as a nurse.` -> `… as a nurse .`"""
+    return re.sub(r" ?\.$", " .", sentence)
 
 
 class CounterActsMaterial(MaterialFile):

@@ -29,6 +29,8 @@ from trueprobe.probes.counteracts.material import (
     Background,
     CounterActsMaterial,
     Wording,
+    read_by,
+    stop_apart,
     word_lists,
 )
 from trueprobe.probes.counteracts.measures import DEPTHS, FATES, KNOWLEDGE, CounterActsMeasures, K, column_end
@@ -63,6 +65,10 @@ class CounterActsSettings(Settings):
     wording: str = Field(default="", description="a wording of the material, or all; the paper's if empty")
     article: Literal["auto", "a"] = Field(
         default="auto", description="an engineer (auto), or a engineer as printed (a)"
+    )
+    spacing: Literal["plain", "paper"] = Field(
+        default="plain",
+        description="behind knowledge the base prompt reads as alone (nurse.), or as the paper prints it (nurse .)",
     )
     causal: Literal["auto", "target_is", "person_is"] = Field(
         default="auto",
@@ -180,15 +186,18 @@ class CounterActs(MeasureSetProbe[CounterActsSettings]):
 
     def prompts(
         self, name: str, knowledge: str, target: Background, background: Background | None, form: str
-    ) -> dict[str, str | None]:
-        """The knowledge, None at base, and what stands around the blank, for masked and for causal models."""
+    ) -> dict[str, Any]:
+        """The knowledge, None at base; what stands around the blank, for masked and for causal models; and the same of
+        the base prompt alone."""
         wording, slots = self.wordings[name], self.material.fields(target, background, self.settings.article == "a")
-        left, right = (part.format(**slots) for part in wording.base.split(BLANK))
-        causal = wording.causal_person.removesuffix(BLANK).format(**slots)
-        if form == FORMS[0]:
-            causal = f"{left}target{right} {wording.causal_target.removesuffix(BLANK).format(**slots)}"
-        before = None if knowledge == "base" else getattr(wording, knowledge).format(**slots)
-        return {"knowledge": before, "left": left, "right": right, "causal_left": causal}
+        alone = wording.around_blank(wording.base, slots, form == FORMS[0])
+        if knowledge == "base":
+            return {"knowledge": None, **alone, "alone": alone}
+        before, behind = getattr(wording, knowledge), wording.base
+        if self.settings.spacing == "paper":  # its Table 2: in both sentences, but for the unrelated one
+            before, behind = before if knowledge == "un" else stop_apart(before), stop_apart(behind)
+        around = wording.around_blank(behind, slots, form == FORMS[0])
+        return {"knowledge": before.format(**slots), **around, "alone": alone}
 
     # ------------------------------------------------------------ asking
 
@@ -198,16 +207,15 @@ class CounterActs(MeasureSetProbe[CounterActsSettings]):
             return WhyNot("no_head", "an encoder fills no blanks")
         if "form" in item.fields and card.kind != "causal":
             return WhyNot("right_context", "both forms are tried on causal models alone")
-        fields = item.fields
         join: Join = "space"
-        left, right = fields["causal_left"], ""
         if card.kind == "masked":
-            left, right = fields["left"], fields["right"]
             join = "bos" if self.settings.separator == "paper" and card.start_text == "<s>" else "pair"
-        base = FillBlank(left, right, words=self.forms, top=max(K))
-        if fields["knowledge"] is None:
+        base = FillBlank(*read_by(card.kind, item.fields["alone"]), words=self.forms, top=max(K))
+        before = item.fields["knowledge"]
+        if before is None:
             return (base,)
-        return FillBlank(left, right=right, before=fields["knowledge"], join=join, words=self.forms, top=max(K)), base
+        left, right = read_by(card.kind, item.fields)
+        return FillBlank(left, right, before=before, join=join, words=self.forms, top=max(K)), base
 
     @cached_property
     def forms(self) -> tuple[str, ...]:

@@ -275,6 +275,9 @@ class Distractors(MeasureSetProbe[DistractorSettings]):
     def released_models(self, path: Path) -> list[str]:
         return list(dict.fromkeys(file.model for file in released.released_files(self, path)))
 
+    def released_notices(self, path: Path) -> list[str]:
+        return released.notices(path)
+
     def constants_of(self, model: str) -> Mapping[str, float]:
         """The authors' base probability of each target, for the models of which it is known."""
         if self.settings.base != "authors":

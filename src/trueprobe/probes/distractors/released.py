@@ -2,8 +2,9 @@
 
 A file is one condition and one model, tab-separated, plain or gzipped: `CONDITION/MODEL/complete_data_For_….csv` as in
 the authors' repository (the file's own name can be that of another condition; folders count), or `CONDITION/MODEL.csv`.
-Sentences stand in the order of our items and must be ours, up to the drawn names. With `base=authors`, the released
-ratio is the relative probability.
+Loose files beside the models' folders of a condition are other tables, and are passed over. Sentences stand in the
+order of our items and must be ours, up to the drawn names (and, where the key entity is a later one, the drawn
+fillers). With `base=authors`, the released ratio is the relative probability.
 """
 
 from __future__ import annotations
@@ -40,8 +41,9 @@ CONDITIONS: dict[str, tuple[str, str, tuple[str, ...]]] = {
     "single_entity_profession": ("after", "single", ("B",)),
     "single_entity_with_neutral_distractor": ("after", "single", _UNRELATED),
     "single_entity_distractorSwapped": ("between", "single", _RELATED),
+    "VaryingKeyEntity": ("key_later", "multiple", ("B",)),  # figure 5
 }
-_KEY_LATER = ("VaryingKeyEntity", "Varying_key_entity")  # figure 5, and its sentences: fillers are drawn, not ours
+_SENTENCES_ONLY = "Varying_key_entity"  # a folder of the authors' with the sentences of figure 5 and no outputs
 _MASK = re.compile(r"<mask>|\[mask\]", re.IGNORECASE)
 RATIO = "relative_prob"
 _COLUMNS = ("sentence", "target_prob", "ordered_items", "target_occupation")
@@ -50,17 +52,50 @@ _COLUMNS = ("sentence", "target_prob", "ordered_items", "target_occupation")
 class ReleasedFile(NamedTuple):
     path: Path
     condition: str
+    folder: Path  # of the condition
     model: str
+
+    @property
+    def loose(self) -> bool:
+        return self.path.resolve().parent == self.folder
+
+
+class _Listing(NamedTuple):
+    outputs: list[ReleasedFile]
+    passed_over: list[ReleasedFile]  # loose files beside the models' folders of their condition
 
 
 def released_files(probe: Distractors, path: Path) -> list[ReleasedFile]:
     """Those of the positions that are asked; none of them is opened."""
-    paths = files.with_ending(path, "**/*", ".csv")
-    listed = [file for file in map(_placed, paths) if file is not None]
+    position = {file: CONDITIONS[file.condition][0] for file in _listing(path).outputs}
+    asked = [file for file in position if position[file] in probe.positions]
+    if not asked:
+        there = ",".join(dict.fromkeys(position.values()))
+        raise BadInput(
+            f"{path}: no outputs of position={','.join(probe.positions)}; there are some of position={there}"
+        )
+    return asked
+
+
+def notices(path: Path) -> list[str]:
+    """What lies among the outputs and is not read: one line for each condition."""
+    by_folder: dict[Path, list[str]] = {}
+    for file in _listing(path).passed_over:
+        by_folder.setdefault(file.folder, []).append(file.path.name)
+    return [
+        f"{folder}: passed over {', '.join(names)}: the outputs are in the models' folders beside them"
+        for folder, names in by_folder.items()
+    ]
+
+
+def _listing(path: Path) -> _Listing:
+    listed = [file for file in map(_placed, files.with_ending(path, "**/*", ".csv")) if file is not None]
     if not listed:
         known = ", ".join(CONDITIONS)
         raise BadInput(f"{path}: no CONDITION/MODEL.csv, .csv.gz or CONDITION/MODEL/….csv in it; conditions: {known}")
-    return [file for file in listed if CONDITIONS[file.condition][0] in probe.positions]
+    by_model = {file.folder for file in listed if not file.loose}
+    beside = [file for file in listed if file.loose and file.folder in by_model]
+    return _Listing([file for file in listed if file not in beside], beside)
 
 
 def read(probe: Distractors, path: Path) -> list[Released]:
@@ -81,14 +116,13 @@ def _add(by_item: dict[str, Observation], observations: Sequence[Observation], f
 
 def _placed(file: Path) -> ReleasedFile | None:
     """By its folders: the innermost condition, and the model's folder in it, if there is one."""
-    folders = file.resolve().parts[:-1]
     inside: list[str] = []
-    for folder in reversed(folders):
-        if folder in CONDITIONS:
-            return ReleasedFile(file, folder, inside[-1] if inside else files.stem(file, ".csv"))
-        inside.append(folder)
-    if not set(folders).isdisjoint(_KEY_LATER):
-        return None
+    for folder in file.resolve().parents:
+        if folder.name in CONDITIONS:
+            return ReleasedFile(file, folder.name, folder, inside[-1] if inside else files.stem(file, ".csv"))
+        if folder.name == _SENTENCES_ONLY:
+            return None
+        inside.append(folder.name)
     hint = nearest(file.parent.name, [*CONDITIONS])
     raise BadInput(f"{file}: its folder is none of the released conditions{hint}")
 
@@ -100,12 +134,13 @@ class _ReleasedReader:
         self.probe = probe
         self._items = probe.items()
         self._names = re.compile(rf"\b(?:{'|'.join(probe.material.names)})\b", re.IGNORECASE)
+        self._fillers = re.compile("|".join(map(re.escape, probe.material.later_fillers)), re.IGNORECASE)
         self._spelling = {
             name: {word.lower(): word for word in listed.words} for name, listed in probe.candidates.items()
         }
         self.asked = cache(self._asked)
         self._order = cache(self._order_of)
-        self._nameless_ours = cache(self._nameless)
+        self._undrawn_ours = cache(self._undrawn)
 
     def _asked(self, condition: str) -> list[Item]:
         position, setting, types = CONDITIONS[condition]
@@ -126,7 +161,8 @@ class _ReleasedReader:
             text, blanks = _MASK.subn(BLANK, row["sentence"])
             kind = "masked" if blanks else kind
             ours = item.text if blanks else item.text.partition(f" {BLANK}")[0]
-            if text != ours and self._nameless(text) != self._nameless_ours(ours):
+            later = item.conditions["position"] == "key_later"
+            if text != ours and self._undrawn(text, later) != self._undrawn_ours(ours, later):
                 raise BadInput(f"{where}: {row['sentence']!r} is not the sentence asked here: {item.text!r}")
             ranking = self._ranking(item, row, where)
             base = bases.setdefault(item.groups[0], ranking)  # without attractors and fillers: first of each target
@@ -152,21 +188,36 @@ class _ReleasedReader:
             raise ValueError(f"ordered_items has {len(order)} of the {len(spelling)} candidates, or one of them twice")
         return order
 
-    def _nameless(self, text: str) -> str:
-        """Names by the order in which they are mentioned."""
+    def _undrawn(self, text: str, with_fillers: bool) -> str:
+        """Names by the order in which they are mentioned; drawn fillers alike."""
         order: dict[str, str] = {}
-        return self._names.sub(lambda match: order.setdefault(match[0].lower(), f"E{len(order)}"), text)
+        nameless = self._names.sub(lambda match: order.setdefault(match[0].lower(), f"E{len(order)}"), text)
+        return self._fillers.sub("F", nameless) if with_fillers else nameless
 
 
 def _implied_bases(file: Path, items: Sequence[Item], rows: Sequence[Mapping[str, str]]) -> dict[str, float]:
-    """The base probability of each target behind the released ratios: by the largest, which rounding moves least."""
-    largest: dict[str, tuple[float, float]] = {}
+    """The base probability of each target behind the released ratios."""
+    pairs: dict[str, list[tuple[float, float]]] = {}
     for line, (item, row) in enumerate(zip(items, rows, strict=True), 2):
         where = f"{file}, line {line}"
-        pair = _number(row, RATIO, where), _number(row, "target_prob", where)
-        target = item.fields["target"]
-        largest[target] = max(largest.get(target, (0.0, 0.0)), pair)
-    return {target: probability / ratio for target, (ratio, probability) in largest.items() if ratio}
+        pair = _number(row, "target_prob", where), _number(row, RATIO, where)
+        pairs.setdefault(item.fields["target"], []).append(pair)
+    return {target: base for target, released in pairs.items() if (base := _base_behind(released))}
+
+
+def _base_behind(pairs: Sequence[tuple[float, float]]) -> float:
+    """The one number of two decimals, or else of three, by which every probability is its rounded ratio.
+
+    Without one, the quotient that rounding moves least; 0 where all ratios are."""
+    probability, ratio = max(pairs, key=lambda pair: pair[1])
+    if not ratio:
+        return 0.0
+    for scale in (100, 1000):
+        near = range(int(probability / (ratio + 0.005) * scale), int(probability / (ratio - 0.005) * scale) + 2)
+        fitting = [n / scale for n in near if n and all(round(p / (n / scale), 2) == r for p, r in pairs)]
+        if len(fitting) == 1:
+            return fitting[0]
+    return probability / ratio
 
 
 def _number(row: Mapping[str, str], column: str, where: str) -> float:
