@@ -15,7 +15,7 @@ from functools import cache
 from operator import attrgetter
 from typing import Any, TypeVar, cast
 
-from trueprobe.types import Conditions, Direction, Level, Reason, Unit, Verdict
+from trueprobe.types import ClaimSource, Conditions, Direction, Level, Reason, Unit, Verdict
 
 Row = TypeVar("Row")
 AGAINST, AND = " against ", ", "  # between the two models of a claim; between the labels of probes that share one
@@ -140,6 +140,7 @@ class ClaimResult:
     n_list: int = column("rows on that list; 0 where this one is not on it", 0)
     signature: str = column(_SIGNATURE, "", later=True)
     margin: float = column("of a claim of equivalence: how far from the threshold is alike", math.nan, later=True)
+    source: ClaimSource = column("whether its authors found or expected it", ClaimSource.FOUND, later=True)
 
 
 @dataclass(frozen=True, slots=True)

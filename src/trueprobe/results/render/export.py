@@ -19,7 +19,7 @@ from trueprobe.results.render.latex import latex
 from trueprobe.results.text import verdicts
 from trueprobe.results.view import methods
 from trueprobe.results.view.headline import Matrix, matrix
-from trueprobe.results.view.number import EMPTY, Cell, Display, Finding, Grid, Key, Number
+from trueprobe.results.view.number import EMPTY, Cell, Display, Finding, Grid, Key, Kind, Number
 from trueprobe.results.view.report import Report
 from trueprobe.runs.families import Family
 from trueprobe.runs.folder import Run
@@ -101,6 +101,7 @@ def _line(finding: Finding, n: Number) -> dict[str, Any]:
         "n_items": n.n_items,
         "covered": n.covered,
         "signature": n.signature or UNKNOWN,
+        "source": n.source.value if finding.kind is Kind.CLAIM else "",
     }
 
 
