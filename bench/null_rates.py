@@ -259,10 +259,12 @@ def _distracted(item: Item, place: int, card: Card, rng: np.random.Generator) ->
         return {target: 4.0}
     if at["type"] == "unrelated":
         return {target: 4.0 - many}
-    wins = {1: 0.7, 2: 0.75, 3: 0.55 if at["setting"] == "multiple" else 0.35}[many]
-    wins *= {"key_later": (0.3, 0.6, 1.0)[many - 1]}.get(str(at["position"]), 1.0)
-    # so that a target that wins more often is no likelier on average
-    return {target: 2.0 if many == 3 else 3.0, item.fields["attractors"][-1]: 8.0 if rng.random() < wins else 0.0}
+    multiple = at["setting"] == "multiple"
+    wins = {1: 0.8, 2: 0.75, 3: 0.5 if multiple else 0.1}[many]
+    wins *= {"key_later": (0.2, 0.6, 1.5)[many - 1]}.get(str(at["position"]), 1.0)
+    # a target that wins more often is no likelier on average with one entity, and less likely with several
+    sure = {1: 5.0 if multiple else 3.4, 2: 3.0, 3: 1.6 if multiple else 1.8}[many]
+    return {target: sure, item.fields["attractors"][-1]: 8.0 if rng.random() < wins else 0.0}
 
 
 def _unmoved(item: Item, place: int, card: Card, rng: np.random.Generator) -> dict[str, float]:
