@@ -142,7 +142,7 @@ def test_a_wrong_value_is_refused_with_the_files_name(column, value, message):
 @pytest.mark.parametrize("table", TABLES)
 def test_a_missing_column_is_named(table):
     frame = frame_of([], TABLES[table])
-    for column in frame.columns.drop("signature", errors="ignore"):
+    for column in frame.columns.drop(["signature", "margin", "source"], errors="ignore"):  # later ones
         with pytest.raises(BadInput, match=f"a.parquet is no table of this version: it has no column '{column}'"):
             rows_of(frame.drop(columns=column), TABLES[table], "a.parquet")
 
