@@ -121,6 +121,22 @@ def test_the_claims_about_it_are_the_papers():
     assert rows["lists_recover"].value == 0
 
 
+def test_how_much_less_several_entities_recover_by_a_plain_implementation():
+    """A mean over the listed values: half of what one entity gains from 1 to 3 less what several gain."""
+    rng = np.random.default_rng(0)
+    frame = distracted().assign(correct=rng.random(len(distracted())))
+    at = (frame["condition_position"] == "after") & frame["condition_type"].isin(["B", "T"]) & frame["base_preferred"]
+    of_all = frame[at.astype(bool)].groupby(["condition_setting", "condition_attractors"])
+
+    def mean(setting: str, attractors: int) -> float:
+        return of_all.get_group((setting, attractors)).groupby("condition_type")["correct"].mean().mean()
+
+    gains = [mean(setting, 3) - mean(setting, 1) for setting in ("single", "multiple")]
+    row = held(frame, 50)["recovery_mitigated"]
+    assert row.value == pytest.approx((gains[0] - gains[1]) / 2, abs=1e-9)
+    assert row.value != 0
+
+
 def test_a_model_without_knowledge_fails_the_gate():
     frame = frame_of(lambda item, base: {min(item.fields["attractors"], default="Paris"): 1.0})
     rows = counted(frame)

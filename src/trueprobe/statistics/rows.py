@@ -117,7 +117,7 @@ class ClaimResult:
 
     probe: str = column("the probe's label; several, separated by commas, where a claim takes them together")
     claim: str = column("the claim's name")
-    statement: str = column("what was published, in words")
+    statement: str = column("what was published, or expected, in words")
     paper: str = column("the paper it is from")
     model: str = column("the checkpoint's name, the family's, or two separated by ` against `")
     level: Level = column(_LEVEL)
