@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 
 from trueprobe import probes
+from trueprobe.probes.distractors.measures import SETTING_AT
 from trueprobe.runs.check import planted_answer, stand_in
 from trueprobe.statistics.claims import claim_results
 from trueprobe.statistics.estimates import CheckpointData, estimate
@@ -183,7 +184,7 @@ def test_random_answers_are_chance_and_favour_no_attractor():
 
 def test_a_model_that_answers_alike_everywhere_seldom_earns_a_claim():
     """Right six times in ten whatever is read: the claims about accuracy hold in no more than one run in twenty."""
-    conditions = pd.DataFrame([_about(item) for item in some()])
+    conditions = pd.DataFrame([{**_about(item), SETTING_AT: item.fields["values"][SETTING_AT]} for item in some()])
     names = [c.name for c in probe().claims() if c.column == "correct" and not c.between]
     earned = 0
     for seed in range(40):
