@@ -364,7 +364,7 @@ class Direction(StrEnum):
 class ClaimSource(StrEnum):
     """Where the authors say it."""
 
-    FOUND = "found"  # in their results
+    FINDING = "found"  # in their results
     EXPECTED = "expected"  # in their design, before any result; their findings may differ
 
 

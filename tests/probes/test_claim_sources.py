@@ -51,7 +51,7 @@ def test_what_paper_a_expects_by_construction_is_no_finding_of_its_results():
 @pytest.mark.parametrize("name", [name for name in probes.names() if name != "counteracts"])
 def test_other_papers_claims_are_findings(name):
     settings = {"data": "sample"} if name in ("crows_pairs", "stereoset") else {}
-    assert {claim.source for claim in probes.make(name, settings).claims()} <= {ClaimSource.FOUND}
+    assert {claim.source for claim in probes.make(name, settings).claims()} <= {ClaimSource.FINDING}
 
 
 def test_the_words_depend_on_the_source_of_what_is_as_claimed_alone():
@@ -64,8 +64,8 @@ def test_the_words_depend_on_the_source_of_what_is_as_claimed_alone():
 def test_findings_and_expectations_are_listed_apart(run):
     listed = by_verdict(Report.of(run).findings)
     as_claimed = {judged.source: list(named) for judged, named in listed.items() if judged.verdict.outcome == "good"}
-    assert as_claimed == {ClaimSource.FOUND: ["found"], EXPECTED: ["hoped"]}
-    assert list(listed[Judged(Verdict.OPPOSITE, ClaimSource.FOUND)]) == ["lost"]
+    assert as_claimed == {ClaimSource.FINDING: ["found"], EXPECTED: ["hoped"]}
+    assert list(listed[Judged(Verdict.OPPOSITE, ClaimSource.FINDING)]) == ["lost"]
 
 
 def test_the_key_names_expectations_where_one_is_marked(run):
@@ -92,4 +92,4 @@ def test_a_folder_written_before_sources_existed_holds_findings():
     row = made_runs.claim("solo", "hoped", 0.2, Verdict.AS_PUBLISHED, source=EXPECTED)
     frame = frame_of([row], ClaimResult)
     assert rows_of(frame, ClaimResult, "claims.parquet")[0].source is EXPECTED
-    assert rows_of(frame.drop(columns="source"), ClaimResult, "claims.parquet")[0].source is ClaimSource.FOUND
+    assert rows_of(frame.drop(columns="source"), ClaimResult, "claims.parquet")[0].source is ClaimSource.FINDING

@@ -171,7 +171,7 @@ class Claim:
     times: float = 1.0  # of a finding between two models: what the second's values are multiplied by
     architectures: tuple[str, ...] = ()  # the finding is about these alone
     networks: tuple[NetworkSize, ...] = ()  # the same, of networks of one size
-    source: ClaimSource = ClaimSource.FOUND
+    source: ClaimSource = ClaimSource.FINDING
     coverage: str = ""  # as a measure has it; every part of the quantity needs it
     trivial: bool = False  # a network that answers at random fulfils it too, so it can only be contradicted
     margin: Margin | None = None  # of a claim that something is alike

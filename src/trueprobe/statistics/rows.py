@@ -140,7 +140,7 @@ class ClaimResult:
     n_list: int = column("rows on that list; 0 where this one is not on it", 0)
     signature: str = column(_SIGNATURE, "", later=True)
     margin: float = column("of a claim of equivalence: how far from the threshold is alike", math.nan, later=True)
-    source: ClaimSource = column("whether its authors found or expected it", ClaimSource.FOUND, later=True)
+    source: ClaimSource = column("whether its authors found or expected it", ClaimSource.FINDING, later=True)
 
 
 @dataclass(frozen=True, slots=True)

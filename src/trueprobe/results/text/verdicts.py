@@ -70,7 +70,7 @@ _DIRECTIONS = {
 }
 
 
-def verdict_text(verdict: Verdict, source: ClaimSource = ClaimSource.FOUND) -> str:
+def verdict_text(verdict: Verdict, source: ClaimSource = ClaimSource.FINDING) -> str:
     """`source`: of a claim."""
     return (_EXPECTED if source is ClaimSource.EXPECTED else _VERDICTS).get(verdict, _VERDICTS[verdict])
 
@@ -112,7 +112,9 @@ def coverage_text(row: Estimate) -> str:
     return f"{row.covered:.0%}{ends} of the items have a countable answer"
 
 
-def verdict_with_reason(verdict: Verdict, row: Estimate | None = None, source: ClaimSource = ClaimSource.FOUND) -> str:
+def verdict_with_reason(
+    verdict: Verdict, row: Estimate | None = None, source: ClaimSource = ClaimSource.FINDING
+) -> str:
     """Empty where a number is only described."""
     if verdict is Verdict.DESCRIPTIVE:
         return ""

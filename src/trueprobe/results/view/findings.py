@@ -234,7 +234,7 @@ class Judged(NamedTuple):
 
     @classmethod
     def of(cls, n: Number) -> Judged:
-        return cls(n.verdict, n.source if n.verdict is Verdict.AS_PUBLISHED else ClaimSource.FOUND)
+        return cls(n.verdict, n.source if n.verdict is Verdict.AS_PUBLISHED else ClaimSource.FINDING)
 
 
 def by_verdict(findings: Sequence[Finding]) -> dict[Judged, dict[str, list[str]]]:

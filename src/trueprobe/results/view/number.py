@@ -103,7 +103,7 @@ class Number:
     @property
     def source(self) -> ClaimSource:
         """Whether it is of what a paper's authors found, or of what they only expected."""
-        return self.row.source if isinstance(self.row, ClaimResult) else ClaimSource.FOUND
+        return self.row.source if isinstance(self.row, ClaimResult) else ClaimSource.FINDING
 
     @property
     def interval(self) -> tuple[float, float]:
@@ -259,7 +259,7 @@ class Finding(OfNumbers):
     numbers: tuple[Number, ...]
     less: str = ""  # of a choice: the label that is subtracted
     below: str = ""  # of a measure: what a number below the neutral value means
-    source: ClaimSource = ClaimSource.FOUND  # of a claim
+    source: ClaimSource = ClaimSource.FINDING  # of a claim
 
     def is_below(self, n: Number) -> bool:
         """Below the neutral value, where the probe names that side."""
