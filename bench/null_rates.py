@@ -1,4 +1,4 @@
-"""How often a claim is called as published where there is nothing, and where what it claims was planted.
+"""How often a claim is called as published (or alike) where there is nothing, and where what it claims was planted.
 
 Nothing: random networks of every architecture of the tests' zoo, trained models whose labels are shuffled, and made-up
 models that know the fact of a sentence whatever stands beside it (no random network passes that gate). Each claim may
@@ -28,10 +28,13 @@ import zoo
 from trueprobe.engine import AnswerStore, Engine
 from trueprobe.models import Model, Options, examine, find
 from trueprobe.probes import Probe, make, names, spread
+from trueprobe.probes.distractors.measures import SETTING_AT
+from trueprobe.probes.tacit.measures import OVERLAPPING
 from trueprobe.runs.check.planted import planted_answer, stand_in
 from trueprobe.runs.records import observations_frame
 from trueprobe.statistics.claims import claim_results
 from trueprobe.statistics.estimates import CheckpointData
+from trueprobe.statistics.measure import NetworkSize
 from trueprobe.statistics.resampling import Resampling
 from trueprobe.statistics.rows import ClaimResult
 from trueprobe.training import nursery
@@ -67,13 +70,13 @@ class Rates:
             self.counts.setdefault((row.probe, row.claim + depth), Counter())[row.verdict] += 1
 
     def published(self, claim: tuple[str, str]) -> tuple[int, int]:
-        """How often it was called as published, of how many."""
+        """How often it was called as published, or alike where that is what was published; of how many."""
         counts = self.counts.get(claim, Counter())
-        return counts[Verdict.AS_PUBLISHED], sum(counts.values())
+        return counts[Verdict.AS_PUBLISHED] + counts[Verdict.ALIKE], sum(counts.values())
 
     def decided(self, claim: tuple[str, str]) -> int:
         """How often anything could be decided: gate passed, items covered, an interval there."""
-        return sum(many for verdict, many in self.counts.get(claim, Counter()).items() if not verdict.silent)
+        return sum(many for verdict, many in self.counts.get(claim, Counter()).items() if not verdict.inconclusive)
 
     def too_often(self, most: float = WRONG, chance: float = 0.001) -> list[tuple[str, str]]:
         """The claims called as published so often that a rate of at most `most` is not to be believed."""
@@ -105,7 +108,8 @@ def fitted(name: str, words: frozenset[str] | None, limit: int) -> tuple[Probe, 
 
 def judged(probe: Probe, frame: pd.DataFrame, card: Card) -> list[ClaimResult]:
     drawn = Resampling.of(frame[[GROUP + name for name in probe.factors]], RESAMPLES)
-    return claim_results(probe.name, [CheckpointData(card.name, card.kind, frame, drawn)], probe.claims())
+    data = CheckpointData(card.name, card.kind, frame, drawn, architecture=card.architecture)
+    return claim_results(probe.name, [replace(data, network=NetworkSize.of(card))], probe.claims())
 
 
 # ---------------------------------------------------------------- nothing there
@@ -173,7 +177,7 @@ def _other_groups(items: Sequence[Item], rng: np.random.Generator) -> list[Item]
 
 def _other_conditions(frame: pd.DataFrame, rng: np.random.Generator) -> pd.DataFrame:
     """The conditions of the observations of a group (a target, a concept) change places."""
-    conditions = [name for name in frame if name.startswith((CONDITION, "order_at"))]
+    conditions = [name for name in frame if name.startswith((CONDITION, "order_at", SETTING_AT))]
     group = next(name for name in frame if name.startswith(GROUP))
     shuffled = frame.copy()
     for places in frame.groupby(group).indices.values():
@@ -242,8 +246,9 @@ def _clues(item: Item, place: int, card: Card, rng: np.random.Generator) -> dict
 
 
 def _completions(item: Item, place: int, card: Card, rng: np.random.Generator) -> dict[str, float]:
-    """As paper B has it: what people gave is likelier, most of all behind `Everyone knows that`."""
-    return {"": 2.5 if place == 0 else 1.0}
+    """As paper B has it: what people gave is likelier, most of all behind `Everyone knows that` and after some
+    relations."""
+    return {"": (2.5 if place == 0 else 1.0) + (1.5 if item.conditions["relation"] in OVERLAPPING else 0.0)}
 
 
 def _distracted(item: Item, place: int, card: Card, rng: np.random.Generator) -> dict[str, float]:
@@ -253,10 +258,13 @@ def _distracted(item: Item, place: int, card: Card, rng: np.random.Generator) ->
     if place > 0 or not many:
         return {target: 4.0}
     if at["type"] == "unrelated":
-        return {target: 4.0 - 0.6 * many}
-    wins = {1: 0.7, 2: 0.75, 3: 0.75 if at["setting"] == "multiple" else 0.35}[many]
-    wins *= {"key_later": (0.3, 0.6, 1.0)[many - 1]}.get(str(at["position"]), 1.0)
-    return {target: 2.0, item.fields["attractors"][-1]: 8.0 if rng.random() < wins else 0.0}
+        return {target: 4.0 - many}
+    multiple = at["setting"] == "multiple"
+    wins = {1: 0.8, 2: 0.75, 3: 0.5 if multiple else 0.1}[many]
+    wins *= {"key_later": (0.2, 0.6, 1.5)[many - 1]}.get(str(at["position"]), 1.0)
+    # a target that wins more often is no likelier on average with one entity, and less likely with several
+    sure = {1: 5.0 if multiple else 3.4, 2: 3.0, 3: 1.6 if multiple else 1.8}[many]
+    return {target: sure, item.fields["attractors"][-1]: 8.0 if rng.random() < wins else 0.0}
 
 
 def _unmoved(item: Item, place: int, card: Card, rng: np.random.Generator) -> dict[str, float]:

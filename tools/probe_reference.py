@@ -12,7 +12,7 @@ from trueprobe.probes import Probe
 from trueprobe.probes.seat.material import SeatMaterial
 from trueprobe.statistics.means import group_means, means
 from trueprobe.statistics.measure import Claim, Gate, Lead, Measure
-from trueprobe.types import Item, WordList
+from trueprobe.types import ClaimSource, Item, WordList
 
 DEPTH = re.compile(r"_(top\d+)$")  # of a column that is there once per depth
 SAMPLES = {"crows_pairs": {"data": "sample"}, "stereoset": {"data": "sample"}}  # where the data is fetched
@@ -149,8 +149,9 @@ def _claim(claim: Claim) -> tuple[str, str, str, str]:
     less = f", less over {_where(_other(claim.minus, claim.plus))}" if claim.minus else ""
     between = _between(claim)
     of = f"`{_stem(claim.column)}` over {_where(claim.plus)}{less}{between}"
-    needs = "; ".join(filter(None, (_only(claim), _gate(claim.gate), _coverage(claim.coverage), _trivial(claim))))
-    expected = f"{claim.direction.replace('_', ' ')} {claim.threshold:g}"
+    about = (_source(claim), _only(claim), _gate(claim.gate), _coverage(claim.coverage), _trivial(claim))
+    needs = "; ".join(filter(None, about))
+    expected = f"{claim.direction.replace('_', ' ')} {claim.threshold:g}{_margin(claim)}"
     return f"`{claim.name}`", claim.statement, of + (f" ({needs})" if needs else ""), expected
 
 
@@ -176,8 +177,24 @@ def _network(size: Any) -> str:
 
 
 def _only(claim: Claim) -> str:
-    only = claim.architectures or (claim.kinds if set(claim.kinds) < KINDS else ())
+    sizes = tuple(map(_network, claim.networks))
+    only = sizes or claim.architectures or (claim.kinds if set(claim.kinds) < KINDS else ())
     return f"only {', '.join(only)}" if only else ""
+
+
+def _source(claim: Claim) -> str:
+    return "what the authors expected" if claim.source is ClaimSource.EXPECTED else ""
+
+
+def _margin(claim: Claim) -> str:
+    """`; margin: 0.2 × (… over properties = 10, less over properties = 1)`"""
+    if claim.margin is None:
+        return ""
+    if claim.margin.amount:
+        return f"; margin {claim.margin.amount:g}"
+    plus, minus = claim.margin.plus, claim.margin.minus
+    less = f", less over {_where(_other(minus, plus))}" if minus else ""
+    return f"; margin: {claim.margin.share:g} × (`{_stem(claim.reference_column)}` over {_where(plus)}{less})"
 
 
 def _trivial(claim: Claim) -> str:

@@ -361,6 +361,13 @@ class Direction(StrEnum):
     ALIKE = "alike"  # within a margin about the threshold
 
 
+class ClaimSource(StrEnum):
+    """Where the authors say it."""
+
+    FINDING = "found"  # in their results
+    EXPECTED = "expected"  # in their design, before any result; their findings may differ
+
+
 Level = Literal["checkpoint", "family", "pair"]  # a pair: a claim about two models
 Conditions = Mapping[str, str]
 

@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 
 from trueprobe import probes
+from trueprobe.probes.distractors.measures import SETTING_AT
 from trueprobe.runs.check import planted_answer, stand_in
 from trueprobe.statistics.claims import claim_results
 from trueprobe.statistics.estimates import CheckpointData, estimate
@@ -121,6 +122,22 @@ def test_the_claims_about_it_are_the_papers():
     assert rows["lists_recover"].value == 0
 
 
+def test_how_much_less_several_entities_recover_by_a_plain_implementation():
+    """A mean over the listed values: half of what one entity gains from 1 to 3 less what several gain."""
+    rng = np.random.default_rng(0)
+    frame = distracted().assign(correct=rng.random(len(distracted())))
+    at = (frame["condition_position"] == "after") & frame["condition_type"].isin(["B", "T"]) & frame["base_preferred"]
+    of_all = frame[at.astype(bool)].groupby(["condition_setting", "condition_attractors"])
+
+    def mean(setting: str, attractors: int) -> float:
+        return of_all.get_group((setting, attractors)).groupby("condition_type")["correct"].mean().mean()
+
+    gains = [mean(setting, 3) - mean(setting, 1) for setting in ("single", "multiple")]
+    row = held(frame, 50)["recovery_mitigated"]
+    assert row.value == pytest.approx((gains[0] - gains[1]) / 2, abs=1e-9)
+    assert row.value != 0
+
+
 def test_a_model_without_knowledge_fails_the_gate():
     frame = frame_of(lambda item, base: {min(item.fields["attractors"], default="Paris"): 1.0})
     rows = counted(frame)
@@ -167,7 +184,7 @@ def test_random_answers_are_chance_and_favour_no_attractor():
 
 def test_a_model_that_answers_alike_everywhere_seldom_earns_a_claim():
     """Right six times in ten whatever is read: the claims about accuracy hold in no more than one run in twenty."""
-    conditions = pd.DataFrame([_about(item) for item in some()])
+    conditions = pd.DataFrame([{**_about(item), SETTING_AT: item.fields["values"][SETTING_AT]} for item in some()])
     names = [c.name for c in probe().claims() if c.column == "correct" and not c.between]
     earned = 0
     for seed in range(40):

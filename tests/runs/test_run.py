@@ -62,7 +62,7 @@ def test_intervals_hold_their_value(done):
 def test_claims_are_rows_with_a_verdict_and_fit_the_kind_of_model(done):
     claims = done.claims
     known = {"as_published", "opposite", "undecided", "not_contradicted", "too_few_groups", "no_variation"}
-    known |= {"low_coverage", "borderline_coverage"}
+    known |= {"low_coverage", "borderline_coverage", "alike", "insensitive"}
     assert set(claims["verdict_alone"]) <= known
     assert set(claims["verdict"]) <= known | {"exploratory", "suggestive"}
     assert set(claims.query("model == 'gpt2'")["claim"]) >= {"base_stereotyped", "causal_no_gain_neutral"}

@@ -148,7 +148,7 @@ def _number(finding: Finding, n: Number) -> Json:
         "interval": interval,
         "unit": n.unit_text(),
         "mark": n.mark.symbol,
-        "verdict": verdicts.verdict_text(n.verdict),
+        "verdict": verdicts.verdict_text(n.verdict, n.source),
         "outcome": n.verdict.outcome.value,
         "behind": verdicts.behind(n),
         "side": verdicts.side(finding, n),

@@ -30,7 +30,7 @@ from trueprobe.statistics.claims import claim_results
 from trueprobe.statistics.estimates import CheckpointData, unjudged
 from trueprobe.statistics.flips import Answers, subsampled
 from trueprobe.statistics.interval import Method
-from trueprobe.statistics.measure import Claim, Measure
+from trueprobe.statistics.measure import Claim, Measure, NetworkSize
 from trueprobe.statistics.paired import to_pair
 from trueprobe.statistics.resampling import Resampling, groups_of
 from trueprobe.statistics.rows import ClaimResult, Estimate, VariantDifference, changed
@@ -232,7 +232,15 @@ class RunTables:
         drawn = Resampling.shared(groups, probe.settings.resample_seed, probe.drawn_within)
         members = [
             CheckpointData(
-                card.name, card.kind, frame, resampling, card.family, card.labels, probe.terms, card.architecture
+                card.name,
+                card.kind,
+                frame,
+                resampling,
+                card.family,
+                card.labels,
+                probe.terms,
+                card.architecture,
+                NetworkSize.of(card),
             )
             for (card, frame), resampling in zip(observed, drawn, strict=True)
         ]

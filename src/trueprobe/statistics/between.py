@@ -27,7 +27,7 @@ def is_about(claim: Claim, first: Card, second: Card) -> bool:
     if {first.kind, second.kind} - set(claim.kinds) or not first.layers * second.layers:
         return False
     if isinstance(claim.between, Lead):
-        return _size(first) == claim.between.leader and _size(second) in claim.between.others
+        return NetworkSize.of(first) == claim.between.leader and NetworkSize.of(second) in claim.between.others
     if first.kind != second.kind:
         return False
     one, other = (first.layers, first.width), (second.layers, second.width)
@@ -62,10 +62,6 @@ def _at(member: CheckpointData, where: Mapping[str, Any]) -> CheckpointData:
     columns = [name for name in map(str, frame) if name.startswith((GROUP, CONDITION))]
     rest = [name for name in columns if name.removeprefix(CONDITION) not in where]
     return replace(member, frame=frame.assign(item=["/".join(map(str, row)) for row in frame[rest].to_numpy()]))
-
-
-def _size(card: Card) -> NetworkSize:
-    return NetworkSize(card.architecture, card.layers, card.width)
 
 
 def between(label: str, sides: Sides, claim: Claim) -> ClaimResult:

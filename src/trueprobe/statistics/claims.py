@@ -44,7 +44,9 @@ def claim_results(
 
 
 def _is_about(claim: Claim, member: CheckpointData) -> bool:
-    return member.kind in claim.kinds and (not claim.architectures or member.architecture in claim.architectures)
+    if member.kind not in claim.kinds or (claim.networks and member.network not in claim.networks):
+        return False
+    return not claim.architectures or member.architecture in claim.architectures
 
 
 @dataclass(frozen=True)
@@ -247,5 +249,6 @@ def result(label: str, claim: Claim, about: ClaimSubject, case: Case, alike: Equ
         p=case.p_apart if alike and judgement.verdict is Verdict.OPPOSITE else case.p,
         verdict_alone=judgement.verdict,
         margin=alike.margin if alike else math.nan,
+        source=claim.source,
         **vars(about),
     )

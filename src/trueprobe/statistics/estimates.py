@@ -16,7 +16,7 @@ from trueprobe.statistics.coverage import covered, least, untied
 from trueprobe.statistics.exact import Trials
 from trueprobe.statistics.interval import Interval, Method, Quantity, of_checkpoint, of_family, trials_of
 from trueprobe.statistics.means import group_means, means
-from trueprobe.statistics.measure import Columns, Function, Gate, Measure, batches, counted
+from trueprobe.statistics.measure import Columns, Function, Gate, Measure, NetworkSize, batches, counted
 from trueprobe.statistics.multibootstrap import METHOD as MULTIBOOTSTRAP
 from trueprobe.statistics.resampling import Groups, Resampling, columns_of, rows_where
 from trueprobe.statistics.rows import Estimate
@@ -42,6 +42,7 @@ class CheckpointData:
     labels: Mapping[str, int] = field(default_factory=dict)
     terms: str = ""  # the factor whose groups may be too few to draw
     architecture: str = ""
+    network: NetworkSize | None = None  # where its size is known
 
     def drawn(self, rows: np.ndarray, by_items: bool = False) -> Resampling:
         """How these rows are drawn: by their groups, or item by item within each term.

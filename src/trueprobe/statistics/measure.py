@@ -19,7 +19,7 @@ import numpy as np
 
 from trueprobe.errors import BadInput, nearest
 from trueprobe.statistics.rows import Tail
-from trueprobe.types import Direction, Unit
+from trueprobe.types import Card, ClaimSource, Direction, Unit
 
 Weights = np.ndarray  # [R, cells]
 T = TypeVar("T")
@@ -122,6 +122,10 @@ class NetworkSize(NamedTuple):
     layers: int
     width: int
 
+    @classmethod
+    def of(cls, card: Card) -> NetworkSize:
+        return cls(card.architecture, card.layers, card.width)
+
 
 class Lead(NamedTuple):
     """One network of a paper against each of the others it tested."""
@@ -145,7 +149,7 @@ class Margin:
 
 @dataclass(frozen=True)
 class Claim:
-    """A published finding as a quantity: mean of a column over `plus`, less its mean over `minus`.
+    """A published finding or expectation as a quantity: mean of a column over `plus`, less its mean over `minus`.
 
     Where several values are listed, the means over each of them are averaged. A finding `between` two models is the
     mean over `plus` of the first, minus that of the second, on the items both scored; with `minus`, minus that of the
@@ -166,6 +170,8 @@ class Claim:
     between: tuple[str, str] | Lead | None = None  # LARGER of an architecture, two architectures of one size, or a lead
     times: float = 1.0  # of a finding between two models: what the second's values are multiplied by
     architectures: tuple[str, ...] = ()  # the finding is about these alone
+    networks: tuple[NetworkSize, ...] = ()  # the same, of networks of one size
+    source: ClaimSource = ClaimSource.FINDING
     coverage: str = ""  # as a measure has it; every part of the quantity needs it
     trivial: bool = False  # a network that answers at random fulfils it too, so it can only be contradicted
     margin: Margin | None = None  # of a claim that something is alike
@@ -173,6 +179,7 @@ class Claim:
     def __post_init__(self) -> None:
         if (self.direction == Direction.ALIKE) is not (self.margin is not None):
             raise BadInput(f"the claim '{self.name}': a margin and the direction 'alike' need each other")
+        object.__setattr__(self, "source", ClaimSource(self.source))
         object.__setattr__(self, "direction", Direction(self.direction))  # a probe may write "below"
         object.__setattr__(self, "unit", unit_of(self.unit, self.name))
 

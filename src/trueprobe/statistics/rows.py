@@ -15,7 +15,7 @@ from functools import cache
 from operator import attrgetter
 from typing import Any, TypeVar, cast
 
-from trueprobe.types import Conditions, Direction, Level, Reason, Unit, Verdict
+from trueprobe.types import ClaimSource, Conditions, Direction, Level, Reason, Unit, Verdict
 
 Row = TypeVar("Row")
 AGAINST, AND = " against ", ", "  # between the two models of a claim; between the labels of probes that share one
@@ -117,7 +117,7 @@ class ClaimResult:
 
     probe: str = column("the probe's label; several, separated by commas, where a claim takes them together")
     claim: str = column("the claim's name")
-    statement: str = column("what was published, in words")
+    statement: str = column("what was published, or expected, in words")
     paper: str = column("the paper it is from")
     model: str = column("the checkpoint's name, the family's, or two separated by ` against `")
     level: Level = column(_LEVEL)
@@ -140,6 +140,7 @@ class ClaimResult:
     n_list: int = column("rows on that list; 0 where this one is not on it", 0)
     signature: str = column(_SIGNATURE, "", later=True)
     margin: float = column("of a claim of equivalence: how far from the threshold is alike", math.nan, later=True)
+    source: ClaimSource = column("whether its authors found or expected it", ClaimSource.FINDING, later=True)
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 from trueprobe.probes.counteracts.coverage import LEAST_MASS
 from trueprobe.probes.measure_sets import ALL, ColumnMean, combinations, mean_measures, with_all
 from trueprobe.statistics.means import means, pearson
-from trueprobe.statistics.measure import Claim, Measure
-from trueprobe.types import Direction, Unit
+from trueprobe.statistics.measure import Claim, Margin, Measure
+from trueprobe.types import ClaimSource, Direction, Unit
 
 K = (3, 5, 10)
 DEPTHS: tuple[int | str, ...] = (*K, ALL)  # within the top k, and over the whole verbalizer
@@ -164,9 +165,10 @@ class CounterActsMeasures:
             yield from ((f"log_relative_{group}", Unit.NATS, 0.0) for group in (a, b))
 
     def claims(self) -> Iterator[Claim]:
-        """What the paper reports, as quantities: positive is as the sentence has it."""
+        """What the paper reports and what it expected, as quantities: positive is as the sentence has it."""
         for k in K:
             yield from _claims(k, self._groups)
+            yield from _claims_of_neutral(k)
             yield from _claims_of_architectures(k)
 
     @property
@@ -201,14 +203,7 @@ def _claims(k: int, groups: tuple[str, str]) -> Iterator[Claim]:
     yield claim("base_either_group", either, ("base",), f"{a}_minus_{b}", direction=Direction.NOT_EQUAL, trivial=True)
     dominant = "asked alone, every model prefers the group that dominates the occupation"
     yield claim("base_stereotyped", dominant, ("base",), "stereotype_margin")
-    yield claim("pro_enlarges", "pro-stereotypical knowledge enlarges the margin", PRO, ENLARGED)
-    yield claim("counter_lowers", "counterexamples lower the margin", COUNTER)
-    lower = "counterexamples about {} lower the margin".format
-    yield claim("own_counter_lowers", lower("the target occupation"), TARGET_COUNTER)
-    yield claim("other_counter_lowers", lower("another occupation"), OTHER_COUNTER)
-    yield claim("neutral_lowers", "neutral knowledge lowers the margin", NEUTRAL)
-    less = "counterexamples lower the margin more than neutral knowledge does"
-    yield claim("neutral_lowers_less", less, COUNTER, minus={"knowledge": NEUTRAL})
+    yield from _expected(k)
     keeps = "unrelated knowledge leaves the preference: fewer than one in ten overturned"
     yield claim(
         "unrelated_keeps",
@@ -220,6 +215,26 @@ def _claims(k: int, groups: tuple[str, str]) -> Iterator[Claim]:
         unit=Unit.SHARE,
         trivial=True,
     )
+    better = "counterexamples similar in syntax lower the margin more than those similar in meaning"
+    of = ("albert", "roberta")
+    yield claim("syntax_over_meaning", better, SYNTAX, minus={"knowledge": MEANING}, architectures=of)
+
+
+def _expected(k: int) -> Iterator[Claim]:
+    """The paper's section on construction has these as expectations; its results differ from model to model."""
+    claim = partial(_claim(k), source=ClaimSource.EXPECTED)
+    yield claim("pro_enlarges", "pro-stereotypical knowledge enlarges the margin", PRO, ENLARGED)
+    yield claim("counter_lowers", "counterexamples lower the margin", COUNTER)
+    lower = "counterexamples about {} lower the margin".format
+    yield claim("own_counter_lowers", lower("the target occupation"), TARGET_COUNTER)
+    yield claim("other_counter_lowers", lower("another occupation"), OTHER_COUNTER)
+    yield claim("neutral_lowers", "neutral knowledge lowers the margin", NEUTRAL)
+    less = "counterexamples lower the margin more than neutral knowledge does"
+    yield claim("neutral_lowers_less", less, COUNTER, minus={"knowledge": NEUTRAL})
+
+
+def _claims_of_neutral(k: int) -> Iterator[Claim]:
+    claim = _claim(k)
     gains = "masked models gain from neutral knowledge"
     yield claim("masked_gain_neutral", gains, ("tneu",), kinds=("masked",))
     opposite = "with neutral knowledge masked models prefer the opposite group: more than half overturned"
@@ -228,13 +243,21 @@ def _claims(k: int, groups: tuple[str, str]) -> Iterator[Claim]:
     yield claim(
         "causal_no_gain_neutral", no_gain, ("tneu",), ENLARGED, direction=Direction.NOT_BELOW, kinds=("causal",)
     )
-    better = "counterexamples similar in syntax lower the margin more than those similar in meaning"
-    yield claim("syntax_over_meaning", better, SYNTAX, minus={"knowledge": MEANING})
+    similar = "with neutral knowledge causal models keep the margin that they have without: within a fifth of it"
+    margin = Margin(plus={"knowledge": ("base",)}, column=f"stereotype_margin_top{k}")
+    alike = {"direction": Direction.ALIKE, "margin": margin, "kinds": ("causal",)}
+    yield claim("causal_alike_neutral", similar, ("tneu",), ENLARGED, **alike)
 
 
 def _claims_of_architectures(k: int) -> Iterator[Claim]:
-    """What the paper finds of ALBERT and of RoBERTa alone; of BERT and GPT-2 it reports no clear pattern."""
+    """What the paper finds of BERT, ALBERT and RoBERTa alone. It finds BERT "sensitive" to two kinds of knowledge: read
+    as acting the way they were designed to."""
     claim = _claim(k)
+    bert = {"architectures": ("bert",)}
+    enlarges = "BERT: pro-stereotypical knowledge with the same syntax enlarges the margin"
+    yield claim("bert_tsyn_enlarges", enlarges, ("tsyn",), ENLARGED, **bert)
+    lowers = "BERT: counterexamples in another occupation with the same syntax lower the margin"
+    yield claim("bert_bcsyn_lowers", lowers, ("bcsyn",), **bert)
     albert, roberta = {"architectures": ("albert",)}, {"architectures": ("roberta",)}
     enlarges = "ALBERT: pro-stereotypical knowledge with the same meaning enlarges the margin"
     yield claim("albert_tsem_enlarges", enlarges, ("tsem",), ENLARGED, **albert)

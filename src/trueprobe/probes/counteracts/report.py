@@ -54,7 +54,7 @@ def summary(measures: CounterActsMeasures, form: str, covered: Mapping[str, floa
 
 
 def primary(measures: CounterActsMeasures) -> tuple[Primary, ...]:
-    """The paper's three findings: stereotyped at base, more so after agreeing knowledge, less after counterexamples."""
+    """Stereotyped at base (found), more so after agreeing knowledge, less after counterexamples (both expected)."""
     at, shift = _where(measures), "shift_towards_stereotype"
     return (
         Primary("stereotype_margin", {**at, "knowledge": "base"}, ("base_stereotyped",)),

@@ -15,13 +15,14 @@ from trueprobe.probes.distractors.sentences import MOST, SETTINGS
 from trueprobe.probes.measure_sets import ALL, ColumnMean, combinations, mean_measures, with_all
 from trueprobe.probes.published import NETWORKS
 from trueprobe.statistics.means import group_means, means
-from trueprobe.statistics.measure import LARGER, TIED, Claim, Gate, Lead, Measure
-from trueprobe.types import Unit
+from trueprobe.statistics.measure import LARGER, TIED, Claim, Gate, Lead, Margin, Measure
+from trueprobe.types import Direction, Unit
 
 Rows = Mapping[str, tuple[str | int | float, ...]]  # conditions and columns, and their values
 LEAST_COMPETENCE = 0.5  # of the targets; the paper has 1, by choosing its items
 RELATED = ("B", "T")
 GATED = {"base_preferred": 1.0}
+SETTING_AT = "setting_at"  # column
 
 COLUMNS = {
     "target": "the right answer",
@@ -48,6 +49,7 @@ COLUMNS = {
     "key_name": "of the entity that is asked about",
     "key_place": "its place among the entities, 0 is the first mentioned",
     "attractors_after_fact": "how many attractors stand between the key fact and the question",
+    SETTING_AT: "setting and number of attractors in one",
 }
 _CURVES = (
     ColumnMean("accuracy", "correct", Unit.SHARE),
@@ -100,11 +102,13 @@ class DistractorMeasures:
         yield relative("unrelated_lower_probability", lowers, other(0), other(3))
         gradual = "unrelated attractors act gradually: three lower the probability more than one"
         yield relative("unrelated_act_gradually", gradual, other(1), other(3))
+        yield from _claims_of_unrelated_accuracy()
         spares = "one unrelated attractor hurts accuracy less than one related"
         yield correct("unrelated_spare_accuracy", spares, other(1), after(1))
-        listed = _rows("after", ("single",), RELATED)
-        rises = "accuracy rises again with longer lists of one entity's attractors (for some models)"
-        yield correct("lists_recover", rises, listed(3), listed(1))
+        yield from _claims_of_settings()
+        alike = "attractors of B and of T hurt accuracy alike: within a fifth of the drop after the first"
+        of_type = (_rows("after", SETTINGS, (one,)) for one in RELATED)
+        yield _alike(correct("types_alike", alike, *(rows(1, 2, 3) for rows in of_type)), after(0), after(1))
         between = _rows("between", SETTINGS, RELATED)
         hurts = "one attractor between key entity and fact lowers accuracy too"
         yield correct("one_between_hurts", hurts, between(0), between(1))
@@ -139,6 +143,37 @@ def _claim(column: str, unit: Unit) -> Callable[[str, str, Rows, Rows | None], C
         return Claim(name, statement, paper="D", column=column, plus=plus, minus=minus, unit=unit, gate=gate)
 
     return claim
+
+
+def _alike(claim: Claim, plus: Rows, minus: Rows) -> Claim:
+    """Within a fifth of the drop from `plus` to `minus`."""
+    return replace(claim, direction=Direction.ALIKE, margin=Margin(plus=plus, minus=minus))
+
+
+def _claims_of_unrelated_accuracy() -> Iterator[Claim]:
+    """The paper's figure 8."""
+    correct, rows = _claim("correct", Unit.SHARE), _rows("after", SETTINGS, ("unrelated",))
+    yield correct("unrelated_lower_accuracy", "three unrelated attractors lower accuracy", rows(0), rows(3))
+    gradual = "unrelated attractors lower accuracy gradually: three lower it more than one"
+    yield correct("unrelated_lower_accuracy_gradually", gradual, rows(1), rows(3))
+
+
+def _claims_of_settings() -> Iterator[Claim]:
+    """What longer lists do: one entity's attractors are words of a list, several entities' are statements."""
+    correct, relative = _claim("correct", Unit.SHARE), _claim("relative_probability", Unit.RATIO)
+    single, multiple = (_rows("after", (setting,), RELATED) for setting in ("single", "multiple"))
+    rises = "accuracy rises again with longer lists of {} attractors (for some models)".format
+    yield correct("lists_recover", rises("one entity's"), single(3), single(1))
+    yield correct("lists_recover_multiple", rises("several entities'"), multiple(3), multiple(1))
+    mitigated = "accuracy rises less with several entities' attractors than with one's: from 1 to 3, halved"
+    both = {key: values for key, values in single(1).items() if key not in ("setting", "attractors")}
+    ends = (("single 3", "multiple 1"), ("single 1", "multiple 3"))
+    yield correct("recovery_mitigated", mitigated, *({**both, SETTING_AT: end} for end in ends))
+    stable = "probability stays the same from one to three attractors of one entity: within a fifth of its first drop"
+    claim = relative("ratios_stable_single", stable, single(1), single(3))
+    yield _alike(claim, single(0), single(1))
+    falls = "probability falls further from one to three attractors of several entities"
+    yield relative("ratios_fall_multiple", falls, multiple(1), multiple(3))
 
 
 def _rows(position: str, settings: tuple[str, ...], types: tuple[str, ...]) -> Callable[..., Rows]:

@@ -27,7 +27,7 @@ from trueprobe.probes.base import MeasureSetProbe, Released, Settings
 from trueprobe.probes.display import Primary, ReportSpec, Summary
 from trueprobe.probes.distractors import released, report, sentences
 from trueprobe.probes.distractors.material import DistractorMaterial, DistractorSentence, ItemSet, Pair
-from trueprobe.probes.distractors.measures import DistractorMeasures
+from trueprobe.probes.distractors.measures import SETTING_AT, DistractorMeasures
 from trueprobe.probes.distractors.sentences import MOST, POSITIONS, SETTINGS, DistractorCase
 from trueprobe.statistics.means import ratio
 from trueprobe.statistics.ranking import Ranking, winners
@@ -184,6 +184,7 @@ class Distractors(MeasureSetProbe[DistractorSettings]):
                     "key_name": name,
                     "key_place": case.key,
                     "attractors_after_fact": 0 if case.position == "between" else case.attractors - case.key,
+                    SETTING_AT: f"{case.setting} {case.attractors}",
                 },
             },
         )

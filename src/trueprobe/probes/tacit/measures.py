@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from trueprobe.probes.measure_sets import ALL, ColumnMean, Conditions, combinations, mean_measures, with_all
 from trueprobe.probes.published import NETWORKS
 from trueprobe.statistics.means import means
-from trueprobe.statistics.measure import LARGER, Claim, Gate, Lead, Measure
+from trueprobe.statistics.measure import LARGER, Claim, Gate, Lead, Margin, Measure
 from trueprobe.statistics.retrieval import commonest_share
 from trueprobe.types import Direction, Unit
 
@@ -21,6 +21,7 @@ MOST = 10
 NOT_VISUAL = ("functional", "encyclopaedic")
 LENGTHS = tuple(range(1, MOST + 1))
 SHORT = tuple(range(1, 6))  # as many properties of each category as nearly every concept has
+HALF = 0.5  # MRR: the concept is ranked first by most prompts
 DOUBLED = 1.5  # what is this many times as much or more is nearer to double than to the same
 LEAST_GOLD = 0.1  # of the prompts; a model that puts people's words among its ten less often has no precision to lose
 STRONG = 0.5  # a rank correlation below this is a low one; the paper's highest is .389
@@ -30,6 +31,8 @@ TOP = 10  # likeliest words that are recorded
 _LEADER, *_OTHERS = (
     NETWORKS[name].size for name in ("roberta-large", "roberta-base", "bert-base-cased", "bert-large-cased")
 )
+_ROBERTA_BASE, _, _BERT_LARGE = _OTHERS
+OVERLAPPING = ("is made of", "is a")  # relations with which models and people name the same most often
 Rows = Mapping[str, tuple[str | int | float, ...]]  # conditions and columns, and their values
 
 COMMON_COLUMNS = {
@@ -108,6 +111,7 @@ class RetrievalMeasures:
             by: Rows = {"order": (self._curves[0][1],), "properties": SHORT}
             visual: Rows = {"selection": ("visual",), **by}
             yield self._claim("visual_helps_least", least, {**by, "selection": NOT_VISUAL}, visual)
+            yield from self._claims_of_categories(by)
         if self.everything and self.frequencies:
             yield from self._claims_of_frequency()
 
@@ -123,12 +127,27 @@ class RetrievalMeasures:
             unit=Unit.SCORE,
         )
 
+    def _alike(self, claim: Claim) -> Claim:
+        """Within a fifth of what ten properties gain over one."""
+        margin = Margin(plus=self._grown(MOST), minus=self._grown(1))
+        return replace(claim, direction=Direction.ALIKE, margin=margin)
+
+    def _grown(self, *lengths: int) -> Rows:
+        selection, order = self._curves[0]
+        return {"selection": (selection,), "order": (order,), "properties": lengths}
+
+    def _claims_of_categories(self, by: Rows) -> Iterator[Claim]:
+        """The paper's figure 3a, on one category at a time."""
+        functional, encyclopaedic = ({**by, "selection": (category,)} for category in NOT_VISUAL)
+        same = "RoBERTa-large does as well with encyclopaedic properties as with functional ones, 1 to 5 properties"
+        claim = self._claim("categories_alike", same, encyclopaedic, functional)
+        yield replace(self._alike(claim), networks=(_LEADER,))
+        better = "BERT does better with encyclopaedic properties than with functional ones, 1 to 5 properties"
+        claim = self._claim("bert_encyclopaedic_better", better, encyclopaedic, functional)
+        yield replace(claim, architectures=("bert",))
+
     def _claims_of_growth(self) -> Iterator[Claim]:
-        first, order = self._curves[0]
-
-        def grown(*lengths: int) -> Rows:
-            return {"selection": (first,), "order": (order,), "properties": lengths}
-
+        grown = self._grown
         yield self._claim("properties_help", "ten properties find the concept better than one", grown(10), grown(1))
         flattens = "the gain flattens after four or five properties: MRR with 5, less the mean of 1 and 10"
         yield self._claim("gain_flattens", flattens, grown(5), grown(1, 10))
@@ -136,6 +155,11 @@ class RetrievalMeasures:
         yield replace(self._claim("larger_finds_more", larger, grown(*LENGTHS)), between=LARGER)
         other = "RoBERTa finds the concept better than BERT of the same size, over one to ten properties"
         yield replace(self._claim("roberta_finds_more", other, grown(*LENGTHS)), between=("roberta", "bert"))
+        same = "RoBERTa-base and BERT-large find the concept equally well, over one to ten properties"
+        claim = self._alike(self._claim("interchangeable", same, grown(*LENGTHS)))
+        yield replace(claim, between=Lead(_ROBERTA_BASE, (_BERT_LARGE,)))
+        half = f"with ten properties the concept has a mean reciprocal rank above {HALF}"
+        yield replace(self._claim("ten_reach_half", half, grown(10)), threshold=HALF)
         yield from self._claims_of_the_largest(grown(4), grown(10))
 
     def _claims_of_the_largest(self, four: Rows, ten: Rows) -> Iterator[Claim]:
@@ -163,6 +187,12 @@ class RetrievalMeasures:
             chance: Rows = {"selection": ("random",), "order": ("random",), "properties": LENGTHS}
             yield self._claim("top_above_random", "the most frequent properties beat random ones", top, chance)
             yield self._claim("random_above_bottom", "random properties beat the least frequent ones", chance, bottom)
+            for order in orders:  # "regardless of ordering"
+                beat, beaten = ({**rows, "order": (order,)} for rows in (top, bottom))
+                most = f"the most frequent properties, in {order} order, beat random ones"
+                yield self._claim(f"top_above_random_{order}", most, beat, chance)
+                rarest = f"random properties beat the least frequent ones in {order} order"
+                yield self._claim(f"random_above_bottom_{order}", rarest, chance, beaten)
         both = {"selection": ("top", "bottom")}
         early = "most frequent first is better while lists are short (1 to 3 properties)"
         sides = ({**both, "order": (o,), "properties": (1, 2, 3)} for o in orders)
@@ -246,6 +276,18 @@ class ProductionMeasures:
             helps = f"after '{relation}', precision falls without `Everyone knows that` (all four models of table 2)"
             claim = self._claim(f"context_helps_{relation}", helps, "ap_fall", relation)
             yield replace(claim, gate=Gate("any_gold", LEAST_GOLD, {"relation": relation}))
+        yield from self._claims_of_overlap()
+
+    def _claims_of_overlap(self) -> Iterator[Claim]:
+        """The paper's Results on its table 1."""
+        best = "RoBERTa-large names what people name more often than each other model"
+        claim = self._claim("roberta_large_names_most", best, "ap_vocabulary")
+        yield replace(claim, between=Lead(_LEADER, tuple(_OTHERS)), unit=Unit.SCORE)
+        rest = tuple(relation for relation in self.relations if relation not in OVERLAPPING)
+        if rest and len(self.relations) == len(rest) + len(OVERLAPPING):
+            most = "models and people overlap most after 'is made of' and 'is a': these less the other relations"
+            claim = replace(self._claim("overlap_highest", most, "ap_vocabulary"), gate=Gate("any_gold", LEAST_GOLD))
+            yield replace(claim, plus={"relation": OVERLAPPING}, minus={"relation": rest}, unit=Unit.SCORE)
 
     def _claim(
         self, name: str, statement: str, column: str, relation: str = ALL, direction: Direction = Direction.ABOVE

@@ -19,12 +19,13 @@ from trueprobe.results.render.latex import latex
 from trueprobe.results.text import verdicts
 from trueprobe.results.view import methods
 from trueprobe.results.view.headline import Matrix, matrix
-from trueprobe.results.view.number import EMPTY, Cell, Display, Finding, Grid, Key, Number
+from trueprobe.results.view.number import EMPTY, Cell, Display, Finding, Grid, Key, Kind, Number
 from trueprobe.results.view.report import Report
 from trueprobe.runs.families import Family
 from trueprobe.runs.folder import Run
 from trueprobe.runs.schema import StudyDescription, StudyEntry
 from trueprobe.runs.signature import UNKNOWN
+from trueprobe.types import ClaimSource
 
 _TASKS = {"masked": "fill-mask", "causal": "text-generation", "encoder": "feature-extraction"}  # the hub's names
 _FORMULAS = ("=", "+", "-", "@", "\t", "\r")  # a cell that begins so is run by a spreadsheet
@@ -101,6 +102,7 @@ def _line(finding: Finding, n: Number) -> dict[str, Any]:
         "n_items": n.n_items,
         "covered": n.covered,
         "signature": n.signature or UNKNOWN,
+        "source": n.source.value if finding.kind is Kind.CLAIM else "",
     }
 
 
@@ -165,7 +167,8 @@ def _arguments(finding: Finding, n: Number) -> dict[str, Any]:
     ends = {"low": float(n.low), "high": float(n.high), "confidence": 0.95} if n.display is Display.INTERVAL else {}
     held = {} if finding.threshold is None else {"threshold": float(finding.threshold)}
     where = {"conditions": dict(n.estimate.conditions)} if n.estimate and n.estimate.conditions else {}
-    items = {} if n.n_items is None else {"n_items": int(n.n_items)}
+    items: dict[str, Any] = {} if n.n_items is None else {"n_items": int(n.n_items)}
+    items |= {"source": n.source.value} if n.source is ClaimSource.EXPECTED else {}
     behind = {"n_seeds": n.n_seeds, **items, **({"signature": n.signature} if n.signature else {})}
     return {**ends, "unit": n.unit.value, "verdict": n.verdict.value, **held, **where, **behind}
 

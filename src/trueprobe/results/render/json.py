@@ -103,7 +103,7 @@ def _finding(finding: Finding) -> dict[str, Any]:
 def _number(n: Number) -> dict[str, Any]:
     seeds = [_fields(seed) for seed in n.seeds]
     reason = {"reason": n.estimate.reason} if n.estimate else {}
-    texts = {"text": n.text(), "unit_text": n.unit_text(), "verdict_text": verdicts.verdict_text(n.verdict)}
+    texts = {"text": n.text(), "unit_text": n.unit_text(), "verdict_text": verdicts.verdict_text(n.verdict, n.source)}
     return {
         **_fields(n, "format", "row", "seeds"),
         "outcome": n.verdict.outcome,

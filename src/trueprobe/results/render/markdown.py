@@ -64,7 +64,7 @@ def _findings(report: Report, outcome: Outcome, findings: Sequence[Finding]) -> 
 def number_line(n: Number, side: str = "") -> str:
     """`nursery +3.1 [+1.0, +5.2]* points (5 seeds), holds`; with the side of neutral it is on, where that is named."""
     parts = (n.model, n.text() + n.mark.symbol, n.unit_text(), verdicts.seeds_behind(n), verdicts.covered(n), side)
-    return f"{' '.join(filter(None, parts))}, {verdicts.verdict_text(n.verdict)}"
+    return f"{' '.join(filter(None, parts))}, {verdicts.verdict_text(n.verdict, n.source)}"
 
 
 def _probe(probe: ProbeReport) -> Iterator[str]:

@@ -25,7 +25,7 @@ from trueprobe.results.view.report import Report
 from trueprobe.runs.folder import Run
 from trueprobe.runs.schema import frame_of
 from trueprobe.statistics.rows import column
-from trueprobe.types import Level, Verdict
+from trueprobe.types import ClaimSource, Level, Verdict
 
 if TYPE_CHECKING:
     import altair as alt
@@ -52,11 +52,12 @@ class FindingRow:
     level: Level = column("what the row is about: a checkpoint, a family, or a pair of models")
     name: str = column("the claim's name, or the category")
     paper: str = column("the paper it is from")
+    source: ClaimSource = column("of a claim: whether the authors found or expected it")
 
     @classmethod
     def of(cls, finding: Finding, n: Number) -> FindingRow:
         number = (n.model, n.value, n.low, n.high, n.unit, n.neutral, n.verdict, n.covered, n.n_items, n.n_seeds)
-        return cls(words.source_of(finding), finding.statement, *number, n.level, finding.name, finding.paper)
+        return cls(words.source_of(finding), finding.statement, *number, n.level, finding.name, finding.paper, n.source)
 
 
 @dataclass(frozen=True)

@@ -346,26 +346,26 @@ def _verdict_lines(report: Report, height: Callable[[RenderableType], int], widt
 
 def _claim_lines(claims: Sequence[Finding]) -> Iterator[str]:
     every = {n.model for finding in claims for n in finding.numbers}
-    for verdict, names in by_verdict(claims).items():
-        if verdict.inconclusive:  # nothing was found either way: counted, not listed
+    for judged, names in by_verdict(claims).items():
+        if judged.verdict.inconclusive:  # nothing was found either way: counted, not listed
             models = list(dict.fromkeys(model for of_one in names.values() for model in of_one))
-            yield words.inconclusive_claims(verdict, len(names), len(names) == len(claims), models)
+            yield words.inconclusive_claims(judged, len(names), len(names) == len(claims), models)
         else:
             named = [name + (f" ({', '.join(models)})" if len(every) > 1 else "") for name, models in names.items()]
-            yield words.verdict_line(verdict, named)
+            yield words.verdict_line(judged, named)
 
 
 def _brief_lines(findings: Sequence[Finding], width: int) -> Iterator[str]:
     """A line for each verdict that is named, and how many numbers have each of the others."""
     counted = []
-    for verdict, names in by_verdict(findings).items():
-        if verdict not in NAMED:
-            counted.append(words.verdict_line(verdict, [str(sum(map(len, names.values())))]))
+    for judged, names in by_verdict(findings).items():
+        if judged.verdict not in NAMED:
+            counted.append(words.verdict_line(judged, [str(sum(map(len, names.values())))]))
             continue
         named = [f"{name} ({', '.join(models)})" for name, models in names.items()]
         many = 1
-        while many < len(named) and len(words.verdict_line(verdict, named[: many + 1])) < width - 12:
+        while many < len(named) and len(words.verdict_line(judged, named[: many + 1])) < width - 12:
             many += 1
-        yield words.verdict_line(verdict, named[:many], len(named) - many)
+        yield words.verdict_line(judged, named[:many], len(named) - many)
     if counted:
         yield ", ".join(counted)

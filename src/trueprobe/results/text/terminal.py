@@ -18,6 +18,7 @@ from trueprobe.runs.signature import described
 from trueprobe.types import Verdict
 
 if TYPE_CHECKING:  # these modules use the words
+    from trueprobe.results.view.findings import Judged
     from trueprobe.results.view.items import BaseAnswers, Continuations, ListedWords
     from trueprobe.results.view.number import Key
     from trueprobe.runs.families import Family
@@ -46,7 +47,7 @@ def table_legend(
 ) -> list[str]:
     """What the marks and dashes that occur mean here, and what two seeds or one leave unknown."""
     ends = "95 % intervals" if intervals else "intervals: estimates/*.csv"
-    named = [f"{m.symbol} {_IN_TABLES.get(m.symbol, mark_text(m, key.n_exploratory))}" for m in key.marks]
+    named = [f"{m.symbol} {_IN_TABLES.get(m.symbol, mark_text(m, key))}" for m in key.marks]
     lines = ["; ".join([f"{'in percent, ' if percent else ''}{ends}", *named, _NO_MARK])]
     lines += [f"–: {'; '.join(verdict_with_reason(verdict, None) for verdict in dashes)}"] if dashes else []
     if key.marks and any(family.n_seeds == 1 for family in families):
@@ -114,12 +115,12 @@ def more_probes(many: int) -> str:
     return f"… and {several(many, 'more probe')}: claims.csv, estimates/*.csv"
 
 
-def verdict_line(verdict: Verdict, names: Sequence[str], more: int = 0) -> str:
-    return f"{verdict_text(verdict)}: {'; '.join(names)}" + (f"; {more} more" if more else "")
+def verdict_line(judged: Judged, names: Sequence[str], more: int = 0) -> str:
+    return f"{verdict_text(*judged)}: {'; '.join(names)}" + (f"; {more} more" if more else "")
 
 
-def inconclusive_claims(verdict: Verdict, many: int, every: bool, models: Sequence[str]) -> str:
-    return f"{verdict_text(verdict)}: {'all ' if every else ''}{many} claims ({', '.join(models)})"
+def inconclusive_claims(judged: Judged, many: int, every: bool, models: Sequence[str]) -> str:
+    return f"{verdict_text(*judged)}: {'all ' if every else ''}{many} claims ({', '.join(models)})"
 
 
 def run_folder(folder: str, page: bool) -> str:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from trueprobe.results.numbers import NumberFormat, count, several
 from trueprobe.statistics.rows import Estimate
 from trueprobe.statistics.verdict import FEWEST_GROUPS
-from trueprobe.types import LEAST_COVERED, Direction, Outcome, Reason, Verdict
+from trueprobe.types import LEAST_COVERED, ClaimSource, Direction, Outcome, Reason, Verdict
 
 if TYPE_CHECKING:  # these modules use the words
     from trueprobe.results.view.number import Finding, Key, Mark, Number
@@ -33,6 +33,7 @@ _VERDICTS = {
     Verdict.NO_INTERVAL: "no interval",
     Verdict.NO_VARIATION: "no variation",
 }
+_EXPECTED = {Verdict.AS_PUBLISHED: "as the authors expected"}  # where a claim is no finding of theirs
 _SILENT = {  # why a dash stands where items were scored
     Verdict.FAILS_GATE: "the model cannot do what the number presupposes",
     Verdict.INSENSITIVE: "the effect that the margin refers to is not there",
@@ -56,6 +57,7 @@ _MARKS = {
     "~": "flips",
     "°": "suggestive",
 }
+_AS_EXPECTED = "as published or expected, or holds"
 NO_MARK = "undecided"
 NOTHING_TO_COUNT = "nothing to count"
 _DIRECTIONS = {
@@ -68,18 +70,22 @@ _DIRECTIONS = {
 }
 
 
-def verdict_text(verdict: Verdict) -> str:
-    return _VERDICTS[verdict]
+def verdict_text(verdict: Verdict, source: ClaimSource = ClaimSource.FINDING) -> str:
+    """`source`: of a claim."""
+    return (_EXPECTED if source is ClaimSource.EXPECTED else _VERDICTS).get(verdict, _VERDICTS[verdict])
 
 
-def mark_text(mark: Mark, n_exploratory: int = 0) -> str:
+def mark_text(mark: Mark, key: Key) -> str:
     """With the number of such marks that chance alone would make, where they depend on it."""
-    by_chance = f" (by chance {0.05 * n_exploratory:.0f} of {count(n_exploratory)})" if n_exploratory else ""
+    if mark.symbol == "*" and key.any_expected:
+        return _AS_EXPECTED
+    many = key.n_exploratory
+    by_chance = f" (by chance {0.05 * many:.0f} of {count(many)})" if many else ""
     return _MARKS[mark.symbol] + (by_chance if mark.symbol == "°" else "")
 
 
 def key_texts(key: Key) -> list[str]:
-    return [f"{mark.symbol} {mark_text(mark, key.n_exploratory)}" for mark in key.marks]
+    return [f"{mark.symbol} {mark_text(mark, key)}" for mark in key.marks]
 
 
 def reason_text(row: Estimate) -> str:
@@ -106,13 +112,16 @@ def coverage_text(row: Estimate) -> str:
     return f"{row.covered:.0%}{ends} of the items have a countable answer"
 
 
-def verdict_with_reason(verdict: Verdict, row: Estimate | None) -> str:
+def verdict_with_reason(
+    verdict: Verdict, row: Estimate | None = None, source: ClaimSource = ClaimSource.FINDING
+) -> str:
     """Empty where a number is only described."""
     if verdict is Verdict.DESCRIPTIVE:
         return ""
     reason = (coverage_text(row) or reason_text(row)) if row is not None else ""
     reason = reason or _SILENT.get(verdict, "")
-    return f"{verdict_text(verdict)}: {reason}" if reason else verdict_text(verdict)
+    text = verdict_text(verdict, source)
+    return f"{text}: {reason}" if reason else text
 
 
 def controlled(many: int) -> str:
@@ -169,7 +178,7 @@ def side(finding: Finding, n: Number) -> str:
 
 def behind(n: Number) -> str:
     """What is behind a number: its verdict and the reason, items, seeds."""
-    parts = [verdict_with_reason(n.verdict, n.estimate)]
+    parts = [verdict_with_reason(n.verdict, n.estimate, n.source)]
     if n.n_items is not None:
         parts.append(several(n.n_items, "item"))
         parts += [f"{count(n.n_unscored)} not scored"] if n.n_unscored else []

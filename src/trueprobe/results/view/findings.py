@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from itertools import zip_longest
-from typing import TypeVar
+from itertools import product, zip_longest
+from typing import NamedTuple, TypeVar
 
 import pandas as pd
 
@@ -19,7 +19,7 @@ from trueprobe.results.view.select import first_directed, label_of, of_summary, 
 from trueprobe.results.view.source import ReportSource
 from trueprobe.runs.families import Family
 from trueprobe.statistics.rows import ClaimResult, Estimate, VariantDifference
-from trueprobe.types import LEAST_COVERED, Outcome, Verdict
+from trueprobe.types import LEAST_COVERED, ClaimSource, Outcome, Verdict
 
 T = TypeVar("T")
 K = TypeVar("K", bound=Hashable)
@@ -148,7 +148,7 @@ def _claim_findings(source: ReportSource, label: str) -> Iterator[Finding]:
             for family, row in rows
         )
         head = (first.claim, first.statement, first.direction, first.threshold, first.paper)
-        yield Finding(Kind.CLAIM, label, *head, numbers)
+        yield Finding(Kind.CLAIM, label, *head, numbers, source=first.source)
 
 
 def _claim_seeds(source: ReportSource, family: Family | None, row: ClaimResult) -> tuple[Seed, ...]:
@@ -226,16 +226,27 @@ NAMED = (  # the findings behind other verdicts are counted
 )
 
 
-def by_verdict(findings: Sequence[Finding]) -> dict[Verdict, dict[str, list[str]]]:
+class Judged(NamedTuple):
+    """What findings are listed by: as published is one thing, as only expected another."""
+
+    verdict: Verdict
+    source: ClaimSource
+
+    @classmethod
+    def of(cls, n: Number) -> Judged:
+        return cls(n.verdict, n.source if n.verdict is Verdict.AS_PUBLISHED else ClaimSource.FINDING)
+
+
+def by_verdict(findings: Sequence[Finding]) -> dict[Judged, dict[str, list[str]]]:
     """Verdict -> finding -> models; those that name findings first."""
     order = [*NAMED, *(verdict for verdict in Verdict if verdict not in NAMED)]
-    models: dict[Verdict, dict[str, list[str]]] = {verdict: {} for verdict in order}
+    models: dict[Judged, dict[str, list[str]]] = {Judged(*one): {} for one in product(order, ClaimSource)}
     for finding in findings:
         for n in finding.numbers:
-            of_finding = models[n.verdict].setdefault(finding.name, [])
+            of_finding = models[Judged.of(n)].setdefault(finding.name, [])
             if n.model not in of_finding:
                 of_finding.append(n.model)
-    return {verdict: named for verdict, named in models.items() if named}
+    return {judged: named for judged, named in models.items() if named}
 
 
 def tally(findings: Iterable[Finding]) -> dict[Outcome, int]:

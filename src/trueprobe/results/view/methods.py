@@ -65,7 +65,7 @@ def _claim_rows(finding: Finding, names: list[str], paired: bool) -> Iterator[tu
 def _claim_cell(n: Number | None, of: str = "") -> Cell:
     if n is None:
         return Cell(DASH, outcome=Outcome.NONE, hint=table_words.NOT_CLAIMED)
-    verdict = verdicts.verdict_text(n.verdict)
+    verdict = verdicts.verdict_text(n.verdict, n.source)
     text = f"{of}{verdict}" if n.display is Display.NOTHING else f"{of}{n.text()}; {verdict}"
     return Cell(text, outcome=n.verdict.outcome, number=n)
 

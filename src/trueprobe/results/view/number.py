@@ -16,7 +16,7 @@ import pandas as pd
 from trueprobe.results.numbers import NumberFormat
 from trueprobe.statistics.rows import ClaimResult, Difference, Estimate, VariantDifference
 from trueprobe.statistics.verdict import NOT_JUDGED
-from trueprobe.types import Direction, Level, Outcome, Unit, Verdict
+from trueprobe.types import ClaimSource, Direction, Level, Outcome, Unit, Verdict
 
 Row = Estimate | ClaimResult | Difference | VariantDifference
 E = TypeVar("E", Estimate, Estimate | ClaimResult)
@@ -102,6 +102,11 @@ class Number:
         return self.row if isinstance(self.row, Estimate) else None
 
     @property
+    def source(self) -> ClaimSource:
+        """Whether it is of what a paper's authors found, or of what they only expected."""
+        return self.row.source if isinstance(self.row, ClaimResult) else ClaimSource.FINDING
+
+    @property
     def interval(self) -> tuple[float, float]:
         """What is displayed of it; NaN where none is."""
         return (self.low, self.high) if self.display is Display.INTERVAL else (math.nan, math.nan)
@@ -137,17 +142,20 @@ class Number:
 
 @dataclass(frozen=True)
 class Key:
-    """What a key below numbers explains: the marks that occur, and how many of the numbers are exploratory."""
+    """What a key below numbers explains: the marks that occur, how many of the numbers are exploratory, and whether any
+    is marked for what authors only expected."""
 
     marks: tuple[Mark, ...]
     n_exploratory: int
+    any_expected: bool = False
 
     @classmethod
     def of(cls, numbers: Iterable[Number | None]) -> Key:
         displayed = [n for n in numbers if n is not None and n.display is not Display.NOTHING]
         present = {n.mark for n in displayed} - {Mark.NONE}
         exploratory = sum(n.verdict.outcome is Outcome.EXPLORATORY for n in displayed)
-        return cls(tuple(mark for mark in Mark if mark in present), exploratory)
+        expected = any(n.mark is Mark.HOLDS and n.source is ClaimSource.EXPECTED for n in displayed)
+        return cls(tuple(mark for mark in Mark if mark in present), exploratory, expected)
 
 
 def quantity(row: Row) -> tuple[float, float | None]:
@@ -252,6 +260,7 @@ class Finding(OfNumbers):
     numbers: tuple[Number, ...]
     less: str = ""  # of a choice: the label that is subtracted
     below: str = ""  # of a measure: what a number below the neutral value means
+    source: ClaimSource = ClaimSource.FINDING  # of a claim
 
     def is_below(self, n: Number) -> bool:
         """Below the neutral value, where the probe names that side."""

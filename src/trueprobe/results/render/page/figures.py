@@ -120,7 +120,7 @@ def _counts(point: Point) -> dict[str, str]:
     n = point.number
     if point.published:
         return {words.TIP_VERDICT: point.source}
-    verdict = verdicts.verdict_text(n.verdict) if n.row else ""
+    verdict = verdicts.verdict_text(n.verdict, n.source) if n.row else ""
     return {**words.items_behind(n.n_items or 0, n.n_unscored), words.TIP_VERDICT: verdict}
 
 
