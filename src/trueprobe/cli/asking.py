@@ -20,6 +20,7 @@ from trueprobe.cli.common import (
     interruptible,
     note_damaged,
     note_network_store,
+    say,
     settings_of,
 )
 from trueprobe.errors import BadInput, nearest
@@ -59,7 +60,10 @@ def list_(
     if name and name not in known:
         raise BadInput(f"no '{name}' among the {what}{nearest(name, known)}")
     rows = [row for row in rows if name in ("", listing.name_of(row))]
-    print(json.dumps(rows, indent=1, ensure_ascii=False) if as_json else listing.as_text(what, rows, bool(name)))
+    if as_json:
+        print(json.dumps(rows, indent=1, ensure_ascii=False))
+    else:
+        say(listing.as_text(what, rows, bool(name)))
 
 
 @app.command(
@@ -91,7 +95,7 @@ def items(
         totals = {"total": len(asked), "needed": items_needed(made, asked)}
         print(json.dumps({"counts": rows, **totals}, indent=1))
         return
-    print(listing.counts_text(rows) if count else listing.show_items(asked))
+    say(listing.counts_text(rows) if count else listing.show_items(asked))
     if count and (needed := items_needed(made, asked)):
         print(f"at least {needed:,} are needed for intervals: --limit {needed} or more")
     print(f"total {len(asked)}")
@@ -239,7 +243,7 @@ def _run_shard(
         print(json.dumps([vars(one) for one in done.models], indent=1))
         return
     for one in done.models:
-        print(f"{one.model}: {one.rows:,} rows in {store}, {one.computed:,} of them computed now")
+        say(f"{one.model}: {one.rows:,} rows in {store}, {one.computed:,} of them computed now")
     print(f"shard {shard} is done; when all are: trueprobe cache merge {store.parent}/*.sqlite --into all.sqlite")
 
 

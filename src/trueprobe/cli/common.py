@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from trueprobe import __version__
-from trueprobe.errors import BadInput
+from trueprobe.errors import BadInput, printable_lines
 from trueprobe.signals import interruptible
 
 __all__ = [
@@ -24,6 +24,7 @@ __all__ = [
     "new_app",
     "note_damaged",
     "note_network_store",
+    "say",
     "settings_of",
 ]
 
@@ -94,6 +95,11 @@ def settings_of(pairs: list[str] | None) -> dict[str, str]:
             raise BadInput(f"--set takes KEY=VALUE, not '{pair}'")
         settings[key.strip()] = value.strip()
     return settings
+
+
+def say(text: str, end: str = "\n") -> None:
+    """Prints what may quote a file or a server. JSON is printed as it is."""
+    print(printable_lines(text), end=end, flush=True)
 
 
 def note_damaged(answers: int) -> None:
