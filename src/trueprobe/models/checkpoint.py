@@ -16,6 +16,7 @@ from trueprobe.assets.unpack import from_gguf, not_beyond, quiet
 from trueprobe.errors import BadInput, nearest, reading, reason
 from trueprobe.models.belonging import more, refuse_apart, refuse_layer_counts
 from trueprobe.models.config_file import chosen_weights, read_json, refuse_hub_code, refuse_special_files
+from trueprobe.models.lengthening import refuse_lengthening
 from trueprobe.models.served.address import Address
 from trueprobe.paths import refuse_special
 from trueprobe.permissions import ServerAccess
@@ -119,6 +120,8 @@ def read_tokenizer(source: Source) -> Any:
     unusable = f"{source.title}: no usable tokenizer"
     try:
         with quiet(), reading(unusable):
+            for file in source.folder.glob("tokenizer.*json"):  # of which transformers chooses one by its version
+                refuse_lengthening(read_json(file), source.title)
             tokenizer = AutoTokenizer.from_pretrained(**source.from_pretrained, trust_remote_code=False)
     except BadInput as error:
         if not (lacking := _lacking_packages(source)):
