@@ -47,6 +47,15 @@ def test_a_link_in_a_run_folder_is_refused_wherever_it_leads(run_folder, tmp_pat
         read_all(run_folder)
 
 
+@pytest.mark.parametrize("name", ["comparisons", "downstream/sst2"])
+def test_nothing_is_written_through_a_linked_folder(run_folder, tmp_path, name):
+    (tmp_path / "outside").mkdir()
+    (run_folder / name).parent.mkdir(exist_ok=True)
+    (run_folder / name).symlink_to(tmp_path / "outside")
+    with pytest.raises(BadInput, match=r"is a link, and .* must hold its files itself; copy the folder"):
+        load_run(run_folder)
+
+
 def test_a_run_folder_may_itself_be_reached_by_a_link(run_folder, tmp_path):
     (tmp_path / "latest").symlink_to(run_folder)
     assert read_all(tmp_path / "latest") == []

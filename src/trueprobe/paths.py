@@ -169,6 +169,13 @@ def refuse_special(path: Path) -> None:
         raise BadInput(f"{path} is a pipe or a device, not a file; copy what it gives into a file")
 
 
+def refuse_linked_folders(folder: Path) -> None:
+    """Where files are also written into the folder: below a link they would lie elsewhere."""
+    for path in (*folder.glob("*"), *folder.glob("*/*")):
+        if path.is_symlink() and path.is_dir():
+            raise BadInput(f"{path} is a link, and {folder} must hold its files itself; copy the folder into its place")
+
+
 def content_within(folder: Path, path: Path) -> bytes:
     """Of a file of a folder that someone else may have made: links could lead anywhere."""
     for part in (path, *path.parents):

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 from pydantic import AfterValidator, BaseModel, ConfigDict, ValidationError, field_serializer, model_validator
 
 from trueprobe.errors import BadInput, reading, shortened
-from trueprobe.paths import content_within
+from trueprobe.paths import content_within, refuse_linked_folders
 from trueprobe.probes import is_name
 from trueprobe.probes.display import Assessment, Figure, ItemTable, Primary, Summary, Table
 from trueprobe.statistics import rows
@@ -220,6 +220,7 @@ def damage(path: Path) -> Iterator[None]:
 def format_of(manifest: Path) -> int:
     """Of the run folder whose manifest this is."""
     with damage(manifest):
+        refuse_linked_folders(manifest.parent)
         content = json.loads(content_within(manifest.parent, manifest))
         if not isinstance(content, dict) or "format" not in content:
             raise ValueError("it has no 'format'")
