@@ -47,7 +47,7 @@ def refuse_lengthening(state: dict[str, Any], title: str) -> None:
             )
         if (times := most_times(steps)) > MOST_TIMES:
             raise BadInput(
-                f"{title}: the {parts[0]} of its tokenizer may make a text {_shown(times)} times as long, more than "
+                f"{title}: the {parts[0]} of its tokenizer may make a text {_times_text(times)} times as long, more than "
                 f"{MOST_TIMES} times"
             )
 
@@ -109,9 +109,9 @@ def _longest(charsmap: str) -> int:
     zero."""
     content = base64.b64decode(charsmap)
     texts = content[4 + int.from_bytes(content[:4], "little") :]
-    ends = [-1, *(found.start() for found in re.finditer(b"\0", texts)), len(texts)]
+    ends = [-1, *(end.start() for end in re.finditer(b"\0", texts)), len(texts)]
     return max((len(texts[a + 1 : b].decode("utf-8", "replace")) for a, b in pairwise(ends)), default=0)
 
 
-def _shown(times: int) -> str:
+def _times_text(times: int) -> str:
     return f"{times:,}" if times < _MANY else f"{_MANY:,} or more"
