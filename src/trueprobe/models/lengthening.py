@@ -47,8 +47,8 @@ def refuse_lengthening(state: dict[str, Any], title: str) -> None:
             )
         if (times := most_times(steps)) > MOST_TIMES:
             raise BadInput(
-                f"{title}: the {parts[0]} of its tokenizer may make a text {_times_text(times)} times as long, more than "
-                f"{MOST_TIMES} times"
+                f"{title}: the {parts[0]} of its tokenizer may make a text {_times_text(times)} times as long, "
+                f"more than {MOST_TIMES} times"
             )
 
 
