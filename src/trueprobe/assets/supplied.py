@@ -10,6 +10,7 @@ from pathlib import Path
 from trueprobe.assets.catalogue import AssetCard
 from trueprobe.assets.sources import NoSuchMember, Unavailable, extract, save
 from trueprobe.errors import BadInput, reading
+from trueprobe.paths import refuse_special
 from trueprobe.types import Progress
 
 
@@ -17,6 +18,7 @@ def copy(card: AssetCard, path: Path, raw: Path, progress: Progress) -> None:
     """Into the folder `raw`: the file itself, files out of an archive a source names, or the files of a folder."""
     if not path.exists():
         raise BadInput(f"no file '{path}'")
+    refuse_special(path)
     how = _copy_folder if path.is_dir() else _copy_members if _is_archive(path) else _copy_file
     try:
         how(card, path, raw, progress)

@@ -24,7 +24,7 @@ from trueprobe.cli import asking, run, showing  # isort: split
 from trueprobe.cli import authoring, caching, data, exploring, scoring, training, using  # isort: split
 
 from trueprobe.cli.common import app
-from trueprobe.errors import BadInput, FailedRun, printable, reason, shortened
+from trueprobe.errors import BadInput, FailedRun, printable_lines, reason, shortened
 from trueprobe.signals import Stopped, stop_on_signals, stopped
 
 __all__ = ["app", "main"]
@@ -70,7 +70,7 @@ class _Stderr(logging.Handler):
     """Where stderr is when a line is written: a progress bar puts its own in place while it is shown."""
 
     def emit(self, record: logging.LogRecord) -> None:
-        print(f"trueprobe: {self.format(record)}", file=sys.stderr)
+        print(f"trueprobe: {printable_lines(self.format(record))}", file=sys.stderr)
 
 
 def _log_to_stderr() -> None:
@@ -134,6 +134,5 @@ def _unexpected(error: Exception, debug: bool) -> NoReturn:
 
 def _end(message: str, code: int) -> NoReturn:
     """A message can quote names from a file or server; what breaks its lines is its own."""
-    message = "\n".join(map(printable, message.split("\n")))
-    print(f"trueprobe: {message}", file=sys.stderr)
+    print(f"trueprobe: {printable_lines(message)}", file=sys.stderr)
     sys.exit(code)

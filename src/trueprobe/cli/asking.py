@@ -12,6 +12,7 @@ from trueprobe.cli.common import (
     Setting,
     app,
     example,
+    say,
     settings_of,
 )
 from trueprobe.errors import BadInput, nearest
@@ -35,7 +36,10 @@ def list_(
     if name and name not in known:
         raise BadInput(f"no '{name}' among the {what}{nearest(name, known)}")
     rows = [row for row in rows if name in ("", listing.name_of(row))]
-    print(json.dumps(rows, indent=1, ensure_ascii=False) if as_json else listing.as_text(what, rows, bool(name)))
+    if as_json:
+        print(json.dumps(rows, indent=1, ensure_ascii=False))
+    else:
+        say(listing.as_text(what, rows, bool(name)))
 
 
 @app.command(
@@ -67,7 +71,7 @@ def items(
         totals = {"total": len(asked), "needed": items_needed(made, asked)}
         print(json.dumps({"counts": rows, **totals}, indent=1))
         return
-    print(listing.counts_text(rows) if count else listing.show_items(asked))
+    say(listing.counts_text(rows) if count else listing.show_items(asked))
     if count and (needed := items_needed(made, asked)):
         print(f"at least {needed:,} are needed for intervals: --limit {needed} or more")
     print(f"total {len(asked)}")

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from trueprobe.cli.common import AllowPickle, Json, Setting, check_app, example, new_app, settings_of
-from trueprobe.errors import BadInput
+from trueprobe.cli.common import AllowPickle, Json, Setting, check_app, example, new_app, say, settings_of
+from trueprobe.errors import BadInput, printable
 
 if TYPE_CHECKING:
     from trueprobe.runs.check.outcome import Check
@@ -56,7 +56,7 @@ def _print_checks(checks: Sequence[Check], as_json: bool) -> None:
         print(json.dumps([_row(check) for check in checks], indent=1))
     else:
         for check in checks:
-            print(f"{check.word:4} {check.name}" + (f" ({check.detail})" if check.detail else ""))
+            say(printable(f"{check.word:4} {check.name}" + (f" ({check.detail})" if check.detail else "")))
     if not all(check.passed for check in checks):
         raise typer.Exit(1)
 
@@ -90,7 +90,7 @@ def new_probe(
         print(json.dumps({"files": [str(path) for path in paths]}))
         return
     where = paths[0] if paths[0].is_absolute() else f"./{paths[0]}"
-    print(f"{paths[0]} and {paths[1]}; then: trueprobe check probe {where}")
+    say(f"{paths[0]} and {paths[1]}; then: trueprobe check probe {where}")
 
 
 def _class_name(name: str) -> str:

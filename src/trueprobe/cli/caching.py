@@ -23,12 +23,12 @@ _DAYS = {None: "?", 0: "today", 1: "1 day"}
 @interruptible("the same command goes on")
 def info(store: Store = None, as_json: Json = False) -> None:
     """Answers by model: how many, how large, how old, when last used."""
-    from rich.console import Console
     from rich.table import Table
 
     from trueprobe.cli.listing import size_text
     from trueprobe.cli.progress import terminal_progress
     from trueprobe.engine import default_path, upkeep
+    from trueprobe.results.render.printed import Console, text_line
 
     path = store or default_path()
     with terminal_progress().task(f"looking into {path}"):
@@ -40,7 +40,7 @@ def info(store: Store = None, as_json: Json = False) -> None:
     table = Table("model", "answers", "size", "computed", "last used", box=None)
     for one in models:
         age = " to ".join(dict.fromkeys(map(_age, (one.oldest_days, one.newest_days))))
-        table.add_row(one.model, f"{one.answers:,}", size_text(one.bytes), age, _age(one.unused_days))
+        table.add_row(text_line(one.model), f"{one.answers:,}", size_text(one.bytes), age, _age(one.unused_days))
     Console(width=None if sys.stdout.isatty() else 100).print(table)
     print(f"{path}: {size_text(path.stat().st_size)}, of which {size_text(derived)} are results of repeated runs")
 

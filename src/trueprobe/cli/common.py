@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from trueprobe import __version__
-from trueprobe.errors import BadInput
+from trueprobe.errors import BadInput, printable, printable_lines
 from trueprobe.signals import interruptible
 
 __all__ = [
@@ -26,6 +26,7 @@ __all__ = [
     "note",
     "note_damaged",
     "note_network_store",
+    "say",
     "settings_of",
 ]
 
@@ -101,7 +102,12 @@ def settings_of(pairs: list[str] | None) -> dict[str, str]:
 def note(lines: Iterable[str]) -> None:
     """What a user should know that is no error and no result."""
     for line in lines:
-        print(f"trueprobe: {line}", file=sys.stderr)
+        print(f"trueprobe: {printable(line)}", file=sys.stderr)
+
+
+def say(text: str, end: str = "\n") -> None:
+    """Prints what may quote a file or a server. JSON is printed as it is."""
+    print(printable_lines(text), end=end, flush=True)
 
 
 def note_damaged(answers: int) -> None:

@@ -7,8 +7,8 @@ from typing import Annotated
 
 import typer
 
-from trueprobe.cli.common import AllowPickle, AllowServers, Json, Store, app, example, interruptible, note
-from trueprobe.errors import BadInput, FailedRun, shortened
+from trueprobe.cli.common import AllowPickle, AllowServers, Json, Store, app, example, interruptible, note, say
+from trueprobe.errors import BadInput, FailedRun, printable, shortened
 
 
 @app.command(
@@ -44,9 +44,9 @@ def fetch(
             failed[name] = str(error)
             continue
         for refused in row["refused"]:
-            print(f"trueprobe: did not use {refused}", file=sys.stderr)
+            print(f"trueprobe: did not use {printable(refused)}", file=sys.stderr)
         if not as_json:
-            print(listing.fetched_text(row), flush=True)
+            say(printable(listing.fetched_text(row)))
         rows.append(row)
     if as_json:
         print(json.dumps(rows, indent=1, ensure_ascii=False))
@@ -89,7 +89,10 @@ def verbalizer(
     servers = ServerAccess.for_run_folder(typed=False, allowed=allow_servers)
     permissions = Permissions(pickle=allow_pickle, servers=servers)
     table = words.candidates(run, top, store, terminal_progress(), permissions)
-    print(table.to_json(orient="records", indent=1) if as_json else reproduction.words_text(table))
+    if as_json:
+        print(table.to_json(orient="records", indent=1))
+    else:
+        say(reproduction.words_text(table))
     if out is not None and not table.empty:
         write_text(out, words.to_toml(table, *words.groups_of(run), threshold))
         print(f"written to {out}: read it, then use it with --set verbalizer={out}", file=sys.stderr)

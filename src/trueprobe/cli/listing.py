@@ -11,7 +11,7 @@ from typing import Any, Literal
 from trueprobe import assets as all_assets
 from trueprobe import probes as all_probes
 from trueprobe.assets.hub_families import FAMILIES
-from trueprobe.errors import BadInput
+from trueprobe.errors import BadInput, printable
 from trueprobe.results.render.width import UNLIMITED, width
 from trueprobe.types import Item
 
@@ -184,9 +184,9 @@ def _models_text(rows: list[dict[str, Any]]) -> str:
 
 def _table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     """Plain text, as wide as it needs to be unless COLUMNS is set; sizes and counts to the right."""
-    from rich.console import Console
     from rich.table import Table
-    from rich.text import Text
+
+    from trueprobe.results.render.printed import Console, text_line
 
     whole = width(UNLIMITED)
     table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False)
@@ -194,7 +194,7 @@ def _table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
         justify: Literal["left", "right"] = "right" if name in ("size", "items") else "left"
         table.add_column(name, justify=justify, no_wrap=whole == UNLIMITED, overflow="fold")
     for row in rows:
-        table.add_row(*map(Text, row))
+        table.add_row(*map(text_line, row))
     console = Console(width=whole, color_system=None)
     with console.capture() as capture:
         console.print(table)
@@ -229,13 +229,15 @@ def show_items(items: Sequence[Item]) -> str:
     first: dict[tuple[str | int, ...], Item] = {}
     for item in items:
         first.setdefault(tuple(item.conditions.values()), item)
-    return "\n".join("\n".join([" ".join([item.id, *item.flags]), _prompts(item)]) for item in first.values())
+    return "\n".join(
+        "\n".join([printable(" ".join([item.id, *item.flags])), _prompts(item)]) for item in first.values()
+    )
 
 
 def _prompts(item: Item) -> str:
     if not item.causal_text:
-        return f"  {item.text}"
-    return f"  masked: {item.text}\n  causal: {item.causal_text}"
+        return f"  {printable(item.text)}"
+    return f"  masked: {printable(item.text)}\n  causal: {printable(item.causal_text)}"
 
 
 def items_text(items: Sequence[Item]) -> str:

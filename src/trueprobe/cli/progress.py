@@ -25,6 +25,7 @@ from rich.progress import Progress as Bars
 from rich.progress import Task as Bar
 from rich.text import Text
 
+from trueprobe.errors import printable
 from trueprobe.types import Progress, Task
 
 BYTES = "bytes"
@@ -48,18 +49,18 @@ class _BarTask:
     id: TaskID
 
     def advance(self, amount: int = 1, note: str = "") -> None:
-        self.bars.update(self.id, advance=amount, note=note)
+        self.bars.update(self.id, advance=amount, note=printable(note))
 
     def reach(self, amount: int, total: int | None = None, note: str = "") -> None:
-        self.bars.update(self.id, completed=amount, total=total, note=note)
+        self.bars.update(self.id, completed=amount, total=total, note=printable(note))
 
 
 class TerminalProgress:
     """Several tasks may be shown at once; the display disappears with the last of them."""
 
     def __init__(self) -> None:
-        columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(bar_width=None), _Amount())
-        note = TextColumn("{task.fields[note]}")
+        title, note = (TextColumn(text, markup=False) for text in ("{task.description}", "{task.fields[note]}"))
+        columns = (SpinnerColumn(), title, BarColumn(bar_width=None), _Amount())
         self._bars = Bars(*columns, note, TimeRemainingColumn(), console=Console(stderr=True), transient=True)
         self._open = 0
         self._lock = threading.Lock()  # models that are asked at the same time have a thread each
@@ -70,7 +71,7 @@ class TerminalProgress:
             if not self._open:
                 self._bars.start()
             self._open += 1
-        bar = self._bars.add_task(title, total=total, unit=unit, note="")
+        bar = self._bars.add_task(printable(title), total=total, unit=unit, note="")
         try:
             yield _BarTask(self._bars, bar)
         finally:
@@ -115,7 +116,7 @@ class _LineTask:
     def reach(self, amount: int, total: int | None = None, note: str = "") -> None:
         self.done, self.total = amount, self.total if total is None else total
         of = f"/{self.total:,} ({self.done / self.total:.0%})" if self.total else ""
-        self.lines.print(" ".join(filter(None, (f"{self.title}: {self.done:,}{of}", self.unit, note))))
+        self.lines.print(printable(" ".join(filter(None, (f"{self.title}: {self.done:,}{of}", self.unit, note)))))
 
 
 class LineProgress:
@@ -160,12 +161,12 @@ class NotebookProgress:
     @contextmanager
     def task(self, title: str, total: int | None = None, unit: str = "") -> Iterator[Task]:
         self._open.append(title)
-        self._line.replace(f"{title} …")
+        self._line.replace(printable(f"{title} …"))
         try:
             yield _LineTask(self._line, title, total, unit)
         finally:
             self._open.remove(title)
-            self._line.replace(f"{self._open[-1]} …" if self._open else "")
+            self._line.replace(printable(f"{self._open[-1]} …") if self._open else "")
 
 
 def python_progress() -> Progress:

@@ -20,6 +20,7 @@ from trueprobe.cli.common import (
     note,
     note_damaged,
     note_network_store,
+    say,
     settings_of,
 )
 from trueprobe.errors import BadInput
@@ -178,7 +179,7 @@ def _run_shard(
         print(json.dumps([vars(one) for one in done.models], indent=1))
         return
     for one in done.models:
-        print(f"{one.model}: {one.rows:,} rows in {store}, {one.computed:,} of them computed now")
+        say(f"{one.model}: {one.rows:,} rows in {store}, {one.computed:,} of them computed now")
     print(f"shard {shard} is done; when all are: trueprobe cache merge {store.parent}/*.sqlite --into all.sqlite")
 
 

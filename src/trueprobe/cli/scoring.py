@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from trueprobe.cli.common import AllowPickle, Json, Store, app, example, interruptible
+from trueprobe.cli.common import AllowPickle, Json, Store, app, example, interruptible, say
+from trueprobe.errors import printable
 
 if TYPE_CHECKING:
     from trueprobe.scoring import Written
@@ -95,8 +96,11 @@ def score(
         },
     )
     if written[0].notice:
-        print(f"trueprobe: {written[0].notice}", file=sys.stderr)
-    print(json.dumps([_json(one) for one in written]) if as_json else "\n".join(map(_line, written)))
+        print(f"trueprobe: {printable(written[0].notice)}", file=sys.stderr)
+    if as_json:
+        print(json.dumps([_json(one) for one in written]))
+    else:
+        say("\n".join(map(_line, written)))
 
 
 def _json(written: "Written") -> dict[str, object]:

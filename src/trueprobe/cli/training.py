@@ -7,7 +7,8 @@ from typing import Annotated, Any, cast
 
 import typer
 
-from trueprobe.cli.common import AllowPickle, Json, app, example, interruptible
+from trueprobe.cli.common import AllowPickle, Json, app, example, interruptible, say
+from trueprobe.errors import printable
 
 
 @app.command(
@@ -96,13 +97,15 @@ def pretrain(
         device=device,
         save_seconds=save_seconds,
     )
-    folders = train(recipe, progress, lambda status: print(cards.measurement(status), file=sys.stderr, flush=True))
+    folders = train(
+        recipe, progress, lambda status: print(printable(cards.measurement(status)), file=sys.stderr, flush=True)
+    )
     if as_json:
         print(json.dumps({"folders": [str(folder) for folder in folders]}))
         return
     for folder in folders:
-        print(f"{folder}: {cards.summary(folder)}")
-    print(f"ask them: trueprobe run counteracts --model '{out.name}={out}/seed_*'")
+        say(printable(f"{folder}: {cards.summary(folder)}"))
+    say(f"ask them: trueprobe run counteracts --model '{out.name}={out}/seed_*'")
 
 
 def _model_folder(name: str) -> Path:

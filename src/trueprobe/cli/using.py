@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from trueprobe.cli.common import AllowCode, AllowUnequal, Json, app, example, interruptible
+from trueprobe.cli.common import AllowCode, AllowUnequal, Json, app, example, interruptible, say
 from trueprobe.errors import BadInput, FailedRun
 from trueprobe.types import Undecided
 
@@ -106,6 +106,6 @@ def export(
         write_text(path, text)
         print(path)
     if card and not out:
-        print(card, end="")
+        say(card, end="")
     if signatures:
-        print(exports.signatures(report), end="")
+        say(exports.signatures(report), end="")

@@ -19,6 +19,7 @@ from pathlib import Path
 import numpy as np
 
 from trueprobe.errors import BadInput, FailedRun
+from trueprobe.paths import refuse_special
 from trueprobe.types import Progress
 
 VERSION = 1  # in `user_version`; 0 is without checksums
@@ -88,6 +89,7 @@ def opened(path: str, progress: Progress) -> sqlite3.Connection:
     """A store in its present form, made where there is none; every statement is a transaction. A database that is no
     answer store, or one of a later version, is refused and left alone."""
     if path != ":memory:":
+        refuse_special(Path(path))
         Path(path).parent.mkdir(parents=True, exist_ok=True)
     db = sqlite3.connect(path, timeout=_WAIT_SECONDS, isolation_level=None, check_same_thread=False)
     try:

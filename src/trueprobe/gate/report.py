@@ -6,14 +6,13 @@ import json
 from typing import Any
 
 import pandas as pd
-from rich.console import Console
 from rich.table import Table
-from rich.text import Text
 
 from trueprobe.gate.decide import Amount, Decision, GateResult, RuleCheck
 from trueprobe.results.render import markdown
 from trueprobe.results.render.fitting import WIDEST
 from trueprobe.results.render.json import plain
+from trueprobe.results.render.printed import Console, text_line
 from trueprobe.results.text.verdicts import verdict_with_reason
 from trueprobe.results.view import Cell, Grid, grouped
 from trueprobe.runs.signature import described
@@ -46,12 +45,12 @@ def show(gate: GateResult, console: Console | None = None) -> None:
         table = Table(box=None, padding=(0, 2, 0, 0), show_header=False)
         for check in checks:
             decision, model, _, number = _texts(check)
-            table.add_row(*map(Text, (f"  {decision}", model, number)))
-        console.print(Text(rule), soft_wrap=True)
+            table.add_row(*map(text_line, (f"  {decision}", model, number)))
+        console.print(text_line(rule), soft_wrap=True)
         console.print(table, width=min(console.width, WIDEST))
-    console.print(Text(_total(gate)), soft_wrap=True)
+    console.print(text_line(_total(gate)), soft_wrap=True)
     if gate.counts[Decision.UNDECIDED] or gate.counts[Decision.CANNOT]:
-        console.print(Text(_policy(gate)), soft_wrap=True)
+        console.print(text_line(_policy(gate)), soft_wrap=True)
 
 
 def as_json(gate: GateResult) -> str:

@@ -19,7 +19,7 @@ from trueprobe.models.checkpoint import (
     refuse_unknown_device,
     weight_hashes,
 )
-from trueprobe.models.config_file import refuse_adapter
+from trueprobe.models.config_file import refuse_adapter, refuse_special_files
 from trueprobe.models.contract import AnswerModel, Model, Outline, RowModel, Traits, Unfinished, Unopened
 from trueprobe.models.gguf import unpacked
 from trueprobe.models.specs import sources
@@ -109,6 +109,7 @@ def preflight(source: Source, options: Options) -> tuple[Backend, Any]:
     """The backend and config of a checkpoint; no weight is read."""
     if source.server:
         raise BadInput(f"{source.title} is served: it has no weights here")
+    refuse_special_files(source.path)
     if not source.is_gguf:
         refuse_adapter(source.folder, source.title)
     with opening(source):

@@ -15,8 +15,10 @@ from typing import Any, Literal, get_args
 from trueprobe.assets.unpack import from_gguf, not_beyond, quiet
 from trueprobe.errors import BadInput, nearest, reading, reason
 from trueprobe.models.belonging import more, refuse_apart, refuse_layer_counts
-from trueprobe.models.config_file import chosen_weights, read_json, refuse_hub_code
+from trueprobe.models.config_file import chosen_weights, read_json, refuse_hub_code, refuse_special_files
+from trueprobe.models.lengthening import refuse_lengthening
 from trueprobe.models.served.address import Address
+from trueprobe.paths import refuse_special
 from trueprobe.permissions import ServerAccess
 
 DTYPES = ("float32", "bfloat16", "float16")
@@ -111,12 +113,15 @@ def read_tokenizer(source: Source) -> Any:
     from transformers import AutoTokenizer
 
     source = _tokenizer_source(source)
+    refuse_special_files(source.path)
     # without these files transformers makes an empty tokenizer, silently
     if not source.is_gguf and not any(list(source.folder.glob(name)) for name in _TOKENIZER_FILES):
         raise BadInput(f"{source.title} has no tokenizer ({', '.join(_TOKENIZER_FILES)})")
     unusable = f"{source.title}: no usable tokenizer"
     try:
         with quiet(), reading(unusable):
+            for file in source.folder.glob("tokenizer.*json"):  # of which transformers chooses one by its version
+                refuse_lengthening(read_json(file), source.title)
             tokenizer = AutoTokenizer.from_pretrained(**source.from_pretrained, trust_remote_code=False)
     except BadInput as error:
         if not (lacking := _lacking_packages(source)):
@@ -317,6 +322,7 @@ def weight_hashes(source: Source) -> tuple[bytes, ...]:
 
 
 def file_hash(file: Path) -> bytes:
+    refuse_special(file)
     return _file_hash(file, _stamp(file))
 
 

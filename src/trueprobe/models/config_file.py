@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from trueprobe.errors import BadInput, reading
+from trueprobe.paths import refuse_special
 
 ADAPTER = "adapter_config.json"  # of PEFT: LoRA and others
 _CHOSEN = "transformers_weights"
@@ -16,11 +17,19 @@ _IMPLEMENTATION = "_implementation"  # attn_implementation, _attn_implementation
 
 def read_json(file: Path) -> dict[str, Any]:
     """{} where there is no such file."""
+    refuse_special(file)
     with reading(f"{file} cannot be read"):
         content = json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
     if not isinstance(content, dict):
         raise BadInput(f"{file} must hold a JSON object")
     return content
+
+
+def refuse_special_files(path: Path) -> None:
+    """Of a model, transformers opens whatever is called as it expects: a pipe would block it. Links are followed, as
+    the hub's cache is made of them."""
+    for file in (path, *path.glob("*"), *path.glob("*/*")):
+        refuse_special(file)
 
 
 def refuse_adapter(folder: Path, title: str) -> None:

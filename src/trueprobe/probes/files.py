@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 from pydantic import BaseModel, ValidationError
 
 from trueprobe.errors import BadInput, nearest, reading, reason
-from trueprobe.paths import gunzipped
+from trueprobe.paths import gunzipped, refuse_special
 
 ROOT = Path(__file__).parent
 MOST_TEXT = 256 << 20  # bytes that a gzipped text may have
@@ -45,6 +45,7 @@ def path_of(name: str) -> Path:
 
 def text_of(path: Path) -> str:
     """UTF-8, gzipped if the name ends in .gz, without a byte order mark."""
+    refuse_special(path)
     with reading(f"{path}: cannot be read"):
         content = b"".join(gunzipped(path, MOST_TEXT)) if path.suffix == ".gz" else path.read_bytes()
     try:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from pydantic import BaseModel, TypeAdapter
 
 from trueprobe.errors import BadInput, nearest
-from trueprobe.paths import gc_pause
+from trueprobe.paths import content_within, gc_pause
 from trueprobe.runs.downstream import DownstreamResult
 from trueprobe.runs.schema import (
     FORMAT,
@@ -124,7 +124,7 @@ class Run:
     def downstream(self) -> list[DownstreamResult]:
         """What `downstream --into` left in the folder, finished or not, by task."""
         files = sorted((self.folder / "downstream").glob("*/downstream.json"))
-        return sorted((parsed(file, DownstreamResult) for file in files), key=lambda result: result.task)
+        return sorted((parsed(file, DownstreamResult, self.folder) for file in files), key=lambda result: result.task)
 
     # ------------------------------------------------------------ tables
 
@@ -233,7 +233,7 @@ class Run:
             return pd.read_parquet(io.BytesIO(self._bytes(name)))
 
     def _bytes(self, name: str) -> bytes:
-        content = (self.folder / name).read_bytes()
+        content = content_within(self.folder, self.folder / name)
         expected = self.manifest.checksums.get(name)
         if expected is not None and hashlib.sha256(content).hexdigest() != expected:
             raise BadInput(f"{self.folder / name} is not what the run wrote: its checksum differs")

@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 from pydantic import AfterValidator, BaseModel, ConfigDict, ValidationError, field_serializer, model_validator
 
 from trueprobe.errors import BadInput, reading, shortened
+from trueprobe.paths import content_within, refuse_linked_folders
 from trueprobe.probes import is_name
 from trueprobe.probes.display import Assessment, Figure, ItemTable, Primary, Summary, Table
 from trueprobe.statistics import rows
@@ -76,8 +77,10 @@ RESERVED = frozenset({*ITEM_COLUMNS, *OBSERVATION_COLUMNS, *_FIELDS, "seed"})  #
 
 
 def file_name(name: str) -> str:
-    """A name that files are called by: no path built from it may leave the folder."""
-    if not name or name.startswith(".") or any(sign in name for sign in "/\\\0") or len(name.encode()) > 200:
+    """A name that files are called by: no path built from it may leave the folder, and it is one line wherever it is
+    printed."""
+    wrong = not name.isprintable() or name.startswith(".") or "/" in name or "\\" in name
+    if not name or wrong or len(name.encode()) > 200:
         raise ValueError(f"'{name[:80]}' cannot be a file's name")
     return name
 
@@ -217,16 +220,17 @@ def damage(path: Path) -> Iterator[None]:
 def format_of(manifest: Path) -> int:
     """Of the run folder whose manifest this is."""
     with damage(manifest):
-        content = json.loads(manifest.read_text(encoding="utf-8"))
+        refuse_linked_folders(manifest.parent)
+        content = json.loads(content_within(manifest.parent, manifest))
         if not isinstance(content, dict) or "format" not in content:
             raise ValueError("it has no 'format'")
         return int(content["format"])
 
 
-def parsed(path: Path, schema: type[Schema]) -> Schema:
-    """A JSON file's content, validated; what is wrong is reported with the file."""
+def parsed(path: Path, schema: type[Schema], folder: Path | None = None) -> Schema:
+    """A JSON file's content, validated; what is wrong is reported with the file. `folder`: the run's."""
     with damage(path):
-        return schema.model_validate_json(path.read_bytes())
+        return schema.model_validate_json(content_within(folder or path.parent, path))
 
 
 # ---------------------------------------------------------------- tables

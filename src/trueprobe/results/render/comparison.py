@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from rich.console import Console, RenderableType
+from rich.console import RenderableType
 from rich.text import Text
 
 from trueprobe.probes.display import Summary, row_names
 from trueprobe.results.numbers import NumberFormat, p_text
 from trueprobe.results.render.fitting import MOST_LINES, WIDEST, Fit, Fitted, Line, Lines, fit_columns, fitted, one_line
+from trueprobe.results.render.printed import Console, text_line
 from trueprobe.results.text import tables as table_words
 from trueprobe.results.text import terminal as words
 from trueprobe.results.view.findings import grouped
@@ -48,11 +49,11 @@ def _render(comparison: ModelComparison, path: Path, width: int) -> Iterator[Ren
         yield one_line(words.not_asked_alike(comparison.apart), width)
     if comparison.unequal:
         yield one_line(words.asked_otherwise(comparison.unequal), width)
-    yield Text(words.compared_legend(max(comparison.n_seeds) == 1))
+    yield text_line(words.compared_legend(max(comparison.n_seeds) == 1))
     if few:
-        yield Text(words.TOO_FEW_SEEDS)
+        yield text_line(words.TOO_FEW_SEEDS)
     held = sum(mark_of(row.verdict) is Mark.HOLDS for row in comparison.rows)
-    yield Text(words.compared_total(held, len(comparison.primary), str(path)))
+    yield text_line(words.compared_total(held, len(comparison.primary), str(path)))
 
 
 def _section(label: str, rows: list[Difference], summary: Summary, header: tuple[str, ...]) -> Lines:

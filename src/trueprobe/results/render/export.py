@@ -8,14 +8,16 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import pandas as pd
 
-from trueprobe.errors import BadInput, nearest
+from trueprobe.errors import BadInput, nearest, printable
 from trueprobe.results.render import markdown
 from trueprobe.results.render.latex import latex
+from trueprobe.results.render.spreadsheet import csv_text
 from trueprobe.results.text import verdicts
 from trueprobe.results.view import methods
 from trueprobe.results.view.headline import Matrix, matrix
@@ -28,7 +30,6 @@ from trueprobe.runs.signature import UNKNOWN
 from trueprobe.types import ClaimSource
 
 _TASKS = {"masked": "fill-mask", "causal": "text-generation", "encoder": "feature-extraction"}  # the hub's names
-_FORMULAS = ("=", "+", "-", "@", "\t", "\r")  # a cell that begins so is run by a spreadsheet
 STUDY_FILE = "study.toml"
 
 
@@ -43,13 +44,7 @@ def report_of(run: Run) -> Report:
 
 def csv(report: Report) -> str:
     """One line for each number of each finding, unrounded."""
-    frame = findings_grid(report).data
-    texts = frame.select_dtypes(exclude="number").columns
-    return frame.assign(**{name: frame[name].map(_no_formula) for name in texts}).to_csv(index=False)
-
-
-def _no_formula(value: object) -> object:
-    return f"'{value}" if isinstance(value, str) and value.startswith(_FORMULAS) else value
+    return csv_text(findings_grid(report).data)
 
 
 def tex(report: Report) -> str:
@@ -108,7 +103,9 @@ def _line(finding: Finding, n: Number) -> dict[str, Any]:
 
 def signatures(report: Report) -> str:
     """A line for each probe and kind of model: what all its numbers share."""
-    return "".join(f"{one}\n" for probe in report.probes for one in methods.signatures(report.source, probe.label))
+    return "".join(
+        f"{printable(one)}\n" for probe in report.probes for one in methods.signatures(report.source, probe.label)
+    )
 
 
 # ---------------------------------------------------------------- a model card
@@ -184,9 +181,9 @@ def _section(report: Report, family: Family) -> Iterator[str]:
         yield f"- {markdown.escaped(f'{probe.label}: {probe.declaration.does_not_show}')}"
     yield from ("", "### How to reproduce", "", markdown.escaped(report.methods), "")
     study = report.source.run.manifest.study
-    yield from ("```toml", f"# {STUDY_FILE}", *study_lines(study), "```", "")
+    yield from (*markdown.block("toml", [f"# {STUDY_FILE}", *study_lines(study)]), "")
     version = report.source.run.manifest.versions.get("trueprobe", "")
-    yield from ("```sh", *_reproduce_steps(version), "```")
+    yield from markdown.block("sh", list(_reproduce_steps(version)))
 
 
 def _number_text(n: Number) -> str:
@@ -233,5 +230,5 @@ def _card_opening(model: str, n_seeds: int, n_primary: int) -> str:
 
 
 def _reproduce_steps(version: str) -> list[str]:
-    exact = f"=={version}" if version else ""
+    exact = f"=={version}" if re.fullmatch(r"[\w.+!-]+", version) else ""  # it is copied into a shell
     return [f"pip install trueprobe{exact}", f"trueprobe run {STUDY_FILE}"]

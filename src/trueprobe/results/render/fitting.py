@@ -10,6 +10,7 @@ from rich.console import Console, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from trueprobe.results.render.printed import text_line
 from trueprobe.results.text import terminal as words
 from trueprobe.results.text import verdicts
 from trueprobe.results.view.findings import in_order
@@ -120,12 +121,12 @@ def _aligned(sizes: Sequence[int], rows: Sequence[Sequence[str]], style: str = "
     for i, size in enumerate(sizes):
         table.add_column(width=size, justify="right" if i else "left", no_wrap=True, overflow="ellipsis")
     for row in rows:
-        table.add_row(*map(Text, row), style=style)
+        table.add_row(*map(text_line, row), style=style)
     return table
 
 
 def one_line(text: str, width: int, style: str = "") -> Text:
-    line = Text(text, style=style, no_wrap=True)
+    line = text_line(text, style, no_wrap=True)
     line.truncate(width, overflow="ellipsis")
     return line
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from trueprobe.results.text import answer as answer_words
@@ -37,15 +38,15 @@ def _lines(report: Report) -> Iterator[str]:
     others = (*report.trust, *([report.claims] if report.claims else []), report.models)
     for grid in others:
         yield from grid_lines(grid, 2)
-    yield from (
-        f"## {method_words.METHODS}",
-        "",
-        escaped(report.methods),
-        "",
-        "```bibtex",
-        report.bibtex.rstrip(),
-        "```",
-    )
+    yield from (f"## {method_words.METHODS}", "", escaped(report.methods), "")
+    yield from block("bibtex", report.bibtex.rstrip().split("\n"))
+
+
+def block(language: str, lines: Sequence[str]) -> list[str]:
+    """Of code, within more backticks than there are in it."""
+    longest = max((len(ticks) for line in lines for ticks in re.findall("`+", line)), default=0)
+    fence = "`" * max(3, longest + 1)
+    return [f"{fence}{language}", *lines, fence]
 
 
 def _findings(report: Report, outcome: Outcome, findings: Sequence[Finding]) -> Iterator[str]:

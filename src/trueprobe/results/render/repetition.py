@@ -6,11 +6,9 @@ import json
 from collections.abc import Iterator
 from dataclasses import asdict
 
-from rich.console import Console
-from rich.text import Text
-
 from trueprobe.results.numbers import count
 from trueprobe.results.render.json import plain
+from trueprobe.results.render.printed import Console, text_line
 from trueprobe.runs.repeat import Repeated
 
 _NOT_RECORDED = "not recorded"
@@ -19,7 +17,7 @@ _NOT_RECORDED = "not recorded"
 def show(repeated: Repeated, console: Console | None = None) -> None:
     console = console or Console(highlight=False)
     for line in lines(repeated):
-        console.print(Text(line), soft_wrap=True)
+        console.print(text_line(line), soft_wrap=True)
 
 
 def as_json(repeated: Repeated) -> str:

@@ -7,11 +7,10 @@ from collections.abc import Sequence
 from typing import Literal
 
 import pandas as pd
-from rich.console import Console
 from rich.table import Table
-from rich.text import Text
 
 from trueprobe.results.numbers import NumberFormat, count
+from trueprobe.results.render.printed import Console, text_line
 from trueprobe.results.render.width import UNLIMITED, width
 from trueprobe.results.text import terminal as words
 from trueprobe.results.view.number import DASH
@@ -27,10 +26,10 @@ def show(rows: Sequence[Compared], console: Console | None = None) -> None:
         justify: Literal["left", "right"] = "right" if 0 < i < 4 else "left"
         table.add_column(name, justify=justify, no_wrap=whole == UNLIMITED, overflow="fold")
     for one in rows:
-        table.add_row(*map(Text, _texts(one)))
+        table.add_row(*map(text_line, _texts(one)))
     for line in console.render_lines(table, console.options.update(width=whole), pad=False):
         console.print("".join(segment.text for segment in line).rstrip(), markup=False, soft_wrap=True)
-    console.print(verdict(rows), markup=False, soft_wrap=True)
+    console.print(text_line(verdict(rows)), soft_wrap=True)
 
 
 def _texts(one: Compared) -> tuple[str, str, str, str, str]:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from rich.console import Console, RenderableType
+from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from trueprobe.errors import printable
 from trueprobe.results.render.fitting import (
     WIDEST,
     Fit,
@@ -21,6 +22,7 @@ from trueprobe.results.render.fitting import (
     lines_of,
     one_line,
 )
+from trueprobe.results.render.printed import Console, text_line
 from trueprobe.results.text import findings as sentences
 from trueprobe.results.text import terminal as words
 from trueprobe.results.text import verdicts
@@ -51,7 +53,7 @@ def show(run: Run, console: Console | None = None) -> None:
     room = Room(width, lines_of(console), lambda part: _height(console, part, width))
     for part in render(report, room):
         console.print(part, width=width)
-    console.print(words.run_folder(str(run.folder), several), markup=False, soft_wrap=True)
+    console.print(text_line(words.run_folder(str(run.folder), several)), soft_wrap=True)
 
 
 @dataclass(frozen=True)
@@ -67,7 +69,7 @@ def _height(console: Console, part: RenderableType, width: int) -> int:
 
 def _about_models(report: Report, width: int) -> list[Text]:
     lines = [one_line(words.self_trained_short(report.self_trained), width)] if report.self_trained else []
-    return [*lines, *([Text(sentences.unsteady(report.unsteady))] if report.unsteady else [])]
+    return [*lines, *([text_line(sentences.unsteady(report.unsteady))] if report.unsteady else [])]
 
 
 # ---------------------------------------------------------------- several probes: a line for each finding
@@ -93,7 +95,7 @@ def _against(report: Report) -> list[Text]:
     sides = [(verdicts.side(f, n), f.probe, f.name) for f in report.findings for n in f.numbers]
     named = grouped((side for side in sides if side[0]), lambda side: side[0])
     return [
-        Text(words.against(below, [" ".join(one[1:]) for one in dict.fromkeys(where)]))
+        text_line(words.against(below, [" ".join(one[1:]) for one in dict.fromkeys(where)]))
         for below, where in named.items()
     ]
 
@@ -101,7 +103,7 @@ def _against(report: Report) -> list[Text]:
 def _coverage(report: Report) -> list[Text]:
     """What the brackets behind some numbers are."""
     known = any(n.has_coverage for finding in report.findings for n in finding.numbers)
-    return [Text(verdicts.COVERED)] if known else []
+    return [text_line(verdicts.COVERED)] if known else []
 
 
 def _lines(section: Section) -> Lines:
@@ -141,7 +143,7 @@ class _Grid:
 
     def render(self, lines: int) -> Iterator[RenderableType]:
         """Title and table; where these lines do not hold all rows, marked ones stay first, and the rest is counted."""
-        yield Text(self.title)
+        yield text_line(self.title)
         rows = list(zip(*self.columns.values(), strict=True))
         if len(rows) > lines - self.head_lines - bool(self.left_out):
             many = max(_FEWEST_ROWS, lines - self.head_lines - 1)
@@ -150,7 +152,7 @@ class _Grid:
         yield _table(self.columns, rows)
         left = len(self.marked) - len(rows)
         if left or self.left_out:
-            yield Text(words.more_rows(left, self.left_out))
+            yield text_line(words.more_rows(left, self.left_out))
 
 
 def _table(columns: Mapping[str, Sequence[str]], rows: Sequence[Sequence[str]]) -> Table:
@@ -160,7 +162,7 @@ def _table(columns: Mapping[str, Sequence[str]], rows: Sequence[Sequence[str]]) 
             Text(_folded(name, columns[name])), justify="right" if i else "left", no_wrap=True, min_width=0 if i else 6
         )
     for row in rows:
-        table.add_row(*map(Text, row))
+        table.add_row(*map(text_line, row))
     return table
 
 
@@ -175,25 +177,25 @@ def _one_probe(report: Report, space: Room) -> Iterator[RenderableType]:
     inconclusive = []
     if failures:
         values = [(one.model, one.number.text() if one.number else "") for one in failures]
-        inconclusive.append(Text(words.gate_line(str(summary.gate.get("measure", "")), values)))
+        inconclusive.append(text_line(words.gate_line(str(summary.gate.get("measure", "")), values)))
     if probe.scoring.mostly_tied:
-        inconclusive.append(Text(words.tied_line(probe.scoring.mostly_tied)))
+        inconclusive.append(text_line(words.tied_line(probe.scoring.mostly_tied)))
     percent = any(row.unit == "probability" for row in source.estimates(label) if row.measure in summary.measures)
     judged = _verdict_lines(report, height, width)
-    scored = Text(f"{sentences.scored_short(probe.scoring)}; {verdicts.controlled_short(report.n_primary)}")
+    scored = text_line(f"{sentences.scored_short(probe.scoring)}; {verdicts.controlled_short(report.n_primary)}")
     below = [*judged, scored, *_about_models(report, width)]
     whose = f" ({probe.declaration.items_of})" if probe.declaration.items_of else ""
-    head = Text.assemble((label, "bold"), whose, "  ", probe.declaration.question)
+    head = Text.assemble((printable(label), "bold"), printable(f"{whose}  {probe.declaration.question}"))
     parts = [part for part in family_rows(source, label, summary_table(source, label)) if part.family in passed]
     counted = [placed.number for part in parts for placed in part.rows]
     dashes, key = _dashes(counted), Key.of(counted)
     legends = {
-        whole: [Text(line) for line in words.table_legend(whole, percent, report.families, key, dashes)]
+        whole: [text_line(line) for line in words.table_legend(whole, percent, report.families, key, dashes)]
         for whole in (True, False)  # with all intervals in the table, or not
     }
     longest = max(sum(map(height, legend)) for legend in legends.values())
     room = space.lines - 1 - sum(map(height, (head, *inconclusive, *below))) - longest
-    notes = [Text(line) for line in summary.notes]
+    notes = [text_line(line) for line in summary.notes]
     while notes and room - sum(map(height, notes)) < _LEAST_TABLE:
         notes.pop()
     room -= sum(map(height, notes))
@@ -201,14 +203,14 @@ def _one_probe(report: Report, space: Room) -> Iterator[RenderableType]:
     if sum(len(grid.marked) + grid.head_lines for grid in grids) > room and len(passed) > 1:
         grids = _beside(report, label, parts, width)
     # under a title of one line, `head_lines` is its line and the header; here its line is that of "more rows"
-    fewest = sum(height(Text(grid.title)) + grid.head_lines + _FEWEST_ROWS for grid in grids)
+    fewest = sum(height(text_line(grid.title)) + grid.head_lines + _FEWEST_ROWS for grid in grids)
     if room < fewest:
         room += height(head) - 1
         head.truncate(width, overflow="ellipsis")
-    tables = [part for grid in grids for part in grid.render(room - height(Text(grid.title)) + 1)]
+    tables = [part for grid in grids for part in grid.render(room - height(text_line(grid.title)) + 1)]
     room -= sum(map(height, tables))
     extra = []
-    for line in map(Text, _behind(report, label)):
+    for line in map(text_line, _behind(report, label)):
         if height(line) <= room:
             extra.append(line)
             room -= height(line)
@@ -278,6 +280,7 @@ def _width(columns: Mapping[str, Sequence[str]]) -> int:
 
 def _folded(title: str, cells: Sequence[str]) -> str:
     """A title of several words that is wider than its cells, on two lines."""
+    title = printable(title)
     before, _, after = title.partition(" ")
     return f"{before}\n{after}" if after and len(title) > max(map(len, cells), default=0) else title
 
@@ -338,10 +341,10 @@ def _behind(report: Report, label: str) -> Iterator[str]:
 def _verdict_lines(report: Report, height: Callable[[RenderableType], int], width: int) -> list[Text]:
     """The claims by what became of them; where these are too many lines, one for each verdict."""
     claims = [finding for finding in report.findings if finding.kind is Kind.CLAIM]
-    lines = [Text(line) for line in _claim_lines(claims)]
+    lines = [text_line(line) for line in _claim_lines(claims)]
     if lines and sum(map(height, lines)) <= _MOST_CLAIM_LINES:
         return lines
-    return [Text(line) for line in _brief_lines(report.findings, width)]
+    return [text_line(line) for line in _brief_lines(report.findings, width)]
 
 
 def _claim_lines(claims: Sequence[Finding]) -> Iterator[str]:

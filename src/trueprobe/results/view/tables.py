@@ -230,7 +230,8 @@ def seeds_cell(n: Number) -> Cell:
 def _observed(source: ReportSource, label: str, table: Table) -> Grid | None:
     """Distinct values down, what each model answered across."""
     rows = where_rows(source.observations(label), table.where)
-    if rows.empty or not table.rows or any(key not in rows for key in table.rows):
+    needed = (*table.rows, *table.measures, *filter(None, (table.correct,)))
+    if rows.empty or not table.rows or any(key not in rows for key in needed):
         return None
     rows = rows[rows["why_not"] == ""]
     distinct = rows.drop_duplicates(list(table.rows))[list(table.rows)]

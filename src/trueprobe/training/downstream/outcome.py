@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from trueprobe.errors import printable
 from trueprobe.runs.downstream import (
     MARGINS,
     CheckpointAnswers,
@@ -149,7 +150,7 @@ def show(folder: Path, result: DownstreamResult) -> None:
     console = Console(highlight=False)
     console.print(_table(result))
     for line in (*_lines(result), f"folder: {folder}"):
-        console.print(line, markup=False, soft_wrap=True)
+        console.print(printable(line), markup=False, soft_wrap=True)
 
 
 def _table(result: DownstreamResult) -> Table:
@@ -161,9 +162,9 @@ def _table(result: DownstreamResult) -> Table:
         table.add_column(column, justify="left" if column == "checkpoint" else "right", no_wrap=True)
     for row in result.checkpoints:
         right = f"{row.n_right:,} of {row.n_dev:,}"
-        table.add_row(escape(row.model), f"{row.accuracy:.1%}", f"{row.low:.1%} to {row.high:.1%}", right)
+        table.add_row(escape(printable(row.model)), f"{row.accuracy:.1%}", f"{row.low:.1%} to {row.high:.1%}", right)
     if result.majority:
-        table.add_row(escape(f"always '{result.majority.label}'"), f"{result.majority.accuracy:.1%}", "", "")
+        table.add_row(escape(printable(f"always '{result.majority.label}'")), f"{result.majority.accuracy:.1%}", "", "")
     return table
 
 

@@ -20,6 +20,7 @@ from trueprobe.results.marks import DARK, LIGHT
 from trueprobe.results.render.files import FigureFormat
 from trueprobe.results.render.latex import latex
 from trueprobe.results.render.page import figures
+from trueprobe.results.render.spreadsheet import csv_text
 from trueprobe.results.view.findings import silences, tally
 from trueprobe.results.view.headline import Answer, matrix, whole
 from trueprobe.results.view.items import ItemRows
@@ -73,7 +74,7 @@ def write(run: Run, formats: Collection[FigureFormat] = ()) -> Path:
 
 
 def _exports(report: Report) -> dict[str, Export]:
-    return {grid.name: Export(grid.data.to_csv(index=False), latex(grid)) for grid in report.grids}
+    return {grid.name: Export(csv_text(grid.data), latex(grid)) for grid in report.grids}
 
 
 def _write_tables(exports: Mapping[str, Export], folder: Path) -> None:

@@ -19,6 +19,7 @@ from markupsafe import Markup
 from trueprobe.results import marks
 from trueprobe.results.chart import Spec, chart, file_svg, version
 from trueprobe.results.render.files import FigureFormat
+from trueprobe.results.render.spreadsheet import csv_text
 from trueprobe.results.text import figures as words
 from trueprobe.results.text import verdicts
 from trueprobe.results.view.number import DASH
@@ -137,7 +138,7 @@ def write_files(views: Iterable[FigureView], folder: Path, formats: Collection[F
                 (folder / f"{name}.svg").write_text(svg, encoding="utf-8")
             if FigureFormat.PNG in formats:
                 (folder / f"{name}.png").write_bytes(vl_convert.svg_to_png(svg, scale=PIXELS))
-            picture.data.to_csv(folder / f"{name}.csv", index=False)
+            (folder / f"{name}.csv").write_text(csv_text(picture.data), encoding="utf-8")
 
 
 def _file_names(view: FigureView) -> list[str]:
