@@ -33,8 +33,9 @@ def test_twenty_random_networks_earn_no_claim(bench):
     rates = bench.of_random_networks(20, limit=60)
     assert rates.too_often() == []
     assert {claim[0] for claim in rates.counts} == set(bench.claiming())
-    undecided = [counts[Verdict.UNDECIDED] for counts in rates.counts.values()]
-    assert sum(undecided) > len(undecided)  # gating everything would be no way out
+    # gating everything would be no way out: of claims that no gate stands before, many are judged
+    ungated = [counts for claim, counts in rates.counts.items() if claim[1].endswith("k=10")]
+    assert sum(counts[Verdict.UNDECIDED] for counts in ungated) > 2 * len(ungated)
 
 
 def test_what_is_planted_is_called_as_published(bench):

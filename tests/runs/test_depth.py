@@ -29,7 +29,7 @@ def test_from_the_command_to_the_forward_pass_are_ten_frames(checkpoint, tmp_pat
     assert len(stacks) > 2
     for stack in stacks:
         calls = [f"{Path(frame.filename).relative_to(PACKAGE)}:{frame.name}" for frame in stack if is_ours(frame)]
-        command_body = calls.index("cli/asking.py:run")
+        command_body = calls.index("cli/run.py:run")
         assert len([*calls[command_body:], "forward"]) <= MOST_FRAMES, calls
 
 

@@ -48,7 +48,7 @@ def test_one_item_less_leaves_a_claim_without_an_interval(name):
         """Groups of the condition that claims compare, in the rarest value that a claim is about."""
         key = {"counteracts": "knowledge", "tacit_production": "relation"}[name]
         asked = probes.spread(items, limit)
-        values = {str(item.conditions[key]) for item in items} if name == "counteracts" else {"is", "has"}
+        values = {str(item.conditions[key]) for item in items}  # a claim is about each
         return min(len({i.groups[0] for i in asked if str(i.conditions[key]) == value}) for value in values)
 
     assert fewest(needed) >= 6 > fewest(needed - 1)

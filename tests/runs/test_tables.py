@@ -14,7 +14,7 @@ import pytest
 import trueprobe
 from trueprobe.probes import Settings
 from trueprobe.probes.display import Summary
-from trueprobe.runs import Run, RunFolder, load_run, schema
+from trueprobe.runs import Run, RunFolder, load_run, schema, writing
 from trueprobe.runs import folder as folders
 from trueprobe.runs import tables as counting
 from trueprobe.runs.check import stand_in
@@ -295,7 +295,7 @@ class WiderShares(VarianceShares):
 def test_a_column_is_declared_and_given_a_value_and_nothing_else(tmp_path, monkeypatch):
     """It arrives in the parquet file, the CSV, the rows of `load_run` and what is cached for a repeated run."""
     wider = {**schema.TABLES, "variance": WiderShares}
-    for module in (schema, folders, counting):
+    for module in (schema, folders, writing, counting):
         monkeypatch.setattr(module, "TABLES", wider)
 
     def variance(rows):
