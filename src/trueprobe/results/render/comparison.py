@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 from rich.console import RenderableType
@@ -15,7 +16,7 @@ from trueprobe.results.render.printed import Console, text_line
 from trueprobe.results.text import tables as table_words
 from trueprobe.results.text import terminal as words
 from trueprobe.results.view.findings import grouped
-from trueprobe.results.view.number import Mark, format_of, mark_of, number
+from trueprobe.results.view.number import Key, Mark, format_of, mark_of, number
 from trueprobe.results.view.select import of_summary, titles
 from trueprobe.runs.compare import ModelComparison
 from trueprobe.statistics.rows import Difference
@@ -49,7 +50,9 @@ def _render(comparison: ModelComparison, path: Path, width: int) -> Iterator[Ren
         yield one_line(words.not_asked_alike(comparison.apart), width)
     if comparison.unequal:
         yield one_line(words.asked_otherwise(comparison.unequal), width)
-    yield text_line(words.compared_legend(max(comparison.n_seeds) == 1))
+    key = Key.of(number for line in fit.lines for number in line.numbers)
+    others = replace(key, marks=tuple(mark for mark in key.marks if mark is not Mark.HOLDS))
+    yield text_line(words.compared_legend(max(comparison.n_seeds) == 1, others))
     if few:
         yield text_line(words.TOO_FEW_SEEDS)
     held = sum(mark_of(row.verdict) is Mark.HOLDS for row in comparison.rows)

@@ -151,9 +151,10 @@ def asked_otherwise(differences: Mapping[str, tuple[str, str]]) -> str:
     return f"asked otherwise: {described(differences)}"
 
 
-def compared_legend(single: bool) -> str:
+def compared_legend(single: bool, others: Key) -> str:
+    """`others`: the marks that occur but that of what holds."""
     holds, exchanged = ("holds for these two", "answers") if single else ("holds", "answers or seeds")
-    return f"* {holds}; {_NO_MARK}; p: corrected; permuted: {exchanged} exchanged"
+    return "; ".join([f"* {holds}", *key_texts(others), _NO_MARK, "p: corrected", f"permuted: {exchanged} exchanged"])
 
 
 def compared_total(held: int, every: int, path: str) -> str:
