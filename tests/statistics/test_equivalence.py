@@ -12,13 +12,14 @@ from scipy.stats import norm, t
 from trueprobe.errors import BadInput
 from trueprobe.statistics import Claim
 from trueprobe.statistics.between import between
-from trueprobe.statistics.claims import claim_results
+from trueprobe.statistics.claims import ClaimSubject, claim_results, result
 from trueprobe.statistics.equivalence import Side, equivalence, over_seeds
 from trueprobe.statistics.estimates import CheckpointData
 from trueprobe.statistics.measure import Margin
 from trueprobe.statistics.paired import Sides
 from trueprobe.statistics.resampling import Groups, Resampling
 from trueprobe.statistics.spread import Samples
+from trueprobe.statistics.verdict import Case
 from trueprobe.types import Direction, Unit, Verdict
 
 MANY = Groups(10**9)
@@ -133,6 +134,13 @@ def test_a_claim_of_checkpoints_and_of_their_family(apart, effect, verdict):
         assert rows[-1].margin == pytest.approx(0.2 * effect, rel=0.1)
     if verdict is Verdict.OPPOSITE:
         assert rows[-1].p < 0.05
+
+
+def test_without_the_two_tests_nothing_is_called_alike():
+    """The p against the threshold is small where the number differs from it: the contrary of being alike."""
+    subject = ClaimSubject("m", "checkpoint")
+    case = Case(value=1.0, low=0.9, high=1.1, p=1e-6, reference=0.0, groups=60, direction=Direction.ALIKE)
+    assert result("p", CLAIM, subject, case).verdict_alone is Verdict.INSENSITIVE
 
 
 def test_a_family_of_two_seeds_is_undecided():

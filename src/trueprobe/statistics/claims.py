@@ -80,15 +80,16 @@ class PartMeans:
 
     def of(self, claim: Claim) -> np.ndarray:
         """[checkpoints, 1 + R]: the quantity."""
-        plus = self._over(claim.column, claim.plus)
-        return plus if claim.minus is None else plus - self._over(claim.column, claim.minus)
+        return self._contrast(claim.column, claim.plus, claim.minus)
 
     def effect(self, claim: Claim) -> np.ndarray:
         """[checkpoints, 1 + R]: what the margin of a claim of equivalence refers to."""
         assert claim.margin is not None
-        plus = self._over(claim.reference_column, claim.margin.plus)
-        minus = claim.margin.minus
-        return plus if minus is None else plus - self._over(claim.reference_column, minus)
+        return self._contrast(claim.reference_column, claim.margin.plus, claim.margin.minus)
+
+    def _contrast(self, column: str, plus: Mapping[str, Any], minus: Mapping[str, Any] | None) -> np.ndarray:
+        mean = self._over(column, plus)
+        return mean if minus is None else mean - self._over(column, minus)
 
     def _over(self, column: str, where: Mapping[str, Any]) -> np.ndarray:
         """Every listed value counts the same, however many items it has."""
@@ -227,8 +228,8 @@ class ClaimSubject:
 
 def result(label: str, claim: Claim, about: ClaimSubject, case: Case, alike: Equivalence | None = None) -> ClaimResult:
     """The row, with its verdict alone. A value of too few groups has no interval."""
-    if alike is not None:
-        case = as_equivalence(case, alike, claim.threshold)
+    if claim.margin is not None:  # the p against the threshold, which `case` has, says nothing about being alike
+        case = as_equivalence(case, alike, claim.threshold) if alike else replace(case, p=math.nan, sensitive=False)
     (judgement,) = judge([case])
     few = judgement.verdict is Verdict.TOO_FEW_GROUPS
     return ClaimResult(

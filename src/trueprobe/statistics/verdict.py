@@ -161,7 +161,6 @@ def _clear_verdict(case: Case) -> Verdict:
         Direction.BELOW: not above,
         Direction.NOT_EQUAL: True,
         Direction.EQUAL: False,
-        Direction.ALIKE: True,
     }[case.direction]
     if not published:
         return Verdict.OPPOSITE
