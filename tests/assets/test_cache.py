@@ -56,7 +56,7 @@ def test_what_is_not_here_is_told_with_the_command_that_gets_it(write_card, site
 
 def test_a_flipped_byte_is_refused_and_fetched_anew(toy, home):
     flip_a_byte(toy)
-    with pytest.raises(BadInput, match=r"toy\.csv was changed since it was fetched .*`trueprobe fetch toy` makes it"):
+    with pytest.raises(BadInput, match=r"toy\.csv was changed since it was fetched .*`trueprobe fetch toy` fetches it"):
         assets.path_of("toy")
     assert not assets.obtain("toy").was_here
     assert assets.path_of("toy").read_bytes() == table()

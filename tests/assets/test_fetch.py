@@ -402,7 +402,7 @@ def test_a_damaged_archive_is_called_that(archived, tmp_path):
     middle = whole.index(b"toy.csv") + 40
     corrupt = whole[:middle] + bytes(20) + whole[middle + 20 :]
     for content in (corrupt, with_entry(whole, 0, 1), with_entry(whole, 2, 97)):  # encrypted; a method of its own
-        with pytest.raises(BadInput, match="the archive is damaged, or packed in a way that is not known here"):
+        with pytest.raises(BadInput, match="the archive is damaged, or packed in an unsupported way"):
             archived(content)
 
 

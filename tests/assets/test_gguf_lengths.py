@@ -6,7 +6,7 @@ import struct
 
 import pytest
 
-from trueprobe.assets.gguf_lengths import refuse_impossible_lengths
+from trueprobe.assets.unpack import refuse_impossible_lengths
 
 BYTE, UINT32, FLOAT32, TEXT, LIST = 0, 4, 6, 8, 9
 

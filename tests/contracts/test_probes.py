@@ -12,7 +12,7 @@ from trueprobe.probes.counteracts.probe import CounterActs
 from trueprobe.probes.seat import probe as seat_probe
 from trueprobe.runs import check as contracts
 from trueprobe.runs.check import probe as probe_checks
-from trueprobe.statistics import clustering
+from trueprobe.statistics import association
 from trueprobe.types import Direction, Observation
 
 
@@ -33,7 +33,7 @@ def clusters_once(monkeypatch):
     def matched(vectors, first, resample_seed):
         key = vectors.tobytes(), vectors.shape, first.tobytes(), resample_seed
         if key not in known:
-            known[key] = clustering.matched(vectors, first, resample_seed)
+            known[key] = association.matched(vectors, first, resample_seed)
         return known[key]
 
     monkeypatch.setattr(seat_probe, "matched", matched)

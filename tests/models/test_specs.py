@@ -12,7 +12,7 @@ from safetensors.torch import load_file, save_file
 
 import trueprobe
 import zoo
-from trueprobe.assets.hub_families import FAMILIES, known
+from trueprobe.assets.catalogue import FAMILIES, hub_family
 from trueprobe.engine import AnswerStore, Engine
 from trueprobe.errors import BadInput
 from trueprobe.models import find, open_model
@@ -124,11 +124,11 @@ def test_a_published_family_has_its_revisions_and_options(hub):
 
 
 def test_the_names_of_published_families_have_facts():
-    assert known("multiberts")[0].seeds == len(expanded(FAMILIES[0].spec)) == 25
+    assert hub_family("multiberts")[0].seeds == len(expanded(FAMILIES[0].spec)) == 25
     assert {len(expanded(family.spec)) for family in FAMILIES[1:]} == {9}
-    assert known("polypythia-70m@step1")[1] == "EleutherAI/pythia-70m-seed{1..9}@step1"
-    assert known("mine=multiberts") is None
-    assert known("multiberts2") is None
+    assert hub_family("polypythia-70m@step1")[1] == "EleutherAI/pythia-70m-seed{1..9}@step1"
+    assert hub_family("mine=multiberts") is None
+    assert hub_family("multiberts2") is None
 
 
 # ---------------------------------------------------------------- encoders

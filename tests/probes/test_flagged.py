@@ -12,7 +12,7 @@ import pytest
 import trueprobe
 import zoo
 from trueprobe import probes
-from trueprobe.probes.crows_pairs.flags import flags_of
+from trueprobe.probes.crows_pairs.material import flags_of
 from trueprobe.results.view.report import Report
 
 CROWS = zoo.SHARED / "crows_pairs" / "crows_pairs_anonymized.csv"

@@ -15,7 +15,6 @@ from trueprobe.errors import BadInput
 from trueprobe.probes import files
 from trueprobe.probes.crows_pairs import material as crows_pairs
 from trueprobe.probes.stereoset import material as stereoset
-from trueprobe.probes.stereoset import released
 
 HEADER = "sent_more,sent_less,stereo_antistereo,bias_type\n"
 TEXT = st.text(st.characters(blacklist_categories=("Cs", "Cc")), min_size=1, max_size=30).filter(str.strip)
@@ -175,7 +174,7 @@ def test_files_that_are_no_stereoset_are_told(tmp_path):
     ],
 )
 def test_a_released_file_names_its_model(tmp_path, name, model):
-    assert released.model_name(tmp_path / name) == model
+    assert stereoset.model_name(tmp_path / name) == model
 
 
 @pytest.mark.parametrize(
@@ -193,16 +192,16 @@ def test_wrong_released_scores_are_told(tmp_path, text, told):
     path = tmp_path / "predictions_x.json.gz"
     path.write_bytes(gzip.compress(text.encode()))
     with pytest.raises(BadInput) as error:
-        released.scores(path)
+        stereoset.scores(path)
     assert told in str(error.value)
 
 
 def test_a_folder_without_scores_and_a_broken_archive_are_told(tmp_path):
     with pytest.raises(BadInput, match="predictions_MODEL"):
-        released.score_files(tmp_path)
+        stereoset.score_files(tmp_path)
     (tmp_path / "predictions_x.json.gz").write_bytes(b"no gzip")
     with pytest.raises(BadInput, match="damaged gzip"):
-        released.scores(tmp_path / "predictions_x.json.gz")
+        stereoset.scores(tmp_path / "predictions_x.json.gz")
 
 
 @pytest.mark.parametrize("name", ["crows_pairs", "stereoset"])

@@ -7,7 +7,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from trueprobe.statistics.clustering import MatchingTest, matched, two_means
+from trueprobe.statistics.association import MatchingTest, matched, two_means
 from trueprobe.statistics.measure import Columns
 
 

@@ -8,7 +8,7 @@ import weakref
 import numpy as np
 import pytest
 
-from trueprobe.probes.pair_measures import (
+from trueprobe.probes.measure_sets import (
     clearly_for,
     lower_quartile,
     median,
@@ -22,7 +22,7 @@ from trueprobe.statistics import measure
 from trueprobe.statistics.association import effect_size, effect_size_ddof0
 from trueprobe.statistics.means import group_means, means, pearson
 from trueprobe.statistics.measure import Columns, cell_sums, counted, totals
-from trueprobe.statistics.retrieval import commonest_share
+from trueprobe.statistics.ranking import commonest_share
 
 NAN = np.nan
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trueprobe.probes import pair_measures as pairs
+from trueprobe.probes import measure_sets as pairs
 from trueprobe.probes.stereoset import measures as stereoset
 from trueprobe.statistics.means import group_means, means
 from trueprobe.statistics.measure import Columns

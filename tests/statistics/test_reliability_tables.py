@@ -10,11 +10,10 @@ import pytest
 from trueprobe.statistics.disagreement import between, claims
 from trueprobe.statistics.interval import Interval
 from trueprobe.statistics.rows import Agreement, Disagreement, Estimate, SignAgreement, Tail
-from trueprobe.statistics.signs import sign_counts
+from trueprobe.statistics.seed_tables import sign_counts, variance
 from trueprobe.statistics.spread import Components
 from trueprobe.statistics.unjudged import Unjudged
 from trueprobe.statistics.verdict import Share
-from trueprobe.statistics.wordings import variance
 from trueprobe.types import Unit, Verdict
 
 

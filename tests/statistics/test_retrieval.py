@@ -13,7 +13,7 @@ from sklearn import metrics
 
 from trueprobe.statistics.means import means
 from trueprobe.statistics.measure import Columns
-from trueprobe.statistics.retrieval import average_precision, commonest_share, ranks_within, reciprocal_rank, spearman
+from trueprobe.statistics.ranking import average_precision, commonest_share, ranks_within, reciprocal_rank, spearman
 
 RNG = np.random.default_rng(0)
 NUMBERS = st.floats(-50, 0, allow_nan=False).map(lambda x: round(x, 2))

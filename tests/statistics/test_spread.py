@@ -12,8 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as some
 from scipy import stats
 
-from trueprobe.statistics.multibootstrap import multibootstrap, p_value, percentile
-from trueprobe.statistics.resampling import Groups, Resampling
+from trueprobe.statistics.resampling import Groups, Resampling, drawn_p, multibootstrap, percentile
 from trueprobe.statistics.spread import Samples, Spread, VarianceSource, scale_of
 from trueprobe.statistics.verdict import benjamini_hochberg, holm
 from trueprobe.types import Unit
@@ -263,8 +262,8 @@ def test_the_multi_bootstrap_agrees_with_a_plain_double_loop():
 
 
 def test_a_resampled_p_counts_the_other_side_plus_one():
-    assert p_value(np.array([-1.0, *[1.0] * 98]), 0.0) == pytest.approx(2 * 2 / 100)
-    assert p_value(np.array([-1.0, 1.0]), 0.0) == 1.0
+    assert drawn_p(np.array([-1.0, *[1.0] * 98]), 0.0) == pytest.approx(2 * 2 / 100)
+    assert drawn_p(np.array([-1.0, 1.0]), 0.0) == 1.0
 
 
 # ---------------------------------------------------------------- corrections

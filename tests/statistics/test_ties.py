@@ -13,7 +13,7 @@ from trueprobe.statistics.means import means
 from trueprobe.statistics.measure import TIED, Claim, Measure
 from trueprobe.statistics.paired import Sides, compare
 from trueprobe.statistics.resampling import Resampling
-from trueprobe.statistics.signs import sign_counts
+from trueprobe.statistics.seed_tables import sign_counts
 from trueprobe.statistics.variants import variants
 from trueprobe.types import Unit, Verdict
 

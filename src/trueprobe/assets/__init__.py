@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from trueprobe.assets import cache, contents, sources, supplied, unpack
+from trueprobe.assets import cache, contents, sources, unpack
 from trueprobe.assets.cache import NotHere, Record, home
 from trueprobe.assets.catalogue import AssetCard, AssetSource, card, names
 from trueprobe.assets.sources import Unavailable, WrongBytes
@@ -52,7 +52,7 @@ def path_of(name: str) -> Path:
 
 
 def derived(name: str, file: str, make: Callable[[Path, Path], object], progress: Progress | None = None) -> Path:
-    """A file made once out of an asset by `make(ready path, new file)`, cached beside it and checked like it."""
+    """A file made once out of an asset by `make(ready path, new file)`, cached next to it and checked like it."""
     return cache.derived(card(name), file, make, progress or NoProgress())
 
 
@@ -76,7 +76,7 @@ def obtain(name: str, from_file: Path | str | None = None, progress: Progress | 
 
 def _make_from_file(asset: AssetCard, file: Path, progress: Progress) -> Fetched:
     with cache.work_folder(asset.name) as work:
-        supplied.copy(asset, file, work / "raw", progress)
+        sources.copy_supplied(asset, file, work / "raw", progress)
         try:
             record = _finish(asset, work, f"the user's {file.name}", progress)
         except (Unavailable, BadInput) as error:

@@ -120,7 +120,7 @@ def _wrong_sizes(name: str, record: Record) -> list[str]:
 
 
 def _repair(name: str) -> str:
-    return f"; `trueprobe fetch {name}` makes it anew"
+    return f"; `trueprobe fetch {name}` fetches it again"
 
 
 def sha256(path: Path) -> str:

@@ -7,6 +7,7 @@ source of an asset can be compared with the same number; each source also names 
 from __future__ import annotations
 
 import tomllib
+from dataclasses import dataclass
 from importlib import resources
 from typing import Annotated, Literal
 
@@ -89,7 +90,7 @@ class AssetCard(_Frozen):
 
     @property
     def download_bytes(self) -> int:
-        """The least that has to be downloaded, over the sources whose sizes are known."""
+        """The least that has to be downloaded, over the sources whose sizes are stated."""
         return min(filter(None, map(_size, self.sources)), default=0)
 
 
@@ -111,3 +112,48 @@ def card(name: str) -> AssetCard:
         return AssetCard(name=name, **tomllib.loads(text))
     except (tomllib.TOMLDecodeError, ValidationError) as error:
         raise BadInput(f"assets/cards/{name}.toml: {error}") from error
+
+
+# ---------------------------------------------------------------- families of checkpoints on the hub
+
+
+# MultiBERTs: Sellam et al. 2022. PolyPythias: van der Wal et al. 2025, nine seeds in addition to the original of each
+# size; a revision follows the name, `polypythia-160m@step{1000,143000}`. Facts; nothing is fetched unasked.
+
+
+@dataclass(frozen=True)
+class HubFamily:
+    name: str
+    spec: str  # its members on the hub
+    title: str
+    paper: str
+    seeds: int
+    licence: str = "Apache-2.0"
+
+
+_MULTIBERTS = HubFamily(
+    "multiberts",
+    "google/multiberts-seed_{0..24}",
+    "MultiBERTs: BERT base uncased, trained 25 times; masked; pickled: --allow-pickle",
+    "Sellam et al. 2022, The MultiBERTs: BERT reproductions for robustness analysis",
+    25,
+)
+_POLYPYTHIAS = tuple(
+    HubFamily(
+        f"polypythia-{size}",
+        f"EleutherAI/pythia-{size}-seed{{1..9}}",
+        f"PolyPythias: Pythia {size}, trained nine times; causal; @stepN is one step",
+        "van der Wal et al. 2025, PolyPythias: stability and outliers across fifty language model pre-training runs",
+        9,
+    )
+    for size in ("14m", "31m", "70m", "160m", "410m")
+)
+FAMILIES = (_MULTIBERTS, *_POLYPYTHIAS)
+
+
+def hub_family(spec: str) -> tuple[HubFamily, str] | None:
+    """The family that a SPEC names, and the SPEC with its members in place of the name.
+
+    `polypythia-70m@step1000` -> `EleutherAI/pythia-70m-seed{1..9}@step1000`"""
+    end = min(place if place >= 0 else len(spec) for place in (spec.find("@"), spec.find("?")))
+    return next(((one, one.spec + spec[end:]) for one in FAMILIES if one.name == spec[:end]), None)

@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from trueprobe import assets as all_assets
 from trueprobe import probes as all_probes
-from trueprobe.assets.hub_families import FAMILIES
+from trueprobe.assets.catalogue import FAMILIES
 from trueprobe.errors import BadInput, printable
 from trueprobe.results.render.width import UNLIMITED, width
 from trueprobe.types import Item

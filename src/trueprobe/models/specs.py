@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from trueprobe import assets
-from trueprobe.assets.hub_families import known
+from trueprobe.assets.catalogue import hub_family
 from trueprobe.errors import BadInput, nearest
 from trueprobe.models.checkpoint import STARTS, Source
 from trueprobe.models.served import address as served
@@ -36,7 +36,7 @@ def sources(spec: str, allow_pickle: bool = False) -> list[Source]:
 
     Options follow a question mark, `SPEC?start=eot&tokenizer=DIR`; in a family that lists its members, each has its
     own."""
-    published = known(spec)
+    published = hub_family(spec)
     if published is not None:
         family, on_hub = published
         return _listed(family.name, listed(on_hub), allow_pickle)

@@ -16,9 +16,9 @@ from typing import Any
 from pydantic import Field, field_validator
 
 from trueprobe.errors import BadInput
-from trueprobe.probes import datasets, files, tables
+from trueprobe.probes import files, tables
 from trueprobe.probes.base import Settings
-from trueprobe.probes.datasets import Dataset
+from trueprobe.probes.files import Dataset
 from trueprobe.probes.measure_sets import ALL, Conditions
 from trueprobe.probes.tables import DataRow, DataTable
 from trueprobe.statistics.rows import Estimate
@@ -113,14 +113,14 @@ class Design:
 def read_data(name: str, example: str) -> list[Dataset]:
     """The shipped example, a file, or every file of a folder."""
     if name == EXAMPLE:
-        return [datasets.sample(example)]
+        return [files.sample_dataset(example)]
     path = files.path_of(name)
     if not path.is_dir():
-        return [datasets.read_file(name, (EXAMPLE,))]
+        return [files.read_data_file(name, (EXAMPLE,))]
     inside = sorted(file for file in path.iterdir() if file.name.endswith(ENDINGS))
     if not inside:
         raise BadInput(f"{name}: no file in it ends in {', '.join(ENDINGS[:3])}")
-    return [datasets.read_file(str(file), ()) for file in inside]
+    return [files.read_data_file(str(file), ()) for file in inside]
 
 
 def read_table(data: Sequence[Dataset]) -> DataTable:

@@ -10,8 +10,7 @@ from trueprobe.probes import design, files
 from trueprobe.probes.base import Probe
 from trueprobe.probes.design import Design, DesignSettings, Roles
 from trueprobe.probes.display import Figure, ItemTable, Primary, ReportSpec, Summary
-from trueprobe.probes.measure_sets import ALL
-from trueprobe.probes.pair_measures import NEAR_TIE_NATS
+from trueprobe.probes.measure_sets import ALL, NEAR_TIE_NATS
 from trueprobe.probes.tables import DataTable
 from trueprobe.statistics.means import means
 from trueprobe.statistics.measure import Flips, Function, Measure

@@ -1,4 +1,7 @@
-"""Reads the files of probes: TOML with a schema, JSON, plain or gzipped text. Mistakes are reported with a place."""
+"""Reads the files of probes: TOML with a schema, JSON, plain or gzipped text. Mistakes are reported with a place.
+
+A dataset other people made is a fetched asset by its name, a user's file by its path, or the small shipped sample.
+"""
 
 from __future__ import annotations
 
@@ -6,11 +9,14 @@ import hashlib
 import json
 import re
 import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
+from trueprobe import assets
 from trueprobe.errors import BadInput, nearest, reading, reason
 from trueprobe.paths import gunzipped, refuse_special
 
@@ -130,3 +136,52 @@ def with_ending(path: Path, pattern: str, ending: str) -> list[Path]:
 
 def stem(path: Path, ending: str) -> str:
     return path.name.removesuffix(".gz").removesuffix(ending)
+
+
+# ---------------------------------------------------------------- datasets
+
+
+SAMPLE = {
+    "title": "a small sample in the dataset's format: to try the probe, not to measure a model",
+    "made_by": "trueprobe",
+    "licence": "MIT",
+}
+
+
+@dataclass(frozen=True)
+class Dataset:
+    path: Path
+    text: str  # without a byte order mark
+    card: Mapping[str, str]
+    items_of: str = ""  # whose items these are, where they are not those of an asset
+
+    @property
+    def sha256(self) -> str:
+        return hashlib.sha256(self.text.encode()).hexdigest()
+
+
+def read_dataset(name: str, asset_names: Sequence[str], sample_file: str) -> Dataset:
+    """`asset_names` are the assets that hold this kind of data; `sample_file` is the path of the shipped file."""
+    if name == "sample":
+        return sample_dataset(sample_file)
+    if name in asset_names:
+        card = assets.card(name)
+        facts = {"title": card.title, "made_by": card.made_by, "licence": card.licence, "paper": card.paper}
+        return _dataset(assets.path_of(name), facts)
+    return read_data_file(name, [*asset_names, "sample"])
+
+
+def sample_dataset(path: str) -> Dataset:
+    return _dataset(ROOT / path, SAMPLE, "a small sample of trueprobe's own")
+
+
+def read_data_file(name: str, names: Sequence[str]) -> Dataset:
+    """A user's file; `names` are the names that are no files."""
+    path = path_of(name)
+    if not path.is_file():
+        raise BadInput(f"no data '{name}': neither a file nor an asset{nearest(name, names)}")
+    return _dataset(path, {"title": path.name, "made_by": "the user", "licence": "not known"}, f"the file {path.name}")
+
+
+def _dataset(path: Path, card: Mapping[str, str], items_of: str = "") -> Dataset:
+    return Dataset(path, text=text_of(path), card=card, items_of=items_of)

@@ -35,11 +35,10 @@ from trueprobe.statistics.paired import to_pair
 from trueprobe.statistics.resampling import Resampling, groups_of
 from trueprobe.statistics.rows import ClaimResult, Estimate, VariantDifference, changed
 from trueprobe.statistics.seed_claims import claims_over_seeds
-from trueprobe.statistics.signs import sign_counts
+from trueprobe.statistics.seed_tables import sign_counts, variance
 from trueprobe.statistics.unjudged import Unjudged, judged
 from trueprobe.statistics.variants import variants
 from trueprobe.statistics.verdict import ALPHA
-from trueprobe.statistics.wordings import variance
 from trueprobe.types import Card
 
 _UNJUDGED = "unjudged"  # next to tables in the cache: what the tables over all probes are made from

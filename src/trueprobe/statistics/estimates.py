@@ -17,8 +17,7 @@ from trueprobe.statistics.exact import Trials
 from trueprobe.statistics.interval import Interval, Method, Quantity, of_checkpoint, of_family, trials_of
 from trueprobe.statistics.means import group_means, means
 from trueprobe.statistics.measure import Columns, Function, Gate, Measure, NetworkSize, batches, counted
-from trueprobe.statistics.multibootstrap import METHOD as MULTIBOOTSTRAP
-from trueprobe.statistics.resampling import Groups, Resampling, columns_of, rows_where
+from trueprobe.statistics.resampling import MULTIBOOTSTRAP, Groups, Resampling, columns_of, rows_where
 from trueprobe.statistics.rows import Estimate
 from trueprobe.statistics.spread import Samples
 from trueprobe.statistics.unjudged import Unjudged, judged

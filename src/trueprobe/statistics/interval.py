@@ -15,10 +15,9 @@ from typing import Literal
 
 import numpy as np
 
-from trueprobe.statistics import multibootstrap as multi
 from trueprobe.statistics.exact import Trials, Unmoved
 from trueprobe.statistics.permutation import Swapped
-from trueprobe.statistics.resampling import Groups
+from trueprobe.statistics.resampling import Groups, drawn_p, multibootstrap, percentile
 from trueprobe.statistics.spread import ALPHA, Components, Samples, Scale, Spread, VarianceSource, scale_of
 from trueprobe.statistics.standardised import FEWEST_WORDS, Standardised, to_d, to_z
 from trueprobe.types import Unit
@@ -144,9 +143,9 @@ def of_family(
     if method == "crossed":
         return crossed
     scale, point = quantity.scale, quantity.point
-    drawn = multi.multibootstrap(samples.values, resample_seed)
-    low, high = scale.cut(*multi.percentile(drawn))
-    p = math.nan if point is None else multi.p_value(drawn, point)
+    drawn = multibootstrap(samples.values, resample_seed)
+    low, high = scale.cut(*percentile(drawn))
+    p = math.nan if point is None else drawn_p(drawn, point)
     return replace(crossed, low=low, high=high, p=p, made_by="multibootstrap")
 
 

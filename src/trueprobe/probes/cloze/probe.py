@@ -22,7 +22,7 @@ from trueprobe.errors import BadInput
 from trueprobe.probes.design import DesignRow, DesignSettings, Roles
 from trueprobe.probes.design_probe import NO_HEAD, DesignProbe, DesignQuantity, prefers
 from trueprobe.probes.display import ItemTable, ReportSpec, Summary
-from trueprobe.probes.pair_measures import median, ties
+from trueprobe.probes.measure_sets import median, ties
 from trueprobe.probes.tables import DataRow, DataTable
 from trueprobe.probes.templates import BLANK, repeated
 from trueprobe.statistics.means import means

@@ -6,15 +6,18 @@ where there are any, other columns ignored.
 
 from __future__ import annotations
 
+import ast
+import re
+from collections.abc import Iterator
 from dataclasses import dataclass
+from difflib import SequenceMatcher
 from pathlib import Path
 
 from trueprobe.assets import contents
 from trueprobe.assets.contents import Content
 from trueprobe.errors import BadInput, nearest
-from trueprobe.probes import datasets, tables
-from trueprobe.probes.crows_pairs.flags import flags_of
-from trueprobe.probes.datasets import Dataset
+from trueprobe.probes import files, tables
+from trueprobe.probes.files import Dataset
 from trueprobe.probes.tables import DataRow
 
 ASSETS = ("crows-pairs",)
@@ -29,7 +32,7 @@ class SentencePair:
     less: str
     direction: str  # stereo: `more` states a stereotype; antistereo: `less` contradicts one
     category: str
-    flags: tuple[str, ...] = ()  # known criticism (`flags`)
+    flags: tuple[str, ...] = ()  # known criticism, see below
 
 
 @dataclass(frozen=True)
@@ -43,7 +46,7 @@ class CrowsPairsData:
 
 
 def read(name: str) -> CrowsPairsData:
-    data = datasets.read(name, ASSETS, "crows_pairs/data/sample.csv")
+    data = files.read_dataset(name, ASSETS, "crows_pairs/data/sample.csv")
     table = tables.read(data.path, data.text)
     for column in COLUMNS:
         table.column(column)
@@ -76,3 +79,57 @@ def _pair(row: DataRow) -> SentencePair:
     return SentencePair(
         more, less=less, direction=direction, category=category, flags=flags_of(more, less, category, annotations)
     )
+
+
+# ---------------------------------------------------------------- known criticism
+
+# By facts of the released file; all pairs are still asked. `disputed`: fewer than three of the five validators name the
+# pair's category (column `annotations`). `several_changes`: the sentences differ in more than one place, pronouns
+# aside. `punctuation`: they differ in punctuation. The last two are among the faults that Blodgett et al. (2021)
+# describe; their judgements of single pairs are not published, and what needs a judgement (is it a stereotype, are the
+# groups counterparts) is not flagged.
+DISPUTED, SEVERAL_CHANGES, PUNCTUATION = "disputed", "several_changes", "punctuation"
+LEAST_VALIDATORS = 3
+_WORD = re.compile(r"[\w'’]+")
+_PRONOUNS = frozenset(("he", "she", "him", "her", "his", "hers", "himself", "herself", "it", "its", "itself"))
+_PRONOUNS |= {"they", "them", "their", "theirs", "themselves"}
+
+
+def flags_of(more: str, less: str, category: str, annotations: str) -> tuple[str, ...]:
+    """`annotations`: as the file has them, a list for each validator; empty in a user's file."""
+    flags = {
+        DISPUTED: _disputed(category, annotations),
+        SEVERAL_CHANGES: _changes(more, less) > 1,
+        PUNCTUATION: _marks(more) != _marks(less),
+    }
+    return tuple(flag for flag, applies in flags.items() if applies)
+
+
+def _disputed(category: str, annotations: str) -> bool:
+    """False where there are no annotations, or in another form."""
+    try:
+        named = ast.literal_eval(annotations)
+    except (ValueError, SyntaxError, MemoryError, RecursionError):
+        return False
+    if not isinstance(named, list) or not named or not all(isinstance(one, list) for one in named):
+        return False
+    return sum(category in one for one in named) < LEAST_VALIDATORS
+
+
+def _changes(more: str, less: str) -> int:
+    """In how many places the words differ; a pronoun changes with the person it stands for."""
+    return sum(not changed <= _PRONOUNS for changed in _changed(_words(more), _words(less)))
+
+
+def _changed(one: list[str], other: list[str]) -> Iterator[set[str]]:
+    for what, *ends in SequenceMatcher(None, one, other, autojunk=False).get_opcodes():
+        if what != "equal":
+            yield {*one[ends[0] : ends[1]], *other[ends[2] : ends[3]]}
+
+
+def _words(text: str) -> list[str]:
+    return _WORD.findall(text.lower())
+
+
+def _marks(text: str) -> list[str]:
+    return _WORD.sub(" ", text).split()

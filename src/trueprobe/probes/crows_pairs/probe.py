@@ -19,10 +19,9 @@ from typing import Any, Literal
 from pydantic import Field
 
 from trueprobe.probes.base import Probe, Settings
-from trueprobe.probes.crows_pairs import material, measures, report
+from trueprobe.probes.crows_pairs import material, measures
 from trueprobe.probes.display import Primary, ReportSpec, Summary
-from trueprobe.probes.measure_sets import ALL, combinations
-from trueprobe.probes.pair_measures import FLAGGED, NEAR_TIE_NATS, PREFERS, START, unflagged
+from trueprobe.probes.measure_sets import ALL, FLAGGED, NEAR_TIE_NATS, PREFERS, START, combinations, unflagged
 from trueprobe.statistics.means import means
 from trueprobe.statistics.measure import Flips, Measure
 from trueprobe.types import TIE_NATS, Answer, Card, Item, Observation, Request, Scored, ScoreText, Unit, WhyNot
@@ -199,7 +198,7 @@ class CrowsPairs(Probe[CrowsPairsSettings]):
 
     @property
     def page(self) -> ReportSpec:
-        return report.report(bool(self.flags))
+        return measures.report(bool(self.flags))
 
     def planted(self, item: Item, request: Request, strength: float) -> dict[str, float]:
         assert isinstance(request, ScoreText)

@@ -17,7 +17,7 @@ from trueprobe.errors import BadInput
 from trueprobe.probes.design import AUTO, DesignRow, DesignSettings, Roles
 from trueprobe.probes.design_probe import NO_HEAD, DesignProbe, DesignQuantity, prefers
 from trueprobe.probes.display import Summary
-from trueprobe.probes.pair_measures import (
+from trueprobe.probes.measure_sets import (
     clearly_against,
     clearly_for,
     lower_quartile,

@@ -28,13 +28,14 @@ from trueprobe.probes.seat import material, report
 from trueprobe.probes.seat.material import SIDES, AssociationTest, SeatMaterial, SetSentence
 from trueprobe.probes.templates import repeated
 from trueprobe.statistics.association import (
+    MatchingTest,
     PermutationTest,
     associations,
     coincide,
     effect_size,
     effect_size_ddof0,
+    matched,
 )
-from trueprobe.statistics.clustering import MatchingTest, matched
 from trueprobe.statistics.means import means
 from trueprobe.statistics.measure import Columns, Measure, Weights
 from trueprobe.statistics.rows import Tail

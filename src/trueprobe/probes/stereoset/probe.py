@@ -24,9 +24,8 @@ from pydantic import Field
 from trueprobe.errors import BadInput
 from trueprobe.probes.base import Probe, Released, Settings
 from trueprobe.probes.display import Primary, ReportSpec, Summary
-from trueprobe.probes.measure_sets import ALL, combinations
-from trueprobe.probes.pair_measures import FLAGGED, NEAR_TIE_NATS, PREFERS, START, unflagged
-from trueprobe.probes.stereoset import material, measures, released, report
+from trueprobe.probes.measure_sets import ALL, FLAGGED, NEAR_TIE_NATS, PREFERS, START, combinations, unflagged
+from trueprobe.probes.stereoset import material, measures
 from trueprobe.probes.stereoset.material import BLANK, Cluster
 from trueprobe.statistics.means import means
 from trueprobe.statistics.measure import Flips, Measure
@@ -225,25 +224,25 @@ class StereoSet(Probe[StereoSetSettings]):
     def read_released(self, path: Path) -> list[Released]:
         """The authors' item scores, `{task: [{id, score}]}`: probabilities of words, sentences or being next, or an
         ensemble's sums of them."""
-        return [self._released(file) for file in released.score_files(path)]
+        return [self._released(file) for file in material.score_files(path)]
 
     def released_models(self, path: Path) -> list[str]:
-        return list(map(released.model_name, released.score_files(path)))
+        return list(map(material.model_name, material.score_files(path)))
 
     def _released(self, path: Path) -> Released:
-        scores = released.scores(path)
+        scores = material.scores(path)
         for task, (by_id, _) in scores.items():
             listed = {sentence.id for c in self.material.tasks.get(task, ()) for sentence in c.sentences}
             unknown = next((name for name in by_id if name not in listed), None)
             if unknown is not None:
                 raise BadInput(f"{path}: {task} has the id '{unknown}', which is not in {self.material.data.path.name}")
-        name = released.model_name(path)
+        name = material.model_name(path)
         kind: Kind = "causal" if "gpt" in name.lower() else "masked"
         return Released(name, kind, [_with_flag(item, self._replayed(item, kind, scores)) for item in self.items()])
 
-    def _replayed(self, item: Item, kind: Kind, scores: Mapping[str, released.TaskScores]) -> Observation:
+    def _replayed(self, item: Item, kind: Kind, scores: Mapping[str, material.TaskScores]) -> Observation:
         task = str(item.conditions["task"])
-        by_id, are_probabilities = scores.get(task, released.NONE)
+        by_id, are_probabilities = scores.get(task, material.NO_SCORES)
         ids = [sentence.id for sentence in _cluster(item).by_label]
         if not all(name in by_id for name in ids):
             return Observation(item.id, why_not=WhyNot("not_released"))
@@ -320,7 +319,7 @@ class StereoSet(Probe[StereoSetSettings]):
 
     @property
     def page(self) -> ReportSpec:
-        return report.report(bool(self.n_flagged))
+        return measures.report(bool(self.n_flagged))
 
     def planted(self, item: Item, request: Request, strength: float) -> dict[str, float]:
         stereotype = _cluster(item).by_label[0].sentence

@@ -14,7 +14,7 @@ from trueprobe.probes.measure_sets import ALL, ColumnMean, Conditions, combinati
 from trueprobe.probes.published import NETWORKS
 from trueprobe.statistics.means import means
 from trueprobe.statistics.measure import LARGER, Claim, Gate, Lead, Margin, Measure
-from trueprobe.statistics.retrieval import commonest_share
+from trueprobe.statistics.ranking import commonest_share
 from trueprobe.types import Direction, Unit
 
 MOST = 10

@@ -3,7 +3,7 @@
 The columns name the format: CSLB's norms.dat, McRae's table, Buchanan's FLT listings, XCSLB, or a plain CSV.
 The shipped `starter` set is authored, not elicited from people. Frequencies order properties; norms without them
 (XCSLB) keep the order of the file, and nothing that needs frequencies is asked of them. How many people gave each
-alternative of a CSLB property is read in `alternatives.py`.
+alternative of a CSLB property is read in `phrases.py`.
 """
 
 from __future__ import annotations
@@ -19,9 +19,14 @@ from pathlib import Path
 
 from trueprobe.errors import BadInput, nearest
 from trueprobe.probes import files, tables
-from trueprobe.probes.tacit import alternatives
-from trueprobe.probes.tacit.alternatives import Participants
-from trueprobe.probes.tacit.phrases import bare_words, free_phrase, names, verb_phrase
+from trueprobe.probes.tacit.phrases import (
+    Participants,
+    bare_words,
+    free_phrase,
+    names,
+    read_alternatives,
+    verb_phrase,
+)
 from trueprobe.probes.templates import FileCard, repeated
 
 FOLDER = Path(__file__).parent / "data"
@@ -209,7 +214,7 @@ class _Table:
 def _cslb(table: _Table) -> Iterator[_Row]:
     for line, row in table:
         label, total = table.cell(line, row, "feature"), table.number(line, row, "pf")
-        given = alternatives.read(row["feature alternatives"], label, total, row.get(_PARTICIPANTS))
+        given = read_alternatives(row["feature alternatives"], label, total, row.get(_PARTICIPANTS))
         phrased: dict[str, list[str]] = {}  # "has fur" and "does have fur" are one form
         for alternative in given.texts:
             for form in _forms(alternative):

@@ -19,7 +19,7 @@ from trueprobe.probes.tacit import report
 from trueprobe.probes.tacit.common import TacitProbe, TacitSettings, as_asked, gold_columns, tied, top_columns
 from trueprobe.probes.tacit.measures import TOP, PrinceMeasures
 from trueprobe.probes.templates import BLANK, with_article
-from trueprobe.statistics.retrieval import average_precision, reciprocal_rank
+from trueprobe.statistics.ranking import average_precision, reciprocal_rank
 from trueprobe.types import Answer, Card, FillBlank, Filled, Item, Observation, Request, WhyNot, Word
 
 RELATIONS = ("has a", "has")

@@ -24,7 +24,7 @@ from trueprobe.probes.tacit.measures import TOP, ProductionMeasures
 from trueprobe.probes.tacit.norms import Concept
 from trueprobe.probes.tacit.phrases import RELATIONS, completion, spoken
 from trueprobe.probes.templates import BLANK, starts_with_vowel, with_article
-from trueprobe.statistics.retrieval import average_precision, ranks_within, spearman
+from trueprobe.statistics.ranking import average_precision, ranks_within, spearman
 from trueprobe.types import Answer, Card, FillBlank, Filled, Item, Observation, Request, WhyNot, Word
 
 

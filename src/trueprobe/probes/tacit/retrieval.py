@@ -26,7 +26,7 @@ from trueprobe.probes.tacit.measures import MOST, NAMES_CONCEPT, TOP, RetrievalM
 from trueprobe.probes.tacit.norms import CATEGORIES, Concept, Property
 from trueprobe.probes.tacit.phrases import joined, names
 from trueprobe.probes.templates import BLANK, article_for, starts_with_vowel
-from trueprobe.statistics.retrieval import reciprocal_rank
+from trueprobe.statistics.ranking import reciprocal_rank
 from trueprobe.types import (
     TIE_NATS,
     Answer,
