@@ -11,12 +11,11 @@ from scipy.stats import norm, t
 
 from trueprobe.errors import BadInput
 from trueprobe.statistics import Claim
-from trueprobe.statistics.between import between
 from trueprobe.statistics.claims import ClaimSubject, claim_results, result
 from trueprobe.statistics.equivalence import Side, equivalence, over_seeds
 from trueprobe.statistics.estimates import CheckpointData
 from trueprobe.statistics.measure import Margin
-from trueprobe.statistics.paired import Sides
+from trueprobe.statistics.paired import Sides, between
 from trueprobe.statistics.resampling import Groups, Resampling
 from trueprobe.statistics.spread import Samples
 from trueprobe.statistics.verdict import Case

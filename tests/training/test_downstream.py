@@ -23,7 +23,7 @@ from trueprobe.results.render import page as report
 from trueprobe.results.render.files import FigureFormat
 from trueprobe.runs.downstream import CheckpointAnswers, CheckpointIdentity, Comparison, Majority, TaskOutcome
 from trueprobe.statistics.means import wilson
-from trueprobe.training.downstream import Columns, DownstreamRecipe, downstream, outcome
+from trueprobe.training.downstream import DownstreamRecipe, TaskColumns, downstream, outcome
 from trueprobe.training.downstream.recipe import SharedByCheckpoints
 from trueprobe.training.downstream.tasks import Row, TextTask
 from trueprobe.types import NoProgress
@@ -52,7 +52,7 @@ def data(tmp_path_factory):
 
 def one_epoch(family, data, out):
     return DownstreamRecipe(
-        models=(family,), data=data, columns=Columns(("text",), "kind"), epochs=1, device="cpu", threads=1, out=out
+        models=(family,), data=data, columns=TaskColumns(("text",), "kind"), epochs=1, device="cpu", threads=1, out=out
     )
 
 

@@ -10,9 +10,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from trueprobe.errors import BadInput
-from trueprobe.training.downstream.tasks import Columns, named_columns, read_task, read_tsv
+from trueprobe.training.downstream.tasks import TaskColumns, named_columns, read_task, read_tsv
 
-CUSTOM = Columns(("text",), "kind")
+CUSTOM = TaskColumns(("text",), "kind")
 
 
 def glue(folder: Path, header: str, train: list[str], dev: list[str]) -> Path:

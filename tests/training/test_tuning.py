@@ -13,7 +13,7 @@ import zoo
 from trueprobe.errors import BadInput
 from trueprobe.models import Options, find
 from trueprobe.training.downstream.recipe import DownstreamRecipe
-from trueprobe.training.downstream.tasks import Row, TextTask
+from trueprobe.training.downstream.tasks import TaskRow, TextTask
 from trueprobe.training.downstream.tuning import (
     Tuner,
     _cut,
@@ -49,7 +49,7 @@ def rows(count, rng, planted=True):
         words = rng.choices(WORDS, k=rng.randint(2, 9))
         if label == "yes" and planted:
             words[rng.randrange(len(words))] = "nurse"
-        result.append(Row((" ".join(words),), label, i + 1))
+        result.append(TaskRow((" ".join(words),), label, i + 1))
     return tuple(result)
 
 
@@ -119,7 +119,7 @@ def test_a_text_is_judged_alike_alone_and_among_longer_ones(checkpoint, name):
     classifier = opened(checkpoint(name))
     for parameter in classifier.new:
         dict(classifier.model.named_parameters())[parameter].data.mul_(20)
-    texts = [Row(("the man",), "", 1), Row(("everyone knew the bus was late", "and the man was here"), "", 2)]
+    texts = [TaskRow(("the man",), "", 1), TaskRow(("everyone knew the bus was late", "and the man was here"), "", 2)]
     examples, cut = encode(classifier, texts, 64)
     assert cut == 0
     with torch.inference_mode():
@@ -139,7 +139,7 @@ def test_every_kind_of_network_can_be_fine_tuned(checkpoint, name):
 
 
 def framed(classifier, *texts):
-    examples, _ = encode(classifier, [Row(texts, "", 1)], 64)
+    examples, _ = encode(classifier, [TaskRow(texts, "", 1)], 64)
     return classifier.text.tokenizer.convert_ids_to_tokens(examples.ids.tolist()), int(examples.second[0])
 
 
@@ -175,7 +175,9 @@ def test_the_longer_sentence_gives_way_first(lengths, room, lengths_left):
 def test_texts_that_are_cut_are_counted_and_fit(checkpoint):
     for name in ("bert", "gpt2"):
         classifier = opened(checkpoint(name))
-        examples, cut = encode(classifier, [Row(("the man " * 30, "she knew"), "", 1), Row(("the man",), "", 2)], 16)
+        examples, cut = encode(
+            classifier, [TaskRow(("the man " * 30, "she knew"), "", 1), TaskRow(("the man",), "", 2)], 16
+        )
         assert cut == 1
         assert examples.lengths[0] == 16
 

@@ -18,7 +18,7 @@ from trueprobe.assets import catalogue
 from trueprobe.errors import BadInput
 from trueprobe.paths import write_whole
 from trueprobe.training import corpus, wikipedia
-from trueprobe.training.wikipedia import Counts, article, clean, sentences
+from trueprobe.training.wikipedia import DumpCounts, article, clean, sentences
 from trueprobe.types import NoProgress
 
 REST = "The mill stands by the river. It was built of red brick. Nobody lives there now."
@@ -30,7 +30,7 @@ def page(title: str, text: str) -> str:
     return f"  <page>\n    <title>{escape(title)}</title>\n    <revision>\n      {body}\n    </revision>\n  </page>\n"
 
 
-def run(folder: Path, dump: str | bytes) -> tuple[Counts, str]:
+def run(folder: Path, dump: str | bytes) -> tuple[DumpCounts, str]:
     raw, out = folder / "raw", folder / "out.txt"
     raw.write_bytes(dump if isinstance(dump, bytes) else dump.encode())
     return clean(raw, out), out.read_bytes().decode()
@@ -178,7 +178,7 @@ def test_whole_file(tmp_path):
     counts, text = run(tmp_path, dump + page("Talk:Mill", REST) + page("Barn", REST) + "</mediawiki>\n")
     block = "\n".join(REST_LINES) + "\n"
     assert text == block + "\n" + block
-    assert counts == Counts(articles=2, sentences=6, words=32)
+    assert counts == DumpCounts(articles=2, sentences=6, words=32)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["out.txt", "raw"]
 
 

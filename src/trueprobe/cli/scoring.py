@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from trueprobe.scoring import Written
 
 
-class Unit(StrEnum):
+class ScoreUnit(StrEnum):
     TOKEN = "token"
     WORD = "word"
     REGION = "region"
@@ -43,7 +43,7 @@ def score(
     out: Annotated[
         Path, typer.Option(help="NAME.csv or NAME.parquet: writes NAME.tokens, NAME.words and NAME.regions")
     ],
-    by: Annotated[Unit | None, typer.Option(help="one table alone, written to OUT itself")] = None,
+    by: Annotated[ScoreUnit | None, typer.Option(help="one table alone, written to OUT itself")] = None,
     pll: Annotated[
         Variant,
         typer.Option(

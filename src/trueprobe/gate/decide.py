@@ -79,7 +79,7 @@ def counterpart(source: ReportSource, before: ReportSource, rule: Rule, target: 
 
 
 @dataclass(frozen=True)
-class Side:
+class ComparedNumber:
     """One of two numbers that are compared."""
 
     source: ReportSource
@@ -118,7 +118,7 @@ def _alike(source: ReportSource, row: Estimate) -> list[Estimate]:
     return [one for one in source.estimates(row.probe) if (one.measure, one.conditions) == same]
 
 
-def unequal(one: Side, other: Side) -> dict[str, tuple[str, str]]:
+def unequal(one: ComparedNumber, other: ComparedNumber) -> dict[str, tuple[str, str]]:
     """In what the two numbers were made otherwise; where a signature is not known, as the manifests have it."""
     if one.row.signature and other.row.signature:
         ignored = signature.of_the_models(one.cards, other.cards)
@@ -126,7 +126,7 @@ def unequal(one: Side, other: Side) -> dict[str, tuple[str, str]]:
     return {} if one.asked == other.asked else {"settings or material": ("these", "others")}
 
 
-def difference(one: Side, before: ReportSource, theirs: Target, allow_unequal: bool = False) -> Amount:
+def difference(one: ComparedNumber, before: ReportSource, theirs: Target, allow_unequal: bool = False) -> Amount:
     """The number less that of the baseline; refused where they were made otherwise, unless the user allows it."""
     rows = [row for row in theirs.rows if row.conditions == one.row.conditions and isinstance(row, type(one.row))]
     this = Amount.of(one.row)
@@ -134,7 +134,7 @@ def difference(one: Side, before: ReportSource, theirs: Target, allow_unequal: b
         return Amount(verdict=this.verdict, obstacle=this.obstacle)
     if not rows:
         return Amount(obstacle=Obstacle.NOT_IN_BASELINE)
-    other, that = Side(before, theirs, rows[0]), Amount.of(rows[0])
+    other, that = ComparedNumber(before, theirs, rows[0]), Amount.of(rows[0])
     if that.obstacle is not Obstacle.NONE:
         return Amount(verdict=that.verdict, obstacle=Obstacle.NO_VERDICT_IN_BASELINE)
     differences = unequal(one, other)
@@ -146,7 +146,7 @@ def difference(one: Side, before: ReportSource, theirs: Target, allow_unequal: b
     return replace(_difference(one, other, this, that), unequal=differences)
 
 
-def _difference(one: Side, other: Side, this: Amount, that: Amount) -> Amount:
+def _difference(one: ComparedNumber, other: ComparedNumber, this: Amount, that: Amount) -> Amount:
     if one.row.value == other.row.value and one.weights == other.weights:
         return Amount(0.0, 0.0, 0.0, pairing=Pairing.SAME_WEIGHTS)
     if isinstance(one.row, Estimate) and one.asked == other.asked and one.kinds == other.kinds:
@@ -154,7 +154,7 @@ def _difference(one: Side, other: Side, this: Amount, that: Amount) -> Amount:
     return apart(this, that)
 
 
-def _by_item(one: Side, other: Side, row: Estimate) -> Amount:
+def _by_item(one: ComparedNumber, other: ComparedNumber, row: Estimate) -> Amount:
     from trueprobe.runs.compare import between_runs  # statistics, which a gate without a baseline does not need
 
     wanted = [(row.measure, dict(row.conditions))]
@@ -302,5 +302,5 @@ def _relative_checks(
             continue
         other = counterpart(source, before, rule, target)
         for row in target.rows:
-            amount = difference(Side(source, target, row), before, other, allow_unequal)
+            amount = difference(ComparedNumber(source, target, row), before, other, allow_unequal)
             yield RuleCheck(rule, target.name, row.conditions, amount, row.unit, row.n_seeds, row.signature)

@@ -64,7 +64,7 @@ class Asked:
 
 
 @dataclass(frozen=True, slots=True)
-class Job:
+class FillJob:
     """A request with what its blank looks like: what stands before it, and the words in pieces."""
 
     request: FillBlank
@@ -144,7 +144,7 @@ class Blanks:
         asked = self._asked(words.words, seam, left, several=False)
         return tuple(dict.fromkeys(p[0] for p in asked.pieces if not isinstance(p, WhyNot)))
 
-    def fill(self, jobs: Sequence[Job], readings: np.ndarray) -> list[Filled]:
+    def fill(self, jobs: Sequence[FillJob], readings: np.ndarray) -> list[Filled]:
         """One answer per job from its row of `readings` [jobs, hidden + 1]; a word of several pieces gets none here."""
         answers: dict[int, Filled] = {}
         alike: dict[tuple[WordList | None, Seam, str, int], list[int]] = {}
@@ -160,7 +160,7 @@ class Blanks:
         return [answers[i] for i in range(len(jobs))]
 
     def _fill(
-        self, jobs: list[Job], readings: np.ndarray, listed: tuple[int, ...] | None, top: int
+        self, jobs: list[FillJob], readings: np.ndarray, listed: tuple[int, ...] | None, top: int
     ) -> Iterator[Filled]:
         """The vocabulary's numbers stay on the device; words with their ranks and the best `top` come back together."""
         column_of = None if listed is None else {piece: column for column, piece in enumerate(listed)}
@@ -184,7 +184,7 @@ class Blanks:
             yield Filled(Words(each, words[i, :n], ranks[i, :n], tied[i, :n]), tokens, size)
 
     def longer_words(
-        self, jobs: Sequence[Job], readings: Sequence[Sequence[np.ndarray]]
+        self, jobs: Sequence[FillJob], readings: Sequence[Sequence[np.ndarray]]
     ) -> list[dict[str, Word | WhyNot]]:
         """Of each job its words of several pieces: each piece at its own row, behind the pieces before it."""
         longer = [job.asked.longer for job in jobs]
@@ -219,7 +219,7 @@ def _ascending(table: torch.Tensor) -> torch.Tensor:
     return torch.sort(table, dim=1).values
 
 
-def only_members(job: Job, column_of: dict[int, int]) -> Asked:
+def only_members(job: FillJob, column_of: dict[int, int]) -> Asked:
     """Words outside the list get no number; a longer member (left to right) gets one, but no rank."""
     asked, listed = job.asked, job.request.within.words if job.request.within else ()
     pieces = tuple(

@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
-from trueprobe.models.assemble import Blanks, Job, LogProbabilities
+from trueprobe.models.assemble import Blanks, FillJob, LogProbabilities
 from trueprobe.models.rows import Read, Row
 from trueprobe.models.text import Pieces, Seam, Text, seam_after
 from trueprobe.types import (
@@ -110,15 +110,15 @@ class Framing:
         running = self._running(request.before, request.join)
         return f"{request.before} {request.left}" if running else request.left
 
-    def job(self, request: FillBlank) -> Job:
+    def job(self, request: FillBlank) -> FillJob:
         """The request's words in pieces, as they stand in its blank."""
         left = self._left(request)
         seam: Seam = "start" if request.word_start == "never" else seam_after(left)
         glued_to = left if seam == "glued" else ""
         several = request.pieces == "left_to_right"
-        return Job(request, seam, glued_to, self._blanks.asked(request.words, seam, glued_to, several))
+        return FillJob(request, seam, glued_to, self._blanks.asked(request.words, seam, glued_to, several))
 
-    def listed(self, job: Job) -> Ids:
+    def listed(self, job: FillJob) -> Ids:
         """The pieces that ranks refer to, where the request has a list."""
         within = job.request.within
         return () if within is None else self._blanks.listed(within, job.seam, job.left)

@@ -31,7 +31,7 @@ _CONSUMING = re.compile(f"(?:{_ATOM})+")  # patterns of which it is plain that n
 
 
 @dataclass(frozen=True)
-class Rule:
+class LengtheningRule:
     times: int
     replaces: frozenset[str] | None  # characters, one of which it needs; None: any
     writes: frozenset[str] | None
@@ -54,7 +54,7 @@ def refuse_lengthening(state: dict[str, Any], title: str) -> None:
 
 def most_times(steps: list[dict[str, Any]]) -> int:
     """The largest product of rules of which each can rewrite what the one before it wrote."""
-    rules, unicode = list[Rule](), 0
+    rules, unicode = list[LengtheningRule](), 0
     for step in steps:
         rule = _rule(step, first=not unicode)
         unicode += step.get("type") in _UNICODE
@@ -80,7 +80,7 @@ def _steps(part: Any) -> Iterator[dict[str, Any]]:
             waiting += reversed(inner)
 
 
-def _rule(step: dict[str, Any], first: bool) -> Rule:
+def _rule(step: dict[str, Any], first: bool) -> LengtheningRule:
     kind = step.get("type")
     if kind == "Replace":
         return _replacing(step.get("pattern"), str(step.get("content", "")))
@@ -88,19 +88,19 @@ def _rule(step: dict[str, Any], first: bool) -> Rule:
     if kind == "Precompiled":
         longest = _longest(str(step.get("precompiled_charsmap") or ""))
         times = longest if longest > _UNICODE["Precompiled"] else times
-    return Rule(times, None, None)
+    return LengtheningRule(times, None, None)
 
 
-def _replacing(pattern: Any, content: str) -> Rule:
+def _replacing(pattern: Any, content: str) -> LengtheningRule:
     text = pattern.get("String") if isinstance(pattern, dict) else None
     if isinstance(text, str) and text:
-        return Rule(max(1, -(-len(content) // len(text))), frozenset(text), frozenset(content))
+        return LengtheningRule(max(1, -(-len(content) // len(text))), frozenset(text), frozenset(content))
     regex = pattern.get("Regex") if isinstance(pattern, dict) else None
     empty = not (isinstance(regex, str) and _CONSUMING.fullmatch(regex))  # a match may be empty: more is written
-    return Rule(max(1, len(content) + empty), None, frozenset(content))
+    return LengtheningRule(max(1, len(content) + empty), None, frozenset(content))
 
 
-def _feeds(earlier: Rule, later: Rule) -> bool:
+def _feeds(earlier: LengtheningRule, later: LengtheningRule) -> bool:
     return earlier.writes is None or later.replaces is None or not earlier.writes.isdisjoint(later.replaces)
 
 

@@ -25,13 +25,12 @@ from trueprobe.runs.schema import TABLES
 from trueprobe.runs.signature import Signer
 from trueprobe.runs.writing import RunFolder
 from trueprobe.statistics import disagreement
-from trueprobe.statistics.between import between, is_about, sides_of
 from trueprobe.statistics.claims import claim_results
 from trueprobe.statistics.estimates import CheckpointData, unjudged
 from trueprobe.statistics.flips import Answers, subsampled
 from trueprobe.statistics.interval import Method
 from trueprobe.statistics.measure import Claim, Measure, NetworkSize
-from trueprobe.statistics.paired import to_pair
+from trueprobe.statistics.paired import between, is_about, sides_of, to_pair
 from trueprobe.statistics.resampling import Resampling, groups_of
 from trueprobe.statistics.rows import ClaimResult, Estimate, VariantDifference, changed
 from trueprobe.statistics.seed_claims import claims_over_seeds

@@ -1,6 +1,6 @@
 """One probe asked in two ways in one run, two lists of occupations for instance: what does the choice move?
 
-Every number that both ways give, of the second less the first, for each checkpoint and family. Groups that the two
+Every number that both ways give, of the second minus the first, for each checkpoint and family. Groups that the two
 have in common are drawn together, and a family's difference is taken seed by seed.
 """
 
@@ -51,7 +51,7 @@ def variants(
             moved = _Moved(of_family(apart.pick(able), fewest, quantity), fewest.n, least(untied), least(covered))
             family.append(_row(labels, first[0], measure, values[able], moved, corrected_over))
     together = [*by_checkpoint, family] if family else by_checkpoint  # one checkpoint alone is no family
-    return [row for mine in together for row in _judged(mine)]
+    return [row for rows in together for row in _judged(rows)]
 
 
 def _key(measure: Measure) -> tuple[str | tuple[str, str], ...]:

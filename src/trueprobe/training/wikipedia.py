@@ -22,7 +22,7 @@ MIN_SENTENCES = 3  # an article with fewer is a stub or a list
 HOLE = "\ue000"  # a private-use character: it is removed from the input before it is used here
 
 
-class Counts(NamedTuple):
+class DumpCounts(NamedTuple):
     articles: int
     sentences: int
     words: int
@@ -255,7 +255,7 @@ def _pages(raw: Path) -> Iterator[tuple[int, str, str]]:
         yield done, title, html.unescape(b"".join(body[:-1]).decode("utf-8", "replace"))
 
 
-def clean(raw: Path, out: Path, progress: Progress | None = None) -> Counts:
+def clean(raw: Path, out: Path, progress: Progress | None = None) -> DumpCounts:
     """Writes one sentence per line with a blank line between articles."""
     articles = written = words = 0
     size = raw.stat().st_size
@@ -268,4 +268,4 @@ def clean(raw: Path, out: Path, progress: Progress | None = None) -> Counts:
                 words += sum(len(line.split()) for line in lines)
             bar.reach(done)
         bar.reach(size)
-    return Counts(articles, written, words)
+    return DumpCounts(articles, written, words)

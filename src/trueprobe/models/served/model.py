@@ -21,7 +21,7 @@ import numpy as np
 import torch
 
 from trueprobe.errors import BadInput, FailedRun, printable
-from trueprobe.models.assemble import Job, only_members
+from trueprobe.models.assemble import FillJob, only_members
 from trueprobe.models.causal import CausalFraming
 from trueprobe.models.checkpoint import Source, file_hash, read_tokenizer, weight_files
 from trueprobe.models.contract import Outline, Unfinished
@@ -164,7 +164,7 @@ class Served:
         readings = [self._recent.next(read.row.ids).logps for read in reads]
         return self._framing.assemble([request], [readings])[0]
 
-    def _bounded(self, job: Job, listings: dict[Ids, Listing]) -> Filled:
+    def _bounded(self, job: FillJob, listings: dict[Ids, Listing]) -> Filled:
         """From the likeliest tokens alone. What they leave out has a bound, and no rank."""
         logps, request = listings[()].logps, job.request
         members = range(len(logps)) if request.within is None else self._framing.listed(job)

@@ -32,12 +32,12 @@ from trueprobe.runs.downstream import (
 from trueprobe.runs.folder import load_run, parsed
 from trueprobe.training.downstream import outcome
 from trueprobe.training.downstream.recipe import DownstreamRecipe, SharedByCheckpoints
-from trueprobe.training.downstream.tasks import Columns, TextTask, named_columns, read_task
+from trueprobe.training.downstream.tasks import TaskColumns, TextTask, named_columns, read_task
 from trueprobe.training.downstream.tuning import Tuner
 from trueprobe.training.recipe import versions
 from trueprobe.types import NoProgress, Progress
 
-__all__ = ["Columns", "DownstreamRecipe", "downstream", "named_columns", "outcome"]
+__all__ = ["DownstreamRecipe", "TaskColumns", "downstream", "named_columns", "outcome"]
 
 FILE = "downstream.json"
 SMALL_BYTES = 50_000_000

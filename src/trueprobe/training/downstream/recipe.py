@@ -8,7 +8,7 @@ from typing import Self
 from pydantic import AliasChoices, Field, model_validator
 
 from trueprobe.errors import BadInput
-from trueprobe.training.downstream.tasks import Columns
+from trueprobe.training.downstream.tasks import TaskColumns
 from trueprobe.training.recipe import Recipe
 
 _RATE, _WIDTH, _MOST = 2e-5, 768, 1e-3  # BERT's usual rate is for its base size
@@ -35,7 +35,7 @@ class DownstreamRecipe(SharedByCheckpoints):
     models: tuple[str, ...] = Field(description="SPECs of families")
     task: str = Field(default="", description="one of tasks.NAMES, or empty for the user's data with `columns`")
     data: Path | None = None
-    columns: Columns | None = None
+    columns: TaskColumns | None = None
     limit: int | None = Field(default=None, ge=2, description="texts to train on")
     out: Path | None = None
     into: Path | None = Field(default=None, description="a run folder, whose report then has the table")

@@ -21,7 +21,7 @@ BY_HASH = f"every text whose sha256 begins with a 32-bit number that {ONE_IN} di
 
 
 @dataclass(frozen=True)
-class Columns:
+class TaskColumns:
     """Which columns of a TSV hold the sentences and the label; `labels` are all it may have, if that is known."""
 
     texts: tuple[str, ...]
@@ -31,15 +31,15 @@ class Columns:
 
 
 GLUE = {
-    "sst2": Columns(("sentence",), "label", ("0", "1"), "SST-2"),
-    "rte": Columns(("sentence1", "sentence2"), "label", ("entailment", "not_entailment"), "RTE"),
-    "qnli": Columns(("question", "sentence"), "label", ("entailment", "not_entailment"), "QNLI"),
+    "sst2": TaskColumns(("sentence",), "label", ("0", "1"), "SST-2"),
+    "rte": TaskColumns(("sentence1", "sentence2"), "label", ("entailment", "not_entailment"), "RTE"),
+    "qnli": TaskColumns(("question", "sentence"), "label", ("entailment", "not_entailment"), "QNLI"),
 }
 NAMES = (*GLUE, MOVIES)
 
 
 @dataclass(frozen=True)
-class Row:
+class TaskRow:
     texts: tuple[str, ...]
     label: str
     line: int
@@ -49,8 +49,8 @@ class Row:
 class TextTask:
     name: str
     labels: tuple[str, ...]
-    train: tuple[Row, ...]
-    dev: tuple[Row, ...]
+    train: tuple[TaskRow, ...]
+    dev: tuple[TaskRow, ...]
     files: dict[str, str]  # name: sha256
     split: str  # where dev comes from
     set_aside: int = 0  # texts without a clear label
@@ -63,16 +63,16 @@ class TextTask:
         return sum(row.texts in known for row in self.dev)
 
 
-def named_columns(texts: Sequence[str] | None, label: str | None) -> Columns | None:
+def named_columns(texts: Sequence[str] | None, label: str | None) -> TaskColumns | None:
     """The columns of the user's data, if any are named."""
     if not texts and label is None:
         return None
     if not texts or label is None or len(texts) > 2:
         raise BadInput("your own data needs --text-column once, or twice for two sentences, and --label-column")
-    return Columns(tuple(texts), label)
+    return TaskColumns(tuple(texts), label)
 
 
-def read_task(name: str, data: Path | None, columns: Columns | None, limit: int | None) -> TextTask:
+def read_task(name: str, data: Path | None, columns: TaskColumns | None, limit: int | None) -> TextTask:
     """`name` is one of NAMES, or empty: then `columns` name what to read in the user's file or folder."""
     if name and name not in NAMES:
         raise BadInput(f"no task '{name}'{nearest(name, NAMES)}; your own data: --data, --text-column, --label-column")
@@ -95,19 +95,19 @@ def read_task(name: str, data: Path | None, columns: Columns | None, limit: int 
     return _checked(_limited(replace(task, train_of=len(task.train)), limit))
 
 
-def _glue_folder(data: Path, columns: Columns) -> Path:
+def _glue_folder(data: Path, columns: TaskColumns) -> Path:
     inside = data / columns.folder
     return inside if inside.is_dir() else data
 
 
-def _custom(data: Path, columns: Columns) -> TextTask:
+def _custom(data: Path, columns: TaskColumns) -> TextTask:
     name = data.resolve().name
     if data.is_dir():
         return _from_folder(name, data, columns)
     return _split(TextTask(name, (), tuple(read_tsv(data, columns)), (), {data.name: sha256(data)}, BY_HASH))
 
 
-def _from_folder(name: str, folder: Path, columns: Columns) -> TextTask:
+def _from_folder(name: str, folder: Path, columns: TaskColumns) -> TextTask:
     train, dev = folder / "train.tsv", folder / "dev.tsv"
     learnt, judged = (tuple(read_tsv(file, columns)) for file in (train, dev))
     known = {row.label for row in learnt}
@@ -129,11 +129,11 @@ def _movies(file: Path) -> TextTask:
             raise BadInput(f"{file}:{line}: the mean rating is a number, not '{rating}'") from error
         even += rated == 0
         if rated:
-            rows.append(Row((text,), "positive" if rated > 0 else "negative", line))
+            rows.append(TaskRow((text,), "positive" if rated > 0 else "negative", line))
     return replace(_split(TextTask(MOVIES, (), tuple(rows), (), {file.name: sha256(file)}, BY_HASH)), set_aside=even)
 
 
-def read_tsv(file: Path, columns: Columns) -> list[Row]:
+def read_tsv(file: Path, columns: TaskColumns) -> list[TaskRow]:
     """Header, tabs, one example per line; quotation marks are text, as in GLUE."""
     lines = _cells(file, None, header=True)
     header = lines[0][1]
@@ -142,7 +142,7 @@ def read_tsv(file: Path, columns: Columns) -> list[Row]:
             close = nearest(name, header) if len(header) > 1 else "; a TSV has tabs between its columns, this has none"
             raise BadInput(f"{file}:1: no column '{name}'{close}")
     texts_at, label_at = [header.index(name) for name in columns.texts], header.index(columns.label)
-    rows = [Row(tuple(cells[i] for i in texts_at), cells[label_at], line) for line, cells in lines[1:]]
+    rows = [TaskRow(tuple(cells[i] for i in texts_at), cells[label_at], line) for line, cells in lines[1:]]
     for row in rows:
         if not all(text.strip() for text in row.texts):
             raise BadInput(f"{file}:{row.line}: a text is empty")
@@ -178,7 +178,7 @@ def _split(task: TextTask) -> TextTask:
     return replace(task, train=sides[0], dev=sides[1])
 
 
-def _number(salt: str, row: Row) -> int:
+def _number(salt: str, row: TaskRow) -> int:
     return int.from_bytes(hashlib.sha256((salt + "\t".join(row.texts)).encode()).digest()[:4], "big")
 
 

@@ -23,7 +23,7 @@ from trueprobe.models.network import longest_row
 from trueprobe.models.text import Text
 from trueprobe.runs.downstream import CheckpointAnswers
 from trueprobe.training.downstream.recipe import DownstreamRecipe
-from trueprobe.training.downstream.tasks import Row, TextTask
+from trueprobe.training.downstream.tasks import TaskRow, TextTask
 from trueprobe.training.examples import Examples, batches, padded
 from trueprobe.training.trainer import optimizer, slope, update
 
@@ -84,7 +84,7 @@ def _draw_head(model: Any, source: Source, missing: frozenset[str], head_seed: i
     return tuple(sorted(new))
 
 
-def encode(classifier: Classifier, rows: Sequence[Row], longest: int) -> tuple[Examples, int]:
+def encode(classifier: Classifier, rows: Sequence[TaskRow], longest: int) -> tuple[Examples, int]:
     """Texts framed as the model frames them, and how many were cut to fit. A pair is one running text for a causal
     model; elsewhere the longer of two sentences gives way first, from its end."""
     text = classifier.text
