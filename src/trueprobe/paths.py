@@ -23,6 +23,7 @@ PATIENCE = 2.0  # seconds that a process waits silently for another
 # of what is unpacked: so many times its packed size, and a file below the smallest limit may be any
 MOST_TIMES, SMALLEST_LIMIT, MOST_BYTES = 200, 64 << 20, 4 << 30
 _CHUNK = 1 << 20
+_PAUSE = 0.05  # seconds between two looks at a lock
 
 
 @contextmanager
@@ -56,7 +57,7 @@ def locked(folder: Path, what: str, instead: str = "") -> Iterator[None]:
     `instead` is what the user of a second process can do other than wait."""
     with as_failed_run(folder):
         folder.mkdir(parents=True, exist_ok=True)
-        lock = _take(folder / LOCK)
+        lock = take(folder / LOCK)
     if lock is None:
         advice = " or ".join(filter(None, ("wait for it", instead)))
         raise BadInput(f"another {what} is writing {folder}; {advice}")
@@ -74,13 +75,13 @@ def waiting(path: Path, what: str) -> Iterator[None]:
     makes may be there when the wait is over."""
     with as_failed_run(path):
         path.parent.mkdir(parents=True, exist_ok=True)
-        lock, patience = _take(path), time.monotonic() + PATIENCE
+        lock, patience = take(path), time.monotonic() + PATIENCE
         while lock is None:
             if time.monotonic() > patience:
                 print(f"waiting for another process, which is {what} …", file=sys.stderr, flush=True)
                 patience = math.inf
-            time.sleep(0.05)
-            lock = _take(path)
+            time.sleep(_PAUSE)
+            lock = take(path)
     try:
         yield
     finally:
@@ -88,9 +89,9 @@ def waiting(path: Path, what: str) -> Iterator[None]:
         os.close(lock)
 
 
-def _take(path: Path) -> int | None:
-    """The lock's descriptor, None while another process has it. A link at its path is never followed, and a lock
-    removed meanwhile is taken anew."""
+def take(path: Path) -> int | None:
+    """A lock's descriptor, None while another process has it. A link at its path is never followed, and a lock
+    removed meanwhile is taken again."""
     while True:
         lock = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o666)
         try:
@@ -103,6 +104,13 @@ def _take(path: Path) -> int | None:
             os.close(lock)
             return None
         os.close(lock)
+
+
+def wait_for(path: Path) -> int:
+    """The lock's descriptor, once no other process has it."""
+    while (lock := take(path)) is None:
+        time.sleep(_PAUSE)
+    return lock
 
 
 def _remove_leftovers(folder: Path) -> None:
@@ -123,17 +131,17 @@ def write_whole(path: Path, write: Callable[[Path], object]) -> None:
     `write` gets a path of the same name in a new folder of random name, which no other process can have prepared."""
     with as_failed_run(path):
         path.parent.mkdir(parents=True, exist_ok=True)
-        beside = Path(tempfile.mkdtemp(prefix=f".{path.name[:40]}.", suffix=PARTIAL, dir=path.parent))
+        partial = Path(tempfile.mkdtemp(prefix=f".{path.name[:40]}.", suffix=PARTIAL, dir=path.parent))
         try:
-            write(beside / path.name)
-            _exchange(beside, path)
+            write(partial / path.name)
+            _exchange(partial, path)
         finally:
-            shutil.rmtree(beside, ignore_errors=True)
+            shutil.rmtree(partial, ignore_errors=True)
 
 
-def _exchange(beside: Path, path: Path) -> None:
+def _exchange(partial: Path, path: Path) -> None:
     """A file replaces a file or a link in one step; a folder before it is moved aside first, and back on failure."""
-    new, old = beside / path.name, beside / f"{path.name[:40]}.old"
+    new, old = partial / path.name, partial / f"{path.name[:40]}.old"
     aside = os.path.lexists(path) and (new.is_dir() or (path.is_dir() and not path.is_symlink()))
     if aside:
         os.rename(path, old)

@@ -200,8 +200,8 @@ class Filled:
         """Log-probabilities of asked words, NaN where there is none; a float array where many are asked."""
         if isinstance(self.words, WordArrays):
             return self.words.logps(words)
-        known = (self.words[word] for word in words)
-        return [word.logp if isinstance(word, Word) else math.nan for word in known]
+        answers = (self.words[word] for word in words)
+        return [answer.logp if isinstance(answer, Word) else math.nan for answer in answers]
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,7 +231,7 @@ Answer = Filled | Scored | Follows | Vector
 
 @dataclass(frozen=True, slots=True)
 class Card:
-    """What is known of a model from its config, tokenizer and weight names, without a forward pass."""
+    """What a model shows by its config, tokenizer and weight names, without a forward pass."""
 
     name: str
     family: str  # the setup several checkpoints share; the name itself for a single one
@@ -376,14 +376,14 @@ Conditions = Mapping[str, str]
 
 
 class Task(Protocol):
-    """Work in progress. `note` is a short text beside the bar."""
+    """Work in progress. `note` is a short text next to the bar."""
 
     def advance(self, amount: int = 1, note: str = "") -> None: ...
     def reach(self, amount: int, total: int | None = None, note: str = "") -> None: ...
 
 
 class Progress(Protocol):
-    """`with progress.task("counting", total=40, unit="probes") as task: task.advance()`; `total` may not be known."""
+    """`with progress.task("counting", total=40, unit="probes") as task: task.advance()`; `total` may be missing."""
 
     def task(self, title: str, total: int | None = None, unit: str = "") -> AbstractContextManager[Task]: ...
 

@@ -339,7 +339,7 @@ def test_a_plain_table_may_have_neither_frequency_nor_category(file):
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ("concept,colour\na,b\n", "line 1: no format of norms has the columns concept, colour; known are cslb"),
+        ("concept,colour\na,b\n", "line 1: no format of norms has the columns concept, colour; supported are cslb"),
         (b"concept,property\nfox,caf\xe9\n", r"line 2: not UTF-8 text \(byte 0xe9\)"),
         ("concept,property,frequency\nfox,is red,3\nfox,,2\n", "line 3: the cell 'property' is empty"),
         ("concept,property,frequency\nfox,is red,many\n", "line 2: frequency must be a number, 0 or more, not 'many'"),

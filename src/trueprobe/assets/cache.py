@@ -1,12 +1,11 @@
 """Where fetched assets lie, and whether they still are what they were.
 
-An asset is one folder of `home()`, complete or absent: it is made in `NAME.part` beside it and renamed at the end.
+An asset is one folder of `home()`, complete or absent: it is made in `NAME.part` next to it and renamed at the end.
 Only the holder of `NAME.lock` makes or removes `NAME.part`, so a `NAME.part` with the lock free is a dead process's.
 """
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import json
 import os
@@ -15,7 +14,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import lru_cache
 from pathlib import Path
-from typing import IO
 
 from pydantic import BaseModel, field_validator
 
@@ -143,31 +141,18 @@ def locked(name: str, progress: Progress | None = None) -> Iterator[bool]:
     """One process at a time makes an asset. Where another one is at it: waits and shows so, or without `progress`
     yields False."""
     path = home() / f"{name}.lock"
-    while True:
-        with _opened_lock(path) as lock:
-            try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                if progress is None:
-                    yield False
-                    return
-                with progress.task(f"waiting for another fetch of {name}"):
-                    fcntl.flock(lock, fcntl.LOCK_EX)
-            if not path.exists() or os.fstat(lock.fileno()).st_ino != path.stat().st_ino:
-                continue  # its last holder removed it between our opening and our locking
-            try:
-                yield True
-            finally:
-                path.unlink(missing_ok=True)
-            return
-
-
-def _opened_lock(path: Path) -> IO[str]:
-    try:
+    with paths.as_failed_run(path):
         path.parent.mkdir(parents=True, exist_ok=True)
-        return open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW, 0o666), "w")
-    except OSError as error:
-        raise FailedRun(f"cannot write {path.parent}: {error.strerror or error}") from error
+        lock = paths.take(path)
+        if lock is None and progress is not None:
+            with progress.task(f"waiting for another fetch of {name}"):
+                lock = paths.wait_for(path)
+    try:
+        yield lock is not None
+    finally:
+        if lock is not None:
+            path.unlink(missing_ok=True)  # while it is held: whoever opened it meanwhile takes a new one
+            os.close(lock)
 
 
 @contextmanager
@@ -213,7 +198,7 @@ def _write_record(folder: Path, record: Record) -> None:
 
 
 def derived(card: AssetCard, name: str, make: Callable[[Path, Path], object], progress: Progress) -> Path:
-    """The file `name` beside the asset, made out of it once by `make(ready path, new file)`; every byte is checked.
+    """The file `name` next to the asset, made out of it once by `make(ready path, new file)`; every byte is checked.
 
     A folder of an earlier version may hold the file without what it was made of; it is used as it is."""
     path = home() / card.name / name
@@ -232,9 +217,9 @@ def _is_derived(card: AssetCard, name: str) -> bool:
     record = read_record(card.name)
     if record is None or record.content != card.content:
         return False
-    known = {**record.files, **record.derived}.get(name)
+    recorded = {**record.files, **record.derived}.get(name)
     path = home() / card.name / name
-    return known is not None and path.is_file() and sha256(path) == known.sha256
+    return recorded is not None and path.is_file() and sha256(path) == recorded.sha256
 
 
 def sweep() -> None:

@@ -49,7 +49,7 @@ class AssetSource(_Frozen):
     revision: str = ""  # hub only: the commit
     archive: Archive | None = None
     files: tuple[File, ...]
-    unverified: str = ""  # why a sha256 is not known; then `content` alone decides
+    unverified: str = ""  # why there is no sha256; then `content` alone decides
 
     @model_validator(mode="after")
     def _is_pinned(self) -> AssetSource:

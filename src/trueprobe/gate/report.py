@@ -50,7 +50,7 @@ def show(gate: GateResult, console: Console | None = None) -> None:
         console.print(table, width=min(console.width, WIDEST))
     console.print(text_line(_total(gate)), soft_wrap=True)
     if gate.counts[Decision.UNDECIDED] or gate.counts[Decision.CANNOT]:
-        console.print(text_line(_policy(gate)), soft_wrap=True)
+        console.print(text_line(_POLICIES[gate.undecided]), soft_wrap=True)
 
 
 def as_json(gate: GateResult) -> str:
@@ -62,9 +62,10 @@ def as_json(gate: GateResult) -> str:
 
 def as_markdown(gate: GateResult) -> str:
     present = dict.fromkeys(check.decision for check in _worst_first(gate))
-    caption = f"{_total(gate)}; {_policy(gate)}"
+    title = f"Gate {'passes' if gate.passes else 'fails'}: {gate.folder}"
+    caption = f"{_total(gate)}; {_POLICIES[gate.undecided]}"
     rows = tuple(tuple(map(Cell, _texts(check))) for check in _worst_first(gate))
-    grid = Grid("gate", _title(gate), caption, HEADER, rows, pd.DataFrame())
+    grid = Grid("gate", title, caption, HEADER, rows, pd.DataFrame())
     meanings = [f"- {_DECISIONS[decision][0]}: {_DECISIONS[decision][2]}" for decision in present]
     return "\n".join([*markdown.grid_lines(grid, 2), *meanings]) + "\n"
 
@@ -113,16 +114,8 @@ def _obstacle_text(amount: Amount) -> str:
     return texts[amount.obstacle]
 
 
-def _title(gate: GateResult) -> str:
-    return f"Gate {'passes' if gate.passes else 'fails'}: {gate.folder}"
-
-
 def _total(gate: GateResult) -> str:
     """`gate fails: 2 pass, 1 fails, 1 undecided`."""
     listed = ", ".join(f"{many} {_DECISIONS[one][many > 1]}" for one, many in gate.counts.items() if many)
     against = f" against {gate.baseline}" if gate.baseline else ""
     return f"gate {'passes' if gate.passes else 'fails'}{against}: {listed}"
-
-
-def _policy(gate: GateResult) -> str:
-    return _POLICIES[gate.undecided]

@@ -13,9 +13,9 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from typing import Literal
+from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, model_validator
 
 from trueprobe.errors import BadInput
 from trueprobe.types import Undecided
@@ -214,6 +214,14 @@ def bound_of(text: str) -> Bound | None:
 # ---------------------------------------------------------------- a file
 
 
+def _bound_in_file(value: object) -> Bound:
+    """As in a line: a number, or a text."""
+    bound = bound_of(str(value))
+    if bound is None:
+        raise ValueError(f"value is a number or '{_BASELINE} + 0.005', not {value!r}")
+    return bound
+
+
 class RuleEntry(BaseModel):
     """One `[[rule]]` of a file: the parts of a line as keys."""
 
@@ -223,7 +231,7 @@ class RuleEntry(BaseModel):
     claim: str = ""
     where: dict[str, str | int | list[str | int]] = {}
     operator: Literal["<", "<=", ">", ">="]
-    value: float | str = Field(union_mode="left_to_right")
+    value: Annotated[Bound, BeforeValidator(_bound_in_file)]
     model: str = ""
     step: int | None = None
 
@@ -235,17 +243,13 @@ class RuleEntry(BaseModel):
             raise ValueError("a condition has at least one value")
         if self.step is not None and not self.model:
             raise ValueError("a step is one of a model; name the model")
-        if bound_of(str(self.value)) is None:
-            raise ValueError(f"value is a number or '{_BASELINE} + 0.005', not {self.value!r}")
         return self
 
     def rule(self) -> Rule:
-        bound = bound_of(str(self.value))
-        assert bound is not None  # as _check has it
         where = {key: tuple(map(str, v if isinstance(v, list) else [v])) for key, v in self.where.items()}
         kind = NumberKind.CLAIM if self.claim else NumberKind.MEASURE
-        name = self.measure or self.claim
-        return Rule(self.probe, name, Operator(self.operator), bound, where, self.model, self.step, kind)
+        name, operator = self.measure or self.claim, Operator(self.operator)
+        return Rule(self.probe, name, operator, self.value, where, self.model, self.step, kind)
 
 
 class RuleFile(BaseModel):

@@ -1,6 +1,6 @@
 """Which numbers of a run a rule is about: of which models, at which conditions.
 
-Families have their own numbers at their last training step, single checkpoints those of the checkpoint. A condition
+Families have the family's numbers at their last training step, single checkpoints those of the checkpoint. A condition
 that a rule does not name is where the probe's summary has it, else pooled; what is still several numbers is refused.
 """
 
@@ -48,9 +48,9 @@ def targets(source: ReportSource, rule: Rule) -> list[Target]:
 def _candidates(source: ReportSource, rule: Rule) -> Sequence[Row]:
     """The rows of the measure, or else of the claim, at whatever conditions."""
     claims = [claim for claim in source.claims if claim.probe == rule.probe]
-    known = list(dict.fromkeys((*source.labels, *(claim.probe for claim in source.claims))))
-    if rule.probe not in known:
-        raise _unknown(source, rule, "probe", rule.probe, known)
+    probes = list(dict.fromkeys((*source.labels, *(claim.probe for claim in source.claims))))
+    if rule.probe not in probes:
+        raise _unknown(source, rule, "probe", rule.probe, probes)
     by_claim = grouped(claims, lambda claim: claim.claim)
     by_measure = grouped(source.estimates(rule.probe), lambda row: row.measure)
     named: dict[str, Sequence[Row]] = {}
@@ -64,29 +64,26 @@ def _candidates(source: ReportSource, rule: Rule) -> Sequence[Row]:
     return named[rule.name]
 
 
-def _unknown(source: ReportSource, rule: Rule, what: str, wrong: str, known: Sequence[str]) -> BadInput:
-    return BadInput(f"rule '{rule.text()}': {source.run.folder} has no {what} '{wrong}'{nearest(wrong, known)}")
+def _unknown(source: ReportSource, rule: Rule, what: str, wrong: str, right: Sequence[str]) -> BadInput:
+    return BadInput(f"rule '{rule.text()}': {source.run.folder} has no {what} '{wrong}'{nearest(wrong, right)}")
 
 
 def _models(source: ReportSource, rule: Rule, rows: Sequence[Row]) -> list[Target]:
     """The one that is named; else every family, or every pair where the number is of pairs alone."""
     families = {family.name: _target(family, rows) for family in source.families}
-    pairs = {name: Target(name, _of_pair(rows, name)) for name in _pairs(rows)}
+    names = dict.fromkeys(row.model for row in _of_pair(rows))
+    pairs = {name: Target(name, _of_pair(rows, name)) for name in names}
     if not rule.model:
         return list((pairs if rows and len(_of_pair(rows)) == len(rows) else families).values())
     single = {card.name: _target(Family(card.name, (card,)), rows) for card in source.run.cards}
-    known = {**single, **pairs, **families}
-    if rule.model not in known:
-        raise _unknown(source, rule, "model", rule.model, list(known))
-    return [_at_step(source, rule, known[rule.model], rows)]
+    every = {**single, **pairs, **families}
+    if rule.model not in every:
+        raise _unknown(source, rule, "model", rule.model, list(every))
+    return [_at_step(source, rule, every[rule.model], rows)]
 
 
 def _target(family: Family, rows: Sequence[Row]) -> Target:
     return Target(family.name, tuple(family.rows(rows)), family)
-
-
-def _pairs(rows: Sequence[Row]) -> list[str]:
-    return list(dict.fromkeys(row.model for row in _of_pair(rows)))
 
 
 def _of_pair(rows: Sequence[Row], name: str = "") -> tuple[Row, ...]:
@@ -129,8 +126,8 @@ def _values(rows: Sequence[Row]) -> dict[str, list[str | None]]:
 
 def _usual(rows: list[Row], key: str, fixed: str | tuple[str, ...] | None) -> list[Row]:
     """All rows where there is no usual value."""
-    known = {row.conditions.get(key) for row in rows}
-    usual = next((value for value in (fixed, _POOLED, None) if value in known), EACH)
+    present = {row.conditions.get(key) for row in rows}
+    usual = next((value for value in (fixed, _POOLED, None) if value in present), EACH)
     return rows if usual == EACH else [row for row in rows if row.conditions.get(key) == usual]
 
 

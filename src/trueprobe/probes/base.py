@@ -31,6 +31,8 @@ class Settings(BaseModel):
     resample_seed: int = Field(default=0, ge=0, description="random seed of sampling and of the bootstrap")
 
 
+NO_HEAD = WhyNot("no_head", "an encoder gives no word a probability")
+
 # without a parameter, as in a user's file, settings are not typed
 S = TypeVar("S", bound=Settings, default=Any)
 

@@ -59,7 +59,7 @@ class Roles:
     read: tuple[str, ...]
     observed: tuple[str, ...]  # columns of the observations, whose names no condition may have
     ids: tuple[str, ...] = ("id",)  # together they name a row, where the file has them all
-    conditions: tuple[str, ...] = ()  # that a known format has, however many values
+    conditions: tuple[str, ...] = ()  # that a published format has, however many values
 
 
 @dataclass(frozen=True)

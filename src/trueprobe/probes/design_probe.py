@@ -14,10 +14,9 @@ from trueprobe.probes.measure_sets import ALL, NEAR_TIE_NATS
 from trueprobe.probes.tables import DataTable
 from trueprobe.statistics.means import means
 from trueprobe.statistics.measure import Flips, Function, Measure
-from trueprobe.types import TIE_NATS, Kind, Unit, WhyNot
+from trueprobe.types import Kind, Unit
 
 D = TypeVar("D", bound=DesignSettings)
-NO_HEAD = WhyNot("no_head", "an encoder gives no word a probability")
 
 
 class DesignQuantity(NamedTuple):
@@ -113,11 +112,6 @@ class DesignProbe(Probe[D]):
     def facts(self) -> Mapping[str, Any]:
         """The files, and what their columns were taken for."""
         return {**design.data_facts(self.data), "columns": list(self.roles.read), **self.design.facts()}
-
-
-def prefers(nats: float) -> float:
-    """1, 0, or 0.5 for a tie."""
-    return 0.5 if abs(nats) <= TIE_NATS else float(nats > 0)
 
 
 # ---------------------------------------------------------------- what is displayed

@@ -51,7 +51,7 @@ def is_path(name: str) -> bool:
 
 
 def is_probe(name: str) -> bool:
-    """A probe's name, or the path of a Python file; whether that holds a probe is known when it is loaded."""
+    """A probe's name, or the path of a Python file; whether that holds a probe shows when it is loaded."""
     return is_path(name) or name in names()
 
 

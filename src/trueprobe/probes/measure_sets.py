@@ -17,7 +17,7 @@ import numpy as np
 
 from trueprobe.statistics.means import means
 from trueprobe.statistics.measure import Claim, Columns, Function, Measure, Weights, made_once
-from trueprobe.types import Unit
+from trueprobe.types import TIE_NATS, Unit
 
 ALL = "all"
 Conditions = dict[str, str | int]
@@ -70,7 +70,7 @@ def mean_measures(
 
 
 PREFERS, PREFERENCE = "prefers_stereotype", "preference_nats"
-FLAGGED = "flagged"  # observation column: 1 where known criticism applies to the item
+FLAGGED = "flagged"  # observation column: 1 where published criticism applies to the item
 NEAR_TIE_NATS = 0.5  # one sentence less than 1.65 times as likely as the other, on average over seeds
 CLEARLY_NATS = 1.0  # one sentence e times as likely as the other
 
@@ -79,6 +79,11 @@ START: Mapping[str, Literal["text", "first_token"]] = {"start_token": "text", "a
 
 Quantities = Sequence[tuple[str, ...]]
 _MOST_BLOCKS = 255  # of neighbours, when a quantile is looked for
+
+
+def prefers(nats: float) -> float:
+    """1, 0, or 0.5 for a tie."""
+    return 0.5 if abs(nats) <= TIE_NATS else float(nats > 0)
 
 
 def _share(test: Callable[[np.ndarray], np.ndarray]) -> Function:
@@ -183,7 +188,7 @@ _OF_PREFERENCE: tuple[tuple[str, Function, Unit, float | None], ...] = (
 
 
 def unflagged(name: str, where: Mapping[str, Any], **at: Any) -> Measure:
-    """The same share without the items that are flagged for known criticism."""
+    """The same share without the items that are flagged for published criticism."""
     unflagged_items = {**where, FLAGGED: 0.0}
     return Measure(f"{name}_unflagged", means, (PREFERS,), unflagged_items, unit=Unit.SHARE, neutral=0.5, **at)
 

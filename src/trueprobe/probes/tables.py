@@ -30,7 +30,7 @@ class DataRow:
 
     @property
     def place(self) -> str:
-        """`mine.csv, line 3`, for messages."""
+        """`pairs.csv, line 3`, for messages."""
         return f"{self.path}, line {self.line}"
 
     def text(self, column: str) -> str:

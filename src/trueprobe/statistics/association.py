@@ -3,7 +3,7 @@
 Word embedding association (Caliskan et al. 2017): is X nearer to A, and Y to B, than the other way round?
 
 s(w, A, B) is the mean cosine of w with A minus that with B. The effect size is the difference between the means of s
-over X and over Y, in standard deviations of s over both: positive is X towards A. Its test deals all targets anew into
+over X and over Y, in standard deviations of s over both: positive is X towards A. Its test deals all targets again into
 two sets of the same sizes. Not shown: what a model writes or does; and the test knows nothing of other words,
 templates or seeds. Departure from the printed formula: equality counts, as in the authors' code (`strict` else).
 
@@ -195,7 +195,7 @@ def two_means(vectors: np.ndarray, resample_seed: int) -> np.ndarray:
 
 @dataclass(frozen=True)
 class MatchingTest:
-    """How often clusters of these sizes would match the categories as well, were the categories dealt anew: exact."""
+    """How often clusters of these sizes would match the categories as well, were the categories dealt again: exact."""
 
     def __call__(self, columns: Columns, quantity: tuple[str, ...], resample_seed: int) -> float:
         right, first = (columns.values[name] for name in quantity)

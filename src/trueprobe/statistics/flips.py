@@ -81,9 +81,9 @@ class Answers:
     def categories_beside_cuts(self) -> tuple[float, float, float, float]:
         """How much more categories vary over seeds than as many items of all: value, 95 % interval and two-sided p.
 
-        The deviation over seeds, a mean over categories, less the same where the items are dealt anew to categories of
-        these sizes: a smaller set varies more by itself. The interval is that of the deals, so it excludes 0 in 5 % of
-        the cases where a category is a set of items like any other."""
+        The deviation over seeds, a mean over categories, minus the same where the items are dealt again to categories
+        of these sizes: a smaller set varies more by itself. The interval is that of the deals, so it excludes 0 in 5 %
+        of the cases where a category is a set of items like any other."""
         order = np.argsort(self.items["category"].to_numpy(), kind="stable")
         _, starts, sizes = np.unique(self.items["category"].to_numpy()[order], return_index=True, return_counts=True)
 

@@ -29,7 +29,7 @@ Moves = Spread | Trials | Unmoved | Swapped | Standardised
 
 @dataclass(frozen=True)
 class Quantity:
-    """What a number is: its unit, the point it is held against, and whether it is one mean less another."""
+    """What a number is: its unit, the point it is held against, and whether it is one mean minus another."""
 
     unit: Unit
     neutral: float | None = None

@@ -66,8 +66,8 @@ class Swapped:
 def within_sets(
     function: Function, wanted: Sequence[tuple[str, ...]], sides: Sequence[Columns], drawn: Resampling, factor: int
 ) -> np.ndarray:
-    """[sets, quantities]: the first less the second, within sets of the factor's groups; of all of them where these are
-    at most 10,000, else of drawn ones."""
+    """[sets, quantities]: the first minus the second, within sets of the factor's groups; of all sets where they are at
+    most 10,000, else of drawn ones."""
     one, other = sides
     cells, here = np.unique(one.cells, return_inverse=True)
     _, group_of = np.unique(drawn.units[cells, factor], return_inverse=True)

@@ -50,7 +50,7 @@ class Ranking:
         return 1 + sum(gap > TIE_NATS for gap in gaps) + sum(abs(gap) <= TIE_NATS for gap in gaps) / 2
 
     def over_rivals(self, word: str) -> float:
-        """Log-probability less that of the likeliest other candidate; NaN where one is not known."""
+        """Log-probability minus that of the likeliest other candidate; NaN without one of them."""
         rivals = [self.logp.get(other, math.nan) for other in self.order if other != word]
         return self.logp[word] - max(rivals) if rivals and not any(map(math.isnan, rivals)) else math.nan
 

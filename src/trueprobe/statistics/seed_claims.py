@@ -201,7 +201,7 @@ def _apart(quantity: Callable[[Sequence[np.ndarray]], float]) -> Callable[[Value
 
 
 def _over_tests(values: Values) -> Spread:
-    """Of the shares of `_torn`, first less second: other seeds, and other tests of either kind."""
+    """Of the shares of `_torn`, first minus second: other seeds, and other tests of either kind."""
     seeds = jackknife(_apart(_torn), values)
     sides = [[_torn([v]) for key, v in values.items() if key[0] == side] for side in "01"]
     tests = sum(np.var(torn, ddof=1) / len(torn) if len(torn) > 1 else 0.0 for torn in sides)

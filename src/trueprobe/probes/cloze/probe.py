@@ -19,10 +19,11 @@ from typing import Any, Literal
 from pydantic import Field
 
 from trueprobe.errors import BadInput
+from trueprobe.probes.base import NO_HEAD
 from trueprobe.probes.design import DesignRow, DesignSettings, Roles
-from trueprobe.probes.design_probe import NO_HEAD, DesignProbe, DesignQuantity, prefers
+from trueprobe.probes.design_probe import DesignProbe, DesignQuantity
 from trueprobe.probes.display import ItemTable, ReportSpec, Summary
-from trueprobe.probes.measure_sets import median, ties
+from trueprobe.probes.measure_sets import median, prefers, ties
 from trueprobe.probes.tables import DataRow, DataTable
 from trueprobe.probes.templates import BLANK, repeated
 from trueprobe.statistics.means import means

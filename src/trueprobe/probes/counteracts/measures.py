@@ -140,7 +140,7 @@ class CounterActsMeasures:
             yield ColumnMean(
                 name, f"{name}_{end}", unit=unit, neutral=neutral, of_coverage=of_coverage, coverage=coverage
             )
-        if depth == ALL:  # what the top ten covers stands beside every number
+        if depth == ALL:  # what the top ten covers is reported with every number
             yield ColumnMean(
                 "covered_mass", f"covered_mass_top{max(K)}", unit=Unit.SHARE, neutral=None, of_coverage=True
             )

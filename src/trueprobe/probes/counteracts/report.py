@@ -27,7 +27,7 @@ _ORDER = {"knowledge": tuple(KNOWLEDGE)}
 
 
 def _where(measures: CounterActsMeasures) -> dict[str, str]:
-    """The depth of claims, tables and items, and what figures draw first; the whole list has a table of its own."""
+    """The depth of claims, tables and items, and what figures draw first; the whole list has another table."""
     return {"wording": with_all(measures.wordings)[-1], "dominated": "all", "k": "10"}
 
 

@@ -32,7 +32,7 @@ class SentencePair:
     less: str
     direction: str  # stereo: `more` states a stereotype; antistereo: `less` contradicts one
     category: str
-    flags: tuple[str, ...] = ()  # known criticism, see below
+    flags: tuple[str, ...] = ()  # published criticism, see below
 
 
 @dataclass(frozen=True)
@@ -81,7 +81,7 @@ def _pair(row: DataRow) -> SentencePair:
     )
 
 
-# ---------------------------------------------------------------- known criticism
+# ---------------------------------------------------------------- published criticism
 
 # By facts of the released file; all pairs are still asked. `disputed`: fewer than three of the five validators name the
 # pair's category (column `annotations`). `several_changes`: the sentences differ in more than one place, pronouns

@@ -18,13 +18,13 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from trueprobe.probes.base import Probe, Settings
+from trueprobe.probes.base import NO_HEAD, Probe, Settings
 from trueprobe.probes.crows_pairs import material, measures
 from trueprobe.probes.display import Primary, ReportSpec, Summary
-from trueprobe.probes.measure_sets import ALL, FLAGGED, NEAR_TIE_NATS, PREFERS, START, combinations, unflagged
+from trueprobe.probes.measure_sets import ALL, FLAGGED, NEAR_TIE_NATS, PREFERS, START, combinations, prefers, unflagged
 from trueprobe.statistics.means import means
 from trueprobe.statistics.measure import Flips, Measure
-from trueprobe.types import TIE_NATS, Answer, Card, Item, Observation, Request, Scored, ScoreText, Unit, WhyNot
+from trueprobe.types import Answer, Card, Item, Observation, Request, Scored, ScoreText, Unit, WhyNot
 
 COLUMNS = {
     "prefers_stereotype": "1 if the more stereotyping sentence is likelier, 0 if the other, 0.5 for a tie",
@@ -106,7 +106,7 @@ class CrowsPairs(Probe[CrowsPairsSettings]):
     def ask(self, item: Item, card: Card) -> tuple[Request, ...] | WhyNot:
         """Every token of both: what shared leaves out, differing needs, and no row is computed twice."""
         if card.kind == "encoder":
-            return WhyNot("no_head", "an encoder gives no word a probability")
+            return NO_HEAD
         pair: material.SentencePair = item.fields["pair"]
         if card.kind == "masked":
             return ScoreText(pair.more), ScoreText(pair.less)
@@ -129,12 +129,12 @@ class CrowsPairs(Probe[CrowsPairsSettings]):
     def values(self, more: float, less: float, variant: Variant) -> dict[str, Any]:
         if self.settings.rounding == "authors":
             ahead = more - less if variant == "sentence" else round(more, 3) - round(less, 3)
-            prefers = 0.5 if ahead == 0 else float(ahead > 0)
+            preferred = 0.5 if ahead == 0 else float(ahead > 0)
         else:
-            prefers = 0.5 if abs(more - less) <= TIE_NATS else float(more > less)
+            preferred = prefers(more - less)
         return {
-            "prefers_stereotype": prefers,
-            "tied": float(prefers == 0.5),
+            "prefers_stereotype": preferred,
+            "tied": float(preferred == 0.5),
             "preference_nats": more - less,
             "more_nats": more,
             "less_nats": less,

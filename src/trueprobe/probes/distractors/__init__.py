@@ -1,3 +1,3 @@
-"""Paper D: does a model keep a fact when distractors are put beside it?"""
+"""Paper D: does a model keep a fact when distractors are put next to it?"""
 
 PROBES = {"distractors": "probe"}

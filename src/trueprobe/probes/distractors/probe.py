@@ -1,4 +1,4 @@
-"""Sorting through the noise (Pandia & Ettinger 2021): does a model still use a fact beside distractors?
+"""Sorting through the noise (Pandia & Ettinger 2021): does a model still use a fact among distractors?
 
 "Rowan lives in Chile . The capital of Rowan's country is ___": the target is Santiago, the candidates are the targets
 of its set. Then attractors are added: other capitals (T), other countries (B) or unrelated facts, of other entities or
@@ -280,7 +280,7 @@ class Distractors(MeasureSetProbe[DistractorSettings]):
         return released.notices(path)
 
     def constants_of(self, model: str) -> Mapping[str, float]:
-        """The authors' base probability of each target, for the models of which it is known."""
+        """The authors' base probability of each target, for the models that released it."""
         if self.settings.base != "authors":
             return {}
         return self._authors.constants.get(self._authors.name_of(model), {})
@@ -347,7 +347,7 @@ class Distractors(MeasureSetProbe[DistractorSettings]):
         return report.report(self.measure_set)
 
     def planted(self, item: Item, request: Request, strength: float) -> dict[str, float]:
-        """Base contexts are always known, so that the gate is open."""
+        """The target is always planted in base contexts, so that the gate is open."""
         assert isinstance(request, FillBlank)
         sentence: DistractorSentence = item.fields["sentence"]
         asked = sentence.context in (request.before or request.left) and (request.left.endswith(sentence.left))

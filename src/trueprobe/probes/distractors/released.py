@@ -2,7 +2,7 @@
 
 A file is one condition and one model, tab-separated, plain or gzipped: `CONDITION/MODEL/complete_data_For_….csv` as in
 the authors' repository (the file's own name can be that of another condition; folders count), or `CONDITION/MODEL.csv`.
-Loose files beside the models' folders of a condition are other tables, and are passed over. Sentences stand in the
+Loose files next to the models' folders of a condition are other tables, and are passed over. Sentences stand in the
 order of our items and must be ours, up to the drawn names (and, where the key entity is a later one, the drawn
 fillers). With `base=authors`, the released ratio is the relative probability.
 """
@@ -62,7 +62,7 @@ class ReleasedFile(NamedTuple):
 
 class _Listing(NamedTuple):
     outputs: list[ReleasedFile]
-    passed_over: list[ReleasedFile]  # loose files beside the models' folders of their condition
+    passed_over: list[ReleasedFile]  # loose files next to the models' folders of their condition
 
 
 def released_files(probe: Distractors, path: Path) -> list[ReleasedFile]:
@@ -91,11 +91,11 @@ def notices(path: Path) -> list[str]:
 def _listing(path: Path) -> _Listing:
     listed = [file for file in map(_placed, files.with_ending(path, "**/*", ".csv")) if file is not None]
     if not listed:
-        known = ", ".join(CONDITIONS)
-        raise BadInput(f"{path}: no CONDITION/MODEL.csv, .csv.gz or CONDITION/MODEL/….csv in it; conditions: {known}")
+        names = ", ".join(CONDITIONS)
+        raise BadInput(f"{path}: no CONDITION/MODEL.csv, .csv.gz or CONDITION/MODEL/….csv in it; conditions: {names}")
     by_model = {file.folder for file in listed if not file.loose}
-    beside = [file for file in listed if file.loose and file.folder in by_model]
-    return _Listing([file for file in listed if file not in beside], beside)
+    passed_over = [file for file in listed if file.loose and file.folder in by_model]
+    return _Listing([file for file in listed if file not in passed_over], passed_over)
 
 
 def read(probe: Distractors, path: Path) -> list[Released]:

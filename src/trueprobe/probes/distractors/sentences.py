@@ -111,7 +111,7 @@ def _fact(case: DistractorCase, wording: SetWording) -> str:
 
 def _fillers(case: DistractorCase, items: ItemSet) -> list[str]:
     if case.position == "key_later" and case.attractors:
-        return [f"{{filler{i}}}" for i in range(case.filler)]  # drawn anew for each list of attractors
+        return [f"{{filler{i}}}" for i in range(case.filler)]  # drawn again for each list of attractors
     fillers = items.unrelated_fillers if case.type == "unrelated" and case.attractors else items.fillers
     return list(fillers[: case.filler])
 

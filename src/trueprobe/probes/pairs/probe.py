@@ -14,14 +14,16 @@ from typing import Any, Literal
 from pydantic import Field
 
 from trueprobe.errors import BadInput
+from trueprobe.probes.base import NO_HEAD
 from trueprobe.probes.design import AUTO, DesignRow, DesignSettings, Roles
-from trueprobe.probes.design_probe import NO_HEAD, DesignProbe, DesignQuantity, prefers
+from trueprobe.probes.design_probe import DesignProbe, DesignQuantity
 from trueprobe.probes.display import Summary
 from trueprobe.probes.measure_sets import (
     clearly_against,
     clearly_for,
     lower_quartile,
     median,
+    prefers,
     ties,
     upper_quartile,
     wins,

@@ -4,7 +4,7 @@
 Positive `association` is towards A; a positive effect size is X towards A and Y towards B, as the stereotype has it.
 Not shown: what a model writes or does. The sentences are deliberately empty, and whether a vector of the model stands
 for such a sentence at all is an open question; `clusters` asks how far it does (paper C). Departures: none from the
-authors' test; the representation is named, since their first code read the first piece without [CLS], and beside the
+authors' test; the representation is named, since their first code read the first piece without [CLS], and next to the
 test over all templates (`wording` = all) there is one for each: its target sentences against all attributes.
 """
 

@@ -22,7 +22,7 @@ from typing import Any, Literal
 from pydantic import Field
 
 from trueprobe.errors import BadInput
-from trueprobe.probes.base import Probe, Released, Settings
+from trueprobe.probes.base import NO_HEAD, Probe, Released, Settings
 from trueprobe.probes.display import Primary, ReportSpec, Summary
 from trueprobe.probes.measure_sets import ALL, FLAGGED, NEAR_TIE_NATS, PREFERS, START, combinations, unflagged
 from trueprobe.probes.stereoset import material, measures
@@ -142,7 +142,7 @@ class StereoSet(Probe[StereoSetSettings]):
     def ask(self, item: Item, card: Card) -> tuple[Request, ...] | WhyNot:
         """Words for a blank in one request; sentences in three, in the order of the labels."""
         if card.kind == "encoder":
-            return WhyNot("no_head", "an encoder gives no word a probability")
+            return NO_HEAD
         cluster = _cluster(item)
         sentences = [sentence.sentence for sentence in cluster.by_label]
         if item.conditions["task"] == "intersentence":

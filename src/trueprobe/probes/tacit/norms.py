@@ -66,7 +66,7 @@ class Property:
     label: str  # as listed: two concepts share a property if they share its label
     forms: tuple[str, ...]  # verb phrases; the first one is used in prompts
     frequency: float  # of the label; NaN where the norms have none
-    category: str  # of ALL_CATEGORIES, "" where it is not known
+    category: str  # of ALL_CATEGORIES, "" where the norms have none
     people: tuple[float, ...] = ()  # how many gave each form, where the norms count them
     participants: tuple[Participants, ...] = ()  # who gave each form, where the norms name them
 
@@ -88,7 +88,7 @@ class Concept:
     def people_by_form(self) -> dict[str, float]:
         """How many people gave each form; under several labels, distinct people.
 
-        Where one of these labels does not name its people, the largest number is the best that is known."""
+        Where one of these labels does not name its people, the largest number is the best estimate."""
         who: dict[str, Participants] = {}
         for listed in self.properties:
             for form, participants in zip(listed.forms, listed.participants, strict=False):  # () if not named
@@ -201,10 +201,12 @@ class _Table:
         for name, needed in _FORMATS.items():
             if set(needed) <= set(self.columns):
                 return name
-        known = "; ".join(f"{name}: {', '.join(needed)}" for name, needed in _FORMATS.items() if name != "flt_answers")
+        formats = "; ".join(
+            f"{name}: {', '.join(needed)}" for name, needed in _FORMATS.items() if name != "flt_answers"
+        )
         raise BadInput(
             f"{self.path}, line 1: no format of norms has the columns {', '.join(self.columns) or '(none)'}; "
-            f"known are {known}"
+            f"supported are {formats}"
         )
 
 
@@ -259,7 +261,7 @@ def _flt(table: _Table) -> Iterator[_Row]:
 
 
 def _xcslb(table: _Table) -> Iterator[_Row]:
-    """Categories of properties stand in a file of their own, feature_lexicon.csv, if it lies beside."""
+    """Categories of properties stand in another file next to it, feature_lexicon.csv, if there is one."""
     lexicon_path = table.path.with_name("feature_lexicon.csv")
     types: dict[str, str] = {}
     if lexicon_path.is_file():
@@ -325,13 +327,12 @@ def read(name: str = STARTER) -> Norms:
     card = files.parse(FOLDER / f"{STARTER}.toml", FileCard) if name == STARTER else None
     concepts, counts = _gathered(rows, answers=table.format.startswith("flt"))
     sha256 = hashlib.sha256(path.read_bytes() + table.lexicon).hexdigest()
-    known = not any(math.isnan(row.frequency) for row in rows)
     return Norms(
         STARTER if card else path.name,
         format=table.format,
         sha256=sha256,
         concepts=concepts,
-        has_frequencies=known,
+        has_frequencies=not any(math.isnan(row.frequency) for row in rows),
         counts=counts,
         card=card,
     )
@@ -344,13 +345,13 @@ def _gathered(rows: Sequence[_Row], answers: bool) -> tuple[tuple[Concept, ...],
     counts["forms_not_counted"] = sum(row.uses_total for row in rows)
     for row in rows:
         properties = by_concept.setdefault(row.concept, {})
-        known = properties.get(row.label)
+        earlier = properties.get(row.label)
         if not row.forms:
             counts["not_phrased"] += 1
-        elif known and not answers:
+        elif earlier and not answers:
             counts["listed_again"] += 1
         else:
-            frequency = row.frequency + (known.frequency if known else 0)
+            frequency = row.frequency + (earlier.frequency if earlier else 0)
             people = (row.people, row.participants)
             properties[row.label] = Property(row.label, row.forms, frequency, row.category, *people)
     least = LEAST_ANSWERS if answers else -math.inf

@@ -135,7 +135,7 @@ def joined(phrases: Sequence[str]) -> str:
 #
 # Participant 4 gave two of them, so the label's total (pf) can be smaller than the sum. Numbers identify people across
 # all labels of a concept. Files without that column may state numbers, `is loud (16); is noisy (1)`, or have an entry
-# for each person. Otherwise only the label's total is known.
+# for each person. Otherwise there is only the label's total.
 
 
 Participants = frozenset[int]
@@ -149,7 +149,7 @@ _STATED = re.compile(  # is loud (16)
 @dataclass(frozen=True, slots=True)
 class Alternatives:
     texts: tuple[str, ...]  # each once, in the order of the file
-    people: Mapping[str, int] = field(default_factory=dict)  # how many gave each; empty: not known
+    people: Mapping[str, int] = field(default_factory=dict)  # how many gave each; empty: not counted
     participants: Mapping[str, Participants] = field(default_factory=dict)  # who gave each; empty: not named
     uses_total: bool = False  # the label's total stands for numbers that are missing or do not match
 

@@ -37,8 +37,8 @@ class TacitPrince(TacitProbe[TacitSettings]):
 
     def __init__(self, settings: TacitSettings) -> None:
         super().__init__(settings)
-        known = [*self.prompts.retrieval, *self.prompts.production]
-        chosen = self.chosen_wordings(list(dict.fromkeys(known)))
+        wordings = [*self.prompts.retrieval, *self.prompts.production]
+        chosen = self.chosen_wordings(list(dict.fromkeys(wordings)))
         self.retrieval = {n: w for n, w in self.prompts.retrieval.items() if n in chosen}
         self.production = {n: w for n, w in self.prompts.production.items() if n in chosen}
         self.concepts = tuple(self.prompts.prince)
@@ -100,22 +100,22 @@ class TacitPrince(TacitProbe[TacitSettings]):
         (asked,) = answers
         assert isinstance(asked, Filled)
         right = self._right_words(item)
-        known = {word: answer for word in right if isinstance(answer := asked.words[word], Word)}
-        if not known:
+        scored = {word: answer for word in right if isinstance(answer := asked.words[word], Word)}
+        if not scored:
             why = next(answer for word in right if isinstance(answer := asked.words[word], WhyNot))
             return [Observation(item.id, why_not=why)]
-        values = self._properties(asked, known, len(right)) if item.fields["relation"] else self._concept(known)
+        values = self._properties(asked, scored, len(right)) if item.fields["relation"] else self._concept(scored)
         values |= {"own_over_other_nats": self._over_other(item, asked), "prompt": self._prompt(item, card)}
-        values |= {"tied": tied(known.values()), **top_columns(asked)}
+        values |= {"tied": tied(scored.values()), **top_columns(asked)}
         return [Observation(item.id, {**values, "answer": values["top_words"][0]})]
 
-    def _concept(self, known: Mapping[str, Word]) -> dict[str, Any]:
-        (word,) = known.values()
+    def _concept(self, scored: Mapping[str, Word]) -> dict[str, Any]:
+        (word,) = scored.values()
         assert word.rank is not None
         return {"rank": word.rank, "reciprocal_rank": reciprocal_rank(word.rank), "probability": math.exp(word.logp)}
 
-    def _properties(self, asked: Filled, known: Mapping[str, Word], count: int) -> dict[str, Any]:
-        values = gold_columns(asked, known, count)
+    def _properties(self, asked: Filled, scored: Mapping[str, Word], count: int) -> dict[str, Any]:
+        values = gold_columns(asked, scored, count)
         return {**values, "ap_vocabulary": average_precision(values["gold_ranks"])}
 
     def _over_other(self, item: Item, asked: Filled) -> float:

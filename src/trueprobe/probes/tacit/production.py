@@ -221,7 +221,7 @@ def _ranks(words: Iterable[Word | WhyNot]) -> list[int]:
 
 
 def _over_others(logps: np.ndarray, gold: Sequence[int]) -> float:
-    """Mean log-probability of the gold words less that of the other completions."""
+    """Mean log-probability of the gold words minus that of the other completions."""
     others = np.delete(logps, gold)
     others = others[~np.isnan(others)]
     return float(np.nanmean(logps[gold]) - others.mean()) if len(others) else math.nan

@@ -208,14 +208,14 @@ class TacitRetrieval(NormProbe[RetrievalSettings]):
         labels = item.fields["labels"]
         fitting = self.norms.fitting(labels)
         right = answer == item.fields["concept"]
-        known = self.norms.by_name.get(answer)
-        shared = sum(label in known.labels for label in labels) / len(labels) if known else math.nan
+        instead = self.norms.by_name.get(answer)
+        shared = sum(label in instead.labels for label in labels) / len(labels) if instead else math.nan
         return {
             "fits_all": len(fitting),
             "fits_only": float(len(fitting) == 1),
-            "instead_known": math.nan if right else float(known is not None),
+            "instead_known": math.nan if right else float(instead is not None),
             "instead_satisfies": math.nan if right else shared,
-            "instead_fits_all": math.nan if right or not known else float(answer in fitting),
+            "instead_fits_all": math.nan if right or not instead else float(answer in fitting),
             NAMES_CONCEPT: float(NAMES_CONCEPT in item.flags),
             "order_at": f"{item.conditions['order']} {item.conditions['properties']}",
         }
@@ -300,9 +300,9 @@ def _ranked(word: Word, asked: Filled, others: Sequence[Filled]) -> dict[str, An
 
 
 def _over_others(logp: float, logps: np.ndarray) -> float:
-    """Log-probability less the mean of the other concepts'; under `article=own`, of those with the same article."""
-    known = logps[~np.isnan(logps)].astype(float)
-    return float(logp - (known.sum() - logp) / (len(known) - 1)) if len(known) > 1 else math.nan
+    """Log-probability minus the mean of the other concepts'; under `article=own`, of those with the same article."""
+    scored = logps[~np.isnan(logps)].astype(float)
+    return float(logp - (scored.sum() - logp) / (len(scored) - 1)) if len(scored) > 1 else math.nan
 
 
 PROBE = TacitRetrieval
