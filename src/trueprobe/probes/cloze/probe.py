@@ -20,8 +20,7 @@ from pydantic import Field
 
 from trueprobe.errors import BadInput
 from trueprobe.probes.base import NO_HEAD
-from trueprobe.probes.design import DesignRow, DesignSettings, Roles
-from trueprobe.probes.design_probe import DesignProbe, DesignQuantity
+from trueprobe.probes.design import DesignProbe, DesignQuantity, DesignRow, DesignSettings, Roles
 from trueprobe.probes.display import ItemTable, ReportSpec, Summary
 from trueprobe.probes.measure_sets import median, prefers, ties
 from trueprobe.probes.tables import DataRow, DataTable

@@ -15,8 +15,7 @@ from pydantic import Field
 
 from trueprobe.errors import BadInput
 from trueprobe.probes.base import NO_HEAD
-from trueprobe.probes.design import AUTO, DesignRow, DesignSettings, Roles
-from trueprobe.probes.design_probe import DesignProbe, DesignQuantity
+from trueprobe.probes.design import AUTO, DesignProbe, DesignQuantity, DesignRow, DesignSettings, Roles
 from trueprobe.probes.display import Summary
 from trueprobe.probes.measure_sets import (
     clearly_against,
