@@ -1,7 +1,7 @@
 """Probes: one package each, found by name, or one file of the user's, found by its path.
 
-The contract is in `base`, what a probe displays in `display`; `loading` finds probes, `files`, `templates`, `datasets`
-and `tables` read what they are made of, `published` the papers' numbers.
+The contract is in `base`, what a probe displays in `display`; `loading` finds probes, `files`, `templates` and
+`tables` read what they are made of, `published` the papers' numbers.
 """
 
 from __future__ import annotations

@@ -152,7 +152,11 @@ def multibootstrap(samples: np.ndarray, resample_seed: int = 0) -> np.ndarray:
     """[R] values of the mean over drawn seeds and drawn items.
 
     `samples` [seeds, 1 + R] are the values of each seed under shared draws of items; the first is the sample itself."""
-    return _mean_of_drawn(samples[:, 1:].T, _seeds_drawn(samples, resample_seed))
+    seeds, drawn_items = len(samples), samples[:, 1:].T
+    rng = np.random.default_rng([resample_seed, seeds])
+    drawn_seeds = rng.multinomial(seeds, np.full(seeds, 1 / seeds), size=len(drawn_items))
+    means: np.ndarray = (drawn_items * drawn_seeds).sum(axis=1) / seeds
+    return means
 
 
 def percentile(resampled: np.ndarray) -> tuple[float, float]:
@@ -170,14 +174,3 @@ def drawn_p(resampled: np.ndarray, neutral: float) -> float:
         return float("nan")
     fewer = min((defined <= neutral).sum(), (defined >= neutral).sum())
     return float(min(1.0, 2 * (fewer + 1) / (len(defined) + 1)))
-
-
-def _seeds_drawn(samples: np.ndarray, resample_seed: int) -> np.ndarray:
-    seeds = len(samples)
-    rng = np.random.default_rng([resample_seed, seeds])
-    return rng.multinomial(seeds, np.full(seeds, 1 / seeds), size=samples.shape[1] - 1)
-
-
-def _mean_of_drawn(drawn_items: np.ndarray, drawn_seeds: np.ndarray) -> np.ndarray:
-    means: np.ndarray = (drawn_items * drawn_seeds).sum(axis=1) / drawn_items.shape[1]
-    return means
