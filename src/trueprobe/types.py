@@ -231,7 +231,7 @@ Answer = Filled | Scored | Follows | Vector
 
 @dataclass(frozen=True, slots=True)
 class Card:
-    """What a model shows by its config, tokenizer and weight names, without a forward pass."""
+    """What is known of a model from its config, tokenizer and weight names, without a forward pass."""
 
     name: str
     family: str  # the setup several checkpoints share; the name itself for a single one

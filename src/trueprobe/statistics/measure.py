@@ -149,7 +149,7 @@ class Margin:
 
 @dataclass(frozen=True)
 class Claim:
-    """A published finding or expectation as a quantity: mean of a column over `plus`, minus its mean over `minus`.
+    """A published finding or expectation as a quantity: mean of a column over `plus`, less its mean over `minus`.
 
     Where several values are listed, the means over each of them are averaged. A finding `between` two models is the
     mean over `plus` of the first, minus that of the second, on the items both scored; with `minus`, minus that of the

@@ -102,7 +102,7 @@ class SetWording(Strict):
 class ItemSet(Strict):
     pairs: tuple[Pair, ...] = Field(min_length=MOST + 1)  # four at least
     fillers: tuple[Plain, Plain, Plain]  # facts about the first entity; the file's if left out
-    unrelated_fillers: tuple[Plain, Plain, Plain]  # with unrelated attractors; `fillers` if left out
+    unrelated_fillers: tuple[Plain, Plain, Plain]  # beside unrelated attractors; `fillers` if left out
     wordings: dict[str, SetWording] = Field(min_length=1)  # the same names in every set; the first is the default
 
     @model_validator(mode="before")
