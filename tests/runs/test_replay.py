@@ -105,10 +105,13 @@ def test_what_cannot_be_right_is_told_with_its_line(tmp_path):
         "short": (plain[:-1], "7,567 sentences, and 7,568 are asked"),
         "no number": (
             [*plain[:4], (plain[4][0], "high", *plain[4][2:]), *plain[5:]],
-            "line 6: no order and probability",
+            "line 6: target_prob is no number but .high.",
         ),
         "a probability of two": ([(plain[0][0], 2.0, *plain[0][2:]), *plain[1:]], "line 2: .*2.0, which is no probab"),
-        "infinite": ([(plain[0][0], "inf", *plain[0][2:]), *plain[1:]], "line 2: .*inf, which is no probability"),
+        "infinite": (
+            [(plain[0][0], "inf", *plain[0][2:]), *plain[1:]],
+            "line 2: target_prob is inf, neither a probability",
+        ),
         "no order": ([(*plain[0][:2], [], plain[0][3]), *plain[1:]], "line 2: .*has 0 of the 6 candidates"),
         "half an order": ([(*plain[0][:2], plain[0][2][:3], plain[0][3]), *plain[1:]], "has 3 of the 6 candidates"),
         "one twice": ([(*plain[0][:2], [plain[0][3]] * 6, plain[0][3]), *plain[1:]], "or one of them twice"),

@@ -194,7 +194,7 @@ ITEM = Item("i", "A ___.", {"model": "x", "level": 2, "item": "y"}, ("g",))
 def test_conditions_of_items_named_like_columns_are_beside_them():
     (row,) = items_frame(probe(), [ITEM]).to_dict("records")
     assert (row["item"], row["condition_item"], row["condition_model"], row["group_target"]) == ("i", "y", "x", "g")
-    frame = observations_frame(probe("nats"), [ITEM], [Observation("i", {"nats": 0.5})], stand_in("masked"))
+    frame = observations_frame(probe("nats"), {ITEM.id: ITEM}, [Observation("i", {"nats": 0.5})], stand_in("masked"))
     (row,) = frame.to_dict("records")
     assert (row["item"], row["model"], row["condition_model"], row["nats"]) == ("i", "stand-in", "x", 0.5)
     refuse_other_columns(frame, OBSERVATION_COLUMNS, ("nats",), "observations")
@@ -204,7 +204,7 @@ def test_conditions_of_items_named_like_columns_are_beside_them():
 def test_a_value_may_not_take_the_place_of_a_column(name):
     for columns in ((name,), ("nats",)):  # declared or not
         with pytest.raises(BadInput, match=f"observations of p have a value '{name}', which is reserved"):
-            observations_frame(probe(*columns), [ITEM], [Observation("i", {name: 1.0})], stand_in("masked"))
+            observations_frame(probe(*columns), {ITEM.id: ITEM}, [Observation("i", {name: 1.0})], stand_in("masked"))
 
 
 # ---------------------------------------------------------------- the reference

@@ -22,13 +22,12 @@ def items_frame(probe: Probe, items: Sequence[Item]) -> pd.DataFrame:
 
 
 def observations_frame(
-    probe: Probe, items: Sequence[Item], observations: Sequence[Observation], card: Card
+    probe: Probe, items: Mapping[str, Item], observations: Sequence[Observation], card: Card
 ) -> pd.DataFrame:
     """One row per observation; columns in the documented order, absent values as nulls."""
     refuse_reserved(
         {*probe.columns(), *(name for o in observations for name in o.values)}, f"observations of {probe.name}"
     )
-    by_id = {item.id: item for item in items}
     seed, step = card.labels.get("model_seed"), card.labels.get("step")
     rows = [
         {
@@ -37,13 +36,13 @@ def observations_frame(
             "model": card.name,
             "model_seed": seed,
             "step": step,
-            **_conditions(by_id[observation.item]),
-            **_groups(probe, observation.groups or by_id[observation.item].groups),
+            **_conditions(items[observation.item]),
+            **_groups(probe, observation.groups or items[observation.item].groups),
             "why_not": observation.why_not.code if observation.why_not else "",
             "why_not_detail": observation.why_not.detail if observation.why_not else "",
             **observation.values,
         }
-        for observation in observations or [Observation(items[0].id)]  # of no rows the columns stay
+        for observation in observations or [Observation(next(iter(items)))]  # of no rows the columns stay
     ]
     frame = pd.DataFrame(rows)[: len(observations)].astype({"model_seed": "Int64", "step": "Int64"})
     documented = list(probe.columns())
@@ -58,6 +57,7 @@ class ObservationFiles:
     def __init__(self, folder: RunFolder, card: Card) -> None:
         self._folder, self._card = folder, card
         self._planned: PlannedProbe | None = None
+        self._items: dict[str, Item] = {}
         self._file: ParquetFile | None = None
         self._held: list[Observation] = []
 
@@ -65,6 +65,7 @@ class ObservationFiles:
         if planned is not self._planned:
             self._end()
             self._planned = planned
+            self._items = {item.id: item for item in planned.items}
             self._file = self._folder.observations_file(planned.label, self._card.name, list(planned.probe.columns()))
         for observation in observations:
             self._held.append(observation)
@@ -74,7 +75,7 @@ class ObservationFiles:
     def _write(self) -> None:
         assert self._planned is not None
         assert self._file is not None
-        frame = observations_frame(self._planned.probe, self._planned.items, self._held, self._card)
+        frame = observations_frame(self._planned.probe, self._items, self._held, self._card)
         self._held = []
         self._file.write(frame)
 

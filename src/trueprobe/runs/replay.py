@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from trueprobe.errors import BadInput, reading
+from trueprobe.paths import gc_pause
 from trueprobe.probes import Probe, Released
 from trueprobe.probes import files as material
 from trueprobe.probes.published import PublishedNetwork, network_of
@@ -42,6 +43,7 @@ def is_replayed(card: Card) -> bool:
     return card.source.startswith(PREFIX)
 
 
+@gc_pause()
 def read_replays(specs: Iterable[str], probes: Sequence[tuple[str, Probe]]) -> list[Replay]:
     """What the `replay:` SPECs hold, one entry per model."""
     replays = []

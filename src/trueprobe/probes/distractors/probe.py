@@ -121,13 +121,17 @@ class Distractors(MeasureSetProbe[DistractorSettings]):
 
     def items(self) -> list[Item]:
         """In the order of the released files: by position and setting, related ones by set, then unrelated ones."""
-        return [
+        return list(self._every_item)
+
+    @cached_property
+    def _every_item(self) -> tuple[Item, ...]:
+        return tuple(
             item
             for position, setting, types in product(self.positions, SETTINGS, (("T", "B"), ("unrelated",)))
             for name in self._sets
             for wording in self.wordings_of(name)
             for item in self._of_set(name, wording, position, setting, types)
-        ]
+        )
 
     def _of_set(self, name: str, wording: str, position: str, setting: str, types: Sequence[str]) -> Iterator[Item]:
         cases = [case for case in sentences.cases(name, position) if case.setting == setting]

@@ -102,16 +102,10 @@ def read(probe: Distractors, path: Path) -> list[Released]:
     reader = _ReleasedReader(probe)
     models: dict[str, tuple[Kind, dict[str, Observation]]] = {}
     for file in released_files(probe, path):
-        kind, observations = reader.file(file.path, file.model, reader.asked(file.condition))
-        _add(models.setdefault(file.model, (kind, {}))[1], observations, file.path)
+        by_item = models[file.model][1] if file.model in models else {}
+        kind = reader.file(file.path, file.model, reader.asked(file.condition), by_item)
+        models.setdefault(file.model, (kind, by_item))
     return [Released(name, kind, tuple(by_item.values())) for name, (kind, by_item) in models.items()]
-
-
-def _add(by_item: dict[str, Observation], observations: Sequence[Observation], file: Path) -> None:
-    """Files overlap: the sentences of both types are also released by type."""
-    for one in observations:
-        if by_item.setdefault(one.item, one).values["target_probability"] != one.values["target_probability"]:
-            raise BadInput(f"{file}: another probability for {one.item} than in an earlier file of the same model")
 
 
 def _placed(file: Path) -> ReleasedFile | None:
@@ -139,22 +133,23 @@ class _ReleasedReader:
             name: {word.lower(): word for word in listed.words} for name, listed in probe.candidates.items()
         }
         self.asked = cache(self._asked)
-        self._order = cache(self._order_of)
-        self._undrawn_ours = cache(self._undrawn)
+        self._orders: dict[tuple[str, str], tuple[str, ...]] = {}
+        self._undrawn = cache(self._undrawn_of)  # models of one kind share their sentences
 
     def _asked(self, condition: str) -> list[Item]:
         position, setting, types = CONDITIONS[condition]
         wanted = {"position": (position,), "setting": (setting,), "type": types}
         return [i for i in self._items if all(i.conditions[key] in values for key, values in wanted.items())]
 
-    def file(self, file: Path, name: str, items: Sequence[Item]) -> tuple[Kind, list[Observation]]:
+    def file(self, file: Path, name: str, items: Sequence[Item], by_item: dict[str, Observation]) -> Kind:
+        """Adds the model's observations of one file. Files overlap: the sentences of both types are also released
+        by type, so that an item already read is only compared."""
         rows = _rows(file)
         if len(rows) != len(items):
             raise BadInput(f"{file}: {len(rows):,} sentences, and {len(items):,} are asked in this condition")
         authors = self.probe.settings.base == "authors" and RATIO in rows[0]
         constants = self.probe.constants_of(name) or (_implied_bases(file, items, rows) if authors else {})
         bases: dict[str, Ranking] = {}
-        observations = []
         kind: Kind = "causal"
         for line, (item, row) in enumerate(zip(items, rows, strict=True), 2):
             where = f"{file}, line {line}"
@@ -162,23 +157,32 @@ class _ReleasedReader:
             kind = "masked" if blanks else kind
             ours = item.text if blanks else item.text.partition(f" {BLANK}")[0]
             later = item.conditions["position"] == "key_later"
-            if text != ours and self._undrawn(text, later) != self._undrawn_ours(ours, later):
+            if text != ours and self._undrawn(text, later) != self._undrawn(ours, later):
                 raise BadInput(f"{where}: {row['sentence']!r} is not the sentence asked here: {item.text!r}")
             ranking = self._ranking(item, row, where)
             base = bases.setdefault(item.groups[0], ranking)  # without attractors and fillers: first of each target
+            if (earlier := by_item.get(item.id)) is not None:
+                if earlier.values["target_probability"] != math.exp(ranking.logp[item.fields["target"]]):
+                    raise BadInput(
+                        f"{file}: another probability for {item.id} than in an earlier file of the same model"
+                    )
+                continue
             values = self.probe.values(item, ranking, base, base, constants)
             if authors:
                 values["relative_probability"] = _number(row, RATIO, where)
-            observations.append(Observation(item.id, values))
-        return kind, observations
+            by_item[item.id] = Observation(item.id, values)
+        return kind
 
     def _ranking(self, item: Item, row: Mapping[str, str], where: str) -> Ranking:
-        with reading(f"{where}: no order and probability of candidates"):
-            order = self._order(str(item.conditions["set"]), row["ordered_items"])
-            probability = float(row["target_prob"])
-            if not 0 < probability <= 1:
-                raise ValueError(f"target_prob is {row['target_prob']}, which is no probability")
-            return Ranking(order, order[:1], {item.fields["target"]: math.log(probability)})
+        key = str(item.conditions["set"]), row["ordered_items"]
+        if key not in self._orders:
+            with reading(f"{where}: no order and probability of candidates"):
+                self._orders[key] = self._order_of(*key)
+        probability = _number(row, "target_prob", where)
+        if not 0 < probability <= 1:
+            raise BadInput(f"{where}: target_prob is {row['target_prob']}, which is no probability")
+        order = self._orders[key]
+        return Ranking(order, order[:1], {item.fields["target"]: math.log(probability)})
 
     def _order_of(self, set_name: str, listed: str) -> tuple[str, ...]:
         """All candidates of the set, each once."""
@@ -188,7 +192,7 @@ class _ReleasedReader:
             raise ValueError(f"ordered_items has {len(order)} of the {len(spelling)} candidates, or one of them twice")
         return order
 
-    def _undrawn(self, text: str, with_fillers: bool) -> str:
+    def _undrawn_of(self, text: str, with_fillers: bool) -> str:
         """Names by the order in which they are mentioned; drawn fillers alike."""
         order: dict[str, str] = {}
         nameless = self._names.sub(lambda match: order.setdefault(match[0].lower(), f"E{len(order)}"), text)

@@ -43,7 +43,9 @@ def stand_in(kind: Kind) -> Card:
 
 def planted_frame(probe: Probe, items: Sequence[Item], card: Card, strength: float) -> pd.DataFrame:
     """The observations of a made-up model with a known effect of `strength` nats, as a run writes them."""
-    return observations_frame(probe, items, planted_observations(probe, items, card, strength), card)
+    return observations_frame(
+        probe, {item.id: item for item in items}, planted_observations(probe, items, card, strength), card
+    )
 
 
 def planted_observations(probe: Probe, items: Sequence[Item], card: Card, strength: float) -> list[Observation]:

@@ -49,7 +49,8 @@ def _asked_of(probe: Probe, items: Sequence[Item], kind: Literal["masked", "caus
     asks = [probe.ask(item, card) for item in items]
     yield Check(f"asks a {kind} model", any(not isinstance(ask, WhyNot) for ask in asks))
     observed = [planted_observations(probe, items, card, strength) for strength in _STRENGTHS]
-    frames = [observations_frame(probe, items, observations, card) for observations in observed]
+    by_id = {item.id: item for item in items}
+    frames = [observations_frame(probe, by_id, observations, card) for observations in observed]
     undocumented = sorted({name for o in observed[1] for name in o.values} - set(probe.columns()))
     yield Check(f"documented columns, {kind}", not undocumented, ", ".join(undocumented[:3]))
     yield _countable(probe, frames[-1], card)
