@@ -58,7 +58,7 @@ def items(
     from trueprobe import probes
     from trueprobe.cli import listing
     from trueprobe.paths import write_text
-    from trueprobe.runs.needed import items_needed
+    from trueprobe.runs.study import items_needed
 
     made = probes.make(probe, settings_of(settings), allow_code=True)
     asked = made.items()

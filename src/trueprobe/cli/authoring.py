@@ -19,7 +19,7 @@ from trueprobe.cli.common import AllowPickle, Json, Setting, check_app, example,
 from trueprobe.errors import BadInput, printable
 
 if TYPE_CHECKING:
-    from trueprobe.runs.check.outcome import Check
+    from trueprobe.runs.check.probe import Check
 
 SKELETONS = Path(__file__).parent / "skeletons"
 
