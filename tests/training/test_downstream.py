@@ -24,8 +24,8 @@ from trueprobe.results.render.files import FigureFormat
 from trueprobe.runs.downstream import CheckpointAnswers, CheckpointIdentity, Comparison, Majority, TaskOutcome
 from trueprobe.statistics.means import wilson
 from trueprobe.training.downstream import Columns, DownstreamRecipe, downstream, outcome
-from trueprobe.training.downstream.recipe import SharedByCheckpoints
 from trueprobe.training.downstream.tasks import Row, TextTask
+from trueprobe.training.downstream.tuning import SharedByCheckpoints
 from trueprobe.types import NoProgress
 
 pytestmark = pytest.mark.slow

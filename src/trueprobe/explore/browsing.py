@@ -14,7 +14,7 @@ from typing import Any
 from trueprobe import probes
 from trueprobe.errors import BadInput, nearest
 from trueprobe.explore.asking import shipped_groups
-from trueprobe.explore.questions import LONGEST, MOST_WORDS, ItemsWanted, ItemWanted
+from trueprobe.explore.guard import LONGEST, MOST_WORDS, ItemsWanted, ItemWanted
 from trueprobe.probes import Probe
 from trueprobe.probes.counteracts.suggestions import LISTS
 from trueprobe.probes.templates import BLANK

@@ -14,8 +14,15 @@ from typing import Any, Literal, get_args
 
 from trueprobe.assets.unpack import from_gguf, not_beyond, quiet
 from trueprobe.errors import BadInput, nearest, reading, reason
-from trueprobe.models.belonging import more, refuse_apart, refuse_layer_counts
-from trueprobe.models.config_file import chosen_weights, read_json, refuse_hub_code, refuse_special_files
+from trueprobe.models.config_file import (
+    chosen_weights,
+    more,
+    read_json,
+    refuse_apart,
+    refuse_hub_code,
+    refuse_layer_counts,
+    refuse_special_files,
+)
 from trueprobe.models.lengthening import refuse_lengthening
 from trueprobe.models.served.address import Address
 from trueprobe.paths import refuse_special

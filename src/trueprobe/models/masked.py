@@ -10,9 +10,8 @@ from typing import Any
 
 from trueprobe.errors import BadInput
 from trueprobe.models import checkpoint
-from trueprobe.models.backends import backend
 from trueprobe.models.checkpoint import Options, Source, is_ordinary, lists_token, read_tokenizer
-from trueprobe.models.contract import Traits
+from trueprobe.models.contract import Traits, backend
 from trueprobe.models.framing import Ids, Refused
 from trueprobe.models.hugging import TRIAL_WIDTH, Described, HuggingFaceModel, NetworkBackend, describe
 from trueprobe.models.rows import Read, Row

@@ -1,18 +1,25 @@
-"""One line each from Python: sentences or a DataFrame in, a DataFrame out, answers cached."""
+"""One line each from Python: sentences or a DataFrame in, a DataFrame out, answers cached.
+
+Models are asked one after the other; answers come from the store where it has them.
+"""
 
 from __future__ import annotations
 
 import operator
 import re
 import warnings
-from collections.abc import Iterable, Sequence
-from typing import Any, Literal, Unpack, get_args
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import closing
+from pathlib import Path
+from typing import Any, Literal, TypedDict, Unpack, get_args
 
 import pandas as pd
 
+from trueprobe.engine import AnswerStore, Engine, library_versions
 from trueprobe.errors import BadInput, nearest
+from trueprobe.models import Model, Options, examine, find
+from trueprobe.permissions import ServerAccess
 from trueprobe.probes.tables import is_text
-from trueprobe.scoring.ask import Asked, ModelOptions, Models, ask
 from trueprobe.scoring.read import SENTENCE, SentenceTable, table_of
 from trueprobe.scoring.sentences import LONGEST_TEXT, Columns, Material, material, texts_of, white_space_notice
 from trueprobe.scoring.tables import BYS, By, frame_of, no_number, refuse_reserved, summed
@@ -23,7 +30,10 @@ from trueprobe.types import (
     FillBlank,
     Filled,
     Join,
+    NoProgress,
     Pool,
+    Progress,
+    Request,
     ScoreText,
     Vector,
     WhyNot,
@@ -243,3 +253,53 @@ def _behind(table: SentenceTable, rows: Sequence[tuple[Any, ...]], names: Sequen
         raise BadInput(f"{table.name}: the column '{taken[0]}' is one that is added; rename it")
     frame = pd.DataFrame.from_records(rows, columns=["row", "model", *names])
     return pd.concat([table.frame.iloc[frame.pop("row")].reset_index(drop=True), frame], axis=1)
+
+
+# ---------------------------------------------------------------- asking models
+
+
+Models = str | Sequence[str] | Model  # SPECs as on the command line, or a model that is open
+Asked = list[Request | WhyNot]  # a WhyNot stands for what is not even asked
+Answered = list[Answer | WhyNot]
+
+
+class ModelOptions(TypedDict, total=False):
+    """How models are opened and asked: the words `run` has for it."""
+
+    store: str | Path | None
+    progress: Progress | None
+    device: str | None
+    dtype: str | None
+    batch_tokens: int | None
+    allow_pickle: bool
+
+
+def ask(models: Models, requests: Callable[[Card], Asked], asking: ModelOptions) -> Iterator[tuple[Card, Answered]]:
+    """Each model's answers, in the order of its requests. What can be refused of any model is refused first."""
+    progress = asking.get("progress") or NoProgress()
+    with closing(AnswerStore(asking.get("store"), library_versions(), progress)) as store:
+        for model in _opened(models, asking, progress):
+            asked = requests(model.card)
+            engine = Engine(model, store, progress, asking.get("batch_tokens"))
+            answers = iter(engine.answer([request for request in asked if not isinstance(request, WhyNot)]))
+            yield model.card, [each if isinstance(each, WhyNot) else next(answers) for each in asked]
+
+
+def _opened(models: Models, asking: ModelOptions, progress: Progress) -> Iterator[Model]:
+    if not isinstance(models, (str, Sequence)):
+        yield models
+        return
+    specs = [models] if isinstance(models, str) else list(models)
+    if not specs:
+        raise BadInput("no model named: nursery, a folder, a .gguf file or a hub id; see: trueprobe list models")
+    default = Options()
+    options = Options(
+        asking.get("device") or default.device,
+        dtype=asking.get("dtype") or default.dtype,
+        allow_pickle=asking.get("allow_pickle", False),
+        servers=ServerAccess.WITH_KEY,  # the caller names them
+    )
+    with progress.task("checking models"):
+        checkpoints = [examine(source, options) for source in find(specs, options)]
+    for checkpoint in checkpoints:
+        yield checkpoint.open()

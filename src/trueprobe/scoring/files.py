@@ -10,8 +10,7 @@ import pandas as pd
 
 from trueprobe.errors import BadInput
 from trueprobe.paths import write_whole
-from trueprobe.scoring.api import Pll, refuse_unknown, tables
-from trueprobe.scoring.ask import ModelOptions
+from trueprobe.scoring.api import ModelOptions, Pll, refuse_unknown, tables
 from trueprobe.scoring.read import read
 from trueprobe.scoring.sentences import Columns, Material, material
 from trueprobe.scoring.tables import BYS, By

@@ -16,8 +16,7 @@ import pandas as pd
 
 from trueprobe.errors import BadInput, nearest
 from trueprobe.probes.tables import HALF_A_CHARACTER, is_text
-from trueprobe.scoring.read import SENTENCE, SentenceTable
-from trueprobe.scoring.repeats import Items, Repeat, same_number
+from trueprobe.scoring.read import SENTENCE, Items, Repeat, SentenceTable, same_number
 from trueprobe.types import Span
 
 LONGEST_TEXT = 100_000  # characters; no longer text is cut into tokens, whatever the model reads

@@ -97,7 +97,7 @@ def _remove_examples(data: Path) -> None:
 
 def prepare(recipe: PretrainRecipe) -> None:
     """Examples as plain arrays beside the seeds, so that every process maps the same ones."""
-    from trueprobe.training import baselines, corpus
+    from trueprobe.training import cards, corpus
 
     data = recipe.out / "data"
     if (data / _COUNTS).exists():
@@ -130,7 +130,7 @@ def prepare(recipe: PretrainRecipe) -> None:
         drawn = float(parts["held_out"].follows.mean())
         counts["next_chance"] = max(drawn, 1 - drawn)
     masks = _judging_masks(parts["held_out"], special, recipe)
-    counts |= baselines.unigram_and_trigram(parts["train"], parts["held_out"], masks, len(tokenizer))
+    counts |= cards.unigram_and_trigram(parts["train"], parts["held_out"], masks, len(tokenizer))
     write_text(data / _COUNTS, json.dumps(counts, indent=1))
 
 

@@ -31,9 +31,8 @@ from trueprobe.runs.downstream import (
 )
 from trueprobe.runs.folder import load_run, parsed
 from trueprobe.training.downstream import outcome
-from trueprobe.training.downstream.recipe import DownstreamRecipe, SharedByCheckpoints
 from trueprobe.training.downstream.tasks import Columns, TextTask, named_columns, read_task
-from trueprobe.training.downstream.tuning import Tuner
+from trueprobe.training.downstream.tuning import DownstreamRecipe, SharedByCheckpoints, Tuner
 from trueprobe.training.recipe import versions
 from trueprobe.types import NoProgress, Progress
 
