@@ -1,4 +1,4 @@
-"""Questions of the page, asked of one checkpoint after the other; each yields what is sent as soon as it is known.
+"""Questions of the page, asked of one checkpoint after the other; each yields what is sent as soon as it is there.
 
 Masses are summed as `counteracts` sums them over the whole list, tokens aligned as `crows_pairs` aligns them.
 
@@ -51,11 +51,11 @@ class NamedModels:
 
     def cards(self, names: Sequence[str]) -> list[Card]:
         """The checkpoints that stand for families, at their last step; of all families without names."""
-        known = {family.name: family for family in self.families}
+        by_name = {family.name: family for family in self.families}
         for name in names:
-            if name not in known:
-                raise BadInput(f"no model '{name}' here{nearest(name, list(known))}")
-        return [card for name, family in known.items() if not names or name in names for card in family.checkpoints]
+            if name not in by_name:
+                raise BadInput(f"no model '{name}' here{nearest(name, list(by_name))}")
+        return [card for name, family in by_name.items() if not names or name in names for card in family.checkpoints]
 
 
 class Engines:

@@ -169,9 +169,9 @@ class TimedProtocol(H11Protocol):
 
     def _waiting(self) -> list[TimedProtocol]:
         """The client's other connections whose request is not complete."""
-        own = self.client[0] if self.client else None
+        this = self.client[0] if self.client else None
         others = [other for other in self.connections if isinstance(other, TimedProtocol) and other._limit is not None]
-        return [other for other in others if (other.client[0] if other.client else None) == own]
+        return [other for other in others if (other.client[0] if other.client else None) == this]
 
     def _stop_waiting(self) -> None:
         if self._limit is not None:

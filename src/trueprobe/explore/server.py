@@ -218,7 +218,7 @@ def _answering(answer: Callable[..., Part], kind: type[Sent] | None = None) -> C
 def _streaming(
     explorer: Explorer, kind: type[Any], parts: Callable[[Any, Engines], Iterator[Part]]
 ) -> Callable[[Request], Any]:
-    """Lines of JSON, one for each checkpoint; they end when the page goes away or asks anew."""
+    """Lines of JSON, one for each checkpoint; they end when the page goes away or asks again."""
 
     async def endpoint(request: Request) -> Response:
         asked = read(await request.body(), kind)

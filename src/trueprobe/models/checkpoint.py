@@ -192,7 +192,7 @@ def is_ordinary(source: Source, tokenizer: Any, token: str) -> bool:
 
 
 def _added_tokens(folder: Path) -> Iterator[str]:
-    """Of the three files that may list tokens beside the vocabulary."""
+    """Of the three files that may list tokens outside the vocabulary."""
     yield from (entry["content"] for entry in read_json(folder / "tokenizer.json").get("added_tokens", []))
     yield from read_json(folder / "added_tokens.json")
     decoder = read_json(folder / "tokenizer_config.json").get("added_tokens_decoder", {})
@@ -346,7 +346,7 @@ def _stamp(file: Path) -> tuple[int, int]:
 
 
 def weight_files(source: Source) -> list[Path]:
-    """The files that are loaded: those that an index names, in subfolders too, and no other that lies beside them."""
+    """The files that are loaded: those that an index names, in subfolders too, and no other that lies next to them."""
     if source.server:
         return []
     if source.is_gguf:

@@ -1,4 +1,4 @@
-"""What masked and causal transformers have in common: how their network is run, and what is known of a checkpoint."""
+"""What masked and causal transformers have in common: how their network is run, and what describes a checkpoint."""
 
 from __future__ import annotations
 

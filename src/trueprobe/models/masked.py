@@ -92,7 +92,7 @@ class Masked(HuggingFaceModel):
 
     @property
     def row_exact(self) -> bool:
-        """On a CPU a row in a fixed shape has the same bits whatever stands beside it."""
+        """On a CPU a row in a fixed shape has the same bits whatever stands next to it."""
         return self.shape.on_cpu
 
     def _try(self) -> Traits:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from importlib.metadata import version
 from itertools import pairwise
@@ -212,11 +212,8 @@ def _family_of(name: str, members: list[Source]) -> list[Source]:
             raise BadInput(
                 f"family '{name}': '{one.name}' and '{other.name}' have the same seed and step; {_HOW_TO_NAME}"
             )
-    return [replace(source, name=name + _tail(source.labels), family=name) for source in members]
-
-
-def _tail(labels: Mapping[str, int]) -> str:
-    return "".join(f"-{key.removeprefix('model_')}{value}" for key, value in labels.items())
+    labelled = ("".join(f"-{key.removeprefix('model_')}{value}" for key, value in s.labels.items()) for s in members)
+    return [replace(s, name=name + label, family=name) for s, label in zip(members, labelled, strict=True)]
 
 
 def _labels(path: Path) -> dict[str, int]:

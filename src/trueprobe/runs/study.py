@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, TypedDict, Unpack
@@ -228,19 +228,10 @@ class _Groups:
 
 def _parts(probe: Probe) -> list[Conditions]:
     """The conditions of each mean that is compared or displayed first, each once."""
-    every = list(_of_claims(probe)) or list(_of_summary(probe))
+    of_claims = [part for claim in probe.claims() for part in claim.parts]
+    of_summary = (measure.where for measure in probe.measures() if measure.name in probe.summary.measures)
+    every = ({key: _several(value) for key, value in part.items()} for part in of_claims or of_summary)
     return [dict(part) for part in dict.fromkeys(tuple(sorted(part.items())) for part in every)]
-
-
-def _of_claims(probe: Probe) -> Iterator[Conditions]:
-    for claim in probe.claims():
-        yield from ({key: _several(value) for key, value in part.items()} for part in claim.parts)
-
-
-def _of_summary(probe: Probe) -> Iterator[Conditions]:
-    for measure in probe.measures():
-        if measure.name in probe.summary.measures:
-            yield {key: _several(value) for key, value in measure.where.items()}
 
 
 def _several(value: Any) -> tuple[str, ...]:

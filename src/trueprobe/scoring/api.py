@@ -1,6 +1,7 @@
 """One line each from Python: sentences or a DataFrame in, a DataFrame out, answers cached.
 
 Models are asked one after the other; answers come from the store where it has them.
+`score_file` does the same from file to file.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import re
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, TypedDict, Unpack, get_args
 
@@ -18,9 +20,10 @@ import pandas as pd
 from trueprobe.engine import AnswerStore, Engine, library_versions
 from trueprobe.errors import BadInput, nearest
 from trueprobe.models import Model, Options, examine, find
+from trueprobe.paths import write_whole
 from trueprobe.permissions import ServerAccess
 from trueprobe.probes.tables import is_text
-from trueprobe.scoring.read import SENTENCE, SentenceTable, table_of
+from trueprobe.scoring.read import SENTENCE, SentenceTable, read, table_of
 from trueprobe.scoring.sentences import LONGEST_TEXT, Columns, Material, material, texts_of, white_space_notice
 from trueprobe.scoring.tables import BYS, By, frame_of, no_number, refuse_reserved, summed
 from trueprobe.types import (
@@ -303,3 +306,63 @@ def _opened(models: Models, asking: ModelOptions, progress: Progress) -> Iterato
         checkpoints = [examine(source, options) for source in find(specs, options)]
     for checkpoint in checkpoints:
         yield checkpoint.open()
+
+
+# ---------------------------------------------------------------- a file of sentences to files of scores
+
+
+_FORMATS = (".csv", ".parquet")
+
+
+@dataclass(frozen=True)
+class FileScoring:
+    """What is scored and where it goes; `by` None writes all three tables."""
+
+    file: str | Path
+    models: Sequence[str]
+    out: Path
+    by: By | None = None
+    pll: Pll = "within_word_l2r"
+    columns: Columns = field(default_factory=Columns)
+
+
+@dataclass(frozen=True)
+class Written:
+    """A file of scores."""
+
+    path: Path
+    sentences: int
+    rows: int  # of all models
+    why_not: dict[str, int]  # how many rows have no number, by reason
+    notice: str  # about white space in the sentences, else empty
+
+
+def score_file(scoring: FileScoring, asking: ModelOptions) -> list[Written]:
+    """Nothing is computed before it is known where the result goes."""
+    targets = _targets(scoring)
+    asked = material(read(scoring.file), scoring.columns)
+    frames = tables(asked, scoring.models, list(targets), scoring.pll, asking)
+    return [_write(frames[by], path, asked) for by, path in targets.items()]
+
+
+def _targets(scoring: FileScoring) -> dict[By, Path]:
+    """`scores.csv` -> scores.tokens.csv, scores.words.csv, scores.regions.csv; with `by` the file itself."""
+    out = scoring.out
+    if out.suffix not in _FORMATS:
+        raise BadInput(f"--out {out}: a file that ends in {' or '.join(_FORMATS)}")
+    if scoring.by is not None:
+        refuse_unknown("by", scoring.by, BYS)
+    targets = {scoring.by: out} if scoring.by else {by: out.with_suffix(f".{by}s{out.suffix}") for by in BYS}
+    if Path(scoring.file).resolve() in [path.resolve() for path in targets.values()]:
+        raise BadInput(f"--out {out} would replace the sentences themselves")
+    return targets
+
+
+def _write(frame: pd.DataFrame, path: Path, asked: Material) -> Written:
+    if path.suffix == ".csv":
+        write_whole(path, lambda partial: frame.to_csv(partial, index=False))
+    else:
+        write_whole(path, lambda partial: frame.to_parquet(partial, index=False))
+    reasons = frame["why_not"].value_counts().drop("", errors="ignore")
+    why_not = {str(code): int(count) for code, count in reasons.items()}
+    return Written(path, sentences=len(asked.sentences), rows=len(frame), why_not=why_not, notice=asked.notice)

@@ -166,7 +166,7 @@ def _refuse_unmarked(table: SentenceTable, texts: Sequence[str]) -> None:
 
 
 def marked(text: str, row: int) -> Sentence:
-    """`It was | late|.` -> "It was late." with the regions 1 to 3: white space beside a mark stays as one space."""
+    """`It was | late|.` -> "It was late." with the regions 1 to 3: white space next to a mark stays as one space."""
     parts = text.split("|")
     plain, regions = "", []
     for number, part in enumerate(parts):

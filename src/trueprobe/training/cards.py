@@ -104,7 +104,7 @@ def measurement(status: Status) -> str:
 
 
 def summary(folder: Path) -> str:
-    """The end of a training that is done, beside what counting alone achieves."""
+    """The end of a training that is done, next to what counting alone achieves."""
     with reading(f"{folder}/training.json is damaged"):
         card = json.loads((folder / "training.json").read_text(encoding="utf-8"))
         last, corpus = card["history"][-1], card["corpus"]

@@ -109,13 +109,13 @@ class OpenAI(Server):
         # up to the first of several with one text: behind it ranks are not known. A mapping by text holds those once;
         # if it is short for that, nobody knows how many stand above a token
         whole = listed[: self._top] if len(listed) >= self._top else []
-        known: dict[int, float] = {}
+        by_id: dict[int, float] = {}
         for text, logp in whole:
             piece = self._pieces.get(text)
             if piece is None:
                 break
-            known[piece] = logp
-        return likeliest(known, self.about.vocabulary)
+            by_id[piece] = logp
+        return likeliest(by_id, self.about.vocabulary)
 
     def score(self, ids: Ids, positions: Sequence[int]) -> Scores:
         _, logps = self._echo(ids)

@@ -110,7 +110,7 @@ def open_classifier(source: Source, options: Options, labels: int, head_seed: in
 
 
 def _draw_head(model: Any, source: Source, missing: frozenset[str], head_seed: int) -> tuple[str, ...]:
-    """Everything outside the pre-trained body is drawn anew, and the pooler where the checkpoint has none."""
+    """Everything outside the pre-trained body is drawn again, and the pooler where the checkpoint has none."""
     body = f"{model.base_model_prefix}."
     lost = sorted(name for name in missing if name.startswith(body) and "pooler" not in name)
     if lost:
