@@ -225,8 +225,8 @@ class Framing:
         longer = self._blanks.longer_words([jobs[i] for i in several], [readings[i] for i in several])
         for i, words in zip(several, longer, strict=True):
             single = answers[i].words
-            several = {word: words[word] for word in words if not isinstance(single[word], WhyNot)}
-            answers[i] = replace(answers[i], words={**single, **several})
+            by_word = {word: words[word] for word in words if not isinstance(single[word], WhyNot)}
+            answers[i] = replace(answers[i], words={**single, **by_word})
         return answers
 
     def _score(self, request: ScoreText, readings: Sequence[np.ndarray]) -> Scored:
