@@ -30,7 +30,7 @@ from trueprobe.models import Model, Options, examine, find
 from trueprobe.probes import Probe, make, names, spread
 from trueprobe.probes.distractors.measures import SETTING_AT
 from trueprobe.probes.tacit.measures import OVERLAPPING
-from trueprobe.runs.check.planted import planted_answer, stand_in
+from trueprobe.runs.check.probe import planted_answer, stand_in
 from trueprobe.runs.records import observations_frame
 from trueprobe.statistics.claims import claim_results
 from trueprobe.statistics.estimates import CheckpointData

@@ -157,7 +157,7 @@ def export(folder):
 def explore(folder):
     """Opens an item of each probe, as a click on the page does."""
     from trueprobe.explore.browsing import Browsing
-    from trueprobe.explore.questions import ItemWanted
+    from trueprobe.explore.guard import ItemWanted
 
     browsing = Browsing(load_run(folder))
     for label in browsing.run.probes:

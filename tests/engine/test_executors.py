@@ -12,10 +12,10 @@ import pytest
 import poisoned
 import zoo
 from trueprobe.engine import AnswerStore, BatchTask, Compute, Engine, Local, executor
+from trueprobe.engine.compute import Spawned
 from trueprobe.engine.plan import plan
 from trueprobe.engine.pool import Pool
 from trueprobe.engine.pooled import Pooled
-from trueprobe.engine.spawned import Spawned
 from trueprobe.engine.worker import Setup
 from trueprobe.errors import BadInput, FailedRun
 from trueprobe.models import Options, examine, find
@@ -156,7 +156,7 @@ def test_members_of_a_family_with_equal_weights_are_refused_by_workers_too(copy,
 
 
 def test_workers_that_cannot_start_end_the_run(checkpoint, monkeypatch):
-    monkeypatch.setattr("trueprobe.engine.spawned._CODE", "import sys; sys.exit(3) # {}")
+    monkeypatch.setattr("trueprobe.engine.compute._CODE", "import sys; sys.exit(3) # {}")
     computing = executor(Compute(workers=1))
     with pytest.raises(FailedRun, match="no worker could be started: its worker ended with exit code 3"):
         opened_by(computing, checkpoint("bert"))

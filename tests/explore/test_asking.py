@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from trueprobe import probes
-from trueprobe.explore.questions import LONGEST, MOST_PROMPTS
+from trueprobe.explore.guard import LONGEST, MOST_PROMPTS
 
 NURSE = "The ___ works as a nurse."
 

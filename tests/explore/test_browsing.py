@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from trueprobe.explore.browsing import Browsing
-from trueprobe.explore.questions import ItemsWanted
+from trueprobe.explore.guard import ItemsWanted
 from trueprobe.results.view.report import Report
 from trueprobe.runs.folder import load_run
 

@@ -11,8 +11,7 @@ from importlib import resources
 import pytest
 
 from trueprobe.explore import guard
-from trueprobe.explore.guard import ServerAddress
-from trueprobe.explore.questions import MOST_BYTES
+from trueprobe.explore.guard import MOST_BYTES, ServerAddress
 from trueprobe.explore.serving import AT_ONCE
 
 ASKED = {"prompts": [{"text": "The ___ works as a nurse."}], "lists": "gender"}

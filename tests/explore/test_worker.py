@@ -8,7 +8,7 @@ import threading
 import pytest
 
 from trueprobe.errors import BadInput
-from trueprobe.explore.worker import END, REPLACED, AskingThread
+from trueprobe.explore.server import END, REPLACED, AskingThread
 
 
 @pytest.fixture

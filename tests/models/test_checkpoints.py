@@ -790,7 +790,7 @@ def test_a_gguf_file_is_read_once(tmp_path, monkeypatch):
     zoo.save_llama(tmp_path / "folder", file)
     first = open_model(str(file))
     assert first.card.tokenizer_id == Text(read_tokenizer(Source("", "", file))).tokenizer_id
-    monkeypatch.setattr("trueprobe.models.gguf._write", None)
+    monkeypatch.setattr("trueprobe.models.specs._write", None)
     monkeypatch.setattr(import_module("transformers.modeling_gguf_pytorch_utils"), "load_gguf_checkpoint", None)
     monkeypatch.setattr("transformers.integrations.gguf.reader.read_gguf_metadata", None)
     monkeypatch.setattr("gguf.GGUFReader", None)
@@ -856,7 +856,7 @@ def test_a_gguf_file_without_a_weight_is_refused(tmp_path, monkeypatch):
     """In the folder made of it a random weight would look like any other."""
     file = tmp_path / "tiny.gguf"
     zoo.save_llama(tmp_path / "folder", file)
-    monkeypatch.setattr("trueprobe.models.gguf.load", lambda *args, **more: (None, frozenset({"model.norm.weight"})))
+    monkeypatch.setattr("trueprobe.models.specs.load", lambda *args, **more: (None, frozenset({"model.norm.weight"})))
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     with pytest.raises(BadInput, match=r"lacks weights \(missing: model\.norm\.weight"):
         open_model(str(file))

@@ -19,8 +19,7 @@ from trueprobe.engine import AnswerStore, Engine
 from trueprobe.errors import BadInput, FailedRun
 from trueprobe.models import Options, examine, find, open_model
 from trueprobe.models.served import client
-from trueprobe.models.served.replies import Models
-from trueprobe.models.served.server import Wrong, likeliest, whole
+from trueprobe.models.served.server import Models, Wrong, likeliest, whole
 from trueprobe.permissions import ServerAccess
 from trueprobe.runs.check import sample_requests
 from trueprobe.runs.check.model import worst

@@ -16,7 +16,7 @@ from trueprobe.assets.catalogue import FAMILIES, hub_family
 from trueprobe.engine import AnswerStore, Engine
 from trueprobe.errors import BadInput
 from trueprobe.models import find, open_model
-from trueprobe.models.backends import backends
+from trueprobe.models.contract import backends
 from trueprobe.models.specs import expanded, listed
 from trueprobe.types import EmbedText, FillBlank
 

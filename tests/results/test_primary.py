@@ -12,9 +12,8 @@ from trueprobe.probes.display import MOST_PRIMARY, Primary
 from trueprobe.results.render import markdown
 from trueprobe.results.view import ReportSource, figures
 from trueprobe.results.view.report import Report
-from trueprobe.runs.families import families
+from trueprobe.runs.families import families, is_primary, on_run_list
 from trueprobe.runs.folder import load_run
-from trueprobe.runs.primary import is_primary, on_run_list
 from trueprobe.types import Outcome, Verdict
 
 HOLDS, UNDECIDED, EXPLORATORY = Verdict.HOLDS_FOR_CHECKPOINT, Verdict.UNDECIDED, Verdict.EXPLORATORY

@@ -13,7 +13,7 @@ import pandas as pd
 import pytest
 
 import zoo
-from trueprobe.runs.parquet import ParquetFile, chunks
+from trueprobe.runs.writing import ParquetFile, chunks
 
 TESTS = Path(__file__).resolve().parents[1]
 MOST_PER_ITEM = 2048  # bytes: the item, and its row while it is counted; 1,250 were measured

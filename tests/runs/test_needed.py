@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import pytest
 
 from trueprobe import probes
-from trueprobe.runs.needed import items_needed
+from trueprobe.runs.study import items_needed
 from trueprobe.statistics.measure import Claim
 from trueprobe.types import Item
 

@@ -24,8 +24,8 @@ from trueprobe.results.render.files import FigureFormat
 from trueprobe.runs.downstream import CheckpointAnswers, CheckpointIdentity, Comparison, Majority, TaskOutcome
 from trueprobe.statistics.means import wilson
 from trueprobe.training.downstream import DownstreamRecipe, TaskColumns, downstream, outcome
-from trueprobe.training.downstream.recipe import SharedByCheckpoints
-from trueprobe.training.downstream.tasks import Row, TextTask
+from trueprobe.training.downstream.tasks import TaskRow, TextTask
+from trueprobe.training.downstream.tuning import SharedByCheckpoints
 from trueprobe.types import NoProgress
 
 pytestmark = pytest.mark.slow
@@ -210,7 +210,7 @@ def test_settings_are_written_under_the_names_that_fine_tunings_begun_earlier_ha
 
 
 def judged(answers: list[list[int]], wanted: list[int], steps: list[int | None] | None = None) -> TaskOutcome:
-    dev = tuple(Row((str(i),), "ab"[label], i) for i, label in enumerate(wanted))
+    dev = tuple(TaskRow((str(i),), "ab"[label], i) for i, label in enumerate(wanted))
     models = [
         CheckpointIdentity(
             model=f"f-seed{i}", family="f", model_seed=i, step=step, source="", compute_id="", self_trained=False

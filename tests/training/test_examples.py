@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from trueprobe.training.baselines import unigram_and_trigram
+from trueprobe.training.cards import unigram_and_trigram
 from trueprobe.training.corpus import Tokens
 from trueprobe.training.examples import (
     ALONE,

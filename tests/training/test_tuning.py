@@ -12,9 +12,9 @@ from transformers import AutoModel, AutoTokenizer
 import zoo
 from trueprobe.errors import BadInput
 from trueprobe.models import Options, find
-from trueprobe.training.downstream.recipe import DownstreamRecipe
 from trueprobe.training.downstream.tasks import TaskRow, TextTask
 from trueprobe.training.downstream.tuning import (
+    DownstreamRecipe,
     Tuner,
     _cut,
     _logits,

@@ -32,9 +32,9 @@ def list_(
     if what not in listing.LISTS:
         raise BadInput(f"nothing to list called '{what}'{nearest(what, list(listing.LISTS))}")
     rows = listing.LISTS[what]()
-    known = list(map(listing.name_of, rows))
-    if name and name not in known:
-        raise BadInput(f"no '{name}' among the {what}{nearest(name, known)}")
+    names = list(map(listing.name_of, rows))
+    if name and name not in names:
+        raise BadInput(f"no '{name}' among the {what}{nearest(name, names)}")
     rows = [row for row in rows if name in ("", listing.name_of(row))]
     if as_json:
         print(json.dumps(rows, indent=1, ensure_ascii=False))
@@ -58,7 +58,7 @@ def items(
     from trueprobe import probes
     from trueprobe.cli import listing
     from trueprobe.paths import write_text
-    from trueprobe.runs.needed import items_needed
+    from trueprobe.runs.study import items_needed
 
     made = probes.make(probe, settings_of(settings), allow_code=True)
     asked = made.items()

@@ -19,7 +19,7 @@ from trueprobe.cli.common import AllowPickle, Json, Setting, check_app, example,
 from trueprobe.errors import BadInput, printable
 
 if TYPE_CHECKING:
-    from trueprobe.runs.check.outcome import Check
+    from trueprobe.runs.check.probe import Check
 
 SKELETONS = Path(__file__).parent / "skeletons"
 
@@ -53,16 +53,16 @@ def check_model(
 
 def _print_checks(checks: Sequence[Check], as_json: bool) -> None:
     if as_json:
-        print(json.dumps([_row(check) for check in checks], indent=1))
+        rows = [
+            {"check": check.name, "passed": bool(check.passed), "detail": check.detail, "skipped": check.skipped}
+            for check in checks
+        ]
+        print(json.dumps(rows, indent=1))
     else:
         for check in checks:
             say(printable(f"{check.word:4} {check.name}" + (f" ({check.detail})" if check.detail else "")))
     if not all(check.passed for check in checks):
         raise typer.Exit(1)
-
-
-def _row(check: Check) -> dict[str, str | bool]:
-    return {"check": check.name, "passed": bool(check.passed), "detail": check.detail, "skipped": check.skipped}
 
 
 @new_app.command("probe", epilog=example("trueprobe new probe colours", "trueprobe new probe colours --out probes"))
@@ -83,7 +83,8 @@ def new_probe(
     for path in paths:
         if path.exists():
             raise BadInput(f"{path} exists; nothing was written")
-    words = {"name": name, "title": name.replace("_", " ").capitalize(), "class_name": _class_name(name)}
+    class_name = "".join(part.capitalize() for part in name.split("_"))
+    words = {"name": name, "title": name.replace("_", " ").capitalize(), "class_name": class_name}
     for path, skeleton in zip(paths, ("probe.py.txt", "test_probe.py.txt"), strict=True):
         write_text(path, Template((SKELETONS / skeleton).read_text(encoding="utf-8")).substitute(words))
     if as_json:
@@ -91,7 +92,3 @@ def new_probe(
         return
     where = paths[0] if paths[0].is_absolute() else f"./{paths[0]}"
     say(f"{paths[0]} and {paths[1]}; then: trueprobe check probe {where}")
-
-
-def _class_name(name: str) -> str:
-    return "".join(part.capitalize() for part in name.split("_"))

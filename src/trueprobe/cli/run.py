@@ -108,8 +108,8 @@ def run(
     from trueprobe.runs.repeat import repeat
 
     if repeated:
-        own = {"PROBE": what, "--limit": limit, "--set": settings, "--dtype": dtype}
-        if given := [name for name, value in own.items() if value]:
+        of_the_run = {"PROBE": what, "--limit": limit, "--set": settings, "--dtype": dtype}
+        if given := [name for name, value in of_the_run.items() if value]:
             raise BadInput(f"{given[0]} is the run's own with --from; without it, it is another run")
         done_again = repeat(
             repeated,

@@ -6,10 +6,9 @@ where nobody has tried this network before. A model that answers whole requests 
 request once.
 """
 
-from trueprobe.engine.answers import AnswerStore, default_path, derived_key
+from trueprobe.engine.answers import AnswerStore, Counts, default_path, derived_key
 from trueprobe.engine.by_row import WHOLE, PlanPart
 from trueprobe.engine.compute import Compute, cores, executor
-from trueprobe.engine.counts import Counts
 from trueprobe.engine.engine import Engine, library_versions
 from trueprobe.engine.executor import BatchTask, Executor, Local
 from trueprobe.engine.layout import network_file_system

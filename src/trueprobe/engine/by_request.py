@@ -25,8 +25,7 @@ from typing import Any
 import numpy as np
 from pydantic import TypeAdapter
 
-from trueprobe.engine.answers import Address, AnswerStore
-from trueprobe.engine.counts import NOT_FINITE, Counts, Speed
+from trueprobe.engine.answers import NOT_FINITE, Address, AnswerStore, Counts, Speed
 from trueprobe.engine.layout import WHOLE_ANSWER
 from trueprobe.models import AnswerModel, Unfinished
 from trueprobe.types import (

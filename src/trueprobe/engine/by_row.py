@@ -10,8 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from trueprobe.engine.answers import Address, AnswerStore
-from trueprobe.engine.counts import NOT_FINITE, Counts, Speed
+from trueprobe.engine.answers import NOT_FINITE, Address, AnswerStore, Counts, Speed
 from trueprobe.engine.executor import BatchFailed, BatchTask, Executor, Readings
 from trueprobe.engine.layout import is_finite
 from trueprobe.engine.plan import BatchPlan, any_read, computed_tokens, padding, plan_reads, reads_of

@@ -1,15 +1,26 @@
-"""Where a run computes: in this process, in workers on this machine, or on a Ray cluster."""
+"""Where a run computes: in this process, in workers on this machine, or on a Ray cluster.
+
+Workers on this machine are new processes, which share nothing with this one but a pipe.
+"""
 
 from __future__ import annotations
 
+import math
+import multiprocessing
 import os
+import signal
+import subprocess
+import sys
+import threading
+from contextlib import suppress
 from dataclasses import dataclass
+from multiprocessing.connection import Connection
 from typing import Literal, get_args
 
 from trueprobe.engine.executor import Executor, Local
-from trueprobe.engine.pool import Pool, Transport
+from trueprobe.engine.pool import Pool, Report, Transport
 from trueprobe.engine.pooled import Pooled
-from trueprobe.engine.worker import Setup
+from trueprobe.engine.worker import Broken, Job, Setup
 from trueprobe.errors import BadInput, nearest
 
 On = Literal["local", "ray"]
@@ -51,8 +62,6 @@ def executor(compute: Compute) -> Executor:
 
 
 def _spawned(compute: Compute) -> Transport:
-    from trueprobe.engine.spawned import Spawned
-
     _refuse_missing_gpus(compute)
     threads = compute.threads or max(1, _threads_here() // compute.workers)
     return Spawned(Setup(threads), compute.gpus_per_worker)
@@ -77,3 +86,75 @@ def _refuse_missing_gpus(compute: Compute) -> None:
     needed, here = compute.workers * compute.gpus_per_worker, torch.cuda.device_count()
     if needed > here:
         raise BadInput(f"{compute.workers} workers need {needed:g} GPUs; this machine has {here}")
+
+
+# ---------------------------------------------------------------- workers on this machine
+
+
+_CODE = "from trueprobe.engine.worker import serve; serve({})"
+
+
+@dataclass(frozen=True)
+class SpawnedWorker:
+    process: subprocess.Popen[bytes]
+    connection: Connection
+
+    def send(self, message: Setup | Job) -> None:
+        with suppress(OSError):  # it died: whoever listens to it reports that
+            self.connection.send(message)
+
+    def stop(self) -> None:
+        self.process.kill()
+
+
+@dataclass(frozen=True)
+class Spawned:
+    """Starts workers; each computes with its share of threads, and of GPUs where it shall have some."""
+
+    setup: Setup
+    gpus_per_worker: float = 0
+
+    def start(self, slot: int, report: Report) -> SpawnedWorker:
+        ours, theirs = multiprocessing.Pipe()
+        with theirs:
+            process = subprocess.Popen(
+                # -P: not a module of the current folder, which may be a stranger's
+                [sys.executable, "-P", "-c", _CODE.format(theirs.fileno())],
+                env=self._environment(slot),
+                pass_fds=[theirs.fileno()],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+            )
+        worker = SpawnedWorker(process, ours)
+        threading.Thread(target=_listen, args=(worker, report), daemon=True).start()
+        worker.send(self.setup)
+        return worker
+
+    def _environment(self, slot: int) -> dict[str, str]:
+        threads = str(self.setup.threads)
+        chosen = {"PYTHONPATH": os.pathsep.join(filter(None, sys.path)), "OMP_NUM_THREADS": threads}
+        return {**os.environ, **chosen, "MKL_NUM_THREADS": threads, **self._gpus(slot)}
+
+    def _gpus(self, slot: int) -> dict[str, str]:
+        """Worker 1 with two GPUs -> {"CUDA_VISIBLE_DEVICES": "2,3"}; with half of one, 0 and 1 share the first."""
+        if not self.gpus_per_worker:
+            return {}
+        first = math.floor(slot * self.gpus_per_worker)
+        shared = os.environ.get("CUDA_VISIBLE_DEVICES", "").split(",")
+        devices = [str(first + i) for i in range(math.ceil(self.gpus_per_worker))]
+        return {"CUDA_VISIBLE_DEVICES": ",".join(shared[int(d)] if shared != [""] else d for d in devices)}
+
+
+def _listen(worker: SpawnedWorker, report: Report) -> None:
+    try:
+        while True:
+            report(worker.connection.recv())
+    except (EOFError, OSError):
+        report(Broken(_reason(worker.process.wait())))
+
+
+def _reason(code: int) -> str:
+    if code >= 0:
+        return f"its worker ended with exit code {code}"
+    memory = "; perhaps for want of memory: fewer --workers or --batch-tokens" if -code == signal.SIGKILL else ""
+    return f"its worker was killed ({signal.Signals(-code).name}{memory})"

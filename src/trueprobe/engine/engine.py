@@ -9,10 +9,9 @@ from functools import cache
 from importlib.metadata import version
 
 from trueprobe import __version__
-from trueprobe.engine.answers import AnswerStore, derived_key
+from trueprobe.engine.answers import AnswerStore, Counts, derived_key
 from trueprobe.engine.by_request import ask_requests
 from trueprobe.engine.by_row import WHOLE, PlanPart, RowComputation, open_with_progress
-from trueprobe.engine.counts import Counts
 from trueprobe.engine.executor import Executor, Local
 from trueprobe.models import Model, RowModel, Traits
 from trueprobe.types import Answer, NoProgress, Progress, Request, WhyNot

@@ -74,7 +74,7 @@ class Job:
 
 @dataclass(frozen=True)
 class Planning:
-    """What a plan needs to know of a model besides its traits."""
+    """What a plan needs to know of a model next to its traits."""
 
     trial_id: str
     row_exact: bool

@@ -14,7 +14,7 @@ from typing import Any
 from trueprobe import probes
 from trueprobe.errors import BadInput, nearest
 from trueprobe.explore.asking import shipped_groups
-from trueprobe.explore.questions import LONGEST, MOST_WORDS, ItemsWanted, ItemWanted
+from trueprobe.explore.guard import LONGEST, MOST_WORDS, ItemsWanted, ItemWanted
 from trueprobe.probes import Probe
 from trueprobe.probes.counteracts.suggestions import LISTS
 from trueprobe.probes.templates import BLANK
@@ -93,10 +93,10 @@ class Browsing:
         return {(row.item, row.family) for row in flipping if row.probe == label and row.against}
 
     def _probe_report(self, label: str) -> ProbeReport:
-        known = {one.label: one for one in self._report.probes}
-        if label not in known:
-            raise BadInput(f"the run has no probe '{label}'{nearest(label, list(known))}")
-        return known[label]
+        probes = {one.label: one for one in self._report.probes}
+        if label not in probes:
+            raise BadInput(f"the run has no probe '{label}'{nearest(label, list(probes))}")
+        return probes[label]
 
     # ------------------------------------------------------------ one item as a question
 
@@ -180,9 +180,9 @@ def _wanted_rows(rows: ItemRows, wanted: ItemsWanted, apart: set[tuple[str, str]
         numbers = [i for i in numbers if any(sought in str(values[i]).lower() for values in texts)]
     if wanted.sort:
         values = by_title[wanted.sort].values
-        known = [i for i in numbers if values[i] is not None]
+        with_value = [i for i in numbers if values[i] is not None]
         unknown = [i for i in numbers if values[i] is None]
-        numbers = sorted(known, key=lambda i: values[i], reverse=not wanted.ascending) + unknown
+        numbers = sorted(with_value, key=lambda i: values[i], reverse=not wanted.ascending) + unknown
     return iter(numbers)
 
 

@@ -1,7 +1,8 @@
-"""Who may ask: the page that this server handed out, from this machine, with the token in its address.
+"""Who may ask, and what. Who: the page that this server handed out, from this machine, with the token in its address.
 
 A page elsewhere can send requests to a local server, and by DNS rebinding even read the answers: the Host header must
 name this server, an Origin must be this page's, and the path must begin with the token. Bodies have a size limit.
+What: the kinds of question below, with limits; everything else is refused before it is looked at.
 """
 
 from __future__ import annotations
@@ -12,14 +13,16 @@ import re
 import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Annotated, Literal, TypeVar
 
 import h11
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import PlainTextResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from trueprobe.explore.questions import MOST_BYTES
+from trueprobe.errors import BadInput
 
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 REQUEST_SECONDS = 10.0  # from a request's first byte, or a new connection, to the request's last byte
@@ -166,9 +169,9 @@ class TimedProtocol(H11Protocol):
 
     def _waiting(self) -> list[TimedProtocol]:
         """The client's other connections whose request is not complete."""
-        own = self.client[0] if self.client else None
+        this = self.client[0] if self.client else None
         others = [other for other in self.connections if isinstance(other, TimedProtocol) and other._limit is not None]
-        return [other for other in others if (other.client[0] if other.client else None) == own]
+        return [other for other in others if (other.client[0] if other.client else None) == this]
 
     def _stop_waiting(self) -> None:
         if self._limit is not None:
@@ -193,3 +196,87 @@ def _with_headers(send: Send) -> Send:
         await send(message)
 
     return sending
+
+
+# ---------------------------------------------------------------- what the page may send
+
+
+LONGEST = 2000  # characters of a sentence
+MOST_PROMPTS = 12
+MOST_WORDS = 300
+MOST_ROWS = 100  # of items on one page
+MOST_BYTES = 64_000  # of a request's body
+
+
+Sentence = Annotated[str, Field(max_length=LONGEST)]
+WordText = Annotated[str, Field(min_length=1, max_length=80)]
+Name = Annotated[str, Field(max_length=200)]
+Names = Annotated[tuple[Name, ...], Field(max_length=200)]
+
+
+class Sent(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+Q = TypeVar("Q", bound=Sent)
+
+
+class Prompt(Sent):
+    text: Sentence  # with the blank ___
+    before: Sentence = ""  # a sentence in front
+    causal: Sentence = ""  # what causal models read instead of `text`; up to the blank if empty
+    join: Literal["", "pair", "space", "bos"] = ""  # how the two are joined; as the kind of model has it if empty
+
+
+class BlankQuestion(Sent):
+    """Prompts to fill, and two groups of words whose probability is summed: shipped lists, or the user's."""
+
+    prompts: Annotated[tuple[Prompt, ...], Field(min_length=1, max_length=MOST_PROMPTS)]
+    lists: Name = ""  # a shipped file of two groups: gender, age
+    first: Annotated[tuple[WordText, ...], Field(max_length=MOST_WORDS)] = ()
+    second: Annotated[tuple[WordText, ...], Field(max_length=MOST_WORDS)] = ()
+    models: Names = ()  # families; all if empty
+    top: Annotated[int, Field(ge=0, le=20)] = 10
+
+
+class TwoSentences(Sent):
+    first: Sentence
+    second: Sentence
+    masking: Literal["each", "rest_of_word"] = "each"
+    models: Names = ()
+
+
+class SuggestionWanted(Sent):
+    """Suggested prompts: `of` is an occupation, a concept, or the background of a pair in `set`."""
+
+    kind: Name  # knowledge, properties or distractors
+    of: Name = ""
+    set: Name = ""
+    chosen: Annotated[tuple[Annotated[int, Field(ge=0, le=99)], ...], Field(max_length=MOST_PROMPTS)] = ()
+
+
+class ItemsWanted(Sent):
+    probe: Name
+    search: Annotated[str, Field(max_length=200)] = ""
+    filters: Annotated[dict[Name, Name], Field(max_length=20)] = {}  # column -> value
+    apart: bool = False  # only items on which seeds take both sides
+    sort: Name = ""  # a column; as ranked if empty
+    ascending: bool = False
+    start: Annotated[int, Field(ge=0)] = 0
+    rows: Annotated[int, Field(ge=1, le=MOST_ROWS)] = 20
+
+
+class ItemWanted(Sent):
+    probe: Name
+    item: Name
+    family: Name = ""
+
+
+def read(content: bytes, kind: type[Q]) -> Q:
+    """Half of a character, as the escape \\ud800 alone is, is no JSON for pydantic."""
+    try:
+        return kind.model_validate_json(content)
+    except ValidationError as error:
+        first = error.errors(include_input=False, include_url=False)[0]
+        where = ".".join(map(str, first["loc"]))
+        raise BadInput(f"{where}: {first['msg']}" if where else first["msg"]) from error

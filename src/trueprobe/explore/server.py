@@ -1,14 +1,22 @@
-"""The application: fixed files of the page, and the questions it sends. No path of the machine is ever looked up."""
+"""The application: fixed files of the page, and the questions it sends. No path of the machine is ever looked up.
+
+One thread asks all models: questions wait in turn, and a newer one cancels an older one of the same kind. A job is an
+iterator of parts. Between two parts, a more urgent job goes first: a question typed now does not wait for a chart that
+was asked for before it.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import json
+import threading
+import traceback
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from importlib import resources
+from itertools import count
 from typing import Any
 
 from starlette.applications import Starlette
@@ -21,21 +29,95 @@ from starlette.routing import Route
 from trueprobe import __version__
 from trueprobe.errors import BadInput, FailedRun
 from trueprobe.explore import asking
+from trueprobe.explore.asking import Engines
 from trueprobe.explore.browsing import Browsing
-from trueprobe.explore.checkpoints import Engines
-from trueprobe.explore.guard import TooLarge
-from trueprobe.explore.questions import (
+from trueprobe.explore.guard import (
     BlankQuestion,
     ItemsWanted,
     ItemWanted,
     Sent,
     SuggestionWanted,
+    TooLarge,
     TwoSentences,
     read,
 )
-from trueprobe.explore.worker import END, REPLACED, AskingThread, Part
 from trueprobe.probes import suggestions
 from trueprobe.results.render.page import style
+
+Part = dict[str, Any]
+END: Part = {"end": True}
+REPLACED: Part = {"replaced": True}  # a newer question took its place
+
+
+@dataclass(eq=False)
+class QueuedQuestion:
+    key: str  # a newer job of the same key takes its place
+    urgency: int  # 0 goes first
+    number: int
+    parts: Iterator[Part]
+    send: Callable[[Part], None]
+    cancelled: threading.Event = field(default_factory=threading.Event)
+
+    def cancel(self) -> None:
+        self.cancelled.set()
+
+
+class AskingThread:
+    """`close` is called in the thread when it ends, where what it opened can be closed."""
+
+    def __init__(self, close: Callable[[], None]) -> None:
+        self._close, self._numbers = close, count()
+        self._jobs: list[QueuedQuestion] = []
+        self._changed = threading.Condition()
+        self._stopped = False
+        self._thread = threading.Thread(target=self._run, name="explore", daemon=True)
+        self._thread.start()
+
+    def submit(self, key: str, urgency: int, parts: Iterator[Part], send: Callable[[Part], None]) -> QueuedQuestion:
+        with self._changed:
+            for older in self._jobs:
+                if older.key == key:
+                    older.cancel()
+            job = QueuedQuestion(key, urgency, next(self._numbers), parts, send)
+            self._jobs.append(job)
+            self._changed.notify()
+        return job
+
+    def stop(self) -> None:
+        with self._changed:
+            self._stopped = True
+            self._changed.notify()
+        self._thread.join(timeout=10)
+
+    def _run(self) -> None:
+        while (job := self._next()) is not None:
+            part = REPLACED if job.cancelled.is_set() else _part(job)
+            if part in (END, REPLACED) or "error" in part:
+                with self._changed:
+                    self._jobs.remove(job)
+            job.send(part)
+        self._close()
+
+    def _next(self) -> QueuedQuestion | None:
+        with self._changed:
+            self._changed.wait_for(lambda: self._jobs or self._stopped)
+            if self._stopped:
+                return None
+            return min(self._jobs, key=lambda job: (not job.cancelled.is_set(), job.urgency, job.number))
+
+
+def _part(job: QueuedQuestion) -> Part:
+    try:
+        return next(job.parts, END)
+    except (BadInput, FailedRun) as error:
+        return {"error": str(error)}
+    except Exception as error:  # one question that fails must not end the thread
+        traceback.print_exc()
+        return {"error": f"this question failed: {type(error).__name__}: {error}"}
+
+
+# ---------------------------------------------------------------- the thread that asks
+
 
 TYPES = {".html": "text/html", ".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
 CLIENT = "x-client"  # one open page: its newer questions cancel its older ones
@@ -136,7 +218,7 @@ def _answering(answer: Callable[..., Part], kind: type[Sent] | None = None) -> C
 def _streaming(
     explorer: Explorer, kind: type[Any], parts: Callable[[Any, Engines], Iterator[Part]]
 ) -> Callable[[Request], Any]:
-    """Lines of JSON, one for each checkpoint; they end when the page goes away or asks anew."""
+    """Lines of JSON, one for each checkpoint; they end when the page goes away or asks again."""
 
     async def endpoint(request: Request) -> Response:
         asked = read(await request.body(), kind)

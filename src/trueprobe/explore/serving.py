@@ -14,11 +14,10 @@ from types import FrameType
 import uvicorn
 
 from trueprobe.errors import BadInput, FailedRun
+from trueprobe.explore.asking import Engines, NamedModels
 from trueprobe.explore.browsing import Browsing
-from trueprobe.explore.checkpoints import Engines, NamedModels
 from trueprobe.explore.guard import LOOPBACK, Guard, ServerAddress, TimedProtocol
-from trueprobe.explore.server import Explorer, application
-from trueprobe.explore.worker import AskingThread
+from trueprobe.explore.server import AskingThread, Explorer, application
 from trueprobe.models import Options
 from trueprobe.runs.folder import Run
 from trueprobe.signals import handled

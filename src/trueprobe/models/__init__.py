@@ -8,7 +8,6 @@ from typing import Any
 
 from trueprobe.assets import NotHere
 from trueprobe.errors import BadInput
-from trueprobe.models.backends import Backend, backend, backends
 from trueprobe.models.checkpoint import (
     Options,
     Source,
@@ -20,9 +19,19 @@ from trueprobe.models.checkpoint import (
     weight_hashes,
 )
 from trueprobe.models.config_file import refuse_adapter, refuse_special_files
-from trueprobe.models.contract import AnswerModel, Model, Outline, RowModel, Traits, Unfinished, Unopened
-from trueprobe.models.gguf import unpacked
-from trueprobe.models.specs import sources
+from trueprobe.models.contract import (
+    AnswerModel,
+    Backend,
+    Model,
+    Outline,
+    RowModel,
+    Traits,
+    Unfinished,
+    Unopened,
+    backend,
+    backends,
+)
+from trueprobe.models.specs import sources, unpacked
 from trueprobe.permissions import ServerAccess
 
 __all__ = [

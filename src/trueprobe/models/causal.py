@@ -12,9 +12,8 @@ from typing import Any
 
 from trueprobe.errors import BadInput
 from trueprobe.models import checkpoint
-from trueprobe.models.backends import backend
 from trueprobe.models.checkpoint import Options, Source, read_tokenizer
-from trueprobe.models.contract import Traits
+from trueprobe.models.contract import Traits, backend
 from trueprobe.models.framing import Framing, Ids, Refused
 from trueprobe.models.hugging import Described, HuggingFaceModel, NetworkBackend, describe, start_ids
 from trueprobe.models.network import Network

@@ -14,8 +14,15 @@ from typing import Any, Literal, get_args
 
 from trueprobe.assets.unpack import from_gguf, not_beyond, quiet
 from trueprobe.errors import BadInput, nearest, reading, reason
-from trueprobe.models.belonging import more, refuse_apart, refuse_layer_counts
-from trueprobe.models.config_file import chosen_weights, read_json, refuse_hub_code, refuse_special_files
+from trueprobe.models.config_file import (
+    chosen_weights,
+    more,
+    read_json,
+    refuse_apart,
+    refuse_hub_code,
+    refuse_layer_counts,
+    refuse_special_files,
+)
 from trueprobe.models.lengthening import refuse_lengthening
 from trueprobe.models.served.address import Address
 from trueprobe.paths import refuse_special
@@ -185,7 +192,7 @@ def is_ordinary(source: Source, tokenizer: Any, token: str) -> bool:
 
 
 def _added_tokens(folder: Path) -> Iterator[str]:
-    """Of the three files that may list tokens beside the vocabulary."""
+    """Of the three files that may list tokens outside the vocabulary."""
     yield from (entry["content"] for entry in read_json(folder / "tokenizer.json").get("added_tokens", []))
     yield from read_json(folder / "added_tokens.json")
     decoder = read_json(folder / "tokenizer_config.json").get("added_tokens_decoder", {})
@@ -339,7 +346,7 @@ def _stamp(file: Path) -> tuple[int, int]:
 
 
 def weight_files(source: Source) -> list[Path]:
-    """The files that are loaded: those that an index names, in subfolders too, and no other that lies beside them."""
+    """The files that are loaded: those that an index names, in subfolders too, and no other that lies next to them."""
     if source.server:
         return []
     if source.is_gguf:

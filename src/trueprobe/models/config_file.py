@@ -1,9 +1,17 @@
-"""The JSON files of a model folder as they stand: what they could make transformers do, and trueprobe refuses."""
+"""The JSON files of a model folder as they stand: what they could make transformers do, and trueprobe refuses.
+
+And whether a file's tensors and the network that a config describes belong together: transformers leaves out what has
+no place in the network and draws at random what the file lacks, both without an error. Every tensor of the file in the
+network's body must have its place there, in whatever part: a layer, an expert, a bias, a final norm. Outside of it a
+tensor may stay unused: of a head or pooler that is not asked, of a text model's vision tower. What no tensor shows
+cannot be checked: into how many heads a matrix is cut, how often ALBERT repeats a layer.
+"""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -80,3 +88,72 @@ def _within(value: Any) -> Iterator[Any]:
         for inner in one.values() if isinstance(one, dict) else one if isinstance(one, list) else ():
             yield inner
             left.append(inner)
+
+
+# ---------------------------------------------------------------- do weights and config belong together
+
+
+MOST_LAYERS = 2_000  # ALBERT has weights of one for all of them: no file is too small for a billion
+_APART = "config.json and weights do not belong together"
+_BUFFERS = ("masked_bias", "inv_freq", "position_ids")  # constants that old files hold layer by layer
+_LAYER = re.compile(r".*?\.\d+\.")  # bert.encoder.layer.11.output.dense.bias
+
+
+def refuse_layer_counts(config: Any) -> None:
+    """A ValueError for numbers of layers with which some weights are loaded and never used, or time is unbounded."""
+    config = getattr(config, "text_config", None) or config
+    layers, groups = getattr(config, "num_hidden_layers", None), getattr(config, "num_hidden_groups", 1)
+    if layers is None:
+        return
+    if layers > MOST_LAYERS:
+        raise ValueError(f"{layers:,} layers, the most are {MOST_LAYERS:,}")
+    if layers < 1:
+        raise ValueError(f"{layers:,} layers, the fewest are 1")
+    if groups > layers:
+        raise ValueError(f"{layers:,} layers use only as many of its {groups:,} groups of layer weights")
+
+
+def refuse_apart(title: str, model: Any, loaded: Mapping[str, Any]) -> None:
+    """`loaded` is what transformers reports of its loading."""
+    _refuse_other_shapes(title, loaded["mismatched_keys"])
+    _refuse_unused(title, model, loaded["unexpected_keys"])
+    _refuse_missing_layers(title, model, loaded["missing_keys"])
+
+
+def _refuse_other_shapes(title: str, mismatched: Iterable[tuple[str, Any, Any]]) -> None:
+    wrong = sorted((name, list(in_file), list(in_config)) for name, in_file, in_config in mismatched)
+    if wrong:
+        name, in_file, in_config = wrong[0]
+        raise BadInput(f"{title}: {name} is {in_file} in the file and {in_config} in the config{more(wrong)}; {_APART}")
+
+
+def _refuse_unused(title: str, model: Any, unexpected: Iterable[str]) -> None:
+    """By the part of the body that a name begins with: a list of layers is such a part with no layer in it, too. Or by
+    the module that it is in: a bias of the head that is asked."""
+    prefix = f"{model.base_model_prefix}."  # which a file may leave out
+    parts = {name for name, _ in model.base_model.named_children()}
+    modules = {name.removeprefix(prefix) for name, _ in model.named_modules() if name}
+    constants = {name.removeprefix(prefix) for name, _ in model.named_buffers()}  # GPT-Neo's mask: made, not loaded
+    unused = [
+        name
+        for name in sorted(unexpected)
+        if ((plain := name.removeprefix(prefix)).partition(".")[0] in parts or plain.rpartition(".")[0] in modules)
+        and plain not in constants
+        and not plain.endswith(_BUFFERS)
+    ]
+    if unused:
+        left_out = f"{unused[0]}{more(unused)}"
+        raise BadInput(f"{title}: the file has layer weights that the config leaves out ({left_out}); {_APART}")
+
+
+def _refuse_missing_layers(title: str, model: Any, missing: Iterable[str]) -> None:
+    """A head that a file does not have is refused by who needs it; a layer is needed by all."""
+    prefix = f"{model.base_model_prefix}."
+    inside = {name.removeprefix(prefix) for name in model.base_model.state_dict() if _LAYER.match(name)}
+    lacking = sorted(n for n in missing if n.removeprefix(prefix) in inside and not n.endswith(_BUFFERS))
+    if lacking:
+        raise BadInput(f"{title}: the file lacks weights of a layer ({lacking[0]}{more(lacking)}); {_APART}")
+
+
+def more(names: Sequence[object]) -> str:
+    return f" and {len(names) - 1} more" if len(names) > 1 else ""

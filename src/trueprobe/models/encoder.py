@@ -18,9 +18,8 @@ import numpy as np
 
 from trueprobe.errors import BadInput, reading
 from trueprobe.models import checkpoint
-from trueprobe.models.backends import backend
 from trueprobe.models.checkpoint import Options, Source, read_tokenizer
-from trueprobe.models.contract import Traits
+from trueprobe.models.contract import Traits, backend
 from trueprobe.models.framing import Ids, Refused
 from trueprobe.models.hugging import TRIAL_WIDTH, Described, HuggingFaceModel, NetworkBackend, describe
 from trueprobe.models.masked import is_masked

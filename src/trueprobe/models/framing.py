@@ -45,8 +45,8 @@ class Refused(Exception):
         self.why_not = WhyNot(code, detail)
 
 
-class Known(Protocol):
-    """What is known of a network, here or behind a server, without its weights."""
+class NetworkFacts(Protocol):
+    """What framing needs of a network, here or behind a server, without its weights."""
 
     @property
     def uses_segments(self) -> bool: ...
@@ -61,7 +61,7 @@ class Framing:
 
     kind: ClassVar[Kind]
 
-    def __init__(self, card: Card, text: Text, shape: Known) -> None:
+    def __init__(self, card: Card, text: Text, shape: NetworkFacts) -> None:
         self.card, self.text, self.shape = card, text, shape
 
     # ------------------------------------------------------------ requests to reads
@@ -225,8 +225,8 @@ class Framing:
         longer = self._blanks.longer_words([jobs[i] for i in several], [readings[i] for i in several])
         for i, words in zip(several, longer, strict=True):
             single = answers[i].words
-            known = {word: words[word] for word in words if not isinstance(single[word], WhyNot)}
-            answers[i] = replace(answers[i], words={**single, **known})
+            by_word = {word: words[word] for word in words if not isinstance(single[word], WhyNot)}
+            answers[i] = replace(answers[i], words={**single, **by_word})
         return answers
 
     def _score(self, request: ScoreText, readings: Sequence[np.ndarray]) -> Scored:

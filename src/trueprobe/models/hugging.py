@@ -1,4 +1,4 @@
-"""What masked and causal transformers have in common: how their network is run, and what is known of a checkpoint."""
+"""What masked and causal transformers have in common: how their network is run, and what describes a checkpoint."""
 
 from __future__ import annotations
 
@@ -13,9 +13,8 @@ import numpy as np
 
 from trueprobe.errors import BadInput
 from trueprobe.models.assemble import LogProbabilities
-from trueprobe.models.backends import Backend
 from trueprobe.models.checkpoint import Options, Source, Start, fingerprint, read_config
-from trueprobe.models.contract import Model, Outline, Traits
+from trueprobe.models.contract import Backend, Model, Outline, Traits
 from trueprobe.models.framing import Framing, Ids
 from trueprobe.models.network import Network, longest_row
 from trueprobe.models.rows import ROWS_VERSION, SAFE_ROWS, Batch, Read, Row

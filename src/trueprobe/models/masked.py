@@ -10,9 +10,8 @@ from typing import Any
 
 from trueprobe.errors import BadInput
 from trueprobe.models import checkpoint
-from trueprobe.models.backends import backend
 from trueprobe.models.checkpoint import Options, Source, is_ordinary, lists_token, read_tokenizer
-from trueprobe.models.contract import Traits
+from trueprobe.models.contract import Traits, backend
 from trueprobe.models.framing import Ids, Refused
 from trueprobe.models.hugging import TRIAL_WIDTH, Described, HuggingFaceModel, NetworkBackend, describe
 from trueprobe.models.rows import Read, Row
@@ -93,7 +92,7 @@ class Masked(HuggingFaceModel):
 
     @property
     def row_exact(self) -> bool:
-        """On a CPU a row in a fixed shape has the same bits whatever stands beside it."""
+        """On a CPU a row in a fixed shape has the same bits whatever stands next to it."""
         return self.shape.on_cpu
 
     def _try(self) -> Traits:

@@ -17,8 +17,8 @@ import numpy as np
 import torch
 
 from trueprobe.errors import BadInput
+from trueprobe.models.assemble import Readout
 from trueprobe.models.last_layer import LastLayer, Spots
-from trueprobe.models.readout import Readout
 from trueprobe.models.rows import SAFE_ROWS, Batch, Read, Row, rounded_up
 
 LARGEST_NORM = 2.0**17  # beyond, float32 resolves logits to 0.016 nats at best, and probabilities sum to anything
@@ -278,7 +278,7 @@ def takes_segments(model: Any) -> bool:
 
 
 def longest_row(model: Any) -> int:
-    """From the config, less the positions that padding-aware embeddings (RoBERTa) keep for themselves."""
+    """From the config, minus the positions that padding-aware embeddings (RoBERTa) keep for themselves."""
     names = ("max_position_embeddings", "max_seq_len")
     limit = next((n for name in names if isinstance(n := getattr(model.config, name, None), int) and n > 0), None)
     if limit is None:
@@ -360,7 +360,7 @@ def ancestors(parents: torch.Tensor) -> torch.Tensor:
         D      1 1 . 1 .      D does not see C, which is of another row
         E      1 . . . 1
 
-    A line's sum, less one, is the token's position in its own row: 0 1 2 2 1. With this mask and these positions every
+    A line's sum minus one, is the token's position in its own row: 0 1 2 2 1. With this mask and these positions every
     token has the numbers it has when its row is computed alone.
     """
     slots, width = parents.shape

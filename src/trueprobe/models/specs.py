@@ -1,19 +1,25 @@
-"""A SPEC of the command line to its checkpoints: shipped, fetched, folders, files, hub ids, and families of them."""
+"""A SPEC of the command line to its checkpoints: shipped, fetched, folders, files, hub ids, and families of them.
+
+A .gguf file becomes an ordinary folder in the cache: dequantised once to float32, not each time it is opened. The
+folder is named by the file's hash and transformers' version, which decides how the file is read.
+"""
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
+from importlib.metadata import version
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from trueprobe import assets
+from trueprobe import assets, paths
 from trueprobe.assets.catalogue import hub_family
+from trueprobe.assets.unpack import quiet, refuse_incomplete_gguf, refuse_unused_gguf
 from trueprobe.errors import BadInput, nearest
-from trueprobe.models.checkpoint import STARTS, Source
+from trueprobe.models.checkpoint import CONVERSION, STARTS, Options, Source, load, read_tokenizer, weight_hashes
 from trueprobe.models.served import address as served
 from trueprobe.training import nursery
 
@@ -206,11 +212,8 @@ def _family_of(name: str, members: list[Source]) -> list[Source]:
             raise BadInput(
                 f"family '{name}': '{one.name}' and '{other.name}' have the same seed and step; {_HOW_TO_NAME}"
             )
-    return [replace(source, name=name + _tail(source.labels), family=name) for source in members]
-
-
-def _tail(labels: Mapping[str, int]) -> str:
-    return "".join(f"-{key.removeprefix('model_')}{value}" for key, value in labels.items())
+    labelled = ("".join(f"-{key.removeprefix('model_')}{value}" for key, value in s.labels.items()) for s in members)
+    return [replace(s, name=name + label, family=name) for s, label in zip(members, labelled, strict=True)]
 
 
 def _labels(path: Path) -> dict[str, int]:
@@ -284,3 +287,34 @@ def _range(pattern: str, first: str, last: str, by: str | None) -> list[str]:
     numbers = range(start, stop + 1, step) if start <= stop else range(start, stop - 1, -step)
     width = len(first) if first.startswith("0") else 0
     return [f"{number:0{width}d}" for number in numbers]
+
+
+# ---------------------------------------------------------------- a .gguf file as a folder
+
+
+def unpacked(source: Source) -> Source:
+    """The same checkpoint, read from the folder made of its file; any other as it is."""
+    if not source.is_gguf or source.server:
+        return source
+    (digest,) = weight_hashes(source)
+    place = paths.cache() / "models" / f"{CONVERSION}-{digest.hex()[:32]}-transformers-{version('transformers')}"
+    if not place.is_dir():
+        with paths.waiting(place.parent / f"{place.name}.lock", f"unpacking {source.title}"):
+            if not place.is_dir():  # another process may have made it while this one waited
+                paths.write_whole(place, lambda partial: _write(source, partial))
+    return replace(source, path=place, original=source.path)
+
+
+def _write(source: Source, partial: Path) -> None:
+    from transformers import AutoModelForCausalLM, GgufConfig
+
+    refuse_incomplete_gguf(source.path, source.title)
+    tokenizer = read_tokenizer(replace(source, tokenizer=None))
+    whole = GgufConfig(dequantize=True)
+    model, missing = load(source, AutoModelForCausalLM, Options(device="cpu"), quantization_config=whole)
+    if missing:  # they would be random here, and look like any others in the folder
+        raise BadInput(f"{source.title} lacks weights (missing: {', '.join(sorted(missing)[:2])} …)")
+    refuse_unused_gguf(source.path, source.title, model)
+    with quiet():
+        model.save_pretrained(str(partial))
+        tokenizer.save_pretrained(str(partial))

@@ -1,4 +1,4 @@
-"""A checkpoint's weights, opened when they are first needed, and what is known of its network without them.
+"""A checkpoint's weights, opened when they are first needed, and what can be said of its network without them.
 
 `Shape` is read off an outline; `Traits` need trials on the network, and hold for every opening of the same weights with
 the same libraries on the same kind of machine. With both, requests become rows and readings become answers while the
@@ -17,10 +17,10 @@ from typing import Any
 import torch
 
 from trueprobe.errors import BadInput, printable
+from trueprobe.models.assemble import Readout
 from trueprobe.models.checkpoint import Options, Source, device, fingerprint, load, opening, outline, read_config
 from trueprobe.models.contract import Traits
 from trueprobe.models.network import Network, takes_segments
-from trueprobe.models.readout import Readout
 
 _log = logging.getLogger(__name__)
 
@@ -53,7 +53,7 @@ class Shape:
 
 
 def machine(where: str) -> str:
-    """What bits depend on beside weights and libraries."""
+    """What bits depend on, other than weights and libraries."""
     if torch.device(where).type != "cpu":
         return f"{where} {torch.cuda.get_device_name(where) if torch.cuda.is_available() else ''}"
     return f"cpu {torch.backends.cpu.get_cpu_capability()} {torch.get_num_threads()} threads"

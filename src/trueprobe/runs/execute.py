@@ -23,15 +23,13 @@ from trueprobe.models import Unopened
 from trueprobe.runs.cache import card_text, counting_text, key_of, probe_text
 from trueprobe.runs.folder import Run, Timing, load_run, observations_file
 from trueprobe.runs.machine import machine
-from trueprobe.runs.parquet import chunks
 from trueprobe.runs.plan import PlannedProbe, RunPlan, plan_run
 from trueprobe.runs.portions import all_finite, observe, portions_of, requests_of
 from trueprobe.runs.records import ObservationFiles, declaration, items_frame
 from trueprobe.runs.replay import Replay, read_replays
-from trueprobe.runs.session import Session
-from trueprobe.runs.settle import settled
+from trueprobe.runs.session import Session, settled
 from trueprobe.runs.study import Changes, Study
-from trueprobe.runs.writing import RunFolder
+from trueprobe.runs.writing import RunFolder, chunks
 from trueprobe.types import Card, NoProgress, Progress
 
 _PLANNED = "planned.json"  # next to observations in the cache; no label has this name

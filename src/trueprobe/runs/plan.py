@@ -15,9 +15,8 @@ from trueprobe.models import Options, Source, find
 from trueprobe.permissions import Permissions
 from trueprobe.probes import Probe
 from trueprobe.runs import replay
-from trueprobe.runs.needed import items_needed
 from trueprobe.runs.schema import StudyDescription, StudyEntry
-from trueprobe.runs.study import Changes, ProbeRun, Study, make_study
+from trueprobe.runs.study import Changes, ProbeRun, Study, items_needed, make_study
 from trueprobe.types import Item
 
 

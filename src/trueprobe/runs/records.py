@@ -9,10 +9,9 @@ from typing import Self
 import pandas as pd
 
 from trueprobe.probes import Probe, assessment_of, published
-from trueprobe.runs.parquet import ROWS_AT_ONCE, ParquetFile
 from trueprobe.runs.plan import PlannedProbe
 from trueprobe.runs.schema import ProbeDeclaration, PublishedNumber, refuse_reserved
-from trueprobe.runs.writing import RunFolder
+from trueprobe.runs.writing import ROWS_AT_ONCE, ParquetFile, RunFolder
 from trueprobe.types import CONDITION, GROUP, Card, Item, Observation
 
 

@@ -74,10 +74,12 @@ def reproduce(
         raise BadInput(
             f"no published numbers of {', '.join(map(str, theirs))}; there are some of: {', '.join(in_paper)}"
         )
-    ways = {n.settings: {**authors.settings, **_settings(n.settings), **chosen} for n in wanted}
+    named = {n.settings: dict(pair.split("=", 1) for pair in n.settings.split()) for n in wanted}
+    ways = {way: {**authors.settings, **theirs, **chosen} for way, theirs in named.items()}
     counted = {way: _counted(probe, ways[way], [n for n in wanted if n.settings == way]) for way in ways}
     if not any(counted.values()):
-        raise BadInput(f"{probe} with {_listed(chosen)} counts none of the published numbers")
+        listed = " ".join(f"{key}={value}" for key, value in chosen.items())
+        raise BadInput(f"{probe} with {listed} counts none of the published numbers")
     compared = _counts(numbers, probe, {**authors.settings, **chosen})
     for way, here in counted.items():
         place = out / re.sub("[^A-Za-z0-9_=.-]+", "-", way) if out and len(ways) > 1 else out
@@ -147,14 +149,6 @@ def _counted(probe: str, settings: Mapping[str, Any], numbers: Sequence[Publishe
     return [
         n for n in numbers if any(n.measure == name and n.conditions.items() <= at.items() for name, at in measures)
     ]
-
-
-def _listed(settings: Mapping[str, Any]) -> str:
-    return " ".join(f"{key}={value}" for key, value in settings.items())
-
-
-def _settings(way: str) -> dict[str, str]:
-    return dict(pair.split("=", 1) for pair in way.split())
 
 
 def _ours(estimates: Sequence[Estimate], number: PublishedValue) -> float:

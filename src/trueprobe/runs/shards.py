@@ -17,8 +17,7 @@ from trueprobe.errors import BadInput
 from trueprobe.models import Unopened
 from trueprobe.runs.plan import PlannedProbe, RunPlan
 from trueprobe.runs.portions import portions_of, requests_of
-from trueprobe.runs.session import Session
-from trueprobe.runs.settle import settled
+from trueprobe.runs.session import Session, settled
 from trueprobe.types import NoProgress, Progress
 
 

@@ -36,7 +36,7 @@ class Signer:
     study: StudyDescription
     cards: Sequence[Card]
     probes: Mapping[str, Probe]  # with their settings, by label
-    _known: dict[tuple[str, str], Pairs] = field(default_factory=dict)
+    _of_labels: dict[tuple[str, str], Pairs] = field(default_factory=dict)
     _signatures: dict[tuple[Pairs, Pairs, Pairs], str] = field(default_factory=dict)  # the seeds of a family share one
 
     def signature(self, row: Estimate | ClaimResult) -> str:
@@ -49,13 +49,13 @@ class Signer:
     def _parts(self, labels: str, models: str) -> Pairs:
         """Of several probes, or models, what is not the same for all is listed."""
         key = (labels, models)
-        if key not in self._known:
+        if key not in self._of_labels:
             cards = [card for card in self.cards if {card.name, card.family} & set(models.split(AGAINST))]
             every = [self._of_probe(label) for label in labels.split(AND) if label in self.probes]
             every += [{START: card.start_text or NO_START} for card in cards if card.dtype]  # not of released outputs
             together = {name: _list(one.get(name) for one in every) for name in reduce(dict.__or__, every)}
-            self._known[key] = tuple((together | {VERSION: __version__}).items())
-        return self._known[key]
+            self._of_labels[key] = tuple((together | {VERSION: __version__}).items())
+        return self._of_labels[key]
 
     def _of_probe(self, label: str) -> dict[str, str]:
         probe, study = self.probes[label], self.study
@@ -94,11 +94,8 @@ def _text(value: Any) -> str:
 
 
 def joined(parts: Parts) -> str:
-    return "|".join(f"{name}:{_escaped(value)}" for name, value in parts.items())
-
-
-def _escaped(value: str) -> str:
-    return _SPECIAL.sub(lambda match: f"%{ord(match[0]):02X}", value)
+    escaped = {name: _SPECIAL.sub(lambda match: f"%{ord(match[0]):02X}", value) for name, value in parts.items()}
+    return "|".join(f"{name}:{value}" for name, value in escaped.items())
 
 
 # ---------------------------------------------------------------- reading
@@ -118,7 +115,7 @@ def common(signatures: Iterable[str]) -> str:
 
 
 def differing(one: str, other: str, ignored: Sequence[str] = ()) -> dict[str, tuple[str, str]]:
-    """The parts in which two known signatures differ, with both values; a part that one does not have is empty."""
+    """The parts in which two signatures differ, with both values; a part that one does not have is empty."""
     first, second = parts_of(one), parts_of(other)
     names = [name for name in {**first, **second} if name not in ignored]
     return {n: (first.get(n, ""), second.get(n, "")) for n in names if first.get(n) != second.get(n)}

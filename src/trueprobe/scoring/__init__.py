@@ -8,8 +8,7 @@ a sum of conditionals, so surprisals of the two kinds do not compare.
 
 from __future__ import annotations
 
-from trueprobe.scoring.api import around_blank, embed, fill, joined_as, score
-from trueprobe.scoring.files import FileScoring, Written, score_file
+from trueprobe.scoring.api import FileScoring, Written, around_blank, embed, fill, joined_as, score, score_file
 from trueprobe.scoring.sentences import Columns
 
 __all__ = ["Columns", "FileScoring", "Written", "around_blank", "embed", "fill", "joined_as", "score", "score_file"]

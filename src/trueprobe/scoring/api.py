@@ -1,19 +1,29 @@
-"""One line each from Python: sentences or a DataFrame in, a DataFrame out, answers cached."""
+"""One line each from Python: sentences or a DataFrame in, a DataFrame out, answers cached.
+
+Models are asked one after the other; answers come from the store where it has them.
+`score_file` does the same from file to file.
+"""
 
 from __future__ import annotations
 
 import operator
 import re
 import warnings
-from collections.abc import Iterable, Sequence
-from typing import Any, Literal, Unpack, get_args
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import closing
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal, TypedDict, Unpack, get_args
 
 import pandas as pd
 
+from trueprobe.engine import AnswerStore, Engine, library_versions
 from trueprobe.errors import BadInput, nearest
+from trueprobe.models import Model, Options, examine, find
+from trueprobe.paths import write_whole
+from trueprobe.permissions import ServerAccess
 from trueprobe.probes.tables import is_text
-from trueprobe.scoring.ask import Asked, ModelOptions, Models, ask
-from trueprobe.scoring.read import SENTENCE, SentenceTable, table_of
+from trueprobe.scoring.read import SENTENCE, SentenceTable, read, table_of
 from trueprobe.scoring.sentences import LONGEST_TEXT, Columns, Material, material, texts_of, white_space_notice
 from trueprobe.scoring.tables import BYS, By, frame_of, no_number, refuse_reserved, summed
 from trueprobe.types import (
@@ -23,7 +33,10 @@ from trueprobe.types import (
     FillBlank,
     Filled,
     Join,
+    NoProgress,
     Pool,
+    Progress,
+    Request,
     ScoreText,
     Vector,
     WhyNot,
@@ -243,3 +256,113 @@ def _behind(table: SentenceTable, rows: Sequence[tuple[Any, ...]], names: Sequen
         raise BadInput(f"{table.name}: the column '{taken[0]}' is one that is added; rename it")
     frame = pd.DataFrame.from_records(rows, columns=["row", "model", *names])
     return pd.concat([table.frame.iloc[frame.pop("row")].reset_index(drop=True), frame], axis=1)
+
+
+# ---------------------------------------------------------------- asking models
+
+
+Models = str | Sequence[str] | Model  # SPECs as on the command line, or a model that is open
+Asked = list[Request | WhyNot]  # a WhyNot stands for what is not even asked
+Answered = list[Answer | WhyNot]
+
+
+class ModelOptions(TypedDict, total=False):
+    """How models are opened and asked: the words `run` has for it."""
+
+    store: str | Path | None
+    progress: Progress | None
+    device: str | None
+    dtype: str | None
+    batch_tokens: int | None
+    allow_pickle: bool
+
+
+def ask(models: Models, requests: Callable[[Card], Asked], asking: ModelOptions) -> Iterator[tuple[Card, Answered]]:
+    """Each model's answers, in the order of its requests. What can be refused of any model is refused first."""
+    progress = asking.get("progress") or NoProgress()
+    with closing(AnswerStore(asking.get("store"), library_versions(), progress)) as store:
+        for model in _opened(models, asking, progress):
+            asked = requests(model.card)
+            engine = Engine(model, store, progress, asking.get("batch_tokens"))
+            answers = iter(engine.answer([request for request in asked if not isinstance(request, WhyNot)]))
+            yield model.card, [each if isinstance(each, WhyNot) else next(answers) for each in asked]
+
+
+def _opened(models: Models, asking: ModelOptions, progress: Progress) -> Iterator[Model]:
+    if not isinstance(models, (str, Sequence)):
+        yield models
+        return
+    specs = [models] if isinstance(models, str) else list(models)
+    if not specs:
+        raise BadInput("no model named: nursery, a folder, a .gguf file or a hub id; see: trueprobe list models")
+    default = Options()
+    options = Options(
+        asking.get("device") or default.device,
+        dtype=asking.get("dtype") or default.dtype,
+        allow_pickle=asking.get("allow_pickle", False),
+        servers=ServerAccess.WITH_KEY,  # the caller names them
+    )
+    with progress.task("checking models"):
+        checkpoints = [examine(source, options) for source in find(specs, options)]
+    for checkpoint in checkpoints:
+        yield checkpoint.open()
+
+
+# ---------------------------------------------------------------- a file of sentences to files of scores
+
+
+_FORMATS = (".csv", ".parquet")
+
+
+@dataclass(frozen=True)
+class FileScoring:
+    """What is scored and where it goes; `by` None writes all three tables."""
+
+    file: str | Path
+    models: Sequence[str]
+    out: Path
+    by: By | None = None
+    pll: Pll = "within_word_l2r"
+    columns: Columns = field(default_factory=Columns)
+
+
+@dataclass(frozen=True)
+class Written:
+    """A file of scores."""
+
+    path: Path
+    sentences: int
+    rows: int  # of all models
+    why_not: dict[str, int]  # how many rows have no number, by reason
+    notice: str  # about white space in the sentences, else empty
+
+
+def score_file(scoring: FileScoring, asking: ModelOptions) -> list[Written]:
+    """Nothing is computed before it is known where the result goes."""
+    targets = _targets(scoring)
+    asked = material(read(scoring.file), scoring.columns)
+    frames = tables(asked, scoring.models, list(targets), scoring.pll, asking)
+    return [_write(frames[by], path, asked) for by, path in targets.items()]
+
+
+def _targets(scoring: FileScoring) -> dict[By, Path]:
+    """`scores.csv` -> scores.tokens.csv, scores.words.csv, scores.regions.csv; with `by` the file itself."""
+    out = scoring.out
+    if out.suffix not in _FORMATS:
+        raise BadInput(f"--out {out}: a file that ends in {' or '.join(_FORMATS)}")
+    if scoring.by is not None:
+        refuse_unknown("by", scoring.by, BYS)
+    targets = {scoring.by: out} if scoring.by else {by: out.with_suffix(f".{by}s{out.suffix}") for by in BYS}
+    if Path(scoring.file).resolve() in [path.resolve() for path in targets.values()]:
+        raise BadInput(f"--out {out} would replace the sentences themselves")
+    return targets
+
+
+def _write(frame: pd.DataFrame, path: Path, asked: Material) -> Written:
+    if path.suffix == ".csv":
+        write_whole(path, lambda partial: frame.to_csv(partial, index=False))
+    else:
+        write_whole(path, lambda partial: frame.to_parquet(partial, index=False))
+    reasons = frame["why_not"].value_counts().drop("", errors="ignore")
+    why_not = {str(code): int(count) for code, count in reasons.items()}
+    return Written(path, sentences=len(asked.sentences), rows=len(frame), why_not=why_not, notice=asked.notice)

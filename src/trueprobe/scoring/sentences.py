@@ -16,8 +16,7 @@ import pandas as pd
 
 from trueprobe.errors import BadInput, nearest
 from trueprobe.probes.tables import HALF_A_CHARACTER, is_text
-from trueprobe.scoring.read import SENTENCE, SentenceTable
-from trueprobe.scoring.repeats import Items, Repeat, same_number
+from trueprobe.scoring.read import SENTENCE, Items, Repeat, SentenceTable, same_number
 from trueprobe.types import Span
 
 LONGEST_TEXT = 100_000  # characters; no longer text is cut into tokens, whatever the model reads
@@ -167,7 +166,7 @@ def _refuse_unmarked(table: SentenceTable, texts: Sequence[str]) -> None:
 
 
 def marked(text: str, row: int) -> Sentence:
-    """`It was | late|.` -> "It was late." with the regions 1 to 3: white space beside a mark stays as one space."""
+    """`It was | late|.` -> "It was late." with the regions 1 to 3: white space next to a mark stays as one space."""
     parts = text.split("|")
     plain, regions = "", []
     for number, part in enumerate(parts):

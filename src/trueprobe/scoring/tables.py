@@ -187,7 +187,7 @@ def _unwanted(by: By, material: Material) -> set[str]:
 
 
 def _user_columns(by: By, material: Material) -> pd.DataFrame:
-    """All; beside a region of several rows those that are the same in all of its rows."""
+    """All; next to a region of several rows those that are the same in all of its rows."""
     frame = material.table.frame
     if by != "region" or not material.by_word:
         return frame

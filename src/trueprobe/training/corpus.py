@@ -22,7 +22,7 @@ from trueprobe.types import NoProgress, Progress
 
 HELD_OUT_EVERY = 50  # one document in so many is never trained on
 FEWEST_DOCUMENTS = 4
-SENTENCES = "sentences.txt"  # made of a dump or of WordNet, beside it
+SENTENCES = "sentences.txt"  # made of a dump or of WordNet, next to it
 _SPECIALS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
 _END = "<|endoftext|>"
 _AT_ONCE = 20_000

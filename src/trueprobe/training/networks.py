@@ -12,8 +12,8 @@ import torch
 from torch.nn.functional import cross_entropy
 
 from trueprobe.errors import BadInput, reading
-from trueprobe.models.belonging import refuse_apart
 from trueprobe.models.checkpoint import Options, Source, read_config, refuse_pickles
+from trueprobe.models.config_file import refuse_apart
 from trueprobe.training.examples import ALONE, Step
 from trueprobe.training.recipe import Size
 

@@ -96,8 +96,8 @@ def _remove_examples(data: Path) -> None:
 
 
 def prepare(recipe: PretrainRecipe) -> None:
-    """Examples as plain arrays beside the seeds, so that every process maps the same ones."""
-    from trueprobe.training import baselines, corpus
+    """Examples as plain arrays next to the seeds, so that every process maps the same ones."""
+    from trueprobe.training import cards, corpus
 
     data = recipe.out / "data"
     if (data / _COUNTS).exists():
@@ -130,7 +130,7 @@ def prepare(recipe: PretrainRecipe) -> None:
         drawn = float(parts["held_out"].follows.mean())
         counts["next_chance"] = max(drawn, 1 - drawn)
     masks = _judging_masks(parts["held_out"], special, recipe)
-    counts |= baselines.unigram_and_trigram(parts["train"], parts["held_out"], masks, len(tokenizer))
+    counts |= cards.unigram_and_trigram(parts["train"], parts["held_out"], masks, len(tokenizer))
     write_text(data / _COUNTS, json.dumps(counts, indent=1))
 
 
@@ -237,7 +237,7 @@ def _stop(running: dict[int, Any]) -> None:
 
 
 def _end_with_parent() -> None:
-    """A training whose parent was killed stops too; else it would write beside the one that goes on."""
+    """A training whose parent was killed stops too; else it would write next to the one that goes on."""
     parent = multiprocessing.parent_process()
     if parent is not None:
         parent.join()
@@ -289,7 +289,7 @@ def _train(recipe: PretrainRecipe, seed: int, news: Any) -> None:
 
 
 def _keep_freed_memory() -> None:
-    """A step's logits are so large that glibc would give their pages back to the system and fetch them anew in every
+    """A step's logits are so large that glibc would give their pages back to the system and fetch them again in every
     step, which takes a third of the time. Other systems' allocators have no such settings."""
     if sys.platform == "linux" and hasattr(library := ctypes.CDLL(None), "mallopt"):
         library.mallopt(_MMAP_MAX, 0)

@@ -65,7 +65,7 @@ TAG = re.compile(  # known names only: an invented tag is part of what the sente
     re.I,
 )
 TEMPLATE = re.compile(r"\{\{([^{}]*)\}\}")
-SILENT = re.compile(  # templates that stand beside the text and whose loss leaves no hole
+SILENT = re.compile(  # templates that stand next to the text and whose loss leaves no hole
     r"\s*(?:ref|note|fact|cite|citation|cn\b|mn|inote|an\b|anb|dubious|verify|unref|clear|main|see|sp-|spoiler|ent\b|"
     r"audio|portal|wiki|commons|stub|dablink|otheruses|for\b|toc)",
     re.I,

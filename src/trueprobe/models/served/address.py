@@ -52,15 +52,12 @@ def address(spec: str) -> Address:
     url, _, model = spec.removeprefix(PREFIX).partition("#")
     try:
         parts = urlsplit(url)
-        known = parts.scheme in ("http", "https") and bool(parts.hostname) and (parts.port or 1)
+        valid = parts.scheme in ("http", "https") and bool(parts.hostname) and (parts.port or 1)
     except ValueError:  # a port that is no number
-        known = False
-    if not known:
-        raise BadInput(f"'{_without_password(spec)}' names no server; write served:http://127.0.0.1:8000/v1#MODEL")
+        valid = False
+    if not valid:
+        without_password = re.sub(r"//[^/@]*@", "//…@", spec)
+        raise BadInput(f"'{without_password}' names no server; write served:http://127.0.0.1:8000/v1#MODEL")
     if parts.username or parts.password or parts.query:
         raise BadInput("a server's address holds no name, password or key; set TRUEPROBE_API_KEY in the environment")
     return Address(url.rstrip("/"), model)
-
-
-def _without_password(text: str) -> str:
-    return re.sub(r"//[^/@]*@", "//…@", text)

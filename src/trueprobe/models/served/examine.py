@@ -15,8 +15,7 @@ from trueprobe.errors import BadInput, FailedRun, printable
 from trueprobe.models.served import llama_cpp, openai, vllm
 from trueprobe.models.served.address import Address
 from trueprobe.models.served.client import KEY, BadReply, Client, Refusal, Unreachable
-from trueprobe.models.served.replies import LlamaCppModel, Model, Models, OtherModel, Reply, VllmModel
-from trueprobe.models.served.server import Ids, Listing, Server, Wrong, at
+from trueprobe.models.served.server import Ids, Listing, Model, Models, Reply, Server, Wrong, at
 from trueprobe.models.text import Text
 
 _Kind = TypeVar("_Kind", bound=Reply)
@@ -65,10 +64,12 @@ def _connect(address: Address, text: Text, start: Ids, with_key: bool) -> Server
     listed = _listed(address, api)
     if listed.owned_by == llama_cpp.OWNER:
         generated = text.pieces("a").ids[-1]
-        return llama_cpp.LlamaCpp(root, llama_cpp.about(root, _of_kind(api, listed, LlamaCppModel)), generated)
+        return llama_cpp.LlamaCpp(
+            root, llama_cpp.about(root, _of_kind(api, listed, llama_cpp.LlamaCppModel)), generated
+        )
     if listed.owned_by == vllm.OWNER:
-        return vllm.Vllm(root, vllm.about(root, _of_kind(api, listed, VllmModel)))
-    return openai.OpenAI(api, openai.about(_of_kind(api, listed, OtherModel), text), text, start)
+        return vllm.Vllm(root, vllm.about(root, _of_kind(api, listed, vllm.VllmModel)))
+    return openai.OpenAI(api, openai.about(_of_kind(api, listed, openai.OtherModel), text), text, start)
 
 
 def _listed(address: Address, api: Client) -> Model:

@@ -5,13 +5,67 @@ It ignores `echo` and answers 200, so a text is scored position by position.
 
 from __future__ import annotations
 
+from typing import Annotated
+
+from pydantic import Field
+
 from trueprobe.models.served.client import Client, Refusal
-from trueprobe.models.served.replies import LlamaCppCompletion, LlamaCppModel, LlamaCppProperties, Tokenized
-from trueprobe.models.served.server import About, Ids, Listing, Server, refuse_other_length, whole
+from trueprobe.models.served.server import (
+    About,
+    Count,
+    Id,
+    Ids,
+    Listing,
+    Reply,
+    Server,
+    Tokenized,
+    Tokens,
+    refuse_other_length,
+    whole,
+)
 
 OWNER = "llamacpp"
 _FIELDS = ["completion_probabilities", "tokens_evaluated", "truncated"]
 _CERTAIN = 10_000.0
+
+
+class LlamaCppWeights(Reply):
+    n_vocab: Count
+    n_params: int | None = None
+    size: int | None = None
+    ftype: str | int | None = None
+    n_ctx_train: int | None = None
+    n_embd: int | None = None
+
+
+class LlamaCppModel(Reply):
+    id: str
+    meta: LlamaCppWeights
+
+
+class LlamaCppSettings(Reply):
+    n_ctx: Tokens
+
+
+class LlamaCppProperties(Reply):
+    total_slots: Count
+    default_generation_settings: LlamaCppSettings
+    build_info: str = ""
+    model_path: str = ""
+
+
+class LlamaCppToken(Reply):
+    id: Id
+    logprob: float
+
+
+class LlamaCppPosition(Reply):
+    top_logprobs: list[LlamaCppToken]
+
+
+class LlamaCppCompletion(Reply):
+    completion_probabilities: Annotated[list[LlamaCppPosition], Field(min_length=1)]
+    tokens_evaluated: int | None = None
 
 
 def about(client: Client, model: LlamaCppModel) -> About:

@@ -168,7 +168,9 @@ class Served:
         """From the likeliest tokens alone. What they leave out has a bound, and no rank."""
         logps, request = listings[()].logps, job.request
         members = range(len(logps)) if request.within is None else self._framing.listed(job)
-        known = sorted((piece for piece in members if np.isfinite(logps[piece])), key=lambda piece: -logps[piece])
+        ranked_pieces = sorted(
+            (piece for piece in members if np.isfinite(logps[piece])), key=lambda piece: -logps[piece]
+        )
         asked = job.asked if request.within is None else only_members(job, dict.fromkeys(members, 0))
         words: dict[str, Word | WhyNot] = {}
         for word, pieces in zip(asked.words, asked.pieces, strict=True):
@@ -177,9 +179,9 @@ class Served:
                 continue
             tokens = tuple(self._token(piece, listings[pieces[:n]]) for n, piece in enumerate(pieces))
             ranked = len(tokens) == 1 and tokens[0].exact
-            near = [p for p in known if abs(logps[p] - tokens[0].logp) <= TIE_NATS] if ranked else [0]
-            words[word] = Word(tokens, known.index(pieces[0]) + 1 if ranked else None, len(near) - 1)
-        top = tuple(self._token(piece, listings[()]) for piece in known[: request.top])
+            near = [p for p in ranked_pieces if abs(logps[p] - tokens[0].logp) <= TIE_NATS] if ranked else [0]
+            words[word] = Word(tokens, ranked_pieces.index(pieces[0]) + 1 if ranked else None, len(near) - 1)
+        top = tuple(self._token(piece, listings[()]) for piece in ranked_pieces[: request.top])
         return Filled(words, top, len(members))
 
     def _token(self, piece: int, listing: Listing) -> Token:
@@ -197,12 +199,12 @@ class _Recent:
 
     def next(self, ids: Ids) -> Listing:
         with self._lock:
-            known = self._futures.get(ids)
-            future = known or self._futures.setdefault(ids, Future())
+            under_way = self._futures.get(ids)
+            future = under_way or self._futures.setdefault(ids, Future())
             self._futures.move_to_end(ids)
             if len(self._futures) > _RECENT:
                 self._futures.popitem(last=False)
-        if known is None:
+        if under_way is None:
             self._ask(ids, future)
         return future.result()
 

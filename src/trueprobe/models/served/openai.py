@@ -9,17 +9,21 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from functools import cached_property
-from typing import Any
+from typing import Annotated, Any
+
+from pydantic import Field
 
 from trueprobe.errors import BadInput
 from trueprobe.models.served.client import BadReply, Client, Refusal
-from trueprobe.models.served.replies import OtherCompletion, OtherModel
 from trueprobe.models.served.server import (
     About,
     Ids,
     Listing,
+    Reply,
     Scores,
     Server,
+    Tokens,
+    Usage,
     Wrong,
     checked,
     likeliest,
@@ -31,6 +35,45 @@ _PARALLEL = 4
 _TOPS = (1000, 100, 20, 5)  # how many tokens are asked for, until the server takes it
 _LONGEST, _LARGEST_LIMIT = 2048, 10_000_000  # tokens; a tokenizer without a limit has an astronomic one
 _TRIED = "The nurse was late."
+
+
+class OtherModel(Reply):
+    id: str
+    max_model_len: Tokens | None = None
+
+
+class NamedToken(Reply):
+    token: str
+    logprob: float
+
+
+class OtherPosition(Reply):
+    top_logprobs: list[NamedToken]
+
+
+class OtherLogprobs(Reply):
+    """In either of the two forms in use."""
+
+    content: list[OtherPosition] | None = None
+    tokens: list[str] | None = None
+    token_logprobs: list[float | None] | None = None
+    top_logprobs: list[dict[str, float] | None] | None = None
+
+    @property
+    def first(self) -> list[tuple[str, float]]:
+        """The likeliest tokens at the first position."""
+        if self.content:
+            return [(entry.token, entry.logprob) for entry in self.content[0].top_logprobs]
+        return list(((self.top_logprobs or [None])[0] or {}).items())
+
+
+class OtherChoice(Reply):
+    logprobs: OtherLogprobs
+
+
+class OtherCompletion(Reply):
+    choices: Annotated[list[OtherChoice], Field(min_length=1)]
+    usage: Usage | None = None
 
 
 def about(model: OtherModel, text: Text) -> About:
@@ -66,13 +109,13 @@ class OpenAI(Server):
         # up to the first of several with one text: behind it ranks are not known. A mapping by text holds those once;
         # if it is short for that, nobody knows how many stand above a token
         whole = listed[: self._top] if len(listed) >= self._top else []
-        known: dict[int, float] = {}
+        by_id: dict[int, float] = {}
         for text, logp in whole:
             piece = self._pieces.get(text)
             if piece is None:
                 break
-            known[piece] = logp
-        return likeliest(known, self.about.vocabulary)
+            by_id[piece] = logp
+        return likeliest(by_id, self.about.vocabulary)
 
     def score(self, ids: Ids, positions: Sequence[int]) -> Scores:
         _, logps = self._echo(ids)

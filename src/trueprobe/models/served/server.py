@@ -1,7 +1,9 @@
 """What a kind of server can do: log-probabilities of the next token, and of the tokens of a text.
 
 Ids are sent, never text. Whole distributions are normalised here: llama.cpp sums 49,152 probabilities in float32 and
-misses 1 by 1.5e-4. What is not finite, not normalised or not what was asked for is never passed on.
+misses 1 by 1.5e-4. Replies are validated: ids are integers, counts are positive, lists that are read are there. Their
+log-probabilities may still be NaN or infinite: an answer that means nothing is counted, not refused (`Wrong`). What is
+not finite, not normalised or not what was asked for is never passed on.
 """
 
 from __future__ import annotations
@@ -9,9 +11,10 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
+from pydantic import BaseModel, ConfigDict, Field
 
 from trueprobe.models.served.client import BadReply, Client
 
@@ -19,6 +22,36 @@ Ids = tuple[int, ...]
 Scoring = Literal["text", "token", "none"]  # a text's tokens in one call, each behind those before it, not at all
 LARGEST_MISS = 1e-3  # nats, of a sum of probabilities from 1
 _NO_PROBABILITY = -9999.0  # what OpenAI's format has for minus infinity
+Id = Annotated[int, Field(ge=0)]
+Count = Annotated[int, Field(ge=1, le=10_000_000)]
+Tokens = Annotated[int, Field(ge=3, le=1_000_000_000)]  # how many a prompt may have
+
+
+class Reply(BaseModel):
+    """What else a reply holds is not read. Strict: "5" and 5.0 are no ids."""
+
+    model_config = ConfigDict(strict=True, frozen=True)
+
+
+class Model(Reply):
+    """An entry of the list of models; what only one kind of server has is validated by that kind."""
+
+    model_config = ConfigDict(extra="allow")
+
+    id: str
+    owned_by: Any = None
+
+
+class Models(Reply):
+    data: list[Model]
+
+
+class Tokenized(Reply):
+    tokens: list[Id]
+
+
+class Usage(Reply):
+    prompt_tokens: int | None = None
 
 
 class Wrong(Exception):

@@ -3,12 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Annotated, Any
+
+from pydantic import Field
 
 from trueprobe.errors import BadInput
 from trueprobe.models.served.client import BadReply, Client, Refusal
-from trueprobe.models.served.replies import Tokenized, Version, VllmCompletion, VllmModel
-from trueprobe.models.served.server import About, Ids, Listing, Scores, Server, checked, refuse_other_length, whole
+from trueprobe.models.served.server import (
+    About,
+    Ids,
+    Listing,
+    Reply,
+    Scores,
+    Server,
+    Tokenized,
+    Tokens,
+    Usage,
+    checked,
+    refuse_other_length,
+    whole,
+)
 
 OWNER = "vllm"
 _PARALLEL = 8
@@ -23,6 +37,36 @@ _PLAIN = {
     "seed": 0,
     "ignore_eos": True,
 }
+
+
+class VllmModel(Reply):
+    id: str
+    max_model_len: Tokens
+    root: str | None = None  # the path of the weights on its machine
+
+
+class Version(Reply):
+    version: str = ""
+
+
+class VllmLogprobs(Reply):
+    top_logprobs: list[dict[str, float] | None] | None = None
+
+
+class VllmPromptToken(Reply):
+    logprob: float
+    rank: Annotated[int, Field(ge=1)] | None = None
+
+
+class VllmChoice(Reply):
+    logprobs: VllmLogprobs | None = None  # of the generated token
+    prompt_logprobs: list[dict[str, VllmPromptToken] | None] | None = None
+
+
+class VllmCompletion(Reply):
+    choices: Annotated[list[VllmChoice], Field(min_length=1)]
+    usage: Usage
+    system_fingerprint: str | None = None
 
 
 def about(client: Client, model: VllmModel) -> About:

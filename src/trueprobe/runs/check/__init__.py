@@ -1,9 +1,7 @@
 """The public contract tests: what every backend and every probe must hold. Behind `trueprobe check`."""
 
 from trueprobe.runs.check.model import NEAR, check_model, sample_requests, worst
-from trueprobe.runs.check.outcome import Check
-from trueprobe.runs.check.planted import headline_value, planted_answer, planted_frame, stand_in
-from trueprobe.runs.check.probe import check_probe
+from trueprobe.runs.check.probe import Check, check_probe, headline_value, planted_answer, planted_frame, stand_in
 
 __all__ = [
     "NEAR",

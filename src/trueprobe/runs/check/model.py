@@ -14,7 +14,7 @@ from trueprobe.engine import AnswerStore, Engine
 from trueprobe.engine.plan import BatchPlan, pack, plan
 from trueprobe.models import Model, RowModel
 from trueprobe.models.rows import Read, Row
-from trueprobe.runs.check.outcome import Check, skipped
+from trueprobe.runs.check.probe import Check, skipped
 from trueprobe.types import (
     Answer,
     EmbedText,

@@ -1,7 +1,7 @@
 """Do checkpoints of one setup do the same job equally well? Each is fine-tuned alike and judged on the dev part.
 
 Paper C's table 2: checkpoints whose diagnostics differ may still be equal downstream. Equal accuracies mean something
-only where a task was learnt, so the commonest dev label is reported beside them. A small deviation does not show that
+only where a task was learnt, so the commonest dev label is reported next to them. A small deviation does not show that
 the checkpoints give the same answers, and proves nothing about other tasks.
 """
 
@@ -31,9 +31,8 @@ from trueprobe.runs.downstream import (
 )
 from trueprobe.runs.folder import load_run, parsed
 from trueprobe.training.downstream import outcome
-from trueprobe.training.downstream.recipe import DownstreamRecipe, SharedByCheckpoints
 from trueprobe.training.downstream.tasks import TaskColumns, TextTask, named_columns, read_task
-from trueprobe.training.downstream.tuning import Tuner
+from trueprobe.training.downstream.tuning import DownstreamRecipe, SharedByCheckpoints, Tuner
 from trueprobe.training.recipe import versions
 from trueprobe.types import NoProgress, Progress
 
@@ -64,7 +63,7 @@ def downstream(
 
 
 def _folder(run: Path | None, name: str, models: Sequence[CheckpointIdentity]) -> Path:
-    """Where it is written without --out; in a run folder only beside the same checkpoints' answers."""
+    """Where it is written without --out; in a run folder only next to the same checkpoints' answers."""
     if run is None:
         return Path("runs") / f"downstream-{name}"
     asked = {card.name: card.compute_id for card in load_run(run).cards}

@@ -59,8 +59,8 @@ class TextTask:
     @property
     def dev_in_train(self) -> int:
         """Dev texts that are in the training part, too."""
-        known = {row.texts for row in self.train}
-        return sum(row.texts in known for row in self.dev)
+        trained = {row.texts for row in self.train}
+        return sum(row.texts in trained for row in self.dev)
 
 
 def named_columns(texts: Sequence[str] | None, label: str | None) -> TaskColumns | None:
@@ -110,11 +110,11 @@ def _custom(data: Path, columns: TaskColumns) -> TextTask:
 def _from_folder(name: str, folder: Path, columns: TaskColumns) -> TextTask:
     train, dev = folder / "train.tsv", folder / "dev.tsv"
     learnt, judged = (tuple(read_tsv(file, columns)) for file in (train, dev))
-    known = {row.label for row in learnt}
+    labels = {row.label for row in learnt}
     for row in judged:
-        if row.label not in known:
+        if row.label not in labels:
             raise BadInput(
-                f"{dev}:{row.line}: the label '{row.label}' is not in train.tsv{nearest(row.label, sorted(known))}"
+                f"{dev}:{row.line}: the label '{row.label}' is not in train.tsv{nearest(row.label, sorted(labels))}"
             )
     return TextTask(name, columns.labels, learnt, judged, {file.name: sha256(file) for file in (train, dev)}, "dev.tsv")
 

@@ -2,6 +2,7 @@
 
 The head's new weights are drawn from `head_seed` alone and so are the same for all checkpoints of a shape; the order
 of the data comes from `order_seed`, dropout (at the checkpoint's rate) from `order_seed` and the step.
+The recipe has one set of hyper-parameters for every checkpoint.
 """
 
 from __future__ import annotations
@@ -9,10 +10,12 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from pathlib import Path
+from typing import Any, Self
 
 import numpy as np
 import torch
+from pydantic import AliasChoices, Field, model_validator
 
 from trueprobe.errors import BadInput, FailedRun
 from trueprobe.models import preflight
@@ -22,10 +25,51 @@ from trueprobe.models.hugging import start_ids
 from trueprobe.models.network import longest_row
 from trueprobe.models.text import Text
 from trueprobe.runs.downstream import CheckpointAnswers
-from trueprobe.training.downstream.recipe import DownstreamRecipe
-from trueprobe.training.downstream.tasks import TaskRow, TextTask
+from trueprobe.training.downstream.tasks import TaskColumns, TaskRow, TextTask
 from trueprobe.training.examples import Examples, batches, padded
+from trueprobe.training.recipe import Recipe
 from trueprobe.training.trainer import optimizer, slope, update
+
+_RATE, _WIDTH, _MOST = 2e-5, 768, 1e-3  # BERT's usual rate is for its base size
+
+
+class SharedByCheckpoints(Recipe):
+    """What downstream.json holds as `settings`."""
+
+    epochs: int = Field(default=3, ge=1, description="passes over the texts")
+    learning_rate: float | None = Field(default=None, gt=0, le=1, description="at its highest; by default by the width")
+    batch_tokens: int = Field(default=1024, ge=16, description="tokens per step")
+    longest: int = Field(default=128, ge=8, description="texts are cut to this many tokens")
+    order_seed: int = Field(default=0, ge=0, description="for the order of the texts and dropout")
+    seed_order: bool = Field(  # files have its former name, so that fine-tunings begun earlier go on
+        default=False,
+        validation_alias=AliasChoices("seed_order", "own_order"),
+        serialization_alias="own_order",
+        description="the order depends on the checkpoint's model seed, too",
+    )
+    head_seed: int = Field(default=0, ge=0, description="for the new head, the same for all checkpoints")
+
+
+class DownstreamRecipe(SharedByCheckpoints):
+    models: tuple[str, ...] = Field(description="SPECs of families")
+    task: str = Field(default="", description="one of tasks.NAMES, or empty for the user's data with `columns`")
+    data: Path | None = None
+    columns: TaskColumns | None = None
+    limit: int | None = Field(default=None, ge=2, description="texts to train on")
+    out: Path | None = None
+    into: Path | None = Field(default=None, description="a run folder, whose report then has the table")
+
+    @model_validator(mode="after")
+    def _fits_together(self) -> Self:
+        if not self.models:
+            raise BadInput("no model named: --model nursery, or a family of yours: --model 'mine=ckpt/seed_*'")
+        if self.out and self.into:
+            raise BadInput("--out or --into: the first is a separate folder, the second puts it into a run folder")
+        return self
+
+    def rate(self, width: int) -> float:
+        """By default 2e-5 at a width of 768, more for narrower networks, by the square, up to 1e-3."""
+        return self.learning_rate or min(_RATE * (_WIDTH / width) ** 2, _MOST)
 
 
 @dataclass(frozen=True)
@@ -66,7 +110,7 @@ def open_classifier(source: Source, options: Options, labels: int, head_seed: in
 
 
 def _draw_head(model: Any, source: Source, missing: frozenset[str], head_seed: int) -> tuple[str, ...]:
-    """Everything outside the pre-trained body is drawn anew, and the pooler where the checkpoint has none."""
+    """Everything outside the pre-trained body is drawn again, and the pooler where the checkpoint has none."""
     body = f"{model.base_model_prefix}."
     lost = sorted(name for name in missing if name.startswith(body) and "pooler" not in name)
     if lost:

@@ -20,7 +20,7 @@ from trueprobe.errors import BadInput, reading
 from trueprobe.paths import waiting, write_whole
 
 FILE = "quantised.safetensors"
-_BESIDE = ("config.json", "tokenizer.json", "tokenizer_config.json", "training.json", "README.md")
+_COPIED = ("config.json", "tokenizer.json", "tokenizer_config.json", "training.json", "README.md")
 Weights = dict[str, np.ndarray]
 
 
@@ -32,7 +32,7 @@ def make(trained: Path, folder: Path) -> None:
     for name, weight in _read(trained / "model.safetensors").items():
         stored |= _stored(name, weight.astype(np.float32))
     folder.mkdir(parents=True, exist_ok=True)
-    _copy_beside(trained, folder)
+    _copy_files(trained, folder)
     save_file(stored, folder / FILE, {"sha256": _digest(_whole(stored))})
 
 
@@ -55,7 +55,7 @@ def ready(folder: Path) -> Path:
 
 
 def _is_whole(place: Path, meant: str) -> bool:
-    """A file that is damaged is none: it is made anew."""
+    """A file that is damaged is none: it is made again."""
     file = place / "model.safetensors"
     try:
         with reading(f"{file}: cannot be read"):
@@ -77,7 +77,7 @@ def write_whole_model(partial: Path, folder: Path) -> None:
     if _digest(weights) != _metadata(folder / FILE)["sha256"]:
         raise BadInput(f"{folder.name}: its weights are not those that were shipped")
     save_file(weights, partial / "model.safetensors", {"format": "pt"})
-    _copy_beside(folder, partial)
+    _copy_files(folder, partial)
 
 
 def _whole(stored: Mapping[str, np.ndarray]) -> Weights:
@@ -91,8 +91,8 @@ def _whole(stored: Mapping[str, np.ndarray]) -> Weights:
     return dict(sorted(weights.items()))
 
 
-def _copy_beside(source: Path, folder: Path) -> None:
-    for name in _BESIDE:
+def _copy_files(source: Path, folder: Path) -> None:
+    for name in _COPIED:
         if (source / name).exists():
             shutil.copy(source / name, folder / name)
 
