@@ -85,7 +85,7 @@ def test_a_vocabulary_without_the_listed_words_is_reported_as_such(tmp_path):
     assert set(rows["why_not"]) == {"multi_piece"}
     assert set(rows["why_not_detail"]) == {"0 of 63 female words are one piece of this vocabulary"}
     (section, *_) = Report.of(run).sections
-    assert words.scored_sentence(section.scoring) == "None of the 40 answers could be scored (40 multi_piece)."
+    assert words.scored_sentence(section.scoring) == "None of the 40 answers could be scored (40 of several tokens)."
     assert {row.verdict for row in run.rows(ClaimResult)} == {Verdict.NOTHING_SCORED}
 
 

@@ -31,13 +31,20 @@ def is_primary(row: Judged, declared: Declares | None) -> bool:
         return True
     if declared.primary is None:
         return isinstance(row, ClaimResult) or _in_summary(row, declared.summary)
-    return any(_is(row, primary) for primary in declared.primary)
+    return primary_of(row, declared) is not None
+
+
+def primary_of(row: Judged, declared: Declares) -> Primary | None:
+    """The declaration of a primary number, where there is one."""
+    return next((primary for primary in declared.primary or () if _is(row, primary)), None)
 
 
 def _is(row: Judged, primary: Primary) -> bool:
     if isinstance(row, ClaimResult):
         where = {key: value for key, value in primary.where.items() if key in row.conditions}
         return row.claim in primary.claims and matches(where, row.conditions.get)
+    if isinstance(row, Estimate) and primary.claims:  # they are on the list in its place
+        return False
     return row.measure == primary.measure and matches(primary.where, row.conditions.get)
 
 
@@ -47,7 +54,7 @@ def _in_summary(row: Estimate | VariantDifference | Difference, summary: Summary
     return named and row.measure in summary.measures and any(matches(one, row.conditions.get) for one in at)
 
 
-def _label(row: Judged) -> str:
+def label_of_row(row: Judged) -> str:
     return row.first_label if isinstance(row, VariantDifference) else row.probe
 
 
@@ -58,7 +65,7 @@ def on_run_list(
 
     def list_of(row: Judged) -> str | None:
         """The list that a primary row is on; None for any other."""
-        if not is_primary(row, declared.get(_label(row))):
+        if not is_primary(row, declared.get(label_of_row(row))):
             return None
         if isinstance(row, ClaimResult) and row.level == "pair":
             return row.model if each_model else ""

@@ -54,12 +54,32 @@ def summary(measures: CounterActsMeasures, form: str, covered: Mapping[str, floa
 
 
 def primary(measures: CounterActsMeasures) -> tuple[Primary, ...]:
-    """Stereotyped at base (found), more so after agreeing knowledge, less after counterexamples (both expected)."""
+    """Stereotyped at base, which the paper found; and what agreeing knowledge and a counterexample each change, to
+    either side: the question of the probe. What the authors expected of several kinds pooled is exploratory."""
     at, shift = _where(measures), "shift_towards_stereotype"
+    prefer = "asked alone, {models} {prefers|prefer} the group that "
+    agreeing, counterexample = "a sentence that agrees with the stereotype moves", "a counterexample moves"
+    moved = "{} {{models}} by {{by}} {} the stereotype".format
     return (
-        Primary("stereotype_margin", {**at, "knowledge": "base"}, ("base_stereotyped",)),
-        Primary(shift, {**at, "knowledge": "tsyn"}, ("pro_enlarges",)),
-        Primary(shift, {**at, "knowledge": "tcsyn"}, ("counter_lowers",)),
+        Primary(
+            "stereotype_margin",
+            where={**at, "knowledge": "base"},
+            claims=("base_stereotyped",),
+            above=prefer + "dominates an occupation, by {by}",
+            below=prefer + "does not dominate an occupation, by {by}",
+        ),
+        Primary(
+            shift,
+            where={**at, "knowledge": "tsyn"},
+            above=moved(agreeing, "towards"),
+            below=moved(agreeing, "away from"),
+        ),
+        Primary(
+            shift,
+            where={**at, "knowledge": "tcsyn"},
+            above=moved(counterexample, "towards"),
+            below=moved(counterexample, "away from"),
+        ),
     )
 
 

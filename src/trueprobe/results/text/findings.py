@@ -63,8 +63,27 @@ def scored_sentence(scoring: Scoring) -> str:
     return f"{count(scoring.n_scored)} of {asked} answers could be scored ({why}).{tied}"
 
 
+_WHY_NOT = {
+    "multi_piece": "of several tokens",
+    "unknown_piece": "not spelled by the tokenizer",
+    "not_separable": "whose text and word share a token",
+    "not_in_list": "not in the vocabulary",
+    "right_context": "with text behind the blank",
+    "no_head": "without such a head",
+    "no_start": "without a start token",
+    "too_long": "too long",
+    "empty_text": "without text",
+    "no_layer": "without such a layer",
+    "not_finite": "not finite",
+    "not_released": "not released",
+    "no_span": "with nothing to score",
+    "not_served": "not served",
+}
+
+
 def reasons(scoring: Scoring) -> str:
-    return ", ".join(f"{count(many)} {code}" for code, many in scoring.why_not)
+    """`3,480 not in the vocabulary`."""
+    return ", ".join(f"{count(many)} {_WHY_NOT.get(code, code)}" for code, many in scoring.why_not)
 
 
 def scored_short(scoring: Scoring) -> str:

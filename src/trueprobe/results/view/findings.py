@@ -15,7 +15,7 @@ import pandas as pd
 
 from trueprobe.probes.display import row_names
 from trueprobe.results.view.number import Finding, Kind, Mark, Number, OfNumbers, Row, Seed, format_of, number, seeds_of
-from trueprobe.results.view.select import first_directed, label_of, of_summary, titles, where_known
+from trueprobe.results.view.select import first_directed, forms_of, label_of, of_summary, titles, where_known
 from trueprobe.results.view.source import ReportSource
 from trueprobe.runs.families import Family
 from trueprobe.statistics.rows import ClaimResult, Estimate, VariantDifference
@@ -67,7 +67,7 @@ def ranked(lines: Iterable[F]) -> list[F]:
     unmarked: list[F] = []
     for line in lines:
         (marked if line.marks else unmarked).append(line)
-    later = sorted(marked[1:], key=lambda line: not line.marks & {Mark.OPPOSITE, Mark.FLIPS})
+    later = sorted(marked[1:], key=lambda line: not line.marks & {Mark.OPPOSITE, Mark.FLIPS, Mark.MIXED})
     return [*marked[:1], *later, *sorted(unmarked, key=lambda line: (not line.has_verdict, line.tier))]
 
 
@@ -148,7 +148,7 @@ def _claim_findings(source: ReportSource, label: str) -> Iterator[Finding]:
             for family, row in rows
         )
         head = (first.claim, first.statement, first.direction, first.threshold, first.paper)
-        yield Finding(Kind.CLAIM, label, *head, numbers, source=first.source)
+        yield Finding(Kind.CLAIM, label, *head, numbers, source=first.source, says=source.says(first))
 
 
 def _claim_seeds(source: ReportSource, family: Family | None, row: ClaimResult) -> tuple[Seed, ...]:
@@ -159,24 +159,47 @@ def _claim_seeds(source: ReportSource, family: Family | None, row: ClaimResult) 
 
 
 def _measure_findings(source: ReportSource, label: str) -> Iterator[Finding]:
-    """The summary's first measure with a neutral value, where the probe claims nothing of single models."""
-    if source.claims_single_models(label):
-        return
+    """Every primary number; and the summary's first measure with a neutral value, where the probe claims nothing of
+    single models. Numbers of different forms are different findings."""
     declaration = source.declaration(label)
     summary = declaration.summary
-    rows = [
-        (family, row)
-        for family in source.families
-        for row in source.select(label, family, summary.measures, summary.where).rows
-    ]
-    measure = first_directed((row for _, row in rows), summary) or ""
-    statement = summary.finding or titles(summary).get(measure, "")
-    of_measure = [(family, row) for family, row in rows if row.measure == measure]
-    for names, group in grouped(of_measure, lambda pair: row_names(pair[1].conditions, summary.row_conditions)).items():
-        if names is not None:
-            called = " ".join(label_of(summary.meanings, "", name) for name in names)
-            head = (" ".join(names), f"{called}: {statement}", None, group[0][1].neutral, declaration.paper)
-            yield Finding(Kind.MEASURE, label, *head, _estimate_numbers(source, group), below=summary.below)
+    rows = list(_measured(source, label))
+    first, called = first_directed((row for _, row in rows), summary), titles(summary)
+    forms = forms_of(rows, summary.row_conditions)
+    keys = (*summary.row_conditions, *forms)
+    for (measure, names), group in grouped(rows, lambda pair: _place(pair[1], keys)).items():
+        named = [label_of(summary.meanings, "", name) for name in names]
+        about = summary.finding if measure == first and summary.finding else called.get(measure, measure)
+        below = summary.below if measure == first else ""
+        row = group[0][1]
+        head = (" ".join(names), f"{' '.join(named)}: {about}", None, row.neutral, declaration.paper)
+        numbers = _estimate_numbers(source, group)
+        yield Finding(Kind.MEASURE, label, *head, numbers, below=below, says=source.says(row))
+
+
+def _place(row: Estimate, keys: Sequence[str]) -> tuple[str, tuple[str, ...]]:
+    return row.measure, tuple(row.conditions[key] for key in keys if key in row.conditions)
+
+
+def _measured(source: ReportSource, label: str) -> Iterator[tuple[Family, Estimate]]:
+    """Those of the summary first, in its order."""
+    summary, first = source.declaration(label).summary, None
+    shown: list[tuple[Family, Estimate]] = []
+    if not source.claims_single_models(label):
+        every = [
+            (family, row)
+            for family in source.families
+            for row in source.select(label, family, summary.measures, summary.where).rows
+            if row_names(row.conditions, summary.row_conditions) is not None
+        ]
+        first = first_directed((row for _, row in every), summary)
+        shown = [(family, row) for family, row in every if row.measure == first]
+    yield from shown
+    known = {id(row) for _, row in shown}
+    for family in source.families:
+        for row in family.rows(source.estimates(label)):
+            if id(row) not in known and row.neutral is not None and source.is_primary(row):
+                yield family, row
 
 
 def _estimate_numbers(source: ReportSource, rows: Sequence[tuple[Family, Estimate]]) -> tuple[Number, ...]:
@@ -223,6 +246,7 @@ NAMED = (  # the findings behind other verdicts are counted
     Verdict.HOLDS_FOR_CHECKPOINT,
     Verdict.OPPOSITE,
     Verdict.FLIPS,
+    Verdict.MIXED,
 )
 
 
