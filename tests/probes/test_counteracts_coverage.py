@@ -40,7 +40,7 @@ def test_the_form_that_covers_something_is_asked(probe, target_is, person_is, fo
     asked = settled.items()[0].fields["causal_left"]
     assert asked.endswith("The target is " if form == "target_is" else "is a ")
     assert settled.facts()["causal"]["form"] == form
-    assert settled.facts()["causal"]["covered"] == pytest.approx({"target_is": target_is, "person_is": person_is})
+    assert settled.facts()["causal"]["answered"] == pytest.approx({"target_is": target_is, "person_is": person_is})
     assert any(f"in the form {form}" in note for note in settled.summary.notes)
     assert not settled.trials()
 
@@ -98,6 +98,6 @@ def test_the_form_and_the_coverage_are_printed(tmp_path):
     printed = " ".join(console.file.getvalue().split())
     assert "causal models were asked in the form person_is" in printed
     assert " covered" in printed
-    at_all = [e for e in run.rows(Estimate) if e.measure == "covered_mass" and e.conditions["k"] == "all"]
-    at_ten = [e for e in run.rows(Estimate) if e.measure == "covered_mass" and e.conditions["k"] == "10"]
+    at_all = [e for e in run.rows(Estimate) if e.measure == "listed_mass" and e.conditions["k"] == "all"]
+    at_ten = [e for e in run.rows(Estimate) if e.measure == "listed_mass" and e.conditions["k"] == "10"]
     assert [e.value for e in at_all] == [e.value for e in at_ten]

@@ -21,7 +21,7 @@ SHORT = {
     "tnbc": "neutral elsewhere",
     "un": "unrelated",
 }
-COVERED_NOTE = "covered: share of the top 10's probability that the word list knows"
+LISTED_NOTE = "listed: share of the top 10's probability that the word list knows"
 _DEPTHS = {"k=10": "top 10", "k=5": "top 5", "k=3": "top 3", "k=all": "the whole word list"}
 _ORDER = {"knowledge": tuple(KNOWLEDGE)}
 
@@ -40,16 +40,16 @@ def _form_note(form: str, covered: Mapping[str, float]) -> tuple[str, ...]:
 
 
 def summary(measures: CounterActsMeasures, form: str, covered: Mapping[str, float]) -> Summary:
-    margins = ("stereotype_margin", "shift_towards_stereotype", "overturned", "covered_mass")
+    margins = ("stereotype_margin", "shift_towards_stereotype", "overturned", "listed_mass")
     return Summary(
         rows="knowledge",
         row_title="prompt",
         measures=(measures.first, measures.second, *margins),
         where=_where(measures),
-        titles=(measures.first, measures.second, "towards stereotype", "shift from base", "turned", "covered"),
+        titles=(measures.first, measures.second, "towards stereotype", "shift from base", "turned", "listed"),
         meanings=KNOWLEDGE,
         where_title="top 10",
-        notes=(COVERED_NOTE, *_form_note(form, covered)),
+        notes=(LISTED_NOTE, *_form_note(form, covered)),
     )
 
 

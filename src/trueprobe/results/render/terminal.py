@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from rich.console import RenderableType
 from rich.table import Table
@@ -33,7 +33,7 @@ from trueprobe.results.view.headline import Answer
 from trueprobe.results.view.number import DASH, Display, Finding, Key, Kind, Mark, Number
 from trueprobe.results.view.report import Report
 from trueprobe.results.view.select import leading, short_names, titles
-from trueprobe.results.view.tables import FamilyRows, cells_of, family_rows, gate_failures, summary_table
+from trueprobe.results.view.tables import FamilyRows, by_form, cells_of, family_rows, gate_failures, summary_table
 from trueprobe.runs.folder import Run
 from trueprobe.types import Unit, Verdict
 
@@ -198,8 +198,11 @@ def _one_probe(report: Report, space: Room) -> Iterator[RenderableType]:
     whose = f" ({probe.declaration.items_of})" if probe.declaration.items_of else ""
     first = _headline(report)
     head = Text.assemble((printable(label), "bold"), printable(f"{whose}  {probe.declaration.question}"))
-    parts = [part for part in family_rows(source, label, summary_table(source, label)) if part.family in passed]
-    counted = [placed.number for part in parts for placed in part.rows]
+    forms = {
+        form: [part for part in family_rows(source, label, table) if part.family in passed]
+        for form, table in by_form(source, label, summary_table(source, label)).items()
+    }
+    counted = [placed.number for parts in forms.values() for part in parts for placed in part.rows]
     dashes, key = _dashes(counted), Key.of(counted)
     legends = {
         whole: [text_line(line) for line in words.table_legend(whole, percent, report.families, key, dashes)]
@@ -211,15 +214,16 @@ def _one_probe(report: Report, space: Room) -> Iterator[RenderableType]:
     while notes and room - sum(map(height, notes)) < _LEAST_TABLE:
         notes.pop()
     room -= sum(map(height, notes))
-    grids = _grids(report, label, parts, width)
+    grids = _by_form(forms, lambda parts: _grids(report, label, parts, width))
     if sum(len(grid.marked) + grid.head_lines for grid in grids) > room and len(passed) > 1:
-        grids = _beside(report, label, parts, width)
+        grids = _by_form(forms, lambda parts: _beside(report, label, parts, width))
     # under a title of one line, `head_lines` is its line and the header; here its line is that of "more rows"
     fewest = sum(height(text_line(grid.title)) + grid.head_lines + _FEWEST_ROWS for grid in grids)
     if room < fewest:
         room += height(head) - 1
         head.truncate(width, overflow="ellipsis")
-    tables = [part for grid in grids for part in grid.render(room - height(text_line(grid.title)) + 1)]
+    each = room if len(forms) == 1 else room // max(1, len(grids))
+    tables = [part for grid in grids for part in grid.render(each - height(text_line(grid.title)) + 1)]
     room -= sum(map(height, tables))
     extra = []
     for line in map(text_line, _behind(report, label)):
@@ -228,6 +232,14 @@ def _one_probe(report: Report, space: Room) -> Iterator[RenderableType]:
             room -= height(line)
     legend = legends[all(grid.intervals for grid in grids)]
     yield from (*first, head, *tables, *extra, *inconclusive, *legend, *notes, *below)
+
+
+def _by_form(
+    forms: Mapping[str, Sequence[FamilyRows]], make: Callable[[Sequence[FamilyRows]], list[_Grid]]
+) -> list[_Grid]:
+    """Families that were asked or scored in their own ways share no table."""
+    made = [(form, grid) for form, parts in forms.items() for grid in make(parts)]
+    return [replace(grid, title=f"{grid.title}; {form}") if form else grid for form, grid in made]
 
 
 def _grids(report: Report, label: str, parts: Sequence[FamilyRows], width: int) -> list[_Grid]:

@@ -29,7 +29,7 @@ _VERDICTS = {
     Verdict.INSENSITIVE: "no effect to compare with",
     Verdict.LOW_COVERAGE: "low coverage",
     Verdict.BORDERLINE_COVERAGE: "coverage at the border",
-    Verdict.NOTHING_SCORED: "nothing scored",
+    Verdict.NOTHING_SCORED: "nothing to count",
     Verdict.TOO_FEW_GROUPS: "too few groups",
     Verdict.NO_INTERVAL: "no interval",
     Verdict.NO_VARIATION: "no variation",

@@ -5,6 +5,7 @@ A section holds the findings of one probe, of several probes together, or of the
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
@@ -22,6 +23,7 @@ from trueprobe.statistics.rows import ClaimResult, Estimate, VariantDifference
 from trueprobe.types import LEAST_COVERED, ClaimSource, Outcome, Verdict
 
 T = TypeVar("T")
+R = TypeVar("R")
 K = TypeVar("K", bound=Hashable)
 
 
@@ -33,6 +35,7 @@ class Scoring:
     n_scored: int
     why_not: tuple[tuple[str, int], ...]  # code and count
     mostly_tied: tuple[str, ...]  # checkpoints whose answers say nothing
+    countable: tuple[float, ...] = ()  # shares of prompts with a countable answer: the least and the most of any number
 
 
 class SectionKind(StrEnum):
@@ -117,7 +120,14 @@ def scoring(source: ReportSource, label: str) -> Scoring:
         return Scoring(0, 0, (), ())
     unscored = rows.loc[rows["why_not"] != "", "why_not"].value_counts()
     why = tuple((str(code), int(many)) for code, many in unscored.items())
-    return Scoring(len(rows), len(rows) - sum(n for _, n in why), why, _mostly_tied(source.last_observations(label)))
+    scored, tied = len(rows) - sum(n for _, n in why), _mostly_tied(source.last_observations(label))
+    return Scoring(len(rows), scored, why, tied, _countable(source, label))
+
+
+def _countable(source: ReportSource, label: str) -> tuple[float, ...]:
+    shares = [row.covered for _, row in (*claim_rows(source, label), *_measured(source, label))]
+    known = sorted({share for share in shares if not math.isnan(share)})
+    return (known[0], known[-1]) if known else ()
 
 
 def _mostly_tied(rows: pd.DataFrame) -> tuple[str, ...]:
@@ -165,16 +175,21 @@ def _measure_findings(source: ReportSource, label: str) -> Iterator[Finding]:
     summary = declaration.summary
     rows = list(_measured(source, label))
     first, called = first_directed((row for _, row in rows), summary), titles(summary)
-    forms = forms_of(rows, summary.row_conditions)
+    forms = forms_of(_by_name(rows), summary.row_conditions)
     keys = (*summary.row_conditions, *forms)
     for (measure, names), group in grouped(rows, lambda pair: _place(pair[1], keys)).items():
-        named = [label_of(summary.meanings, "", name) for name in names]
+        row = group[0][1]
+        named = [label_of(summary.meanings, "", name) for name in names[: len(names) - len(forms)]]
+        named += [f"({label_of(summary.meanings, form, row.conditions[form])})" for form in forms]
         about = summary.finding if measure == first and summary.finding else called.get(measure, measure)
         below = summary.below if measure == first else ""
-        row = group[0][1]
         head = (" ".join(names), f"{' '.join(named)}: {about}", None, row.neutral, declaration.paper)
         numbers = _estimate_numbers(source, group)
         yield Finding(Kind.MEASURE, label, *head, numbers, below=below, says=source.says(row))
+
+
+def _by_name(rows: Iterable[tuple[Family, R]]) -> list[tuple[str, R]]:
+    return [(family.name, row) for family, row in rows]
 
 
 def _place(row: Estimate, keys: Sequence[str]) -> tuple[str, tuple[str, ...]]:
@@ -218,11 +233,15 @@ def _choice_findings(source: ReportSource, rows: Sequence[VariantDifference]) ->
     summary, paper = source.declaration(first.first_label).summary, source.declaration(first.first_label).paper
     called = titles(summary)
 
+    chosen = choice_rows(source, rows)
+    forms = forms_of(_by_name(chosen), summary.row_conditions)
+
     def name(pair: tuple[Family, VariantDifference]) -> str:
-        names = row_names(pair[1].conditions, summary.row_conditions) or ()
+        names = [*(row_names(pair[1].conditions, summary.row_conditions) or ())]
+        names += [f"({pair[1].conditions[form]})" for form in forms]
         return f"{' '.join(names)}: {called[pair[1].measure]}"
 
-    for what, group in grouped(choice_rows(source, rows), name).items():
+    for what, group in grouped(chosen, name).items():
         every: list[Row] = [row for _, row in group]
         form = format_of(every, ends=True)
         numbers = tuple(number(row, family.name, form) for family, row in group)

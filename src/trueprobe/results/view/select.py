@@ -81,13 +81,13 @@ def of_summary(rows: Sequence[C], summary: Summary) -> list[C]:
     return [row for row in selected if row_names(row.conditions, summary.row_conditions) is not None]
 
 
-def forms_of(rows: Iterable[tuple[object, Estimate]], named: Sequence[str]) -> tuple[str, ...]:
+def forms_of(rows: Iterable[tuple[str, AtConditions]], named: Sequence[str]) -> tuple[str, ...]:
     """Of families and their rows: the conditions in which families differ because each was asked or scored in its own
     way (a variant, a form, a head). Numbers that differ in one of them share no row, table, figure or finding."""
-    values: dict[str, dict[int, set[str]]] = {}
+    values: dict[str, dict[str, set[str]]] = {}
     for family, row in rows:
         for key, value in row.conditions.items():
-            values.setdefault(key, {}).setdefault(id(family), set()).add(value)
+            values.setdefault(key, {}).setdefault(family, set()).add(value)
     others = {key: by_family for key, by_family in values.items() if key not in named}
     return tuple(
         key
