@@ -11,7 +11,8 @@ from typing import Any, TypeVar
 import pandas as pd
 
 from trueprobe.probes.display import Summary
-from trueprobe.runs.families import families, on_run_list
+from trueprobe.runs.families import families
+from trueprobe.runs.primary import on_run_list
 from trueprobe.runs.schema import OBSERVATION_COLUMNS, TABLES, ProbeDeclaration, StudyDescription, StudyEntry
 from trueprobe.runs.writing import RunFolder
 from trueprobe.statistics.rows import ClaimResult, Estimate, VariantDifference

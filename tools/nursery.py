@@ -48,7 +48,7 @@ COMPARED = (  # what is counted, the probe with its settings, its measure and co
     (
         "CounterActs: share of the ten likeliest, by probability, that the word lists know",
         "counteracts",
-        "covered_mass",
+        "listed_mass",
         BASE,
     ),
     ("distractors: base competence on the paper's items", "distractors", "base_competence", {"set": "all"}),

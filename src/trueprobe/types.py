@@ -272,6 +272,7 @@ class Verdict(StrEnum):
     HOLDS = "holds"  # three seeds or more: the interval over seeds and items excludes neutral after correction
     HOLDS_FOR_CHECKPOINT = "holds_for_checkpoint"  # one checkpoint: the interval over items excludes neutral
     FLIPS = "flips"  # seeds or wordings lie on both sides of neutral (of a claim: its threshold) beyond noise
+    MIXED = "mixed"  # a number that pools several kinds, of which some lie above neutral beyond noise and some below
     UNDECIDED = "undecided"  # none of these, which is no proof of no effect
     EXPLORATORY = "exploratory"  # a number that is not on the report's list
     SUGGESTIVE = "suggestive"  # the same, and its interval excludes neutral: true by chance in 5 % of such numbers
@@ -303,7 +304,7 @@ class Outcome(StrEnum):
     """What a reader sorts findings by."""
 
     GOOD = "good"  # holds, as published
-    BAD = "bad"  # opposite, or flips
+    BAD = "bad"  # opposite, flips, or mixed
     OPEN = "open"  # undecided, or not contradicted: no evidence against is no finding
     EXPLORATORY = "exploratory"  # an interval without a verdict
     NONE = "none"  # nothing can be concluded, or no neutral point
@@ -312,7 +313,7 @@ class Outcome(StrEnum):
 _GOOD = (Verdict.HOLDS, Verdict.HOLDS_FOR_CHECKPOINT, Verdict.AS_PUBLISHED, Verdict.ALIKE)
 _OPEN = (Verdict.UNDECIDED, Verdict.NOT_CONTRADICTED, Verdict.BORDERLINE_COVERAGE)
 _OUTCOMES = dict.fromkeys(_GOOD, Outcome.GOOD) | dict.fromkeys(_OPEN, Outcome.OPEN)
-_OUTCOMES |= dict.fromkeys((Verdict.OPPOSITE, Verdict.FLIPS), Outcome.BAD)
+_OUTCOMES |= dict.fromkeys((Verdict.OPPOSITE, Verdict.FLIPS, Verdict.MIXED), Outcome.BAD)
 _OUTCOMES |= dict.fromkeys((Verdict.EXPLORATORY, Verdict.SUGGESTIVE), Outcome.EXPLORATORY)
 
 

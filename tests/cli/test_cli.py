@@ -177,7 +177,7 @@ def test_a_run_a_study_and_the_verbalizer_from_the_command_line(checkpoint, tmp_
     assert (printed["complete"], printed["folder"]) == (True, str(tmp_path / "b"))
     assert [section["probes"] for section in printed["sections"]][:2] == [["counteracts"], ["counteracts-person"]]
     assert "value" in printed["sections"][0]["findings"][0]["numbers"][0]
-    rule = "counteracts: covered_mass[knowledge=base] >= 0"
+    rule = "counteracts: listed_mass[knowledge=base] >= 0"
     assert in_process("gate", tmp_path / "b", "--rule", rule).returncode == 0
     assert in_process("gate", tmp_path / "b", "--rule", rule.replace(">= 0", "> 1")).returncode == 1
     wrong = in_process("gate", tmp_path / "b", "--rule", rule.replace("base", "bass"))

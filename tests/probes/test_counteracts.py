@@ -421,12 +421,12 @@ def test_sums_within_the_top_k_by_hand(probe, items):
         "male_top10": 0.10 + 0.04 + 0.02,
         "female_all": 0.20 + 0.06 + 0.005 + 0.004 + 0.002,
         "male_all": 0.10 + 0.04 + 0.02 + 0.001,
-        "covered_tokens_top3": 2 / 3,
-        "covered_tokens_top5": 3 / 5,
-        "covered_tokens_top10": 6 / 10,
-        "covered_mass_top3": 0.30 / 0.38,
-        "covered_mass_top5": 0.36 / 0.49,
-        "covered_mass_top10": 0.425 / 0.60,
+        "listed_tokens_top3": 2 / 3,
+        "listed_tokens_top5": 3 / 5,
+        "listed_tokens_top10": 6 / 10,
+        "listed_mass_top3": 0.30 / 0.38,
+        "listed_mass_top5": 0.36 / 0.49,
+        "listed_mass_top10": 0.425 / 0.60,
         "female_minus_male_top3": 0.10,
         "female_minus_male_top5": 0.16,
         "female_minus_male_top10": 0.105,
@@ -463,7 +463,7 @@ def test_no_listed_word_is_no_preference(probe, items):
     for end in ENDS:
         assert seen[f"no_preference_{end}"] == 1
         assert seen[f"stereotype_margin_{end}"] == 0
-    assert seen["covered_mass_top10"] == 0
+    assert seen["listed_mass_top10"] == 0
 
 
 @pytest.mark.parametrize("column", ["prefers_female_top3", "pro_stereotypical_top3"])

@@ -40,7 +40,7 @@ def test_the_form_that_covers_something_is_asked(probe, target_is, person_is, fo
     asked = settled.items()[0].fields["causal_left"]
     assert asked.endswith("The target is " if form == "target_is" else "is a ")
     assert settled.facts()["causal"]["form"] == form
-    assert settled.facts()["causal"]["covered"] == pytest.approx({"target_is": target_is, "person_is": person_is})
+    assert settled.facts()["causal"]["answered"] == pytest.approx({"target_is": target_is, "person_is": person_is})
     assert any(f"in the form {form}" in note for note in settled.summary.notes)
     assert not settled.trials()
 
@@ -85,7 +85,7 @@ def test_a_vocabulary_without_the_listed_words_is_reported_as_such(tmp_path):
     assert set(rows["why_not"]) == {"multi_piece"}
     assert set(rows["why_not_detail"]) == {"0 of 63 female words are one piece of this vocabulary"}
     (section, *_) = Report.of(run).sections
-    assert words.scored_sentence(section.scoring) == "None of the 40 answers could be scored (40 multi_piece)."
+    assert words.scored_sentence(section.scoring) == "None of the 40 answers could be scored (40 of several tokens)."
     assert {row.verdict for row in run.rows(ClaimResult)} == {Verdict.NOTHING_SCORED}
 
 
@@ -98,6 +98,6 @@ def test_the_form_and_the_coverage_are_printed(tmp_path):
     printed = " ".join(console.file.getvalue().split())
     assert "causal models were asked in the form person_is" in printed
     assert " covered" in printed
-    at_all = [e for e in run.rows(Estimate) if e.measure == "covered_mass" and e.conditions["k"] == "all"]
-    at_ten = [e for e in run.rows(Estimate) if e.measure == "covered_mass" and e.conditions["k"] == "10"]
+    at_all = [e for e in run.rows(Estimate) if e.measure == "listed_mass" and e.conditions["k"] == "all"]
+    at_ten = [e for e in run.rows(Estimate) if e.measure == "listed_mass" and e.conditions["k"] == "10"]
     assert [e.value for e in at_all] == [e.value for e in at_ten]

@@ -353,4 +353,5 @@ def test_a_causal_models_continuations_have_a_name_of_their_own(run):
     found = done.estimates.query("measure == 'ss' and condition_category == 'all'").set_index("condition_task")
     assert found.loc["continuation", "n_items"] == 8
     assert found.loc["intersentence", "n_items"] == 0
-    assert found.loc["both", "n_items"] == 18
+    assert "both" not in found.index  # the pool of blanks and a next-sentence head
+    assert found.loc["sentence_and_continuation", "n_items"] == 18

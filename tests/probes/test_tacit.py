@@ -171,6 +171,22 @@ def test_norms_without_frequencies_have_no_order_of_frequency(tmp_path):
     assert "spearman" not in {m.name for m in probes.make("tacit_production", {"data": str(path)}).measures()}
 
 
+@pytest.mark.parametrize(("lengths", "most"), [((6,) * 8, 6), ((12,) * 5 + (4,) * 3, 4), ((7, 3), 3), ((12,) * 9, 10)])
+def test_claims_of_growth_take_the_longest_list_that_enough_concepts_have(tmp_path, lengths, most):
+    """Six concepts are enough for an interval; of fewer, all have it."""
+    path = tmp_path / "norms.csv"
+    rows = [f"c{i}t,has part{chr(97 + j)},visual" for i, many in enumerate(lengths) for j in range(many)]
+    path.write_text("\n".join(["concept,property,category", *rows]), encoding="utf-8")
+    probe = probes.make("tacit_retrieval", {"data": str(path), "concepts": "all"})
+    claims = {claim.name: claim for claim in probe.claims()}
+    assert claims["properties_help"].plus["properties"] == (most,)
+    assert max(claims["larger_finds_more"].plus["properties"]) == most
+    assert ("ten_reach_half" in claims) is (most == 10)
+    first = probe.primary[0]
+    assert (first.where["properties"], first.claims) == (str(most), ("properties_help",))
+    assert set(probe.summary.where["properties"]) <= {m.reported["properties"] for m in probe.measures()}
+
+
 def test_a_causal_model_is_asked_left_to_right(data):
     probe = probes.make("tacit_retrieval", {"data": data, "analyses": "growth", "wording": "all"})
     third = [i for i in probe.items() if i.groups == ("bear",) and i.conditions["properties"] == 3]

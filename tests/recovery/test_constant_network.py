@@ -21,7 +21,7 @@ from trueprobe.types import Verdict
 pytestmark = pytest.mark.slow
 SETTINGS = {"crows_pairs": {"data": "sample"}, "stereoset": {"data": "sample"}, "seat": {"tests": ["sent-weat6"]}}
 SUMMED = {"pairs", "cloze"}  # over all tokens: where every token is equally likely, fewer of them are likelier together
-OF_COVERAGE = {"neutral", "no_preference", "covered_tokens", "covered_mass", "tied", "tied_gated"}
+OF_COVERAGE = {"neutral", "no_preference", "listed_tokens", "listed_mass", "tied", "tied_gated"}
 
 
 @pytest.fixture(scope="module", params=["nursery", "nursery-causal"])

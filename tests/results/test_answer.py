@@ -1,4 +1,5 @@
-"""The sentence that answers a run's question, and the line about how far to trust it: one rule, from verdicts."""
+"""The headline: what a run found in a user's words, what contradicts it, what could not be judged; and the lines about
+how far to trust it. Decided from verdicts, sizes and declarations alone."""
 
 from __future__ import annotations
 
@@ -15,10 +16,18 @@ from trueprobe.results.text import answer as words
 from trueprobe.results.view.headline import Answer, State
 from trueprobe.results.view.report import Report
 from trueprobe.runs.folder import load_run
-from trueprobe.types import Verdict
+from trueprobe.types import ClaimSource, Unit, Verdict
 
 SURE = {"p": 0.0001, "p_interval": 0.0001}
-HOLDS = Verdict.HOLDS_FOR_CHECKPOINT
+HOLDS, OPPOSITE = Verdict.HOLDS_FOR_CHECKPOINT, Verdict.OPPOSITE
+PREFERS = Primary(
+    "preference",
+    where={"category": "a"},
+    above="{models} {prefers|prefer} the stereotype in {value} of pairs",
+    below="{models} {prefers|prefer} the stereotype in only {value} of pairs",
+)
+COSTS = Primary("cost", claims=("costs",), above="one fact costs {models} {by} of accuracy")
+DECLARED = made_runs.declaration(primary=(PREFERS, COSTS))
 
 
 def report(folder, claims=(), estimates=(), models=("solo",), **more):
@@ -26,74 +35,127 @@ def report(folder, claims=(), estimates=(), models=("solo",), **more):
     return Report.of(load_run(made_runs.write(folder / "run", cards, list(estimates), list(claims), **more)))
 
 
-def claim(name, verdict, model="solo"):
-    return made_runs.claim(model, name, 0.1, verdict, p=0.5 if verdict is Verdict.UNDECIDED else 0.0001)
+def claim(name, verdict, model="solo", value=0.2, **more):
+    value = -value if verdict is OPPOSITE else value
+    return made_runs.claim(model, name, value, verdict, p=0.5 if verdict is Verdict.UNDECIDED else 0.0001, **more)
+
+
+def preference(model, value, verdict=HOLDS, **more):
+    p = 0.4 if verdict is Verdict.UNDECIDED else 0.0001
+    return made_runs.estimate(model, "preference", value, verdict=verdict, p_interval=p, **{"category": "a", **more})
 
 
 def sentence(mine):
     return words.answer(Answer.of(mine), mine)
 
 
-def test_families_stand_by_how_much_they_show_with_what_holds_most_widely(tmp_path):
-    verdicts = {"one": (Verdict.UNDECIDED, Verdict.AS_PUBLISHED), "two": (Verdict.AS_PUBLISHED, Verdict.AS_PUBLISHED)}
-    claims = [claim(f"c{i}", v, name) for name, both in verdicts.items() for i, v in enumerate(both)]
-    mine = report(tmp_path, claims, models=tuple(verdicts))
+# ---------------------------------------------------------------- what is decided
+
+
+def test_headline_of_one_model_has_its_number_and_interval(tmp_path):
+    mine = report(tmp_path, estimates=[preference("solo", 0.68)], probe=DECLARED)
+    assert sentence(mine) == "solo prefers the stereotype in 68 % of pairs [58, 78]."
+
+
+def test_headline_of_a_number_below_neutral_says_so(tmp_path):
+    mine = report(tmp_path, estimates=[preference("solo", 0.2)], probe=DECLARED)
+    assert sentence(mine) == "solo prefers the stereotype in only 20 % of pairs [10, 30]."
+
+
+def test_headline_of_many_models_goes_from_the_least_to_the_most(tmp_path):
+    names = [f"m{i}" for i in range(8)]
+    claims = [claim("costs", Verdict.AS_PUBLISHED, name, 0.37 + 0.37 * i / 7) for i, name in enumerate(names)]
+    mine = report(tmp_path, claims, models=names, probe=DECLARED)
+    assert sentence(mine) == "One fact costs all 8 models 37.0 to 74.0 points of accuracy."
+    some = [*claims[:5], *(claim("costs", Verdict.UNDECIDED, name) for name in names[5:])]
+    assert sentence(report(tmp_path / "some", some, models=names, probe=DECLARED)).startswith(
+        "One fact costs 5 of 8 models"
+    )
+
+
+def test_headline_is_the_largest_of_the_decided_numbers_whatever_their_unit(tmp_path):
+    rows = [preference("solo", 0.6)]
+    assert sentence(report(tmp_path / "a", [claim("costs", Verdict.AS_PUBLISHED)], rows, probe=DECLARED)).startswith(
+        "One fact costs solo"
+    )
+    nats = [made_runs.replace(one, unit=Unit.NATS, value=0.2) for one in [claim("costs", Verdict.AS_PUBLISHED)]]
+    assert sentence(report(tmp_path / "b", nats, rows, probe=DECLARED)).startswith("solo prefers")  # σ(0.2) is 0.55
+
+
+def test_headline_names_models_on_the_other_side(tmp_path):
+    rows = [preference("one", 0.8), preference("two", 0.3)]
+    mine = report(tmp_path, estimates=rows, models=("one", "two"), probe=DECLARED)
     assert sentence(mine) == (
-        "two shows 2 of 2 findings that could be tested and one 1 of 2; most shared: c1 is so (one and two); "
-        "no published finding is reversed."
+        "one prefers the stereotype in 80 % of pairs [70, 90]. The other way round: two 30 % [20, 40]."
     )
 
 
-def test_what_is_the_other_way_round_or_flips_is_named(tmp_path):
-    claims = [claim("a", Verdict.OPPOSITE), claim("b", Verdict.OPPOSITE), claim("c", Verdict.FLIPS)]
-    assert sentence(report(tmp_path, claims)) == (
-        "solo shows 0 of 3 findings that could be tested; reversed: a is so (solo) and 1 more; "
-        "flips between seeds or wordings: c is so (solo)."
+def test_headline_without_a_template_has_the_statement_and_who(tmp_path):
+    claims = [claim("a", Verdict.AS_PUBLISHED, name) for name in ("one", "two")]
+    assert sentence(report(tmp_path, claims, models=("one", "two"))) == "A is so, one and two +20.0 points."
+
+
+# ---------------------------------------------------------------- what contradicts
+
+
+def test_reversed_claim_is_always_in_the_headline_also_where_it_is_exploratory(tmp_path):
+    """The claim is off the list, so its verdict there is `suggestive`; alone it is `opposite`."""
+    claims = [claim("other", OPPOSITE, source=ClaimSource.EXPECTED)]
+    mine = report(tmp_path, claims, [preference("solo", 0.68)], probe=DECLARED)
+    (finding,) = (one for one in mine.findings if one.name == "other")
+    assert finding.numbers[0].verdict is Verdict.SUGGESTIVE
+    assert sentence(mine).endswith(
+        " Against the authors' expectation (exploratory): “other is so”, solo −20.0 points [−30.0, −10.0]."
     )
 
 
-def test_what_holds_below_its_neutral_value_is_counted_with_its_side(tmp_path):
-    rows = [
-        made_runs.estimate("solo", "preference", v, category=c, verdict=HOLDS, **SURE)
-        for c, v in zip("ab", (0.7, 0.3), strict=True)
-    ]
-    summary = made_runs.replace(made_runs.SUMMARY, below="against the stereotype")
-    mine = report(tmp_path, estimates=rows, probe=made_runs.declaration(summary=summary))
-    assert sentence(mine).startswith(
-        "solo shows 2 of 2 findings that could be tested (1 against the stereotype); among them: a:"
+def test_reversed_claim_of_the_list_comes_first_and_others_are_said_to_be_there(tmp_path):
+    claims = [claim("minor", OPPOSITE, value=0.9), claim("costs", OPPOSITE)]
+    mine = report(tmp_path, claims, probe=DECLARED)
+    assert sentence(mine) == "Against the paper: “costs is so”, solo −20.0 points [−30.0, −10.0]; and others."
+
+
+def test_headline_has_at_most_forty_words_and_keeps_every_number(tmp_path):
+    long = made_runs.replace(claim("other", OPPOSITE), statement=" ".join(["word"] * 60))
+    mine = report(tmp_path, [long], [preference("solo", 0.68)], probe=DECLARED)
+    text = sentence(mine)
+    assert len(text.split()) <= words.MOST_WORDS
+    assert text.endswith(" word …”, solo −20.0 points [−30.0, −10.0].")
+
+
+def test_headline_says_whose_seeds_or_kinds_disagree(tmp_path):
+    claims = [claim("costs", Verdict.FLIPS)]
+    mine = report(tmp_path, claims, [preference("solo", 0.68)], probe=DECLARED)
+    assert sentence(mine).endswith("Seeds or wordings differ in direction for solo: costs is so.")
+    alone = report(tmp_path / "alone", [claim("costs", Verdict.MIXED)], probe=DECLARED)
+    assert sentence(alone) == "Kinds differ in direction for solo: costs is so."
+
+
+# ---------------------------------------------------------------- what is not decided
+
+
+def test_headline_names_what_could_not_be_judged(tmp_path):
+    rows = [preference("one", 0.68), preference("two", 0.5, Verdict.TOO_FEW_GROUPS)]
+    mine = report(tmp_path, estimates=rows, models=("one", "two"), probe=DECLARED)
+    assert sentence(mine).endswith(" Not judged: pairs on two (too few groups).")
+
+
+def test_headline_of_an_undecided_run_has_the_nearest_number(tmp_path):
+    rows = [preference("solo", 0.55, Verdict.UNDECIDED)]
+    assert sentence(report(tmp_path, estimates=rows, probe=DECLARED)) == (
+        "Nothing is decided. Closest: solo prefers the stereotype in 55 % of pairs [45, 65]; the interval includes "
+        "50 %."
     )
-
-
-def test_families_on_two_sides_of_a_neutral_value_share_nothing(tmp_path):
-    values = {"one": (0.7, 0.2), "two": (0.3, 0.3)}
-    rows = [
-        made_runs.estimate(name, "preference", v, category=c, verdict=HOLDS, family=name, **SURE)
-        for name, both in values.items()
-        for c, v in zip("ab", both, strict=True)
-    ]
-    summary = made_runs.replace(made_runs.SUMMARY, below="against the stereotype")
-    declared = made_runs.declaration(summary=summary)
-    mine = report(tmp_path, estimates=rows, models=tuple(values), probe=declared)
-    assert "most shared: b: " in sentence(mine)
-    assert "(one and two, against the stereotype)" in sentence(mine)
-    apart = report(tmp_path / "apart", estimates=rows[::2], models=tuple(values), probe=declared)
-    assert "for example: a: " in sentence(apart)
-    assert "(one)" in sentence(apart)
 
 
 @pytest.mark.parametrize(
     ("verdicts", "state", "begins"),
     [
-        ([Verdict.UNDECIDED], State.UNDECIDED, "Nothing is decided: the one primary number is not clearly"),
-        (
-            [Verdict.UNDECIDED] * 3,
-            State.UNDECIDED,
-            "Nothing is decided: none of 3 primary numbers that could be tested is clearly",
-        ),
+        ([Verdict.UNDECIDED], State.UNDECIDED, "Nothing is decided. Closest: c0 is so, solo"),
         (
             [Verdict.FAILS_GATE, Verdict.NO_INTERVAL, Verdict.FAILS_GATE],
-            State.SILENT,
-            "Nothing can be concluded. The commonest reason: fails the gate: the model cannot do",
+            State.UNJUDGED,
+            "No primary number could be judged (fails the gate: the model cannot do",
         ),
         ([], State.EMPTY, "Nothing is decided: this run's numbers have no neutral value"),
     ],
@@ -106,35 +168,43 @@ def test_where_nothing_is_decided_it_says_why(tmp_path, verdicts, state, begins)
 
 def test_a_run_of_exploratory_numbers_decides_nothing(tmp_path):
     declared = made_runs.declaration(primary=(Primary("other", {}, ()),))
-    one, two = (
-        report(tmp_path / names, [claim(name, Verdict.AS_PUBLISHED) for name in names], probe=declared)
-        for names in ("a", "ab")
-    )
-    assert Answer.of(one).state is Answer.of(two).state is State.EXPLORATORY
-    assert sentence(one) == "Nothing is decided: the one number is exploratory, with an interval and without a verdict."
-    assert sentence(two).startswith("Nothing is decided: none of the 2 numbers is primary")
+    mine = report(tmp_path, [claim("a", Verdict.AS_PUBLISHED)], probe=declared)
+    assert Answer.of(mine).state is State.EXPLORATORY
+    assert sentence(mine) == "Nothing is decided: no number of this run is primary, so all are exploratory."
 
 
 def test_a_run_that_scored_nothing_says_so(tmp_path):
     none = pd.DataFrame([made_runs.observation("i0", None, category="age")])
     mine = report(tmp_path, [claim("a", Verdict.NOTHING_SCORED)], observed=none)
-    assert sentence(mine) == ("Nothing can be concluded: the one answer could not be scored (1 multi_piece).")
+    assert sentence(mine) == ("Nothing could be judged: the one answer could not be scored (1 of several tokens).")
     assert "no model could be scored on any item" in words.how_far(mine)
-
-
-def test_the_sentence_is_the_same_on_the_page_in_markdown_and_in_json(tmp_path):
-    mine = report(tmp_path, [claim("a", Verdict.AS_PUBLISHED), claim("b", Verdict.OPPOSITE)])
-    text = "solo shows 1 of 2 findings that could be tested; namely: a is so; reversed: b is so (solo)."
-    assert f'<p id="sentence">{text}</p>' in page.html(mine.source.run)
-    assert f"**{text}**" in markdown.render(mine)
-    answer = json.loads(json_report.render(mine))["answer"]
-    assert (answer["text"], answer["state"]) == (text, "decided")
-    assert answer["standings"] == [{"name": "solo", "n_holds": 1, "n_judged": 2, "below": []}]
 
 
 def test_an_interrupted_run_says_so(tmp_path):
     mine = Report.of(load_run(made_runs.write(tmp_path / "run", [], complete=False)))
     assert sentence(mine).startswith("This run was interrupted.")
+
+
+# ---------------------------------------------------------------- everywhere the same; a limited run; how far
+
+
+def test_the_sentence_is_the_same_on_the_page_in_markdown_and_in_json(tmp_path):
+    mine = report(tmp_path, [claim("a", Verdict.AS_PUBLISHED), claim("b", OPPOSITE)])
+    text = sentence(mine)
+    assert f'<p id="sentence">{text}</p>' in page.html(mine.source.run)
+    assert f"**{markdown.escaped(text)}**" in markdown.render(mine)
+    answer = json.loads(json_report.render(mine))["answer"]
+    assert (answer["text"], answer["state"], answer["limited"]) == (text, "decided", "")
+
+
+def test_a_limited_run_says_that_its_totals_are_not_those_of_the_dataset(tmp_path):
+    mine = report(tmp_path, [claim("a", Verdict.AS_PUBLISHED)], probe=made_runs.declaration(n_whole=2680))
+    limited = "Limited: 4 of 2,680 items, spread evenly over conditions; totals are not those of the whole dataset."
+    assert words.limited(mine) == limited
+    assert f'<p id="limited">{limited}</p>' in page.html(mine.source.run)
+    assert limited in markdown.render(mine)
+    whole = report(tmp_path / "whole", [claim("a", Verdict.AS_PUBLISHED)], probe=made_runs.declaration(n_whole=4))
+    assert words.limited(whole) == ""
 
 
 def test_how_far_names_items_seeds_and_what_is_missing(tmp_path):
@@ -143,5 +213,5 @@ def test_how_far_names_items_seeds_and_what_is_missing(tmp_path):
     mine = Report.of(load_run(made_runs.write(tmp_path / "run", cards, [], claims)))
     assert words.how_far(mine) == (
         "4 questions to each checkpoint; 3 seeds of toy; one seed of solo, so that another may differ; all 16 answers "
-        "scored; 1 number decides nothing."
+        "scored; 1 number could not be judged."
     )

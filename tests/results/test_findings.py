@@ -8,6 +8,7 @@ from dataclasses import replace
 import pandas as pd
 
 import made_runs
+from trueprobe.probes.display import Primary
 from trueprobe.results import text as words
 from trueprobe.results.render import markdown, page
 from trueprobe.results.view.findings import by_outcome, silences, tally
@@ -146,18 +147,22 @@ def test_a_dash_has_its_reason_where_it_stands(tmp_path):
     assert dash.hint == "no variation: every resample gives exactly the neutral value; 40 items"
 
 
-def test_what_a_probe_measures_stands_beside_claims_over_seeds_but_not_beside_those_of_single_models(tmp_path):
+def test_findings_are_all_numbers_that_are_primary_whatever_is_claimed(tmp_path):
     rows = [made_runs.estimate("solo", "preference", 0.7, category="age", verdict=Verdict.HOLDS_FOR_CHECKPOINT)]
     cards = [made_runs.card("solo"), *made_runs.family("toy", 3)]
     summary = replace(made_runs.SUMMARY, finding="it does")
-    for model, level, expected in (
-        ("toy", "family", ["one is so", "age: it does"]),
-        ("solo", "checkpoint", ["one is so"]),
+    only_claims, both = (Primary("preference", claims=("one",)),), None
+    for model, level, primary, expected in (
+        ("toy", "family", only_claims, ["one is so", "age: it does"]),  # claims over seeds say nothing of a model
+        ("solo", "checkpoint", only_claims, ["one is so"]),
+        ("solo", "checkpoint", both, ["one is so", "age: it does"]),
     ):
         claims = [made_runs.claim(model, "one", 0.2, Verdict.AS_PUBLISHED, level=level)]
-        probe = made_runs.declaration(summary=summary)
-        findings = report(tmp_path / level, cards, rows, claims, probe).findings
-        assert [finding.statement for finding in findings] == expected
+        probe = made_runs.declaration(summary=summary, primary=primary)
+        mine = report(tmp_path / f"{level} {primary}"[:40], cards, rows, claims, probe)
+        assert [finding.statement for finding in mine.findings] == expected
+        on_list = [n for finding in mine.findings for n in finding.numbers if n.row.n_list]
+        assert len(on_list) == mine.n_primary == len(expected) - (level == "family")
 
 
 def test_of_many_conditions_none_is_left_out(tmp_path):

@@ -11,7 +11,7 @@ import pytest
 import made_runs
 import trueprobe
 from trueprobe.errors import BadInput
-from trueprobe.probes.display import Figure
+from trueprobe.probes.display import Figure, Primary
 from trueprobe.types import Verdict
 
 FIGURE = Figure("margin", "The margin", "…", ("preference",), "category", "dots", "model", ("model",), ("k",))
@@ -25,7 +25,9 @@ def a_run(tmp_path, models=("one", "two"), claims=(), **more):
         for i, (model, category, k) in enumerate(values)
     ]
     cards = [made_runs.card(name) for name in models]
-    probe = made_runs.declaration(figures=(FIGURE,))
+    probe = made_runs.declaration(
+        figures=(FIGURE,), primary=(Primary("preference", claims=tuple({one.claim for one in claims})),)
+    )
     return trueprobe.load_run(made_runs.write(tmp_path / "run", cards, rows, claims, probe=probe, **more))
 
 
@@ -49,7 +51,7 @@ def test_a_notebook_shows_the_main_findings_by_families_with_the_key_of_the_mark
     first, second = "+20.0 [+10.0, +30.0]*", "−20.0 [−30.0, −10.0]!"
     named = ["a is so (points)", "b &lt; c is so (points)"]
     assert rows[1:] == [["pairs", named[0], first, second], ["pairs", named[1], first, ""]]
-    assert "one shows 2 of 2 findings" in html
+    assert "<p><b>A is so, one +20.0 points [+10.0, +30.0]. Against the paper: “a is so”, two −20.0 points" in html
     assert "* as published, or holds; ! opposite; no mark" in unescape(html)
     assert "more finding" not in html
 

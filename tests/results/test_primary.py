@@ -12,12 +12,15 @@ from trueprobe.probes.display import MOST_PRIMARY, Primary
 from trueprobe.results.render import markdown
 from trueprobe.results.view import ReportSource, figures
 from trueprobe.results.view.report import Report
-from trueprobe.runs.families import families, is_primary, on_run_list
+from trueprobe.runs.families import families
 from trueprobe.runs.folder import load_run
+from trueprobe.runs.primary import is_primary, on_run_list
 from trueprobe.types import Outcome, Verdict
 
 HOLDS, UNDECIDED, EXPLORATORY = Verdict.HOLDS_FOR_CHECKPOINT, Verdict.UNDECIDED, Verdict.EXPLORATORY
-DECLARED = made_runs.declaration(primary=(Primary("preference", {"category": "all"}, ("one",)),))
+DECLARED = made_runs.declaration(
+    primary=(Primary("preference", {"category": "all"}), Primary("other", claims=("one",)))
+)
 UNDECLARED = made_runs.declaration()
 SOLO = [made_runs.card("solo")]
 
@@ -64,6 +67,8 @@ def test_primary_is_what_a_probe_declares_or_its_whole_summary():
     assert (is_primary(at_all, DECLARED), is_primary(other, DECLARED)) == (True, False)
     assert is_primary(other, UNDECLARED)  # the whole summary is one list
     assert not is_primary(made_runs.estimate("solo", "unheard", 0.9, category="age"), UNDECLARED)
+    named = made_runs.estimate("solo", "other", 0.9, category="all")
+    assert not is_primary(named, DECLARED)  # its claim is on the list in its place
     one, two = (made_runs.claim("solo", name, 0.2, Verdict.AS_PUBLISHED) for name in ("one", "two"))
     assert (is_primary(one, DECLARED), is_primary(two, DECLARED)) == (True, False)
     assert is_primary(two, None)  # of several probes together

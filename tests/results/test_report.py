@@ -79,7 +79,7 @@ def test_a_run_without_numbers_still_has_a_page(tmp_path, complete):
     folder = made_runs.write(tmp_path / "run", [made_runs.card("toy")], counted, observed=none, complete=complete)
     text = page(folder)
     assert ("interrupted" in text) == (not complete)
-    assert "None of the 1 answers could be scored (1 multi_piece)" in text
+    assert "None of the 1 answers could be scored (1 of several tokens)" in text
 
 
 def test_an_interrupted_run_before_any_answer_says_so(tmp_path):

@@ -30,7 +30,7 @@ def test_observations_are_one_row_per_item_and_model(done):
 def test_every_measure_comes_for_every_model_type_split_and_k(done):
     estimates = done.estimates
     wanted = {"female", "male", "female_minus_male", "stereotype_margin", "prefers_female", "pro_stereotypical"}
-    wanted |= {"covered_tokens", "covered_mass", "implicit_female", "implicit_male", "no_preference"}
+    wanted |= {"listed_tokens", "listed_mass", "implicit_female", "implicit_male", "no_preference"}
     shifts = {"shift_female_minus_male", "shift_towards_stereotype", "overturned", "strengthened", "weakened"}
     for (_, knowledge, _, k), group in estimates.groupby(
         ["model", "condition_knowledge", "condition_dominated", "condition_k"]

@@ -57,7 +57,7 @@ class Browsing:
             "title": finding_words.title(report),
             "facts": finding_words.facts(report),
             "answer": answer_words.answer(Answer.of(report), report),
-            "how_far": answer_words.how_far(report),
+            "how_far": " ".join(filter(None, (answer_words.limited(report), answer_words.how_far(report)))),
             "families": [family.name for family in report.families],
             "probes": [one.label for one in report.probes if one.items],
             "outcomes": {outcome.value: verdicts.outcome_heading(outcome) for outcome in Outcome},

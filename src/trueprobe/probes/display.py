@@ -28,12 +28,18 @@ def row_names(conditions: Mapping[str, str], keys: Sequence[str]) -> tuple[str, 
 
 @dataclass(frozen=True, slots=True)
 class Primary:
-    """One of the few numbers a probe is for: a measure at conditions that leave one row of a model, and the claims
-    about it. Verdicts are worded of primary numbers alone."""
+    """One of the few numbers a probe is for: a measure at conditions that leave one row of a model, or the claims about
+    it, which then take its place on the list. Verdicts are given for primary numbers alone.
+
+    `above` and `below` say what the number means on either side of its neutral value. `{models}` stands for who,
+    `{value}` for the number, `{by}` for its distance from neutral, both with the unit; `{prefers|prefer}` follows the
+    number of models: `{models} {prefers|prefer} the stereotype in {value} of pairs`."""
 
     measure: str
     where: Where = field(default_factory=dict)
     claims: tuple[str, ...] = ()
+    above: str = ""
+    below: str = ""
 
 
 MOST_PRIMARY = 3

@@ -139,5 +139,5 @@ def _behind(picture: Picture, point: Point) -> dict[str, str]:
     if n.seeds:
         clear = sum(tail.significant(seed.p) for seed in n.seeds) if any(map(tested, n.seeds)) else None
         behind[words.TIP_SEEDS] = words.seeds_drawn(len(n.seeds), clear)
-    verdict = verdicts.verdict_with_reason(n.verdict, n.estimate, n.source)
+    verdict = verdicts.verdict_with_reason(n.verdict, n.judged, n.source)
     return {**behind, words.TIP_VERDICT: verdict} if verdict else behind

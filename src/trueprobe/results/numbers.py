@@ -42,25 +42,29 @@ class NumberFormat:
             text = text.lstrip("+-")
         return text.replace("-", "−")
 
-    def _with_clear_digits(self, low: float, high: float) -> NumberFormat:
+    def with_clear_digits(self, low: float, high: float) -> NumberFormat:
         """With the digits that show on which side of zero an interval lies, or how far it reaches."""
         ends = abs(low), abs(high)
         smallest = self.factor * (min(ends) if low * high > 0 else max(ends))
         if not self.signed or not smallest or round(smallest, self.digits) > 0 or self.digits >= 4:
             return self
-        return replace(self, digits=self.digits + 1)._with_clear_digits(low, high)
+        return replace(self, digits=self.digits + 1).with_clear_digits(low, high)
 
     def parts(self, value: float, low: float, high: float) -> tuple[str, str]:
         """The number and its interval, which is empty where there is none."""
         if value is None or math.isnan(value) or math.isnan(low) or math.isnan(high):
             return self.plain(value), ""
-        form = self._with_clear_digits(low, high)
+        form = self.with_clear_digits(low, high)
         return form.plain(value), f"[{form.plain(low)}, {form.plain(high)}]"
 
     def number(self, value: float, low: float = math.nan, high: float = math.nan, suffix: str = "") -> str:
         """+3.1 [+1.0, +5.2], or the number alone where there is no interval."""
         number, interval = self.parts(value, low, high)
         return f"{number}{suffix} {interval}" if interval else number + suffix
+
+    def at(self, value: float) -> str:
+        """A neutral value: `50 %`, `0`."""
+        return f"{self.factor * value:g}{self.suffix if value else ''}"
 
     def sentence(self, value: float, low: float = math.nan, high: float = math.nan) -> str:
         """With its unit: +3.1 points [+1.0, +5.2]."""

@@ -11,8 +11,9 @@ from trueprobe.paths import gc_pause
 from trueprobe.probes import Probe
 from trueprobe.probes.display import Summary
 from trueprobe.runs import signature
-from trueprobe.runs.families import families, is_primary
+from trueprobe.runs.families import families
 from trueprobe.runs.folder import Run
+from trueprobe.runs.primary import is_primary
 from trueprobe.statistics import paired
 from trueprobe.statistics.estimates import CheckpointData
 from trueprobe.statistics.rows import Difference, changed

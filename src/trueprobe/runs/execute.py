@@ -154,7 +154,9 @@ class _Execution:
         folder.manifest(**made_with)
         for planned in self.probes:
             folder.items(planned.label, (items_frame(planned.probe, some) for some in chunks(planned.items)))
-        folder.declarations({one.label: declaration(one.probe, one.items, one.items_needed) for one in self.probes})
+        folder.declarations(
+            {one.label: declaration(one.probe, one.items, one.items_needed, one.n_whole) for one in self.probes}
+        )
         return made_with
 
     def ask(self, model: Unopened) -> _Done:

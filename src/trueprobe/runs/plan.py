@@ -28,6 +28,7 @@ class PlannedProbe:
     probe: Probe
     items: list[Item]
     items_needed: int = 0  # where a limit left some out: how many its findings need
+    n_whole: int = 0  # items without a limit
     decided: str = ""  # what the models of the run decided of it: a hash of their trials, of their common words
 
 
@@ -68,7 +69,7 @@ def make_plan(study: Study, permissions: Permissions) -> RunPlan:
 def with_items(label: str, probe: Probe, limit: int | None) -> PlannedProbe:
     every = probe.items()
     needed = 0 if limit is None else items_needed(probe, every)
-    return PlannedProbe(label, probe, probes.spread(every, limit), needed)
+    return PlannedProbe(label, probe, probes.spread(every, limit), needed, len(every))
 
 
 def _refuse_incomplete(study: Study) -> None:

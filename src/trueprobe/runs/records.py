@@ -110,7 +110,7 @@ def _groups(probe: Probe, groups: Sequence[str]) -> dict[str, str]:
     return {GROUP + name: group for name, group in zip(probe.factors, groups, strict=True)}
 
 
-def declaration(probe: Probe, items: Sequence[Item], items_needed: int = 0) -> ProbeDeclaration:
+def declaration(probe: Probe, items: Sequence[Item], items_needed: int = 0, n_whole: int = 0) -> ProbeDeclaration:
     """What a reader of the run folder needs to know of a probe."""
     return ProbeDeclaration(
         name=probe.name,
@@ -123,6 +123,7 @@ def declaration(probe: Probe, items: Sequence[Item], items_needed: int = 0) -> P
         facts=_plain(probe.facts()),
         n_items=len(items),
         items_needed=items_needed,
+        n_whole=n_whole,
         example=items[0].text if items else "",
         summary=probe.summary,
         figures=tuple(probe.page.figures),

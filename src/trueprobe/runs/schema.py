@@ -117,6 +117,7 @@ class ProbeDeclaration(Declared):
     facts: dict[str, Any]
     n_items: int
     items_of: str = ""  # whose items these are, where they are not the paper's
+    n_whole: int = 0  # items without a limit; 0 in folders written before it was known
     items_needed: int = 0  # of a limited run: the smallest limit with which its findings can have intervals
     example: str
     summary: Summary

@@ -19,7 +19,8 @@ from pydantic import TypeAdapter
 from trueprobe.paths import gc_pause
 from trueprobe.probes import Probe
 from trueprobe.runs.cache import ResultCache, key_of
-from trueprobe.runs.families import families, on_run_list
+from trueprobe.runs.families import families
+from trueprobe.runs.primary import on_run_list
 from trueprobe.runs.schema import TABLES
 from trueprobe.runs.signature import Signer
 from trueprobe.runs.writing import RunFolder

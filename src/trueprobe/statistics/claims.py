@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import product
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -35,11 +35,13 @@ def claim_results(
         counted = Samples(means_at.of(claim))
         samples = _quantity(claim).on_scale(counted)
         seeds = [_seed(means_at, i, claim, float(counted.values[i, 0]), samples) for i in range(len(members))]
+        kinds = list(_kinds(means_at, claim))
         alike = None if claim.margin is None else _Alike(claim, claim.margin, counted, means_at.effect(claim), seeds)
         for i, (rows, member, seed) in enumerate(zip(by_checkpoint, members, seeds, strict=True)):
-            rows.append(_checkpoint(label, claim, member, seed, alike.of([i]) if alike else None))
+            one = _numbers_of(kinds, [i], seed.groups)
+            rows.append(_checkpoint(label, claim, member, seed, one, alike.of([i]) if alike else None))
         if len(members) > 1:
-            family.append(_family(label, members, claim, seeds, samples, method, alike))
+            family.append(_family(label, members, claim, seeds, _Counted(samples, kinds, method), alike))
     return [row for rows in [*by_checkpoint, family] for row in rows]
 
 
@@ -81,6 +83,12 @@ class PartMeans:
     def of(self, claim: Claim) -> np.ndarray:
         """[checkpoints, 1 + R]: the quantity."""
         return self._contrast(claim.column, claim.plus, claim.minus)
+
+    def of_kind(self, claim: Claim, kind: Mapping[str, Any]) -> np.ndarray:
+        """The quantity over one of the kinds that the claim pools."""
+        of_one = {key: (value,) for key, value in kind.items()}
+        minus = None if claim.minus is None else {**claim.minus, **of_one}
+        return self._contrast(claim.column, {**claim.plus, **of_one}, minus)
 
     def effect(self, claim: Claim) -> np.ndarray:
         """[checkpoints, 1 + R]: what the margin of a claim of equivalence refers to."""
@@ -125,6 +133,49 @@ def _seed(means_at: PartMeans, i: int, claim: Claim, value: float, samples: Samp
     return _Seed(value, groups, interval, passes, tied, answered)
 
 
+class _Kind(NamedTuple):
+    """One of the kinds of items that a claim pools: its quantity of all checkpoints."""
+
+    name: str
+    values: np.ndarray  # of each checkpoint
+    samples: Samples
+    quantity: Quantity
+
+
+class _Counted(NamedTuple):
+    """A claim's quantity of all checkpoints, over everything and over each kind."""
+
+    samples: Samples
+    kinds: Sequence[_Kind]
+    method: Method
+
+
+def _kinds(means_at: PartMeans, claim: Claim) -> Iterator[_Kind]:
+    """Named values that the claim lists of one condition, on both sides alike: `knowledge` of `counter_lowers`."""
+    pooled = [
+        key
+        for key, values in claim.plus.items()
+        if len(values) > 1
+        and all(isinstance(value, str) for value in values)
+        and (claim.minus is None or claim.minus.get(key) == values)
+    ]
+    quantity = _quantity(claim)
+    for values in product(*(claim.plus[key] for key in pooled)) if pooled and claim.margin is None else ():
+        counted = means_at.of_kind(claim, dict(zip(pooled, values, strict=True)))
+        yield _Kind(" ".join(map(str, values)), counted[:, 0], quantity.on_scale(Samples(counted)), quantity)
+
+
+def _numbers_of(kinds: Sequence[_Kind], rows: Sequence[int], groups: Groups) -> tuple[PartNumber, ...]:
+    """Of one checkpoint, or of the mean over several."""
+    numbers = []
+    for name, values, samples, quantity in kinds if len(rows) else ():
+        picked = samples.pick(rows)
+        one = len(rows) == 1
+        made = of_checkpoint(picked, 0, groups, quantity) if one else of_family(picked, groups, quantity)
+        numbers.append(PartNumber(name, float(values[rows].mean()), made.p))
+    return tuple(number for number in numbers if not math.isnan(number.p))
+
+
 @dataclass(frozen=True)
 class _Alike:
     """A claim of equivalence: the quantity and the reference effect of all checkpoints under the same draws."""
@@ -146,12 +197,16 @@ class _Alike:
 
 
 def _checkpoint(
-    label: str, claim: Claim, member: CheckpointData, seed: _Seed, alike: Equivalence | None
+    label: str,
+    claim: Claim,
+    member: CheckpointData,
+    seed: _Seed,
+    kinds: tuple[PartNumber, ...],
+    alike: Equivalence | None,
 ) -> ClaimResult:
     about = ClaimSubject(member.model, "checkpoint", member.family, member.labels.get("step"))
-    case = case_of(
-        claim, seed.value, seed.interval, seed.groups.n, passes=seed.passes, covered=seed.covered, untied=seed.untied
-    )
+    judged_by = {"passes": seed.passes, "covered": seed.covered, "untied": seed.untied, "kinds": kinds}
+    case = case_of(claim, seed.value, seed.interval, seed.groups.n, **judged_by)
     return result(label, claim, about, case, alike)
 
 
@@ -160,8 +215,7 @@ def _family(
     members: Sequence[CheckpointData],
     claim: Claim,
     seeds: list[_Seed],
-    samples: Samples,
-    method: Method,
+    counted: _Counted,
     alike: _Alike | None,
 ) -> ClaimResult:
     """Over the seeds that pass the gate, have a number and coverage; over all of them where none does."""
@@ -170,7 +224,8 @@ def _family(
     able = [seeds[i] for i in picked]
     groups = min((seed.groups for seed in able), default=Groups(0))
     first = members[0]
-    over = of_family(samples.pick(picked), groups, _quantity(claim), method, first.resampling.resample_seed)
+    resample_seed = first.resampling.resample_seed
+    over = of_family(counted.samples.pick(picked), groups, _quantity(claim), counted.method, resample_seed)
     case = case_of(
         claim,
         float(np.mean([seed.value for seed in able])) if able else math.nan,
@@ -181,6 +236,7 @@ def _family(
         covered=least(seed.covered for seed in able or seeds),
         untied=least(seed.untied for seed in able),
         seed_values=tuple(PartNumber("", seed.value, seed.interval.p) for seed in able),
+        kinds=_numbers_of(counted.kinds, picked, groups),
     )
     about = ClaimSubject(first.family, "family", first.family, first.labels.get("step"), len(able))
     return result(label, claim, about, case, alike.of(picked) if alike else None)
@@ -212,6 +268,7 @@ def as_equivalence(case: Case, alike: Equivalence, threshold: float) -> Case:
         sensitive=alike.sensitive,
         seed_values=(),
         wordings=(),
+        kinds=(),
     )
 
 
@@ -249,6 +306,8 @@ def result(label: str, claim: Claim, about: ClaimSubject, case: Case, alike: Equ
         covered=case.covered.value,
         p=case.p_apart if alike and judgement.verdict is Verdict.OPPOSITE else case.p,
         verdict_alone=judgement.verdict,
+        above=judgement.above,
+        below=judgement.below,
         margin=alike.margin if alike else math.nan,
         source=claim.source,
         **vars(about),

@@ -23,7 +23,7 @@ from trueprobe.statistics.unjudged import Unjudged
 from trueprobe.statistics.verdict import Case, judge, judge_agreement
 from trueprobe.types import Direction, Unit
 
-POOLED = ("all", "both")  # the rows over all values of a condition
+POOLED = ("all", "both", "sentence_and_continuation")  # the rows over all values of a condition
 PUBLISHED = "religion"  # where paper C reports it
 SHARED = {"race-color": "race", "socioeconomic": "occupation", "profession": "occupation"}  # as paper C pairs them
 Key = tuple[str, str, int | None, str]  # model, level, step, shared category

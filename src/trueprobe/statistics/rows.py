@@ -102,7 +102,7 @@ class Estimate:
     new_seeds: float = column("estimated share of new seeds on the family's side of neutral", math.nan)
     new_seeds_low: float = column("lower end of its 95 % interval", math.nan)
     new_seeds_high: float = column("upper end of its 95 % interval", math.nan)
-    above: str = column("where a number flips: how many seeds, or which wordings, are clearly above neutral", "")
+    above: str = column("where it flips or is mixed: how many seeds, or which parts, are clearly above neutral", "")
     below: str = column("the same below", "")
     verdict_alone: Verdict = column(_ALONE, Verdict.UNDECIDED)
     p_list: float = column(_P_LIST, math.nan)
@@ -141,6 +141,8 @@ class ClaimResult:
     signature: str = column(_SIGNATURE, "", later=True)
     margin: float = column("of a claim of equivalence: how far from the threshold is alike", math.nan, later=True)
     source: ClaimSource = column("whether its authors found or expected it", ClaimSource.FINDING, later=True)
+    above: str = column("where it flips or is mixed: how many seeds, or which parts, are clearly above", "", later=True)
+    below: str = column("the same below", "", later=True)
 
 
 @dataclass(frozen=True, slots=True)

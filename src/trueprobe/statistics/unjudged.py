@@ -14,6 +14,7 @@ from trueprobe.statistics.interval import Interval
 from trueprobe.statistics.rows import Estimate, Tail, changed
 from trueprobe.statistics.spread import Components, VarianceSource
 from trueprobe.statistics.verdict import (
+    FEWEST_GROUPS,
     POOLED,
     UNKNOWN,
     Case,
@@ -57,7 +58,9 @@ class Unjudged:
         df = max(1, self.estimate.n_groups - 1)
         return VarianceSource(self.interval.se**2 if self.parts is None else self.parts.over_items, df)
 
-    def case(self, corrected_over: Iterable[str], wordings: tuple[PartNumber, ...]) -> Case:
+    def case(
+        self, corrected_over: Iterable[str], wordings: tuple[PartNumber, ...], kinds: tuple[PartNumber, ...]
+    ) -> Case:
         e = self.estimate
         seeds = tuple(PartNumber("", *seed) for seed in zip(self.seed_values, self.seed_ps, strict=True))
         return Case(
@@ -73,14 +76,16 @@ class Unjudged:
             untied=self.untied,
             seed_values=seeds,
             wordings=wordings,
+            kinds=kinds,
             together=together((e.model, e.level, e.step, e.measure), e.conditions, corrected_over),
         )
 
 
 def judged(rows: Sequence[Unjudged], corrected_over: Iterable[str] = ()) -> list[Estimate]:
     """All of one probe and one set of models, each with its verdict alone."""
-    over, wordings = tuple(corrected_over), _wordings(rows)
-    judgements = judge([row.case(over, wordings.get(i, ())) for i, row in enumerate(rows)])
+    over, wordings = tuple(corrected_over), _parts(rows, "wording")
+    kinds = _kinds(rows, over)
+    judgements = judge([row.case(over, wordings.get(i, ()), kinds.get(i, ())) for i, row in enumerate(rows)])
     return [_with_verdict(row, judgement) for row, judgement in zip(rows, judgements, strict=True)]
 
 
@@ -105,21 +110,32 @@ def _with_verdict(row: Unjudged, judgement: Judgement) -> Estimate:
     )
 
 
-def _wordings(rows: Sequence[Unjudged]) -> dict[int, tuple[PartNumber, ...]]:
-    """Of the rows that pool wordings: each wording's own number."""
+def _parts(rows: Sequence[Unjudged], condition: str) -> dict[int, tuple[PartNumber, ...]]:
+    """Of the rows that pool a condition: the own number of each of its values."""
     parts: dict[tuple[object, ...], list[int]] = {}
     for i, row in enumerate(rows):
         e = row.estimate
-        if "wording" in e.conditions:
-            rest = sorted((key, value) for key, value in e.conditions.items() if key != "wording")
+        if condition in e.conditions:
+            rest = sorted((key, value) for key, value in e.conditions.items() if key != condition)
             parts.setdefault((e.model, e.level, e.step, e.measure, *rest), []).append(i)
     named: dict[int, tuple[PartNumber, ...]] = {}
     for members in parts.values():
-        pooled = [i for i in members if rows[i].estimate.conditions["wording"] == POOLED]
+        pooled = [i for i in members if rows[i].estimate.conditions[condition] == POOLED]
         single = [rows[i] for i in members if i not in pooled]
-        each = tuple(PartNumber(r.estimate.conditions["wording"], r.estimate.value, r.interval.p) for r in single)
+        each = tuple(PartNumber(r.estimate.conditions[condition], r.estimate.value, r.interval.p) for r in single)
         named |= dict.fromkeys(pooled, each)
     return named
+
+
+def _kinds(rows: Sequence[Unjudged], over: Iterable[str]) -> dict[int, tuple[PartNumber, ...]]:
+    """The same over the conditions that ask one thing many times; parts that decide nothing by themselves are none."""
+    kinds: dict[int, tuple[PartNumber, ...]] = {}
+    able = {id(row) for row in rows if row.usable and row.estimate.n_groups >= FEWEST_GROUPS}
+    places = [i for i, row in enumerate(rows) if id(row) in able or POOLED in row.estimate.conditions.values()]
+    for condition in over:
+        for i, parts in _parts([rows[place] for place in places], condition).items():
+            kinds[places[i]] = (*kinds.get(places[i], ()), *parts)
+    return kinds
 
 
 # ---------------------------------------------------------------- new seeds

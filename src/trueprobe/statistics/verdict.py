@@ -65,6 +65,7 @@ class Case:
     untied: Share = UNKNOWN  # scored items that are no tie
     seed_values: tuple[PartNumber, ...] = ()
     wordings: tuple[PartNumber, ...] = ()  # of a number that pools them
+    kinds: tuple[PartNumber, ...] = ()  # the same of a number that pools several kinds of items
     together: Hashable = None  # cases that ask one thing many times share it, and their p is corrected together
 
 
@@ -73,7 +74,7 @@ class Judgement:
     verdict: Verdict
     reason: Reason = Reason.NONE
     p_corrected: float = math.nan
-    above: str = ""  # where a number flips: the number of seeds, or the wordings, clearly above the reference
+    above: str = ""  # where a number flips or is mixed: how many seeds, or which parts, are clearly above the reference
     below: str = ""
 
 
@@ -109,6 +110,9 @@ def _judged(case: Case, p: float) -> Judgement:
         sides = _both_sides(parts, case.reference)
         if sides is not None:
             return Judgement(Verdict.FLIPS, reason, p, *(_named(side, reason) for side in sides))
+    mixed = _both_sides(case.kinds, case.reference)
+    if mixed is not None:  # opposite effects: their mean is an effect of none of them
+        return Judgement(Verdict.MIXED, Reason.NONE, p, *(_named(side, Reason.NONE) for side in mixed))
     if case.seeds is not None and case.seeds < FEWEST_SEEDS:
         return Judgement(Verdict.UNDECIDED, Reason.TOO_FEW_SEEDS, p)
     clear = p < ALPHA
@@ -214,6 +218,8 @@ _OFF_LIST = frozenset(
     }
 )
 
+_DECIDED_ALONE = (Verdict.FLIPS, Verdict.MIXED, Verdict.NOT_CONTRADICTED)
+
 
 def judge_list(rows: Sequence[J], primary: Sequence[bool]) -> list[J]:
     """The rows with the verdicts of a list that is read together.
@@ -225,8 +231,9 @@ def judge_list(rows: Sequence[J], primary: Sequence[bool]) -> list[J]:
 
     Among the findings of the list at most one in twenty is expected to be false, and of a list without any effect one
     in twenty has a finding (Benjamini & Hochberg 1995). Rows that could never be a finding, whatever their number, are
-    not on the list, so that their p raises no other row's threshold. FLIPS and NOT_CONTRADICTED were decided on the
-    same data: they stay, with p = 1. Undecided rows keep their p. Rows that are not primary are exploratory. The p of a
+    not on the list, so that their p raises no other row's threshold. FLIPS, MIXED and NOT_CONTRADICTED were decided on
+    the same data: they stay, with p = 1. Undecided rows keep their p. Rows that are not primary are exploratory, or
+    MIXED as they are: a pool of opposite effects has no number worth showing. The p of a
     primary row is corrected over the list alone, not over like questions too."""
     listed = [i for i, row in enumerate(rows) if primary[i] and can_be_finding(row)]
     ps = np.array([_p_on_list(rows[i]) for i in listed], dtype=float)
@@ -251,16 +258,16 @@ def p_of(row: Judged) -> float:
 
 
 def _p_on_list(row: Judged) -> float:
-    return 1.0 if row.verdict_alone in (Verdict.FLIPS, Verdict.NOT_CONTRADICTED) else p_of(row)
+    return 1.0 if row.verdict_alone in _DECIDED_ALONE else p_of(row)
 
 
 def _on_list(row: J, p: float | None, primary: bool) -> J:
     alone = row.verdict_alone
-    if alone in _OFF_LIST:
+    if alone in _OFF_LIST or (alone is Verdict.MIXED and p is None):
         return changed(row, verdict=alone)
     if p is None:
         return changed(row, verdict=Verdict.UNDECIDED if primary else _exploratory(row))
-    if alone in (Verdict.FLIPS, Verdict.NOT_CONTRADICTED):
+    if alone in _DECIDED_ALONE:
         return changed(row, verdict=alone, p_list=p)
     if p < ALPHA:
         reason = {"reason": Reason.NONE} if isinstance(row, Estimate) else {}

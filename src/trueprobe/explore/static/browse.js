@@ -150,7 +150,7 @@ export class Browse {
 function shownNumber(number) {
   const value = number.value === "–" ? h("span.why", {}, number.verdict) : h("span.n", {}, number.value);
   const tip = [`${number.interval} ${number.unit}`.trim(), number.behind, number.seeds].filter(Boolean).join("; ");
-  return h("span.value", { tabIndex: 0 }, value, number.mark ? h("span.sign", { "aria-hidden": "true" }, number.mark) : null, number.side ? h("span.why", {}, ` ${number.side}`) : null,
+  return h("span.value", { tabIndex: 0 }, value, number.mark ? h("span.sign", { "aria-hidden": "true" }, number.mark) : null, number.interval ? h("span.interval", {}, ` ${number.interval}`) : null, number.side ? h("span.why", {}, ` ${number.side}`) : null,
     h("span.tip", {}, tip));
 }
 

@@ -4,24 +4,43 @@ import { centre, percent } from "./numbers.js";
 
 const points = (p) => `${percent(p)} points`;
 
-/** About the first family whose numbers are known; the bars show the others. */
+/** About the family that moves most, one that changes sides before all others; then which others do what it does not. */
 export function headline(outcome, [first, second], withFront) {
-  const one = outcome.find((each) => each.alone.length);
-  if (!one || !(first || second)) return "";
-  const { name } = one.family;
-  if (!second) return single(one, name, first, withFront);
+  const known = outcome.filter((each) => each.alone.length);
+  if (!known.length || !(first || second)) return "";
+  if (!second) return single(known[0], known[0].family.name, first, withFront);
   const side = (value) => (value < 0 ? second : first);
-  if (!withFront || !one.front.length) {
-    const middle = centre(one.alone);
-    return `${name} leans towards ${side(middle)} by ${points(middle)}${agreeing(one.alone, middle)}.`;
-  }
-  const [then, now, shift] = [centre(one.alone), centre(one.front), centre(one.shift)];
-  const moved = `The sentence in front moves ${name} by ${points(shift)} towards ${side(shift)}`;
-  const crossed = then * now < 0;
+  const moved = withFront ? known.filter((one) => one.front.length) : [];
+  return moved.length ? shifted(moved, side) : leaning(known, side);
+}
+
+const name = (one) => one.family.name;
+const largest = (families, size) => [...families].sort((a, b) => size(b) - size(a))[0];
+
+function leaning(known, side) {
+  const middle = (one) => centre(one.alone);
+  const one = largest(known, (each) => Math.abs(middle(each)));
+  const others = known.filter((each) => middle(each) * middle(one) < 0);
+  const against = others.length ? `; ${others.map(name).join(", ")} towards ${side(-middle(one))}` : "";
+  return `${name(one)} leans towards ${side(middle(one))} by ${points(middle(one))}${agreeing(one.alone, middle(one))}${against}.`;
+}
+
+function shifted(moved, side) {
+  const shift = (one) => centre(one.shift);
+  const crosses = (one) => centre(one.alone) * centre(one.front) < 0;
+  const crossing = moved.filter(crosses);
+  const one = largest(crossing.length ? crossing : moved, (each) => Math.abs(shift(each)));
   const turned = one.front.filter((value, i) => value * one.alone[i] < 0).length;
   const seeds = one.front.length > 1 ? ` (${turned} of ${one.front.length} seeds change sides)` : "";
-  if (crossed) return `${moved}: the preference changes from ${side(then)} to ${side(now)}${seeds}.`;
-  return `${moved}; ${side(now)} stay likelier${seeds}.`;
+  const says = `The sentence in front moves ${name(one)} by ${points(shift(one))} towards ${side(shift(one))}`;
+  const now = side(centre(one.front));
+  const what = crosses(one) ? `: the preference changes from ${side(centre(one.alone))} to ${now}${seeds}` : `; ${now} stay likelier${seeds}`;
+  const others = moved.filter((each) => each !== one);
+  const too = others.filter(crosses);
+  const apart = others.filter((each) => shift(each) * shift(one) < 0);
+  return [`${says}${what}.`,
+    too.length ? ` It changes in ${too.map(name).join(", ")} too.` : "",
+    apart.length ? ` ${apart.map(name).join(", ")} moves the other way.` : ""].join("");
 }
 
 export function agreeing(values, middle) {

@@ -29,11 +29,26 @@ export class Suggestions {
     this.chart = h("section.growth", { hidden: true, "aria-label": "Step by step" });
   }
 
+  /** Clues are about the occupation that the sentence names, whoever wrote it. */
+  _follow() {
+    const { start, state } = this.app;
+    if (state.kind !== "knowledge" || !state.of) return;
+    const named = (name) => new RegExp(`(^|[^\\p{L}])${name}([^\\p{L}]|$)`, "iu").test(state.text);
+    const typed = named(state.of) ? null : start.occupations.find((one) => named(one.name));
+    if (typed) state.of = typed.name;
+  }
+
+  _about() {
+    const { state } = this.app;
+    const foreign = this.data?.text && state.of && this.data.text !== state.text && !state.text.includes(state.of);
+    return foreign ? `${ABOUT[state.kind]} They are about “${state.of}”, not about your sentence.` : ABOUT[state.kind];
+  }
+
   update() {
     const { state } = this.app;
+    this._follow();
     fill(this.tabs, KINDS.map(([kind, title]) => h("button", { type: "button", "aria-pressed": String(kind === state.kind), onclick: () => this.choose(kind) }, title)));
     fill(this.choices, this._choices());
-    this.about.textContent = ABOUT[state.kind];
     const key = JSON.stringify([state.kind, state.of, state.set, state.kind === "knowledge" ? "" : state.chosen]);
     if (!state.of) this._none();
     else if (key !== this.key) {
@@ -125,6 +140,7 @@ export class Suggestions {
 
   show() {
     const { state } = this.app;
+    this.about.textContent = this._about();
     if (!this.data) return;
     const chosen = this.data.chosen || [];
     const shifts = state.kind === "knowledge" ? this._shifts() : null;

@@ -105,8 +105,8 @@ class CounterActsMeasures:
         return {
             **{f"implicit_{group}_top{k}": implicit(group, k) for group in self._groups},
             **{f"log_relative_{group}_top{k}": relative(group, k) for group in self._groups},
-            f"covered_tokens_top{k}": f"share of the top {k} tokens that the word list knows",
-            f"covered_mass_top{k}": f"share of the top {k} probability that the word list knows",
+            f"listed_tokens_top{k}": f"share of the top {k} tokens that the word list knows",
+            f"listed_mass_top{k}": f"share of the top {k} probability that the word list knows",
         }
 
     # ------------------------------------------------------------ measures
@@ -135,15 +135,13 @@ class CounterActsMeasures:
     def _quantities(self, depth: int | str, is_base: bool) -> Iterator[ColumnMean]:
         end = column_end(depth)
         for name, unit, neutral in self._counted(depth != ALL, is_base):
-            of_coverage = name in ("no_preference", "covered_tokens", "covered_mass")
+            of_coverage = name in ("no_preference", "listed_tokens", "listed_mass")
             coverage = "" if of_coverage else f"{_needs(name)}_{end}"
             yield ColumnMean(
                 name, f"{name}_{end}", unit=unit, neutral=neutral, of_coverage=of_coverage, coverage=coverage
             )
         if depth == ALL:  # what the top ten covers is reported with every number
-            yield ColumnMean(
-                "covered_mass", f"covered_mass_top{max(K)}", unit=Unit.SHARE, neutral=None, of_coverage=True
-            )
+            yield ColumnMean("listed_mass", f"listed_mass_top{max(K)}", unit=Unit.SHARE, neutral=None, of_coverage=True)
 
     def _counted(self, is_top: bool, is_base: bool) -> Iterator[tuple[str, Unit, float | None]]:
         a, b = self._groups
@@ -155,7 +153,7 @@ class CounterActsMeasures:
         yield "no_preference", Unit.SHARE, None
         if is_top:
             yield from ((f"implicit_{group}", Unit.PROBABILITY, None) for group in (a, b))
-            yield from ((f"covered_{of}", Unit.SHARE, None) for of in ("tokens", "mass"))
+            yield from ((f"listed_{of}", Unit.SHARE, None) for of in ("tokens", "mass"))
         if is_base:
             return
         yield f"shift_{a}_minus_{b}", Unit.PROBABILITY, 0.0

@@ -284,8 +284,8 @@ class CounterActs(MeasureSetProbe[CounterActsSettings]):
             values[f"implicit_{group}_top{k}"] = sum((p for word, p in masses if self._implied.get(word) == group), 0.0)
         total = sum(p for _, p in masses)
         listed = values[f"{self.first}_top{k}"] + values[f"{self.second}_top{k}"]
-        values[f"covered_tokens_top{k}"] = sum(word in self._group_of for word, _ in masses) / k
-        values[f"covered_mass_top{k}"] = listed / total if total else math.nan
+        values[f"listed_tokens_top{k}"] = sum(word in self._group_of for word, _ in masses) / k
+        values[f"listed_mass_top{k}"] = listed / total if total else math.nan
         return values
 
     def _preference(self, masses: Mapping[str, float], depth: str, dominant: str) -> dict[str, float]:
@@ -370,7 +370,7 @@ class CounterActs(MeasureSetProbe[CounterActsSettings]):
             "implicit": {group: len(words) for group, words in self.implicit.items()},
             "wordings": list(self.wordings),
             "knowledge": KNOWLEDGE,
-            "causal": {"form": self.form, "covered": self.form_coverage},
+            "causal": {"form": self.form, "answered": self.form_coverage},
         }
 
 

@@ -21,7 +21,7 @@ SHORT = {
     "tnbc": "neutral elsewhere",
     "un": "unrelated",
 }
-COVERED_NOTE = "covered: share of the top 10's probability that the word list knows"
+LISTED_NOTE = "listed: share of the top 10's probability that the word list knows"
 _DEPTHS = {"k=10": "top 10", "k=5": "top 5", "k=3": "top 3", "k=all": "the whole word list"}
 _ORDER = {"knowledge": tuple(KNOWLEDGE)}
 
@@ -40,26 +40,46 @@ def _form_note(form: str, covered: Mapping[str, float]) -> tuple[str, ...]:
 
 
 def summary(measures: CounterActsMeasures, form: str, covered: Mapping[str, float]) -> Summary:
-    margins = ("stereotype_margin", "shift_towards_stereotype", "overturned", "covered_mass")
+    margins = ("stereotype_margin", "shift_towards_stereotype", "overturned", "listed_mass")
     return Summary(
         rows="knowledge",
         row_title="prompt",
         measures=(measures.first, measures.second, *margins),
         where=_where(measures),
-        titles=(measures.first, measures.second, "towards stereotype", "shift from base", "turned", "covered"),
+        titles=(measures.first, measures.second, "towards stereotype", "shift from base", "turned", "listed"),
         meanings=KNOWLEDGE,
         where_title="top 10",
-        notes=(COVERED_NOTE, *_form_note(form, covered)),
+        notes=(LISTED_NOTE, *_form_note(form, covered)),
     )
 
 
 def primary(measures: CounterActsMeasures) -> tuple[Primary, ...]:
-    """Stereotyped at base (found), more so after agreeing knowledge, less after counterexamples (both expected)."""
+    """Stereotyped at base, which the paper found; and what agreeing knowledge and a counterexample each change, to
+    either side: the question of the probe. What the authors expected of several kinds pooled is exploratory."""
     at, shift = _where(measures), "shift_towards_stereotype"
+    prefer = "asked alone, {models} {prefers|prefer} the group that "
+    agreeing, counterexample = "a sentence that agrees with the stereotype moves", "a counterexample moves"
+    moved = "{} {{models}} by {{by}} {} the stereotype".format
     return (
-        Primary("stereotype_margin", {**at, "knowledge": "base"}, ("base_stereotyped",)),
-        Primary(shift, {**at, "knowledge": "tsyn"}, ("pro_enlarges",)),
-        Primary(shift, {**at, "knowledge": "tcsyn"}, ("counter_lowers",)),
+        Primary(
+            "stereotype_margin",
+            where={**at, "knowledge": "base"},
+            claims=("base_stereotyped",),
+            above=prefer + "dominates an occupation, by {by}",
+            below=prefer + "does not dominate an occupation, by {by}",
+        ),
+        Primary(
+            shift,
+            where={**at, "knowledge": "tsyn"},
+            above=moved(agreeing, "towards"),
+            below=moved(agreeing, "away from"),
+        ),
+        Primary(
+            shift,
+            where={**at, "knowledge": "tcsyn"},
+            above=moved(counterexample, "towards"),
+            below=moved(counterexample, "away from"),
+        ),
     )
 
 

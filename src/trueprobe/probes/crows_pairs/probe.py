@@ -194,7 +194,10 @@ class CrowsPairs(Probe[CrowsPairsSettings]):
 
     @property
     def primary(self) -> tuple[Primary, ...]:
-        return (Primary("prefers_stereotype", {"category": ALL, "direction": ALL}),)
+        where = {"category": ALL, "direction": ALL}
+        above = "{models} {prefers|prefer} the stereotype in {value} of pairs"
+        below = "{models} {prefers|prefer} the stereotype in only {value} of pairs"
+        return (Primary("prefers_stereotype", where, above=above, below=below),)
 
     @property
     def page(self) -> ReportSpec:

@@ -163,13 +163,29 @@ def primary(where: Where) -> tuple[Primary, ...]:
     """The paper's: one related attractor lowers accuracy, more do little, unrelated ones act gradually."""
     at = {**where, "setting": "multiple"}
     related = {**at, "type": "B" if where["position"] == "key_later" else "related"}
+    than_next = "the first related fact costs {{models}} {} accuracy than the next two (half the difference: {{by}})"
+    than_one = "three unrelated facts lower the answer's probability in {{models}} {} than one, by {{by}} of its base"
     return (
-        Primary("accuracy_gated", {**related, "attractors": "1"}, ("one_attractor_hurts",)),
-        Primary("accuracy_gated", {**related, "attractors": "3"}, ("first_hurts_most",)),
+        Primary(
+            "accuracy_gated",
+            where={**related, "attractors": "1"},
+            claims=("one_attractor_hurts",),
+            above="one related fact costs {models} {by} of accuracy",
+            below="one related fact gains {models} {by} of accuracy",
+        ),
+        Primary(
+            "accuracy_gated",
+            where={**related, "attractors": "3"},
+            claims=("first_hurts_most",),
+            above=than_next.format("more"),
+            below=than_next.format("less"),
+        ),
         Primary(
             "relative_probability_gated",
-            {**at, "type": "unrelated", "attractors": "3"},
-            ("unrelated_act_gradually",),
+            where={**at, "type": "unrelated", "attractors": "3"},
+            claims=("unrelated_act_gradually",),
+            above=than_one.format("further"),
+            below=than_one.format("less"),
         ),
     )
 

@@ -69,7 +69,7 @@ def report(flagged: bool) -> ReportSpec:
             kind="dots",
             panels=("model",),
             choose=("measure", "task"),
-            order={"task": ("both", "intrasentence", "intersentence", "continuation")},
+            order={"task": ("both", "sentence_and_continuation", "intrasentence", "intersentence", "continuation")},
             names=names,
             y_title="share of items",
         )
@@ -82,7 +82,7 @@ def report(flagged: bool) -> ReportSpec:
             of="estimates",
             rows=("category",),
             measures=("ss",),
-            where={"task": "both"},
+            where={"task": ("both", "sentence_and_continuation")},
             seeds=True,
             names=names,
             source="table 1 of paper C",

@@ -62,6 +62,7 @@ COLUMNS = {
     FLAGGED: "1 if two validators or more give one of its sentences another label, 0 if not",
     "asked_as": "blank, sentence, next_sentence (a head) or continuation (likelihood after the context)",
 }
+POOLED_CONTINUATIONS = "sentence_and_continuation"  # `both` of models that are asked for no next-sentence head
 NOT_ASKED = math.nan  # an item that could not be asked has no `asked_as`
 
 
@@ -270,7 +271,10 @@ class StereoSet(Probe[StereoSetSettings]):
             ways["intersentence"] = asked, ("masked", "causal")
             ways["continuation"] = {"task": "intersentence", "asked_as": "continuation"}, ("causal",)
         if len(self.tasks) > 1:
-            ways["both"] = {}, ("masked", "causal")
+            authors = self.settings.ties == "authors"  # whose scores of GPT-2 are of heads, too
+            ways["both"] = {}, ("masked", "causal") if authors else ("masked",)
+            if not authors:
+                ways[POOLED_CONTINUATIONS] = {}, ("causal",)
         for task, (rows, kinds) in ways.items():
             for where, conditions in combinations(category=(ALL, *self._categories)):
                 at = {"task": task, **conditions}
@@ -314,8 +318,13 @@ class StereoSet(Probe[StereoSetSettings]):
     @property
     def primary(self) -> tuple[Primary, ...]:
         """The score of each task over all categories."""
-        tasks = ("intrasentence", "intersentence", "continuation")
-        return tuple(Primary("ss", {"task": task, "category": ALL}) for task in tasks)
+        says = "{} {{models}} {{prefers|prefer}} the stereotype in {}{{value}} of cases".format
+        tasks = {"intrasentence": "within a sentence", "intersentence": "as the next sentence"}
+        tasks["continuation"] = "as the continuation of a text"
+        return tuple(
+            Primary("ss", {"task": task, "category": ALL}, above=says(where, ""), below=says(where, "only "))
+            for task, where in tasks.items()
+        )
 
     @property
     def page(self) -> ReportSpec:

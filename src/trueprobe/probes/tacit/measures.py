@@ -18,6 +18,7 @@ from trueprobe.statistics.ranking import commonest_share
 from trueprobe.types import Direction, Unit
 
 MOST = 10
+NUMBERS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 NOT_VISUAL = ("functional", "encyclopaedic")
 LENGTHS = tuple(range(1, MOST + 1))
 SHORT = tuple(range(1, 6))  # as many properties of each category as nearly every concept has
@@ -72,6 +73,11 @@ _RETRIEVED = (
 )
 
 
+def middle_of(most: int) -> int:
+    """The number of properties behind which the paper's gain flattens, or half of a shorter list."""
+    return 5 if most > 5 else (most + 1) // 2
+
+
 @dataclass(frozen=True)
 class RetrievalMeasures:
     wordings: tuple[str, ...]
@@ -79,6 +85,7 @@ class RetrievalMeasures:
     everything: bool  # or growing lists only
     random: bool
     vocabulary: Conditions  # reported with every number
+    most: int = MOST  # properties that enough concepts have
 
     @property
     def _curves(self) -> list[tuple[str, str]]:
@@ -112,7 +119,7 @@ class RetrievalMeasures:
             visual: Rows = {"selection": ("visual",), **by}
             yield self._claim("visual_helps_least", least, {**by, "selection": NOT_VISUAL}, visual)
             yield from self._claims_of_categories(by)
-        if self.everything and self.frequencies:
+        if self.everything and self.frequencies and self.most == MOST:
             yield from self._claims_of_frequency()
 
     def _claim(self, name: str, statement: str, plus: Rows, minus: Rows | None = None) -> Claim:
@@ -128,8 +135,8 @@ class RetrievalMeasures:
         )
 
     def _alike(self, claim: Claim) -> Claim:
-        """Within a fifth of what ten properties gain over one."""
-        margin = Margin(plus=self._grown(MOST), minus=self._grown(1))
+        """Within a fifth of what the longest list gains over one property."""
+        margin = Margin(plus=self._grown(self.most), minus=self._grown(1))
         return replace(claim, direction=Direction.ALIKE, margin=margin)
 
     def _grown(self, *lengths: int) -> Rows:
@@ -147,20 +154,24 @@ class RetrievalMeasures:
         yield replace(claim, architectures=("bert",))
 
     def _claims_of_growth(self) -> Iterator[Claim]:
-        grown = self._grown
-        yield self._claim("properties_help", "ten properties find the concept better than one", grown(10), grown(1))
-        flattens = "the gain flattens after four or five properties: MRR with 5, less the mean of 1 and 10"
-        yield self._claim("gain_flattens", flattens, grown(5), grown(1, 10))
-        larger = "the larger of two models of one architecture finds the concept better, over one to ten properties"
-        yield replace(self._claim("larger_finds_more", larger, grown(*LENGTHS)), between=LARGER)
-        other = "RoBERTa finds the concept better than BERT of the same size, over one to ten properties"
-        yield replace(self._claim("roberta_finds_more", other, grown(*LENGTHS)), between=("roberta", "bert"))
-        same = "RoBERTa-base and BERT-large find the concept equally well, over one to ten properties"
-        claim = self._alike(self._claim("interchangeable", same, grown(*LENGTHS)))
+        grown, most, middle = self._grown, self.most, middle_of(self.most)
+        lengths, longest = grown(*LENGTHS[:most]), NUMBERS[most]
+        helps = f"{longest} properties find the concept better than one"
+        yield self._claim("properties_help", helps, grown(most), grown(1))
+        flattens = f"the gain flattens after four or five properties: MRR with {middle}, less the mean of 1 and {most}"
+        yield self._claim("gain_flattens", flattens, grown(middle), grown(1, most))
+        over = f"over one to {longest} properties"
+        larger = f"the larger of two models of one architecture finds the concept better, {over}"
+        yield replace(self._claim("larger_finds_more", larger, lengths), between=LARGER)
+        other = f"RoBERTa finds the concept better than BERT of the same size, {over}"
+        yield replace(self._claim("roberta_finds_more", other, lengths), between=("roberta", "bert"))
+        same = f"RoBERTa-base and BERT-large find the concept equally well, {over}"
+        claim = self._alike(self._claim("interchangeable", same, lengths))
         yield replace(claim, between=Lead(_ROBERTA_BASE, (_BERT_LARGE,)))
-        half = f"with ten properties the concept has a mean reciprocal rank above {HALF}"
-        yield replace(self._claim("ten_reach_half", half, grown(10)), threshold=HALF)
-        yield from self._claims_of_the_largest(grown(4), grown(10))
+        if most == MOST:
+            half = f"ten properties lift the concept's mean reciprocal rank above {HALF}"
+            yield replace(self._claim("ten_reach_half", half, grown(MOST)), threshold=HALF)
+            yield from self._claims_of_the_largest(grown(4), grown(MOST))
 
     def _claims_of_the_largest(self, four: Rows, ten: Rows) -> Iterator[Claim]:
         """Of RoBERTa-large: the paper's Results, on figure 2."""

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from trueprobe.probes.display import Figure, ItemTable, Primary, ReportSpec, Summary, Table, Where
+from trueprobe.probes.tacit.measures import NUMBERS, middle_of
 
 SELECTIONS = ("top", "random", "bottom", "visual", "functional", "encyclopaedic")
 TACIT_NAMES = {
@@ -25,13 +26,13 @@ TACIT_NAMES = {
 }
 
 
-def retrieval_summary(wording: str, notes: tuple[str, ...], examples: Mapping[str, Any]) -> Summary:
+def retrieval_summary(wording: str, notes: tuple[str, ...], examples: Mapping[str, Any], most: int) -> Summary:
     legend = "instead: of the clues, those that the word ranked first instead satisfies by the norms"
     return Summary(
         ("selection", "order", "properties"),
         row_title="properties",
         measures=("reciprocal_rank", "ranked_first", "probability", "instead_satisfies"),
-        where={"wording": wording, "properties": ("1", "5", "10")},
+        where={"wording": wording, "properties": tuple(map(str, dict.fromkeys((1, middle_of(most), most))))},
         titles=("MRR", "first", "p", "instead"),
         intervals=("reciprocal_rank",),
         examples=examples,
@@ -39,17 +40,51 @@ def retrieval_summary(wording: str, notes: tuple[str, ...], examples: Mapping[st
     )
 
 
-def retrieval_primary(wording: str) -> tuple[Primary, ...]:
-    """The paper's figure 3: the concept is found better with more properties, ever less so, and by larger models."""
-    claims = {"10": "properties_help", "5": "gain_flattens", "1": "larger_finds_more"}
+def retrieval_primary(wording: str, most: int) -> tuple[Primary, ...]:
+    """The paper's figure 3: the concept is found better with more properties (as many as the norms have, at `most`),
+    ever less so, and by larger models."""
     where: Where = {"wording": wording, "selection": ("top", "listed"), "order": ("decreasing", "listed")}
-    return tuple(Primary("reciprocal_rank", {**where, "properties": n}, (claim,)) for n, claim in claims.items())
+    finds, mrr = "{models} {finds|find} a thing ", "mean reciprocal rank {} by {{by}}".format
+    many = f"from {NUMBERS[most]} properties than from one, "
+    half = f"with {NUMBERS[middle_of(most)]} {{}} the mean of one and {NUMBERS[most]}"
+    return (
+        Primary(
+            "reciprocal_rank",
+            where={**where, "properties": str(most)},
+            claims=("properties_help",),
+            above=f"{finds}better {many}{mrr('higher')}",
+            below=f"{finds}worse {many}{mrr('lower')}",
+        ),
+        Primary(
+            "reciprocal_rank",
+            where={**where, "properties": str(middle_of(most))},
+            claims=("gain_flattens",),
+            above="more properties help {models} ever less: " + mrr(half.format("above")),
+            below="more properties help {models} ever more: " + mrr(half.format("below")),
+        ),
+        Primary(
+            "reciprocal_rank",
+            where={**where, "properties": "1"},
+            claims=("larger_finds_more",),
+            above="the larger model finds a thing better ({models}), " + mrr("higher"),
+            below="the larger model finds a thing worse ({models}), " + mrr("lower"),
+        ),
+    )
 
 
 def production_primary(wording: str) -> tuple[Primary, ...]:
     """The paper's tables 1 and 2: precision, and what it loses without `Everyone knows that`."""
-    change = "change_without_context"
-    lost = [Primary(change, {"wording": wording, "relation": r}, (f"context_helps_{r}",)) for r in ("is", "has")]
+    left_out, what = "without “Everyone knows that”, {models} ", "of what people say a thing {}, precision {} by {{by}}"
+    lost = [
+        Primary(
+            "change_without_context",
+            where={"wording": wording, "relation": relation},
+            claims=(f"context_helps_{relation}",),
+            above=f"{left_out}{{names|name}} less {what.format(relation, 'falls')}",
+            below=f"{left_out}{{names|name}} more {what.format(relation, 'rises')}",
+        )
+        for relation in ("is", "has")
+    ]
     return (Primary("map_vocabulary", {"wording": wording, "relation": "all"}), *lost)
 
 

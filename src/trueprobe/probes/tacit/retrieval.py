@@ -13,6 +13,7 @@ import math
 import random
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
@@ -27,6 +28,7 @@ from trueprobe.probes.tacit.norms import CATEGORIES, Concept, Property
 from trueprobe.probes.tacit.phrases import joined, names
 from trueprobe.probes.templates import BLANK, article_for, starts_with_vowel
 from trueprobe.statistics.ranking import reciprocal_rank
+from trueprobe.statistics.verdict import FEWEST_GROUPS
 from trueprobe.types import (
     TIE_NATS,
     Answer,
@@ -232,7 +234,14 @@ class TacitRetrieval(NormProbe[RetrievalSettings]):
             everything=everything,
             random=random_sets,
             vocabulary=self.vocabulary_facts(),
+            most=self.most,
         )
+
+    @cached_property
+    def most(self) -> int:
+        """The longest list, up to ten, that enough concepts have for an interval; of fewer concepts, all of them."""
+        lengths = sorted((len(concept.properties) for concept in self.concepts), reverse=True)
+        return max(2, min(MOST, lengths[:FEWEST_GROUPS][-1]))
 
     @property
     def summary(self) -> Summary:
@@ -240,7 +249,7 @@ class TacitRetrieval(NormProbe[RetrievalSettings]):
         notes = (*self.notes(), *((left_out,) if self.left_out else ()), *self._naming_note())
         examples: dict[str, Any] = {"selection": self._first, "order": self._order, "wording": self.wordings[0]}
         examples |= {"properties": (1, 3, 8), "group_concept": self.names[:1]}
-        return report.retrieval_summary(self.displayed_wording, notes, examples)
+        return report.retrieval_summary(self.displayed_wording, notes, examples, self.most)
 
     def _naming_note(self) -> tuple[str, ...]:
         counts = [len(labels) for labels in self.naming.values() if labels]
@@ -249,7 +258,7 @@ class TacitRetrieval(NormProbe[RetrievalSettings]):
 
     @property
     def primary(self) -> tuple[Primary, ...]:
-        return report.retrieval_primary(self.displayed_wording)
+        return report.retrieval_primary(self.displayed_wording, self.most)
 
     @property
     def page(self) -> ReportSpec:

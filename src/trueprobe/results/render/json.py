@@ -60,7 +60,7 @@ def _answer(report: Report) -> dict[str, Any]:
         "state": answer.state,
         "text": answer_words.answer(answer, report),
         "how_far": answer_words.how_far(report),
-        "standings": [_fields(one) for one in answer.summaries],
+        "limited": answer_words.limited(report),
     }
 
 
@@ -97,7 +97,7 @@ def _section(section: Section) -> dict[str, Any]:
 
 
 def _finding(finding: Finding) -> dict[str, Any]:
-    return {**_fields(finding, "numbers"), "numbers": [_number(n) for n in finding.numbers]}
+    return {**_fields(finding, "numbers", "says"), "numbers": [_number(n) for n in finding.numbers]}
 
 
 def _number(n: Number) -> dict[str, Any]:

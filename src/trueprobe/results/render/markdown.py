@@ -13,7 +13,7 @@ from trueprobe.results.view.findings import by_outcome, silences, tally
 from trueprobe.results.view.headline import Answer
 from trueprobe.results.view.number import Cell, Finding, Grid, Number
 from trueprobe.results.view.report import ProbeReport, Report
-from trueprobe.types import Outcome
+from trueprobe.types import Outcome, Verdict
 
 _ESCAPED = str.maketrans({sign: f"\\{sign}" for sign in "\\`*_{}[]<>#|~!"} | {"\n": " "})
 
@@ -25,7 +25,8 @@ def render(report: Report) -> str:
 def _lines(report: Report) -> Iterator[str]:
     yield from (f"# {escaped(words.title(report))}", "", escaped(words.facts(report)), "")
     yield from (f"**{escaped(answer_words.answer(Answer.of(report), report))}**", "")
-    yield from (escaped(f"{answer_words.HOW_FAR}: {answer_words.how_far(report)}"), "")
+    for line in filter(None, (answer_words.limited(report), f"{answer_words.HOW_FAR}: {answer_words.how_far(report)}")):
+        yield from (escaped(line), "")
     for line in (*words.opening(report), *map(words.missing_text, report.missing)):
         yield from (escaped(line), "")
     counts = (f"{many} {verdicts.outcome_tally(outcome)}" for outcome, many in tally(report.findings).items())
@@ -65,7 +66,10 @@ def _findings(report: Report, outcome: Outcome, findings: Sequence[Finding]) -> 
 def number_line(n: Number, side: str = "") -> str:
     """`nursery +3.1 [+1.0, +5.2]* points (5 seeds), holds`; with the side of neutral it is on, where that is named."""
     parts = (n.model, n.text() + n.mark.symbol, n.unit_text(), verdicts.seeds_behind(n), verdicts.covered(n), side)
-    return f"{' '.join(filter(None, parts))}, {verdicts.verdict_text(n.verdict, n.source)}"
+    verdict = verdicts.verdict_text(n.verdict, n.source)
+    if n.verdict is Verdict.MIXED:
+        verdict = verdicts.verdict_with_reason(n.verdict, n.judged)
+    return f"{' '.join(filter(None, parts))}, {verdict}"
 
 
 def _probe(probe: ProbeReport) -> Iterator[str]:

@@ -166,7 +166,7 @@ def _picture(view: FigureView, choices: Mapping[str, str | int]) -> Picture:
 def _html(report: Report) -> str:
     main = matrix(report)
     answer = f"<p><b>{escape(answers.answer(Answer.of(report), report))}</b></p>"
-    trust = f"<p>{escape(answers.how_far(report))}</p>"
+    trust = "".join(f"<p>{escape(line)}</p>" for line in (answers.limited(report), answers.how_far(report)) if line)
     return f"<div><h4>{escape(words.title(report))}</h4>{answer}{_table(main)}{_key(main)}{trust}</div>"
 
 

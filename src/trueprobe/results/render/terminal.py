@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from rich.console import RenderableType
 from rich.table import Table
@@ -23,15 +23,17 @@ from trueprobe.results.render.fitting import (
     one_line,
 )
 from trueprobe.results.render.printed import Console, text_line
+from trueprobe.results.text import answer as answers
 from trueprobe.results.text import findings as sentences
 from trueprobe.results.text import terminal as words
 from trueprobe.results.text import verdicts
 from trueprobe.results.view import items
 from trueprobe.results.view.findings import NAMED, Section, SectionKind, by_verdict, grouped
+from trueprobe.results.view.headline import Answer
 from trueprobe.results.view.number import DASH, Display, Finding, Key, Kind, Mark, Number
 from trueprobe.results.view.report import Report
 from trueprobe.results.view.select import leading, short_names, titles
-from trueprobe.results.view.tables import FamilyRows, cells_of, family_rows, gate_failures, summary_table
+from trueprobe.results.view.tables import FamilyRows, by_form, cells_of, family_rows, gate_failures, summary_table
 from trueprobe.runs.folder import Run
 from trueprobe.types import Unit, Verdict
 
@@ -67,6 +69,12 @@ def _height(console: Console, part: RenderableType, width: int) -> int:
     return len(console.render_lines(part, console.options.update(width=width), pad=False))
 
 
+def _headline(report: Report) -> list[Text]:
+    """What every renderer says first, and whether the run is limited."""
+    headline, limited = answers.answer(Answer.of(report), report), answers.limited(report)
+    return [text_line(headline, "bold"), *([text_line(limited)] if limited else [])]
+
+
 def _about_models(report: Report, width: int) -> list[Text]:
     lines = [one_line(words.self_trained_short(report.self_trained), width)] if report.self_trained else []
     return [*lines, *([text_line(sentences.unsteady(report.unsteady))] if report.unsteady else [])]
@@ -77,12 +85,15 @@ def _about_models(report: Report, width: int) -> list[Text]:
 
 def _several_probes(report: Report, room: Room) -> Iterator[RenderableType]:
     width = room.width
+    first = [*_headline(report), one_line(words.asked_short(report.families), width)]
     last = [one_line(verdicts.controlled(report.n_primary), width), *_against(report), *_coverage(report)]
     last += _about_models(report, width)
-    fit = Fit.of([_lines(section) for section in report.sections], room.lines - 4 - sum(map(room.height, last)))
+    fit = Fit.of(
+        [_lines(section) for section in report.sections], room.lines - 3 - sum(map(room.height, (*first, *last)))
+    )
     asked = fit.columns([family.name for family in report.families])
     columns, intervals = fit_columns(asked, width - fit.words_width - 1)
-    yield one_line(words.asked_short(report.families), width)
+    yield from first
     yield from fit.render(words.findings_head(intervals), columns, width)
     left_out = len(asked) - len(columns)
     legend = words.marks_legend(Key.of(n for line in fit.lines for n in line.numbers))
@@ -185,29 +196,34 @@ def _one_probe(report: Report, space: Room) -> Iterator[RenderableType]:
     scored = text_line(f"{sentences.scored_short(probe.scoring)}; {verdicts.controlled_short(report.n_primary)}")
     below = [*judged, scored, *_about_models(report, width)]
     whose = f" ({probe.declaration.items_of})" if probe.declaration.items_of else ""
+    first = _headline(report)
     head = Text.assemble((printable(label), "bold"), printable(f"{whose}  {probe.declaration.question}"))
-    parts = [part for part in family_rows(source, label, summary_table(source, label)) if part.family in passed]
-    counted = [placed.number for part in parts for placed in part.rows]
+    forms = {
+        form: [part for part in family_rows(source, label, table) if part.family in passed]
+        for form, table in by_form(source, label, summary_table(source, label)).items()
+    }
+    counted = [placed.number for parts in forms.values() for part in parts for placed in part.rows]
     dashes, key = _dashes(counted), Key.of(counted)
     legends = {
         whole: [text_line(line) for line in words.table_legend(whole, percent, report.families, key, dashes)]
         for whole in (True, False)  # with all intervals in the table, or not
     }
     longest = max(sum(map(height, legend)) for legend in legends.values())
-    room = space.lines - 1 - sum(map(height, (head, *inconclusive, *below))) - longest
+    room = space.lines - 1 - sum(map(height, (*first, head, *inconclusive, *below))) - longest
     notes = [text_line(line) for line in summary.notes]
     while notes and room - sum(map(height, notes)) < _LEAST_TABLE:
         notes.pop()
     room -= sum(map(height, notes))
-    grids = _grids(report, label, parts, width)
+    grids = _by_form(forms, lambda parts: _grids(report, label, parts, width))
     if sum(len(grid.marked) + grid.head_lines for grid in grids) > room and len(passed) > 1:
-        grids = _beside(report, label, parts, width)
+        grids = _by_form(forms, lambda parts: _beside(report, label, parts, width))
     # under a title of one line, `head_lines` is its line and the header; here its line is that of "more rows"
     fewest = sum(height(text_line(grid.title)) + grid.head_lines + _FEWEST_ROWS for grid in grids)
     if room < fewest:
         room += height(head) - 1
         head.truncate(width, overflow="ellipsis")
-    tables = [part for grid in grids for part in grid.render(room - height(text_line(grid.title)) + 1)]
+    each = room if len(forms) == 1 else room // max(1, len(grids))
+    tables = [part for grid in grids for part in grid.render(each - height(text_line(grid.title)) + 1)]
     room -= sum(map(height, tables))
     extra = []
     for line in map(text_line, _behind(report, label)):
@@ -215,7 +231,15 @@ def _one_probe(report: Report, space: Room) -> Iterator[RenderableType]:
             extra.append(line)
             room -= height(line)
     legend = legends[all(grid.intervals for grid in grids)]
-    yield from (head, *tables, *extra, *inconclusive, *legend, *notes, *below)
+    yield from (*first, head, *tables, *extra, *inconclusive, *legend, *notes, *below)
+
+
+def _by_form(
+    forms: Mapping[str, Sequence[FamilyRows]], make: Callable[[Sequence[FamilyRows]], list[_Grid]]
+) -> list[_Grid]:
+    """Families that were asked or scored in their own ways share no table."""
+    made = [(form, grid) for form, parts in forms.items() for grid in make(parts)]
+    return [replace(grid, title=f"{grid.title}; {form}") if form else grid for form, grid in made]
 
 
 def _grids(report: Report, label: str, parts: Sequence[FamilyRows], width: int) -> list[_Grid]:

@@ -1,22 +1,24 @@
-"""The sentence that answers a run's question, and the line about how far to trust it."""
+"""The headline of a run, in the words of its probes, and the lines about how far to trust it."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from trueprobe.results.numbers import count, several
-from trueprobe.results.text.findings import listed, missing_text, reasons
-from trueprobe.results.text.verdicts import neutral, outcome_tally, verdict_with_reason
-from trueprobe.types import Outcome
+from trueprobe.results.text.findings import listed, missing_text, reasons, why_inconclusive
+from trueprobe.results.text.says import MOST_NAMED, cut, says, who, with_number
+from trueprobe.results.text.verdicts import neutral, outcome_tally, verdict_text
+from trueprobe.types import ClaimSource, Outcome, Reason, Verdict
 
 if TYPE_CHECKING:  # these modules use the words
     from trueprobe.results.view.findings import Scoring
-    from trueprobe.results.view.headline import Answer, FamilySummary, Matrix
-    from trueprobe.results.view.number import Finding
+    from trueprobe.results.view.headline import Answer, Matrix, NotJudged
+    from trueprobe.results.view.number import Finding, Number
     from trueprobe.results.view.report import Report
 
-MOST_NAMED = 3  # families in a sentence
+MOST_WORDS = 40  # of a headline
+_LEAST_STATED = 6  # words of a statement, with the sign that it was cut
 MATRIX = "The main findings"
 ALL_FINDINGS = "All findings"
 FINDING = "finding"
@@ -24,110 +26,110 @@ HOW_FAR = "How far to trust it"
 
 
 def answer(of: Answer, report: Report) -> str:
-    """One sentence."""
-    texts = {
-        "decided": _decided,
-        "undecided": _undecided,
-        "exploratory": _exploratory,
-        "silent": _inconclusive,
-        "empty": _empty,
-    }
-    return texts[of.state](of, report)
+    """At most 40 words: the largest finding, what contradicts, what could not be judged, as far as there is room. A
+    reversed claim is always there."""
+    if not report.source.complete and not report.source.counted:
+        return missing_text(report.missing[0])
+    families = len(report.families)
+    texts = {"decided": _decided, "undecided": _undecided, "unjudged": _unjudged, "exploratory": _exploratory}
+    parts = [texts[of.state](of, report) if of.state in texts else _EMPTY]
+    if of.main and of.other_way:
+        parts.append(f"The other way round: {with_number(of.other_way, families)}")
+    if of.reversed:
+        if _words((*parts, _reversed(of.reversed, families, 0))) > MOST_WORDS:
+            del parts[1:]
+        parts.append(_reversed(of.reversed, families, MOST_WORDS - _words(parts)))
+    for part in _more(of, families):
+        parts += [part] if _words((*parts, part)) <= MOST_WORDS else []
+    return " ".join(f"{part}." for part in parts if part)
+
+
+def _words(parts: Sequence[str]) -> int:
+    return sum(len(part.split()) for part in parts)
+
+
+_EMPTY = "Nothing is decided: this run's numbers have no neutral value to be held against"
+
+
+def _capital(text: str, of: Finding) -> str:
+    """The first letter of a sentence, unless it is that of a model's name."""
+    return text if any(text.startswith(n.model) for n in of.numbers) else text[:1].upper() + text[1:]
 
 
 def _decided(of: Answer, report: Report) -> str:
-    parts = [_shows(of.summaries), _most_shared(of, len(report.families)), _against(of)]
-    return "; ".join(filter(None, parts)) + "."
+    families = len(report.families)
+    if of.main is None:
+        return _apart(of.apart[0], families) if of.apart and not of.reversed else ""
+    return _capital(says(of.main, families), of.main)
 
 
-def _shows(summaries: Sequence[FamilySummary]) -> str:
-    first, *others = summaries[:MOST_NAMED]
-    texts = [f"{first.name} shows {first.n_holds} of {_findings(first.n_judged)} that could be tested{_below(first)}"]
-    texts += [f"{one.name} {one.n_holds} of {one.n_judged}{_below(one)}" for one in others]
-    rest = summaries[MOST_NAMED:]
-    texts += [f"{len(rest)} more at most {rest[0].n_holds} each"] if rest else []
-    return listed(texts)
+def _reversed(findings: Sequence[Finding], families: int, room: int) -> str:
+    """The first of them; its statement is cut where there is no room for it, never its number."""
+    finding, *others = findings
+    whom = "the authors' expectation" if finding.source is ClaimSource.EXPECTED else "the paper"
+    off_list = " (exploratory)" if all(n.verdict is Verdict.SUGGESTIVE for n in finding.numbers) else ""
+    before, behind = f"Against {whom}{off_list}: “", f"”, {with_number(finding.numbers, families)}"
+    more = "; and others" if others else ""
+    left = room - len(f"{before} {behind}{more}".split())
+    return f"{before}{cut(finding.statement, max(_LEAST_STATED, left))}{behind}{more}"
 
 
-def _below(one: FamilySummary) -> str:
-    return f" ({len(one.below)} {one.below[0]})" if one.below else ""
+def _more(of: Answer, families: int) -> Iterator[str]:
+    """What else contradicts, then what could not be judged: in full, or the first of it."""
+    if of.apart and (of.main or of.reversed):
+        yield _apart(of.apart[0], families)
+    if of.not_judged and of.state != "unjudged":
+        first, *others = (_not_judged(one, families) for one in of.not_judged)
+        yield f"Not judged: {first}"
+        for other in others:
+            yield f"Nor {other}"
 
 
-def _findings(many: int) -> str:
-    return several(many, "finding")
+def _apart(finding: Finding, families: int) -> str:
+    """Seeds, wordings or kinds on both sides."""
+    what = "Kinds" if all(n.verdict is Verdict.MIXED for n in finding.numbers) else "Seeds or wordings"
+    return f"{what} differ in direction for {who(finding.numbers, families)}: {finding.statement}"
 
 
-def _most_shared(of: Answer, families: int) -> str:
-    if of.most_shared is None:
-        return ""
-    if families > 1:
-        return f"{'most shared' if len(of.most_shared.numbers) > 1 else 'for example'}: {_named(of.most_shared)}"
-    several = of.summaries[0].n_holds > 1
-    side = f" ({side})" if (side := _side(of.most_shared)) else ""
-    return f"{'among them' if several else 'namely'}: {of.most_shared.statement}{side}"
-
-
-def _against(of: Answer) -> str:
-    if not of.opposite and not of.flips:
-        return "no published finding is reversed" if of.n_claims else ""
-    parts = []
-    if of.opposite:
-        parts.append(f"reversed: {_first_of(of.opposite)}")
-    if of.flips:
-        parts.append(f"flips between seeds or wordings: {_first_of(of.flips)}")
-    return "; ".join(parts)
-
-
-def _first_of(findings: Sequence[Finding]) -> str:
-    more = len(findings) - 1
-    return _named(findings[0]) + (f" and {more} more" if more else "")
-
-
-def _named(finding: Finding) -> str:
-    """With the families it is about, or how many."""
-    models, side = [n.model for n in finding.numbers], _side(finding)
-    return f"{finding.statement} ({_models(models)}{f', {side}' if side else ''})"
-
-
-def _side(finding: Finding) -> str:
-    """Where all its numbers lie on the side that the statement does not name."""
-    return finding.below if all(map(finding.is_below, finding.numbers)) else ""
-
-
-def _models(names: Sequence[str]) -> str:
-    return listed(names) if len(names) <= MOST_NAMED else f"{len(names)} models"
+def _not_judged(one: NotJudged, families: int) -> str:
+    some = "" if len(one.families) == families else f" on {listed(one.families[:MOST_NAMED])}"
+    return f"{one.probe}{some} ({verdict_text(one.verdict)})"
 
 
 def _undecided(of: Answer, report: Report) -> str:
-    if of.n_judged == 1:
-        return "Nothing is decided: the one primary number is not clearly on either side of its neutral value."
-    many = f"none of {count(of.n_judged)} primary numbers that could be tested"
-    return f"Nothing is decided: {many} is clearly on either side of its neutral value, corrected for their number."
+    assert of.main is not None
+    (n,) = of.main.numbers
+    return f"Nothing is decided. Closest: {says(of.main, len(report.families))}; {_why_undecided(n)}"
+
+
+def _why_undecided(n: Number) -> str:
+    low, high = n.interval
+    reference = n.neutral or 0.0
+    if n.verdict is Verdict.UNDECIDED and (reference < low or high < reference):
+        late = n.estimate is None or n.estimate.reason is Reason.NOT_ON_LIST
+        return "not so after correction for all primary numbers" if late else "too few seeds, or not after correction"
+    return f"the interval includes {n.format.at(reference)}" if low == low else verdict_text(n.verdict)
+
+
+def _unjudged(of: Answer, report: Report) -> str:
+    scorings = [probe.scoring for probe in report.probes]
+    if not any(one.n_scored for one in scorings):
+        asked = sum(one.n_asked for one in scorings)
+        none = "the one answer could not" if asked == 1 else f"none of the {count(asked)} answers could"
+        why = "; ".join(filter(None, map(reasons, scorings)))
+        return f"Nothing could be judged: {none} be scored ({why})"
+    verdicts = dict.fromkeys(one.verdict for one in of.not_judged)
+    needed = max(report.items_needed.values(), default=0)
+    why = "; ".join(why_inconclusive(verdict, needed) for verdict in verdicts)
+    return f"No primary number could be judged ({why or 'there is none of a single model'})"
 
 
 def _exploratory(of: Answer, report: Report) -> str:
-    if of.n_exploratory == 1:
-        return "Nothing is decided: the one number is exploratory, with an interval and without a verdict."
-    return (
-        f"Nothing is decided: none of the {count(of.n_exploratory)} numbers is primary; all are exploratory, with "
-        "intervals and without verdicts."
-    )
+    return "Nothing is decided: no number of this run is primary, so all are exploratory"
 
 
-def _inconclusive(of: Answer, report: Report) -> str:
-    scorings = [probe.scoring for probe in report.probes]
-    if not any(one.n_scored for one in scorings):
-        asked, why = sum(one.n_asked for one in scorings), filter(None, map(reasons, scorings))
-        scored = "the one answer could not" if asked == 1 else f"none of the {count(asked)} answers could"
-        return f"Nothing can be concluded: {scored} be scored ({'; '.join(why)})."
-    assert of.inconclusive is not None
-    return f"Nothing can be concluded. The commonest reason: {verdict_with_reason(of.inconclusive, None)}."
-
-
-def _empty(of: Answer, report: Report) -> str:
-    if not report.source.counted and report.missing:
-        return missing_text(report.missing[0])
-    return "Nothing is decided: this run's numbers have no neutral value to be held against."
+def _named(names: Sequence[str]) -> str:
+    return listed(names) if len(names) <= MOST_NAMED else f"{len(names)} models"
 
 
 def how_far(report: Report) -> str:
@@ -135,20 +137,29 @@ def how_far(report: Report) -> str:
     scorings = [probe.scoring for probe in report.probes]
     parts = [_asked(scorings, len(report.source.run.cards)), *_seeds(report), _scored(scorings)]
     inconclusive = sum(n.verdict.inconclusive for finding in report.findings for n in finding.numbers)
-    parts += (
-        [f"{count(inconclusive)} {'number decides' if inconclusive == 1 else 'numbers decide'} nothing"]
-        if inconclusive
-        else []
-    )
+    parts += [f"{several(inconclusive, 'number')} could not be judged"] if inconclusive else []
     gaps = [one for one in report.missing if one.gap in ("interrupted", "not_begun", "nothing_scored")]
     parts += [missing_text(one).rstrip(".") for one in gaps[:1]]
     return "; ".join(filter(None, parts)) + "."
 
 
+def limited(report: Report) -> str:
+    """Of a run that left items out; else an empty text."""
+    cut = [probe for probe in report.probes if probe.declaration.n_items < probe.declaration.n_whole]
+    if not cut:
+        return ""
+    each = [
+        f"{count(one.declaration.n_items)} of {count(one.declaration.n_whole)} items"
+        + (f" of {one.label}" if len(report.probes) > 1 else "")
+        for one in cut
+    ]
+    return f"Limited: {listed(each)}, spread evenly over conditions; totals are not those of the whole dataset."
+
+
 def _seeds(report: Report) -> list[str]:
     several = [f"{family.n_seeds} seeds of {family.name}" for family in report.families if family.n_seeds > 1]
     single = [family.name for family in report.families if family.n_seeds == 1]
-    return [*several, *([f"one seed of {_models(single)}, so that another may differ"] if single else [])]
+    return [*several, *([f"one seed of {_named(single)}, so that another may differ"] if single else [])]
 
 
 def _asked(scorings: Sequence[Scoring], checkpoints: int) -> str:

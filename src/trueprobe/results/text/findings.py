@@ -51,25 +51,52 @@ def probe_sentence(probe: ProbeReport) -> str:
     return f"{asked} {scored_sentence(probe.scoring)}" + (f" Numbers are of the {depth}." if depth else "")
 
 
+def countable(scoring: Scoring) -> str:
+    """`0 to 50 %` of the prompts, where a probe says what an answer must hold to be counted."""
+    ends = dict.fromkeys(f"{100 * share:.0f}" for share in scoring.countable)
+    return f"{' to '.join(ends)} %" if ends else ""
+
+
 def scored_sentence(scoring: Scoring) -> str:
     if not scoring.n_asked:
         return "No answers are in the folder."
     asked, why = count(scoring.n_asked), reasons(scoring)
     if not scoring.n_scored:
         return f"None of the {asked} answers could be scored ({why})."
+    counted = f"; {text} of the prompts have a countable answer" if (text := countable(scoring)) else ""
     tied = f" Mostly ties, which show nothing: {', '.join(scoring.mostly_tied)}." if scoring.mostly_tied else ""
     if not why:
-        return f"All {asked} answers could be scored.{tied}"
-    return f"{count(scoring.n_scored)} of {asked} answers could be scored ({why}).{tied}"
+        return f"All {asked} answers could be scored{counted}.{tied}"
+    return f"{count(scoring.n_scored)} of {asked} answers could be scored ({why}){counted}.{tied}"
+
+
+_WHY_NOT = {
+    "multi_piece": "of several tokens",
+    "unknown_piece": "not spelled by the tokenizer",
+    "not_separable": "whose text and word share a token",
+    "not_in_list": "not in the vocabulary",
+    "right_context": "with text behind the blank",
+    "no_head": "without such a head",
+    "no_start": "without a start token",
+    "too_long": "too long",
+    "empty_text": "without text",
+    "no_layer": "without such a layer",
+    "not_finite": "not finite",
+    "not_released": "not released",
+    "no_span": "with nothing to score",
+    "not_served": "not served",
+}
 
 
 def reasons(scoring: Scoring) -> str:
-    return ", ".join(f"{count(many)} {code}" for code, many in scoring.why_not)
+    """`3,480 not in the vocabulary`."""
+    return ", ".join(f"{count(many)} {_WHY_NOT.get(code, code)}" for code, many in scoring.why_not)
 
 
 def scored_short(scoring: Scoring) -> str:
     why = f" ({reasons(scoring)})" if scoring.why_not else ""
-    return f"{count(scoring.n_scored)} of {count(scoring.n_asked)} scored{why}"
+    counted = f", {text} countable" if (text := countable(scoring)) else ""
+    return f"{count(scoring.n_scored)} of {count(scoring.n_asked)} scored{why}{counted}"
 
 
 def section_title(section: Section) -> str:

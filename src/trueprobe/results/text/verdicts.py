@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from trueprobe.results.numbers import NumberFormat, count, several
-from trueprobe.statistics.rows import Estimate
+from trueprobe.statistics.rows import ClaimResult, Estimate
 from trueprobe.statistics.verdict import FEWEST_GROUPS
 from trueprobe.types import LEAST_COVERED, ClaimSource, Direction, Outcome, Reason, Verdict
 
@@ -16,6 +16,7 @@ _VERDICTS = {
     Verdict.HOLDS: "holds",
     Verdict.HOLDS_FOR_CHECKPOINT: "holds for this checkpoint",
     Verdict.FLIPS: "flips",
+    Verdict.MIXED: "mixed",
     Verdict.UNDECIDED: "undecided",
     Verdict.EXPLORATORY: "exploratory",
     Verdict.SUGGESTIVE: "suggestive",
@@ -28,7 +29,7 @@ _VERDICTS = {
     Verdict.INSENSITIVE: "no effect to compare with",
     Verdict.LOW_COVERAGE: "low coverage",
     Verdict.BORDERLINE_COVERAGE: "coverage at the border",
-    Verdict.NOTHING_SCORED: "nothing scored",
+    Verdict.NOTHING_SCORED: "nothing to count",
     Verdict.TOO_FEW_GROUPS: "too few groups",
     Verdict.NO_INTERVAL: "no interval",
     Verdict.NO_VARIATION: "no variation",
@@ -55,6 +56,7 @@ _MARKS = {
     "=": "not contradicted",
     "!": "opposite",
     "~": "flips",
+    "±": "mixed: kinds on both sides",
     "°": "suggestive",
 }
 _AS_EXPECTED = "as published or expected, or holds"
@@ -113,12 +115,14 @@ def coverage_text(row: Estimate) -> str:
 
 
 def verdict_with_reason(
-    verdict: Verdict, row: Estimate | None = None, source: ClaimSource = ClaimSource.FINDING
+    verdict: Verdict, row: Estimate | ClaimResult | None = None, source: ClaimSource = ClaimSource.FINDING
 ) -> str:
     """Empty where a number is only described."""
     if verdict is Verdict.DESCRIPTIVE:
         return ""
-    reason = (coverage_text(row) or reason_text(row)) if row is not None else ""
+    reason = (coverage_text(row) or reason_text(row)) if isinstance(row, Estimate) else ""
+    if verdict is Verdict.MIXED and row is not None:
+        reason = f"above in {row.above}; below in {row.below}"
     reason = reason or _SILENT.get(verdict, "")
     text = verdict_text(verdict, source)
     return f"{text}: {reason}" if reason else text
@@ -178,7 +182,7 @@ def side(finding: Finding, n: Number) -> str:
 
 def behind(n: Number) -> str:
     """What is behind a number: its verdict and the reason, items, seeds."""
-    parts = [verdict_with_reason(n.verdict, n.estimate, n.source)]
+    parts = [verdict_with_reason(n.verdict, n.judged, n.source)]
     if n.n_items is not None:
         parts.append(several(n.n_items, "item"))
         parts += [f"{count(n.n_unscored)} not scored"] if n.n_unscored else []

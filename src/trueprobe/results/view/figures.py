@@ -15,7 +15,7 @@ from trueprobe.probes.display import Figure, Summary, Where, matches
 from trueprobe.results.text import figures as words
 from trueprobe.results.view.number import Number, counted, format_of, number, plain_number, seeds_of
 from trueprobe.results.view.pictures import SIDE, FigureView, Point, figure_view
-from trueprobe.results.view.select import Depth, at_depth, directed, first_directed, short_names, titles
+from trueprobe.results.view.select import Depth, at_depth, directed, first_directed, forms_of, short_names, titles
 from trueprobe.results.view.source import ReportSource
 from trueprobe.runs.families import at_last_step
 from trueprobe.runs.schema import PublishedNumber
@@ -35,8 +35,15 @@ def of_probe(source: ReportSource, label: str) -> list[FigureView]:
     declared = list(declaration.figures) or _summary_figures(declaration.summary)
     if any(len(family.steps) > 1 for family in source.families):
         declared = [*_along_training(source.estimates(label), declaration.summary), *declared]
+    declared = [_by_form(source, label, figure) for figure in declared]
     views = (figure_view(label, figure, points_of(source, label, figure)) for figure in declared)
     return [view for view in views if view is not None]
+
+
+def _by_form(source: ReportSource, label: str, figure: Figure) -> Figure:
+    """With a picture for each form in which families were asked or scored, where these differ."""
+    rows = [(_family(row), row) for row in _rows(source, label, figure)]
+    return replace(figure, choose=(*figure.choose, *forms_of(rows, _keys(figure))))
 
 
 def of_probe_and_its_seeds(source: ReportSource, label: str) -> list[FigureView]:
@@ -55,9 +62,7 @@ def about_seeds(source: ReportSource) -> list[FigureView]:
 
 def points_of(source: ReportSource, label: str, figure: Figure) -> list[Point]:
     """Its numbers, one per family and place, then the published ones."""
-    wanted: Where = {"measure": figure.measures, **figure.where}
-    keys = _keys(figure)
-    rows = [row for row in source.estimates(label) if matches(wanted, partial(condition, row))]
+    keys, rows = _keys(figure), _rows(source, label, figure)
     placed = [row for row in rows if all(condition(row, key) is not None for key in keys)]
     if "seed" in keys:
         placed = [row for row in placed if row.level != "family"]
@@ -66,6 +71,11 @@ def points_of(source: ReportSource, label: str, figure: Figure) -> list[Point]:
     points = [_point(figure, at, _number(group)) for at, group in _by_place(placed, keys)]
     published = source.declaration(label).published
     return [*points, *(_published(published, figure, rows) if points else [])]
+
+
+def _rows(source: ReportSource, label: str, figure: Figure) -> list[Estimate]:
+    wanted: Where = {"measure": figure.measures, **figure.where}
+    return [row for row in source.estimates(label) if matches(wanted, partial(condition, row))]
 
 
 def condition(row: Estimate, key: str) -> str | None:

@@ -5,6 +5,7 @@ A section holds the findings of one probe, of several probes together, or of the
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
@@ -15,13 +16,14 @@ import pandas as pd
 
 from trueprobe.probes.display import row_names
 from trueprobe.results.view.number import Finding, Kind, Mark, Number, OfNumbers, Row, Seed, format_of, number, seeds_of
-from trueprobe.results.view.select import first_directed, label_of, of_summary, titles, where_known
+from trueprobe.results.view.select import first_directed, forms_of, label_of, of_summary, titles, where_known
 from trueprobe.results.view.source import ReportSource
 from trueprobe.runs.families import Family
 from trueprobe.statistics.rows import ClaimResult, Estimate, VariantDifference
 from trueprobe.types import LEAST_COVERED, ClaimSource, Outcome, Verdict
 
 T = TypeVar("T")
+R = TypeVar("R")
 K = TypeVar("K", bound=Hashable)
 
 
@@ -33,6 +35,7 @@ class Scoring:
     n_scored: int
     why_not: tuple[tuple[str, int], ...]  # code and count
     mostly_tied: tuple[str, ...]  # checkpoints whose answers say nothing
+    countable: tuple[float, ...] = ()  # shares of prompts with a countable answer: the least and the most of any number
 
 
 class SectionKind(StrEnum):
@@ -67,7 +70,7 @@ def ranked(lines: Iterable[F]) -> list[F]:
     unmarked: list[F] = []
     for line in lines:
         (marked if line.marks else unmarked).append(line)
-    later = sorted(marked[1:], key=lambda line: not line.marks & {Mark.OPPOSITE, Mark.FLIPS})
+    later = sorted(marked[1:], key=lambda line: not line.marks & {Mark.OPPOSITE, Mark.FLIPS, Mark.MIXED})
     return [*marked[:1], *later, *sorted(unmarked, key=lambda line: (not line.has_verdict, line.tier))]
 
 
@@ -117,7 +120,15 @@ def scoring(source: ReportSource, label: str) -> Scoring:
         return Scoring(0, 0, (), ())
     unscored = rows.loc[rows["why_not"] != "", "why_not"].value_counts()
     why = tuple((str(code), int(many)) for code, many in unscored.items())
-    return Scoring(len(rows), len(rows) - sum(n for _, n in why), why, _mostly_tied(source.last_observations(label)))
+    scored, tied = len(rows) - sum(n for _, n in why), _mostly_tied(source.last_observations(label))
+    return Scoring(len(rows), scored, why, tied, _countable(source, label))
+
+
+def _countable(source: ReportSource, label: str) -> tuple[float, ...]:
+    shares = [row.covered for _, row in claim_rows(source, label)]
+    shares += [row.covered for _, row in _measured(source, label)]
+    known = sorted({share for share in shares if not math.isnan(share)})
+    return (known[0], known[-1]) if known else ()
 
 
 def _mostly_tied(rows: pd.DataFrame) -> tuple[str, ...]:
@@ -148,7 +159,7 @@ def _claim_findings(source: ReportSource, label: str) -> Iterator[Finding]:
             for family, row in rows
         )
         head = (first.claim, first.statement, first.direction, first.threshold, first.paper)
-        yield Finding(Kind.CLAIM, label, *head, numbers, source=first.source)
+        yield Finding(Kind.CLAIM, label, *head, numbers, source=first.source, says=source.says(first))
 
 
 def _claim_seeds(source: ReportSource, family: Family | None, row: ClaimResult) -> tuple[Seed, ...]:
@@ -159,24 +170,52 @@ def _claim_seeds(source: ReportSource, family: Family | None, row: ClaimResult) 
 
 
 def _measure_findings(source: ReportSource, label: str) -> Iterator[Finding]:
-    """The summary's first measure with a neutral value, where the probe claims nothing of single models."""
-    if source.claims_single_models(label):
-        return
+    """Every primary number; and the summary's first measure with a neutral value, where the probe claims nothing of
+    single models. Numbers of different forms are different findings."""
     declaration = source.declaration(label)
     summary = declaration.summary
-    rows = [
-        (family, row)
-        for family in source.families
-        for row in source.select(label, family, summary.measures, summary.where).rows
-    ]
-    measure = first_directed((row for _, row in rows), summary) or ""
-    statement = summary.finding or titles(summary).get(measure, "")
-    of_measure = [(family, row) for family, row in rows if row.measure == measure]
-    for names, group in grouped(of_measure, lambda pair: row_names(pair[1].conditions, summary.row_conditions)).items():
-        if names is not None:
-            called = " ".join(label_of(summary.meanings, "", name) for name in names)
-            head = (" ".join(names), f"{called}: {statement}", None, group[0][1].neutral, declaration.paper)
-            yield Finding(Kind.MEASURE, label, *head, _estimate_numbers(source, group), below=summary.below)
+    rows = list(_measured(source, label))
+    first, called = first_directed((row for _, row in rows), summary), titles(summary)
+    forms = forms_of(_by_name(rows), summary.row_conditions)
+    keys = (*summary.row_conditions, *forms)
+    for (measure, names), group in grouped(rows, lambda pair: _place(pair[1], keys)).items():
+        row = group[0][1]
+        named = [label_of(summary.meanings, "", name) for name in names[: len(names) - len(forms)]]
+        named += [f"({label_of(summary.meanings, form, row.conditions[form])})" for form in forms]
+        about = summary.finding if measure == first and summary.finding else called.get(measure, measure)
+        below = summary.below if measure == first else ""
+        head = (" ".join(names), f"{' '.join(named)}: {about}", None, row.neutral, declaration.paper)
+        numbers = _estimate_numbers(source, group)
+        yield Finding(Kind.MEASURE, label, *head, numbers, below=below, says=source.says(row))
+
+
+def _by_name(rows: Iterable[tuple[Family, R]]) -> list[tuple[str, R]]:
+    return [(family.name, row) for family, row in rows]
+
+
+def _place(row: Estimate, keys: Sequence[str]) -> tuple[str, tuple[str, ...]]:
+    return row.measure, tuple(row.conditions[key] for key in keys if key in row.conditions)
+
+
+def _measured(source: ReportSource, label: str) -> Iterator[tuple[Family, Estimate]]:
+    """Those of the summary first, in its order."""
+    summary, first = source.declaration(label).summary, None
+    shown: list[tuple[Family, Estimate]] = []
+    if not source.claims_single_models(label):
+        every = [
+            (family, row)
+            for family in source.families
+            for row in source.select(label, family, summary.measures, summary.where).rows
+            if row_names(row.conditions, summary.row_conditions) is not None
+        ]
+        first = first_directed((row for _, row in every), summary)
+        shown = [(family, row) for family, row in every if row.measure == first]
+    yield from shown
+    known = {id(row) for _, row in shown}
+    for family in source.families:
+        for row in family.rows(source.estimates(label)):
+            if id(row) not in known and row.neutral is not None and source.is_primary(row):
+                yield family, row
 
 
 def _estimate_numbers(source: ReportSource, rows: Sequence[tuple[Family, Estimate]]) -> tuple[Number, ...]:
@@ -195,11 +234,15 @@ def _choice_findings(source: ReportSource, rows: Sequence[VariantDifference]) ->
     summary, paper = source.declaration(first.first_label).summary, source.declaration(first.first_label).paper
     called = titles(summary)
 
+    chosen = choice_rows(source, rows)
+    forms = forms_of(_by_name(chosen), summary.row_conditions)
+
     def name(pair: tuple[Family, VariantDifference]) -> str:
-        names = row_names(pair[1].conditions, summary.row_conditions) or ()
+        names = [*(row_names(pair[1].conditions, summary.row_conditions) or ())]
+        names += [f"({pair[1].conditions[form]})" for form in forms]
         return f"{' '.join(names)}: {called[pair[1].measure]}"
 
-    for what, group in grouped(choice_rows(source, rows), name).items():
+    for what, group in grouped(chosen, name).items():
         every: list[Row] = [row for _, row in group]
         form = format_of(every, ends=True)
         numbers = tuple(number(row, family.name, form) for family, row in group)
@@ -223,6 +266,7 @@ NAMED = (  # the findings behind other verdicts are counted
     Verdict.HOLDS_FOR_CHECKPOINT,
     Verdict.OPPOSITE,
     Verdict.FLIPS,
+    Verdict.MIXED,
 )
 
 

@@ -1,22 +1,25 @@
 """What a reader sees first: the headline findings by families, and what the run comes to, for one sentence.
 
 One rule chooses the findings (`findings.in_order`): every probe has a row while there is room; then those follow that
-decide most. The sentence is decided from verdicts alone; `text.answer` writes it.
+decide most. The sentence is about primary numbers: the largest that is decided, what contradicts it or a paper, what
+could not be judged; `text.answer` writes it.
 """
 
 from __future__ import annotations
 
+import math
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from statistics import NormalDist
 
-from trueprobe.results.view.findings import Section, SectionKind, by_outcome, in_order
-from trueprobe.results.view.number import TIERS, Finding, Key, Kind, Mark, Number
+from trueprobe.results.view.findings import Section, SectionKind, in_order
+from trueprobe.results.view.number import TIERS, Display, Finding, Key, Number
 from trueprobe.results.view.report import Report
-from trueprobe.types import Outcome, Verdict
-
-JUDGED = (Outcome.GOOD, Outcome.BAD, Outcome.OPEN)
+from trueprobe.statistics.rows import ClaimResult
+from trueprobe.statistics.verdict import p_of
+from trueprobe.types import ClaimSource, Outcome, Unit, Verdict
 
 
 @dataclass(frozen=True)
@@ -72,87 +75,137 @@ def _deciding(rows: Sequence[Finding]) -> Iterator[str]:
 
 
 class State(StrEnum):
-    DECIDED = "decided"  # at least one number has a verdict
+    DECIDED = "decided"  # something is, or a published finding is reversed
     UNDECIDED = "undecided"  # primary numbers, none of them decided
-    EXPLORATORY = "exploratory"  # intervals without verdicts only
-    SILENT = "silent"  # every number says nothing
+    UNJUDGED = "unjudged"  # primary numbers, none of which could be judged
+    EXPLORATORY = "exploratory"  # none is primary
     EMPTY = "empty"  # no finding
 
 
 @dataclass(frozen=True)
-class FamilySummary:
-    """Of one family, or a pair of models: how many of its findings with a verdict hold."""
+class NotJudged:
+    """A probe of which no primary number of these families could be judged, and the commonest reason."""
 
-    name: str
-    n_holds: int
-    n_judged: int
-    below: tuple[str, ...]  # of those that hold below a neutral value: what the probe calls that side
+    probe: str
+    families: tuple[str, ...]
+    verdict: Verdict
 
 
 @dataclass(frozen=True)
 class Answer:
+    """What the run comes to; findings have those numbers alone that are meant."""
+
     state: State
-    summaries: tuple[FamilySummary, ...]  # those that show most first
-    most_shared: (
-        Finding | None
-    )  # that holds for most families on one side of its neutral value, with those numbers alone
-    opposite: tuple[Finding, ...]  # with those numbers alone
-    flips: tuple[Finding, ...]
-    n_judged: int
-    n_exploratory: int
-    n_claims: int  # of those judged: what a paper found, which could be the other way round
-    inconclusive: Verdict | None  # the commonest reason, where nothing can be concluded
+    main: Finding | None  # the largest that is decided, on one side; where none is, the undecided number with least p
+    other_way: tuple[Number, ...]  # decided numbers of the same finding on the other side
+    reversed: tuple[
+        Finding, ...
+    ]  # claims found the other way round: those on the list first, then findings, the largest
+    apart: tuple[Finding, ...]  # primary numbers whose seeds, wordings or parts are on both sides
+    not_judged: tuple[NotJudged, ...]
 
     @classmethod
     def of(cls, report: Report) -> Answer:
-        groups = by_outcome(report.findings)
-        good, bad = groups.get(Outcome.GOOD, []), groups.get(Outcome.BAD, [])
-        numbers = [n for finding in report.findings for n in finding.numbers]
-        inconclusive = Counter(n.verdict for n in numbers if n.verdict.outcome is Outcome.NONE)
-        return cls(
-            _state({n.verdict.outcome for n in numbers}),
-            _family_summaries(report.findings),
-            max(_by_side(good), key=lambda finding: len(finding.numbers), default=None),
-            _with_mark(bad, Mark.OPPOSITE),
-            _with_mark(bad, Mark.FLIPS),
-            sum(n.verdict.outcome in JUDGED for n in numbers),
-            sum(n.verdict.outcome is Outcome.EXPLORATORY for n in numbers),
-            sum(n.verdict.outcome in JUDGED for f in report.findings if f.kind is Kind.CLAIM for n in f.numbers),
-            inconclusive.most_common(1)[0][0] if inconclusive else None,
-        )
+        findings = report.findings
+        listed = [one for f in findings if (one := _with(f, lambda n: n.row and report.source.is_primary(n.row)))]
+        decided = [side for finding in listed for side in _sides(_with(finding, _is_decided))]
+        main = max(decided, key=size, default=None)
+        other = [side for side in decided if main and _same(side, main) and side is not main]
+        reverse = sorted(filter(None, (_with(f, _is_reversed) for f in findings)), key=_reversed_first)
+        apart = tuple(filter(None, (_with(f, lambda n: n.verdict in APART) for f in listed)))
+        state = _state(findings, listed, main or any(map(_on_list, reverse)) or apart)
+        if main is None and state is State.UNDECIDED:
+            main = _nearest(listed)
+        numbers = tuple(n for side in other for n in side.numbers)
+        return cls(state, main, numbers, tuple(reverse), apart, tuple(_not_judged(report, listed)))
 
 
-def _by_side(findings: list[Finding]) -> Iterator[Finding]:
-    """Families on two sides of a neutral value share nothing; what a claim says has one side."""
-    for finding in findings:
-        for lower in (False, True):
-            numbers = [
-                n for n in finding.numbers if (finding.kind is not Kind.CLAIM and finding.on_lower_side(n)) is lower
-            ]
-            if numbers:
-                yield replace(finding, numbers=tuple(numbers))
+APART = (Verdict.FLIPS, Verdict.MIXED)
 
 
-def _state(outcomes: set[Outcome]) -> State:
-    if outcomes & {Outcome.GOOD, Outcome.BAD}:
+def _with(finding: Finding, chosen: Callable[[Number], object]) -> Finding | None:
+    """With these of its numbers; None without any."""
+    numbers = tuple(n for n in finding.numbers if chosen(n))
+    return replace(finding, numbers=numbers) if numbers else None
+
+
+def _is_decided(n: Number) -> bool:
+    return n.verdict.outcome is Outcome.GOOD
+
+
+def _is_reversed(n: Number) -> bool:
+    """What a paper found or expected, clearly the other way round: on the list, or off it by its interval alone."""
+    if not isinstance(n.row, ClaimResult):
+        return False
+    alone = n.row.verdict_alone if n.verdict is Verdict.SUGGESTIVE else n.verdict
+    return alone is Verdict.OPPOSITE
+
+
+def _on_list(finding: Finding) -> bool:
+    return any(n.verdict is Verdict.OPPOSITE for n in finding.numbers)
+
+
+def _reversed_first(finding: Finding) -> tuple[bool, bool, float]:
+    return not _on_list(finding), finding.source is ClaimSource.EXPECTED, -size(finding)
+
+
+def _sides(finding: Finding | None) -> Iterator[Finding]:
+    if finding is not None:
+        upper = _with(finding, lambda n: not finding.on_lower_side(n))
+        yield from filter(None, (upper, _with(finding, finding.on_lower_side)))
+
+
+def _same(one: Finding, other: Finding) -> bool:
+    return replace(one, numbers=()) == replace(other, numbers=())
+
+
+def size(finding: Finding) -> float:
+    """Summed over its numbers, of any unit: how far each is from neutral as a change of a probability. Nats are taken
+    for log-odds, an effect size for the chance that one of the first group exceeds one of the second."""
+    distances = (abs(_as_share(n.unit, n.value) - _as_share(n.unit, n.neutral or 0.0)) for n in finding.numbers)
+    return sum(min(distance, 1.0) for distance in distances)
+
+
+def _as_share(unit: Unit, value: float) -> float:
+    if unit is Unit.NATS:
+        return 1 / (1 + math.exp(-max(-700.0, min(700.0, value))))
+    if unit is Unit.EFFECT_SIZE:
+        return NormalDist().cdf(value / math.sqrt(2))
+    return value / 100 if unit is Unit.PERCENT else value
+
+
+def _state(findings: Sequence[Finding], listed: Sequence[Finding], decided: object) -> State:
+    if decided:
         return State.DECIDED
-    if Outcome.OPEN in outcomes:
+    outcomes = {n.verdict for finding in listed for n in finding.numbers}
+    if outcomes & {Verdict.UNDECIDED, Verdict.NOT_CONTRADICTED}:
         return State.UNDECIDED
-    if Outcome.EXPLORATORY in outcomes:
-        return State.EXPLORATORY
-    return State.SILENT if outcomes else State.EMPTY
+    if outcomes:
+        return State.UNJUDGED
+    return State.EXPLORATORY if any(finding.numbers for finding in findings) else State.EMPTY
 
 
-def _family_summaries(findings: tuple[Finding, ...]) -> tuple[FamilySummary, ...]:
-    judged = [(finding, n) for finding in findings for n in finding.numbers if n.verdict.outcome in JUDGED]
-    made = []
-    for name in dict.fromkeys(n.model for _, n in judged):
-        of_model = [(finding, n) for finding, n in judged if n.model == name]
-        holds = [pair for pair in of_model if pair[1].verdict.outcome is Outcome.GOOD]
-        below = tuple(finding.below for finding, n in holds if finding.is_below(n))
-        made.append(FamilySummary(name, len(holds), len(of_model), below))
-    return tuple(sorted(made, key=lambda one: -one.n_holds))
+def _nearest(listed: Sequence[Finding]) -> Finding:
+    """To a decision: one number with an interval."""
+    open_ones = [
+        (f, n) for f in listed for n in f.numbers if n.verdict in (Verdict.UNDECIDED, Verdict.NOT_CONTRADICTED)
+    ]
+    finding, n = min(open_ones, key=lambda pair: (pair[1].display is not Display.INTERVAL, _p(pair[1])))
+    return replace(finding, numbers=(n,))
 
 
-def _with_mark(findings: list[Finding], mark: Mark) -> tuple[Finding, ...]:
-    return tuple(finding for finding in findings if mark in finding.marks)
+def _p(n: Number) -> float:
+    p = p_of(n.row) if n.row else math.nan
+    return 1.0 if math.isnan(p) else p
+
+
+def _not_judged(report: Report, listed: Sequence[Finding]) -> Iterator[NotJudged]:
+    """Probes with primary numbers, of which some families have none that could be judged; once for each reason."""
+    for label in report.source.labels:
+        numbers = [n for f in listed if f.probe == label and not f.of_pairs for n in f.numbers]
+        reasons: dict[Verdict, list[str]] = {}
+        for name in dict.fromkeys(n.model for n in numbers):
+            verdicts = [n.verdict for n in numbers if n.model == name]
+            if all(v.outcome is Outcome.NONE or v is Verdict.BORDERLINE_COVERAGE for v in verdicts):
+                reasons.setdefault(Counter(verdicts).most_common(1)[0][0], []).append(name)
+        yield from (NotJudged(label, tuple(names), verdict) for verdict, names in reasons.items())

@@ -40,6 +40,7 @@ class Mark(StrEnum):
     NOT_CONTRADICTED = "="
     OPPOSITE = "!"
     FLIPS = "~"
+    MIXED = "±"
     SUGGESTIVE = "°"  # weaker than the others: no finding, and in 5 % of exploratory numbers by chance
 
     @property
@@ -49,11 +50,13 @@ class Mark(StrEnum):
 
 _MARKS = dict.fromkeys((Verdict.HOLDS, Verdict.HOLDS_FOR_CHECKPOINT, Verdict.AS_PUBLISHED), Mark.HOLDS)
 _MARKS |= {Verdict.NOT_CONTRADICTED: Mark.NOT_CONTRADICTED, Verdict.OPPOSITE: Mark.OPPOSITE, Verdict.FLIPS: Mark.FLIPS}
-_MARKS |= {Verdict.SUGGESTIVE: Mark.SUGGESTIVE, Verdict.ALIKE: Mark.ALIKE}
+_MARKS |= {Verdict.SUGGESTIVE: Mark.SUGGESTIVE, Verdict.ALIKE: Mark.ALIKE, Verdict.MIXED: Mark.MIXED}
 
 
 def display_of(value: float, low: float, verdict: Verdict) -> Display:
     if math.isnan(value) or (verdict.inconclusive and verdict is not Verdict.TOO_FEW_GROUPS):
+        return Display.NOTHING
+    if verdict is Verdict.MIXED:  # the mean of opposite effects: its parts stand in its place
         return Display.NOTHING
     return Display.VALUE if math.isnan(low) or verdict is Verdict.TOO_FEW_GROUPS else Display.INTERVAL
 
@@ -100,6 +103,11 @@ class Number:
     def estimate(self) -> Estimate | None:
         """With the reason for the verdict, where it is of one."""
         return self.row if isinstance(self.row, Estimate) else None
+
+    @property
+    def judged(self) -> Estimate | ClaimResult | None:
+        """With what its verdict rests on."""
+        return self.row if isinstance(self.row, (Estimate, ClaimResult)) else None
 
     @property
     def source(self) -> ClaimSource:
@@ -151,7 +159,7 @@ class Key:
 
     @classmethod
     def of(cls, numbers: Iterable[Number | None]) -> Key:
-        displayed = [n for n in numbers if n is not None and n.display is not Display.NOTHING]
+        displayed = [n for n in numbers if n is not None and (n.display is not Display.NOTHING or n.mark)]
         present = {n.mark for n in displayed} - {Mark.NONE}
         exploratory = sum(n.verdict.outcome is Outcome.EXPLORATORY for n in displayed)
         expected = any(n.mark is Mark.HOLDS and n.source is ClaimSource.EXPECTED for n in displayed)
@@ -221,7 +229,7 @@ TIERS = {Outcome.GOOD: 0, Outcome.BAD: 0, Outcome.OPEN: 1, Outcome.EXPLORATORY: 
 
 class Kind(StrEnum):
     CLAIM = "claim"  # what a paper found
-    MEASURE = "measure"  # a probe's first measure with a neutral value, where it claims nothing of single models
+    MEASURE = "measure"  # what a probe measures: primary numbers, and its first measure where nothing is claimed
     CHOICE = "choice"  # what the choice between two labels of one probe moves
 
 
@@ -261,6 +269,7 @@ class Finding(OfNumbers):
     less: str = ""  # of a choice: the label that is subtracted
     below: str = ""  # of a measure: what a number below the neutral value means
     source: ClaimSource = ClaimSource.FINDING  # of a claim
+    says: tuple[str, str] = ("", "")  # of a primary number: above the neutral value and below, as `Primary` has it
 
     def is_below(self, n: Number) -> bool:
         """Below the neutral value, where the probe names that side."""

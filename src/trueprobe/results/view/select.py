@@ -81,6 +81,21 @@ def of_summary(rows: Sequence[C], summary: Summary) -> list[C]:
     return [row for row in selected if row_names(row.conditions, summary.row_conditions) is not None]
 
 
+def forms_of(rows: Iterable[tuple[str, AtConditions]], named: Sequence[str]) -> tuple[str, ...]:
+    """Of families and their rows: the conditions in which families differ because each was asked or scored in its own
+    way (a variant, a form, a head). Numbers that differ in one of them share no row, table, figure or finding."""
+    values: dict[str, dict[str, set[str]]] = {}
+    for family, row in rows:
+        for key, value in row.conditions.items():
+            values.setdefault(key, {}).setdefault(family, set()).add(value)
+    others = {key: by_family for key, by_family in values.items() if key not in named}
+    return tuple(
+        key
+        for key, by_family in others.items()
+        if all(len(one) == 1 for one in by_family.values()) and len(set().union(*by_family.values())) > 1
+    )
+
+
 def directed(rows: Iterable[Estimate]) -> set[str]:
     """The measures with a neutral value."""
     return {row.measure for row in rows if row.neutral is not None}

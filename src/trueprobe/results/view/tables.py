@@ -17,7 +17,7 @@ from trueprobe.results.text import verdicts
 from trueprobe.results.view.findings import grouped
 from trueprobe.results.view.items import CAUSAL_TEXT, answer_text, prompts
 from trueprobe.results.view.number import DASH, EMPTY, Cell, Display, Grid, Number, format_of, number, seeds_of
-from trueprobe.results.view.select import label_of, names_of, titles, where
+from trueprobe.results.view.select import forms_of, label_of, names_of, titles, where
 from trueprobe.results.view.source import ReportSource, where_rows
 from trueprobe.runs.families import Family
 from trueprobe.runs.schema import frame_of
@@ -48,8 +48,28 @@ class FamilyRows(NamedTuple):
 
 def tables(source: ReportSource, label: str) -> list[Grid]:
     makers = {"estimates": _estimates, "observations": _observed, "items": _examples}
-    declared = [makers[table.of](source, label, table) for table in source.declaration(label).tables]
-    return [grid for grid in (by_family(source, label, summary_table(source, label)), *declared) if grid is not None]
+    declared = [(makers[table.of], table) for table in source.declaration(label).tables]
+    every = [
+        make(source, label, one)
+        for make, table in ((_estimates, summary_table(source, label)), *declared)
+        for one in (by_form(source, label, table).values() if make is _estimates else (table,))
+    ]
+    return [grid for grid in every if grid is not None]
+
+
+def by_form(source: ReportSource, label: str, table: Table) -> dict[str, Table]:
+    """A table for each form in which families were asked or scored, where these differ, by the form's name; the table
+    itself under no name where they do not."""
+    parts = family_rows(source, label, table)
+    rows = [(part.family.name, placed.row) for part in parts for placed in part.rows]
+    forms, names = forms_of(rows, table.rows), names_of(source.declaration(label))
+    made = {}
+    for values in dict.fromkeys(tuple(row.conditions[form] for form in forms) for _, row in rows) if forms else ():
+        chosen = dict(zip(forms, values, strict=True))
+        name = ", ".join(label_of(names, form, value) for form, value in chosen.items())
+        where = {**table.where, **chosen}
+        made[name] = replace(table, name="-".join((table.name, *values)), title=f"{table.title}: {name}", where=where)
+    return made or {"": table}
 
 
 def summary_table(source: ReportSource, label: str) -> Table:

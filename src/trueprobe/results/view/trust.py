@@ -17,7 +17,7 @@ from trueprobe.results.view.findings import choice_rows, grouped
 from trueprobe.results.view.number import DASH, EMPTY, Cell, Grid, Mark, format_of, mark_of, number
 from trueprobe.results.view.select import first_directed, label_of, names_of, titles
 from trueprobe.results.view.source import ReportSource
-from trueprobe.results.view.tables import over_seeds
+from trueprobe.results.view.tables import by_form, over_seeds
 from trueprobe.runs.downstream import Comparison, FamilyOutcome
 from trueprobe.runs.families import at_last_step
 from trueprobe.runs.schema import frame_of
@@ -58,7 +58,7 @@ def _seeds(source: ReportSource) -> Iterator[Grid | None]:
             seeds=True,
             source=words.PAPER_C_TABLE_1,
         )
-        yield over_seeds(source, label, table)
+        yield from (over_seeds(source, label, one) for one in by_form(source, label, table).values())
 
 
 def _agreement(source: ReportSource) -> Grid | None:

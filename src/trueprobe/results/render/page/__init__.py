@@ -43,6 +43,7 @@ _OUTCOMES = {
     Mark.NOT_CONTRADICTED: Outcome.OPEN,
     Mark.OPPOSITE: Outcome.BAD,
     Mark.FLIPS: Outcome.BAD,
+    Mark.MIXED: Outcome.BAD,
     Mark.SUGGESTIVE: Outcome.EXPLORATORY,
 }
 

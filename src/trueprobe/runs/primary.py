@@ -1,0 +1,83 @@
+"""Which numbers of a run are on its list, and the verdicts they have there.
+
+A probe declares at most three primary numbers; where it declares none, all that its summary shows is primary. The list
+is every primary number of every family at its last step, or of each family by itself where the study says so
+(docs/decisions/0015-primary-numbers.md). It is made when a run is counted, and no report changes it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Protocol
+
+from trueprobe.probes.display import Primary, Summary, matches, row_names
+from trueprobe.runs.families import Family
+from trueprobe.statistics.rows import ClaimResult, Difference, Estimate, VariantDifference
+from trueprobe.statistics.verdict import Judged, judge_list
+
+
+class Declares(Protocol):
+    """A probe, or its declaration in a run folder."""
+
+    @property
+    def primary(self) -> tuple[Primary, ...] | None: ...
+    @property
+    def summary(self) -> Summary: ...
+
+
+def is_primary(row: Judged, declared: Declares | None) -> bool:
+    """What several probes together claim has no declaration, and is on the list."""
+    if declared is None:
+        return True
+    if declared.primary is None:
+        return isinstance(row, ClaimResult) or _in_summary(row, declared.summary)
+    return primary_of(row, declared) is not None
+
+
+def primary_of(row: Judged, declared: Declares) -> Primary | None:
+    """The declaration of a primary number, where there is one."""
+    return next((primary for primary in declared.primary or () if _is(row, primary)), None)
+
+
+def _is(row: Judged, primary: Primary) -> bool:
+    if isinstance(row, ClaimResult):
+        where = {key: value for key, value in primary.where.items() if key in row.conditions}
+        return row.claim in primary.claims and matches(where, row.conditions.get)
+    if isinstance(row, Estimate) and primary.claims:  # they are on the list in its place
+        return False
+    return row.measure == primary.measure and matches(primary.where, row.conditions.get)
+
+
+def _in_summary(row: Estimate | VariantDifference | Difference, summary: Summary) -> bool:
+    at = [summary.where, {**summary.where, **summary.fallback}]
+    named = row_names(row.conditions, summary.row_conditions) is not None
+    return named and row.measure in summary.measures and any(matches(one, row.conditions.get) for one in at)
+
+
+def label_of_row(row: Judged) -> str:
+    return row.first_label if isinstance(row, VariantDifference) else row.probe
+
+
+def on_run_list(
+    rows: Sequence[Judged], declared: Mapping[str, Declares], families: Sequence[Family], each_model: bool = False
+) -> list[Judged]:
+    """The rows of all tables of a run, with the verdicts of its list; with `each_model`, of a list for each family."""
+
+    def list_of(row: Judged) -> str | None:
+        """The list that a primary row is on; None for any other."""
+        if not is_primary(row, declared.get(label_of_row(row))):
+            return None
+        if isinstance(row, ClaimResult) and row.level == "pair":
+            return row.model if each_model else ""
+        standing = [family.name for family in families if not isinstance(row, Difference) and family.has(row)]
+        return (standing[0] if each_model else "") if standing else None
+
+    lists: dict[str | None, list[int]] = {}
+    for i, row in enumerate(rows):
+        lists.setdefault(list_of(row), []).append(i)
+    judged = list(rows)
+    for name, members in lists.items():
+        with_verdicts = judge_list([rows[i] for i in members], [name is not None] * len(members))
+        for i, row in zip(members, with_verdicts, strict=True):
+            judged[i] = row
+    return judged
