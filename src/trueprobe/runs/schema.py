@@ -26,7 +26,7 @@ from trueprobe.paths import content_within, refuse_linked_folders
 from trueprobe.probes import is_name
 from trueprobe.probes.display import Assessment, Figure, ItemTable, Primary, Summary, Table
 from trueprobe.statistics import rows
-from trueprobe.statistics.measure import TIED
+from trueprobe.statistics.measure import TIED, WEIGHT
 from trueprobe.types import CODES, CONDITION, GROUP, Card
 
 if TYPE_CHECKING:
@@ -67,6 +67,7 @@ OBSERVATION_COLUMNS: Mapping[str, str] = types.MappingProxyType(
         "step": "its training step, where it has one",
         "why_not": f"empty, or why there is no number: {', '.join(CODES)}",
         "why_not_detail": "more about it",
+        WEIGHT: "in a balanced sample alone: how many items of its group and condition it stands for",
     }
 )
 _FIELDS = {field.name for field in dataclasses.fields(rows.Estimate)} - {TIED}  # which every probe may observe
@@ -154,6 +155,7 @@ class StudyDescription(Declared):
     probes: tuple[StudyEntry, ...]
     models: tuple[str, ...]
     limit: int | None
+    per_group: int | None = None
     dtype: str
     intervals: str
     verdicts_over: str = "run"
@@ -362,7 +364,8 @@ def check_items(frame: pd.DataFrame, where: str) -> pd.DataFrame:
 
 def check_observations(frame: pd.DataFrame, declared: ProbeDeclaration, where: str) -> pd.DataFrame:
     """With every column that the probe declares, and codes that are known."""
-    needed = (*OBSERVATION_COLUMNS, *declared.columns, *(GROUP + factor for factor in declared.factors))
+    fixed = [name for name in OBSERVATION_COLUMNS if name != WEIGHT]
+    needed = (*fixed, *declared.columns, *(GROUP + factor for factor in declared.factors))
     _refuse_lacking(frame, needed, ("item", "part", "model", "why_not"), where)
     unknown = set(frame["why_not"]) - {"", *CODES}
     if unknown:

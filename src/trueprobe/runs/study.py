@@ -39,6 +39,7 @@ class Study(BaseModel):
     probes: tuple[ProbeRun, ...] = Field(min_length=1)
     models: tuple[str, ...] = ()
     limit: int | None = Field(default=None, ge=1)
+    per_group: int | None = Field(default=None, ge=1, description="so many items of every group and condition")
     device: str = "auto"
     dtype: str = "float32"
     batch_tokens: int | None = Field(default=None, ge=1)
@@ -74,6 +75,7 @@ class Changes(TypedDict, total=False):
     it: what the caller permits (`trueprobe.permissions`)."""
 
     limit: int | None
+    per_group: int | None
     device: str | None
     dtype: str | None
     batch_tokens: int | None

@@ -1,8 +1,8 @@
 """What each item adds to a number: the table of seeds × items from which variances are taken.
 
-Of a mean it is the item's answer itself. Of any other measure it is the jackknife's pseudo-value, n · number − (n − 1) ·
-number without the item, whose mean is the number but for a bias of order 1/n (Efron 1982). An item without an answer is
-at the seed's number, and the others count for more.
+Of a mean it is the item's answer itself. Of any other measure it is the jackknife's pseudo-value, n · number less
+(n − 1) · number without the item, whose mean is the number but for a bias of order 1/n (Efron 1982). An item without an
+answer is at the seed's number, and the others count for more.
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pandas as pd
 
-from trueprobe.statistics.estimates import CheckpointData
 from trueprobe.statistics.means import group_means, means
 from trueprobe.statistics.measure import Columns, Measure
 from trueprobe.statistics.power import FacetVariances, components
@@ -36,26 +35,26 @@ class ItemValues:
 
 
 def item_values(
-    members: Sequence[CheckpointData], measure: Measure, factor: str, within: Sequence[str] = ()
+    frames: Sequence[pd.DataFrame], measure: Measure, factor: str, within: Sequence[str] = ()
 ) -> ItemValues | None:
-    """Of the checkpoints of a family; None where fewer than two groups are scored. `within`: parts that are no chance,
-    whose means are taken out."""
-    tables = [_table(member.frame, measure) for member in members]
+    """Of the observations of each checkpoint of a family; None where fewer than two groups are scored. `within`: parts
+    that are no chance, whose means are taken out."""
+    tables = [_table(frame, measure) for frame in frames]
     keys = tables[0].index
     for table in tables[1:]:
         keys = keys if keys.equals(table.index) else keys.union(table.index, sort=False)
     if not len(keys) or (measure.function not in (means, group_means) and len(keys) > _MOST_LEFT_OUT):
         return None
-    frame = members[0].frame.assign(_key=_keys(members[0].frame)).drop_duplicates("_key").set_index("_key")
-    frame = frame.reindex(keys)
-    rows = [_counted(measure, table.reindex(keys)) for table in tables]
-    if any(row is None for row in rows):
+    counted = [_counted(measure, table.reindex(keys)) for table in tables]
+    known = [one for one in counted if one is not None]
+    if len(known) < len(counted):
         return None
-    groups = frame[GROUP + factor].astype(str).to_numpy()
-    values = np.stack([row for row, _ in filter(None, rows)])
+    about = pd.concat([frame.set_index(_keys(frame)) for frame in frames])
+    about = about[~about.index.duplicated()].reindex(keys)
+    values, groups = np.stack([answers for answers, _ in known]), about[GROUP + factor].astype(str).to_numpy()
     for part in within:
-        values = _without_parts(values, column_of(frame, part).astype(str).to_numpy())
-    scored = float(np.mean([share for _, share in filter(None, rows)]))
+        values = _without_parts(values, column_of(about, part).astype(str).to_numpy())
+    scored = float(np.mean([share for _, share in known]))
     return ItemValues(values, groups, scored) if len(set(groups)) > 1 else None
 
 

@@ -3,8 +3,8 @@
 A seed's answer to an item is x = mean + seed + group + item + seed × group + seed × item; items lie within groups and
 seeds answer all of them. `components` takes these variances from a pilot by mean squares (unweighted means where groups
 have several sizes: Searle, Casella & McCulloch 1992). A `Design` has other numbers of seeds, groups and items; its
-`Forecast` predicts the interval that `spread` will make, and its power by a noncentral t with Satterthwaite's degrees of
-freedom. Nothing here knows the pilot's effect: a plan that used it would promise what chance showed.
+`Forecast` predicts the interval that `spread` will make, and its power by a noncentral t with Satterthwaite's degrees
+of freedom. Nothing here knows the pilot's effect: a plan that used it would promise what chance showed.
 
 What it does not show: skewness and the ends of a scale, which make intervals a little wider than predicted.
 """
@@ -29,8 +29,11 @@ _QUANTILES = (np.arange(64) + 0.5) / 64
 
 
 class Range(NamedTuple):
-    low: float
-    high: float
+    low: float = math.nan
+    high: float = math.nan
+
+
+UNKNOWN = Range()
 
 
 @dataclass(frozen=True)
@@ -43,7 +46,7 @@ class FacetVariances:
     seeds_by_groups: float = 0.0
     seeds_by_items: float = 0.0
     wordings: float = math.nan  # of the number itself, over the wordings at hand
-    seeds_range: Range = Range(math.nan, math.nan)  # of the seeds' variance, by χ²
+    seeds_range: Range = UNKNOWN  # of the seeds' variance, by χ²
     n_seeds: int = 1  # of the pilot
     n_groups: int = 0
     n_items: int = 0
@@ -71,7 +74,9 @@ def components(values: np.ndarray, groups: np.ndarray) -> FacetVariances:
     per_item = float(np.mean(1 / sizes))  # a group's mean holds this part of an item's variance
     items = max(0.0, (within - own_within) / n_seeds) if n_seeds > 1 else within
     if n_seeds < FEWEST_SEEDS_KNOWN:
-        return FacetVariances(max(0.0, between.columns - per_item * within), items, n_groups=len(sizes), n_items=n_items)
+        return FacetVariances(
+            max(0.0, between.columns - per_item * within), items, n_groups=len(sizes), n_items=n_items
+        )
     by_groups = max(0.0, between.both - per_item * own_within)
     seed = between.rows / len(sizes)  # of a seed's number, with what it owes to these items
     noise = between.both / len(sizes)
