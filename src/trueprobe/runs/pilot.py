@@ -11,7 +11,7 @@ import tempfile
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 
 import pandas as pd
@@ -223,6 +223,19 @@ def _cost_of_run(run: Run, cards: Sequence[Card]) -> Cost:
     return Cost(rows, timing["seconds"])
 
 
+def with_cost(bases: Sequence[Basis], timed: Sequence[Basis]) -> list[Basis]:
+    """The families of a run, with what a pilot of them took now."""
+    costs = {basis.family: basis.cost for basis in timed}
+    seeds = {basis.family: basis.n_seeds for basis in timed}
+    known = [basis for basis in bases if not timed or basis.family in costs]
+    if not known:
+        raise BadInput(f"the run has no answers of {', '.join(costs)}; it has {', '.join(b.family for b in bases)}")
+    return [
+        replace(basis, cost=costs.get(basis.family, basis.cost), n_seeds=seeds.get(basis.family, basis.n_seeds))
+        for basis in known
+    ]
+
+
 def items_of_run(run: Run, label: str, probe: Probe) -> list[Item]:
     """Where a run's models decided which items there are."""
     frame = run.items(label)
@@ -259,6 +272,10 @@ def measures_of(probe: Probe, kind: Kind, named: str = "") -> list[Measure]:
             :1
         ]
     return primary or [probe.headline]
+
+
+def shipped(bases: Sequence[Basis]) -> list[Basis]:
+    return [replace(basis, source="shipped") for basis in bases]
 
 
 def shipped_variances(probe: str, measure: Measure, family: str) -> FacetVariances:

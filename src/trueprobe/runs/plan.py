@@ -101,6 +101,7 @@ def _describe(study: Study, planned: tuple[PlannedProbe, ...]) -> StudyDescripti
         models=study.models,
         limit=study.limit,
         per_group=study.per_group,
+        plan=study.plan,
         dtype=study.dtype,
         intervals=study.intervals,
         verdicts_over=study.verdicts_over,

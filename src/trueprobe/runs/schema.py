@@ -25,6 +25,7 @@ from trueprobe.errors import BadInput, reading, shortened
 from trueprobe.paths import content_within, refuse_linked_folders
 from trueprobe.probes import is_name
 from trueprobe.probes.display import Assessment, Figure, ItemTable, Primary, Summary, Table
+from trueprobe.runs.binding import BindingPlan
 from trueprobe.statistics import rows
 from trueprobe.statistics.measure import TIED, WEIGHT
 from trueprobe.types import CODES, CONDITION, GROUP, Card
@@ -70,6 +71,7 @@ OBSERVATION_COLUMNS: Mapping[str, str] = types.MappingProxyType(
         WEIGHT: "in a balanced sample alone: how many items of its group and condition it stands for",
     }
 )
+_ALWAYS = tuple(name for name in OBSERVATION_COLUMNS if name != WEIGHT)
 _FIELDS = {field.name for field in dataclasses.fields(rows.Estimate)} - {TIED}  # which every probe may observe
 RESERVED = frozenset({*ITEM_COLUMNS, *OBSERVATION_COLUMNS, *_FIELDS, "seed"})  # no probe may name anything so
 
@@ -78,8 +80,7 @@ RESERVED = frozenset({*ITEM_COLUMNS, *OBSERVATION_COLUMNS, *_FIELDS, "seed"})  #
 
 
 def file_name(name: str) -> str:
-    """A name that files are called by: no path built from it may leave the folder, and it is one line wherever it is
-    printed."""
+    """A name that files are called by: no path built from it leaves the folder, and it is one line where printed."""
     wrong = not name.isprintable() or name.startswith(".") or "/" in name or "\\" in name
     if not name or wrong or len(name.encode()) > 200:
         raise ValueError(f"'{name[:80]}' cannot be a file's name")
@@ -156,6 +157,7 @@ class StudyDescription(Declared):
     models: tuple[str, ...]
     limit: int | None
     per_group: int | None = None
+    plan: BindingPlan | None = None
     dtype: str
     intervals: str
     verdicts_over: str = "run"
@@ -215,8 +217,9 @@ def damage(path: Path) -> Iterator[None]:
         if not isinstance(cause := error.__cause__, ValidationError):
             raise
         first = cause.errors()[0]
-        where = shortened(".".join(map(str, first["loc"])), 100)
-        raise BadInput(f"{path} is damaged: {where}: {first['msg']}") from cause
+        raise BadInput(
+            f"{path} is damaged: {shortened('.'.join(map(str, first['loc'])), 100)}: {first['msg']}"
+        ) from cause
 
 
 def format_of(manifest: Path) -> int:
@@ -243,8 +246,7 @@ def hints(row: type[Any]) -> dict[str, Any]:
 
 
 def frame_of(values: Sequence[Any], row: type[Any], **given: Sequence[Any]) -> pd.DataFrame:
-    """Rows as a table, with the declared columns in their order and the conditions behind them. `given`: columns that
-    take the place of the rows' fields."""
+    """Rows as a table: the declared columns, then the conditions. `given`: columns in place of the rows' fields."""
     import pandas as pd
 
     declared = hints(row)
@@ -364,8 +366,7 @@ def check_items(frame: pd.DataFrame, where: str) -> pd.DataFrame:
 
 def check_observations(frame: pd.DataFrame, declared: ProbeDeclaration, where: str) -> pd.DataFrame:
     """With every column that the probe declares, and codes that are known."""
-    fixed = [name for name in OBSERVATION_COLUMNS if name != WEIGHT]
-    needed = (*fixed, *declared.columns, *(GROUP + factor for factor in declared.factors))
+    needed = (*_ALWAYS, *declared.columns, *(GROUP + factor for factor in declared.factors))
     _refuse_lacking(frame, needed, ("item", "part", "model", "why_not"), where)
     unknown = set(frame["why_not"]) - {"", *CODES}
     if unknown:

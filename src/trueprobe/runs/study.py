@@ -14,6 +14,7 @@ from trueprobe import probes
 from trueprobe.errors import BadInput, nearest
 from trueprobe.permissions import Permissions, ServerAccess
 from trueprobe.probes import files as material
+from trueprobe.runs.binding import BindingPlan, PlannedStudy
 from trueprobe.runs.schema import RUN_FILES, ProbeDeclaration, StudyDescription
 
 STUDIES = Path(__file__).parent.parent / "studies"
@@ -40,6 +41,7 @@ class Study(BaseModel):
     models: tuple[str, ...] = ()
     limit: int | None = Field(default=None, ge=1)
     per_group: int | None = Field(default=None, ge=1, description="so many items of every group and condition")
+    plan: BindingPlan | None = Field(default=None, description="written by `trueprobe plan --out`, with a hash")
     device: str = "auto"
     dtype: str = "float32"
     batch_tokens: int | None = Field(default=None, ge=1)
@@ -67,7 +69,18 @@ def read_study(named: str) -> Study:
         if key.startswith("allow_"):
             option = f"--{key.replace('_', '-')}"
             raise BadInput(f"{path} sets {key}, but no file sets a permission; remove the line and use {option}")
-    return material.validated(data, Study, path)
+    study = material.validated(data, Study, path)
+    if study.plan is None:
+        return study
+    plan = study.plan.model_copy(update={"study": planned_study(study)})
+    plan.refuse_edited(str(path))
+    return study.model_copy(update={"plan": plan})
+
+
+def planned_study(study: Study) -> PlannedStudy:
+    """What of a study its plan binds."""
+    fields = study.model_dump(include=set(PlannedStudy.model_fields))
+    return PlannedStudy.model_validate({name: _portable(value) for name, value in fields.items()})
 
 
 class Changes(TypedDict, total=False):
@@ -104,8 +117,14 @@ def make_study(
         if settings:
             raise BadInput("--set belongs to a probe; a study has its settings in its file")
         data = (what if isinstance(what, Study) else read_study(wrong[0])).model_dump()
+    if changes.get("per_group") is not None:
+        data["limit"] = None
+    if changes.get("limit") is not None:
+        data["per_group"] = None
     if models:
         data["models"] = [models] if isinstance(models, str) else list(models)
+    if changes.get("limit") is not None and changes.get("per_group") is not None:
+        raise BadInput("--limit and --per-group are two ways to choose items; give one")
     data |= {key: value for key, value in changes.items() if value is not None}
     try:
         study = Study.model_validate(data)

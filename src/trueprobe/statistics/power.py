@@ -179,14 +179,25 @@ class Forecast:
 
     def width(self, alpha: float = ALPHA) -> float:
         """Of the interval, on average over pilots that find other variances: with three seeds it varies twofold."""
-        spread = self.spread
-        items = spread.se**2 * _chi_square(spread.df)[:, None]
-        least = spread.least**2 * _chi_square(spread.df)[:, None]
-        t_items = _t(spread.df, alpha) ** 2
+        return self._width(self.spread, alpha)
+
+    @staticmethod
+    def _width(spread: Spread, alpha: float) -> float:
+        items, t_items = spread.se**2 * _chi_square(spread.df), _t(spread.df, alpha) ** 2
+        least = spread.least**2 * _chi_square(spread.df)
         squares = t_items * items
-        for variance, df in spread.others:
-            squares = squares + _t(df, alpha) ** 2 * variance * _chi_square(df)[None]
+        for variance, df in spread.others:  # [64, 64 …]: each source is found larger or smaller by chance
+            squares = squares[..., None] + _t(df, alpha) ** 2 * variance * _chi_square(df)
+            least = least[..., None]
         return 2 * float(np.sqrt(np.maximum(squares, t_items * least)).mean())
+
+    def width_over_wordings(self, alpha: float = ALPHA) -> float:
+        """Where the wordings at hand stand for others: intervals as they are made hold only these."""
+        v = self.variances
+        if math.isnan(v.wordings) or v.n_wordings < 2:
+            return math.nan
+        wordings = VarianceSource(v.wordings / self.design.wordings, v.n_wordings - 1)
+        return self._width(replace(self.spread, others=(*self.spread.others, wordings)), alpha)
 
     def power(self, effect: float, alpha: float = ALPHA) -> float:
         """The chance that the interval at this α excludes a reference that lies `effect` away."""
