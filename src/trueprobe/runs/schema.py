@@ -317,8 +317,7 @@ def _values(column: pd.Series, hint: Any) -> list[Any]:
     converted = {value: _value(value, kind) for value in {v for v, null in zip(raw, absent, strict=True) if not null}}
     values = [None if null else converted[v] for v, null in zip(raw, absent, strict=True)]
     allowed = literals_of(hint)
-    other = [value for value in values if allowed and value not in allowed]
-    if other:
+    if other := [value for value in values if allowed and value not in allowed]:
         raise ValueError(f"column '{column.name}' has '{other[0]}', not one of {', '.join(allowed)}")
     return values
 
@@ -358,8 +357,7 @@ def refuse_other_columns(frame: pd.DataFrame, fixed: Iterable[str], declared: It
 def check_items(frame: pd.DataFrame, where: str) -> pd.DataFrame:
     """As it was written: each item once, with its text."""
     _refuse_lacking(frame, ("item", "text"), ("item", "text"), where)
-    twice = frame["item"][frame["item"].duplicated()]
-    if len(twice):
+    if len(twice := frame["item"][frame["item"].duplicated()]):
         raise BadInput(f"{where} is damaged: the item '{twice.iloc[0]}' is in it twice")
     return frame
 
@@ -368,8 +366,7 @@ def check_observations(frame: pd.DataFrame, declared: ProbeDeclaration, where: s
     """With every column that the probe declares, and codes that are known."""
     needed = (*_ALWAYS, *declared.columns, *(GROUP + factor for factor in declared.factors))
     _refuse_lacking(frame, needed, ("item", "part", "model", "why_not"), where)
-    unknown = set(frame["why_not"]) - {"", *CODES}
-    if unknown:
+    if unknown := set(frame["why_not"]) - {"", *CODES}:
         raise BadInput(f"{where} is damaged: column 'why_not' has '{min(unknown)}'")
     with reading(f"{where} is damaged"):
         other = {name: frame[name].astype("Int64") for name in ("model_seed", "step") if frame[name].dtype != "Int64"}
@@ -379,8 +376,7 @@ def check_observations(frame: pd.DataFrame, declared: ProbeDeclaration, where: s
 def _refuse_lacking(frame: pd.DataFrame, needed: Iterable[str], texts: Iterable[str], where: str) -> None:
     from pandas.api.types import infer_dtype, is_hashable
 
-    missing = [name for name in needed if name not in frame]
-    if missing:
+    if missing := [name for name in needed if name not in frame]:
         raise BadInput(f"{where} is damaged: it has no column '{missing[0]}'")
     text = {name: frame[name].dtype == "str" or infer_dtype(frame[name]) in ("string", "empty") for name in texts}
     wrong = [name for name in texts if not text[name] or frame[name].hasnans]
@@ -398,6 +394,5 @@ def reserved(names: Iterable[str]) -> list[str]:
 
 def refuse_reserved(names: Iterable[str], where: str) -> None:
     """A probe's value may not take the place of a column that every table has, nor of a condition or a group."""
-    taken = reserved(names)
-    if taken:
+    if taken := reserved(names):
         raise BadInput(f"{where} have a value '{taken[0]}', which is reserved; give it another name")

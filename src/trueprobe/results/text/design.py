@@ -6,17 +6,19 @@ import math
 from collections.abc import Iterator
 
 from trueprobe.results.numbers import NumberFormat, count, several
+from trueprobe.runs.allocation import Choice
 from trueprobe.runs.design import FamilyPlan, NumberPlan, Outlook
 from trueprobe.runs.pilot import Basis
 from trueprobe.statistics.measure import Measure
 from trueprobe.statistics.power import FacetVariances, Range
 
-HEADER = ("seeds", "items", "rows", "seconds", "width", "80 % range", "detectable", "power")
+HEADER = ("seeds", "asked", "items", "rows", "seconds", "width", "80 % range", "detectable", "power")
 ONE_SEED = "one seed: the interval is about this checkpoint and says nothing about other seeds"
 BLIND = "the variances are of one seed, so what other seeds would change is unknown; several seeds cannot be planned"
 LEGEND = (
     "width: of the 95 % interval, end to end, on average; range: as the variance of seeds may be, known from few; "
-    "detectable: with a chance of 80 % at the list's threshold; seconds: of the networks, one after the other"
+    "detectable: with a chance of 80 % at the list's threshold; seconds: of the networks, one after the other; counting "
+    "comes on top"
 )
 UNWEIGHTED = (
     "means of items per group are weighted back to the whole dataset; medians, exact tests, coverage and flips are of "
@@ -27,7 +29,8 @@ UNWEIGHTED = (
 def amount(measure: Measure, value: float, digits: int = 3) -> str:
     """In the unit that reports show: `4.2 points`."""
     factor = factor_of(measure)
-    return "–" if math.isnan(value) else f"{factor * value:.{digits}g}"
+    shown = factor * value
+    return "–" if math.isnan(value) else f"{shown:.{digits}g}" if shown < 1000 else count(shown)
 
 
 def unit(measure: Measure) -> str:
@@ -84,7 +87,8 @@ def cells(number: NumberPlan, one: Outlook) -> tuple[str, ...]:
     measure = number.measure
     return (
         str(one.seeds),
-        items(one),
+        option(one.choice),
+        count(one.items),
         known_count(one.rows),
         "–" if math.isnan(one.seconds) else f"{one.seconds:,.0f}" if one.seconds >= 10 else f"{one.seconds:.1f}",
         amount(measure, one.width),
@@ -95,17 +99,17 @@ def cells(number: NumberPlan, one: Outlook) -> tuple[str, ...]:
 
 
 def known_count(value: float) -> str:
-    return "–" if math.isnan(value) else count(value)
+    return "–" if math.isnan(value) else f"{value / 1e6:.1f}M" if value >= 1e6 else count(value)
 
 
 def ends(measure: Measure, pair: Range) -> str:
-    return "–" if math.isnan(pair.low) else f"{amount(measure, pair.low)} to {amount(measure, pair.high)}"
+    return "–" if math.isnan(pair.low) else f"{amount(measure, pair.low, 2)} to {amount(measure, pair.high, 2)}"
 
 
-def items(one: Outlook) -> str:
-    if one.choice.per_group:
-        return f"{count(one.items)} (--per-group {one.choice.per_group})"
-    return f"{count(one.items)} (--limit {one.choice.limit})" if one.choice.limit else f"{count(one.items)} (all)"
+def option(choice: Choice) -> str:
+    if choice.per_group:
+        return f"per-group {choice.per_group}"
+    return f"limit {choice.limit}" if choice.limit else "all"
 
 
 def wanted(number: NumberPlan, width: float) -> str:
