@@ -16,8 +16,8 @@ from trueprobe import __version__
 from trueprobe.errors import BadInput, nearest
 from trueprobe.runs.allocation import ALL, Choice, at, design, largest_stratum
 from trueprobe.runs.binding import BindingPlan, ExpectedNumber
-from trueprobe.runs.pilot import Basis, measures_of, number_name
-from trueprobe.runs.primary import Declares
+from trueprobe.runs.pilot import Basis
+from trueprobe.runs.primary import Declares, number_name, primary_measures
 from trueprobe.runs.study import Study, planned_study
 from trueprobe.statistics.measure import Measure
 from trueprobe.statistics.power import Design, FacetVariances, Forecast, Range, fewest
@@ -113,11 +113,11 @@ def _listed(basis: Basis) -> int:
     probe = basis.probe
     named = {name for primary in probe.primary or () for name in primary.claims}
     claims = [c for c in probe.claims() if c.name in named and not c.between and basis.kind in c.kinds]
-    return len(measures_of(probe, basis.kind)) + len(claims)
+    return len(primary_measures(probe, basis.kind)) + len(claims)
 
 
 def _family_plan(basis: Basis, asked: Asked, n_list: int) -> FamilyPlan:
-    measures = measures_of(basis.probe, basis.kind, asked.measure)
+    measures = primary_measures(basis.probe, basis.kind, asked.measure)
     asked.refuse_mixed(measures)
     numbers = (_number_plan(basis, measure, asked, ALPHA / n_list) for measure in measures)
     return FamilyPlan(basis, n_list, tuple(numbers))

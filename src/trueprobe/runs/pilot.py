@@ -18,15 +18,15 @@ import pandas as pd
 
 from trueprobe.engine import AnswerStore, Engine, default_path, library_versions
 from trueprobe.engine.upkeep import merge
-from trueprobe.errors import BadInput, nearest
+from trueprobe.errors import BadInput
 from trueprobe.models import Unopened
 from trueprobe.probes import Probe, make_again, spread
-from trueprobe.probes.display import matches
 from trueprobe.runs.allocation import at, hashed
 from trueprobe.runs.families import Family, families
 from trueprobe.runs.folder import Run
 from trueprobe.runs.plan import PlannedProbe, RunPlan
 from trueprobe.runs.portions import asks_of, observe, requests_of
+from trueprobe.runs.primary import number_name, primary_measures
 from trueprobe.runs.records import observations_frame
 from trueprobe.runs.session import Session
 from trueprobe.runs.settle import settled
@@ -135,7 +135,7 @@ def _bases(plan: RunPlan, named: str, session: Session, seeds: int, n_items: int
     (planned,) = settled(plan, [model for models in few.values() for model in models], session)
     for family, models in few.items():
         card = models[0].outline.card
-        measures = measures_of(planned.probe, card.kind, named)
+        measures = primary_measures(planned.probe, card.kind, named)
         asked = PlannedProbe(planned.label, planned.probe, pilot_items(planned.items, measures, n_items))
         frames, costs = [], []
         for model in models:
@@ -251,27 +251,7 @@ def items_of_run(run: Run, label: str, probe: Probe) -> list[Item]:
     ]
 
 
-# ---------------------------------------------------------------- which numbers, and shipped variances
-
-
-def measures_of(probe: Probe, kind: Kind, named: str = "") -> list[Measure]:
-    """A probe's primary numbers for a kind of model, its headline where none are declared; or those of one name."""
-    every = [measure for measure in probe.measures() if kind in measure.kinds]
-    names = list(dict.fromkeys(measure.name for measure in every))
-    if named and named not in names:
-        raise BadInput(f"{probe.name} has no measure '{named}'{nearest(named, names)}")
-    primary = [
-        measure
-        for measure in every
-        for one in probe.primary or ()
-        if measure.name == one.measure and matches(one.where, measure.reported.get)
-    ]
-    if named:
-        at_summary = [one for one in every if one.name == named and matches(probe.summary.where, one.reported.get)]
-        return [one for one in primary if one.name == named] or (at_summary or [o for o in every if o.name == named])[
-            :1
-        ]
-    return primary or [probe.headline]
+# ---------------------------------------------------------------- shipped variances
 
 
 def shipped(bases: Sequence[Basis]) -> list[Basis]:
@@ -288,12 +268,6 @@ def shipped_variances(probe: str, measure: Measure, family: str) -> FacetVarianc
     known = {field.name: entry[field.name] for field in fields(FacetVariances) if field.name in entry}
     ends = known.pop("seeds_range", None)
     return FacetVariances(**known, **({"seeds_range": Range(*ends)} if ends else {}))
-
-
-def number_name(measure: Measure) -> str:
-    """`accuracy[k=10,knowledge=base]`, as the rules of a gate name it."""
-    conditions = ",".join(f"{key}={value}" for key, value in sorted(measure.reported.items()))
-    return f"{measure.name}[{conditions}]" if conditions else measure.name
 
 
 def as_entry(probe: str, model: str, measure: Measure, variances: FacetVariances) -> Mapping[str, object]:

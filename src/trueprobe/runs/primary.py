@@ -10,10 +10,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Protocol
 
+from trueprobe.errors import BadInput, nearest
+from trueprobe.probes import Probe
 from trueprobe.probes.display import Primary, Summary, matches, row_names
 from trueprobe.runs.families import Family
+from trueprobe.statistics.measure import Measure
 from trueprobe.statistics.rows import ClaimResult, Difference, Estimate, VariantDifference
 from trueprobe.statistics.verdict import Judged, judge_list
+from trueprobe.types import Kind
 
 
 class Declares(Protocol):
@@ -74,3 +78,24 @@ def on_run_list(
         for i, row in zip(members, with_verdicts, strict=True):
             judged[i] = row
     return judged
+
+
+def primary_measures(probe: Probe, kind: Kind, named: str = "") -> list[Measure]:
+    """A probe's primary numbers for a kind of model, its headline where none are declared; or those of one name."""
+    every = [measure for measure in probe.measures() if kind in measure.kinds]
+    names = list(dict.fromkeys(measure.name for measure in every))
+    if named and named not in names:
+        raise BadInput(f"{probe.name} has no measure '{named}'{nearest(named, names)}")
+    declared = probe.primary or ()
+    primary = [m for m in every for one in declared if m.name == one.measure and matches(one.where, m.reported.get)]
+    if not named:
+        return primary or [probe.headline]
+    same = [measure for measure in every if measure.name == named]
+    at_summary = [measure for measure in same if matches(probe.summary.where, measure.reported.get)]
+    return [measure for measure in primary if measure.name == named] or (at_summary or same)[:1]
+
+
+def number_name(measure: Measure) -> str:
+    """`accuracy[k=10,knowledge=base]`, as the rules of a gate name it."""
+    conditions = ",".join(f"{key}={value}" for key, value in sorted(measure.reported.items()))
+    return f"{measure.name}[{conditions}]" if conditions else measure.name

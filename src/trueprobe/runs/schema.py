@@ -43,6 +43,7 @@ TABLES: Mapping[str, type[Any]] = types.MappingProxyType(
         "estimates": rows.Estimate,  # one file per probe: estimates/LABEL
         "claims": rows.ClaimResult,
         "variance": rows.VarianceShares,
+        "reliability": rows.ItemReliability,
         "signs": rows.SignCounts,
         "flips": rows.FlipShares,
         "flipping_items": rows.FlippingItem,

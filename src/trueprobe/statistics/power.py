@@ -70,7 +70,7 @@ def components(values: np.ndarray, groups: np.ndarray) -> FacetVariances:
     sizes = np.bincount(codes)
     means = np.stack([np.bincount(codes, row) / sizes for row in values])  # [seeds, groups]
     within, own_within = _within(values, means, codes)
-    between = _mean_squares(means)
+    between = mean_squares(means)
     per_item = float(np.mean(1 / sizes))  # a group's mean holds this part of an item's variance
     items = max(0.0, (within - own_within) / n_seeds) if n_seeds > 1 else within
     if n_seeds < FEWEST_SEEDS_KNOWN:
@@ -103,7 +103,7 @@ class MeanSquares(NamedTuple):
     both: float
 
 
-def _mean_squares(table: np.ndarray) -> MeanSquares:
+def mean_squares(table: np.ndarray) -> MeanSquares:
     n_rows, n_columns = table.shape
     rows, columns = table.mean(axis=1), table.mean(axis=0)
     off = table - rows[:, None] - columns + table.mean()
@@ -142,6 +142,12 @@ class Design:
     @classmethod
     def balanced(cls, seeds: int, groups: int, items: float, wordings: int = 1) -> Design:
         return cls(seeds, np.full(groups, 1 / groups), np.full(groups, float(items)), wordings)
+
+    @classmethod
+    def of_groups(cls, seeds: int, groups: np.ndarray) -> Design:
+        """Of items by their groups, each item with the same weight."""
+        sizes = np.unique(groups, return_counts=True)[1].astype(float)
+        return cls(seeds, sizes / sizes.sum(), sizes)
 
     @property
     def groups(self) -> int:

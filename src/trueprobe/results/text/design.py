@@ -17,8 +17,8 @@ ONE_SEED = "one seed: the interval is about this checkpoint and says nothing abo
 BLIND = "the variances are of one seed, so what other seeds would change is unknown; several seeds cannot be planned"
 LEGEND = (
     "width: of the 95 % interval, end to end, on average; range: as the variance of seeds may be, known from few; "
-    "detectable: with a chance of 80 % at the list's threshold; seconds: of the networks, one after the other; counting "
-    "comes on top"
+    "detectable: with a chance of 80 % at the list's threshold; seconds: of the networks, one after the other, without "
+    "counting"
 )
 UNWEIGHTED = (
     "means of items per group are weighted back to the whole dataset; medians, exact tests, coverage and flips are of "
