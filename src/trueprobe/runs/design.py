@@ -17,7 +17,7 @@ from trueprobe.errors import BadInput, nearest
 from trueprobe.runs.allocation import ALL, Choice, at, design, largest_stratum
 from trueprobe.runs.binding import BindingPlan, ExpectedNumber
 from trueprobe.runs.pilot import Basis
-from trueprobe.runs.primary import Declares, number_name, primary_measures
+from trueprobe.runs.primary import listed, number_name, primary_measures
 from trueprobe.runs.study import Study, planned_study
 from trueprobe.statistics.measure import Measure
 from trueprobe.statistics.power import Design, FacetVariances, Forecast, Range, fewest
@@ -240,12 +240,3 @@ def _expected(plan: FamilyPlan, number: NumberPlan, choice: Choice) -> ExpectedN
     looker = _Looker(basis, number.measure, number.variances, number.effect, plan.alpha)
     one = looker.look(basis.n_seeds, choice)
     return ExpectedNumber(**about, width=one.width, detectable=one.detectable, power=one.power)
-
-
-def listed(label: str, declared: Declares) -> Iterator[str]:
-    """What of a probe is on the list that verdicts are controlled over, as it declares it."""
-    if declared.primary is None:
-        yield f"{label}: {', '.join(declared.summary.measures)} and all claims"
-    for one in declared.primary or ():
-        where = ",".join(f"{key}={'|'.join([v] if isinstance(v, str) else v)}" for key, v in sorted(one.where.items()))
-        yield f"{label}: {one.measure}[{where}]" + "".join(f", {claim}" for claim in one.claims)

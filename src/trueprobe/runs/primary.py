@@ -7,7 +7,7 @@ is every primary number of every family at its last step, or of each family by i
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Protocol
 
 from trueprobe.errors import BadInput, nearest
@@ -99,3 +99,12 @@ def number_name(measure: Measure) -> str:
     """`accuracy[k=10,knowledge=base]`, as the rules of a gate name it."""
     conditions = ",".join(f"{key}={value}" for key, value in sorted(measure.reported.items()))
     return f"{measure.name}[{conditions}]" if conditions else measure.name
+
+
+def listed(label: str, declared: Declares) -> Iterator[str]:
+    """What of a probe is on the list that verdicts are controlled over, as it declares it."""
+    if declared.primary is None:
+        yield f"{label}: {', '.join(declared.summary.measures)} and all claims"
+    for one in declared.primary or ():
+        where = ",".join(f"{key}={'|'.join([v] if isinstance(v, str) else v)}" for key, v in sorted(one.where.items()))
+        yield f"{label}: {one.measure}[{where}]" + "".join(f", {claim}" for claim in one.claims)

@@ -317,9 +317,7 @@ class ItemReliability:
     reliability: float = column("of an item's mean over these seeds (intraclass correlation, consistency)")
     low: float = column(_LOW)
     high: float = column(_HIGH)
-    seeds_needed: int | None = column(
-        "seeds with which the reliability of items is 0.8; null where no number is"
-    )
+    seeds_needed: int | None = column("seeds with which the reliability of items is 0.8; null where no number is")
     items_needed: int | None = column("items with which seeds are told apart with reliability 0.8; null likewise")
 
 

@@ -21,7 +21,7 @@ def show(plans: Sequence[FamilyPlan], width: float | None, console: Console | No
     for plan in plans:
         for part in _of_family(plan, width):
             console.print(part, soft_wrap=isinstance(part, Text))
-    for line in (words.LEGEND, words.UNWEIGHTED):
+    for line in (words.LEGEND, words.WEIGHTED):
         console.print(text_line(line), soft_wrap=True)
 
 

@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator
 
 from trueprobe.results.numbers import NumberFormat, count, several
+from trueprobe.results.text.planned import UNWEIGHTED
 from trueprobe.runs.allocation import Choice
 from trueprobe.runs.design import FamilyPlan, NumberPlan, Outlook
 from trueprobe.runs.pilot import Basis
@@ -20,17 +21,14 @@ LEGEND = (
     "detectable: with a chance of 80 % at the list's threshold; seconds: of the networks, one after the other, without "
     "counting"
 )
-UNWEIGHTED = (
-    "means of items per group are weighted back to the whole dataset; medians, exact tests, coverage and flips are of "
-    "the drawn items, and so is all that a limit leaves"
-)
+WEIGHTED = f"with items per group, means are weighted to the whole dataset; {UNWEIGHTED}"
 
 
 def amount(measure: Measure, value: float, digits: int = 3) -> str:
     """In the unit that reports show: `4.2 points`."""
     factor = factor_of(measure)
     shown = factor * value
-    return "–" if math.isnan(value) else f"{shown:.{digits}g}" if shown < 1000 else count(shown)
+    return "–" if math.isnan(value) else f"{shown:.{digits}g}" if shown < 100 else count(shown)
 
 
 def unit(measure: Measure) -> str:
