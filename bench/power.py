@@ -29,6 +29,7 @@ from trueprobe.runs.design import Asked, NumberPlan, Outlook, family_plans
 from trueprobe.runs.execute import run
 from trueprobe.runs.pilot import SHIPPED, Basis, as_entry, ask_pilot
 from trueprobe.runs.plan import plan_run
+from trueprobe.runs.primary import primary_measures
 from trueprobe.statistics.interval import Interval, Quantity, of_checkpoint, of_family
 from trueprobe.statistics.power import Design, FacetVariances, Forecast, components
 from trueprobe.statistics.resampling import Groups
@@ -146,8 +147,10 @@ REAL: tuple[tuple[str, dict[str, str]], ...] = (("counteracts", {}), ("tacit_ret
 REAL += (("stereoset", {}),)
 
 
-def asked() -> Asked:
-    return Asked({"": 5.0}, None, "", None, factor_of)
+def asked(bases: Sequence[Basis], measure: str = "", width: float | None = None) -> Asked:
+    """An effect is not planned here; some is needed."""
+    names = [one.name for basis in bases for one in primary_measures(basis.probe, basis.kind, measure)]
+    return Asked(dict.fromkeys(names, 5.0), width, measure, None, factor_of)
 
 
 def real(store: Path) -> Iterator[str]:
@@ -161,7 +164,8 @@ def real(store: Path) -> Iterator[str]:
             except BadInput as error:
                 print(f"{name}: left out, {error}")
                 continue
-            (family,) = family_plans(ask_pilot(plan, "", store, terminal_progress()), asked())
+            bases = ask_pilot(plan, "", store, terminal_progress())
+            (family,) = family_plans(bases, asked(bases))
             done = run(name, "nursery", Path(folder) / "run", settings=settings, store=store)
             widths = {
                 (row.measure, *sorted(row.conditions.items())): row.high - row.low
@@ -216,7 +220,7 @@ def allocation(store: Path) -> tuple[list[str], list[dict[str, object]]]:
         except BadInput as error:
             print(f"{name} on {model}: left out, {error}")
             continue
-        for plan in family_plans(bases, asked()):
+        for plan in family_plans(bases, asked(bases)):
             for number in plan.numbers:
                 if number.variances is None:
                     lines.append(f"| {name} | {short_name(number)} | {model} | | too little is scored | |")
@@ -229,8 +233,8 @@ def allocation(store: Path) -> tuple[list[str], list[dict[str, object]]]:
 
 def _within(basis: Basis, name: str, number: NumberPlan, model: str) -> str:
     full = whole(number)
-    asked_width = Asked({"": 5.0}, 1.1 * full.width * factor_of(number.measure), number.measure.name, None, factor_of)
-    (plan,) = family_plans([basis], asked_width)
+    wanted = asked([basis], number.measure.name, 1.1 * full.width * factor_of(number.measure))
+    (plan,) = family_plans([basis], wanted)
     same = [one for one in plan.numbers if one.name == number.name]
     one = same[0].wanted if same else None
     how = "all" if one is None or one.choice == ALL else _option(one)

@@ -81,16 +81,17 @@ def on_run_list(
 
 
 def primary_measures(probe: Probe, kind: Kind, named: str = "") -> list[Measure]:
-    """A probe's primary numbers for a kind of model, its headline where none are declared; or those of one name."""
+    """A probe's primary numbers for a kind of model, the first of its summary where none are declared; or those of one
+    name."""
     every = [measure for measure in probe.measures() if kind in measure.kinds]
     names = list(dict.fromkeys(measure.name for measure in every))
     if named and named not in names:
         raise BadInput(f"{probe.name} has no measure '{named}'{nearest(named, names)}")
     declared = probe.primary or ()
     primary = [m for m in every for one in declared if m.name == one.measure and matches(one.where, m.reported.get)]
-    if not named:
-        return primary or [probe.headline]
-    same = [measure for measure in every if measure.name == named]
+    if primary and not named:
+        return primary
+    same = [measure for measure in every if measure.name == (named or probe.summary.measures[0])]
     at_summary = [measure for measure in same if matches(probe.summary.where, measure.reported.get)]
     return [measure for measure in primary if measure.name == named] or (at_summary or same)[:1]
 
