@@ -69,6 +69,7 @@ def plan(
     from trueprobe.runs.design import bound, family_plans
     from trueprobe.runs.folder import load_run
     from trueprobe.runs.plan import plan_run
+    from trueprobe.runs.study import planned_study
 
     asked = _asked(effect, width, measure, seeds)
     if not (model or from_run):
@@ -89,8 +90,9 @@ def plan(
     with terminal_progress().task("reckoning designs"):
         plans = family_plans(bases, asked)
     if out and run_plan:
-        bound_plan = bound(run_plan.study, plans, limit=limit, per_group=per_group, axes=_names(axes))
-        write_text(out, binding.toml(bound_plan))
+        study = run_plan.study.model_copy(update={"limit": limit, "per_group": per_group})
+        bound_plan = bound(study, plans, _names(axes))
+        write_text(out, binding.toml(bound_plan, planned_study(study, here=True)))
     if as_json:
         print(render.as_json(plans))
     else:

@@ -86,10 +86,9 @@ class BindingPlan(_Part):
             )
 
 
-def toml(plan: BindingPlan) -> str:
-    """As a study file."""
-    assert plan.study is not None
-    study, rest = plan.study.model_dump(mode="json"), plan.model_dump(mode="json", exclude={"study"})
+def toml(plan: BindingPlan, study_here: PlannedStudy) -> str:
+    """As a study file; `study_here` names models and files where they lie on this machine."""
+    study, rest = study_here.model_dump(mode="json"), plan.model_dump(mode="json", exclude={"study"})
     entries, numbers = study.pop("probes"), rest.pop("numbers")
     lines = [
         "# A plan that binds: `trueprobe run` follows it, and reports list what is not as planned.",

@@ -205,17 +205,10 @@ class _Looker:
 # ---------------------------------------------------------------- written down
 
 
-def bound(
-    study: Study,
-    plans: Sequence[FamilyPlan],
-    limit: int | None = None,
-    per_group: int | None = None,
-    axes: tuple[str, ...] = (),
-) -> BindingPlan:
-    """The plan of a study that asks these items, with what it expects."""
-    first, choice = plans[0].basis, Choice(per_group, limit)
+def bound(study: Study, plans: Sequence[FamilyPlan], axes: tuple[str, ...] = ()) -> BindingPlan:
+    """The plan of a study, with what it expects."""
+    first, choice = plans[0].basis, Choice(study.per_group, study.limit)
     (label,) = (entry.label for entry in study.probes)
-    asked = study.model_copy(update={"limit": limit, "per_group": per_group})
     numbers = tuple(_expected(plan, number, choice) for plan in plans for number in plan.numbers)
     return BindingPlan(
         date=time.strftime("%Y-%m-%d", time.gmtime()),
@@ -228,7 +221,7 @@ def bound(
         items={label: len(choice.of(first.items))},
         axes=axes,
         numbers=numbers,
-        study=planned_study(asked),
+        study=planned_study(study),
     ).with_hash()
 
 

@@ -77,10 +77,10 @@ def read_study(named: str) -> Study:
     return study.model_copy(update={"plan": plan})
 
 
-def planned_study(study: Study) -> PlannedStudy:
-    """What of a study its plan binds."""
+def planned_study(study: Study, here: bool = False) -> PlannedStudy:
+    """What of a study its plan binds, without the folders of this machine unless `here`."""
     fields = study.model_dump(include=set(PlannedStudy.model_fields))
-    return PlannedStudy.model_validate({name: _portable(value) for name, value in fields.items()})
+    return PlannedStudy.model_validate(fields if here else {name: _portable(value) for name, value in fields.items()})
 
 
 class Changes(TypedDict, total=False):
