@@ -85,11 +85,11 @@ def design(every: Sequence[Item], chosen: Sequence[Item], choice: Choice, seeds:
     A group of 40 items, 30 and 10 of two conditions, of which 2 each are drawn, counts as 1 / (0.75² / 2 + 0.25² / 2) =
     3.2 items of equal weight."""
     whole, drawn = Counter(map(stratum, every if choice.per_group else chosen)), Counter(map(stratum, chosen))
-    sizes: Counter[str] = Counter()
+    sizes, inverse = dict[str, int](), dict[str, float]()
+    for (group, *_), many in whole.items():
+        sizes[str(group)] = sizes.get(str(group), 0) + many
     for place, many in whole.items():
-        sizes[str(place[0])] += many
-    inverse: Counter[str] = Counter()
-    for place, many in whole.items():
-        inverse[str(place[0])] += (many / sizes[str(place[0])]) ** 2 / drawn[place]  # type: ignore[assignment]
+        group = str(place[0])
+        inverse[group] = inverse.get(group, 0.0) + (many / sizes[group]) ** 2 / drawn[place]
     shares = np.array(list(sizes.values())) / sum(sizes.values())
     return Design(seeds, shares, np.array([1 / inverse[name] for name in sizes]))

@@ -46,9 +46,9 @@ class ExpectedNumber(_Part):
     number: str
     unit: str
     effect: float
-    width: float
-    detectable: float
-    power: float
+    width: float | None = None  # None where the pilot could not score enough
+    detectable: float | None = None
+    power: float | None = None
 
 
 class BindingPlan(_Part):
@@ -111,6 +111,4 @@ def _value(value: Any) -> str:
         return "{" + ", ".join(f"{json.dumps(key)} = {_value(one)}" for key, one in value.items()) + "}"
     if isinstance(value, list):
         return "[" + ", ".join(map(_value, value)) + "]"
-    if isinstance(value, float) and value != value:
-        return "nan"
     return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")

@@ -226,10 +226,17 @@ def bound(study: Study, plans: Sequence[FamilyPlan], axes: tuple[str, ...] = ())
 
 
 def _expected(plan: FamilyPlan, number: NumberPlan, choice: Choice) -> ExpectedNumber:
-    basis, nothing = plan.basis, math.nan
-    about = {"family": basis.family, "number": number.name, "unit": number.measure.unit.value, "effect": number.effect}
-    if number.variances is None:
-        return ExpectedNumber(**about, width=nothing, detectable=nothing, power=nothing)
-    looker = _Looker(basis, number.measure, number.variances, number.effect, plan.alpha)
-    one = looker.look(basis.n_seeds, choice)
-    return ExpectedNumber(**about, width=one.width, detectable=one.detectable, power=one.power)
+    basis = plan.basis
+    one: Outlook | None = None
+    if number.variances is not None:
+        looker = _Looker(basis, number.measure, number.variances, number.effect, plan.alpha)
+        one = looker.look(basis.n_seeds, choice)
+    return ExpectedNumber(
+        family=basis.family,
+        number=number.name,
+        unit=number.measure.unit.value,
+        effect=number.effect,
+        width=one.width if one else None,
+        detectable=one.detectable if one else None,
+        power=one.power if one else None,
+    )

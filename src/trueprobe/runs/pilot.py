@@ -239,7 +239,7 @@ def with_cost(bases: Sequence[Basis], timed: Sequence[Basis]) -> list[Basis]:
 def items_of_run(run: Run, label: str, probe: Probe) -> list[Item]:
     """Where a run's models decided which items there are."""
     frame = run.items(label)
-    conditions = [name for name in frame if name.startswith(CONDITION)]
+    conditions = [str(name) for name in frame if str(name).startswith(CONDITION)]
     return [
         Item(
             id=row["item"],
@@ -266,12 +266,13 @@ def shipped_variances(probe: str, measure: Measure, family: str) -> FacetVarianc
         raise BadInput(f"no shipped variances of {probe}, {number_name(measure)}; leave out --shipped to ask a pilot")
     entry = next((one for one in of_number if one["model"] == family), of_number[0])
     known = {field.name: entry[field.name] for field in fields(FacetVariances) if field.name in entry}
-    ends = known.pop("seeds_range", None)
-    return FacetVariances(**known, **({"seeds_range": Range(*ends)} if ends else {}))
+    known["seeds_range"] = Range(*known.get("seeds_range", ()))
+    return FacetVariances(**known)
 
 
 def as_entry(probe: str, model: str, measure: Measure, variances: FacetVariances) -> Mapping[str, object]:
     """A row of the shipped file; what is not known is left out."""
     plain = {name: value for name, value in asdict(variances).items() if value == value}
-    plain["seeds_range"] = list(variances.seeds_range)
+    plain.pop("seeds_range")
+    plain |= {"seeds_range": list(variances.seeds_range)} if variances.knows_seeds else {}
     return {"probe": probe, "number": number_name(measure), "model": model, **plain}

@@ -73,7 +73,8 @@ def _table(frame: pd.DataFrame, measure: Measure) -> pd.DataFrame:
 
 def _counted(measure: Measure, table: pd.DataFrame) -> tuple[np.ndarray, float] | None:
     """What each item adds, and the share of items with an answer; None where there are fewer than two."""
-    columns = Columns({name: table[name].to_numpy(dtype=float) for name in table}, np.arange(len(table)))
+    values = {name: table[name].to_numpy(dtype=float) for name in measure.columns}
+    columns = Columns(values, np.arange(len(table)))
     scored = measure.scored(columns)
     if scored.sum() < 2:
         return None

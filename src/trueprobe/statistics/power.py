@@ -233,8 +233,9 @@ def noncentral_power(shift: float, threshold: float, df: float) -> float:
 
 def _chi_square(df: float) -> np.ndarray:
     """[64]: quantiles of χ² / df in equal steps, of which the mean is 1."""
-    quantiles: np.ndarray = 2 * scipy.special.gammaincinv(df / 2, _QUANTILES) / df
-    return quantiles / quantiles.mean()
+    quantiles = scipy.special.gammaincinv(df / 2, _QUANTILES)
+    scaled: np.ndarray = quantiles / quantiles.mean()
+    return scaled
 
 
 def _t(df: float, alpha: float) -> float:
