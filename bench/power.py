@@ -206,7 +206,7 @@ PROBES: tuple[tuple[str, dict[str, str]], ...] = (
     ("pairs", {}),
     ("cloze", {}),
 )
-MODELS = {"nursery": (5, 400), "mini": (1, 400)}  # seeds and items of the pilot
+MODELS = {"nursery": (5, 300), "mini": (1, 300)}  # seeds and items of the pilot
 
 
 def allocation(store: Path) -> tuple[list[str], list[dict[str, object]]]:

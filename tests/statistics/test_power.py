@@ -134,14 +134,22 @@ def test_item_values_of_a_mean_are_the_answers_and_of_others_pseudo_values():
 def test_an_item_without_answer_leaves_the_number_where_it_is():
     frame = pd.DataFrame({"item": list("abcd"), "part": "", "group_g": list("gghh"), "x": [1.0, 3.0, np.nan, 8.0]})
     known = item_values([frame], Measure("m", means, ("x",)), "g")
-    assert known.scored == 0.75
     assert known.values[0].mean() == pytest.approx(4.0)
     assert known.values[0, 2] == 4.0
+    assert item_values([frame], Measure("m", means, ("x",)), "g", shared=True).values[0].tolist() == [1.0, 3.0, 8.0]
+
+
+def test_items_that_answers_leave_out_count_as_items_without_answer():
+    """A gate on each target: a plan must not reckon with the items that it lets pass alone."""
+    rows = {"item": list("abcd"), "part": "", "group_g": list("gghh"), "condition_k": ["1", "1", "1", "2"]}
+    frame = pd.DataFrame({**rows, "x": [1.0, 3.0, 5.0, 9.0], "passed": [1.0, 1.0, 0.0, 1.0]})
+    known = item_values([frame], Measure("m", means, ("x",), where={"k": "1", "passed": 1.0}), "g")
+    assert known.values[0] == pytest.approx([2 - 1.5, 2 + 1.5, 2])
 
 
 def test_item_agreement_by_hand():
     """Items' means 1.5 2.5 4 about 8/3, residuals of ±1/6 and ±1/3: mean squares 3.1667 and 0.1667."""
-    agreement = item_agreement(ItemValues(np.array([[1.0, 2, 3], [2, 3, 5]]), np.array(list("abc")), 1.0))
+    agreement = item_agreement(ItemValues(np.array([[1.0, 2, 3], [2, 3, 5]]), np.array(list("abc"))))
     assert agreement.mean == pytest.approx(1 - 0.1666667 / 3.1666667)
     ratio = 3.1666667 / 0.1666667
     assert agreement.low == pytest.approx(1 - stats.f.ppf(0.975, 2, 2) / ratio)
@@ -153,7 +161,7 @@ def test_the_interval_of_a_reliability_holds_it_in_95_of_100():
     rng, inside, true = np.random.default_rng(5), 0, 1 / (1 + 1.5 / 4)
     for _ in range(400):
         values = rng.normal(0, 1, (1, 40)) + rng.normal(0, 0.5, (4, 1)) + rng.normal(0, math.sqrt(1.5), (4, 40))
-        agreement = item_agreement(ItemValues(values, np.arange(40), 1.0))
+        agreement = item_agreement(ItemValues(values, np.arange(40)))
         inside += agreement.low <= true <= agreement.high
     assert 0.92 < inside / 400 < 0.98
 

@@ -43,7 +43,7 @@ def reliabilities(
         return
     wordings = {(row.measure, *sorted(row.conditions.items())): row.variance_wordings for row in shares}
     for measure in measures:
-        known = item_values(answers.frames, measure, answers.factor, answers.within)
+        known = item_values(answers.frames, measure, answers.factor, answers.within, shared=True)
         if known is not None:
             key = (measure.name, *sorted(measure.reported.items()))
             yield _row(answers, measure, known, wordings.get(key, math.nan))

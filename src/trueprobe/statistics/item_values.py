@@ -17,9 +17,10 @@ from trueprobe.statistics.means import group_means, means
 from trueprobe.statistics.measure import Columns, Measure
 from trueprobe.statistics.power import FacetVariances, components
 from trueprobe.statistics.resampling import column_of, rows_where
-from trueprobe.types import GROUP
+from trueprobe.types import CONDITION, GROUP
 
 _AT_ONCE = 2_000_000  # weights that are held together
+_FEWEST = 2  # items with an answer
 _MOST_LEFT_OUT = 4_000  # items of a measure that is no mean; it takes their square of time
 
 
@@ -27,7 +28,6 @@ _MOST_LEFT_OUT = 4_000  # items of a measure that is no mean; it takes their squ
 class ItemValues:
     values: np.ndarray  # [seeds, items]
     groups: np.ndarray  # [items], by the probe's first factor
-    scored: float  # the share of answers that count
 
     @property
     def variances(self) -> FacetVariances:
@@ -35,27 +35,30 @@ class ItemValues:
 
 
 def item_values(
-    frames: Sequence[pd.DataFrame], measure: Measure, factor: str, within: Sequence[str] = ()
+    frames: Sequence[pd.DataFrame], measure: Measure, factor: str, within: Sequence[str] = (), shared: bool = False
 ) -> ItemValues | None:
     """Of the observations of each checkpoint of a family; None where fewer than two groups are scored. `within`: parts
-    that are no chance, whose means are taken out."""
+    that are no chance, whose means are taken out. `shared`: only items that every seed scored."""
     tables = [_table(frame, measure) for frame in frames]
     keys = tables[0].index
     for table in tables[1:]:
         keys = keys if keys.equals(table.index) else keys.union(table.index, sort=False)
-    if not len(keys) or (measure.function not in (means, group_means) and len(keys) > _MOST_LEFT_OUT):
-        return None
-    counted = [_counted(measure, table.reindex(keys)) for table in tables]
-    known = [one for one in counted if one is not None]
-    if len(known) < len(counted):
+    columns = [_columns(table.reindex(keys)) for table in tables]
+    if shared:
+        every = np.all([measure.scored(one) for one in columns], axis=0)
+        keys, columns = keys[every], [one.pick(every) for one in columns]
+    if any(measure.scored(one).sum() < _FEWEST for one in columns) or not _in_reach(measure, len(keys)):
         return None
     about = pd.concat([frame.set_index(_keys(frame)) for frame in frames])
     about = about[~about.index.duplicated()].reindex(keys)
-    values, groups = np.stack([answers for answers, _ in known]), about[GROUP + factor].astype(str).to_numpy()
+    groups, values = about[GROUP + factor].astype(str).to_numpy(), np.stack([_counted(measure, one) for one in columns])
     for part in within:
         values = _without_parts(values, column_of(about, part).astype(str).to_numpy())
-    scored = float(np.mean([share for _, share in known]))
-    return ItemValues(values, groups, scored) if len(set(groups)) > 1 else None
+    return ItemValues(values, groups) if len(set(groups)) > 1 else None
+
+
+def _in_reach(measure: Measure, items: int) -> bool:
+    return measure.function in (means, group_means) or items <= _MOST_LEFT_OUT
 
 
 def _keys(frame: pd.DataFrame) -> pd.Index:
@@ -66,29 +69,33 @@ def _keys(frame: pd.DataFrame) -> pd.Index:
 
 
 def _table(frame: pd.DataFrame, measure: Measure) -> pd.DataFrame:
-    """The measure's columns of one checkpoint at its conditions, by item."""
+    """The measure's columns of one checkpoint, by item: of those at its conditions. Where its answers leave an item
+    out (a gate on each target), the item has no answer: in another run there will be as many of them."""
+    conditions = {key: wanted for key, wanted in measure.where.items() if CONDITION + key in frame}
+    answers = {key: wanted for key, wanted in measure.where.items() if key not in conditions}
     columns = {name: pd.to_numeric(column_of(frame, name), errors="coerce") for name in measure.columns}
-    return pd.DataFrame(columns).set_axis(_keys(frame))[rows_where(frame, measure.where)]
+    table = pd.DataFrame(columns).where(pd.Series(rows_where(frame, answers), index=frame.index))
+    return table.set_axis(_keys(frame))[rows_where(frame, conditions)]
 
 
-def _counted(measure: Measure, table: pd.DataFrame) -> tuple[np.ndarray, float] | None:
-    """What each item adds, and the share of items with an answer; None where there are fewer than two."""
-    values = {name: table[name].to_numpy(dtype=float) for name in measure.columns}
-    columns = Columns(values, np.arange(len(table)))
-    scored = measure.scored(columns)
-    if scored.sum() < 2:
-        return None
-    share = float(scored.mean())
-    if measure.function in (means, group_means):
-        answers = columns.values[measure.columns[0]]
-        number = float(answers[scored].mean())
-        return np.where(scored, number + (answers - number) / share, number), share
-    return _left_out(measure, columns), share
+def _columns(table: pd.DataFrame) -> Columns:
+    values = {str(name): table[name].to_numpy(dtype=float) for name in table}
+    return Columns(values, np.arange(len(table)))
+
+
+def _counted(measure: Measure, columns: Columns) -> np.ndarray:
+    """What each item adds."""
+    if measure.function not in (means, group_means):
+        return _left_out(measure, columns)
+    scored, answers = measure.scored(columns), columns.values[measure.columns[0]]
+    number = float(answers[scored].mean())
+    return np.where(scored, number + (answers - number) / scored.mean(), number)
 
 
 def _left_out(measure: Measure, columns: Columns) -> np.ndarray:
     """n · number − (n − 1) · the number without each item; an item without which there is none is at the number."""
     n = len(columns.cells)
+    columns = Columns(columns.values, np.arange(n))  # each item is drawn by itself
     number = float(measure.function(columns, [measure.columns], np.ones((1, n), dtype=np.float32))[0, 0])
     without = np.empty(n)
     for start in range(0, n, step := max(1, _AT_ONCE // n)):

@@ -308,7 +308,7 @@ class ItemReliability:
     conditions: Conditions = column("where it was counted")
     unit: Unit = column(_UNIT)
     n_seeds: int = column(_SEEDS)
-    n_items: int = column("items that any seed scored")
+    n_items: int = column("items that every seed scored")
     n_groups: int = column("independent groups of items")
     variance_items: float = column("variance of items, with that of their groups")
     variance_seeds: float = column("variance of seeds")

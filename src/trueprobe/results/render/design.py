@@ -39,7 +39,7 @@ def _of_family(plan: FamilyPlan, width: float | None) -> Iterator[RenderableType
 
 
 def _table(number: NumberPlan) -> Table:
-    table = Table(box=None, pad_edge=False)
+    table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0))
     for name in words.HEADER:
         table.add_column(name, justify="right", no_wrap=True)
     for one in number.outlooks:

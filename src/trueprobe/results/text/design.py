@@ -13,11 +13,11 @@ from trueprobe.runs.pilot import Basis
 from trueprobe.statistics.measure import Measure
 from trueprobe.statistics.power import FacetVariances, Range
 
-HEADER = ("seeds", "asked", "items", "rows", "seconds", "width", "80 % range", "detectable", "power")
+HEADER = ("seeds", "asked", "items", "rows", "seconds", "width", "range", "detectable", "power")
 ONE_SEED = "one seed: the interval is about this checkpoint and says nothing about other seeds"
 BLIND = "the variances are of one seed, so what other seeds would change is unknown; several seeds cannot be planned"
 LEGEND = (
-    "width: of the 95 % interval, end to end, on average; range: as the variance of seeds may be, known from few; "
+    "width: of the 95 % interval, end to end, on average; range: with 80 %, as seeds vary, which is known from few; "
     "detectable: with a chance of 80 % at the list's threshold; seconds: of the networks, one after the other, without "
     "counting"
 )
