@@ -144,7 +144,7 @@ def from_pilots(pilots: int) -> Iterator[str]:
 # ---------------------------------------------------------------- real runs
 
 REAL: tuple[tuple[str, dict[str, str]], ...] = (("counteracts", {}), ("tacit_retrieval", {"analyses": "growth"}))
-REAL += (("stereoset", {}),)
+REAL += (("stereoset", {}), ("seat", {"tests": "sent-weat6,sent-weat7,sent-weat8"}))
 
 
 def asked(bases: Sequence[Basis], measure: str = "", width: float | None = None) -> Asked:

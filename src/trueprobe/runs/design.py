@@ -21,7 +21,7 @@ from trueprobe.runs.primary import listed, number_name, primary_measures
 from trueprobe.runs.study import Study, planned_study
 from trueprobe.statistics.measure import Measure
 from trueprobe.statistics.power import Design, FacetVariances, Forecast, Range, fewest
-from trueprobe.statistics.spread import ALPHA
+from trueprobe.statistics.spread import ALPHA, scale_of
 from trueprobe.types import Item
 
 _SEEDS = (1, 2, 3, 5, 10, 25)
@@ -72,7 +72,7 @@ class Outlook:
     width: float
     width_range: Range  # as the seeds' variance may be
     width_wordings: float  # where other wordings are meant too
-    detectable: float  # at the list's α, with a chance of 80 %
+    detectable: float  # at the list's α, with a chance of 80 %; infinite where nothing is
     power: float  # to detect the smallest effect of interest
 
 
@@ -159,17 +159,19 @@ class _Looker:
         asked, cost = choice.of(self.basis.items), self.basis.cost
         forecast, v = self._forecast(seeds, choice, asked), self.variances
         part = seeds * len(asked) / max(1, len(self.basis.items))
-        ends = (replace(forecast, variances=v.with_seeds(variance)).width() for variance in v.seeds_range)
+        ends = (
+            min(replace(forecast, variances=v.with_seeds(variance)).width(), self._span) for variance in v.seeds_range
+        )
         return Outlook(
             seeds=seeds,
             choice=choice,
             items=len(asked),
             rows=part * cost.rows,
             seconds=part * cost.seconds,
-            width=forecast.width(),
+            width=min(forecast.width(), self._span),
             width_range=Range(*ends) if seeds > 1 and v.knows_seeds else Range(),
             width_wordings=forecast.width_over_wordings(),
-            detectable=forecast.detectable(self.alpha),
+            detectable=self._possible(forecast.detectable(self.alpha)),
             power=forecast.power(self.effect, self.alpha),
         )
 
@@ -180,6 +182,18 @@ class _Looker:
         every = at(self.measure, self.basis.items)
         chosen = at(self.measure, asked) if choice != ALL else every
         return Forecast(self.variances, design(every, chosen, choice, seeds))
+
+    @property
+    def _span(self) -> float:
+        """Intervals are cut where the unit ends."""
+        scale = scale_of(self.measure.unit, self.measure.neutral)
+        return scale.highest - scale.lowest
+
+    def _possible(self, effect: float) -> float:
+        """Infinite where no value of the unit lies so far from neutral."""
+        scale, neutral = scale_of(self.measure.unit, self.measure.neutral), self.measure.neutral
+        farthest = self._span if neutral is None else max(scale.highest - neutral, neutral - scale.lowest)
+        return effect if effect < farthest else math.inf
 
     def width(self, seeds: int, choice: Choice) -> float:
         asked = choice.of(self.basis.items)
@@ -237,6 +251,6 @@ def _expected(plan: FamilyPlan, number: NumberPlan, choice: Choice) -> ExpectedN
         unit=number.measure.unit.value,
         effect=number.effect,
         width=one.width if one else None,
-        detectable=one.detectable if one else None,
+        detectable=one.detectable if one and math.isfinite(one.detectable) else None,
         power=one.power if one else None,
     )

@@ -10,6 +10,7 @@ from trueprobe.results.text.planned import UNWEIGHTED
 from trueprobe.runs.allocation import Choice
 from trueprobe.runs.design import FamilyPlan, NumberPlan, Outlook
 from trueprobe.runs.pilot import Basis
+from trueprobe.statistics.means import group_means, means
 from trueprobe.statistics.measure import Measure
 from trueprobe.statistics.power import FacetVariances, Range
 
@@ -28,6 +29,8 @@ def amount(measure: Measure, value: float, digits: int = 3) -> str:
     """In the unit that reports show: `4.2 points`."""
     factor = factor_of(measure)
     shown = factor * value
+    if math.isinf(shown):
+        return "none"
     return "–" if math.isnan(value) else f"{shown:.{digits}g}" if shown < 100 else count(shown)
 
 
@@ -61,7 +64,12 @@ def variances(number: NumberPlan, basis: Basis) -> str:
         return "too little could be scored to know any variance"
     factor, known = factor_of(number.measure), dict(_deviations(v))
     parts = ", ".join(f"{name} {factor * math.sqrt(value):.2g}" for name, value in known.items())
-    return f"standard deviation by source: {parts}, from {source(v, basis)}"
+    near = (
+        ""
+        if number.measure.function in (means, group_means)
+        else "; of what each item adds to a number that is no mean"
+    )
+    return f"standard deviation by source: {parts}, from {source(v, basis)}{near}"
 
 
 def _deviations(v: FacetVariances) -> Iterator[tuple[str, float]]:
