@@ -33,9 +33,9 @@ def per_group(items: Sequence[Item], n: int) -> tuple[list[Item], dict[str, floa
     for i, item in enumerate(items):
         together.setdefault(stratum(item), []).append(i)
     weights: dict[int, float] = {}
-    for places in together.values():
-        drawn = sorted(places, key=lambda i: hashed(items[i].id))[:n]
-        weights |= dict.fromkeys(drawn, len(places) / len(drawn))
+    for members in together.values():
+        drawn = sorted(members, key=lambda i: hashed(items[i].id))[:n]
+        weights |= dict.fromkeys(drawn, len(members) / len(drawn))
     chosen = sorted(weights)
     by_id = {items[i].id: weights[i] for i in chosen}
     return [items[i] for i in chosen], by_id if set(by_id.values()) - {1.0} else {}

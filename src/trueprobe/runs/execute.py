@@ -50,7 +50,7 @@ def run(
 ) -> Run:
     """Run probes on models and give the run folder: `run("counteracts", models=["path-or-id"])`.
 
-    `changes`: limit, device, dtype, batch_tokens, allow_code, allow_pickle, allow_servers."""
+    `changes`: limit, per_group, device, dtype, batch_tokens, allow_code, allow_pickle, allow_servers."""
     return run_plan(plan_run(what, models, settings, **changes), out, store, progress, compute)
 
 

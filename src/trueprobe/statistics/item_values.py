@@ -39,6 +39,7 @@ def item_values(
 ) -> ItemValues | None:
     """Of the observations of each checkpoint of a family; None where fewer than two groups are scored. `within`: parts
     that are no chance, whose means are taken out. `shared`: only items that every seed scored."""
+    frames = [_at_conditions(frame, measure) for frame in frames]
     tables = [_table(frame, measure) for frame in frames]
     keys = tables[0].index
     for table in tables[1:]:
@@ -68,14 +69,19 @@ def _keys(frame: pd.DataFrame) -> pd.Index:
     return pd.Index(named["item"] + "\0" + named["part"] + "\0" + nth)
 
 
-def _table(frame: pd.DataFrame, measure: Measure) -> pd.DataFrame:
-    """The measure's columns of one checkpoint, by item: of those at its conditions. Where its answers leave an item
-    out (a gate on each target), the item has no answer: in another run there will be as many of them."""
+def _at_conditions(frame: pd.DataFrame, measure: Measure) -> pd.DataFrame:
+    """The rows of items that the measure is about."""
     conditions = {key: wanted for key, wanted in measure.where.items() if CONDITION + key in frame}
-    answers = {key: wanted for key, wanted in measure.where.items() if key not in conditions}
+    return frame[rows_where(frame, conditions)]
+
+
+def _table(frame: pd.DataFrame, measure: Measure) -> pd.DataFrame:
+    """The measure's columns, by item. Where its answers leave an item out (a gate on each target), the item has no
+    answer: in another run there will be as many of them."""
+    answers = {key: wanted for key, wanted in measure.where.items() if CONDITION + key not in frame}
     columns = {name: pd.to_numeric(column_of(frame, name), errors="coerce") for name in measure.columns}
-    table = pd.DataFrame(columns).where(pd.Series(rows_where(frame, answers), index=frame.index))
-    return table.set_axis(_keys(frame))[rows_where(frame, conditions)]
+    rows = pd.Series(rows_where(frame, answers), index=frame.index)
+    return pd.DataFrame(columns).where(rows).set_axis(_keys(frame))
 
 
 def _columns(table: pd.DataFrame) -> Columns:

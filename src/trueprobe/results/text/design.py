@@ -28,10 +28,10 @@ WEIGHTED = f"with items per group, means are weighted to the whole dataset; {UNW
 def amount(measure: Measure, value: float, digits: int = 3) -> str:
     """In the unit that reports show: `4.2 points`."""
     factor = factor_of(measure)
-    shown = factor * value
-    if math.isinf(shown):
+    scaled = factor * value
+    if math.isinf(scaled):
         return "none"
-    return "–" if math.isnan(value) else f"{shown:.{digits}g}" if shown < 100 else count(shown)
+    return "–" if math.isnan(value) else f"{scaled:.{digits}g}" if scaled < 100 else count(scaled)
 
 
 def unit(measure: Measure) -> str:
