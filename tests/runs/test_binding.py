@@ -154,6 +154,8 @@ def test_plan_from_a_run_needs_no_model(desk):
         (("--model", "mini", "--effect", 5, "--measure", "acuracy"), "did you mean 'accuracy'"),
         (("--model", "mini", "--effect", "ties=5"), "no such number is planned"),
         (("--from-run", "nowhere", "--effect", 5), "no run folder"),
+        (("--model", "mini", "--effect", 5, "--limit", 3), "--out FILE"),
+        (("--model", "replay:nowhere", "--effect", 5), "released outputs"),
     ],
 )
 def test_bad_input_of_plan_is_explained(arguments, said, tmp_path):

@@ -69,16 +69,20 @@ def plan(
     from trueprobe.runs.design import bound, family_plans
     from trueprobe.runs.folder import load_run
     from trueprobe.runs.plan import plan_run
-    from trueprobe.runs.study import planned_study
+    from trueprobe.runs.study import make_study, planned_study
 
     asked = _asked(effect, width, measure, seeds)
     if not (model or from_run):
         raise BadInput("name the models that will be asked: --model SPEC, or an earlier run: --from-run RUN")
     if out and not model:
         raise BadInput("a plan that binds names its models: --model SPEC")
+    if (limit or per_group or axes) and not out:
+        raise BadInput("--limit, --per-group and --axes are of a written plan: --out FILE")
     if from_run and shipped:
         raise BadInput("--from-run and --shipped are two sources of variances; give one")
     run_plan = plan_run(probe, model, settings_of(settings), allow_pickle=allow_pickle) if model else None
+    if run_plan and (len(run_plan.probes) != 1 or run_plan.replays):
+        raise BadInput("plan takes one probe, and models that can be asked; of released outputs: --from-run RUN")
     bases: list[Basis] = []
     if run_plan:
         size = (1, pilot.ITEMS) if from_run or shipped else (pilot.SEEDS, pilot.ITEMS)
@@ -90,7 +94,7 @@ def plan(
     with terminal_progress().task("reckoning designs"):
         plans = family_plans(bases, asked)
     if out and run_plan:
-        study = run_plan.study.model_copy(update={"limit": limit, "per_group": per_group})
+        study, _ = make_study(run_plan.study, limit=limit, per_group=per_group)
         bound_plan = bound(study, plans, _names(axes))
         write_text(out, binding.toml(bound_plan, planned_study(study, here=True)))
     if as_json:

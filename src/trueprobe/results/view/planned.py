@@ -45,8 +45,8 @@ def check(source: ReportSource) -> PlanCheck | None:
     if plan is None or plan.study is None:
         return None
     edited = [] if plan.intact else [Deviation(Departure.EDITED, plan.hash, plan.digest)]
-    found = (*edited, *_of_study(plan.study, study), *_of_answers(plan, source), *_of_list(plan, source))
-    return PlanCheck(plan.hash, plan.date, found)
+    deviations = (*edited, *_of_study(plan.study, study), *_of_answers(plan, source), *_of_list(plan, source))
+    return PlanCheck(plan.hash, plan.date, deviations)
 
 
 def _of_study(planned: PlannedStudy, study: StudyDescription) -> Iterator[Deviation]:
