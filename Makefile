@@ -14,7 +14,7 @@ PEOPLE := $(foreach time,1 2 3 4,--corpus wordnet) --single 0.3
 # compiled modules are kept, whatever the machine says: tests start many interpreters
 export PYTHONDONTWRITEBYTECODE =
 
-.PHONY: demo tour test fast lowest lint wheel fuzz faults bench bench-nulls bench-verdicts bench-peers docs nursery clean
+.PHONY: demo tour test fast lowest lint wheel fuzz faults bench bench-nulls bench-power bench-verdicts bench-peers docs nursery clean
 
 ## a first look at the shipped models, and its page: nothing is fetched
 demo: $(INSTALLED)
@@ -74,6 +74,12 @@ bench: $(READY)
 	$(BIN)/trueprobe run tour --model nursery --model nursery-small --out runs/bench
 	$(BIN)/python bench/counting.py runs/bench
 	$(BIN)/python bench/scale.py
+
+## what plans promise, against simulated and real runs; the items that an interval within 10 % takes
+bench-power: $(READY)
+	$(BIN)/trueprobe fetch crows-pairs stereoset-dev
+	$(BIN)/python bench/power.py --allocation
+	$(BIN)/python bench/power.py
 
 ## minicons, lm-eval and the authors' loops beside trueprobe; ARGS="--minutes 15" goes on where it stopped
 bench-peers: $(PEERS)/ready

@@ -49,8 +49,8 @@ def run(
 
     `models`: names as `trueprobe run --model` takes them. `out`: the folder, by default one in `runs/`. `settings`: of
     the probe. `store`: where answers are cached. `compute`: `trueprobe.Compute(workers=4)` computes in four
-    processes. `changes`: limit, device, dtype, batch_tokens; and what is permitted of the probes, weights and servers
-    that a study names, not you: allow_code, allow_pickle, allow_servers.
+    processes. `changes`: limit, per_group, device, dtype, batch_tokens; and what is permitted of the probes, weights
+    and servers that a study names, not you: allow_code, allow_pickle, allow_servers.
 
     >>> run = trueprobe.run("counteracts", ["nursery/0", "nursery/1"], "runs/mine", limit=40)
     >>> [card.name for card in run.cards]

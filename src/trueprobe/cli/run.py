@@ -42,6 +42,7 @@ class Where(StrEnum):
         "trueprobe run counteracts --model nursery --model ./my-bert --out runs/mine",
         "trueprobe run counteracts --model gpt2@main --model model.gguf --limit 400",
         "trueprobe run counteracts --model 'mybert=ckpt/seed_*' --set occupations=table58",
+        "trueprobe run distractors --model nursery --per-group 8",
         "trueprobe run study.toml",
         "trueprobe run --from runs/mine",
         "trueprobe run counteracts --model nursery --workers 2",
@@ -73,6 +74,12 @@ def run(
     ] = None,
     out: Annotated[Path | None, typer.Option(help="the run folder; run again into it to go on")] = None,
     limit: Annotated[int | None, typer.Option(min=1, help="this many items, spread evenly over the conditions")] = None,
+    per_group: Annotated[
+        int | None,
+        typer.Option(
+            min=1, help="this many items of every group and condition; means are weighted to the whole dataset"
+        ),
+    ] = None,
     settings: Setting = None,
     device: Annotated[str | None, typer.Option(help="auto, cpu, cuda, cuda:1 …; auto by default")] = None,
     dtype: Annotated[str | None, typer.Option(help="float32 (by default), bfloat16 or float16")] = None,
@@ -108,7 +115,7 @@ def run(
     from trueprobe.runs.repeat import repeat
 
     if repeated:
-        of_the_run = {"PROBE": what, "--limit": limit, "--set": settings, "--dtype": dtype}
+        of_the_run = {"PROBE": what, "--limit": limit, "--per-group": per_group, "--set": settings, "--dtype": dtype}
         if given := [name for name, value in of_the_run.items() if value]:
             raise BadInput(f"{given[0]} is the run's own with --from; without it, it is another run")
         done_again = repeat(
@@ -129,6 +136,7 @@ def run(
         model or (),
         settings_of(settings),
         limit=limit,
+        per_group=per_group,
         device=device,
         dtype=dtype,
         batch_tokens=_tokens(batch_tokens),

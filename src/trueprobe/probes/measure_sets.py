@@ -92,7 +92,7 @@ def _share(test: Callable[[np.ndarray], np.ndarray]) -> Function:
     def share(columns: Columns, quantities: Quantities, weights: Weights) -> np.ndarray:
         values = {name: columns.values[name] for (name,) in quantities}
         passed = {name: np.where(np.isnan(v), np.nan, test(v).astype(float)) for name, v in values.items()}
-        return means(Columns(passed, columns.cells), quantities, weights)
+        return means(columns.holding(passed), quantities, weights)
 
     return share
 
@@ -109,7 +109,7 @@ clearly_against = _share(lambda nats: nats < -CLEARLY_NATS)
 def wins_of_decided(columns: Columns, quantities: Quantities, weights: Weights) -> np.ndarray:
     """Of the pairs that are no tie."""
     decided = {name: np.where(columns.values[name] == 0.5, np.nan, columns.values[name]) for (name,) in quantities}
-    return means(Columns(decided, columns.cells), quantities, weights)
+    return means(columns.holding(decided), quantities, weights)
 
 
 # ---------------------------------------------------------------- the distribution of a difference

@@ -48,7 +48,7 @@ def run(
 ) -> Run:
     """Run probes on models and give the run folder: `run("counteracts", models=["path-or-id"])`.
 
-    `changes`: limit, device, dtype, batch_tokens, allow_code, allow_pickle, allow_servers."""
+    `changes`: limit, per_group, device, dtype, batch_tokens, allow_code, allow_pickle, allow_servers."""
     return run_plan(plan_run(what, models, settings, **changes), out, store, progress, compute)
 
 
@@ -223,7 +223,10 @@ class _Execution:
         """Names all that a probe's rows are counted from, and what else their signatures have."""
         study = self.plan.study
         observed = [self.folder.checksum(observations_file(planned.label, card.name)) for card in self.cards]
-        how, models = (study.intervals, study.limit, study.dtype), [card_text(card) for card in self.cards]
+        how, models = (
+            (study.intervals, study.limit, study.per_group, study.dtype),
+            [card_text(card) for card in self.cards],
+        )
         return key_of("counted", planned.label, probe_text(planned), counting_text(planned), how, models, observed)
 
 

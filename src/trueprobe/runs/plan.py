@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Unpack
 
 from trueprobe import probes
@@ -15,6 +15,7 @@ from trueprobe.models import Options, Source, find
 from trueprobe.permissions import Permissions
 from trueprobe.probes import Probe
 from trueprobe.runs import replay
+from trueprobe.runs.allocation import per_group
 from trueprobe.runs.schema import StudyDescription, StudyEntry
 from trueprobe.runs.study import Changes, ProbeRun, Study, items_needed, make_study
 from trueprobe.types import Item
@@ -30,6 +31,7 @@ class PlannedProbe:
     items_needed: int = 0  # where a limit left some out: how many its findings need
     n_whole: int = 0  # items without a limit
     decided: str = ""  # what the models of the run decided of it: a hash of their trials, of their common words
+    weights: Mapping[str, float] = field(default_factory=dict)  # by item, of a balanced sample
 
 
 @dataclass(frozen=True)
@@ -43,7 +45,8 @@ class RunPlan:
 
     @property
     def default_name(self) -> str:
-        digest = hashlib.sha256(self.description.model_dump_json().encode()).hexdigest()
+        joined_later = {name for name in ("per_group", "plan") if getattr(self.description, name) is None}
+        digest = hashlib.sha256(self.description.model_dump_json(exclude=joined_later).encode()).hexdigest()
         return f"{'-'.join(planned.label for planned in self.probes)}-{digest[:8]}"
 
 
@@ -59,17 +62,21 @@ def plan_run(
 
 def make_plan(study: Study, permissions: Permissions) -> RunPlan:
     _refuse_incomplete(study)
-    planned = tuple(_planned(entry, study.limit, permissions) for entry in study.probes)
+    planned = tuple(_planned(entry, study, permissions) for entry in study.probes)
     options = Options(study.device, study.dtype, permissions.pickle, permissions.servers)
     replays = tuple(spec for spec in study.models if spec.startswith(replay.PREFIX))
     sources = tuple(find([spec for spec in study.models if spec not in replays], options, compare_weights=False))
     return RunPlan(study, planned, sources, replays, options, _describe(study, planned))
 
 
-def with_items(label: str, probe: Probe, limit: int | None) -> PlannedProbe:
+def with_items(label: str, probe: Probe, study: Study) -> PlannedProbe:
     every = probe.items()
-    needed = 0 if limit is None else items_needed(probe, every)
-    return PlannedProbe(label, probe, probes.spread(every, limit), needed, len(every))
+    if study.per_group is not None:
+        drawn, weights = per_group(every, study.per_group)
+        named = f"per group {study.per_group} "
+        return PlannedProbe(label, probe, drawn, n_whole=len(every), decided=named, weights=weights)
+    needed = 0 if study.limit is None else items_needed(probe, every)
+    return PlannedProbe(label, probe, probes.spread(every, study.limit), needed, len(every))
 
 
 def _refuse_incomplete(study: Study) -> None:
@@ -82,9 +89,9 @@ def _refuse_incomplete(study: Study) -> None:
         raise BadInput(f"two probes are labelled '{max(labels, key=labels.count)}'; give each its own label")
 
 
-def _planned(entry: ProbeRun, limit: int | None, permissions: Permissions) -> PlannedProbe:
+def _planned(entry: ProbeRun, study: Study, permissions: Permissions) -> PlannedProbe:
     probe = probes.make(entry.name, entry.settings, permissions.code)
-    return PlannedProbe(entry.label, probe, []) if probe.trials() else with_items(entry.label, probe, limit)
+    return PlannedProbe(entry.label, probe, []) if probe.trials() else with_items(entry.label, probe, study)
 
 
 def _describe(study: Study, planned: tuple[PlannedProbe, ...]) -> StudyDescription:
@@ -94,6 +101,8 @@ def _describe(study: Study, planned: tuple[PlannedProbe, ...]) -> StudyDescripti
         probes=tuple(map(_entry, planned)),
         models=study.models,
         limit=study.limit,
+        per_group=study.per_group,
+        plan=study.plan,
         dtype=study.dtype,
         intervals=study.intervals,
         verdicts_over=study.verdicts_over,

@@ -7,13 +7,17 @@ is every primary number of every family at its last step, or of each family by i
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Protocol
 
+from trueprobe.errors import BadInput, nearest
+from trueprobe.probes import Probe
 from trueprobe.probes.display import Primary, Summary, matches, row_names
 from trueprobe.runs.families import Family
+from trueprobe.statistics.measure import Measure
 from trueprobe.statistics.rows import ClaimResult, Difference, Estimate, VariantDifference
 from trueprobe.statistics.verdict import Judged, judge_list
+from trueprobe.types import Kind
 
 
 class Declares(Protocol):
@@ -81,3 +85,34 @@ def on_run_list(
         for i, row in zip(members, with_verdicts, strict=True):
             judged[i] = row
     return judged
+
+
+def primary_measures(probe: Probe, kind: Kind, named: str = "") -> list[Measure]:
+    """A probe's primary numbers for a kind of model, the first of its summary where none are declared; or those of one
+    name."""
+    every = [measure for measure in probe.measures() if kind in measure.kinds]
+    names = list(dict.fromkeys(measure.name for measure in every))
+    if named and named not in names:
+        raise BadInput(f"{probe.name} has no measure '{named}'{nearest(named, names)}")
+    declared = probe.primary or ()
+    primary = [m for m in every for one in declared if m.name == one.measure and matches(one.where, m.reported.get)]
+    if primary and not named:
+        return primary
+    same = [measure for measure in every if measure.name == (named or probe.summary.measures[0])]
+    at_summary = [measure for measure in same if matches(probe.summary.where, measure.reported.get)]
+    return [measure for measure in primary if measure.name == named] or (at_summary or same)[:1]
+
+
+def number_name(measure: Measure) -> str:
+    """`accuracy[k=10,knowledge=base]`, as the rules of a gate name it."""
+    conditions = ",".join(f"{key}={value}" for key, value in sorted(measure.reported.items()))
+    return f"{measure.name}[{conditions}]" if conditions else measure.name
+
+
+def listed(label: str, declared: Declares) -> Iterator[str]:
+    """What of a probe is on the list that verdicts are controlled over, as it declares it."""
+    if declared.primary is None:
+        yield f"{label}: {', '.join(declared.summary.measures)} and all claims"
+    for one in declared.primary or ():
+        where = ",".join(f"{key}={'|'.join([v] if isinstance(v, str) else v)}" for key, v in sorted(one.where.items()))
+        yield f"{label}: {one.measure}[{where}]" + "".join(f", {claim}" for claim in one.claims)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Self
 
 import pandas as pd
@@ -12,7 +13,10 @@ from trueprobe.probes import Probe, assessment_of, published
 from trueprobe.runs.plan import PlannedProbe
 from trueprobe.runs.schema import ProbeDeclaration, PublishedNumber, refuse_reserved
 from trueprobe.runs.writing import ROWS_AT_ONCE, ParquetFile, RunFolder
+from trueprobe.statistics.measure import WEIGHT
 from trueprobe.types import CONDITION, GROUP, Card, Item, Observation
+
+NO_WEIGHTS: Mapping[str, float] = MappingProxyType({})
 
 
 def items_frame(probe: Probe, items: Sequence[Item]) -> pd.DataFrame:
@@ -21,7 +25,11 @@ def items_frame(probe: Probe, items: Sequence[Item]) -> pd.DataFrame:
 
 
 def observations_frame(
-    probe: Probe, items: Mapping[str, Item], observations: Sequence[Observation], card: Card
+    probe: Probe,
+    items: Mapping[str, Item],
+    observations: Sequence[Observation],
+    card: Card,
+    weights: Mapping[str, float] = NO_WEIGHTS,
 ) -> pd.DataFrame:
     """One row per observation; columns in the documented order, absent values as nulls."""
     refuse_reserved(
@@ -39,6 +47,7 @@ def observations_frame(
             **_groups(probe, observation.groups or items[observation.item].groups),
             "why_not": observation.why_not.code if observation.why_not else "",
             "why_not_detail": observation.why_not.detail if observation.why_not else "",
+            **({WEIGHT: weights[observation.item]} if weights else {}),
             **observation.values,
         }
         for observation in observations or [Observation(next(iter(items)))]  # of no rows the columns stay
@@ -72,9 +81,10 @@ class ObservationFiles:
                 self._write()
 
     def _write(self) -> None:
-        assert self._planned is not None
+        planned = self._planned
+        assert planned is not None
         assert self._file is not None
-        frame = observations_frame(self._planned.probe, self._items, self._held, self._card)
+        frame = observations_frame(planned.probe, self._items, self._held, self._card, planned.weights)
         self._held = []
         self._file.write(frame)
 

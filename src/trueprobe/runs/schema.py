@@ -25,8 +25,9 @@ from trueprobe.errors import BadInput, reading, shortened
 from trueprobe.paths import content_within, refuse_linked_folders
 from trueprobe.probes import is_name
 from trueprobe.probes.display import Assessment, Figure, ItemTable, Primary, Summary, Table
+from trueprobe.runs.binding import BindingPlan
 from trueprobe.statistics import rows
-from trueprobe.statistics.measure import TIED
+from trueprobe.statistics.measure import TIED, WEIGHT
 from trueprobe.types import CODES, CONDITION, GROUP, Card
 
 if TYPE_CHECKING:
@@ -42,6 +43,7 @@ TABLES: Mapping[str, type[Any]] = types.MappingProxyType(
         "estimates": rows.Estimate,  # one file per probe: estimates/LABEL
         "claims": rows.ClaimResult,
         "variance": rows.VarianceShares,
+        "reliability": rows.ItemReliability,
         "signs": rows.SignCounts,
         "flips": rows.FlipShares,
         "flipping_items": rows.FlippingItem,
@@ -67,8 +69,10 @@ OBSERVATION_COLUMNS: Mapping[str, str] = types.MappingProxyType(
         "step": "its training step, where it has one",
         "why_not": f"empty, or why there is no number: {', '.join(CODES)}",
         "why_not_detail": "more about it",
+        WEIGHT: "in a balanced sample alone: how many items of its group and condition it stands for",
     }
 )
+_ALWAYS = tuple(name for name in OBSERVATION_COLUMNS if name != WEIGHT)
 _FIELDS = {field.name for field in dataclasses.fields(rows.Estimate)} - {TIED}  # which every probe may observe
 RESERVED = frozenset({*ITEM_COLUMNS, *OBSERVATION_COLUMNS, *_FIELDS, "seed"})  # no probe may name anything so
 
@@ -77,8 +81,7 @@ RESERVED = frozenset({*ITEM_COLUMNS, *OBSERVATION_COLUMNS, *_FIELDS, "seed"})  #
 
 
 def file_name(name: str) -> str:
-    """A name that files are called by: no path built from it may leave the folder, and it is one line wherever it is
-    printed."""
+    """A name that files are called by: no path built from it leaves the folder, and it is one line where printed."""
     wrong = not name.isprintable() or name.startswith(".") or "/" in name or "\\" in name
     if not name or wrong or len(name.encode()) > 200:
         raise ValueError(f"'{name[:80]}' cannot be a file's name")
@@ -155,6 +158,8 @@ class StudyDescription(Declared):
     probes: tuple[StudyEntry, ...]
     models: tuple[str, ...]
     limit: int | None
+    per_group: int | None = None
+    plan: BindingPlan | None = None
     dtype: str
     intervals: str
     verdicts_over: str = "run"
@@ -214,8 +219,9 @@ def damage(path: Path) -> Iterator[None]:
         if not isinstance(cause := error.__cause__, ValidationError):
             raise
         first = cause.errors()[0]
-        where = shortened(".".join(map(str, first["loc"])), 100)
-        raise BadInput(f"{path} is damaged: {where}: {first['msg']}") from cause
+        raise BadInput(
+            f"{path} is damaged: {shortened('.'.join(map(str, first['loc'])), 100)}: {first['msg']}"
+        ) from cause
 
 
 def format_of(manifest: Path) -> int:
@@ -242,8 +248,7 @@ def hints(row: type[Any]) -> dict[str, Any]:
 
 
 def frame_of(values: Sequence[Any], row: type[Any], **given: Sequence[Any]) -> pd.DataFrame:
-    """Rows as a table, with the declared columns in their order and the conditions behind them. `given`: columns that
-    take the place of the rows' fields."""
+    """Rows as a table: the declared columns, then the conditions. `given`: columns in place of the rows' fields."""
     import pandas as pd
 
     declared = hints(row)
@@ -314,8 +319,7 @@ def _values(column: pd.Series, hint: Any) -> list[Any]:
     converted = {value: _value(value, kind) for value in {v for v, null in zip(raw, absent, strict=True) if not null}}
     values = [None if null else converted[v] for v, null in zip(raw, absent, strict=True)]
     allowed = literals_of(hint)
-    other = [value for value in values if allowed and value not in allowed]
-    if other:
+    if other := [value for value in values if allowed and value not in allowed]:
         raise ValueError(f"column '{column.name}' has '{other[0]}', not one of {', '.join(allowed)}")
     return values
 
@@ -355,18 +359,16 @@ def refuse_other_columns(frame: pd.DataFrame, fixed: Iterable[str], declared: It
 def check_items(frame: pd.DataFrame, where: str) -> pd.DataFrame:
     """As it was written: each item once, with its text."""
     _refuse_lacking(frame, ("item", "text"), ("item", "text"), where)
-    twice = frame["item"][frame["item"].duplicated()]
-    if len(twice):
+    if len(twice := frame["item"][frame["item"].duplicated()]):
         raise BadInput(f"{where} is damaged: the item '{twice.iloc[0]}' is in it twice")
     return frame
 
 
 def check_observations(frame: pd.DataFrame, declared: ProbeDeclaration, where: str) -> pd.DataFrame:
     """With every column that the probe declares, and codes that are known."""
-    needed = (*OBSERVATION_COLUMNS, *declared.columns, *(GROUP + factor for factor in declared.factors))
+    needed = (*_ALWAYS, *declared.columns, *(GROUP + factor for factor in declared.factors))
     _refuse_lacking(frame, needed, ("item", "part", "model", "why_not"), where)
-    unknown = set(frame["why_not"]) - {"", *CODES}
-    if unknown:
+    if unknown := set(frame["why_not"]) - {"", *CODES}:
         raise BadInput(f"{where} is damaged: column 'why_not' has '{min(unknown)}'")
     with reading(f"{where} is damaged"):
         other = {name: frame[name].astype("Int64") for name in ("model_seed", "step") if frame[name].dtype != "Int64"}
@@ -376,8 +378,7 @@ def check_observations(frame: pd.DataFrame, declared: ProbeDeclaration, where: s
 def _refuse_lacking(frame: pd.DataFrame, needed: Iterable[str], texts: Iterable[str], where: str) -> None:
     from pandas.api.types import infer_dtype, is_hashable
 
-    missing = [name for name in needed if name not in frame]
-    if missing:
+    if missing := [name for name in needed if name not in frame]:
         raise BadInput(f"{where} is damaged: it has no column '{missing[0]}'")
     text = {name: frame[name].dtype == "str" or infer_dtype(frame[name]) in ("string", "empty") for name in texts}
     wrong = [name for name in texts if not text[name] or frame[name].hasnans]
@@ -395,6 +396,5 @@ def reserved(names: Iterable[str]) -> list[str]:
 
 def refuse_reserved(names: Iterable[str], where: str) -> None:
     """A probe's value may not take the place of a column that every table has, nor of a condition or a group."""
-    taken = reserved(names)
-    if taken:
+    if taken := reserved(names):
         raise BadInput(f"{where} have a value '{taken[0]}', which is reserved; give it another name")

@@ -21,6 +21,7 @@ from trueprobe.models import Model, Options, Source, Unopened
 from trueprobe.runs.cache import ResultCache, examined
 from trueprobe.runs.plan import PlannedProbe, RunPlan, with_items
 from trueprobe.runs.portions import asks_of, observe, requests_of
+from trueprobe.runs.study import Study
 from trueprobe.types import Observation, Progress, Task, WordList
 
 # models that were opened for trials stay open until their turn, as long as their weights together are not larger;
@@ -183,14 +184,15 @@ def _settle(plan: RunPlan, models: Sequence[Unopened], session: Session) -> list
             for label, observations in tried.items():
                 results[label] += observations
     return [
-        _with_trials(planned, results[planned.label], plan.study.limit) if planned.label in results else planned
+        _with_trials(planned, results[planned.label], plan.study) if planned.label in results else planned
         for planned in plan.probes
     ]
 
 
-def _with_trials(planned: PlannedProbe, observations: Sequence[Observation], limit: int | None) -> PlannedProbe:
+def _with_trials(planned: PlannedProbe, observations: Sequence[Observation], study: Study) -> PlannedProbe:
     decided = hashlib.sha256(repr(observations).encode()).hexdigest()
-    return replace(with_items(planned.label, planned.probe.settled(observations), limit), decided=decided)
+    made = with_items(planned.label, planned.probe.settled(observations), study)
+    return replace(made, decided=made.decided + decided)
 
 
 def _try(trials: Sequence[PlannedProbe], model: Unopened, session: Session) -> dict[str, list[Observation]]:

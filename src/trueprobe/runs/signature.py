@@ -25,7 +25,20 @@ Parts = Mapping[str, str]
 Pairs = tuple[tuple[str, str], ...]
 START, NO_START, VERSION, UNKNOWN = "start", "none", "version", "unknown"
 _HASH = 8  # digits of a sha256
-_NAMES = ("probe", "measure", "claim", "sha256", "words", "limit", "dtype", "intervals", "seed", START, VERSION)
+_NAMES = (
+    "probe",
+    "measure",
+    "claim",
+    "sha256",
+    "words",
+    "limit",
+    "per_group",
+    "dtype",
+    "intervals",
+    "seed",
+    START,
+    VERSION,
+)
 _SPECIAL = re.compile(r"[%|:\s]")
 
 
@@ -65,6 +78,7 @@ class Signer:
         parts |= {"probe": probe.name, "sha256": probe.material_id[:_HASH]}
         parts |= {"words": probe.vocabulary.sha256[:_HASH]} if probe.vocabulary else {}
         parts |= {"limit": str(study.limit)} if study.limit else {}
+        parts |= {"per_group": str(study.per_group)} if study.per_group else {}
         parts |= {"dtype": study.dtype} if study.dtype != "float32" else {}
         return parts | {"intervals": study.intervals, "seed": str(seed)}
 

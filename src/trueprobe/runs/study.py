@@ -22,6 +22,7 @@ from trueprobe.errors import BadInput, nearest
 from trueprobe.permissions import Permissions, ServerAccess
 from trueprobe.probes import files as material
 from trueprobe.probes.base import Probe, in_turns
+from trueprobe.runs.binding import BindingPlan, PlannedStudy
 from trueprobe.runs.schema import RUN_FILES, ProbeDeclaration, StudyDescription
 from trueprobe.statistics.verdict import FEWEST_GROUPS
 from trueprobe.types import Item
@@ -49,6 +50,8 @@ class Study(BaseModel):
     probes: tuple[ProbeRun, ...] = Field(min_length=1)
     models: tuple[str, ...] = ()
     limit: int | None = Field(default=None, ge=1)
+    per_group: int | None = Field(default=None, ge=1, description="so many items of every group and condition")
+    plan: BindingPlan | None = Field(default=None, description="written by `trueprobe plan --out`, with a hash")
     device: str = "auto"
     dtype: str = "float32"
     batch_tokens: int | None = Field(default=None, ge=1)
@@ -76,7 +79,18 @@ def read_study(named: str) -> Study:
         if key.startswith("allow_"):
             option = f"--{key.replace('_', '-')}"
             raise BadInput(f"{path} sets {key}, but no file sets a permission; remove the line and use {option}")
-    return material.validated(data, Study, path)
+    study = material.validated(data, Study, path)
+    if study.plan is None:
+        return study
+    plan = study.plan.model_copy(update={"study": planned_study(study)})
+    plan.refuse_edited(str(path))
+    return study.model_copy(update={"plan": plan})
+
+
+def planned_study(study: Study, here: bool = False) -> PlannedStudy:
+    """What of a study its plan binds, without the folders of this machine unless `here`."""
+    fields = study.model_dump(include=set(PlannedStudy.model_fields))
+    return PlannedStudy.model_validate(fields if here else {name: _portable(value) for name, value in fields.items()})
 
 
 class Changes(TypedDict, total=False):
@@ -84,6 +98,7 @@ class Changes(TypedDict, total=False):
     it: what the caller permits (`trueprobe.permissions`)."""
 
     limit: int | None
+    per_group: int | None
     device: str | None
     dtype: str | None
     batch_tokens: int | None
@@ -112,8 +127,14 @@ def make_study(
         if settings:
             raise BadInput("--set belongs to a probe; a study has its settings in its file")
         data = (what if isinstance(what, Study) else read_study(wrong[0])).model_dump()
+    if changes.get("per_group") is not None:
+        data["limit"] = None
+    if changes.get("limit") is not None:
+        data["per_group"] = None
     if models:
         data["models"] = [models] if isinstance(models, str) else list(models)
+    if changes.get("limit") is not None and changes.get("per_group") is not None:
+        raise BadInput("--limit and --per-group are two ways to choose items; give one")
     data |= {key: value for key, value in changes.items() if value is not None}
     try:
         study = Study.model_validate(data)

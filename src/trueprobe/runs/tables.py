@@ -20,7 +20,7 @@ from trueprobe.paths import gc_pause
 from trueprobe.probes import Probe
 from trueprobe.runs.cache import ResultCache, key_of
 from trueprobe.runs.families import families
-from trueprobe.runs.primary import on_run_list
+from trueprobe.runs.primary import on_run_list, primary_measures
 from trueprobe.runs.schema import TABLES
 from trueprobe.runs.signature import Signer
 from trueprobe.runs.writing import RunFolder
@@ -29,10 +29,11 @@ from trueprobe.statistics.claims import claim_results
 from trueprobe.statistics.estimates import CheckpointData, unjudged
 from trueprobe.statistics.flips import Answers, subsampled
 from trueprobe.statistics.interval import Method
+from trueprobe.statistics.item_reliability import FamilyAnswers, reliabilities
 from trueprobe.statistics.measure import Claim, Measure, NetworkSize
 from trueprobe.statistics.paired import between, is_about, sides_of, to_pair
 from trueprobe.statistics.resampling import Resampling, groups_of
-from trueprobe.statistics.rows import ClaimResult, Estimate, VariantDifference, changed
+from trueprobe.statistics.rows import ClaimResult, Estimate, ItemReliability, VarianceShares, VariantDifference, changed
 from trueprobe.statistics.seed_claims import claims_over_seeds
 from trueprobe.statistics.seed_tables import sign_counts, variance
 from trueprobe.statistics.unjudged import Unjudged, judged
@@ -118,7 +119,8 @@ class RunTables:
             counted = unjudged(label, members, _measures(probe, step), self.method)
             self._unjudged[label] += counted
             rows.add("claims", claim_results(label, members, probe.claims(), self.method))
-            rows.add("variance", variance(counted))
+            rows.add("variance", shares := variance(counted))
+            rows.add("reliability", self._reliabilities(label, members, step, shares))
             rows.add("signs", sign_counts(counted))
             self._flips(label, members, rows)
         rows.add("claims", self._between(label, [claim for claim in probe.claims() if claim.between]))
@@ -184,6 +186,13 @@ class RunTables:
             rows.add("flips", answers.distribution())
             rows.add("flipping_items", answers.most_flipping())
             rows.add("flip_causes", answers.by_size())
+
+    def _reliabilities(
+        self, label: str, members: Sequence[CheckpointData], step: FamilyStep, shares: Sequence[VarianceShares]
+    ) -> Iterator[ItemReliability]:
+        probe, frames = self._probes[label], [member.frame for member in members]
+        answers = FamilyAnswers(label, step.family, step.step, frames, probe.factors[0], probe.drawn_within)
+        yield from reliabilities(answers, primary_measures(probe, step.cards[0].kind), shares)
 
     def _between(self, label: str, claims: Sequence[Claim]) -> Iterator[ClaimResult]:
         """Claims about two models, for all pairs of the run that they speak of; of a family its last step."""

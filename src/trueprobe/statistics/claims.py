@@ -124,7 +124,7 @@ def _seed(means_at: PartMeans, i: int, claim: Claim, value: float, samples: Samp
     parts = [rows & ~np.isnan(columns.values[claim.column]) for rows in rows_at]
     groups = min(member.resampling.groups(columns.cells[part]) for part in parts)
     trials = None
-    if claim.unit is Unit.SHARE and len(parts) == 1:
+    if claim.unit is Unit.SHARE and len(parts) == 1 and not columns.item_weights:
         trials = trials_of(columns.values[claim.column][parts[0]], groups.n, member.resampling.factors)
     interval = of_checkpoint(samples, i, groups, _quantity(claim), trials)
     passes = not member.gates.fails(claim.gate)

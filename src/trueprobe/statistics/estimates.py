@@ -331,11 +331,12 @@ def _family(
 
 
 def _trials(measure: Measure, evidence: Evidence) -> Trials | None:
-    """Items of a few terms are no independent trials: each term has its own share."""
+    """Items of a few terms are no independent trials: each term has its own share; nor are items with weights."""
     if (
         measure.unit is not Unit.SHARE
         or measure.function not in (means, group_means)
         or evidence.picked.resampling.by_items
+        or evidence.picked.columns.item_weights
     ):
         return None
     return trials_of(

@@ -1,6 +1,7 @@
 """Means, shares and correlations: sums over the scored observations.
 
-A share is the mean of a column of zeros and ones. Each observation counts once, whatever its cell's size.
+A share is the mean of a column of zeros and ones. Each observation counts once, whatever its cell's size; in a balanced
+sample it counts for the items that it stands for.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from trueprobe.statistics.measure import Columns, Weights, cell_sums, totals
+from trueprobe.statistics.measure import WEIGHT, Columns, Weights, cell_sums, totals
 
 LARGEST_LOG_RATIO = 200.0  # nats; of a larger ratio the third moment leaves float64
 
@@ -23,7 +24,7 @@ def ratio(log: float) -> float:
 def means(columns: Columns, quantities: Sequence[tuple[str, ...]], weights: Weights) -> np.ndarray:
     """[R, quantities]; NaN where a resample holds nothing scored."""
     values, scored, which = _scored(columns, quantities)
-    drawn = totals(columns.cells, np.concatenate([np.where(scored[which], values, 0.0), scored]), weights)
+    drawn = totals(columns.cells, np.concatenate([np.where(scored[which] > 0, values, 0.0), scored]), weights)
     return _quotients(drawn, which)
 
 
@@ -31,19 +32,22 @@ def group_means(columns: Columns, quantities: Sequence[tuple[str, ...]], weights
     """[R, quantities]; every cell counts the same, however many observations it has."""
     values, scored, which = _scored(columns, quantities)
     present, here = np.unique(columns.cells, return_inverse=True)
-    total = cell_sums(here, np.where(scored[which], values, 0.0), len(present))
+    total = cell_sums(here, np.where(scored[which] > 0, values, 0.0), len(present))
     count = cell_sums(here, scored.astype(float), len(present))
     by_cell = np.divide(total, count[which], out=np.zeros_like(total), where=count[which] > 0)
     return _quotients(totals(present, np.concatenate([by_cell, count > 0]), weights), which)
 
 
 def _scored(columns: Columns, quantities: Sequence[tuple[str, ...]]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """[quantities, observations] values, [patterns, observations] which are scored, [quantities] the pattern of each:
-    most columns lack the same observations, which are counted once."""
+    """[quantities, observations] values, [patterns, observations] which are scored (with weights, for how many items),
+    [quantities] the pattern of each: most columns lack the same observations, which are counted once."""
     values = np.stack([columns.values[name] for (name,) in quantities])
     patterns: dict[bytes, int] = {}
     which = np.array([patterns.setdefault(row.tobytes(), len(patterns)) for row in ~np.isnan(values)])
-    return values, np.array([np.frombuffer(pattern, dtype=bool) for pattern in patterns]), which
+    scored = np.array([np.frombuffer(pattern, dtype=bool) for pattern in patterns])
+    if WEIGHT in columns.values:
+        return values * columns.values[WEIGHT], scored * columns.values[WEIGHT], which
+    return values, scored, which
 
 
 def _quotients(drawn: np.ndarray, which: np.ndarray) -> np.ndarray:
@@ -71,7 +75,7 @@ def pearson(columns: Columns, quantities: Sequence[tuple[str, ...]], weights: We
         scored = ~(np.isnan(x) | np.isnan(y))
         # centred first: moments of raw values lose digits
         x, y = (np.where(scored, c - c[scored].mean() if scored.any() else c, 0.0) for c in (x, y))
-        moments = np.stack([scored, x, y, x * y, x * x, y * y])
+        moments = np.stack([scored, x, y, x * y, x * x, y * y]) * columns.values.get(WEIGHT, 1.0)
         n, sx, sy, sxy, sxx, syy = totals(columns.cells, moments, weights)
         with np.errstate(invalid="ignore", divide="ignore"):
             varying = sxx - sx * sx / n, syy - sy * sy / n

@@ -26,6 +26,7 @@ T = TypeVar("T")
 _AT_ONCE = 400_000  # values that are held together, about what a cache holds
 _MOST_CACHED = 4_000_000  # weights, 32 MB
 TIED = "tied"  # observation column: 1 where the answer is a tie, within TIE_NATS or float error
+WEIGHT = "item_weight"  # observation column of a balanced sample: how many items of the dataset each stands for
 
 
 @dataclass(frozen=True)
@@ -37,6 +38,15 @@ class Columns:
 
     def pick(self, rows: np.ndarray) -> Columns:
         return Columns({name: column[rows] for name, column in self.values.items()}, self.cells[rows])
+
+    def holding(self, values: Mapping[str, np.ndarray]) -> Columns:
+        """Other values of the same observations."""
+        return Columns({**values, **self.item_weights}, self.cells)
+
+    @property
+    def item_weights(self) -> Mapping[str, np.ndarray]:
+        """That column, where there is one."""
+        return {WEIGHT: self.values[WEIGHT]} if WEIGHT in self.values else {}
 
 
 def unit_of(unit: str, name: str) -> Unit:
@@ -282,12 +292,18 @@ def counted(
     """[members, quantities, R], NaN where there is no observation. Members in step are counted in one call: the cells
     of their observations are the same, so what is drawn is read once for all of them."""
     first, shape = members[0].cells, (len(members), len(quantities), len(weights))
-    if not all(np.array_equal(first, other.cells) for other in members[1:]):
+    alike = (np.array_equal(first, other.cells) and _weighted_alike(members[0], other) for other in members[1:])
+    if not all(alike):
         return np.concatenate([counted(function, quantities, [member], weights) for member in members])
     if not len(first):
         return np.full(shape, np.nan)
     used = {name for quantity in quantities for name in quantity}
     together = {f"{i} {name}": member.values[name] for i, member in enumerate(members) for name in used}
     every = [tuple(f"{i} {name}" for name in quantity) for i in range(len(members)) for quantity in quantities]
-    values = function(Columns(together, first), every, weights)
+    values = function(members[0].holding(together), every, weights)
     return np.ascontiguousarray(values.T, dtype=float).reshape(shape)
+
+
+def _weighted_alike(one: Columns, other: Columns) -> bool:
+    both = WEIGHT in one.values, WEIGHT in other.values
+    return all(both) and np.array_equal(one.values[WEIGHT], other.values[WEIGHT]) if any(both) else True

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from trueprobe.statistics.measure import TIED, Columns
+from trueprobe.statistics.measure import TIED, WEIGHT, Columns
 from trueprobe.types import CONDITION, GROUP
 
 RESAMPLES = 10_000
@@ -123,7 +123,7 @@ def _drawn(rng: np.random.Generator, resamples: int, groups: int) -> np.ndarray:
 
 def columns_of(frame: pd.DataFrame, names: Iterable[str], resampling: Resampling) -> Columns:
     """Numbers, NaN where nothing was scored, even where a whole column holds nothing; with the ties where known."""
-    wanted = {*names, TIED} if TIED in frame else set(names)
+    wanted = {*names, *(name for name in (TIED, WEIGHT) if name in frame)}
     numbers = {name: pd.to_numeric(column_of(frame, name), errors="coerce").to_numpy(dtype=float) for name in wanted}
     return Columns(numbers, resampling.cells)
 

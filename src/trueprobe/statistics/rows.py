@@ -299,6 +299,30 @@ class VarianceShares:
     share_wordings: float = column("share of wordings")
 
 
+@dataclass(frozen=True, slots=True)
+class ItemReliability:
+    """Of a primary number: how well items agree over the seeds of a family, from the variances of single answers."""
+
+    probe: str = column(_PROBE)
+    model: str = column("the family")
+    step: int | None = column(_STEP)
+    measure: str = column(_MEASURE)
+    conditions: Conditions = column("where it was counted")
+    unit: Unit = column(_UNIT)
+    n_seeds: int = column(_SEEDS)
+    n_items: int = column("items that every seed scored")
+    n_groups: int = column("independent groups of items")
+    variance_items: float = column("variance of items, with that of their groups")
+    variance_seeds: float = column("variance of seeds")
+    variance_seeds_by_items: float = column("variance of single seeds' answers to single items")
+    variance_wordings: float = column("variance of the number over the wordings at hand")
+    reliability: float = column("of an item's mean over these seeds (intraclass correlation, consistency)")
+    low: float = column(_LOW)
+    high: float = column(_HIGH)
+    seeds_needed: int | None = column("seeds with which the reliability of items is 0.8; null where no number is")
+    items_needed: int | None = column("items with which seeds are told apart with reliability 0.8; null likewise")
+
+
 class NearTies(StrEnum):
     INCLUDED = "included"
     EXCLUDED = "excluded"

@@ -192,7 +192,12 @@ def _number_text(n: Number) -> str:
 
 def study_lines(study: StudyDescription) -> Iterator[str]:
     """The study as the file that runs it again, with every setting and without the folders of this machine."""
-    head = {"title": study.title or None, "models": list(study.models), "limit": study.limit}
+    head = {
+        "title": study.title or None,
+        "models": list(study.models),
+        "limit": study.limit,
+        "per_group": study.per_group,
+    }
     yield from _pairs({**head, "dtype": study.dtype, "intervals": study.intervals})
     for entry in study.probes:
         yield from ("", "[[probes]]", *_pairs(_entry(entry)))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping
-from dataclasses import fields
+from dataclasses import asdict, fields
 from typing import Any
 
 from trueprobe.results.text import answer as answer_words
@@ -33,6 +33,7 @@ def content(report: Report) -> dict[str, Any]:
             "answer": _answer(report),
             "families": [_family(family) for family in report.families],
             "missing": [{**_fields(one), "text": words.missing_text(one)} for one in report.missing],
+            "plan": asdict(report.plan_check) if report.plan_check else None,
             "tally": tally(report.findings),
             "n_primary": report.n_primary,
             "sections": [_section(section) for section in report.sections],

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from trueprobe.results.text import answer as answer_words
 from trueprobe.results.text import findings as words
 from trueprobe.results.text import methods as method_words
-from trueprobe.results.text import verdicts
+from trueprobe.results.text import planned, verdicts
 from trueprobe.results.view.findings import by_outcome, silences, tally
 from trueprobe.results.view.headline import Answer
 from trueprobe.results.view.number import Cell, Finding, Grid, Number
@@ -27,7 +27,7 @@ def _lines(report: Report) -> Iterator[str]:
     yield from (f"**{escaped(answer_words.answer(Answer.of(report), report))}**", "")
     for line in filter(None, (answer_words.limited(report), f"{answer_words.HOW_FAR}: {answer_words.how_far(report)}")):
         yield from (escaped(line), "")
-    for line in (*words.opening(report), *map(words.missing_text, report.missing)):
+    for line in (*planned.lines(report), *words.opening(report), *map(words.missing_text, report.missing)):
         yield from (escaped(line), "")
     counts = (f"{many} {verdicts.outcome_tally(outcome)}" for outcome, many in tally(report.findings).items())
     explained = (verdicts.controlled(report.n_primary), verdicts.list_explained(report.n_primary, report.verdicts_over))

@@ -25,8 +25,8 @@ from trueprobe.results.render.fitting import (
 from trueprobe.results.render.printed import Console, text_line
 from trueprobe.results.text import answer as answers
 from trueprobe.results.text import findings as sentences
+from trueprobe.results.text import planned, verdicts
 from trueprobe.results.text import terminal as words
-from trueprobe.results.text import verdicts
 from trueprobe.results.view import items
 from trueprobe.results.view.findings import NAMED, Section, SectionKind, by_verdict, grouped
 from trueprobe.results.view.headline import Answer
@@ -55,6 +55,8 @@ def show(run: Run, console: Console | None = None) -> None:
     room = Room(width, lines_of(console), lambda part: _height(console, part, width))
     for part in render(report, room):
         console.print(part, width=width)
+    for line in planned.lines(report):
+        console.print(text_line(line), soft_wrap=True)
     console.print(text_line(words.run_folder(str(run.folder), several)), soft_wrap=True)
 
 

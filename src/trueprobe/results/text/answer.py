@@ -144,7 +144,9 @@ def how_far(report: Report) -> str:
 
 
 def limited(report: Report) -> str:
-    """Of a run that left items out; else an empty text."""
+    """Of a run that left items out; else an empty text. A balanced sample has a line of its own (`planned`)."""
+    if report.source.run.manifest.study.per_group:
+        return ""
     cut = [probe for probe in report.probes if probe.declaration.n_items < probe.declaration.n_whole]
     if not cut:
         return ""

@@ -96,6 +96,8 @@ def _settings(source: ReportSource, label: str) -> Iterator[tuple[str, str]]:
     yield from ((name, str(value)) for name, value in declaration.settings.items() if str(value))
     if limit:
         yield "limit", count(limit)
+    if per_group := source.run.manifest.study.per_group:
+        yield "items of every group and condition", count(per_group)
     if methods := _methods(source, [label]):
         yield "intervals", "; ".join(methods)
     if signed := signatures(source, label):

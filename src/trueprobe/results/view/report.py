@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
 
-from trueprobe.results.view import figures, methods, tables, trust
+from trueprobe.results.view import figures, methods, planned, tables, trust
 from trueprobe.results.view.findings import Scoring, Section, sections
 from trueprobe.results.view.items import Example, ItemRows, examples, item_rows
 from trueprobe.results.view.number import Finding, Grid
 from trueprobe.results.view.pictures import FigureView
+from trueprobe.results.view.planned import PlanCheck
 from trueprobe.results.view.source import ReportSource
 from trueprobe.runs.families import Family
 from trueprobe.runs.folder import Run
@@ -110,6 +111,11 @@ class Report:
     def probes(self) -> tuple[ProbeReport, ...]:
         known = {section.probes[0]: section.scoring for section in self.sections if section.scoring}
         return tuple(ProbeReport(self.source, label, known[label]) for label in self.source.labels)
+
+    @cached_property
+    def plan_check(self) -> PlanCheck | None:
+        """What is not as planned, where the run followed a plan."""
+        return planned.check(self.source)
 
     @cached_property
     def trust(self) -> tuple[Grid, ...]:

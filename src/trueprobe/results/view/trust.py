@@ -13,6 +13,7 @@ from trueprobe.probes.display import Table
 from trueprobe.results.numbers import NumberFormat, count, p_text
 from trueprobe.results.text import tables as words
 from trueprobe.results.text import verdicts
+from trueprobe.results.view import gstudy
 from trueprobe.results.view.findings import choice_rows, grouped
 from trueprobe.results.view.number import DASH, EMPTY, Cell, Grid, Mark, format_of, mark_of, number
 from trueprobe.results.view.select import first_directed, label_of, names_of, titles
@@ -30,7 +31,14 @@ _SHARE, _RATIO, _POINTS = NumberFormat.of("share", None), NumberFormat.of("ratio
 
 
 def tables(source: ReportSource) -> list[Grid]:
-    every = [*_seeds(source), _agreement(source), _signs(source), _disagreements(source), _downstream(source)]
+    every = [
+        *_seeds(source),
+        gstudy.card(source),
+        _agreement(source),
+        _signs(source),
+        _disagreements(source),
+        _downstream(source),
+    ]
     return [grid for grid in (*every, *_choices(source)) if grid is not None]
 
 

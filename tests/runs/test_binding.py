@@ -1,0 +1,169 @@
+"""Plans that bind: hashes, edits, deviations, and what is refused."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+
+import pytest
+
+from cli.test_cli import in_process
+from trueprobe.results.text import planned as words
+from trueprobe.results.view.planned import Departure
+from trueprobe.results.view.report import Report
+from trueprobe.runs import binding
+from trueprobe.runs.folder import load_run
+from trueprobe.runs.study import planned_study, read_study
+
+ASKED = ("pairs", "--set", "conditions=none", "--model")
+
+
+@pytest.fixture(scope="module")
+def desk(checkpoint, tmp_path_factory):
+    """A plan, a run as planned, and one with fewer items."""
+    folder = tmp_path_factory.mktemp("plans")
+    done = in_process(
+        "plan", *ASKED, checkpoint("bert"), "--effect", 10, "--per-group", 2, "--out", "p.toml", cwd=folder
+    )
+    assert done.returncode == 0, done.stderr
+    assert in_process("run", "p.toml", "--out", "as", cwd=folder).returncode == 0
+    assert in_process("run", "p.toml", "--per-group", 1, "--out", "fewer", cwd=folder).returncode == 0
+    return folder
+
+
+def check(folder):
+    return Report.of(load_run(folder)).plan_check
+
+
+def test_a_plan_is_a_study_with_its_hash(desk):
+    study = read_study(str(desk / "p.toml"))
+    assert study.per_group == 2
+    assert study.plan.intact
+    assert study.plan.n_list == 1
+    assert study.plan.numbers[0].effect == pytest.approx(0.1)
+    assert study.plan.items == {"pairs": 24}
+    written = (desk / "p.toml").read_text(encoding="utf-8")
+    assert binding.toml(study.plan, planned_study(study, here=True)) == written
+
+
+def test_the_hash_and_what_is_passed_on_know_no_folder_of_this_machine(desk, checkpoint, tmp_path):
+    plan = read_study(str(desk / "p.toml")).plan
+    assert str(checkpoint("bert").parent) not in plan.model_dump_json()
+    assert str(checkpoint("bert").parent) not in (desk / "as" / "manifest.json").read_text()
+    moved = (desk / "p.toml").read_text(encoding="utf-8").replace(str(checkpoint("bert").parent), "/elsewhere")
+    (tmp_path / "moved.toml").write_text(moved, encoding="utf-8")
+    assert read_study(str(tmp_path / "moved.toml")).plan.hash == plan.hash
+
+
+@pytest.mark.parametrize(("before", "after"), [("effect = 0.1", "effect = 0.01"), ("per_group = 2", "per_group = 1")])
+def test_an_edited_plan_is_refused(desk, before, after):
+    text = (desk / "p.toml").read_text(encoding="utf-8")
+    assert before in text
+    (desk / "edited.toml").write_text(text.replace(before, after), encoding="utf-8")
+    refused = in_process("run", "edited.toml", cwd=desk)
+    assert refused.returncode == 2
+    assert "edited after it was planned" in refused.stderr
+
+
+def test_a_run_as_planned_has_no_deviation(desk):
+    made = check(desk / "as")
+    assert made.deviations == ()
+    assert made.hash == tomllib.loads((desk / "p.toml").read_text())["plan"]["hash"]
+    assert words.lines(Report.of(load_run(desk / "as")))[0].endswith("; run as planned.")
+
+
+def test_deviations_are_listed_everywhere(desk):
+    made = check(desk / "fewer")
+    assert {one.what for one in made.deviations} == {Departure.METHOD, Departure.ITEMS}
+    said = "Not as planned: items of pairs: 12 instead of 24."
+    for form, file in (("html", "report.html"), ("markdown", "report.md")):
+        assert in_process("report", "fewer", "--format", form, cwd=desk).returncode == 0
+        assert said in (desk / "fewer" / file).read_text(encoding="utf-8")
+    again = in_process("run", "p.toml", "--per-group", 1, "--out", "fewer", cwd=desk)
+    assert said in again.stdout
+    assert made.hash[: words.SHORT_HASH] in again.stdout
+
+
+def test_another_model_and_a_changed_list_are_deviations(desk, tmp_path):
+    """In the folder, where a later version could have changed what is primary."""
+    run = load_run(desk / "as")
+    content = json.loads((run.folder / "manifest.json").read_text())
+    content["study"]["models"] = ["other"]
+    content["study"]["plan"]["list"] = ["pairs: something else"]
+    copied = tmp_path / "run"
+    copied.mkdir()
+    for path in run.folder.rglob("*"):
+        target = copied / path.relative_to(run.folder)
+        target.mkdir(parents=True, exist_ok=True) if path.is_dir() else target.write_bytes(path.read_bytes())
+    (copied / "manifest.json").write_text(json.dumps(content))
+    found = {one.what for one in check(copied).deviations}
+    assert found == {Departure.EDITED, Departure.MODELS, Departure.LIST}
+
+
+# ---------------------------------------------------------------- the command
+
+
+def test_plan_shows_widths_power_and_what_seeds_change(tmp_path):
+    done = in_process(
+        "plan",
+        "pairs",
+        "--set",
+        "conditions=none",
+        "--model",
+        "nursery",
+        "--effect",
+        10,
+        "--width",
+        60,
+        "--json",
+        cwd=tmp_path,
+    )
+    (family,) = json.loads(done.stdout)
+    (number,) = family["numbers"]
+    assert family["n_seeds"] == 5
+    assert number["variances"]["n_seeds"] == 3
+    assert number["effect"] == pytest.approx(0.1)
+    by_design = {(one["seeds"], one["choice"]["per_group"]): one for one in number["designs"]}
+    whole = by_design[5, None]
+    assert whole["rows"] > 0
+    assert whole["seconds"] > 0
+    assert by_design[5, 1]["width"] > whole["width"]
+    assert by_design[10, None]["width"] < whole["width"]
+    assert by_design[5, 1]["items"] == 12
+    assert number["wanted"]["width"] <= 0.6
+    again = in_process("plan", "pairs", "--set", "conditions=none", "--model", "nursery", "--effect", 10, cwd=tmp_path)
+    assert "detectable" in again.stdout
+
+
+def test_plan_from_a_run_needs_no_model(desk):
+    done = in_process("plan", "pairs", "--from-run", "as", "--effect", 10, cwd=desk)
+    assert done.returncode == 0, done.stderr
+    assert "an earlier run with 1 seed" in done.stdout
+    assert "says nothing about other seeds" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("--model", "mini"), "no effect given"),
+        (("--model", "mini", "--effect", 0), "larger than 0"),
+        (("--model", "mini", "--effect", -5), "larger than 0"),
+        (("--model", "mini", "--effect", "many"), "MEASURE=VALUE"),
+        (("--model", "mini", "--effect", 5, "--width", 0), "--width"),
+        (("--effect", 5), "name the models"),
+        (("--model", "mini", "--effect", 5, "--measure", "acuracy"), "did you mean 'accuracy'"),
+        (("--model", "mini", "--effect", "ties=5"), "no such number is planned"),
+        (("--from-run", "nowhere", "--effect", 5), "no run folder"),
+        (("--model", "mini", "--effect", 5, "--limit", 3), "--out FILE"),
+        (("--model", "replay:nowhere", "--effect", 5), "released outputs"),
+    ],
+)
+def test_bad_input_of_plan_is_explained(arguments, said, tmp_path):
+    refused = in_process("plan", "pairs", *arguments, cwd=tmp_path)
+    assert refused.returncode == 2, refused.stdout
+    assert said in refused.stderr
+
+
+def test_plan_help_has_an_example():
+    done = in_process("plan", "--help")
+    assert "trueprobe plan stereoset --model nursery --effect 5 --width 8" in " ".join(done.stdout.split())
