@@ -76,7 +76,7 @@ class NoLimit(StrEnum):
 
 @dataclass(frozen=True, kw_only=True)
 class Limit:
-    """In nats more than at dose 0. An interval reaches to infinity where it is not certain that the largest dose suffices;
+    """In nats more than at dose 0. An interval reaches to infinity where the largest dose may not suffice;
     with one assignment there is none, as seeds alone do not show how far another association would move the limit."""
 
     kind: LimitKind

@@ -114,8 +114,7 @@ class Design:
         return Resampling.of(names, _RESAMPLES).weights.astype(float)
 
     def spread(self, numbers: np.ndarray) -> Spread:
-        """[assignments, seeds]: how their mean moves with other assignments and other seeds. So few of either do not show
-        how skewed they are."""
+        """[assignments, seeds]: how their mean moves with others of both; so few do not show a skew."""
         assignments, seeds = numbers.shape
         mean = float(numbers.mean())
         if seeds == 1:
