@@ -424,12 +424,12 @@ def agreement(families: int = 300) -> float:
 
 INTRODUCTION = """# Measured detection limits
 
-How near a [detection limit](../decisions/0024-detection-limits.md) is to the truth, in made-up models whose limit was
-counted: `bench/detection.py` draws families with assignments, seeds and answers of their own, judges them at 60 doses,
-and looks where 80 % of the verdicts are right. Studies with few assignments and seeds then estimate it. 40 items in two
-groups, 9 doses, α = 0.05; *plain*: the measure repeats the manipulation, which varies by 15 % over seeds and over
-assignments. `power` is the package's rule for families, `checkpoint` the same for single checkpoints; `isotonic` and
-`logistic` were not chosen: they see only how many verdicts are right.
+For readers who ask how near a [detection limit](../decisions/0024-detection-limits.md) is to the truth. In made-up
+models the truth is counted: `bench/detection.py` draws families with assignments, seeds and answers of their own,
+judges them at 60 doses, and looks where 80 % of the verdicts are right. Studies with few assignments and seeds then
+estimate it. 40 items in two groups, 9 doses, α = 0.05; *plain*: the measure repeats the manipulation, which varies by
+15 % over seeds and over assignments. `power` is the package's rule for families, `checkpoint` the same for single
+checkpoints; `isotonic` and `logistic` were not chosen: they see only which verdicts are right.
 
 - *true*: the limit in nats, ± one standard error; ∞: not at any dose
 - *kinds*: percent of the studies with a limit, "≤ smallest dose", "> largest dose", wrong sign
@@ -459,7 +459,7 @@ def page(rows: list[dict], false: list[dict], agree: float) -> str:
     lines += [
         "",
         f"{' or '.join(map(str, studies))} studies a row. One assignment gives no interval. Of 300 families near their "
-        f"limit, the rule that is simulated and the package's judge agree on {agree:.1f} %.",
+        f"limit, the simulated rule and the package's judge agree on {agree:.1f} %.",
         "",
         "False alarms: share of decided families at dose 0 over 200 relabellings, and how often its interval holds the "
         "mean share. Relabellings of the same models are not independent of each other.",

@@ -168,6 +168,16 @@ def test_detection_limit_where_nothing_was_scored_lies_above():
     assert detection_limit(rows, Direction.ABOVE).kind is LimitKind.ABOVE
 
 
+def test_detection_limit_lies_above_the_last_dose_without_a_value():
+    """Unknown is not zero, and not a detection."""
+    rows = checkpoints(lambda nats: nats)
+    lacking = {"value": math.nan, "low": math.nan, "high": math.nan, "verdict": Verdict.NOTHING_SCORED}
+    (first, *_) = (row for row in rows if row.dose == 0.5)
+    changed = [replace(row, **lacking) if row is first else row for row in rows]
+    assert detection_limit(rows, Direction.ABOVE).kind is LimitKind.AT_MOST
+    assert detection_limit(changed, Direction.ABOVE).nats > first.manipulation
+
+
 def test_detection_limit_of_one_assignment_has_no_interval():
     limit = detection_limit(checkpoints(lambda nats: nats / 2, assignments=1, noise=0.1), Direction.ABOVE)
     assert limit.kind is LimitKind.AT

@@ -4,7 +4,7 @@ The limit is the smallest manipulation, in nats on held-out frames, at which the
 where the monotone mean dose–response (`doses`) reaches the distance from neutral that the verdict's own interval
 detects with that power. It is about models of the kind that was trained, with as many seeds and items; not others,
 and not about effects of another kind than the planted one. Chosen by simulation
-(docs/decisions/0024-detection-limits.md, docs/detection.md).
+(docs/decisions/0024-detection-limits.md, docs/reference/detection.md).
 """
 
 from __future__ import annotations
@@ -163,9 +163,10 @@ class _Curve:
 
     @cached_property
     def beyond(self) -> np.ndarray:
-        """Of the curve's points; −∞ up to the last dose at which too few could be decided at all."""
+        """Of the curve's points; −∞ up to the last dose that lacks a value or at which too few could be decided."""
         curve = self._fine(self._margin)
-        barred = np.flatnonzero(self._open.mean(axis=(0, 1)) < self.power)
+        lacking = np.isnan(self.design.differences).any(axis=(0, 1))
+        barred = np.flatnonzero(lacking | (self._open.mean(axis=(0, 1)) < self.power))
         if len(barred):
             curve[: barred[-1] * _STEPS + 1] = -math.inf
         return curve
@@ -177,7 +178,8 @@ class _Curve:
 
     @cached_property
     def _response(self) -> np.ndarray:
-        return self.sign * np.nan_to_num(self.design.differences)  # NaN only where no verdict is open
+        signed: np.ndarray = self.sign * np.nan_to_num(self.design.differences)  # NaN at doses that are left out anyway
+        return signed
 
     @cached_property
     def _detectable(self) -> np.ndarray:
@@ -205,7 +207,7 @@ class _Curve:
 
     @property
     def _of_families(self) -> bool:
-        return self.judged.rows.shape[1] < self.design.rows.shape[1]
+        return bool(self.judged.rows.shape[1] < self.design.rows.shape[1])
 
     @cached_property
     def _reach_by_seeds(self) -> np.ndarray:
