@@ -119,8 +119,8 @@ ROOMS = (
         "results",
         "what a run folder shows: decided in `view`, worded in `text`, rendered in `render`",
         may_use="runs.folder runs.schema runs.families runs.downstream runs.compare runs.repeat runs.reproduce "
-        "runs.signature runs.design runs.pilot runs.allocation runs.binding runs.primary probes.display "
-        "statistics.rows statistics.verdict statistics.means statistics.measure statistics.power",
+        "runs.signature runs.design runs.pilot runs.allocation runs.binding runs.primary probes.display probes.trust_cards "
+        "statistics.detection statistics.rows statistics.verdict statistics.means statistics.measure statistics.power",
         touches="numbers, the network, the clock, the terminal, charts",
     ),
     room(
