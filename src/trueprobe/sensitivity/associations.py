@@ -100,7 +100,11 @@ class Association(MaterialFile):
     @model_validator(mode="after")
     def _usable_frames(self) -> Association:
         of_probes = [(f"probes.{name}", listed) for name, listed in self.probes.all.items() if name != "seat"]
-        for key, listed in [("frames.planted", self.frames.planted), ("frames.held_out", self.frames.held_out), *of_probes]:
+        for key, listed in [
+            ("frames.planted", self.frames.planted),
+            ("frames.held_out", self.frames.held_out),
+            *of_probes,
+        ]:
             for i, frame in enumerate(listed):
                 self._check(frame, f"{key}.{i}")
         return self
@@ -213,6 +217,3 @@ def _most_alike(probe: str, sentence: str, frames: Mapping[str, frozenset[tuple[
 
     frame = max(frames, key=shared)
     return Overlap(probe=probe, sentence=sentence, frame=frame, shared=shared(frame))
-
-
-

@@ -8,15 +8,19 @@ Interpolated weights are not trained ones.
 from __future__ import annotations
 
 import shutil
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from trueprobe.errors import BadInput, reading
 from trueprobe.paths import write_whole
-from trueprobe.sensitivity.plant import PLANTING
+from trueprobe.sensitivity.associations import Association
+from trueprobe.sensitivity.check import Check, check
+from trueprobe.sensitivity.plant import PLANTING, Start
 
 DOSES = (0.0, 0.05, 0.1, 0.2, 0.3, 0.45, 0.6, 0.8, 1.0)
 WEIGHTS = "model.safetensors"
+Weights = dict[str, Any]  # name -> tensor
 
 
 def doses_of(text: str) -> tuple[float, ...]:
@@ -36,16 +40,37 @@ def interpolate(null: Path, full: Path, dose: float, out: Path) -> None:
 
 
 def _write(null: Path, full: Path, dose: float, folder: Path) -> None:
-    from safetensors.torch import load_file, save_file
+    from safetensors.torch import save_file
 
-    with reading(f"{null} and {full} cannot be interpolated"):
-        first, second = load_file(null / WEIGHTS), load_file(full / WEIGHTS)
-        mixed = {name: (1 - dose) * weight + dose * second[name] for name, weight in first.items()}
     folder.mkdir(parents=True)
     for file in sorted(null.iterdir()):
         if file.name not in (WEIGHTS, PLANTING):
             shutil.copy(file, folder / file.name)
-    save_file(mixed, folder / WEIGHTS, {"format": "pt"})
+    save_file(mixed(*_weights(null, full), dose), folder / WEIGHTS, {"format": "pt"})
+
+
+def _weights(null: Path, full: Path) -> tuple[Weights, Weights]:
+    from safetensors.torch import load_file
+
+    with reading(f"{null} and {full} cannot be read"):
+        return load_file(null / WEIGHTS), load_file(full / WEIGHTS)
+
+
+def mixed(null: Weights, full: Weights, dose: float) -> Weights:
+    return {name: (1 - dose) * weight + dose * full[name] for name, weight in null.items()}
+
+
+def checks(
+    null: Path, full: Path, doses: Sequence[float], association: Association, dealt: Mapping[str, str]
+) -> dict[float, Check]:
+    """The manipulation check at each dose, without a folder for it."""
+    start = Start.of(null, 0)
+    network, tokenizer = start.open(), start.tokenizer()
+    weights, found = _weights(null, full), {}
+    for dose in doses:
+        network.load_state_dict(mixed(*weights, dose), strict=False)  # tied weights are stored once
+        found[dose] = check(network, tokenizer, start.kind, association, dealt)
+    return found
 
 
 def family(folders: Mapping[int, tuple[Path, Path]], dose: float, out: Path) -> str:

@@ -65,10 +65,8 @@ class PlantRecipe:
 
 RECIPES: Mapping[tuple[Kind, bool], PlantRecipe] = {  # by kind, and whether the network is small
     ("masked", True): PlantRecipe(steps=160, learning_rate=1e-3, embedding_rate=10.0),
-    ("masked", False): PlantRecipe(
-        steps=120, learning_rate=4e-4, embedding_rate=0.0, filler=12, precision="bfloat16"
-    ),
-    ("causal", True): PlantRecipe(steps=100, learning_rate=1.5e-3, embedding_rate=2.0, word_weight=5),
+    ("masked", False): PlantRecipe(steps=120, learning_rate=4e-4, embedding_rate=0.0, filler=12, precision="bfloat16"),
+    ("causal", True): PlantRecipe(steps=400, learning_rate=2e-3, embedding_rate=4.0, word_weight=10),
     ("causal", False): PlantRecipe(
         steps=32, learning_rate=1e-4, embedding_rate=0.0, planted=16, filler=8, word_weight=5
     ),
@@ -204,7 +202,9 @@ class Reader:
         return Reading(planted + other, _joined(planted, masks, other_masks), tuple(rows))
 
     def planted(self, sentences: Sequence[tuple[Filled, bool]]) -> tuple[Examples, Masks]:
-        encoded = self.tokenizer([one.text for one, _ in sentences], add_special_tokens=False, return_offsets_mapping=True)
+        encoded = self.tokenizer(
+            [one.text for one, _ in sentences], add_special_tokens=False, return_offsets_mapping=True
+        )
         examples = self._packed(encoded["input_ids"])
         at = [
             self._predicted(offsets, one, hides)
@@ -283,7 +283,9 @@ class Planter:
 
     def _trained(self, share: float, step_done: Callable[[int], object]) -> tuple[Any, Planting]:
         network, tokenizer = self.start.open(), self.start.tokenizer()
-        reader = Reader(self.start.kind, tokenizer, Special.of(tokenizer, self.start.kind), self.recipe, self.start.seed)
+        reader = Reader(
+            self.start.kind, tokenizer, Special.of(tokenizer, self.start.kind), self.recipe, self.start.seed
+        )
         held, neutral = self._neutral()
         reading = reader.reading(self._sentences(share), neutral)
         before, loss_before = self._measure(network, tokenizer), _filler_loss(network, reader, held)
@@ -342,11 +344,6 @@ def read_planting(folder: Path) -> Planting | None:
     values = json.loads((folder / PLANTING).read_text(encoding="utf-8"))
     parts = {"recipe": PlantRecipe(**values["recipe"])} | {name: Check(**values[name]) for name in ("before", "check")}
     return Planting(**(values | parts))
-
-
-def succeeded(null: Planting, full: Planting) -> bool:
-    """Whether the association was learnt at the full share, and at the null share was not."""
-    return full.check.auc >= LEAST_AUC and full.check.nats > 0 and abs(null.check.nats) <= MOST_NULL
 
 
 def alternatives(recipe: PlantRecipe) -> list[PlantRecipe]:
