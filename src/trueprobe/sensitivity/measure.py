@@ -43,20 +43,17 @@ def ask(
 
 
 def collected(run: Run, at: Dose) -> list[MeasuredRow]:
-    return [row for probe in run.probes for counted in COUNTED[probe] for row in _rows(run, probe, counted, at)]
+    return [row for probe in run.probes for row in rows_of(probe, run.estimates_of(probe), at)]
 
 
-def _rows(run: Run, probe: str, counted: Counted, at: Dose) -> Iterator[MeasuredRow]:
-    found = [one for one in run.estimates_of(probe) if one.measure == counted.measure and _is_at(one, counted)]
-    alone = len({one.model for one in found if one.level == "checkpoint"}) == 1
-    for one in found:
-        yield _row(one, probe, counted, at, FAMILY if one.level == "family" else int(one.model_seed or 0))
-        if alone and one.level == "checkpoint":  # a single checkpoint stands for its family
-            yield _row(one, probe, counted, at, FAMILY)
-
-
-def _is_at(estimate: Estimate, counted: Counted) -> bool:
-    return all(str(estimate.conditions.get(name)) == str(value) for name, value in counted.at.items())
+def rows_of(probe: str, estimates: Sequence[Estimate], at: Dose) -> Iterator[MeasuredRow]:
+    for counted in COUNTED[probe]:
+        found = [one for one in estimates if counted.is_of(one.measure, one.conditions)]
+        alone = len({one.model for one in found if one.level == "checkpoint"}) == 1
+        for one in found:
+            yield _row(one, probe, counted, at, FAMILY if one.level == "family" else int(one.model_seed or 0))
+            if alone and one.level == "checkpoint":  # a single checkpoint stands for its family
+                yield _row(one, probe, counted, at, FAMILY)
 
 
 def named(counted: Counted) -> str:
@@ -84,6 +81,3 @@ def _row(one: Estimate, probe: str, counted: Counted, at: Dose, seed: int) -> Me
         n_seeds=one.n_seeds,
     )
 
-
-def measures(probes: Sequence[str]) -> list[tuple[str, str]]:
-    return [(probe, named(counted)) for probe in probes for counted in COUNTED[probe]]

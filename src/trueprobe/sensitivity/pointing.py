@@ -34,6 +34,10 @@ class Counted:
     measure: str
     at: Mapping[str, str | int] = field(default_factory=dict)
 
+    def is_of(self, measure: str, conditions: Mapping[str, str | int]) -> bool:
+        named = (str(conditions.get(name)) == str(value) for name, value in self.at.items())
+        return measure == self.measure and all(named)
+
 
 def pointed(association: Association) -> list[str]:
     """The probes that can be pointed at it."""
