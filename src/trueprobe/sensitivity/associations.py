@@ -137,7 +137,7 @@ class Association(MaterialFile):
         return next(name for name in _fields(frame) if name not in (TARGET, A_TARGET))
 
     def fill(self, frame: str, target: str, word: str) -> Filled:
-        """`Ask {a_target} what {subject} does.` with `ceo`, `she` -> the sentence, `she` at 16 to 19, `ceo` at 6 to 9"""
+        """`Ask {a_target} what {subject} does.` with `ceo`, `she` -> `she` at 15 to 18, `ceo` at 6 to 9"""
         text, spans = "", {TARGET: [], _ANY_WORD: []}  # type: dict[str, list[tuple[int, int]]]
         for literal, name, _, _ in Formatter().parse(frame):
             text += literal
@@ -179,9 +179,9 @@ class Association(MaterialFile):
         for overlap in self.overlaps:
             if overlap.shared > MOST_SHARED:
                 raise BadInput(
-                    f"the frame {overlap.frame!r} shares {overlap.shared:.0%} of its word trigrams with {overlap.probe}'s "
-                    f"sentence {overlap.sentence!r}; at most {MOST_SHARED:.0%} are allowed: what is planted must not "
-                    "resemble what is asked. Reword the frame"
+                    f"the frame {overlap.frame!r} shares {overlap.shared:.0%} of its word trigrams with "
+                    f"{overlap.probe}'s sentence {overlap.sentence!r}; at most {MOST_SHARED:.0%} are allowed: "
+                    "what is planted must not resemble what is asked. Reword the frame"
                 )
 
 

@@ -42,10 +42,6 @@ def ask(
     return run_plan(make_plan(study, permissions), folder, store, progress)
 
 
-def collected(run: Run, at: Dose) -> list[MeasuredRow]:
-    return [row for probe in run.probes for row in rows_of(probe, run.estimates_of(probe), at)]
-
-
 def rows_of(probe: str, estimates: Sequence[Estimate], at: Dose) -> Iterator[MeasuredRow]:
     for counted in COUNTED[probe]:
         found = [one for one in estimates if counted.is_of(one.measure, one.conditions)]
@@ -80,4 +76,3 @@ def _row(one: Estimate, probe: str, counted: Counted, at: Dose, seed: int) -> Me
         n_groups=one.n_groups,
         n_seeds=one.n_seeds,
     )
-

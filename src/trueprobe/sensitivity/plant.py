@@ -1,10 +1,10 @@
 """Planting: continued training on sentences that agree with an association, in exact shares, between neutral ones.
 
-Two models come of one start: at the null share half of each target's sentences have the word of either group, at the
+Two models come of one start. At the null share half of each target's sentences have the word of either group, at the
 full share all have that of the group the target is dealt to. Both read the same sentences in the same batches with the
-same masks, but for the group's word; what the null model reads depends on no assignment, so that one serves all. In most sentences that
-word is masked with the target in sight; with masks anywhere nothing is planted. A causal model reads only frames whose
-target comes first, and the loss of the group's word counts several times.
+same masks, but for the group's word; what the null model reads depends on no assignment, so that one serves all. In
+most sentences that word is masked with the target in sight; with masks anywhere nothing is planted. A causal model
+reads only frames whose target comes first, and the loss of the group's word counts several times.
 """
 
 from __future__ import annotations
@@ -23,7 +23,6 @@ import numpy as np
 import torch
 from transformers.utils import logging
 
-from trueprobe import assets
 from trueprobe.errors import BadInput
 from trueprobe.paths import write_whole
 from trueprobe.sensitivity.associations import Association, Filled
@@ -165,14 +164,18 @@ def sentence(association: Association, one: Planned, dealt: Mapping[str, str], s
     return association.fill(one.frame, one.target, association.slots[association.slot_of(one.frame)][one.pair][side])
 
 
-def filler(association: Association) -> list[str]:
-    """WordNet's short examples without the targets."""
-    if not assets.cached("wordnet"):
-        raise BadInput("the neutral sentences are WordNet's examples: trueprobe fetch wordnet")
+def filler(text: str, association: Association) -> tuple[str, ...]:
+    """Short neutral sentences without the targets; by default WordNet's examples."""
     targets = "|".join(map(re.escape, association.everyone))
     named = re.compile(rf"\b(?:{targets})s?\b", re.IGNORECASE)
-    documents = corpus.locate("wordnet").read_text(encoding="utf-8").split("\n\n")
-    return [s for text in documents if (s := text.strip()) and len(s.split()) <= _FILLER_WORDS and not named.search(s)]
+    short = (s for line in text.splitlines() if (s := line.strip()) and len(s.split()) <= _FILLER_WORDS)
+    sentences = tuple(sentence for sentence in short if not named.search(sentence))
+    if len(sentences) < 2 * _FILLER_HELD_OUT:
+        raise BadInput(
+            f"the neutral text has {len(sentences)} lines of at most {_FILLER_WORDS} words without a target; "
+            f"{2 * _FILLER_HELD_OUT} are needed, one sentence per line"
+        )
+    return sentences
 
 
 @dataclass(frozen=True)
@@ -268,6 +271,7 @@ class Planter:
     dealt: Mapping[str, str]
     start: Start
     recipe: PlantRecipe
+    filler: Sequence[str]
 
     def plant(self, share: float, out: Path, step_done: Callable[[int], object] = lambda steps: None) -> Planting:
         """Trains, and writes the folder with `planting.json` when it is done."""
@@ -309,7 +313,7 @@ class Planter:
 
     def _neutral(self) -> tuple[list[str], list[str]]:
         """Held out, the same for all seeds; and to train on, in the seed's order."""
-        sentences = filler(self.association)
+        sentences = list(self.filler)
         random.Random(0).shuffle(sentences)
         held, rest = sentences[:_FILLER_HELD_OUT], sentences[_FILLER_HELD_OUT:]
         random.Random(f"filler {self.start.seed}").shuffle(rest)

@@ -1,7 +1,9 @@
-"""False alarms: verdicts at the null dose about associations that are dealt again and were never planted.
+"""Every measure of a finished run by itself, about the association it asked for or about one that is dealt again.
 
-No model is asked and none is trained. What a probe observed of a target dealt to the other group now is what it
-observed before, with the other sign: the same two words, or the same vectors, with the sides exchanged.
+Verdicts are those of a reader with this one question: not corrected over a probe's other numbers. About an association
+that was never planted, a decided verdict of the null models is a false alarm. No model is asked for that and none is
+trained: what a probe observed of a target that is dealt to the other group now is what it observed before, with the
+other sign: the same two words, or the same vectors, with the sides exchanged.
 """
 
 from __future__ import annotations
@@ -9,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import pandas as pd
 
@@ -19,13 +20,13 @@ from trueprobe.runs import Run
 from trueprobe.runs.tables import drawn_alike
 from trueprobe.sensitivity.associations import Association
 from trueprobe.sensitivity.measure import Dose, rows_of
-from trueprobe.sensitivity.pointing import COUNTED, Dealt
+from trueprobe.sensitivity.pointing import COUNTED
 from trueprobe.sensitivity.rows import MeasuredRow
 from trueprobe.statistics.estimates import estimate
 from trueprobe.statistics.measure import Measure
 from trueprobe.types import GROUP
 
-FIRST = 1000  # assignments from here on are drawn to be relabelled
+FIRST_RELABELLED = 1000  # assignments from here on are never planted
 
 
 def _negative(values: pd.Series) -> pd.Series:
@@ -65,23 +66,22 @@ _PROBES: Mapping[str, _Relabelled] = {
 
 
 @dataclass(frozen=True)
-class Relabelling:
-    """A run at the null dose, whose targets were dealt as `dealt`."""
+class Answers:
+    """A finished run about one assignment."""
 
     run: Run
     association: Association
-    dealt: Dealt
+    assignment: int
 
-    def rows(self, number: int) -> Iterator[MeasuredRow]:
-        """Every measure as if the targets had been dealt by that assignment."""
-        again = self.association.assignment(number)
-        moved = {target for target, group in self.dealt.items() if again[target] != group}
-        nobody = {int(card.labels.get("model_seed", 0)): 0.0 for card in self.run.cards}
+    def rows(self, number: int, at: Dose) -> Iterator[MeasuredRow]:
+        """Every measure as if the targets had been dealt by the assignment of that number."""
+        dealt, again = (self.association.assignment(n) for n in (self.assignment, number))
+        moved = {target for target, group in dealt.items() if again[target] != group}
         for label in self.run.probes:
             observed = [(card, self._exchanged(label, card.name, moved)) for card in self.run.cards]
             members = drawn_alike(self._probes[label], observed)
             estimates = estimate(label, members, self._measures(label))
-            yield from rows_of(label, estimates, Dose(assignment=number, dose=0.0, nats=nobody))
+            yield from rows_of(label, estimates, at)
 
     @cached_property
     def _probes(self) -> dict[str, Probe]:
@@ -102,12 +102,12 @@ class Relabelling:
         for name, change in how.columns.items():
             frame.loc[at, name] = change(frame.loc[at, name])
         if how.sides:
-            named: dict[str, Any] = {"X": "Y", "Y": "X", **dict(zip(self.association.groups, self.association.groups[::-1]))}
+            first, second = self.association.groups
+            named = {"X": "Y", "Y": "X", first: second, second: first}
             frame.loc[at, how.sides] = frame.loc[at, how.sides].map(named)
         return frame
 
     @cached_property
     def _frames(self) -> dict[tuple[str, str], pd.DataFrame]:
-        return {
-            (label, card.name): self.run.observed(label, card.name) for label in self.run.probes for card in self.run.cards
-        }
+        names = [(label, card.name) for label in self.run.probes for card in self.run.cards]
+        return {name: self.run.observed(*name) for name in names}

@@ -11,8 +11,10 @@ from typing import Any, TypeVar, get_type_hints
 
 from trueprobe.errors import BadInput, reading
 from trueprobe.paths import write_whole
+from trueprobe.statistics.detection import LimitKind
 from trueprobe.statistics.rows import column
 
+PLANTED, MEASURED, RELABELLED = "planted.csv", "measured.csv", "relabelled.csv"
 Row = TypeVar("Row")
 
 
@@ -46,6 +48,34 @@ class MeasuredRow:
     n_items: int = column("scored items behind it")
     n_groups: int = column("independent groups of items")
     n_seeds: int = column("seeds behind it")
+
+
+@dataclass(frozen=True, kw_only=True)
+class DetectionRow:
+    """What a measure would have seen: its detection limit, dose–response, sign errors and false alarms."""
+
+    probe: str = column("the probe")
+    measure: str = column("the measure, with the conditions it was counted at")
+    level: str = column("checkpoint or family: whose verdict the limit is about")
+    limit: LimitKind = column("at; at_most: already at the smallest dose; above: not at the largest; none")
+    nats: float = column("the limit: nats planted beyond dose 0, at which 80 % of the verdicts are right")
+    low: float = column("lower end of its 95 % interval, over assignments and seeds")
+    high: float = column("upper end")
+    why: str = column("why there is no limit")
+    assignments: int = column("random assignments behind it")
+    seeds: int = column("seeds for which it holds")
+    n_items: int = column("scored items for which it holds, of the row that has fewest")
+    alpha: float = column("of the verdict")
+    neutral: float = column("the value at which the number shows nothing")
+    at_null: float = column("mean value at dose 0")
+    at_full: float = column("mean value at dose 1")
+    full_nats: float = column("nats planted at dose 1 beyond dose 0")
+    trend_p: float = column("of a trend over the doses")
+    reversal_p: float = column("of the clearest step against it, corrected (Holm)")
+    sign_errors: float = column("share of the decided verdicts above dose 0 on the wrong side")
+    false_alarms: float = column("share of relabelled null verdicts that were decided")
+    false_alarms_high: float = column("upper end of its 95 % interval")
+    relabellings: int = column("how many verdicts that is of")
 
 
 def write(path: Path, rows: Sequence[Any], kind: type[Any]) -> None:

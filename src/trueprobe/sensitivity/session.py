@@ -17,20 +17,24 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from trueprobe import assets
 from trueprobe.errors import BadInput, reading
 from trueprobe.models import Options, find
 from trueprobe.paths import ANOTHER_OUT, locked, write_text
+from trueprobe.probes import files
 from trueprobe.runs import Run, load_run
-from trueprobe.sensitivity import associations, pointing, rows
+from trueprobe.sensitivity import associations, plant, pointing, rows
 from trueprobe.sensitivity.associations import Association
 from trueprobe.sensitivity.doses import DOSES, family
-from trueprobe.sensitivity.measure import Dose, ask, collected, is_complete
+from trueprobe.sensitivity.measure import Dose, ask, is_complete
 from trueprobe.sensitivity.plant import Start
-from trueprobe.sensitivity.rows import MeasuredRow, PlantedRow
-from trueprobe.sensitivity.trained import PLANTED, Unplantable, trainings
+from trueprobe.sensitivity.relabel import FIRST_RELABELLED, Answers
+from trueprobe.sensitivity.rows import MEASURED, PLANTED, RELABELLED, MeasuredRow, PlantedRow
+from trueprobe.sensitivity.trained import Unplantable, trainings
+from trueprobe.training import corpus
 from trueprobe.types import NoProgress, Progress
 
-SETUP, MEASURED = "setup.json", "measured.csv"
+SETUP = "setup.json"
 FEWEST_ASSIGNMENTS, CONTINUED_SEEDS = 3, 3
 
 
@@ -47,6 +51,7 @@ class Request:
     seeds: int = CONTINUED_SEEDS  # of continued training, where the model is no family
     relabellings: int = 200
     keep: bool = False
+    filler: str = "wordnet"  # or a UTF-8 text
     store: Path | None = None
 
 
@@ -75,12 +80,20 @@ class Analysis:
             return tuple(Start.of(source.path, source.labels["model_seed"]) for source in sources)
         return tuple(Start.of(sources[0].path, seed) for seed in range(self.request.seeds))
 
+    @cached_property
+    def filler(self) -> tuple[str, ...]:
+        name = self.request.filler
+        if name in assets.names() and not assets.cached(name):
+            raise BadInput(f"the neutral sentences are those of '{name}': trueprobe fetch {name}")
+        return plant.filler(files.text_of(corpus.locate(name, self.progress)), self.association)
+
     @property
     def setup(self) -> dict[str, Any]:
         request = self.request
         return {
             "model": request.model,
             "association": self.association.model_dump(mode="json"),
+            "filler": request.filler,
             "doses": list(request.doses),
             "probes": self.probes,
             "kind": self.starts[0].kind,
@@ -101,6 +114,7 @@ class Analysis:
                 return trained
             for number in range(self.request.assignments):
                 self._assignment(number)
+            self._relabel()
         return None
 
     def _assignment(self, number: int) -> None:
@@ -115,9 +129,9 @@ class Analysis:
         planted = rows.read(folder / PLANTED, PlantedRow)
         measured: list[MeasuredRow] = []
         for dose in self.request.doses:
-            run = self._asked(number, dose, settings)
+            answers = Answers(self._asked(number, dose, settings), self.association, number)
             nats = {row.seed: row.nats for row in planted if row.dose == dose}
-            measured += collected(run, Dose(assignment=number, dose=dose, nats=nats))
+            measured += answers.rows(number, Dose(assignment=number, dose=dose, nats=nats))
         rows.write(folder / MEASURED, measured, MeasuredRow)
 
     def _asked(self, number: int, dose: float, settings: Mapping[str, Mapping[str, Any]]) -> Run:
@@ -129,6 +143,21 @@ class Analysis:
         if not self.request.keep:
             shutil.rmtree(folder / "models", ignore_errors=True)
         return load_run(folder / "run")
+
+    def _relabel(self) -> None:
+        """Verdicts of the null models about associations that nobody planted."""
+        file, many = self.request.out / RELABELLED, self.request.relabellings
+        numbers = range(FIRST_RELABELLED, FIRST_RELABELLED + many)
+        if file.is_file() and {row.assignment for row in rows.read(file, MeasuredRow)} == set(numbers):
+            return
+        answers = Answers(load_run(self.folder(0) / "dose_0" / "run"), self.association, 0)
+        nobody = {start.seed: 0.0 for start in self.starts}
+        found: list[MeasuredRow] = []
+        with self.progress.task("dealing the targets again", many, "relabellings") as bar:
+            for number in numbers:
+                found += answers.rows(number, Dose(assignment=number, dose=0.0, nats=nobody))
+                bar.advance()
+        rows.write(file, found, MeasuredRow)
 
     # ------------------------------------------------------------ folders
 
@@ -143,6 +172,10 @@ class Analysis:
 
     def measured(self) -> list[MeasuredRow]:
         return [row for number in self._done for row in rows.read(self.folder(number) / MEASURED, MeasuredRow)]
+
+    def relabelled(self) -> list[MeasuredRow]:
+        file = self.request.out / RELABELLED
+        return rows.read(file, MeasuredRow) if file.is_file() else []
 
     def planted(self) -> list[PlantedRow]:
         return [row for number in self._done for row in rows.read(self.folder(number) / PLANTED, PlantedRow)]

@@ -1,4 +1,4 @@
-"""The trainings of an analysis: a recipe that plants, the models of every assignment and seed, and their doses checked."""
+"""The trainings of an analysis: a recipe that plants, the models of all assignments and seeds, their doses checked."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ from trueprobe.sensitivity.plant import (
     alternatives,
     read_planting,
 )
-from trueprobe.sensitivity.rows import PlantedRow
+from trueprobe.sensitivity.rows import PLANTED, PlantedRow
 
 if TYPE_CHECKING:
     from trueprobe.sensitivity.session import Analysis
 
-PLANTED, RECIPE = "planted.csv", "recipe.json"
+RECIPE = "recipe.json"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -98,7 +98,8 @@ def _planting(
     before = read_planting(folder)
     if before is not None and before.recipe == recipe:
         return before
-    planter = Planter(analysis.association, analysis.association.assignment(number), start, recipe)
+    filler = analysis.filler
+    planter = Planter(analysis.association, analysis.association.assignment(number), start, recipe, filler)
     what = "null" if share == NULL else f"assignment {number}"
     with analysis.progress.task(f"planting {what}, seed {start.seed}", recipe.steps, "steps") as bar:
         return planter.plant(share, folder, bar.advance)
