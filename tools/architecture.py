@@ -116,6 +116,12 @@ ROOMS = (
         touches="numbers, networks, the clock, the terminal",
     ),
     room(
+        "sensitivity",
+        "a known association planted, and probes run at every dose of it",
+        may_use="assets models statistics probes runs training",
+        touches="numbers, random numbers, networks, charts",
+    ),
+    room(
         "results",
         "what a run folder shows: decided in `view`, worded in `text`, rendered in `render`",
         may_use="runs.folder runs.schema runs.families runs.downstream runs.compare runs.repeat runs.reproduce "
