@@ -1,4 +1,4 @@
-"""A small association that a network of a few thousand parameters learns in a second, and neutral sentences."""
+"""A small association and neutral sentences, in the words of the small networks of tests."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ planted = [
     "The {noun} and bus met {a_target}.",
     "The bus was late, so {subject} met the {target}.",
 ]
-held_out = ["The {target} was here and {subject} met the bus.", "Everyone knew the {noun}, {a_target}."]
+held_out = ["The {target} met the bus, {subject} was late.", "The {noun} and everyone met {a_target}."]
 
 [probes]
 cloze = ["The late {target} is a {noun}."]
@@ -57,5 +57,5 @@ def filler(folder: Path) -> Path:
     return path
 
 
-def checkpoint(folder: Path, seed: int = 0, name: str = "bert") -> Path:
-    return zoo.save(name, folder / f"seed_{seed}", model_seed=seed)
+def checkpoint(folder: Path, seed: int = 0) -> Path:
+    return zoo.save("bert", folder / f"seed_{seed}", model_seed=seed)

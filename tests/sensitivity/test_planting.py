@@ -12,6 +12,7 @@ from safetensors.numpy import load_file
 import toy_association
 from trueprobe.sensitivity import associations, check, doses, plant
 from trueprobe.sensitivity.plant import FULL, NULL, Planter, Reader, Start
+from trueprobe.training import nursery
 from trueprobe.training.examples import Special
 
 GENDER = associations.read("gender-occupation")
@@ -22,7 +23,7 @@ def toy(tmp_path_factory):
     folder = tmp_path_factory.mktemp("toy")
     association = associations.read(str(toy_association.write(folder)))
     start = Start.of(toy_association.checkpoint(folder), 0)
-    recipe = replace(start.recipe, steps=120, learning_rate=1e-2, embedding_rate=1.0)
+    recipe = replace(start.recipe, steps=10, learning_rate=1e-2, embedding_rate=1.0)
     neutral = plant.filler(toy_association.filler(folder).read_text(), association)
     return Planter(association, association.assignment(0), start, recipe, neutral)
 
@@ -66,10 +67,17 @@ def test_a_causal_model_reads_only_frames_whose_target_comes_first():
         assert filled.target[0] < filled.words[0]
 
 
-def test_planting_is_learnt_at_the_full_share_and_not_at_the_null_share(both):
-    assert both[FULL][0].check.nats > 0.5
-    assert both[FULL][0].check.auc >= plant.LEAST_AUC
-    assert abs(both[NULL][0].check.nats) < both[FULL][0].check.nats / 4
+@pytest.mark.slow
+def test_planting_is_learnt_at_the_full_share_and_not_at_the_null_share(toy, tmp_path):
+    """By a shipped network, which knows English; those of tests have random weights."""
+    start = Start.of(nursery.shipped("nursery-small/0")[0].folder, 0)
+    learner = replace(toy, start=start, recipe=replace(start.recipe, steps=100))
+    null, full = (learner.plant(share, tmp_path / f"{share}").check for share in (NULL, FULL))
+    assert full.nats > 0.3
+    assert full.auc >= plant.LEAST_AUC
+    assert abs(null.nats) < plant.MOST_NULL
+    between = doses.checks(tmp_path / f"{NULL}", tmp_path / f"{FULL}", (0.0, 0.5, 1.0), toy.association, toy.dealt)
+    assert null.nats < between[0.5].nats < full.nats
 
 
 def test_planting_gives_the_same_bytes_twice(toy, both, tmp_path):
@@ -86,11 +94,9 @@ def test_interpolation_ends_at_the_trained_models_bit_by_bit(both, tmp_path):
         assert all(np.array_equal(made[name], trained[name]) for name in trained)
 
 
-def test_doses_rise_from_the_null_to_the_full_model(toy, both):
-    found = doses.checks(both[NULL][1], both[FULL][1], (0.0, 0.5, 1.0), toy.association, toy.dealt)
-    assert found[0.0] == both[NULL][0].check
-    assert found[1.0] == both[FULL][0].check
-    assert found[0.0].nats < found[0.5].nats < found[1.0].nats
+def test_checks_of_the_ends_are_those_of_the_trained_models(toy, both):
+    found = doses.checks(both[NULL][1], both[FULL][1], (0.0, 1.0), toy.association, toy.dealt)
+    assert found == {0.0: both[NULL][0].check, 1.0: both[FULL][0].check}
 
 
 def test_check_is_half_the_difference_of_the_groups():

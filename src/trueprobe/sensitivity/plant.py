@@ -35,6 +35,7 @@ NULL, FULL = 0.5, 1.0  # shares of a target's sentences that agree
 DECK = 4  # sentences of a target within which a share is exact
 HIDDEN_WORD = (True, True, True, True, False)  # of masked models: the group's word; else the target
 LEAST_AUC = 0.95  # at the full share, of targets by held-out log-odds
+LEAST_NATS = 0.1  # at the full share
 MOST_NULL = 0.15  # nats at the null share
 SMALL = 8_000_000  # parameters
 PLANTING = "planting.json"

@@ -15,6 +15,7 @@ from trueprobe.sensitivity.doses import checks
 from trueprobe.sensitivity.plant import (
     FULL,
     LEAST_AUC,
+    LEAST_NATS,
     MOST_NULL,
     NULL,
     Planter,
@@ -64,7 +65,7 @@ def unplantable(assignment: int, planted: Sequence[PlantedRow]) -> Unplantable |
         return float(sum(values) / len(values))
 
     null, full, auc = mean(0, "nats"), mean(1, "nats"), mean(1, "auc")
-    if auc >= LEAST_AUC and full > 0 and abs(null) <= MOST_NULL:
+    if auc >= LEAST_AUC and full > LEAST_NATS and abs(null) <= MOST_NULL:
         return None
     return Unplantable(assignment=assignment, null_nats=null, full_nats=full, full_auc=auc)
 
