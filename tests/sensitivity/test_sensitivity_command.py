@@ -70,7 +70,9 @@ def test_an_analysis_gives_limits_and_goes_on_where_it_was_stopped(toy, tmp_path
 
 @pytest.mark.slow
 def test_a_model_that_does_not_learn_the_association_has_no_limit(toy, tmp_path, monkeypatch):
-    monkeypatch.setattr(plant, "RECIPES", {("masked", True): PlantRecipe(steps=1, learning_rate=1e-9, embedding_rate=0)})
+    monkeypatch.setattr(
+        plant, "RECIPES", {("masked", True): PlantRecipe(steps=1, learning_rate=1e-9, embedding_rate=0)}
+    )
     done = in_process(*command(toy, tmp_path / "out", "pairs", "--json"))
     assert done.returncode == 1
     result = json.loads(done.stdout)
