@@ -51,7 +51,7 @@ def write(folder: Path, text: str = TOML) -> Path:
 
 def filler(folder: Path) -> Path:
     path = folder / "neutral.txt"
-    words = "bus late unbelievably everyone here met knew so".split()
+    words = ["bus", "late", "unbelievably", "everyone", "here", "met", "knew", "so"]
     lines = (" ".join((words[n % 8], words[n // 8 % 8], words[n // 64 % 8], "was here.")) for n in range(512))
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
     return path
