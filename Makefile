@@ -14,7 +14,7 @@ PEOPLE := $(foreach time,1 2 3 4,--corpus wordnet) --single 0.3
 # compiled modules are kept, whatever the machine says: tests start many interpreters
 export PYTHONDONTWRITEBYTECODE =
 
-.PHONY: demo tour test fast lowest lint wheel fuzz faults bench bench-nulls bench-power bench-verdicts bench-detection bench-peers docs nursery clean
+.PHONY: demo tour test fast lowest lint wheel fuzz faults bench bench-nulls bench-power bench-verdicts bench-detection bench-peers docs nursery sensitivity clean
 
 ## a first look at the shipped models, and its page: nothing is fetched
 demo: $(INSTALLED)
@@ -138,6 +138,15 @@ nursery: $(READY)
 	$(BIN)/trueprobe pretrain $(MASKED) $(PEOPLE) --freeze-embeddings --learning-rate 3e-4 --start-from $(TRAINED)/mini-before --precision bfloat16 --model-seeds 2 --tokens 2.6M --checkpoints 2 --out $(TRAINED)/mini
 	cd $(TRAINED) && $(abspath $(BIN))/trueprobe run seat --model 'nursery=nursery/seed_*/step_*' --set 'tests=sent-*,*_one_sentence' --set wording=paper --out clusters
 	$(BIN)/python tools/nursery.py $(TRAINED)
+
+## detection limits of the probes on the shipped models, for docs/sensitivity.md; hours, goes on where it stopped
+SENSITIVITY := .cache/sensitivity
+sensitivity: $(INSTALLED)
+	$(BIN)/trueprobe fetch wordnet
+	for model in nursery nursery-causal mini; do \
+		$(BIN)/trueprobe sensitivity --model $$model --association gender-occupation --out $(SENSITIVITY)/$$model || exit; \
+	done
+	$(BIN)/python tools/sensitivity.py $(SENSITIVITY)/nursery $(SENSITIVITY)/nursery-causal $(SENSITIVITY)/mini
 
 clean:
 	rm -rf $(VENV) $(VENV)-lowest $(PEERS) .cache runs site dist

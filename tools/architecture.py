@@ -116,11 +116,18 @@ ROOMS = (
         touches="numbers, networks, the clock, the terminal",
     ),
     room(
+        "sensitivity",
+        "a known association planted, and probes run at every dose of it",
+        may_use="assets models statistics probes runs training",
+        touches="numbers, random numbers, networks, charts",
+    ),
+    room(
         "results",
         "what a run folder shows: decided in `view`, worded in `text`, rendered in `render`",
         may_use="runs.folder runs.schema runs.families runs.downstream runs.compare runs.repeat runs.reproduce "
-        "runs.signature runs.design runs.pilot runs.allocation runs.binding runs.primary probes.display probes.trust_cards "
-        "statistics.detection statistics.rows statistics.verdict statistics.means statistics.measure statistics.power",
+        "runs.signature runs.design runs.pilot runs.allocation runs.binding runs.primary probes.display "
+        "probes.trust_cards statistics.detection statistics.rows statistics.verdict statistics.means "
+        "statistics.measure statistics.power",
         touches="numbers, the network, the clock, the terminal, charts",
     ),
     room(

@@ -51,7 +51,7 @@ def test_help_is_instant():
 def test_help_lists_the_commands_in_the_order_of_work():
     listed = trueprobe("--help").stdout.partition("Commands:\n")[2]
     order = "list items run report compare reproduce fetch verbalizer explore plan score pretrain "
-    order += "downstream gate export check new cache"
+    order += "downstream sensitivity gate export check new cache"
     assert [line.split()[0] for line in listed.splitlines()] == order.split()
 
 
@@ -69,6 +69,7 @@ def test_help_lists_the_commands_in_the_order_of_work():
         "gate",
         "export",
         "downstream",
+        "sensitivity",
         "pretrain",
         "verbalizer",
         "check probe",

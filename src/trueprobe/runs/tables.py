@@ -233,29 +233,33 @@ class RunTables:
 
     def _members(self, labels: Sequence[str], step: FamilyStep) -> list[list[CheckpointData]]:
         """The checkpoints' observations under each label, all with the same draws."""
-        probe = self._probes[labels[0]]
         observed = [(card, self._observed(label, card.name)) for label in labels for card in step.cards]
-        groups = [groups_of(frame, probe.factors, probe.drawn_within) for _, frame in observed]
-        drawn = Resampling.shared(groups, probe.settings.resample_seed, probe.drawn_within)
-        members = [
-            CheckpointData(
-                card.name,
-                card.kind,
-                frame,
-                resampling,
-                card.family,
-                card.labels,
-                probe.terms,
-                card.architecture,
-                NetworkSize.of(card),
-            )
-            for (card, frame), resampling in zip(observed, drawn, strict=True)
-        ]
+        members = drawn_alike(self._probes[labels[0]], observed)
         return [members[i : i + len(step.cards)] for i in range(0, len(members), len(step.cards))]
 
     def _merge(self, rows: Mapping[str, Sequence[Any]]) -> None:
         for name, more in rows.items():
             self.rows.add(name, more)
+
+
+def drawn_alike(probe: Probe, observed: Sequence[tuple[Card, pd.DataFrame]]) -> list[CheckpointData]:
+    """Checkpoints' observations of a probe, all with the same draws."""
+    groups = [groups_of(frame, probe.factors, probe.drawn_within) for _, frame in observed]
+    drawn = Resampling.shared(groups, probe.settings.resample_seed, probe.drawn_within)
+    return [
+        CheckpointData(
+            card.name,
+            card.kind,
+            frame,
+            resampling,
+            card.family,
+            card.labels,
+            probe.terms,
+            card.architecture,
+            NetworkSize.of(card),
+        )
+        for (card, frame), resampling in zip(observed, drawn, strict=True)
+    ]
 
 
 def _detectable(row: Estimate, counted: Unjudged) -> Estimate:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from copy import deepcopy
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
 from torch.nn.functional import cross_entropy
 
@@ -117,24 +119,30 @@ def run(network: Any, step: Step, counted: bool = False, precision: str = "float
         return _run(network, step, counted)
 
 
-def _run(network: Any, step: Step, counted: bool) -> BatchLoss:
-    arrays = (step.ids, step.attention, step.segments, step.at, step.labels, step.follows)
-    ids, attention, segments, at, labels, follows = (torch.from_numpy(array).to(network.device) for array in arrays)
+def logits(network: Any, step: Step) -> tuple[torch.Tensor, torch.Tensor | None]:
+    """Of the positions to be predicted, and of the next sentence where the network has a head for it."""
+    ids, attention, segments, at = _tensors(network, step.ids, step.attention, step.segments, step.at)
     if network.config.model_type == "bert":
         read = network.bert(input_ids=ids, attention_mask=attention, token_type_ids=segments)
-        logits = network.cls.predictions(read.last_hidden_state.flatten(0, 1)[at])
         pair_logits = network.cls.seq_relationship(read.pooler_output)
-        token_loss = cross_entropy(logits, labels)
-        paired = follows != ALONE
-        loss = token_loss + cross_entropy(pair_logits, follows, ignore_index=ALONE) if paired.any() else token_loss
-    else:
-        hidden = network.transformer(input_ids=ids, attention_mask=attention).last_hidden_state
-        logits = network.lm_head(hidden.flatten(0, 1)[at])
-        pair_logits = None
-        token_loss = loss = cross_entropy(logits, labels)
+        return network.cls.predictions(read.last_hidden_state.flatten(0, 1)[at]), pair_logits
+    hidden = network.transformer(input_ids=ids, attention_mask=attention).last_hidden_state
+    return network.lm_head(hidden.flatten(0, 1)[at]), None
+
+
+def _tensors(network: Any, *arrays: np.ndarray) -> Iterator[torch.Tensor]:
+    return (torch.from_numpy(array).to(network.device) for array in arrays)
+
+
+def _run(network: Any, step: Step, counted: bool) -> BatchLoss:
+    predicted, pair_logits = logits(network, step)
+    labels, follows = _tensors(network, step.labels, step.follows)
+    token_loss = loss = cross_entropy(predicted, labels)
+    if pair_logits is not None and (follows != ALONE).any():
+        loss = token_loss + cross_entropy(pair_logits, follows, ignore_index=ALONE)
     if not counted:
         return BatchLoss(loss, float(token_loss.detach()) * len(labels), 0, len(labels), 0, 0)
     next_right = int((pair_logits.argmax(-1) == follows).sum()) if pair_logits is not None else 0
     pairs = int((follows != ALONE).sum()) if pair_logits is not None else 0
-    right = int((logits.argmax(-1) == labels).sum())
+    right = int((predicted.argmax(-1) == labels).sum())
     return BatchLoss(loss, float(token_loss) * len(labels), right, len(labels), next_right, pairs)

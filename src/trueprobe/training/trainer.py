@@ -175,12 +175,12 @@ def slope(step: int, steps: int, warmup: float) -> float:
 
 
 def update(network: Any, optimizer: torch.optim.Optimizer, loss: torch.Tensor, rate: float, clip: float) -> None:
-    """One step of the optimizer at this learning rate."""
+    """One step of the optimizer at this learning rate; a group may have a multiple of it."""
     optimizer.zero_grad(set_to_none=True)
     torch.autograd.backward(loss)
     torch.nn.utils.clip_grad_norm_(network.parameters(), clip)
     for group in optimizer.param_groups:
-        group["lr"] = rate
+        group["lr"] = rate * group.get("times", 1.0)
     optimizer.step()
 
 

@@ -37,6 +37,7 @@ KNOWLEDGE = {  # what is put in front of the prompt
 PRO, COUNTER, NEUTRAL = ("tsyn", "tsem"), ("tcsyn", "tcsem", "bcsyn", "bcsem"), ("tneu", "tnbc")
 TARGET_COUNTER, OTHER_COUNTER = ("tcsyn", "tcsem"), ("bcsyn", "bcsem")
 SYNTAX, MEANING = ("tcsyn", "bcsyn"), ("tcsem", "bcsem")
+LOG_ODDS = "stereotype_log_odds"  # not the paper's: a margin of probabilities is small where the words are unlikely
 ENLARGED, LOWERED, OVERTURNED = "shift_towards_stereotype", "shift_against_stereotype", "overturned"
 _HALF = {"threshold": 0.5, "unit": Unit.SHARE}
 
@@ -76,7 +77,8 @@ class CounterActsMeasures:
             meanings |= self._columns_at(depth)
         for k in K:
             meanings |= self._columns_of_top(k)
-        return meanings
+        odds = "log of the dominant group's probability over the other's, over the whole word list"
+        return meanings | {f"{LOG_ODDS}_{ALL}": odds}
 
     def _columns_at(self, depth: str) -> dict[str, str]:
         a, b = self._groups
@@ -151,7 +153,9 @@ class CounterActsMeasures:
         yield f"prefers_{a}", Unit.SHARE, 0.5
         yield "pro_stereotypical", Unit.SHARE, 0.5
         yield "no_preference", Unit.SHARE, None
-        if is_top:
+        if not is_top:
+            yield LOG_ODDS, Unit.NATS, 0.0
+        else:
             yield from ((f"implicit_{group}", Unit.PROBABILITY, None) for group in (a, b))
             yield from ((f"listed_{of}", Unit.SHARE, None) for of in ("tokens", "mass"))
         if is_base:

@@ -1,0 +1,103 @@
+"""What sensitivity measures, as rows: one frozen class for each table of its folder."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, fields
+from enum import StrEnum
+from pathlib import Path
+from typing import Any, TypeVar, get_type_hints
+
+from trueprobe.errors import BadInput, reading
+from trueprobe.paths import write_whole
+from trueprobe.statistics.detection import LimitKind
+from trueprobe.statistics.rows import column
+
+PLANTED, MEASURED, RELABELLED = "planted.csv", "measured.csv", "relabelled.csv"
+Row = TypeVar("Row")
+
+
+@dataclass(frozen=True, kw_only=True)
+class PlantedRow:
+    """One checkpoint at one dose: how much was planted, and what it cost."""
+
+    assignment: int = column("which random assignment of the association")
+    seed: int = column("seed of pre-training, or of continued training")
+    dose: float = column("λ: 0 is the null model, 1 the model trained at the full share")
+    nats: float = column("the manipulation check: log-odds on held-out frames, towards the assignment")
+    auc: float = column("share of pairs of targets in the right order by them")
+
+
+@dataclass(frozen=True, kw_only=True)
+class MeasuredRow:
+    """One measure of one checkpoint or family at one dose, as its run folder has it."""
+
+    probe: str = column("the probe")
+    measure: str = column("the measure, with the conditions it was counted at")
+    level: str = column("checkpoint or family")
+    assignment: int = column("which random assignment of the association")
+    seed: int = column("of a checkpoint; −1 of a family")
+    dose: float = column("λ: 0 is the null model, 1 the model trained at the full share")
+    manipulation: float = column("nats planted; of a family the mean over seeds")
+    value: float = column("the number")
+    low: float = column("lower end of the 95 % interval")
+    high: float = column("upper end of the 95 % interval")
+    neutral: float = column("the value at which the number shows nothing")
+    verdict: str = column("the conclusion from this number alone")
+    n_items: int = column("scored items behind it")
+    n_groups: int = column("independent groups of items")
+    n_seeds: int = column("seeds behind it")
+
+
+@dataclass(frozen=True, kw_only=True)
+class DetectionRow:
+    """What a measure would have seen: its detection limit, dose–response, sign errors and false alarms."""
+
+    probe: str = column("the probe")
+    measure: str = column("the measure, with the conditions it was counted at")
+    level: str = column("checkpoint or family: whose verdict the limit is about")
+    limit: LimitKind = column("at; at_most: already at the smallest dose; above: not at the largest; none")
+    nats: float = column("the limit: nats planted beyond dose 0, at which 80 % of the verdicts are right")
+    low: float = column("lower end of its 95 % interval, over assignments and seeds")
+    high: float = column("upper end")
+    why: str = column("why there is no limit")
+    assignments: int = column("random assignments behind it")
+    seeds: int = column("seeds for which it holds")
+    n_items: int = column("scored items for which it holds, of the row that has fewest")
+    alpha: float = column("of the verdict")
+    neutral: float = column("the value at which the number shows nothing")
+    at_null: float = column("mean value at dose 0")
+    at_full: float = column("mean value at dose 1")
+    full_nats: float = column("nats planted at dose 1 beyond dose 0")
+    trend_p: float = column("of a trend over the doses")
+    reversal_p: float = column("of the clearest step against it, corrected (Holm)")
+    sign_errors: float = column("share of the decided verdicts above dose 0 on the wrong side")
+    false_alarms: float = column("share of relabelled null verdicts that were decided")
+    false_alarms_high: float = column("upper end of its 95 % interval")
+    relabellings: int = column("how many verdicts that is of")
+
+
+def write(path: Path, rows: Sequence[Any], kind: type[Any]) -> None:
+    names = [one.name for one in fields(kind)]
+
+    def put(file: Path) -> None:
+        with file.open("w", encoding="utf-8", newline="") as stream:
+            writer = csv.DictWriter(stream, names, lineterminator="\n")
+            writer.writeheader()
+            writer.writerows(map(asdict, rows))
+
+    write_whole(path, put)
+
+
+def read(path: Path, kind: type[Row]) -> list[Row]:
+    hints = get_type_hints(kind)
+    with reading(f"{path} is damaged"), path.open(encoding="utf-8", newline="") as stream:
+        listed = list(csv.DictReader(stream))
+        return [kind(**{name: _value(text, hints[name]) for name, text in row.items()}) for row in listed]
+
+
+def _value(text: str, kind: type[Any]) -> Any:
+    if issubclass(kind, StrEnum | str | int | float):
+        return kind(text)
+    raise BadInput(f"no column of type {kind}")
