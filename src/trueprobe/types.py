@@ -366,6 +366,7 @@ class ClaimSource(StrEnum):
 
     FINDING = "found"  # in their results
     EXPECTED = "expected"  # in their design, before any result; their findings may differ
+    CONTROL = "control"  # nowhere: a control that they did not run
 
 
 Level = Literal["checkpoint", "family", "pair"]  # a pair: a claim about two models
