@@ -72,7 +72,8 @@ class Control:
         self, values: Mapping[str, Any], base: Mapping[str, Any], knowledge: Mapping[str, Any], ends: Iterable[str]
     ) -> dict[str, float]:
         """By how much the margin moves towards the group that the word names, from the base prompt."""
-        sign, moved = 1 if self.group == "pro" else -1, {}
+        sign: int = 1 if self.group == "pro" else -1
+        moved: dict[str, float] = {}
         for end in ends:
             margin = f"stereotype_margin_{end}"
             by_knowledge, by_control = (sign * (one[margin] - base[margin]) for one in (knowledge, values))
