@@ -36,7 +36,7 @@ _VERDICTS = {
 _EXPECTED = {Verdict.AS_PUBLISHED: "as the authors expected"}  # where a claim is no finding of theirs
 _SILENT = {  # why a dash stands where items were scored
     Verdict.FAILS_GATE: "the model cannot do what the number presupposes",
-    Verdict.INSENSITIVE: "the effect that the margin refers to is not there",
+    Verdict.INSENSITIVE: "the effect that it presupposes is not there",
     Verdict.NOTHING_SCORED: "no scored item has a value here",
     Verdict.TOO_FEW_GROUPS: f"fewer than {FEWEST_GROUPS} groups of items",
     Verdict.NO_INTERVAL: "too few resamples or seeds have a value",
