@@ -56,7 +56,7 @@ def vector_claims(label: str, rows: Sequence[Unjudged], family: tuple[str, int |
 
 def _by_representation(rows: Sequence[Unjudged], family: tuple[str, int | None], measure: str) -> dict[str, _Of]:
     """Of tests that every seed has a number of, over all templates; of several layers, the first."""
-    found: dict[str, dict[str, list[Unjudged]]] = {}
+    by_test: dict[str, dict[str, list[Unjudged]]] = {}
     layers: dict[str, str] = {}
     for one in rows:
         e, at = one.estimate, one.estimate.conditions
@@ -64,9 +64,9 @@ def _by_representation(rows: Sequence[Unjudged], family: tuple[str, int | None],
         if seed and at.get("wording") == "all" and one.usable and not math.isnan(e.value + one.interval.se):
             representation = at.get("representation", "")
             if layers.setdefault(representation, at.get("layer", "")) == at.get("layer", ""):
-                found.setdefault(representation, {}).setdefault(at["test"], []).append(one)
-    most = max((len(ones) for tests in found.values() for ones in tests.values()), default=0)
-    whole = {r: {test: ones for test, ones in tests.items() if len(ones) == most} for r, tests in found.items()}
+                by_test.setdefault(representation, {}).setdefault(at["test"], []).append(one)
+    most = max((len(ones) for tests in by_test.values() for ones in tests.values()), default=0)
+    whole = {r: {test: ones for test, ones in tests.items() if len(ones) == most} for r, tests in by_test.items()}
     return {
         representation: _Of(
             {test: np.array([one.estimate.value for one in ones]) for test, ones in tests.items()},

@@ -16,8 +16,8 @@ from pydantic import BeforeValidator
 
 from trueprobe.errors import nearest
 from trueprobe.probes.counteracts.material import Background, Wording
-from trueprobe.statistics.measure import Claim, Margin
-from trueprobe.types import ClaimSource, Direction
+from trueprobe.statistics.measure import Claim
+from trueprobe.types import ClaimSource
 
 KINDS = {
     "other": "the sentence about another occupation of the target's group",
@@ -110,17 +110,14 @@ def columns_at(end: str, within: str) -> dict[str, str]:
 
 
 def claims(kinds: Sequence[str], k: int) -> Iterator[Claim]:
-    """Of each control, over both groups' words: is the shift under knowledge that under the control?"""
+    """Of each control, over both groups' words: by how much the shift under knowledge is more than that under it."""
     for kind in kinds:
-        at = {"knowledge": tuple(Control(group, kind).name for group in MATCHING)}
         yield Claim(
-            f"{kind}_moves_as_much",
-            f"{KINDS[kind]} moves the margin as much as knowledge with the same syntax: within a fifth of it",
+            f"beyond_{kind}",
+            f"knowledge with the same syntax moves the margin more than {KINDS[kind]} does",
             paper="A",
             column=f"moved_beyond_control_top{k}",
-            plus=at,
-            direction=Direction.ALIKE,
-            margin=Margin(plus=at, column=f"moved_by_knowledge_top{k}"),
+            plus={"knowledge": tuple(Control(group, kind).name for group in MATCHING)},
             kinds=("masked", "causal") if kind in OF_BOTH_SIDES else ("masked",),
             conditions={"k": k},
             coverage=f"controlled_top{k}",

@@ -66,7 +66,7 @@ def primary(measures: CounterActsMeasures) -> tuple[Primary, ...]:
         Primary(
             shift,
             {**at, "knowledge": "tcsyn"},
-            ("counter_lowers", *(f"{kind}_moves_as_much" for kind in measures.controls)),
+            ("counter_lowers", *(f"beyond_{kind}" for kind in measures.controls)),
         ),
     )
 
