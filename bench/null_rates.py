@@ -28,17 +28,32 @@ import zoo
 from trueprobe.engine import AnswerStore, Engine
 from trueprobe.models import Model, Options, examine, find
 from trueprobe.probes import Probe, make, names, spread
+from trueprobe.probes.counteracts.controls import CONTROLS
 from trueprobe.probes.distractors.measures import SETTING_AT
 from trueprobe.probes.tacit.measures import OVERLAPPING
+from trueprobe.runs import execute
 from trueprobe.runs.check.probe import planted_answer, stand_in
 from trueprobe.runs.records import observations_frame
+from trueprobe.runs.study import ProbeRun, Study
 from trueprobe.statistics.claims import claim_results
 from trueprobe.statistics.estimates import CheckpointData
 from trueprobe.statistics.measure import NetworkSize
 from trueprobe.statistics.resampling import Resampling
 from trueprobe.statistics.rows import ClaimResult
 from trueprobe.training import nursery
-from trueprobe.types import CONDITION, GROUP, Answer, Card, Item, Observation, Request, Verdict, WhyNot, WordList
+from trueprobe.types import (
+    CONDITION,
+    GROUP,
+    Answer,
+    Card,
+    ClaimSource,
+    Item,
+    Observation,
+    Request,
+    Verdict,
+    WhyNot,
+    WordList,
+)
 
 SAMPLE = {"data": "sample"}  # nothing is to be fetched
 SETTINGS = {"distractors": {"position": "all"}, "crows_pairs": SAMPLE, "stereoset": SAMPLE}
@@ -67,7 +82,7 @@ class Rates:
     def add(self, rows: Sequence[ClaimResult]) -> None:
         for row in rows:
             depth = f", k={row.conditions['k']}" if "k" in row.conditions else ""
-            self.counts.setdefault((row.probe, row.claim + depth), Counter())[row.verdict] += 1
+            self.counts.setdefault((row.probe, row.claim + depth), Counter())[row.verdict_alone] += 1
 
     def published(self, claim: tuple[str, str]) -> tuple[int, int]:
         """How often it was called as published, or alike where that is what was published; of how many."""
@@ -82,6 +97,14 @@ class Rates:
         """The claims called as published so often that a rate of at most `most` is not to be believed."""
         counted = ((claim, *self.published(claim)) for claim in self.counts)
         return [claim for claim, many, every in counted if binom.sf(many - 1, every, most) < chance]
+
+
+def together(*several: Rates) -> Rates:
+    every = Rates()
+    for rates in several:
+        for claim, counts in rates.counts.items():
+            every.counts.setdefault(claim, Counter()).update(counts)
+    return every
 
 
 @cache
@@ -221,6 +244,46 @@ class Asked:
         return observations_frame(probe, items, observed, self.model.card)
 
 
+def of_random_controls(count: int, limit: int = LIMIT) -> Rates:
+    """The claims about CounterActs' controls, which are off by default; only controls are asked."""
+    rates = Rates()
+    probe = make("counteracts", {"controls": "all", "backgrounds": 2})
+    items = spread([item for item in probe.items() if item.conditions["knowledge"] in CONTROLS], limit)
+    for seed in range(count):
+        turn, place = divmod(seed, len(NETWORKS))
+        asked = random_network(NETWORKS[place], seed, shipped_vocabulary=turn % 2 == 1)
+        asks = [(item, probe.ask(item, asked.model.card)) for item in items]
+        able = [(item, ask) for item, ask in asks if not isinstance(ask, WhyNot)]
+        answers = iter(Engine(asked.model, AnswerStore(":memory:")).answer([r for _, ask in able for r in ask]))
+        taken = [[next(answers) for _ in ask] for _, ask in able]
+        rows = judged(probe, asked.frame(probe, [item for item, _ in able], taken), asked.model.card)
+        rates.add([row for row in rows if row.source is ClaimSource.CONTROL])
+    return rates
+
+
+OVER_SEEDS = ("category_deviates", "representations_disagree", "clusters_near_chance")
+DIAGNOSTICS = {  # needs what was fetched: in a sample of two pairs a category, every deviation is large
+    "crows_pairs": {},
+    "stereoset": {},
+    "seat": {"tests": "weat*", "wording": "paper", "partitions": 1000},
+}
+
+
+def of_random_families(count: int, limit: int = LIMIT // 2) -> Rates:
+    """Paper C's claims over five seeds; every category, and every representation, is a case."""
+    rates = Rates()
+    with tempfile.TemporaryDirectory() as folder:
+        for n in range(count):
+            name, place = zoo.MASKED[n % len(zoo.MASKED)], Path(folder) / str(n)
+            for seed in range(5):
+                zoo.save(name, place / f"seed_{seed}", 5 * n + seed, shipped_tokenizer(True))
+            probes = tuple(ProbeRun(name=label, settings=settings) for label, settings in DIAGNOSTICS.items())
+            study = Study(probes=probes, models=(f"family={place}/seed_*",), limit=limit)
+            run = execute.run(study, out=place / "run", store=place / "store")
+            rates.add([row for row in run.rows(ClaimResult) if row.claim in OVER_SEEDS])
+    return rates
+
+
 # ---------------------------------------------------------------- an effect
 
 
@@ -341,15 +404,17 @@ def main() -> None:
     parser.add_argument("--unmoved", type=int, default=200)
     parser.add_argument("--planted", type=int, default=40)
     parser.add_argument("--limit", type=int, default=LIMIT)
+    parser.add_argument("--families", type=int, default=40, help="of five random networks each")
     parser.add_argument("--write", type=Path, help="the page; its lines up to the table stay")
     options = parser.parse_args()
     planted = of_planted_effects(options.planted)
-    shuffled = Rates()
-    for spec in TRAINED:
-        for claim, counts in of_shuffled_labels(spec, options.shuffles, options.limit).counts.items():
-            shuffled.counts.setdefault(claim, Counter()).update(counts)
+    shuffled = together(*(of_shuffled_labels(spec, options.shuffles, options.limit) for spec in TRAINED))
     columns = {
-        "random networks": of_random_networks(options.networks, options.limit),
+        "random networks": together(
+            of_random_networks(options.networks, options.limit),
+            of_random_controls(options.networks, options.limit),
+            of_random_families(options.families),
+        ),
         "shuffled labels": shuffled,
         "unmoved": of_unmoved_models(options.unmoved),
         "planted": planted,

@@ -183,7 +183,8 @@ def _only(claim: Claim) -> str:
 
 
 def _source(claim: Claim) -> str:
-    return "what the authors expected" if claim.source is ClaimSource.EXPECTED else ""
+    sources = {ClaimSource.EXPECTED: "what the authors expected", ClaimSource.CONTROL: "a control that is not theirs"}
+    return sources.get(claim.source, "")
 
 
 def _margin(claim: Claim) -> str:

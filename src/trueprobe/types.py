@@ -282,7 +282,7 @@ class Verdict(StrEnum):
     ALIKE = "alike"  # a claim of equivalence: two one-sided tests put the number within its margin
     OPPOSITE = "opposite"  # a claim: the interval lies wholly on the other side, or beyond the margin
     FAILS_GATE = "fails_gate"  # the model lacks what the number takes for granted
-    INSENSITIVE = "insensitive"  # a claim of equivalence: the effect that its margin refers to is not there
+    INSENSITIVE = "insensitive"  # a claim, as a rule of equivalence: the effect that it presupposes is not there
     LOW_COVERAGE = "low_coverage"  # mostly ties, or too few items with a countable answer, beyond chance
     BORDERLINE_COVERAGE = "borderline_coverage"  # whether most items have a countable answer is not certain
     NOTHING_SCORED = "nothing_scored"  # no value
@@ -367,6 +367,7 @@ class ClaimSource(StrEnum):
 
     FINDING = "found"  # in their results
     EXPECTED = "expected"  # in their design, before any result; their findings may differ
+    CONTROL = "control"  # nowhere: a control that they did not run
 
 
 Level = Literal["checkpoint", "family", "pair"]  # a pair: a claim about two models

@@ -236,6 +236,7 @@ def test_variance_has_a_row_for_every_family_row(run):
 def test_what_the_paper_reports_of_diagnostics_are_claims(run):
     rows = run.rows(ClaimResult)
     names = {"categories_vary_more", "first_varies_more", "vectors_vary_more", "disagree_on_religion"}
+    names |= {"category_deviates"}
     assert {row.claim for row in rows} == names
     apart = [row for row in rows if (row.probe, row.claim) == ("crows, stereo", "disagree_on_religion")]
     (family,) = (row for row in apart if row.level == "family")

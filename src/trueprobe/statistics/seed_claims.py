@@ -3,6 +3,8 @@
 How often tests change sides has an interval that leaves out one seed at a time (jackknife, t) and allows for other
 tests too. Categories are compared with the total cut to their sizes, with the interval of such cuts. Two diagnostics
 are compared by the variance over seeds that is left without the noise of their items (`SeedVariance`).
+A category's deviation is held against the paper's 2.5 points as it is, with the noise of its items, and only where the
+family prefers stereotypes in all: of a family that answers by chance it would say how few items there are.
 Likelihood tests are the probes that declare a `diagnostic`; vector tests are the effect sizes with a test of their own
 (the accuracy of clusters is none: it cannot lie below neutral, so its seeds never lie on both sides).
 """
@@ -19,12 +21,13 @@ import numpy as np
 import scipy  # type: ignore[import-untyped]
 
 from trueprobe.statistics.claims import ClaimSubject, result
-from trueprobe.statistics.disagreement import scores
+from trueprobe.statistics.disagreement import Key, scores
 from trueprobe.statistics.flips import Answers
 from trueprobe.statistics.measure import Claim
 from trueprobe.statistics.rows import AND, ClaimResult
 from trueprobe.statistics.spread import Spread
 from trueprobe.statistics.unjudged import Unjudged
+from trueprobe.statistics.vector_claims import vector_claims
 from trueprobe.statistics.verdict import ALPHA, FEWEST_GROUPS, FEWEST_SEEDS, Case
 from trueprobe.types import Unit
 
@@ -43,6 +46,7 @@ _COUNTED = {
     "vectors_vary_more": ("seeds on both sides", Unit.SHARE),
 }
 _SMALLEST_P = 1e-12  # smaller ones decide nothing
+MUCH = 0.025  # paper C's table 1: deviations over seeds above this are bold
 
 
 def claims_over_seeds(
@@ -58,9 +62,43 @@ def claims_over_seeds(
     usable = [one for one in answers if one.probe in diagnostics and one.seeds >= FEWEST_SEEDS]
     return [
         *filter(None, map(_categories, usable)),
+        *(row for one in usable for row in _deviations(one, scores(estimates[one.probe], diagnostics[one.probe]))),
         *(_first_varies_more(*pair) for pair in _pairs(usable)),
         *(row for family in families for row in _claims(family, estimates, diagnostics)),
+        *(row for family in families for label in estimates for row in vector_claims(label, estimates[label], family)),
     ]
+
+
+def _deviations(answers: Answers, by_category: Mapping[Key, Unjudged]) -> Iterator[ClaimResult]:
+    """One row per category; none where there is one alone, which is the total."""
+    names = sorted(set(answers.items["category"]))
+    total = by_category.get((answers.family, "family", answers.step, "all"))
+    for category, prefers in zip(names, answers.by_category(), strict=True) if len(names) > 1 else ():
+        claim = Claim(
+            "category_deviates",
+            f"{category}: the score has a standard deviation over seeds above 2.5 points",
+            paper="C",
+            column="sd_seeds",
+            plus={},
+            threshold=MUCH,
+            unit=Unit.SHARE,
+            conditions={"category": category},
+        )
+        quantity = deviation(prefers.mean(axis=0), MUCH)
+        about = ClaimSubject(answers.family, "family", answers.family, answers.step, answers.seeds)
+        case = Case(
+            **quantity._asdict(),
+            reference=MUCH,
+            groups=FEWEST_GROUPS,
+            seeds=answers.seeds,
+            direction=claim.direction,
+            sensitive=total is not None and total.interval.p < ALPHA and total.estimate.value > _neutral(total),
+        )
+        yield result(answers.probe, claim, about, case)
+
+
+def _neutral(one: Unjudged) -> float:
+    return one.estimate.neutral or 0.5
 
 
 def _categories(answers: Answers) -> ClaimResult | None:
@@ -128,6 +166,16 @@ class Quantified(NamedTuple):
     low: float
     high: float
     p: float  # against 0
+
+
+def deviation(shares: np.ndarray, threshold: float) -> Quantified:
+    """The standard deviation of one share per seed, with the χ² interval and p. Five seeds with 5 points: 4 · 25 / 6.25
+    = 16 has p = 0.006, so they are above 2.5; five with 4 points (10.2, p = 0.07) are not."""
+    variance, df = float(shares.var(ddof=1)), len(shares) - 1
+    low, high = (math.sqrt(df * variance / float(scipy.special.chdtri(df, tail))) for tail in (0.025, 0.975))
+    statistic = df * variance / threshold**2
+    p = 2 * min(float(scipy.special.chdtr(df, statistic)), float(scipy.special.chdtrc(df, statistic)))
+    return Quantified(math.sqrt(variance), low, high, min(1.0, p))
 
 
 @dataclass(frozen=True)

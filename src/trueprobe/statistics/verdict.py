@@ -59,7 +59,7 @@ class Case:
     direction: Direction | None = None  # where a claim has the number; None for a number that nobody claimed
     trivial: bool = False  # a claim that random answers fulfil too
     p_apart: float = math.nan  # of a claim of equivalence, whose p is that of being alike: that it is beyond the margin
-    sensitive: bool = True  # of the same: the effect that its margin refers to is there
+    sensitive: bool = True  # the effect that a claim presupposes is there, as that which a margin refers to
     passes: bool = True  # the gate
     covered: Share = UNKNOWN  # items with a countable answer, of the part, seed or side that has fewest
     untied: Share = UNKNOWN  # scored items that are no tie

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
+from trueprobe.probes.counteracts import controls
 from trueprobe.probes.counteracts.coverage import LEAST_MASS
 from trueprobe.probes.measure_sets import ALL, ColumnMean, combinations, mean_measures, with_all
 from trueprobe.statistics.means import means, pearson
@@ -54,6 +55,12 @@ class CounterActsMeasures:
     second: str
     wordings: tuple[str, ...]
     shares: bool
+    controls: tuple[str, ...] = ()  # kinds
+
+    @property
+    def knowledge(self) -> dict[str, str]:
+        """With the controls."""
+        return KNOWLEDGE | {name: one.meaning for name, one in controls.controls_of(self.controls).items()}
 
     @property
     def _groups(self) -> tuple[str, str]:
@@ -99,7 +106,8 @@ class CounterActsMeasures:
             "strengthened": f"1 if the same side is preferred by more than in base, {within}",
             "weakened": f"1 if the same side is preferred by less than in base, {within}",
         }
-        return {f"{name}_{depth}": meaning for name, meaning in meanings.items()}
+        columns = {f"{name}_{depth}": meaning for name, meaning in meanings.items()}
+        return columns | (controls.columns_at(depth, within) if self.controls else {})
 
     def _columns_of_top(self, k: int) -> dict[str, str]:
         implicit = "probability of words that are {} by stereotype only, top {}".format
@@ -115,10 +123,10 @@ class CounterActsMeasures:
 
     def measures(self) -> Iterator[Measure]:
         dominated = (ALL, *self._groups)
-        for where, at in combinations(wording=with_all(self.wordings), knowledge=KNOWLEDGE, dominated=dominated):
+        for where, at in combinations(wording=with_all(self.wordings), knowledge=self.knowledge, dominated=dominated):
             is_base = at["knowledge"] == "base"
             for depth in DEPTHS:
-                yield from mean_measures(self._quantities(depth, is_base), where, {**at, "k": depth})
+                yield from mean_measures(self._quantities(depth, str(at["knowledge"])), where, {**at, "k": depth})
             if is_base and at["dominated"] == ALL and self.shares:
                 for depth in DEPTHS:
                     columns = (f"{self.first}_minus_{self.second}_{column_end(depth)}", "share")
@@ -134,9 +142,9 @@ class CounterActsMeasures:
                     )
                     yield replace(measure, coverage=f"answered_{column_end(depth)}")
 
-    def _quantities(self, depth: int | str, is_base: bool) -> Iterator[ColumnMean]:
+    def _quantities(self, depth: int | str, knowledge: str) -> Iterator[ColumnMean]:
         end = column_end(depth)
-        for name, unit, neutral in self._counted(depth != ALL, is_base):
+        for name, unit, neutral in self._counted(depth != ALL, knowledge):
             of_coverage = name in ("no_preference", "listed_tokens", "listed_mass")
             coverage = "" if of_coverage else f"{_needs(name)}_{end}"
             yield ColumnMean(
@@ -145,7 +153,7 @@ class CounterActsMeasures:
         if depth == ALL:  # what the top ten covers is reported with every number
             yield ColumnMean("listed_mass", f"listed_mass_top{max(K)}", unit=Unit.SHARE, neutral=None, of_coverage=True)
 
-    def _counted(self, is_top: bool, is_base: bool) -> Iterator[tuple[str, Unit, float | None]]:
+    def _counted(self, is_top: bool, knowledge: str) -> Iterator[tuple[str, Unit, float | None]]:
         a, b = self._groups
         yield from ((group, Unit.PROBABILITY, None) for group in (a, b))
         yield f"{a}_minus_{b}", Unit.PROBABILITY, 0.0
@@ -158,11 +166,13 @@ class CounterActsMeasures:
         else:
             yield from ((f"implicit_{group}", Unit.PROBABILITY, None) for group in (a, b))
             yield from ((f"listed_{of}", Unit.SHARE, None) for of in ("tokens", "mass"))
-        if is_base:
+        if knowledge == "base":
             return
         yield f"shift_{a}_minus_{b}", Unit.PROBABILITY, 0.0
         yield "shift_towards_stereotype", Unit.PROBABILITY, 0.0
         yield from ((fate, Unit.SHARE, None) for fate in FATES)
+        if knowledge in controls.CONTROLS:
+            yield from ((name, Unit.PROBABILITY, 0.0) for name in controls.MOVED)
         if is_top:
             yield from ((f"log_relative_{group}", Unit.NATS, 0.0) for group in (a, b))
 
@@ -172,6 +182,7 @@ class CounterActsMeasures:
             yield from _claims(k, self._groups)
             yield from _claims_of_neutral(k)
             yield from _claims_of_architectures(k)
+            yield from controls.claims(self.controls, k)
 
     @property
     def headline(self) -> Measure:
@@ -180,7 +191,9 @@ class CounterActsMeasures:
 
 
 def _needs(name: str) -> str:
-    """The column of coverage: of the prompt, or of the prompt and its base prompt."""
+    """The column of coverage: of the prompt, or of it and of all that it is compared with."""
+    if name in controls.MOVED:
+        return "controlled"
     return "compared" if name.startswith(("shift_", "log_relative_", *FATES)) else "answered"
 
 

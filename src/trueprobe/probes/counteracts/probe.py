@@ -15,14 +15,12 @@ import random
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
-from typing import Any, Literal
-
-from pydantic import Field, field_validator
+from typing import Any
 
 from trueprobe.errors import BadInput, nearest
 from trueprobe.probes import files
-from trueprobe.probes.base import MeasureSetProbe, Settings
-from trueprobe.probes.counteracts import report
+from trueprobe.probes.base import MeasureSetProbe
+from trueprobe.probes.counteracts import controls, report
 from trueprobe.probes.counteracts.coverage import FORMS, answered, chosen_form, form_coverage, unlisted
 from trueprobe.probes.counteracts.material import (
     WITH_BACKGROUND,
@@ -42,6 +40,7 @@ from trueprobe.probes.counteracts.measures import (
     K,
     column_end,
 )
+from trueprobe.probes.counteracts.settings import CounterActsSettings
 from trueprobe.probes.display import Primary, ReportSpec, Summary
 from trueprobe.probes.measure_sets import ALL
 from trueprobe.probes.templates import BLANK
@@ -61,41 +60,6 @@ from trueprobe.types import (
     WhyNot,
     Word,
 )
-
-
-class CounterActsSettings(Settings):
-    material: str = Field(default="gender", description="a shipped file (gender, age) or your own TOML file")
-    occupations: Literal["winobias40", "table58"] = Field(
-        default="winobias40", description="the entries marked core (the WinoBias 40), or all (Table 1's 58)"
-    )
-    backgrounds: Literal["all"] | int = Field(
-        default="all", description="how many occupations of the other group each target meets: all, or a number"
-    )
-    wording: str = Field(default="", description="a wording of the material, or all; the paper's if empty")
-    article: Literal["auto", "a"] = Field(
-        default="auto", description="an engineer (auto), or a engineer as printed (a)"
-    )
-    spacing: Literal["plain", "paper"] = Field(
-        default="plain",
-        description="behind knowledge the base prompt reads as alone (nurse.), or as the paper prints it (nurse .)",
-    )
-    causal: Literal["auto", "target_is", "person_is"] = Field(
-        default="auto",
-        description="how causal models are asked: the paper's 'The target is', or a natural sentence where the top ten "
-        "of fewer than half of the base prompts would hold a listed word; or one of the two",
-    )
-    separator: Literal["own", "paper"] = Field(
-        default="own",
-        description="between knowledge and prompt: the model's pair format, or the paper's <s> for RoBERTa",
-    )
-    verbalizer: str = Field(default="", description="a TOML file with words to add to the material's lists")
-
-    @field_validator("backgrounds", mode="before")
-    @classmethod
-    def _at_least_one(cls, value: Any) -> Any:
-        if isinstance(value, bool) or (str(value).lstrip("-").isdigit() and int(value) < 1):
-            raise ValueError("at least one background is needed")
-        return value
 
 
 class CounterActs(MeasureSetProbe[CounterActsSettings]):
@@ -122,6 +86,7 @@ class CounterActs(MeasureSetProbe[CounterActsSettings]):
         self.first, self.second = self.groups = tuple(self.material.groups)
         self.verbalizer, self.implicit = word_lists(self.material, settings.verbalizer)
         self.wordings = self._chosen_wordings()
+        self.controls = controls.controls_of(settings.controls)
         self._words_in_vocabulary: dict[str, dict[str, int]] = {}  # by tokenizer
         self.form = FORMS[0] if settings.causal == "auto" else settings.causal  # of the question to causal models
         self.form_coverage: dict[str, float] = {}  # of both forms, once trials have decided
@@ -146,14 +111,18 @@ class CounterActs(MeasureSetProbe[CounterActsSettings]):
         return [
             self._item(wording, knowledge, target, background)
             for wording in self.wordings
-            for knowledge in KNOWLEDGE
+            for knowledge in (*KNOWLEDGE, *self.controls)
             for target in self.targets
-            for background in (self._backgrounds_of(target) if knowledge in WITH_BACKGROUND else (None,))
+            for background in self._backgrounds_of(target, knowledge)
         ]
 
-    def _backgrounds_of(self, target: Background) -> Sequence[Background]:
-        """The occupations the other group dominates: all of them, or a sample that `resample_seed` names."""
-        others = [b for b in self.targets if b.dominant != target.dominant]
+    def _backgrounds_of(self, target: Background, knowledge: str) -> Sequence[Background | None]:
+        """The occupations the other group dominates, or for a control the others of the same group: all of them, or a
+        sample that `resample_seed` names."""
+        control = self.controls.get(knowledge)
+        if not (control.crossed if control else knowledge in WITH_BACKGROUND):
+            return (None,)
+        others = [b for b in self.targets if b != target and (b.dominant == target.dominant) is (control is not None)]
         wanted = self.settings.backgrounds
         if wanted == "all" or wanted >= len(others):
             return others
@@ -164,6 +133,8 @@ class CounterActs(MeasureSetProbe[CounterActsSettings]):
         fields = self.prompts(name, knowledge, target, background, self.form)
         before = f"{fields['knowledge']} " if fields["knowledge"] else ""
         other = background.name if background else ""
+        if control := self.controls.get(knowledge):
+            fields["matching"] = self.prompts(name, control.matching, target, None, self.form)
         return Item(
             id=f"{name}/{knowledge}/{target.name}{f'/{other}' if other else ''}",
             text=f"{before}{fields['left']}{BLANK}{fields['right']}",
@@ -201,30 +172,41 @@ class CounterActs(MeasureSetProbe[CounterActsSettings]):
         wording, slots = self.wordings[name], self.material.fields(target, background, self.settings.article == "a")
         alone = wording.around_blank(wording.base, slots, form == FORMS[0])
         if knowledge == "base":
-            return {"knowledge": None, **alone, "alone": alone}
-        before, behind = getattr(wording, knowledge), wording.base
+            return {"knowledge": None, **alone}
+        before, behind, control = getattr(wording, knowledge, ""), wording.base, self.controls.get(knowledge)
+        about = slots
+        if control:
+            subject = control.subject(target, background)
+            before, about = control.template(wording), self.material.fields(subject, None, self.settings.article == "a")
         if self.settings.spacing == "paper":  # its Table 2: in both sentences, but for the unrelated one
             before, behind = before if knowledge == "un" else stop_apart(before), stop_apart(behind)
         around = wording.around_blank(behind, slots, form == FORMS[0])
-        return {"knowledge": before.format(**slots), **around, "alone": alone}
+        sentence = before.format(**about)
+        if control and control.behind:
+            around, sentence = {**around, "right": f"{around['right']} {sentence}"}, ""
+        return {"knowledge": sentence or None, **around, "alone": {"knowledge": None, **alone}}
 
     # ------------------------------------------------------------ asking
 
     def ask(self, item: Item, card: Card) -> tuple[Request, ...] | WhyNot:
-        """The prompt, and for knowledge prompts the base prompt too: a row asked twice is computed once."""
+        """The prompt, for knowledge the base prompt too, for a control also the prompt behind the knowledge that it is
+        compared with: a row asked twice is computed once."""
         if card.kind == "encoder":
             return WhyNot("no_head", "an encoder fills no blanks")
         if "form" in item.fields and card.kind != "causal":
             return WhyNot("right_context", "both forms are tried on causal models alone")
-        join: Join = "space"
-        if card.kind == "masked":
-            join = "bos" if self.settings.separator == "paper" and card.start_text == "<s>" else "pair"
-        base = FillBlank(*read_by(card.kind, item.fields["alone"]), words=self.forms, top=max(K))
-        before = item.fields["knowledge"]
-        if before is None:
-            return (base,)
-        left, right = read_by(card.kind, item.fields)
-        return FillBlank(left, right, before=before, join=join, words=self.forms, top=max(K)), base
+        control = self.controls.get(str(item.conditions["knowledge"]))
+        if control and control.behind and card.kind == "causal":
+            return WhyNot("right_context", "a causal model reads nothing behind the blank")
+        compared = [item.fields[name] for name in ("alone", "matching") if name in item.fields]
+        return tuple(self._request(prompt, card) for prompt in (item.fields, *compared))
+
+    def _request(self, prompt: Mapping[str, Any], card: Card) -> FillBlank:
+        (left, right), before = read_by(card.kind, prompt), prompt["knowledge"]
+        join: Join = "pair" if card.kind == "masked" or before is None else "space"
+        if card.kind == "masked" and before and self.settings.separator == "paper" and card.start_text == "<s>":
+            join = "bos"
+        return FillBlank(left, right, before=before, join=join, words=self.forms, top=max(K))
 
     @cached_property
     def forms(self) -> tuple[str, ...]:
@@ -254,8 +236,12 @@ class CounterActs(MeasureSetProbe[CounterActsSettings]):
         values = self._masses(asked, dominant) | self._top(asked)
         values |= {f"{group}_words": count for group, count in self._countable_words(card, asked).items()}
         values |= {"share": item.fields["share"], "tied": _tied(asked.logps(self.forms))}
-        for base in rest:
-            values |= self._against(values, self._masses(base, dominant)) | self._relative(asked, base)
+        for base in rest[:1]:
+            before = self._masses(base, dominant)
+            values |= self._against(values, before) | self._relative(asked, base)
+        for matching in rest[1:]:
+            control, ends = self.controls[str(item.conditions["knowledge"])], map(column_end, DEPTHS)
+            values |= control.moved(values, before, self._masses(matching, dominant), ends)
         return [Observation(item.id, values)]
 
     def _top(self, filled: Filled) -> dict[str, Any]:
@@ -349,7 +335,13 @@ class CounterActs(MeasureSetProbe[CounterActsSettings]):
     @cached_property
     def measure_set(self) -> CounterActsMeasures:
         shares = all(target.share is not None for target in self.targets)
-        return CounterActsMeasures(self.first, second=self.second, wordings=tuple(self.wordings), shares=shares)
+        return CounterActsMeasures(
+            self.first,
+            second=self.second,
+            wordings=tuple(self.wordings),
+            shares=shares,
+            controls=self.settings.controls,
+        )
 
     @property
     def summary(self) -> Summary:
@@ -380,7 +372,7 @@ class CounterActs(MeasureSetProbe[CounterActsSettings]):
             "verbalizer": {group: len(words) for group, words in self.verbalizer.items()},
             "implicit": {group: len(words) for group, words in self.implicit.items()},
             "wordings": list(self.wordings),
-            "knowledge": KNOWLEDGE,
+            "knowledge": self.measure_set.knowledge,
             "causal": {"form": self.form, "answered": self.form_coverage},
         }
 

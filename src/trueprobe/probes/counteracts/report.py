@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from trueprobe.probes.counteracts.measures import FATES, KNOWLEDGE, CounterActsMeasures
+from trueprobe.probes.counteracts.controls import MOVED, controls_of
+from trueprobe.probes.counteracts.measures import FATES, CounterActsMeasures
 from trueprobe.probes.display import Figure, ItemTable, Primary, ReportSpec, Summary, Table
 from trueprobe.probes.measure_sets import with_all
 
@@ -23,7 +24,10 @@ SHORT = {
 }
 LISTED_NOTE = "listed: share of the top 10's probability that the word list knows"
 _DEPTHS = {"k=10": "top 10", "k=5": "top 5", "k=3": "top 3", "k=all": "the whole word list"}
-_ORDER = {"knowledge": tuple(KNOWLEDGE)}
+
+
+def _order(measures: CounterActsMeasures) -> dict[str, tuple[str, ...]]:
+    return {"knowledge": tuple(measures.knowledge)}
 
 
 def _where(measures: CounterActsMeasures) -> dict[str, str]:
@@ -47,7 +51,7 @@ def summary(measures: CounterActsMeasures, form: str, covered: Mapping[str, floa
         measures=(measures.first, measures.second, *margins),
         where=_where(measures),
         titles=(measures.first, measures.second, "towards stereotype", "shift from base", "turned", "listed"),
-        meanings=KNOWLEDGE,
+        meanings=measures.knowledge,
         where_title="top 10",
         notes=(LISTED_NOTE, *_form_note(form, covered)),
     )
@@ -79,6 +83,7 @@ def primary(measures: CounterActsMeasures) -> tuple[Primary, ...]:
             where={**at, "knowledge": "tcsyn"},
             above=moved(counterexample, "towards"),
             below=moved(counterexample, "away from"),
+            claims=tuple(f"beyond_{kind}" for kind in measures.controls),  # asked for, they are the question
         ),
     )
 
@@ -90,10 +95,10 @@ def report(measures: CounterActsMeasures) -> ReportSpec:
 def _figures(measures: CounterActsMeasures) -> list[Figure]:
     first, second, wordings = measures.first, measures.second, measures.wordings
     several = ("wording",) if len(wordings) > 1 else ()
-    names = {**SHORT, "dominated": "occupations", "k": "counted", **_DEPTHS}
+    names = {**SHORT, **_short_of_controls(measures), "dominated": "occupations", "k": "counted", **_DEPTHS}
     names |= {first: f"{first} words", second: f"{second} words", "dominated=all": "all"}
     names |= {f"dominated={group}": f"{group}-dominated" for group in (first, second)}
-    order = {**_ORDER, "k": ("10", "3", "5", "all"), "dominated": ("all", first, second)}
+    order = {**_order(measures), "k": ("10", "3", "5", "all"), "dominated": ("all", first, second)}
     order["side"] = ("below", "above")
     names |= {"side=below": f"prefers {second}", "side=above": f"prefers {first}"}
     order["wording"] = ("all", *wordings) if several else wordings
@@ -143,10 +148,12 @@ def _figures(measures: CounterActsMeasures) -> list[Figure]:
 
 
 def _tables(measures: CounterActsMeasures) -> list[Table]:
-    names = {**KNOWLEDGE, "group_target": "occupation", "dominated": "dominated by"}
+    order = _order(measures)
+    names = {**measures.knowledge, "group_target": "occupation", "dominated": "dominated by"}
     names |= {"share": f"% {measures.first}", "overturned": "turned", "text": "prompt"}
     whole = {"k": "all"}
     return [
+        *_table_of_controls(measures),
         Table(
             "whole-list",
             title="Over the whole word list",
@@ -156,7 +163,7 @@ def _tables(measures: CounterActsMeasures) -> list[Table]:
             rows=("knowledge",),
             measures=(measures.first, measures.second, "stereotype_margin", "shift_towards_stereotype", "overturned"),
             where={**_where(measures), **whole},
-            order=_ORDER,
+            order=order,
             names={**names, "stereotype_margin": "towards stereotype", "shift_towards_stereotype": "shift from base"},
         ),
         Table(
@@ -168,7 +175,7 @@ def _tables(measures: CounterActsMeasures) -> list[Table]:
             rows=("knowledge",),
             measures=FATES,
             where=_where(measures),
-            order=_ORDER,
+            order=order,
             names=names,
         ),
         Table(
@@ -178,7 +185,7 @@ def _tables(measures: CounterActsMeasures) -> list[Table]:
             of="items",
             rows=("knowledge",),
             where={"wording": measures.wordings[0]},
-            order=_ORDER,
+            order=order,
             names=names,
             source="table 2 of the paper",
         ),
@@ -192,6 +199,26 @@ def _tables(measures: CounterActsMeasures) -> list[Table]:
             source="table 1 of the paper",
         ),
     ]
+
+
+def _short_of_controls(measures: CounterActsMeasures) -> dict[str, str]:
+    return {name: f"control: {one.group}, {one.kind}" for name, one in controls_of(measures.controls).items()}
+
+
+def _table_of_controls(measures: CounterActsMeasures) -> list[Table]:
+    table = Table(
+        "controls",
+        title="Is it the knowledge, or the word for a group in it?",
+        caption="Top 10. Shift of the preference towards the group that is named: behind knowledge with the same "
+        "syntax, behind the control, and the first less the second, target by target.",
+        of="estimates",
+        rows=("knowledge",),
+        measures=MOVED,
+        where={**_where(measures), "knowledge": tuple(controls_of(measures.controls))},
+        order=_order(measures),
+        names={**measures.knowledge, **dict(zip(MOVED, ("knowledge", "control", "difference"), strict=True))},
+    )
+    return [table] if measures.controls else []
 
 
 def _item_table(first: str, second: str) -> ItemTable:

@@ -6,7 +6,8 @@ from functools import cache
 
 from trueprobe.probes.counteracts.material import WITH_BACKGROUND, CounterActsMaterial
 from trueprobe.probes.counteracts.measures import KNOWLEDGE
-from trueprobe.probes.counteracts.probe import CounterActs, CounterActsSettings
+from trueprobe.probes.counteracts.probe import CounterActs
+from trueprobe.probes.counteracts.settings import CounterActsSettings
 from trueprobe.probes.suggestions import Json, Suggestions, Wanted, index_of
 from trueprobe.probes.templates import BLANK
 

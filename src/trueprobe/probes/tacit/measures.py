@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 
 from trueprobe.probes.measure_sets import ALL, ColumnMean, Conditions, combinations, mean_measures, with_all
 from trueprobe.probes.published import NETWORKS
+from trueprobe.probes.tacit import sampling
 from trueprobe.statistics.means import means
 from trueprobe.statistics.measure import LARGER, Claim, Gate, Lead, Margin, Measure
 from trueprobe.statistics.ranking import commonest_share
@@ -258,10 +259,11 @@ class ProductionMeasures:
     vocabulary: Conditions
 
     def columns(self) -> dict[str, str]:
-        return PRODUCTION_COLUMNS | COMMON_COLUMNS
+        return PRODUCTION_COLUMNS | sampling.COLUMNS | COMMON_COLUMNS
 
     def measures(self) -> Iterator[Measure]:
         quantities = [quantity for quantity in _PRODUCED if quantity.name != "spearman" or self.frequencies]
+        quantities += sampling.MEASURES if self.frequencies else ()
         for where, at in combinations(wording=with_all(self.wordings), relation=(*self.relations, ALL)):
             conditions = {**at, **self.vocabulary}
             yield from mean_measures(quantities, where, conditions)

@@ -18,7 +18,7 @@ import numpy as np
 from pydantic import Field
 
 from trueprobe.probes.display import Primary, ReportSpec, Summary
-from trueprobe.probes.tacit import report
+from trueprobe.probes.tacit import report, sampling
 from trueprobe.probes.tacit.common import NormProbe, NormSettings, as_asked, gold_columns, tied, top_columns
 from trueprobe.probes.tacit.measures import TOP, ProductionMeasures
 from trueprobe.probes.tacit.norms import Concept
@@ -36,6 +36,9 @@ class ProductionSettings(NormSettings):
         default="each",
         description="frequency of a word, for ρ, where norms list alternatives of a property: the number of people who "
         "gave this alternative (each), or the frequency of the whole property (label)",
+    )
+    draw_seed: int = Field(
+        default=0, ge=0, description="random seed of the completions that are drawn, as many as people gave"
     )
 
 
@@ -137,12 +140,13 @@ class TacitProduction(NormProbe[ProductionSettings]):
             return [Observation(item.id, why_not=next(why for why in in_list.values() if isinstance(why, WhyNot)))]
         words = self.completions[relation]
         logps = np.asarray(asked.logps(words), dtype=float)
-        columns = [self.column[relation][word] for word in gold]
+        columns, given = [self.column[relation][word] for word in gold], [frequencies[word] for word in gold]
         values = {
             **gold_columns(asked, gold, len(frequencies)),
             **_precisions(gold, alone, ranks_within(logps)[columns]),
             "tied": tied(gold.values()),
-            "spearman": spearman([frequencies[word] for word in gold], logps[columns]),
+            "spearman": spearman(given, logps[columns]),
+            **sampling.sampled(logps, columns, given, sampling.seed_of(self.settings.draw_seed, item.id)),
             "gold_over_others_nats": _over_others(logps, columns),
             "mass_outside": 1 - asked.mass(words),
             "prompt": as_asked(item.text, card),

@@ -213,6 +213,19 @@ def production(wording: str) -> ReportSpec:
             names=names,
             source="table 2 of the paper",
         ),
+        Table(
+            "sampling",
+            title="As many completions drawn as people gave",
+            caption="Overlap with people's: of one sample, of all samples, and of samples from people's own answers. "
+            "Entropy less that of people. Shares by rank: 0 where sample and people have the same.",
+            of="estimates",
+            rows=("relation",),
+            measures=("overlap_drawn", "overlap_expected", "overlap_people", "entropy_excess", "rank_frequency_apart"),
+            where=at,
+            names=names
+            | {"overlap_drawn": "one sample", "overlap_expected": "all samples", "overlap_people": "people"}
+            | {"entropy_excess": "entropy, nats", "rank_frequency_apart": "by rank"},
+        ),
     ]
     figures = [
         Figure(

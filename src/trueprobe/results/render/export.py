@@ -165,7 +165,7 @@ def _arguments(finding: Finding, n: Number) -> dict[str, Any]:
     held = {} if finding.threshold is None else {"threshold": float(finding.threshold)}
     where = {"conditions": dict(n.estimate.conditions)} if n.estimate and n.estimate.conditions else {}
     items: dict[str, Any] = {} if n.n_items is None else {"n_items": int(n.n_items)}
-    items |= {"source": n.source.value} if n.source is ClaimSource.EXPECTED else {}
+    items |= {"source": n.source.value} if n.source is not ClaimSource.FINDING else {}
     behind = {"n_seeds": n.n_seeds, **items, **({"signature": n.signature} if n.signature else {})}
     return {**ends, "unit": n.unit.value, "verdict": n.verdict.value, **held, **where, **behind}
 

@@ -34,10 +34,13 @@ _VERDICTS = {
     Verdict.NO_INTERVAL: "no interval",
     Verdict.NO_VARIATION: "no variation",
 }
-_EXPECTED = {Verdict.AS_PUBLISHED: "as the authors expected"}  # where a claim is no finding of theirs
+_NOT_FOUND = {  # of a claim that is as it says, where it is no finding of the authors
+    ClaimSource.EXPECTED: "as the authors expected",
+    ClaimSource.CONTROL: "holds",
+}
 _SILENT = {  # why a dash stands where items were scored
     Verdict.FAILS_GATE: "the model cannot do what the number presupposes",
-    Verdict.INSENSITIVE: "the effect that the margin refers to is not there",
+    Verdict.INSENSITIVE: "the effect that it presupposes is not there",
     Verdict.NOTHING_SCORED: "no scored item has a value here",
     Verdict.TOO_FEW_GROUPS: f"fewer than {FEWEST_GROUPS} groups of items",
     Verdict.NO_INTERVAL: "too few resamples or seeds have a value",
@@ -74,7 +77,7 @@ _DIRECTIONS = {
 
 def verdict_text(verdict: Verdict, source: ClaimSource = ClaimSource.FINDING) -> str:
     """`source`: of a claim."""
-    return (_EXPECTED if source is ClaimSource.EXPECTED else _VERDICTS).get(verdict, _VERDICTS[verdict])
+    return _NOT_FOUND.get(source, _VERDICTS[verdict]) if verdict is Verdict.AS_PUBLISHED else _VERDICTS[verdict]
 
 
 def mark_text(mark: Mark, key: Key) -> str:
