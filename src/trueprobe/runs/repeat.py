@@ -69,12 +69,14 @@ def repeat(
     target = out or Path(f"{Path(folder)}{_SUFFIX}")
     if target.resolve() == Path(folder).resolve():
         raise BadInput(f"{target} is the run itself; {ANOTHER_OUT}")
-    plan = make_plan(_study(original, models, device, batch_tokens), permissions)
+    plan = make_plan(study_again(original, models, device, batch_tokens), permissions)
     refuse_other(original, plan)
     return compared(original, execute.run_plan(plan, target, store, progress))
 
 
-def _study(run: Run, models: tuple[str, ...], device: str | None, batch_tokens: int | None) -> Study:
+def study_again(
+    run: Run, models: tuple[str, ...] = (), device: str | None = None, batch_tokens: int | None = None
+) -> Study:
     """With the paths of the machine that ran it, where they are known."""
     described = run.study
     probes = [

@@ -25,7 +25,7 @@ from trueprobe.errors import BadInput, reading, shortened
 from trueprobe.paths import content_within, refuse_linked_folders
 from trueprobe.probes import is_name
 from trueprobe.probes.display import Assessment, Figure, ItemTable, Primary, Summary, Table
-from trueprobe.statistics import rows
+from trueprobe.statistics import multiverse, rows
 from trueprobe.statistics.measure import TIED
 from trueprobe.types import CODES, CONDITION, GROUP, Card
 
@@ -49,6 +49,9 @@ TABLES: Mapping[str, type[Any]] = types.MappingProxyType(
         "disagreements": rows.Disagreement,
         "variants": rows.VariantDifference,
         "differences": rows.Difference,  # comparisons/A_vs_B
+        "multiverse": multiverse.Multiverse,
+        "specifications": multiverse.Specification,
+        "axis_shares": multiverse.AxisShare,
     }
 )
 ITEM_COLUMNS: Mapping[str, str] = types.MappingProxyType(
@@ -77,8 +80,7 @@ RESERVED = frozenset({*ITEM_COLUMNS, *OBSERVATION_COLUMNS, *_FIELDS, "seed"})  #
 
 
 def file_name(name: str) -> str:
-    """A name that files are called by: no path built from it may leave the folder, and it is one line wherever it is
-    printed."""
+    """A name that files are called by: no path built from it leaves the folder, and it is printed as one line."""
     wrong = not name.isprintable() or name.startswith(".") or "/" in name or "\\" in name
     if not name or wrong or len(name.encode()) > 200:
         raise ValueError(f"'{name[:80]}' cannot be a file's name")
@@ -241,8 +243,7 @@ def hints(row: type[Any]) -> dict[str, Any]:
 
 
 def frame_of(values: Sequence[Any], row: type[Any], **given: Sequence[Any]) -> pd.DataFrame:
-    """Rows as a table, with the declared columns in their order and the conditions behind them. `given`: columns that
-    take the place of the rows' fields."""
+    """Rows as a table, conditions behind the declared columns. `given`: columns in place of the rows' fields."""
     import pandas as pd
 
     declared = hints(row)

@@ -22,7 +22,7 @@ from pydantic import Field, field_validator
 from trueprobe.errors import BadInput, nearest
 from trueprobe.probes import files
 from trueprobe.probes.base import MeasureSetProbe, Settings
-from trueprobe.probes.counteracts import report
+from trueprobe.probes.counteracts import multiverse, report
 from trueprobe.probes.counteracts.coverage import FORMS, answered, chosen_form, form_coverage, unlisted
 from trueprobe.probes.counteracts.material import (
     WITH_BACKGROUND,
@@ -38,6 +38,7 @@ from trueprobe.probes.display import Primary, ReportSpec, Summary
 from trueprobe.probes.templates import BLANK
 from trueprobe.statistics.means import ratio
 from trueprobe.statistics.measure import Flips
+from trueprobe.statistics.multiverse import Question
 from trueprobe.types import (
     TIE_NATS,
     Answer,
@@ -242,11 +243,11 @@ class CounterActs(MeasureSetProbe[CounterActsSettings]):
         if why is not None:
             return [Observation(item.id, why_not=why)]
         dominant = str(item.conditions["dominated"])
-        values = self._masses(asked, dominant) | self._top(asked)
+        values = self.masses(asked, dominant) | self._top(asked)
         values |= {f"{group}_words": count for group, count in self._countable_words(card, asked).items()}
         values |= {"share": item.fields["share"], "tied": _tied(asked.logps(self.forms))}
         for base in rest:
-            values |= self._against(values, self._masses(base, dominant)) | self._relative(asked, base)
+            values |= self._against(values, self.masses(base, dominant)) | self._relative(asked, base)
         return [Observation(item.id, values)]
 
     def _top(self, filled: Filled) -> dict[str, Any]:
@@ -266,7 +267,7 @@ class CounterActs(MeasureSetProbe[CounterActsSettings]):
             }
         return self._words_in_vocabulary[card.tokenizer_id]
 
-    def _masses(self, filled: Filled, dominant: str) -> dict[str, Any]:
+    def masses(self, filled: Filled, dominant: str) -> dict[str, Any]:
         """Probability of each group's words within the top k and over the whole list."""
         values: dict[str, Any] = {}
         for k in K:
@@ -319,10 +320,8 @@ class CounterActs(MeasureSetProbe[CounterActsSettings]):
 
     def _relative(self, asked: Filled, base: Filled) -> dict[str, Any]:
         """Eq. 1, p(w | knowledge) / p(w | base), of every token in both top tens; and its mean log per group and k."""
-        before = {token.id: (rank, token.logp) for rank, token in enumerate(base.top, 1)}
-        both = [
-            (t, max(r, before[t.id][0]), t.logp - before[t.id][1]) for r, t in enumerate(asked.top, 1) if t.id in before
-        ]
+        was = {token.id: (rank, token.logp) for rank, token in enumerate(base.top, 1)}
+        both = [(t, max(r, was[t.id][0]), t.logp - was[t.id][1]) for r, t in enumerate(asked.top, 1) if t.id in was]
         values: dict[str, Any] = {
             "relative_tokens": [token.text for token, _, _ in both],
             "relative_probabilities": [ratio(log) for _, _, log in both],
@@ -339,6 +338,9 @@ class CounterActs(MeasureSetProbe[CounterActsSettings]):
     def measure_set(self) -> CounterActsMeasures:
         shares = all(target.share is not None for target in self.targets)
         return CounterActsMeasures(self.first, second=self.second, wordings=tuple(self.wordings), shares=shares)
+
+    def multiverse(self, card: Card) -> list[Question]:
+        return [multiverse.question(self, card)]
 
     @property
     def summary(self) -> Summary:

@@ -19,12 +19,13 @@ from typing import Any, Literal
 from pydantic import Field
 
 from trueprobe.probes.base import Probe, Settings
-from trueprobe.probes.crows_pairs import material, measures, report
+from trueprobe.probes.crows_pairs import material, measures, multiverse, report
 from trueprobe.probes.display import Primary, ReportSpec, Summary
 from trueprobe.probes.measure_sets import ALL, combinations
 from trueprobe.probes.pair_measures import FLAGGED, NEAR_TIE_NATS, PREFERS, START, unflagged
 from trueprobe.statistics.means import means
 from trueprobe.statistics.measure import Flips, Measure
+from trueprobe.statistics.multiverse import Question
 from trueprobe.types import TIE_NATS, Answer, Card, Item, Observation, Request, Scored, ScoreText, Unit, WhyNot
 
 COLUMNS = {
@@ -83,6 +84,7 @@ class CrowsPairs(Probe[CrowsPairsSettings]):
     factors = ("pair",)
     flips = Flips("prefers_stereotype", "preference_nats", near_tie=NEAR_TIE_NATS, size="scored_tokens")
     diagnostic = "prefers_stereotype"
+    masking: Literal["each", "rest_of_word"] = "each"  # the authors'; the other is an axis of the multiverse
 
     def __init__(self, settings: CrowsPairsSettings) -> None:
         super().__init__(settings)
@@ -110,22 +112,21 @@ class CrowsPairs(Probe[CrowsPairsSettings]):
             return WhyNot("no_head", "an encoder gives no word a probability")
         pair: material.SentencePair = item.fields["pair"]
         if card.kind == "masked":
-            return ScoreText(pair.more), ScoreText(pair.less)
+            return ScoreText(pair.more, masking=self.masking), ScoreText(pair.less, masking=self.masking)
         before = START[self.settings.causal]
         return ScoreText(pair.more, start=before), ScoreText(pair.less, start=before)
 
     def observe(self, item: Item, card: Card, answers: Sequence[Answer]) -> list[Observation]:
-        more, less = answers
-        assert isinstance(more, Scored)
-        assert isinstance(less, Scored)
-        variant: Variant = "sentence" if card.kind == "causal" else self.settings.variant
-        stereotype_first = item.conditions["direction"] == "stereo"  # the authors' order, on which alignment depends
-        logps = _logps(more, less, variant) if stereotype_first else _logps(less, more, variant)[::-1]
+        variant = self.variant_of(card)
+        logps = logps_of(item, answers, variant)
         if not all(logps):
             return [Observation(item.id, why_not=WhyNot("no_span", _NO_TOKENS[variant]))]
         first, second = (sum(side) if variant == "shared" else sum(side) / len(side) for side in logps)
         counted = {"scored_tokens": sum(map(len, logps)), "variant": variant, FLAGGED: float(bool(item.flags))}
         return [Observation(item.id, self.values(first, second, variant) | counted)]
+
+    def variant_of(self, card: Card) -> Variant:
+        return "sentence" if card.kind == "causal" else self.settings.variant
 
     def values(self, more: float, less: float, variant: Variant) -> dict[str, Any]:
         if self.settings.rounding == "authors":
@@ -165,6 +166,9 @@ class CrowsPairs(Probe[CrowsPairsSettings]):
     def flags(self) -> Counter[str]:
         """How many pairs have each."""
         return Counter(flag for pair in self.material.pairs for flag in pair.flags)
+
+    def multiverse(self, card: Card) -> list[Question]:
+        return [multiverse.question(self, card)]
 
     @property
     def items_of(self) -> str:
@@ -214,6 +218,17 @@ class CrowsPairs(Probe[CrowsPairsSettings]):
         counts = Counter(pair.category for pair in self.material.pairs)
         card = {"data": dict(self.material.data.card), "sha256": self.material.data.sha256}
         return {**card, "pairs": dict(counts), "flags": dict(self.flags)}
+
+
+def logps_of(item: Item, answers: Sequence[Answer], variant: Variant) -> tuple[list[float], list[float]]:
+    """Of the more stereotyping sentence and the other, the log-probabilities that count."""
+    more, less = answers
+    assert isinstance(more, Scored)
+    assert isinstance(less, Scored)
+    if item.conditions["direction"] == "stereo":  # the authors' order, on which alignment depends
+        return _logps(more, less, variant)
+    second, first = _logps(less, more, variant)
+    return first, second
 
 
 def _logps(first: Scored, second: Scored, variant: Variant) -> tuple[list[float], list[float]]:
