@@ -252,7 +252,8 @@ def _numbers(
     level = "family" if len(members) > 1 else "checkpoint"
     estimates = [one.estimate for one in unjudged(label, wide, sorted(measures, key=lambda m: str(m.where)))]
     by_name: dict[str, Estimate | ClaimResult] = {one.measure: one for one in estimates if one.level == level}
-    by_name |= {one.claim: one for one in claim_results(label, wide, claims) if one.level == level}
+    for claim in claims:  # each by itself, as all columns are copied for every part of a claim
+        by_name |= {one.claim: one for one in claim_results(label, wide, [claim]) if one.level == level}
     return [by_name[name] for name in names]
 
 

@@ -175,11 +175,11 @@ def observer(
         )
     progress, budget = progress or NoProgress(), Sparing(rows)
     plan = make_plan(study_again(run), permissions)
-    refuse_other(run, plan)
     executor: Executor = budget
     with closing(AnswerStore(path, library_versions(), progress)) as answers:
         session = Session(answers, progress, plan.study.batch_tokens, executor)
         models = session.examine(plan.sources, plan.options)
+        refuse_other(run, plan, [model.outline.card for model in models])
         try:
             probes = settled(plan, models, session)
         except Beyond as error:

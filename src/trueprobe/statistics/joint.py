@@ -1,10 +1,10 @@
 """One question counted in many defensible ways: how far the choices move the answer, and one test of all together.
 
 Each specification gives a number θ from sums per group of items, so that all of them are a matrix [groups,
-specifications]. A relabelling changes all of them at once: the two sides of each group are swapped (SIGN), or the groups
-are dealt to the two sides again (DEAL). z is the distance of θ from its mean under relabelling in its standard deviations
-there, and the joint test asks how often the mean z is as far from zero. Positive is what the probe's number means by it.
-Not shown: whether a way of counting that nobody declared would agree.
+specifications]. A relabelling changes all of them at once: the two sides of each group are swapped (SIGN), or the
+groups are dealt to the two sides again (DEAL). z is the distance of θ from its mean under relabelling, in its standard
+deviations there; the joint test asks how often the mean z is as far from zero. Positive is what the probe's number
+means by it. Not shown: whether a way of counting that nobody declared would agree.
 
     values of three groups 1, 2, 4; neutral 0      θ = 7/3, sd √(1 + 4 + 16)/3, z = 7/√21 = 1.53
     8 relabellings, |7| is reached by +++ and −−−  p = 2/8
@@ -49,27 +49,33 @@ class Matrix:
 
 
 def column(counting: Counting, member: CheckpointData, groups: Sequence[str], factor: str) -> tuple[np.ndarray, ...]:
-    """[groups] values and weights of one specification and checkpoint: θ − neutral is the sum of the values."""
+    """[groups] values and weights of one specification and checkpoint: the values sum to θ − neutral.
+
+    Of a difference of two means, a group has the difference of its means, so that swapping its sides changes the sign;
+    a group on one side only has none."""
     here = np.searchsorted(groups, member.frame[GROUP + factor].to_numpy(dtype=str))
-    sums, weights, sides = np.zeros(len(groups)), np.zeros(len(groups)), []
-    number, values = counting.number, counting.values
-    for share, where in _parts(number):
-        rows = np.flatnonzero(member.rows(where) & ~np.isnan(values))
-        each = np.bincount(here[rows], minlength=len(groups)).astype(float)
-        by_group = isinstance(number, Measure) and number.function is group_means
-        counts = (each > 0) / np.maximum(each, 1) if by_group else (each > 0).astype(float)
-        total = (counts * each).sum()
-        if not total:
+    sums, weights = np.zeros((2, len(groups))), np.zeros((2, len(groups)))
+    for share, where in _parts(counting.number):
+        rows = np.flatnonzero(member.rows(where) & ~np.isnan(counting.values))
+        count = np.bincount(here[rows], minlength=len(groups)).astype(float)
+        each = 1 / np.maximum(count, 1) if _over_groups(counting.number) else np.ones(len(groups))
+        if not len(rows):
             return np.full(len(groups), np.nan), np.zeros(len(groups))
-        counts *= share / total
-        sums += counts * np.bincount(here[rows], values[rows], len(groups))
-        weights += np.abs(counts) * each
-        sides.append((share, each > 0))
-    neutral = number.neutral if isinstance(number, Measure) else number.threshold
-    if isinstance(number, Claim) and number.minus is not None:  # a group on one side only has no difference
-        both = np.logical_and(*(np.any([has for s, has in sides if (s > 0) is up], axis=0) for up in (True, False)))
-        return np.where(both, sums, 0.0), np.where(both, weights / 2, 0.0)
-    return sums - (neutral or 0.0) * weights, weights
+        each *= abs(share) / (each * count).sum()
+        side = int(share < 0)
+        sums[side] += each * np.bincount(here[rows], counting.values[rows], len(groups))
+        weights[side] += each * count
+    if isinstance(counting.number, Claim) and counting.number.minus is not None:
+        both = (weights > 0).all(axis=0)
+        means = np.divide(sums, weights, out=np.zeros_like(sums), where=both)
+        shared = np.where(both, weights.mean(axis=0), 0.0)
+        return shared * (means[0] - means[1]), shared
+    neutral = counting.number.neutral if isinstance(counting.number, Measure) else counting.number.threshold
+    return sums[0] - (neutral or 0.0) * weights[0], weights[0]
+
+
+def _over_groups(number: Number) -> bool:
+    return isinstance(number, Measure) and number.function is group_means
 
 
 def _parts(number: Number) -> list[tuple[float, Mapping[str, Any]]]:
@@ -118,7 +124,9 @@ def _spread(matrix: Matrix, theta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     if matrix.sides is None:
         squares: np.ndarray = np.sqrt((matrix.values**2).sum(axis=0))
         return np.zeros(len(squares)), squares
-    return np.nanmean(theta, axis=0), np.nanstd(theta, axis=0)
+    known, n = np.isfinite(theta), np.isfinite(theta).sum(axis=0)
+    centre = np.divide(np.where(known, theta, 0.0).sum(axis=0), n, out=np.zeros(len(n)), where=n > 0)
+    return centre, np.sqrt(np.where(known, (theta - centre) ** 2, 0.0).sum(axis=0) / np.maximum(n, 1))
 
 
 def _z(matrix: Matrix, theta: np.ndarray) -> np.ndarray:
