@@ -98,6 +98,12 @@ ROOMS = (
         touches="numbers, networks, parquet, processes, the clock, random numbers, code by name",
     ),
     room(
+        "multiverse",
+        "a finished run counted in all ways its probes declare",
+        may_use="statistics probes models engine runs",
+        touches="numbers",
+    ),
+    room(
         "probes.counteracts.verbalizer",
         "word lists from a model's own answers",
         may_use="probes models engine runs",
@@ -119,7 +125,7 @@ ROOMS = (
         "results",
         "what a run folder shows: decided in `view`, worded in `text`, rendered in `render`",
         may_use="runs.folder runs.schema runs.families runs.downstream runs.compare runs.repeat runs.reproduce "
-        "runs.signature probes.display statistics.rows statistics.verdict",
+        "runs.signature probes.display statistics.rows statistics.verdict statistics.multiverse",
         touches="numbers, the network, the clock, the terminal, charts",
     ),
     room(

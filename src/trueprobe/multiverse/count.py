@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
@@ -16,7 +15,7 @@ from trueprobe.errors import BadInput, nearest
 from trueprobe.multiverse.observed import Observer, lacking, observer
 from trueprobe.permissions import NONE, Permissions
 from trueprobe.probes import Probe
-from trueprobe.runs.folder import Run, load_run, observations_file
+from trueprobe.runs.folder import Run, load_run
 from trueprobe.runs.replay import is_replayed
 from trueprobe.runs.tables import FamilyStep, family_steps
 from trueprobe.statistics.claims import claim_results
@@ -162,6 +161,8 @@ class _Counted:
             numbers += _numbers(self.label, members[settings], [counting for _, counting in specified])
             chosen += [specification for specification, _ in specified]
             counted += [list(zip(members[settings], counting, strict=True)) for _, counting in specified]
+        kept = _distinct(self.question, chosen, numbers)
+        chosen, counted, numbers = ([several[i] for i in kept] for several in (chosen, counted, numbers))
         tested = joint(matrix(self.question, counted), self.probe.settings.resample_seed)
         return self._rows(chosen, numbers, tested, axis_shares(tested.z, chosen))
 
@@ -171,9 +172,7 @@ class _Counted:
 
     @property
     def source(self) -> str:
-        """The checksums of the observations, as one."""
-        files = [observations_file(self.label, card.name) for card in self.step.cards]
-        return hashlib.sha256("".join(self.run.manifest.checksums[file] for file in files).encode()).hexdigest()
+        return self.run.observed_sum(self.label, [card.name for card in self.step.cards])
 
     def _rows(
         self,
@@ -184,7 +183,6 @@ class _Counted:
     ) -> FamilyMultiverse:
         about = {"probe": self.label, "model": self.name, "step": self.step.step, "question": self.question.name}
         order = np.argsort(np.where(np.isnan(tested.z), np.inf, tested.z), kind="stable")
-        own = {name: self.question.own[name] for name in (axis.name for axis in self.question.axes)}
         specifications = [
             Specification(
                 **about,
@@ -197,7 +195,7 @@ class _Counted:
                 z=float(tested.z[i]),
                 null_low=float(tested.band[0, place]),
                 null_high=float(tested.band[1, place]),
-                of_run=int(chosen[i] == own),
+                of_run=int(all(self.question.own[axis] == choice for axis, choice in chosen[i].items())),
                 source=self.source,
             )
             for place, i in enumerate(order)
@@ -225,6 +223,24 @@ class _Counted:
             for axis, (alone, unique) in sorted(shares.axes.items(), key=lambda one: -one[1][1])
         ]
         return FamilyMultiverse(self.question, tuple(specifications), whole, tuple(axes), {}, 0)
+
+
+def _distinct(
+    question: Question, chosen: Sequence[dict[str, str]], numbers: Sequence[Estimate | ClaimResult]
+) -> list[int]:
+    """All ways, without those that differ in axes on which no choice moves any number, as an article before words that
+    all take the same: they would be counted twice. Such axes are left out."""
+    kept = list(range(len(chosen)))
+    for axis in [axis.name for axis in question.axes]:
+        alike: dict[tuple[str, ...], set[float]] = {}
+        for i in kept:
+            others = tuple(value for name, value in chosen[i].items() if name != axis)
+            alike.setdefault(others, set()).add(0.0 if np.isnan(numbers[i].value) else numbers[i].value)
+        if all(len(values) == 1 for values in alike.values()):
+            kept = [i for i in kept if chosen[i][axis] == question.own[axis]]
+            for one in chosen:
+                one.pop(axis)
+    return kept
 
 
 def _numbers(

@@ -7,7 +7,7 @@ machine that ran it; `timing.json` alone depends on the clock and on what was ca
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -151,6 +151,11 @@ class Run:
         if not tables:
             raise BadInput(f"{self.folder} holds no observations of '{label}' yet")
         return pd.concat(tables, ignore_index=True)
+
+    def observed_sum(self, label: str, models: Iterable[str]) -> str:
+        """One checksum of these models' observations; what was counted from others is outdated."""
+        sums = (self.manifest.checksums.get(observations_file(label, model), "") for model in models)
+        return hashlib.sha256("".join(sums).encode()).hexdigest()
 
     def observed(self, label: str, model: str) -> pd.DataFrame:
         """One model's observations of a probe."""
