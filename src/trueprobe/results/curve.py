@@ -63,7 +63,9 @@ def _lower(curve: Curve) -> alt.Chart:
     names = [f"{axis}: {choice}" for axis, choice in choices]
     chart = alt.Chart(alt.Data(values=ticks), width=_WIDTH, height=_ROW * max(1, len(names)))
     y = alt.Y("choice:N", sort=names, title=None)
-    return chart.mark_tick(color="var(--s0)", thickness=1.2, height=9, aria=False).encode(x="place:Q", y=y)
+    return chart.mark_tick(color="var(--s0)", thickness=1.2, height=9, aria=False).encode(
+        x=alt.X("place:Q", axis=None), y=y
+    )
 
 
 def curve_svg(curve: Curve) -> str:

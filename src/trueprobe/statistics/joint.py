@@ -95,6 +95,8 @@ def matrix(question: Question, counted: Sequence[Sequence[tuple[CheckpointData, 
     pairs = [[column(c, m, groups, question.factor) for m, c in seeds] for seeds in counted]
     known = [[pair for pair in seeds if not np.isnan(pair[0]).any()] or seeds[:1] for seeds in pairs]
     values, weights = (np.stack([np.mean([p[i] for p in seeds], axis=0) for seeds in known], axis=1) for i in (0, 1))
+    counts = (weights > 0).any(axis=1)  # attributes, say, are on no side
+    values, weights, groups = values[counts], weights[counts], [g for g, has in zip(groups, counts, strict=True) if has]
     if question.first_side is None:
         return Matrix(values, weights)
     name, first = question.first_side
@@ -179,7 +181,7 @@ def joint(matrix: Matrix, resample_seed: int = 0, most: int = RELABELLINGS) -> J
         band=band,
         relabellings=len(z),
         exact=exact,
-        groups=int((matrix.weights > 0).any(axis=1).sum()),
+        groups=len(matrix.values),
     )
 
 

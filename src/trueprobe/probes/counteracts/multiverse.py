@@ -11,7 +11,6 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
 
 from trueprobe.probes.counteracts.coverage import FORMS
 from trueprobe.probes.counteracts.measures import DEPTHS, column_end
@@ -22,6 +21,8 @@ from trueprobe.statistics.multiverse import Axis, Choice, Chosen, Counting, Ques
 from trueprobe.types import Answer, Card, Filled, Item, Unit
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from trueprobe.probes.counteracts.probe import CounterActs
 
 _HALVES = {"odd half": 0, "even half": 1}

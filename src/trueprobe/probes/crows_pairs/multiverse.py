@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
 
 from trueprobe.probes.pair_measures import FLAGGED
 from trueprobe.statistics.means import means
@@ -15,6 +14,8 @@ from trueprobe.statistics.multiverse import Axis, Choice, Chosen, Counting, Ques
 from trueprobe.types import TIE_NATS, Answer, Card, Item, Unit
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from trueprobe.probes.crows_pairs.probe import CrowsPairs
 
 SHARED, DIFFERING, SENTENCE = "shared", "differing", "sentence"
@@ -106,9 +107,11 @@ def _lengths(probe: CrowsPairs, card: Card, item: Item, answers: Sequence[Answer
 
 
 def _counting(frame: pd.DataFrame, chosen: Chosen, categories: Sequence[str]) -> Counting | None:
+    variant, counted = chosen.get("tokens", SENTENCE), chosen["counted"]
     if "more_tokens" not in frame:  # released outputs have no tokens
         return None
-    variant, counted = chosen.get("tokens", SENTENCE), chosen["counted"]
+    if (variant, chosen["length"]) == (SHARED, "mean") and counted not in ("nats", "probability"):
+        return None  # both sentences have as many shared tokens: the same one is likelier by sum and by mean
     more, less = (_scores(frame, side, variant, chosen["length"]) for side in ("more", "less"))
     ahead = more - less
     if counted == "rounded" and variant != SENTENCE:

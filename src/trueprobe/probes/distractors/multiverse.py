@@ -6,7 +6,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-import pandas as pd
 
 from trueprobe.probes.distractors.measures import RELATED
 from trueprobe.probes.distractors.sentences import SETTINGS
@@ -15,6 +14,8 @@ from trueprobe.statistics.multiverse import Axis, Choice, Chosen, Counting, Ques
 from trueprobe.types import Unit
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from trueprobe.probes.distractors.probe import Distractors
 
 _SCALES = {

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
 
 from trueprobe.probes.measure_sets import ALL
 from trueprobe.statistics.association import associations, effect_size, effect_size_ddof0
@@ -16,6 +15,8 @@ from trueprobe.statistics.multiverse import Axis, Choice, Chosen, Counting, Ques
 from trueprobe.types import Answer, Card, Item, Unit
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from trueprobe.probes.seat.material import AssociationTest
     from trueprobe.probes.seat.probe import Seat
 

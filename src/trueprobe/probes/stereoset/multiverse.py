@@ -6,7 +6,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
 
 from trueprobe.probes.pair_measures import FLAGGED
 from trueprobe.statistics.means import group_means, means
@@ -15,6 +14,8 @@ from trueprobe.statistics.multiverse import Axis, Choice, Chosen, Counting, Ques
 from trueprobe.types import Card, Unit
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from trueprobe.probes.stereoset.probe import StereoSet
 
 _BOTH = "both"

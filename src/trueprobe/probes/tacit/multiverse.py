@@ -6,7 +6,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-import pandas as pd
 
 from trueprobe.probes.tacit.measures import NAMES_CONCEPT
 from trueprobe.statistics.measure import Claim
@@ -14,6 +13,8 @@ from trueprobe.statistics.multiverse import Axis, Choice, Chosen, Counting, Ques
 from trueprobe.types import Unit
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from trueprobe.probes.tacit.retrieval import TacitRetrieval
 
 _SCALES = {
