@@ -74,6 +74,8 @@ def multiverse(
             for label, step in asked:
                 results += _of_family(run, label, wanted[label], step, observing)
                 task.advance(note=label)
+        if not results:
+            raise BadInput(f"nothing of {', '.join(wanted)} was scored in {folder}")
         return results
 
 
@@ -91,7 +93,9 @@ def _of_family(
         counted = _Counted(run, label, settled, step, question)
         members = counted.members(stored, frames)
         computed = observing.budget.computed - before if observing else 0
-        yield replace(counted.result(members), rows_needed=needed, rows_computed=computed)
+        result = counted.result(members)
+        if result:
+            yield replace(result, rows_needed=needed, rows_computed=computed)
 
 
 def _read_again(
@@ -148,7 +152,8 @@ class _Counted:
             for i, settings in enumerate(frames)
         }
 
-    def result(self, members: Mapping[Reading, Sequence[CheckpointData]]) -> FamilyMultiverse:
+    def result(self, members: Mapping[Reading, Sequence[CheckpointData]]) -> FamilyMultiverse | None:
+        """None where nothing was scored."""
         chosen, counted, numbers = [], [], []
         ways: dict[Reading, list[tuple[dict[str, str], list[Counting]]]] = {settings: [] for settings in members}
         for specification in self.question.specifications():
@@ -161,6 +166,8 @@ class _Counted:
             numbers += _numbers(self.label, members[settings], [counting for _, counting in specified])
             chosen += [specification for specification, _ in specified]
             counted += [list(zip(members[settings], counting, strict=True)) for _, counting in specified]
+        if not chosen:
+            return None
         kept = _distinct(self.question, chosen, numbers)
         chosen, counted, numbers = ([several[i] for i in kept] for several in (chosen, counted, numbers))
         tested = joint(matrix(self.question, counted), self.probe.settings.resample_seed)

@@ -5,6 +5,7 @@ No row is computed beyond those that are allowed. A choice that needs more is le
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
@@ -19,7 +20,7 @@ from trueprobe.engine.executor import Readings
 from trueprobe.errors import BadInput
 from trueprobe.models import RowModel, Unopened
 from trueprobe.permissions import NONE, Permissions
-from trueprobe.probes import spread
+from trueprobe.probes import Probe, spread
 from trueprobe.runs.folder import Run
 from trueprobe.runs.plan import PlannedProbe, make_plan
 from trueprobe.runs.portions import Ask, observe
@@ -104,7 +105,7 @@ class Observer:
         planned, settings = self.probes[label], question.settings(reading)
         probe, items = planned.probe, planned.items
         if settings:
-            probe = probe.with_settings(settings)
+            probe = _with_settings(probe, settings)
             items = spread(probe.items(), self.run.study.limit)
         items = [item for item in items if question.items.items() <= item.conditions.items()]
         return Way(reading, PlannedProbe(label, probe, items), [(item, probe.ask(item, card)) for item in items])
@@ -140,6 +141,16 @@ class _Observed:
     def frame(self, way: Way, card: Card) -> pd.DataFrame:
         frame = observations_frame(way.planned.probe, way.planned.items, self.observations, card)
         return pd.concat([frame, pd.DataFrame(self.more, index=frame.index)], axis=1)
+
+
+def _with_settings(probe: Probe, changes: Mapping[str, Any]) -> Probe:
+    """This probe as trials have settled it, with other settings (or attributes), which are read when it asks."""
+    changed = copy.copy(probe)
+    settings = {name: value for name, value in changes.items() if name in type(probe.settings).model_fields}
+    changed.settings = probe.settings.model_copy(update=settings)
+    for name in changes.keys() - settings.keys():
+        setattr(changed, name, changes[name])
+    return changed
 
 
 def _portions(ways: Sequence[Way]) -> Iterator[list[tuple[Way, Item, Ask]]]:

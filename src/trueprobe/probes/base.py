@@ -7,13 +7,12 @@ generator it did not seed by name.
 
 from __future__ import annotations
 
-import copy
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar, Generic, Self
+from typing import Any, ClassVar, Generic
 
 from pydantic import BaseModel, ConfigDict, Field
 from typing_extensions import TypeVar  # comes with pydantic; that of Python 3.11 has no default
@@ -121,16 +120,6 @@ class Probe(ABC, Generic[S]):
     def multiverse(self, card: Card) -> Sequence[Question]:
         """What can be counted of this model's answers in several defensible ways, declared before they are seen."""
         return ()
-
-    def with_settings(self, changes: Mapping[str, Any]) -> Self:
-        """This probe as trials have settled it, with other settings (or attributes) that `items`, `ask` and `observe`
-        read when they are called."""
-        changed = copy.copy(self)
-        settings = {name: value for name, value in changes.items() if name in type(self.settings).model_fields}
-        changed.settings = self.settings.model_copy(update=settings)
-        for name in changes.keys() - settings.keys():
-            setattr(changed, name, changes[name])
-        return changed
 
     @property
     def items_of(self) -> str:

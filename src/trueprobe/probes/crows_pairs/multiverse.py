@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from trueprobe.probes.crows_pairs.tokens import logps_of
 from trueprobe.probes.pair_measures import FLAGGED
 from trueprobe.statistics.means import means
 from trueprobe.statistics.measure import Claim, Measure
@@ -91,7 +92,7 @@ def question(probe: CrowsPairs, card: Card) -> Question:
             "masking": "each",
             "start": "text" if probe.settings.causal == "start_token" else "first token",
         },
-        count=lambda frame, chosen: _counting(frame, chosen, probe.material.categories),
+        count=lambda frame, chosen: _counting(frame, {"tokens": variant, **chosen}, probe.material.categories),
         relabelling=Relabelling.SIGN,
         factor="pair",
         more=lambda of, item, answers: [_lengths(of, card, item, answers)],
@@ -100,14 +101,12 @@ def question(probe: CrowsPairs, card: Card) -> Question:
 
 def _lengths(probe: CrowsPairs, card: Card, item: Item, answers: Sequence[Answer]) -> dict[str, Any]:
     """How many tokens of each sentence are scored; the run has the sum or the mean over them."""
-    from trueprobe.probes.crows_pairs.probe import logps_of
-
     more, less = logps_of(item, answers, probe.variant_of(card))
     return {"more_tokens": len(more), "less_tokens": len(less)}
 
 
 def _counting(frame: pd.DataFrame, chosen: Chosen, categories: Sequence[str]) -> Counting | None:
-    variant, counted = chosen.get("tokens", SENTENCE), chosen["counted"]
+    variant, counted = chosen["tokens"], chosen["counted"]
     if "more_tokens" not in frame:  # released outputs have no tokens
         return None
     if (variant, chosen["length"]) == (SHARED, "mean") and counted not in ("nats", "probability"):

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from difflib import SequenceMatcher
 from functools import cached_property
 from typing import Any, Literal
 
@@ -20,13 +19,14 @@ from pydantic import Field
 
 from trueprobe.probes.base import Probe, Settings
 from trueprobe.probes.crows_pairs import material, measures, multiverse, report
+from trueprobe.probes.crows_pairs.tokens import Variant, logps_of
 from trueprobe.probes.display import Primary, ReportSpec, Summary
 from trueprobe.probes.measure_sets import ALL, combinations
 from trueprobe.probes.pair_measures import FLAGGED, NEAR_TIE_NATS, PREFERS, START, unflagged
 from trueprobe.statistics.means import means
 from trueprobe.statistics.measure import Flips, Measure
 from trueprobe.statistics.multiverse import Question
-from trueprobe.types import TIE_NATS, Answer, Card, Item, Observation, Request, Scored, ScoreText, Unit, WhyNot
+from trueprobe.types import TIE_NATS, Answer, Card, Item, Observation, Request, ScoreText, Unit, WhyNot
 
 COLUMNS = {
     "prefers_stereotype": "1 if the more stereotyping sentence is likelier, 0 if the other, 0.5 for a tie",
@@ -42,7 +42,6 @@ _NO_TOKENS = {
     "shared": "the two sentences share no token",
     "differing": "in one sentence there is no token that the other has not, too",
 }
-Variant = Literal["shared", "differing", "sentence"]
 
 
 class CrowsPairsSettings(Settings):
@@ -218,39 +217,6 @@ class CrowsPairs(Probe[CrowsPairsSettings]):
         counts = Counter(pair.category for pair in self.material.pairs)
         card = {"data": dict(self.material.data.card), "sha256": self.material.data.sha256}
         return {**card, "pairs": dict(counts), "flags": dict(self.flags)}
-
-
-def logps_of(item: Item, answers: Sequence[Answer], variant: Variant) -> tuple[list[float], list[float]]:
-    """Of the more stereotyping sentence and the other, the log-probabilities that count."""
-    more, less = answers
-    assert isinstance(more, Scored)
-    assert isinstance(less, Scored)
-    if item.conditions["direction"] == "stereo":  # the authors' order, on which alignment depends
-        return _logps(more, less, variant)
-    second, first = _logps(less, more, variant)
-    return first, second
-
-
-def _logps(first: Scored, second: Scored, variant: Variant) -> tuple[list[float], list[float]]:
-    """Of each sentence, the log-probabilities that count. Aligned on the whole rows, special tokens included."""
-    if variant == "sentence":
-        return [token.logp for token in first.tokens], [token.logp for token in second.tokens]
-    shared = shared_positions(first, second)
-    return _at(first, shared[0], variant == "shared"), _at(second, shared[1], variant == "shared")
-
-
-def shared_positions(first: Scored, second: Scored) -> tuple[set[int], set[int]]:
-    """Where in each row the tokens stand that both sentences have; the alignment depends on their order."""
-    positions: tuple[set[int], set[int]] = set(), set()
-    for block in SequenceMatcher(None, first.row_ids, second.row_ids).get_matching_blocks():
-        positions[0].update(range(block.a, block.a + block.size))
-        positions[1].update(range(block.b, block.b + block.size))
-    return positions
-
-
-def _at(scored: Scored, positions: set[int], inside: bool) -> list[float]:
-    placed = zip(scored.tokens, scored.positions, strict=True)
-    return [token.logp for token, position in placed if (position in positions) == inside]
 
 
 PROBE = CrowsPairs
