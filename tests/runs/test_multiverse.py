@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 from trueprobe import run
 from trueprobe.cli import app
-from trueprobe.engine import executor
+from trueprobe.engine import AnswerStore, Local, library_versions
 from trueprobe.errors import BadInput
 from trueprobe.multiverse import multiverse, write_tables
 from trueprobe.probes.crows_pairs import multiverse as of_crows_pairs
@@ -53,12 +53,15 @@ def made(checkpoint, tmp_path_factory):
             folders[probe] = root / probe
         return folders[probe]
 
-    make.store = root / "answers.sqlite"
+    make.store, make.counted = root / "answers.sqlite", {}
     return make
 
 
-def counted(made, probe: str, **more):
-    return multiverse(made(probe), store=made.store, **more)
+def counted(made, probe: str):
+    """Once for all tests."""
+    if probe not in made.counted:
+        made.counted[probe] = multiverse(made(probe), store=made.store)
+    return made.counted[probe]
 
 
 @pytest.fixture
@@ -66,7 +69,7 @@ def no_rows(monkeypatch):
     def refuse(*_):
         raise AssertionError("a row was computed")
 
-    monkeypatch.setattr(executor, "compute", refuse)
+    monkeypatch.setattr(Local, "readings", refuse)
 
 
 @pytest.mark.parametrize("probe", [*ZOO, *SHIPPED])
@@ -114,7 +117,7 @@ def test_the_joint_test_of_crows_pairs_counted_again(made, monkeypatch):
     """In plain numpy from the run's observations, over the ways that read shared tokens."""
     monkeypatch.setattr(of_crows_pairs, "_TOKENS", of_crows_pairs._TOKENS[:1])
     monkeypatch.setattr(of_crows_pairs, "_MASKING", of_crows_pairs._START)
-    (result,) = counted(made, "crows_pairs", rows=0)
+    (result,) = multiverse(made("crows_pairs"), store=made.store)
     rows = pd.read_parquet(next((made("crows_pairs") / "observations" / "crows_pairs").glob("*.parquet")))
     rows = rows.assign(pair=rows["group_pair"].astype(str)).sort_values("pair")
     names = sorted(set(rows["condition_category"]))
@@ -149,6 +152,7 @@ def test_the_joint_test_of_crows_pairs_counted_again(made, monkeypatch):
     assert result.whole.p == pytest.approx((np.abs(mean) >= abs(mean[0]) - 1e-9).mean())
 
 
+@pytest.mark.slow
 def test_a_family_is_counted_over_its_seeds(tmp_path):
     store = tmp_path / "answers.sqlite"
     family = run("crows_pairs", ["nursery-small"], tmp_path / "run", settings=SAMPLE, store=store)
@@ -217,8 +221,6 @@ def test_bad_input_is_refused(made, change, message):
 
 
 def test_a_store_without_the_answers_is_refused(made, tmp_path):
-    from trueprobe.engine import AnswerStore, library_versions
-
     AnswerStore(tmp_path / "empty.sqlite", library_versions()).close()
     with pytest.raises(BadInput, match="does not have the answers"):
         multiverse(made("crows_pairs"), store=tmp_path / "empty.sqlite")
