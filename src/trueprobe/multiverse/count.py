@@ -20,7 +20,7 @@ from trueprobe.runs.replay import is_replayed
 from trueprobe.runs.tables import FamilyStep, family_steps
 from trueprobe.statistics.claims import claim_results
 from trueprobe.statistics.estimates import CheckpointData, unjudged
-from trueprobe.statistics.joint import Joint, Shares, axis_shares, joint, matrix, same_sign
+from trueprobe.statistics.joint import Joint, Matrix, Shares, axis_shares, joint, matrix, same_sign
 from trueprobe.statistics.measure import Measure, NetworkSize
 from trueprobe.statistics.multiverse import AxisShare, Counting, Multiverse, Question, Reading, Specification
 from trueprobe.statistics.resampling import Resampling, groups_of
@@ -38,6 +38,7 @@ class FamilyMultiverse:
     specifications: tuple[Specification, ...]  # by z
     whole: Multiverse
     axes: tuple[AxisShare, ...]
+    matrix: Matrix  # what the joint test relabels; its columns in the order of `question.specifications`
     rows_needed: Mapping[str, int]  # what was left out, with how many new rows it needs
     rows_computed: int
 
@@ -170,8 +171,10 @@ class _Counted:
             return None
         kept = _distinct(self.question, chosen, numbers)
         chosen, counted, numbers = ([several[i] for i in kept] for several in (chosen, counted, numbers))
-        tested = joint(matrix(self.question, counted), self.probe.settings.resample_seed)
-        return self._rows(chosen, numbers, tested, axis_shares(tested.z, chosen))
+        together = matrix(self.question, counted)
+        tested = joint(together, self.probe.settings.resample_seed)
+        rows = self._rows(chosen, numbers, tested, axis_shares(tested.z, chosen))
+        return FamilyMultiverse(self.question, *rows, together, {}, 0)
 
     @property
     def name(self) -> str:
@@ -187,7 +190,7 @@ class _Counted:
         numbers: Sequence[Estimate | ClaimResult],
         tested: Joint,
         shares: Shares,
-    ) -> FamilyMultiverse:
+    ) -> tuple[tuple[Specification, ...], Multiverse, tuple[AxisShare, ...]]:
         about = {"probe": self.label, "model": self.name, "step": self.step.step, "question": self.question.name}
         order = np.argsort(np.where(np.isnan(tested.z), np.inf, tested.z), kind="stable")
         specifications = [
@@ -229,7 +232,7 @@ class _Counted:
             AxisShare(**about, axis=axis, alone=alone, unique=unique, source=self.source)
             for axis, (alone, unique) in sorted(shares.axes.items(), key=lambda one: -one[1][1])
         ]
-        return FamilyMultiverse(self.question, tuple(specifications), whole, tuple(axes), {}, 0)
+        return tuple(specifications), whole, tuple(axes)
 
 
 def _distinct(
