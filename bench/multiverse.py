@@ -146,14 +146,10 @@ def table(cases: int, seeds: int, report: Callable[[str], None]) -> str:
     lines = ["| cases | number | joint p ≤ .05 | any way \\|z\\| > 1.96 |", "|---|---|---|---|"]
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        for rates in (
-            of_simulated(cases),
-            of_relabelled_runs("nursery/0", cases, folder),
-            of_random_networks(seeds, folder),
-        ):
-            for rate in rates:
-                report(rate.row)
-                lines.append(rate.row)
+        real, random = of_relabelled_runs("nursery/0", cases, folder), of_random_networks(seeds, folder)
+        for rate in chain(of_simulated(cases), real, random):
+            report(rate.row)
+            lines.append(rate.row)
     return "\n".join(lines)
 
 
