@@ -98,6 +98,12 @@ ROOMS = (
         touches="numbers, networks, parquet, processes, the clock, random numbers, code by name",
     ),
     room(
+        "multiverse",
+        "a finished run counted in all ways its probes declare",
+        may_use="statistics probes models engine runs",
+        touches="numbers",
+    ),
+    room(
         "probes.counteracts.verbalizer",
         "word lists from a model's own answers",
         may_use="probes models engine runs",
@@ -127,7 +133,7 @@ ROOMS = (
         may_use="runs.folder runs.schema runs.families runs.downstream runs.compare runs.repeat runs.reproduce "
         "runs.signature runs.design runs.pilot runs.allocation runs.binding runs.primary probes.display "
         "probes.trust_cards statistics.detection statistics.rows statistics.verdict statistics.means "
-        "statistics.measure statistics.power",
+        "statistics.measure statistics.multiverse statistics.power",
         touches="numbers, the network, the clock, the terminal, charts",
     ),
     room(

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import NoReturn
 
 # each registers its commands when it is imported, and --help lists them in this order
-from trueprobe.cli import asking, run, showing  # isort: split
+from trueprobe.cli import asking, counting, run, showing  # isort: split
 
 from trueprobe.cli import authoring, caching, data, planning, scoring, sensitivity, training, using  # isort: split
 
@@ -28,7 +28,20 @@ from trueprobe.errors import BadInput, FailedRun, printable_lines, reason, short
 from trueprobe.signals import Stopped, stop_on_signals, stopped
 
 __all__ = ["app", "main"]
-COMMANDS = (asking, run, showing, planning, authoring, data, scoring, training, sensitivity, using, caching)
+COMMANDS = (
+    asking,
+    run,
+    showing,
+    counting,
+    planning,
+    authoring,
+    data,
+    scoring,
+    training,
+    sensitivity,
+    using,
+    caching,
+)
 # Importing torch and transformers makes 400,000 objects that live to the end. Python looks for garbage among the newest
 # every 700 objects; every 10,000, and still among all every 200,000, a small run takes a quarter less CPU time.
 COLLECTOR = (10_000, 10, 1)

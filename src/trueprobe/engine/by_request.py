@@ -51,16 +51,26 @@ def ask_requests(
 ) -> tuple[Iterator[Answer | WhyNot], Counts]:
     """What is missing is asked now; answers are read as they are taken."""
     began = time.monotonic()
-    addresses: dict[Request, Address] = {
-        request: (request_key(request, model.card.compute_id), WHOLE_ANSWER) for request in dict.fromkeys(requests)
-    }
-    cached = store.has(list(addresses.values()))
-    missing = [request for request, address in addresses.items() if address not in cached]
+    addresses = _addresses(model, requests)
+    missing = missing_requests(model, store, requests)
     not_finite = _ask(model, store, progress, {request: addresses[request] for request in missing})
     happened = {"requests_asked": len(missing), "requests_cached_before": len(addresses) - len(missing)}
     planned = {"requests": len(requests), "distinct_requests": len(addresses)}
     counts = Counts(planned, {**happened, "seconds": time.monotonic() - began})
     return _in_turn(store, [addresses[request] for request in requests], not_finite), counts
+
+
+def missing_requests(model: AnswerModel, store: AnswerStore, requests: Sequence[Request]) -> list[Request]:
+    """Those that would be asked now."""
+    addresses = _addresses(model, requests)
+    cached = store.has(list(addresses.values()))
+    return [request for request, address in addresses.items() if address not in cached]
+
+
+def _addresses(model: AnswerModel, requests: Sequence[Request]) -> dict[Request, Address]:
+    """Of each distinct request."""
+    distinct = dict.fromkeys(requests)
+    return {request: (request_key(request, model.card.compute_id), WHOLE_ANSWER) for request in distinct}
 
 
 def _in_turn(store: AnswerStore, addresses: Sequence[Address], not_finite: set[Address]) -> Iterator[Answer | WhyNot]:

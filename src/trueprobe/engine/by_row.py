@@ -86,6 +86,10 @@ class RowComputation:
         happened = {"rows_computed": rows, "rows_cached_before": work.rows - work.missing}
         return Counts(work.planned, {**happened, "seconds": time.monotonic() - began})
 
+    def missing(self, reads: ReadsByRequest) -> int:
+        """How many rows `compute` would compute now."""
+        return sum(len(task.rows) for task in self._work(reads, len(reads), WHOLE).batches)
+
     def answers(self, requests: Sequence[Request], reads: ReadsByRequest) -> Iterator[Answer | WhyNot]:
         """In the order of the requests, from the store; put together as they are taken."""
         for start in range(0, len(requests), _REQUESTS_AT_ONCE):

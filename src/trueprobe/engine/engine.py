@@ -10,7 +10,7 @@ from importlib.metadata import version
 
 from trueprobe import __version__
 from trueprobe.engine.answers import AnswerStore, Counts, derived_key
-from trueprobe.engine.by_request import ask_requests
+from trueprobe.engine.by_request import ask_requests, missing_requests
 from trueprobe.engine.by_row import WHOLE, PlanPart, RowComputation, open_with_progress
 from trueprobe.engine.executor import Executor, Local
 from trueprobe.models import Model, RowModel, Traits
@@ -55,6 +55,14 @@ class Engine:
         reads = rows.reads(requests)
         self.counts = rows.compute(reads, len(requests))
         return rows.answers(requests, reads)
+
+    def missing(self, requests: Sequence[Request]) -> int:
+        """How many rows, or whole requests, `answer` would compute now."""
+        self.prepare()
+        if self.model.contract == "answers":
+            return len(missing_requests(self.model, self.store, requests))
+        rows = self._rows(self.model)
+        return rows.missing(rows.reads(requests))
 
     def fill(self, requests: Sequence[Request], part: PlanPart = WHOLE) -> None:
         """Caches the answers of a part of the plan without reading them; a model that answers whole requests is asked

@@ -26,7 +26,7 @@ from trueprobe.models.specs import sources
 from trueprobe.probes.counteracts.coverage import unlisted
 from trueprobe.probes.counteracts.probe import case_forms
 from trueprobe.probes.counteracts.suggestions import LISTS, word_lists
-from trueprobe.probes.crows_pairs.probe import shared_positions
+from trueprobe.probes.crows_pairs.tokens import shared_positions
 from trueprobe.runs.families import Family, families
 from trueprobe.scoring import around_blank, joined_as
 from trueprobe.types import Answer, Card, FillBlank, Filled, Join, Request, Scored, ScoreText, Token, WhyNot, Word

@@ -21,6 +21,7 @@ from trueprobe.errors import BadInput
 from trueprobe.probes.display import Primary, ReportSpec, Summary
 from trueprobe.probes.measure_sets import MeasureSet
 from trueprobe.statistics.measure import Claim, Flips, Measure
+from trueprobe.statistics.multiverse import Question
 from trueprobe.types import Answer, Card, Item, Kind, Observation, Request, WhyNot, WordList
 
 
@@ -116,6 +117,10 @@ class Probe(ABC, Generic[S]):
     def measures(self) -> Sequence[Measure]: ...
 
     def claims(self) -> Sequence[Claim]:
+        return ()
+
+    def multiverse(self, card: Card) -> Sequence[Question]:
+        """What can be counted of this model's answers in several defensible ways, declared before they are seen."""
         return ()
 
     @property

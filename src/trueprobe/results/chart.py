@@ -46,7 +46,7 @@ def chart(picture: Picture) -> Spec:
     return {
         "$schema": alt.SCHEMA_URL,
         "description": _description(picture),
-        "config": _CONFIG,
+        "config": CONFIG,
         "usermeta": _for_script(picture),
         "params": [{"name": "hidden", "value": []}],
         "data": {"name": "rows"},
@@ -274,7 +274,7 @@ def _bars(picture: Picture) -> list[alt.Chart]:
     return [*_frame(picture, "x"), bars]
 
 
-_CONFIG: Spec = {
+CONFIG: Spec = {
     "background": None,
     "font": _FONT,
     "view": {"stroke": None},

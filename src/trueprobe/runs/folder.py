@@ -7,7 +7,7 @@ machine that ran it; `timing.json` alone depends on the clock and on what was ca
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 TIMING = "timing.json"
+ADDED = ("multiverse", "specifications", "axis_shares")  # to a finished run: no checksum in its manifest
 DECLARATIONS = TypeAdapter(dict[str, ProbeDeclaration])
 _INTERRUPTED = "; the run was interrupted: run it again into the same folder"
 Row = TypeVar("Row")
@@ -151,6 +152,11 @@ class Run:
             raise BadInput(f"{self.folder} holds no observations of '{label}' yet")
         return pd.concat(tables, ignore_index=True)
 
+    def observed_sum(self, label: str, models: Iterable[str]) -> str:
+        """One checksum of these models' observations; what was counted from others is outdated."""
+        sums = (self.manifest.checksums.get(observations_file(label, model), "") for model in models)
+        return hashlib.sha256("".join(sums).encode()).hexdigest()
+
     def observed(self, label: str, model: str) -> pd.DataFrame:
         """One model's observations of a probe."""
         return self._observed(label, observations_file(label, model))
@@ -220,7 +226,8 @@ class Run:
     def _written(self, name: str) -> bool:
         """By this run: in a finished one, what a run before it left in the folder has no checksum."""
         listed = self.manifest.checksums
-        return (self.folder / name).exists() and (not listed or name in listed)
+        added = name.removesuffix(".parquet") in ADDED
+        return (self.folder / name).exists() and (not listed or name in listed or added)
 
     def _table(self, name: str) -> pd.DataFrame:
         import io

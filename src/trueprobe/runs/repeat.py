@@ -7,7 +7,7 @@ machine are reported, and the estimates of both runs are held against each other
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -21,7 +21,7 @@ from trueprobe.runs.plan import RunPlan, make_plan
 from trueprobe.runs.schema import MANIFEST, StudyDescription, damage
 from trueprobe.runs.study import Study
 from trueprobe.statistics.rows import Estimate
-from trueprobe.types import Progress
+from trueprobe.types import Card, Progress
 
 Key = tuple[object, ...]
 _SUFFIX = "-again"
@@ -69,12 +69,14 @@ def repeat(
     target = out or Path(f"{Path(folder)}{_SUFFIX}")
     if target.resolve() == Path(folder).resolve():
         raise BadInput(f"{target} is the run itself; {ANOTHER_OUT}")
-    plan = make_plan(_study(original, models, device, batch_tokens), permissions)
-    refuse_other(original, plan)
+    plan = make_plan(study_again(original, models, device, batch_tokens), permissions)
+    refuse_other(original, plan, [examine(source, plan.options).outline.card for source in plan.sources])
     return compared(original, execute.run_plan(plan, target, store, progress))
 
 
-def _study(run: Run, models: tuple[str, ...], device: str | None, batch_tokens: int | None) -> Study:
+def study_again(
+    run: Run, models: tuple[str, ...] = (), device: str | None = None, batch_tokens: int | None = None
+) -> Study:
     """With the paths of the machine that ran it, where they are known."""
     described = run.study
     probes = [
@@ -87,14 +89,14 @@ def _study(run: Run, models: tuple[str, ...], device: str | None, batch_tokens: 
         return Study.model_validate({**fields, **here, **({"device": device} if device else {})})
 
 
-def refuse_other(original: Run, plan: RunPlan) -> None:
+def refuse_other(original: Run, plan: RunPlan, cards: Iterable[Card]) -> None:
     """Material and weights make a run what it is."""
     before = {entry.label: entry.material_id for entry in original.study.probes}
     for entry in plan.description.probes:
         if entry.material_id != before[entry.label]:
             raise BadInput(f"{original.folder} cannot be repeated: the material of {entry.label} has changed since")
     weights = {card.name: card.compute_id for card in original.manifest.cards}
-    for card in (examine(source, plan.options).outline.card for source in plan.sources):
+    for card in cards:
         if card.name not in weights:
             raise BadInput(f"{original.folder} cannot be repeated: it has no model '{card.name}'")
         if card.compute_id != weights[card.name]:

@@ -26,7 +26,7 @@ from trueprobe.paths import content_within, refuse_linked_folders
 from trueprobe.probes import is_name
 from trueprobe.probes.display import Assessment, Figure, ItemTable, Primary, Summary, Table
 from trueprobe.runs.binding import BindingPlan
-from trueprobe.statistics import rows
+from trueprobe.statistics import multiverse, rows
 from trueprobe.statistics.measure import TIED, WEIGHT
 from trueprobe.types import CODES, CONDITION, GROUP, Card
 
@@ -51,6 +51,9 @@ TABLES: Mapping[str, type[Any]] = types.MappingProxyType(
         "disagreements": rows.Disagreement,
         "variants": rows.VariantDifference,
         "differences": rows.Difference,  # comparisons/A_vs_B
+        "multiverse": multiverse.Multiverse,
+        "specifications": multiverse.Specification,
+        "axis_shares": multiverse.AxisShare,
     }
 )
 ITEM_COLUMNS: Mapping[str, str] = types.MappingProxyType(

@@ -20,7 +20,7 @@ from typing import Any
 from trueprobe.errors import BadInput, nearest
 from trueprobe.probes import files
 from trueprobe.probes.base import MeasureSetProbe
-from trueprobe.probes.counteracts import controls, report
+from trueprobe.probes.counteracts import controls, multiverse, report
 from trueprobe.probes.counteracts.coverage import FORMS, answered, chosen_form, form_coverage, unlisted
 from trueprobe.probes.counteracts.material import (
     WITH_BACKGROUND,
@@ -46,6 +46,7 @@ from trueprobe.probes.measure_sets import ALL
 from trueprobe.probes.templates import BLANK
 from trueprobe.statistics.means import ratio
 from trueprobe.statistics.measure import Flips
+from trueprobe.statistics.multiverse import Question
 from trueprobe.types import (
     TIE_NATS,
     Answer,
@@ -233,15 +234,15 @@ class CounterActs(MeasureSetProbe[CounterActsSettings]):
         if why is not None:
             return [Observation(item.id, why_not=why)]
         dominant = str(item.conditions["dominated"])
-        values = self._masses(asked, dominant) | self._top(asked)
+        values = self.masses(asked, dominant) | self._top(asked)
         values |= {f"{group}_words": count for group, count in self._countable_words(card, asked).items()}
         values |= {"share": item.fields["share"], "tied": _tied(asked.logps(self.forms))}
         for base in rest[:1]:
-            before = self._masses(base, dominant)
+            before = self.masses(base, dominant)
             values |= self._against(values, before) | self._relative(asked, base)
         for matching in rest[1:]:
             control, ends = self.controls[str(item.conditions["knowledge"])], map(column_end, DEPTHS)
-            values |= control.moved(values, before, self._masses(matching, dominant), ends)
+            values |= control.moved(values, before, self.masses(matching, dominant), ends)
         return [Observation(item.id, values)]
 
     def _top(self, filled: Filled) -> dict[str, Any]:
@@ -261,7 +262,7 @@ class CounterActs(MeasureSetProbe[CounterActsSettings]):
             }
         return self._words_in_vocabulary[card.tokenizer_id]
 
-    def _masses(self, filled: Filled, dominant: str) -> dict[str, Any]:
+    def masses(self, filled: Filled, dominant: str) -> dict[str, Any]:
         """Probability of each group's words within the top k and over the whole list."""
         values: dict[str, Any] = {}
         for k in K:
@@ -316,10 +317,8 @@ class CounterActs(MeasureSetProbe[CounterActsSettings]):
 
     def _relative(self, asked: Filled, base: Filled) -> dict[str, Any]:
         """Eq. 1, p(w | knowledge) / p(w | base), of every token in both top tens; and its mean log per group and k."""
-        before = {token.id: (rank, token.logp) for rank, token in enumerate(base.top, 1)}
-        both = [
-            (t, max(r, before[t.id][0]), t.logp - before[t.id][1]) for r, t in enumerate(asked.top, 1) if t.id in before
-        ]
+        was = {token.id: (rank, token.logp) for rank, token in enumerate(base.top, 1)}
+        both = [(t, max(r, was[t.id][0]), t.logp - was[t.id][1]) for r, t in enumerate(asked.top, 1) if t.id in was]
         values: dict[str, Any] = {
             "relative_tokens": [token.text for token, _, _ in both],
             "relative_probabilities": [ratio(log) for _, _, log in both],
@@ -342,6 +341,9 @@ class CounterActs(MeasureSetProbe[CounterActsSettings]):
             shares=shares,
             controls=self.settings.controls,
         )
+
+    def multiverse(self, card: Card) -> list[Question]:
+        return [multiverse.question(self, card)]
 
     @property
     def summary(self) -> Summary:

@@ -12,19 +12,20 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from difflib import SequenceMatcher
 from functools import cached_property
 from typing import Any, Literal
 
 from pydantic import Field
 
 from trueprobe.probes.base import NO_HEAD, Probe, Settings
-from trueprobe.probes.crows_pairs import material, measures
+from trueprobe.probes.crows_pairs import material, measures, multiverse
+from trueprobe.probes.crows_pairs.tokens import Variant, logps_of
 from trueprobe.probes.display import Primary, ReportSpec, Summary
 from trueprobe.probes.measure_sets import ALL, FLAGGED, NEAR_TIE_NATS, PREFERS, START, combinations, prefers, unflagged
 from trueprobe.statistics.means import means
 from trueprobe.statistics.measure import Flips, Measure
-from trueprobe.types import Answer, Card, Item, Observation, Request, Scored, ScoreText, Unit, WhyNot
+from trueprobe.statistics.multiverse import Question
+from trueprobe.types import Answer, Card, Item, Observation, Request, ScoreText, Unit, WhyNot
 
 COLUMNS = {
     "prefers_stereotype": "1 if the more stereotyping sentence is likelier, 0 if the other, 0.5 for a tie",
@@ -40,7 +41,6 @@ _NO_TOKENS = {
     "shared": "the two sentences share no token",
     "differing": "in one sentence there is no token that the other has not, too",
 }
-Variant = Literal["shared", "differing", "sentence"]
 
 
 class CrowsPairsSettings(Settings):
@@ -82,6 +82,7 @@ class CrowsPairs(Probe[CrowsPairsSettings]):
     factors = ("pair",)
     flips = Flips("prefers_stereotype", "preference_nats", near_tie=NEAR_TIE_NATS, size="scored_tokens")
     diagnostic = "prefers_stereotype"
+    masking: Literal["each", "rest_of_word"] = "each"  # the authors'; the other is an axis of the multiverse
 
     def __init__(self, settings: CrowsPairsSettings) -> None:
         super().__init__(settings)
@@ -109,22 +110,21 @@ class CrowsPairs(Probe[CrowsPairsSettings]):
             return NO_HEAD
         pair: material.SentencePair = item.fields["pair"]
         if card.kind == "masked":
-            return ScoreText(pair.more), ScoreText(pair.less)
+            return ScoreText(pair.more, masking=self.masking), ScoreText(pair.less, masking=self.masking)
         before = START[self.settings.causal]
         return ScoreText(pair.more, start=before), ScoreText(pair.less, start=before)
 
     def observe(self, item: Item, card: Card, answers: Sequence[Answer]) -> list[Observation]:
-        more, less = answers
-        assert isinstance(more, Scored)
-        assert isinstance(less, Scored)
-        variant: Variant = "sentence" if card.kind == "causal" else self.settings.variant
-        stereotype_first = item.conditions["direction"] == "stereo"  # the authors' order, on which alignment depends
-        logps = _logps(more, less, variant) if stereotype_first else _logps(less, more, variant)[::-1]
+        variant = self.variant_of(card)
+        logps = logps_of(item, answers, variant)
         if not all(logps):
             return [Observation(item.id, why_not=WhyNot("no_span", _NO_TOKENS[variant]))]
         first, second = (sum(side) if variant == "shared" else sum(side) / len(side) for side in logps)
         counted = {"scored_tokens": sum(map(len, logps)), "variant": variant, FLAGGED: float(bool(item.flags))}
         return [Observation(item.id, self.values(first, second, variant) | counted)]
+
+    def variant_of(self, card: Card) -> Variant:
+        return "sentence" if card.kind == "causal" else self.settings.variant
 
     def values(self, more: float, less: float, variant: Variant) -> dict[str, Any]:
         if self.settings.rounding == "authors":
@@ -164,6 +164,9 @@ class CrowsPairs(Probe[CrowsPairsSettings]):
     def flags(self) -> Counter[str]:
         """How many pairs have each."""
         return Counter(flag for pair in self.material.pairs for flag in pair.flags)
+
+    def multiverse(self, card: Card) -> list[Question]:
+        return [multiverse.question(self, card)]
 
     @property
     def items_of(self) -> str:
@@ -216,28 +219,6 @@ class CrowsPairs(Probe[CrowsPairsSettings]):
         counts = Counter(pair.category for pair in self.material.pairs)
         card = {"data": dict(self.material.data.card), "sha256": self.material.data.sha256}
         return {**card, "pairs": dict(counts), "flags": dict(self.flags)}
-
-
-def _logps(first: Scored, second: Scored, variant: Variant) -> tuple[list[float], list[float]]:
-    """Of each sentence, the log-probabilities that count. Aligned on the whole rows, special tokens included."""
-    if variant == "sentence":
-        return [token.logp for token in first.tokens], [token.logp for token in second.tokens]
-    shared = shared_positions(first, second)
-    return _at(first, shared[0], variant == "shared"), _at(second, shared[1], variant == "shared")
-
-
-def shared_positions(first: Scored, second: Scored) -> tuple[set[int], set[int]]:
-    """Where in each row the tokens stand that both sentences have; the alignment depends on their order."""
-    positions: tuple[set[int], set[int]] = set(), set()
-    for block in SequenceMatcher(None, first.row_ids, second.row_ids).get_matching_blocks():
-        positions[0].update(range(block.a, block.a + block.size))
-        positions[1].update(range(block.b, block.b + block.size))
-    return positions
-
-
-def _at(scored: Scored, positions: set[int], inside: bool) -> list[float]:
-    placed = zip(scored.tokens, scored.positions, strict=True)
-    return [token.logp for token, position in placed if (position in positions) == inside]
 
 
 PROBE = CrowsPairs

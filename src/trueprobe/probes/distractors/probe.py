@@ -25,11 +25,12 @@ from trueprobe.errors import BadInput, nearest
 from trueprobe.probes import files, published
 from trueprobe.probes.base import MeasureSetProbe, Released, Settings
 from trueprobe.probes.display import Primary, ReportSpec, Summary
-from trueprobe.probes.distractors import released, report, sentences
+from trueprobe.probes.distractors import multiverse, released, report, sentences
 from trueprobe.probes.distractors.material import DistractorMaterial, DistractorSentence, ItemSet, Pair
 from trueprobe.probes.distractors.measures import SETTING_AT, DistractorMeasures
 from trueprobe.probes.distractors.sentences import MOST, POSITIONS, SETTINGS, DistractorCase
 from trueprobe.statistics.means import ratio
+from trueprobe.statistics.multiverse import Question
 from trueprobe.statistics.ranking import Ranking, winners
 from trueprobe.types import Answer, Card, FillBlank, Filled, Item, Observation, Request, WhyNot, WordList
 
@@ -337,6 +338,9 @@ class Distractors(MeasureSetProbe[DistractorSettings]):
         all_wordings = tuple(self.material.wordings)
         wordings = all_wordings if self.wording == "all" and len(all_wordings) > 1 else (self.wording,)
         return DistractorMeasures(tuple(self._sets), self.positions, wordings)
+
+    def multiverse(self, card: Card) -> list[Question]:
+        return [multiverse.question(self)]
 
     @property
     def summary(self) -> Summary:

@@ -24,7 +24,7 @@ from trueprobe.errors import BadInput, nearest
 from trueprobe.probes import files
 from trueprobe.probes.base import Probe, Settings
 from trueprobe.probes.display import Primary, ReportSpec, Summary, Where
-from trueprobe.probes.seat import material, report
+from trueprobe.probes.seat import material, multiverse, report
 from trueprobe.probes.seat.material import SIDES, AssociationTest, SeatMaterial, SetSentence
 from trueprobe.probes.templates import repeated
 from trueprobe.statistics.association import (
@@ -38,6 +38,7 @@ from trueprobe.statistics.association import (
 )
 from trueprobe.statistics.means import means
 from trueprobe.statistics.measure import Columns, Measure, Weights
+from trueprobe.statistics.multiverse import Question
 from trueprobe.statistics.rows import Tail
 from trueprobe.types import Answer, Card, EmbedText, Item, Kind, Observation, Request, Unit, Vector, WhyNot
 
@@ -129,7 +130,7 @@ class Seat(Probe[SeatSettings]):
         tests += material.read_tests(VIGNETTES) if settings.vignettes else []
         self.tests = _chosen(tests, settings.tests)
 
-    def _representations(self, kind: Kind | None = None) -> tuple[str, ...]:
+    def representations(self, kind: Kind | None = None) -> tuple[str, ...]:
         """Those asked of a kind of model, or of any."""
         chosen: tuple[str, ...] = self.settings.representation
         if chosen == ("all",):
@@ -143,7 +144,7 @@ class Seat(Probe[SeatSettings]):
         return [self._item(*combination) for combination in self._combinations()]
 
     def _combinations(self) -> Iterator[tuple[AssociationTest, str, int]]:
-        return product(self.tests.values(), self._representations(), self.settings.layers)
+        return product(self.tests.values(), self.representations(), self.settings.layers)
 
     def _item(self, test: AssociationTest, representation: str, layer: int) -> Item:
         sides = {side: f"{test.titles[side]} ({listed[0].text} …)" for side, listed in test.sets.items()}
@@ -160,7 +161,7 @@ class Seat(Probe[SeatSettings]):
     def ask(self, item: Item, card: Card) -> tuple[Request, ...] | WhyNot:
         """Every sentence of the test; one that many tests ask for is computed once. () is not asked of this kind."""
         representation, layer = str(item.conditions["representation"]), int(item.conditions["layer"])
-        if representation not in self._representations(card.kind):
+        if representation not in self.representations(card.kind):
             return ()
         if representation == "last" and card.kind != "causal":
             return WhyNot("no_head", "the last position stands for a sentence in causal models only")
@@ -180,7 +181,7 @@ class Seat(Probe[SeatSettings]):
     def observe(self, item: Item, card: Card, answers: Sequence[Answer]) -> list[Observation]:
         if not answers:
             return []
-        vectors = self._by_side(item.fields["test"], item, answers)
+        vectors = self.by_side(item.fields["test"], item, answers)
         targets = associations(np.concatenate([vectors["X"], vectors["Y"]]), vectors["A"], vectors["B"])
         by_pair = {"XY": [{"association": float(value)} for value in targets]}
         return [row for pair in self._pairs for row in self._rows(item, pair, vectors, by_pair.get(pair))]
@@ -189,7 +190,7 @@ class Seat(Probe[SeatSettings]):
     def _pairs(self) -> tuple[str, ...]:
         return ("XY", "AB") if self.settings.clusters else ("XY",)
 
-    def _by_side(self, test: AssociationTest, item: Item, answers: Sequence[Answer]) -> dict[str, np.ndarray]:
+    def by_side(self, test: AssociationTest, item: Item, answers: Sequence[Answer]) -> dict[str, np.ndarray]:
         stacked = np.stack([answer.values for answer in answers if isinstance(answer, Vector)])
         if item.conditions["representation"] == "mean":  # of length one, as bias-bench has them
             stacked = stacked / np.linalg.norm(stacked, axis=1, keepdims=True)
@@ -221,7 +222,7 @@ class Seat(Probe[SeatSettings]):
     def _measures(self) -> Iterator[Measure]:
         for test, representation, layer in self._combinations():
             at: dict[str, str | int] = {"test": test.name, "representation": representation, "layer": layer}
-            kinds = tuple(kind for kind in get_args(Kind) if representation in self._representations(kind))
+            kinds = tuple(kind for kind in get_args(Kind) if representation in self.representations(kind))
             whole = {**at, "wording": "all"}  # bare words too, so that p is corrected over all tests alike
             yield replace(self._effect({**at, **_TARGETS}, whole), kinds=kinds)
             for wording in test.wordings if self.settings.wording == "all" else ():
@@ -250,6 +251,9 @@ class Seat(Probe[SeatSettings]):
         """All targets of all tests as if of one: a direction, not a size."""
         return self._effect(_TARGETS, {"test": "all"}, test=False)
 
+    def multiverse(self, card: Card) -> list[Question]:
+        return multiverse.questions(self, card)
+
     @property
     def summary(self) -> Summary:
         tests = list(self.tests)
@@ -261,7 +265,7 @@ class Seat(Probe[SeatSettings]):
     @property
     def primary(self) -> tuple[Primary, ...]:
         """The three tests of gender in sentences: career, mathematics and science against family and arts."""
-        first = tuple(dict.fromkeys(self._representations(kind)[0] for kind in get_args(Kind)))  # of each kind of model
+        first = tuple(dict.fromkeys(self.representations(kind)[0] for kind in get_args(Kind)))  # of each kind of model
         layers = self.settings.layers
         one = {"layer": str(layers[0])} if len(layers) > 1 else {}
         where: Where = {"wording": "all", "representation": first, **one}

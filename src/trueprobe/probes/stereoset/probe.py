@@ -25,10 +25,11 @@ from trueprobe.errors import BadInput
 from trueprobe.probes.base import NO_HEAD, Probe, Released, Settings
 from trueprobe.probes.display import Primary, ReportSpec, Summary
 from trueprobe.probes.measure_sets import ALL, FLAGGED, NEAR_TIE_NATS, PREFERS, START, combinations, unflagged
-from trueprobe.probes.stereoset import material, measures
+from trueprobe.probes.stereoset import material, measures, multiverse
 from trueprobe.probes.stereoset.material import BLANK, Cluster
 from trueprobe.statistics.means import means
 from trueprobe.statistics.measure import Flips, Measure
+from trueprobe.statistics.multiverse import Question
 from trueprobe.types import (
     TIE_NATS,
     Answer,
@@ -297,6 +298,9 @@ class StereoSet(Probe[StereoSetSettings]):
     @property
     def headline(self) -> Measure:
         return Measure("ss", means, (PREFERS,), conditions={"category": "all"}, unit=Unit.SHARE, neutral=0.5)
+
+    def multiverse(self, card: Card) -> list[Question]:
+        return [multiverse.question(self, card)]
 
     @property
     def summary(self) -> Summary:

@@ -20,13 +20,14 @@ import numpy as np
 from pydantic import Field
 
 from trueprobe.probes.display import Primary, ReportSpec, Summary
-from trueprobe.probes.tacit import material, report
+from trueprobe.probes.tacit import material, multiverse, report
 from trueprobe.probes.tacit.common import NormProbe, NormSettings, as_asked, top_words
 from trueprobe.probes.tacit.material import with_blank_article
 from trueprobe.probes.tacit.measures import MOST, NAMES_CONCEPT, TOP, RetrievalMeasures
 from trueprobe.probes.tacit.norms import CATEGORIES, Concept, Property
 from trueprobe.probes.tacit.phrases import joined, names
 from trueprobe.probes.templates import BLANK, article_for, starts_with_vowel
+from trueprobe.statistics.multiverse import Question
 from trueprobe.statistics.ranking import reciprocal_rank
 from trueprobe.statistics.verdict import FEWEST_GROUPS
 from trueprobe.types import (
@@ -104,16 +105,16 @@ class TacitRetrieval(NormProbe[RetrievalSettings]):
         ]
 
     @property
-    def _order(self) -> str:
+    def order(self) -> str:
         return "decreasing" if self.norms.has_frequencies else "listed"
 
     @property
-    def _first(self) -> str:
+    def first(self) -> str:
         return "top" if self.norms.has_frequencies else "listed"
 
     def _choices(self, concept: Concept) -> Iterator[Selection]:
         every = concept.properties
-        yield Selection(self._first, self._order, every[:MOST])
+        yield Selection(self.first, self.order, every[:MOST])
         if self.settings.analyses == "growth":
             return
         if self.norms.has_frequencies and len(every) >= MOST:
@@ -125,7 +126,7 @@ class TacitRetrieval(NormProbe[RetrievalSettings]):
         for category in CATEGORIES:
             of_category = tuple(p for p in every if p.category == category)[:MOST]
             if of_category:
-                yield Selection(category, self._order, of_category)
+                yield Selection(category, self.order, of_category)
 
     def _random(self, concept: Concept) -> Iterator[Selection]:
         """The same for every run of a `resample_seed`, whatever other concepts there are."""
@@ -243,11 +244,14 @@ class TacitRetrieval(NormProbe[RetrievalSettings]):
         lengths = sorted((len(concept.properties) for concept in self.concepts), reverse=True)
         return max(2, min(MOST, lengths[:FEWEST_GROUPS][-1]))
 
+    def multiverse(self, card: Card) -> list[Question]:
+        return [multiverse.question(self)]
+
     @property
     def summary(self) -> Summary:
         left_out = f"{len(self.left_out)} concepts that start with a vowel are left out (article=own keeps them)"
         notes = (*self.notes(), *((left_out,) if self.left_out else ()), *self._naming_note())
-        examples: dict[str, Any] = {"selection": self._first, "order": self._order, "wording": self.wordings[0]}
+        examples: dict[str, Any] = {"selection": self.first, "order": self.order, "wording": self.wordings[0]}
         examples |= {"properties": (1, 3, 8), "group_concept": self.names[:1]}
         return report.retrieval_summary(self.displayed_wording, notes, examples, self.most)
 

@@ -16,6 +16,7 @@ from markupsafe import Markup
 from trueprobe import __version__
 from trueprobe.paths import locked, write_text, write_whole
 from trueprobe.results import text as words
+from trueprobe.results.curve import curve_svg
 from trueprobe.results.marks import DARK, LIGHT
 from trueprobe.results.render.files import FigureFormat
 from trueprobe.results.render.latex import latex
@@ -24,6 +25,7 @@ from trueprobe.results.render.spreadsheet import csv_text
 from trueprobe.results.view.findings import silences, tally
 from trueprobe.results.view.headline import Answer, matrix, whole
 from trueprobe.results.view.items import ItemRows
+from trueprobe.results.view.multiverse import curves
 from trueprobe.results.view.number import Mark
 from trueprobe.results.view.report import Report
 from trueprobe.runs.folder import Run
@@ -113,6 +115,7 @@ def _html(report: Report, exports: Mapping[str, Export]) -> str:
             silences=silences(report.findings),
             drawn=drawn,
             about_seeds=about_seeds,
+            curves=[(curve, Markup(curve_svg(curve))) for curve in curves(report.source.run)],
             static_rows=STATIC_ROWS,
             most_rows=MOST_ROWS,
             nothing=Outcome.NONE,
