@@ -141,6 +141,7 @@ class ClaimResult:
     signature: str = column(_SIGNATURE, "", later=True)
     margin: float = column("of a claim of equivalence: how far from the threshold is alike", math.nan, later=True)
     source: ClaimSource = column("whether its authors found or expected it", ClaimSource.FINDING, later=True)
+    n_items: int | None = column("scored items behind it; of a family, of the seed that has fewest", None, later=True)
 
 
 @dataclass(frozen=True, slots=True)

@@ -254,6 +254,11 @@ def _p_on_list(row: Judged) -> float:
     return 1.0 if row.verdict_alone in (Verdict.FLIPS, Verdict.NOT_CONTRADICTED) else p_of(row)
 
 
+def p_corrected_from(row: Judged) -> float:
+    """Of a row on a list: the p that the correction of the list starts from."""
+    return _p_on_list(row)
+
+
 def _on_list(row: J, p: float | None, primary: bool) -> J:
     alone = row.verdict_alone
     if alone in _OFF_LIST:
