@@ -150,9 +150,7 @@ class _Alike:
 def _checkpoint(
     label: str, claim: Claim, member: CheckpointData, seed: _Seed, alike: Equivalence | None
 ) -> ClaimResult:
-    about = ClaimSubject(
-        member.model, "checkpoint", member.family, member.labels.get("step"), n_items=seed.n_items
-    )
+    about = ClaimSubject(member.model, "checkpoint", member.family, member.labels.get("step"), n_items=seed.n_items)
     case = case_of(
         claim, seed.value, seed.interval, seed.groups.n, passes=seed.passes, covered=seed.covered, untied=seed.untied
     )

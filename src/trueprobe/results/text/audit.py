@@ -24,7 +24,8 @@ WORDS = {  # of the parts that the page's script fills
     "items": "Its items",
     "unscored": "not scored",
     "pools": "pools",
-    "filtered": "of the item table",
+    "filtered": "rows of the item table",
+    "counted": "the number counts",  # fewer, where it is of a part that the item table has no column for
     "all": "show all items",
     "none": "The page has no items for this number.",
     "others": "The same number with another setting or condition",
@@ -46,7 +47,7 @@ def p_text(p: float) -> str:
 def rows(n: Number, at: Ranked | None, intervals: str) -> list[tuple[str, str]]:
     """Labels and texts; what is not known is left out."""
     pairs = [
-        ("number", n.sentence()),
+        ("number", "" if n.display == "nothing" else n.sentence()),
         ("verdict", verdict_with_reason(n.verdict, n.estimate, n.source)),
         ("verdict alone", _alone(n)),
         ("counted from", _counted(n)),
@@ -78,10 +79,10 @@ def _counted(n: Number) -> str:
 
 def _interval(n: Number, intervals: str) -> str:
     if isinstance(n.row, Estimate):
-        return f"95 %, {n.row.method}" if n.row.method else ""
+        return n.row.method
     if isinstance(n.row, ClaimResult) and not math.isnan(n.row.margin):
         return f"90 % (two one-sided tests), margin {n.row.margin:.3g}"
-    return f"95 %, {intervals}" if intervals and not math.isnan(n.low) else ""
+    return f"as for all numbers of this probe: {intervals}" if intervals and not math.isnan(n.low) else ""
 
 
 def correction(n: Number, at: Ranked | None) -> str:

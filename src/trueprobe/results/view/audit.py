@@ -102,9 +102,7 @@ def _judged(report: Report) -> Iterator[Row]:
 def ranked(rows: Sequence[Row]) -> list[Ranked]:
     order = sorted(rows, key=p_corrected_from)
     many = len(order)
-    return [
-        Ranked(row, i, p_corrected_from(row), ALPHA * i / many, row.p_list) for i, row in enumerate(order, start=1)
-    ]
+    return [Ranked(row, i, p_corrected_from(row), ALPHA * i / many, row.p_list) for i, row in enumerate(order, start=1)]
 
 
 def model_of(row: Row) -> str:

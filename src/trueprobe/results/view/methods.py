@@ -77,7 +77,9 @@ def models_table(source: ReportSource) -> Grid:
     cards = [card for family in source.families for card in family.cards]
     columns = (*_CARD_COLUMNS, *_CARD_NUMBERS)
     data = pd.DataFrame([dict(zip(columns, (*_facts(card), *_sizes(card)), strict=True)) for card in cards])
-    rows = tuple((*map(Cell, _facts(card)), *(Cell(count(n) if n else "", True) for n in _sizes(card))) for card in cards)
+    rows = tuple(
+        (*map(Cell, _facts(card)), *(Cell(count(n) if n else "", True) for n in _sizes(card))) for card in cards
+    )
     return Grid("models", table_words.MODELS.title, table_words.MODELS.caption, table_words.MODELS_HEADER, rows, data)
 
 

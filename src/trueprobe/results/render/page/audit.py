@@ -47,6 +47,7 @@ def _number(audit: Audit, n: Number, places: dict[int, Ranked]) -> dict[str, Any
         "model": n.model,
         "models": _families(audit, n),
         "where": {key.removeprefix(CONDITION).replace("_", " "): value for key, value in row.conditions.items()},
+        "items": None if n.n_items is None else n.n_items + n.n_unscored,
         "rows": words.rows(n, places.get(id(row)), "; ".join(kinds)),
         "others": others,
         "list": audit.list_of(n),
@@ -73,5 +74,3 @@ def _listed(audit: Audit, one: Ranked) -> list[str]:
     probe = row.first_label if isinstance(row, VariantDifference) else row.probe
     numbers = (words.p_text(one.p), f"{one.threshold:.2g}", words.p_text(one.p_list), "yes" if one.decided else "no")
     return [str(one.rank), probe, described(audit.report, row), model_of(row), *numbers]
-
-
