@@ -168,12 +168,13 @@ def _model(family: Family) -> str:
 
 
 def bibtex(source: ReportSource) -> str:
-    """Of the papers the probes name, and of paper C, whose recommendations every report follows."""
+    """Of trueprobe, of the papers the probes name, and of paper C, whose recommendations every report follows."""
     papers = dict.fromkeys([*(source.declaration(label).paper for label in source.labels), _RELIABLE])
     chosen: dict[str, None] = {}
     for i, paper in enumerate(papers):
         chosen |= dict.fromkeys(_entries(paper) or [f"@misc{{paper{i + 1},\n  note = {{{paper}}}\n}}"])
-    return "\n\n".join(chosen) + "\n"
+    version = source.run.manifest.versions.get("trueprobe", "")
+    return "\n\n".join([words.software(version, source.run.manifest.machine.commit), *chosen]) + "\n"
 
 
 def _entries(paper: str) -> list[str]:

@@ -299,6 +299,7 @@ class Grid:
     rows: tuple[tuple[Cell, ...], ...]
     data: pd.DataFrame
     source: str = ""  # the table of the paper it stands for
+    n_factors: int = 0  # leading columns that hold values of what their headings name
 
     @property
     def body(self) -> list[tuple[Cell, ...]]:
