@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Generic
@@ -117,6 +117,10 @@ class Probe(ABC, Generic[S]):
 
     def claims(self) -> Sequence[Claim]:
         return ()
+
+    def unread_setting(self, kinds: Collection[Kind]) -> str:
+        """A setting, as `name=value`, that none of these kinds of model reads; a run with it is refused."""
+        return ""
 
     @property
     def items_of(self) -> str:

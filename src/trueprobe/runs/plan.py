@@ -18,6 +18,7 @@ from trueprobe.runs import replay
 from trueprobe.runs.needed import items_needed
 from trueprobe.runs.schema import StudyDescription, StudyEntry
 from trueprobe.runs.study import Changes, ProbeRun, Study, make_study
+from trueprobe.statistics.verdict import FEWEST_GROUPS
 from trueprobe.types import Item
 
 
@@ -70,6 +71,20 @@ def with_items(label: str, probe: Probe, limit: int | None) -> PlannedProbe:
     every = probe.items()
     needed = 0 if limit is None else items_needed(probe, every)
     return PlannedProbe(label, probe, probes.spread(every, limit), needed)
+
+
+def short_of_items(plan: RunPlan) -> list[str]:
+    """A line for each probe of which a limit leaves too few items for some finding."""
+    limit = plan.study.limit
+    if limit is None:
+        return []
+    each = [one if one.items else with_items(one.label, one.probe, limit) for one in plan.probes]
+    return [
+        f"{one.label}: --limit {limit} is too small to judge every finding: those with fewer than {FEWEST_GROUPS} "
+        f"groups of items cannot be judged; all need --limit {one.items_needed} or more"
+        for one in each
+        if len(one.items) < one.items_needed
+    ]
 
 
 def _refuse_incomplete(study: Study) -> None:
