@@ -249,6 +249,9 @@ class Card:
     self_trained: bool = False  # by `trueprobe pretrain`: to show the method, no published model
     layers: int = 0  # and how wide they are; 0 where it is not known
     width: int = 0
+    parameters: int = 0  # weights, shared ones counted once
+    instruct: str = ""  # what says that it was tuned on instructions: its "name", or the chat "template" it has
+    quantised: str = ""  # how its weights were stored, where not in full: gguf, bitsandbytes …
     noise_nats: float = 0.0  # a served model: the largest difference of two answers to one question, when tried out
 
 

@@ -201,3 +201,9 @@ def test_an_adapter_is_refused_with_how_to_merge_it(checkpoint, tmp_path, with_c
 def test_backends_are_tried_from_the_narrowest_to_the_widest():
     """An encoder would pass for a masked model, and many masked architectures have a causal head class, too."""
     assert [type(backend).__name__ for backend in backends()] == ["EncoderBackend", "MaskedBackend", "CausalBackend"]
+
+
+def test_a_shipped_name_that_is_almost_right_is_suggested(monkeypatch):
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    with pytest.raises(BadInput, match=r"no model 'nurserry': .*; did you mean 'nursery'\?"):
+        find(["nurserry"])

@@ -84,6 +84,13 @@ def test_an_article_can_be_told(write):
     assert any("lives in an France." in text for text in texts)
 
 
+@pytest.mark.parametrize(("article", "before"), [("der", "der France"), ("l'", "l'France")])
+def test_an_article_can_be_of_any_language(write, article, before):
+    text = edited(FACT, 'fact = "lives in {a_background}"').replace('"French" }', f'"French", article = "{article}" }}')
+    texts = {item.text for item in probes.make("distractors", {"material": write(text)}).items()}
+    assert any(f"lives in {before}." in text for text in texts)
+
+
 def test_a_wording_takes_from_another_what_it_does_not_say():
     items = DistractorMaterial.read("languages").sets["language"]
     born, home = items.wordings["born"], items.wordings["home"]

@@ -56,6 +56,17 @@ def test_a_users_edits_reach_the_items(write):
     assert found["paper/base/hour nurse"] == "The ___ is paid as an hour nurse."
 
 
+def test_articles_and_the_causal_word_are_those_of_the_files_language(write):
+    text = edited("share = 88.5, core = true", 'share = 88.5, core = true, article = "l\'"')
+    text = text.replace("causal_target = ", 'causal_word = "cible"\ncausal_target = ')
+    probe = probes.make("counteracts", {"material": write(text)})
+    prompts = probe.prompts("paper", "base", probe.targets[0], None, "target_is")
+    assert prompts["causal_left"].startswith("The cible works as ")
+    (entry,) = [one for one in probe.material.backgrounds if one.article]
+    fields = probe.material.fields(entry, None, always_a=False)
+    assert fields["a_target"] == f"l'{entry.name}"
+
+
 def test_groups_can_be_anything(write):
     text = re.sub(r"\bfemale\b", "cats", re.sub(r"\bmale\b", "dogs", SHIPPED))
     text = text.replace('"cats", "queen"', '"queen"').replace('"prince", "dogs"', '"prince"')
@@ -112,7 +123,7 @@ MISTAKES = {
     "prevalence": (edited('left = "The {word} said that "\n', ""), "prevalence: needs left, right"),
     "unknown top-level key": ("backgroundz = []\n" + SHIPPED, "backgroundz: no such key; did you mean 'backgrounds'?"),
     "unknown nested key": (edited("share = 2.9", "chare = 2.9"), "backgrounds.0.chare: no such key"),
-    "wrong article": (edited("share = 2.9", 'article = "the"'), "backgrounds.0.article"),
+    "wrong article": (edited("share = 2.9", 'article = "3 x"'), "backgrounds.0.article"),
     "a wording called all": (edited("[wordings.paper]", "[wordings.all]"), "wordings: "),
     "a group called all": (SHIPPED.replace("female", "all"), "groups: a group's name"),
     "a group with an underscore": (SHIPPED.replace("female", "fe_male"), "groups: a group's name"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 import tomllib
 
 import pandas as pd
@@ -60,7 +61,8 @@ def test_its_text_has_every_finding_with_verdict_and_reason(report):
     assert "| one is so | +20.0 [+10.0, +30.0]* points | as published |" in text
     assert "| three is so | – (3 % covered) | low coverage; 3% of them have a countable answer |" in text
     assert "- pairs: A behaviour." in text
-    assert "pip install trueprobe==0.1\ntrueprobe run study.toml" in text
+    assert "# in a checkout of trueprobe 0.1\npip install -c constraints.txt .\ntrueprobe run study.toml" in text
+    assert "@software{trueprobe," in text
 
 
 def test_the_study_in_a_card_is_one_that_runs(report):
@@ -139,5 +141,19 @@ def test_what_cannot_be_exported_is_refused(tmp_path):
 
 
 def test_a_version_that_is_none_is_not_written_for_a_shell():
-    assert export._reproduce_steps("0.1.dev2+g1")[0] == "pip install trueprobe==0.1.dev2+g1"
-    assert export._reproduce_steps("1; curl x|sh")[0] == "pip install trueprobe"
+    assert export._reproduce_steps("0.1.dev2+g1")[0] == "# in a checkout of trueprobe 0.1.dev2+g1"
+    assert export._reproduce_steps("1; curl x|sh")[0] == "# in a checkout of trueprobe"
+
+
+def test_a_claim_has_its_items_and_conditions_in_csv_and_latex(tmp_path):
+    claims = [claim("solo", "one", 0.2, Verdict.UNDECIDED, p=0.5, attractor="plural", n_items=40, unit="nats")]
+    report = Report.of(made(tmp_path, claims=claims))
+    frame = pd.read_csv(io.StringIO(export.csv(report)))
+    assert (frame["n_items"][0], frame["conditions"][0]) == (40, "attractor=plural")
+    assert r"one is so, attractor = plural & +0.20 [+0.10, +0.30] nats \\" in export.tex(report)
+
+
+def test_bibtex_has_trueprobe_and_each_paper(report):
+    entries = re.findall(r"^@\w+\{(\w+),", report.bibtex, re.MULTILINE)
+    assert entries[0] == "trueprobe"
+    assert "aribandi2021reliable" in entries

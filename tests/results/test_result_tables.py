@@ -85,7 +85,7 @@ def test_latex_escapes_what_would_break_it():
     text = latex(grid)
     assert r"50\_\% \& \{more\}\textbackslash{}" in text
     assert r"\textbf{$-$1 $\pm$ 2}" in text
-    assert r"\begin{tabular}{lr}" in text
+    assert r"\begin{tabularx}{\textwidth}{>{\raggedright\arraybackslash}Xr}" in text
     assert r"\caption{A \& B. 100 \%}" in text
     assert r"\textit{of $<$x$>$}" in text
     assert r"a\_b & n \\" in text

@@ -111,7 +111,7 @@ def run(
     from trueprobe.results.render import terminal
     from trueprobe.results.view.report import Report
     from trueprobe.runs import execute, replay
-    from trueprobe.runs.plan import plan_run
+    from trueprobe.runs.plan import plan_run, short_of_items
     from trueprobe.runs.repeat import repeat
 
     if repeated:
@@ -148,6 +148,7 @@ def run(
     if shard:
         _run_shard(plan, shard, out, store, compute, as_json)
         return
+    note(short_of_items(plan))
     note_network_store(store)
     done = execute.run_plan(plan, out, store, terminal_progress(), compute)
     if as_json:

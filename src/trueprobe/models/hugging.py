@@ -26,6 +26,7 @@ TRIAL_WIDTH = SAFE_ROWS
 _TRIED_ROWS = (2, 3, 24)
 _TOKENS_BY_WIDTH, _TOKENS_BEYOND = ((128, 2048), (256, 1024), (768, 768)), 512  # larger batches fall out of the caches
 _ENDS_OF_TEXT = ("<|endoftext|>", "<|end_of_text|>", "<|end▁of▁sentence|>")
+_INSTRUCT = re.compile(r"(?<![a-z])(instruct|chat|it|sft|dpo)(?![a-z])", re.IGNORECASE)  # in a model's name
 _TURN = re.compile(r"im_(start|end|sep)|turn|header_id|eot_id|role|user|assistant|system|INST", re.IGNORECASE)
 
 
@@ -166,8 +167,25 @@ def describe(kind: Kind, source: Source, options: Options, text: Text, model: An
         self_trained=getattr(config, "trained_by", "") == "trueprobe pretrain",
         layers=int(getattr(config, "num_hidden_layers", 0)),
         width=int(getattr(config, "hidden_size", 0)),
+        parameters=sum(weight.numel() for weight in model.parameters()),
+        instruct=_tuned_by(source, text),
+        quantised=_quantised(source, config),
     )
     return Described(card, text, model)
+
+
+def _tuned_by(source: Source, text: Text) -> str:
+    """A base model can have a chat template too, so a name says more."""
+    if _INSTRUCT.search(source.title) or _INSTRUCT.search((source.original or source.path).name):
+        return "name"
+    return "template" if getattr(text.tokenizer, "chat_template", None) else ""
+
+
+def _quantised(source: Source, config: Any) -> str:
+    if source.is_gguf or source.original is not None:
+        return "gguf"
+    stored = getattr(config, "quantization_config", None) or {}
+    return str(stored.get("quant_method", "") if isinstance(stored, dict) else getattr(stored, "quant_method", ""))
 
 
 def start_ids(text: Text, start: Start = "auto") -> Ids:

@@ -247,14 +247,21 @@ def _from_hub(spec: str, allow_pickle: bool, patterns: Sequence[str] = _HUB_FILE
         except (LocalEntryNotFoundError, OSError):
             reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
             raise BadInput(
-                f"no model '{spec}': no such folder, not in the hub's cache here, and the hub gave nothing ({reason}); "
-                "give a folder, or run once with a connection"
+                f"no model '{spec}': no such folder, not in the hub's cache here, and the hub gave nothing ({reason})"
+                f"{_meant(spec) or '; give a folder, or run once with a connection'}"
             ) from error
     path = Path(folder)
     ggufs = sorted(path.glob("*.gguf"))
     if ggufs and not (path / "config.json").exists():
         path = ggufs[0]
     return Source(_plain_name(repo), f"{repo}@{Path(folder).name}", path)
+
+
+def _meant(spec: str) -> str:
+    """A shipped name that is spelt almost so: `nurserry`."""
+    known = [*nursery.NAMES, *(name for name in assets.names() if assets.card(name).kind == "model")]
+    close = nearest(spec, known)
+    return close if "did you mean" in close else ""
 
 
 # ---------------------------------------------------------------- braces, as shells write them

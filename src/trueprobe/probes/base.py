@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Generic
@@ -122,6 +122,10 @@ class Probe(ABC, Generic[S]):
     def multiverse(self, card: Card) -> Sequence[Question]:
         """What can be counted of this model's answers in several defensible ways, declared before they are seen."""
         return ()
+
+    def unread_setting(self, kinds: Collection[Kind]) -> str:
+        """A setting, as `name=value`, that none of these kinds of model reads; a run with it is refused."""
+        return ""
 
     @property
     def items_of(self) -> str:

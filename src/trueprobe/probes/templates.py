@@ -11,9 +11,9 @@ from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
 from string import Formatter
-from typing import ClassVar, Self
+from typing import Annotated, ClassVar, Self
 
-from pydantic import AfterValidator, BaseModel, ConfigDict
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from trueprobe.probes import files
 
@@ -51,8 +51,13 @@ def article_for(noun: str) -> str:
     return "an" if starts_with_vowel(noun) else "a"
 
 
+Article = Annotated[str, Field(pattern=r"^[^\W\d_]+['’]?$")]  # a, der, la, l'
+
+
 def with_article(noun: str, article: str | None = None) -> str:
-    return f"{article or article_for(noun)} {noun}"
+    """`l'` stands before its noun without a space."""
+    article = article or article_for(noun)
+    return f"{article}{noun}" if article[-1] in "'’" else f"{article} {noun}"
 
 
 def repeated(values: Iterable[str]) -> str | None:

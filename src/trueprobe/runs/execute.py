@@ -74,6 +74,7 @@ def execute(plan: RunPlan, models: Sequence[Unopened], folder: RunFolder, sessio
     """A plain sequence: settle the items, ask each model (`_Execution.ask`), read released outputs, count, write."""
     for model in models:
         folder.refuse_other_weights(model.outline.card)
+    _refuse_unread_settings(plan, models)
     probes = settled(plan, models, session)
     replays = _read_replays(plan, probes, models, folder, session.progress)
     run = _Execution(plan, probes, models, replays, folder, session)
@@ -88,6 +89,14 @@ def execute(plan: RunPlan, models: Sequence[Unopened], folder: RunFolder, sessio
         folder.timing(Timing(began=began, seconds=time.time() - began, models=timings, damaged_answers=damaged))
         folder.manifest(**made_with, counts={one.name: one.counts for one in done}, complete=True)
     return load_run(folder.folder, allow_code=True)  # it was run already
+
+
+def _refuse_unread_settings(plan: RunPlan, models: Sequence[Unopened]) -> None:
+    kinds = {model.outline.card.kind for model in models}
+    for planned in plan.probes if not plan.replays else ():
+        if setting := planned.probe.unread_setting(kinds):
+            found = " and ".join(sorted(kinds))
+            raise BadInput(f"{planned.label}: no model of this run reads {setting}: they are {found}; leave it out")
 
 
 def _read_replays(

@@ -18,6 +18,7 @@ from trueprobe.runs import replay
 from trueprobe.runs.allocation import per_group
 from trueprobe.runs.schema import StudyDescription, StudyEntry
 from trueprobe.runs.study import Changes, ProbeRun, Study, items_needed, make_study
+from trueprobe.statistics.verdict import FEWEST_GROUPS
 from trueprobe.types import Item
 
 
@@ -77,6 +78,20 @@ def with_items(label: str, probe: Probe, study: Study) -> PlannedProbe:
         return PlannedProbe(label, probe, drawn, n_whole=len(every), decided=named, weights=weights)
     needed = 0 if study.limit is None else items_needed(probe, every)
     return PlannedProbe(label, probe, probes.spread(every, study.limit), needed, len(every))
+
+
+def short_of_items(plan: RunPlan) -> list[str]:
+    """A line for each probe of which a limit leaves too few items for some finding."""
+    limit = plan.study.limit
+    if limit is None:
+        return []
+    each = [one if one.items else with_items(one.label, one.probe, plan.study) for one in plan.probes]
+    return [
+        f"{one.label}: --limit {limit} is too small to judge every finding: those with fewer than {FEWEST_GROUPS} "
+        f"groups of items cannot be judged; all need --limit {one.items_needed} or more"
+        for one in each
+        if len(one.items) < one.items_needed
+    ]
 
 
 def _refuse_incomplete(study: Study) -> None:

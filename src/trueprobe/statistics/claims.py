@@ -61,6 +61,7 @@ class _Seed:
     passes: bool  # the gate
     untied: Share
     covered: Share  # of the part that has least
+    n_items: int  # scored, of all its parts
 
     @property
     def usable(self) -> bool:
@@ -130,7 +131,8 @@ def _seed(means_at: PartMeans, i: int, claim: Claim, value: float, samples: Samp
     passes = not member.gates.fails(claim.gate)
     tied = untied(columns, np.logical_or.reduce(parts), member.resampling)
     answered = least(covered(columns, claim.coverage, rows, member.resampling) for rows in rows_at)
-    return _Seed(value, groups, interval, passes, tied, answered)
+    n_items = int(np.logical_or.reduce(parts).sum())
+    return _Seed(value, groups, interval, passes, tied, answered, n_items)
 
 
 class _Kind(NamedTuple):
@@ -204,7 +206,7 @@ def _checkpoint(
     kinds: tuple[PartNumber, ...],
     alike: Equivalence | None,
 ) -> ClaimResult:
-    about = ClaimSubject(member.model, "checkpoint", member.family, member.labels.get("step"))
+    about = ClaimSubject(member.model, "checkpoint", member.family, member.labels.get("step"), n_items=seed.n_items)
     judged_by = {"passes": seed.passes, "covered": seed.covered, "untied": seed.untied, "kinds": kinds}
     case = case_of(claim, seed.value, seed.interval, seed.groups.n, **judged_by)
     return result(label, claim, about, case, alike)
@@ -238,7 +240,8 @@ def _family(
         seed_values=tuple(PartNumber("", seed.value, seed.interval.p) for seed in able),
         kinds=_numbers_of(counted.kinds, picked, groups),
     )
-    about = ClaimSubject(first.family, "family", first.family, first.labels.get("step"), len(able))
+    fewest = min((seed.n_items for seed in able), default=0)
+    about = ClaimSubject(first.family, "family", first.family, first.labels.get("step"), len(able), fewest)
     return result(label, claim, about, case, alike.of(picked) if alike else None)
 
 
@@ -281,6 +284,7 @@ class ClaimSubject:
     family: str = ""
     step: int | None = None
     n_seeds: int = 1
+    n_items: int | None = None  # scored; None where claims of several probes are taken together
 
 
 def result(label: str, claim: Claim, about: ClaimSubject, case: Case, alike: Equivalence | None = None) -> ClaimResult:

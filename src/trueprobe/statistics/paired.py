@@ -307,10 +307,10 @@ def between(label: str, sides: Sides, claim: Claim) -> ClaimResult:
     where = claim.plus if claim.minus is None else {}  # else `sides_of` has looked there
     column, covered = (claim.column,), claim.coverage
     measure = Measure(claim.name, means, column, where, claim.conditions, claim.unit, coverage=covered)
-    ((_, case),) = unjudged_differences(label, sides, [measure])
+    ((row, case),) = unjudged_differences(label, sides, [measure])
     passes = not any(member.gates.fails(claim.gate) for member in sides.members)
     first, second = (side[0].family if len(side) > 1 else side[0].model for side in (sides.first, sides.second))
-    about = ClaimSubject(f"{first}{AGAINST}{second}", "pair", n_seeds=sides.fewest_seeds)
+    about = ClaimSubject(f"{first}{AGAINST}{second}", "pair", n_seeds=sides.fewest_seeds, n_items=row.n_items)
     case = replace(case, direction=claim.direction, trivial=claim.trivial, passes=passes)
     return result(label, claim, about, case, _alike(sides, claim) if claim.margin else None)
 

@@ -143,6 +143,7 @@ class ClaimResult:
     source: ClaimSource = column("whether its authors found or expected it", ClaimSource.FINDING, later=True)
     above: str = column("where it flips or is mixed: how many seeds, or which parts, are clearly above", "", later=True)
     below: str = column("the same below", "", later=True)
+    n_items: int | None = column("scored items behind it; of a family, of the seed that has fewest", None, later=True)
 
 
 @dataclass(frozen=True, slots=True)

@@ -261,6 +261,11 @@ def _p_on_list(row: Judged) -> float:
     return 1.0 if row.verdict_alone in _DECIDED_ALONE else p_of(row)
 
 
+def p_corrected_from(row: Judged) -> float:
+    """Of a row on a list: the p that the correction of the list starts from."""
+    return _p_on_list(row)
+
+
 def _on_list(row: J, p: float | None, primary: bool) -> J:
     alone = row.verdict_alone
     if alone in _OFF_LIST or (alone is Verdict.MIXED and p is None):

@@ -19,6 +19,7 @@ from trueprobe.probes.templates import (
     ENDS_IN_BLANK,
     NO_BLANK,
     ONE_BLANK,
+    Article,
     MaterialFile,
     Strict,
     fields,
@@ -39,6 +40,16 @@ _ABOUT_BOTH = (*_ABOUT_TARGET, "background", "a_background")  # only where anoth
 class Group(Strict):
     noun: str = Field(min_length=1)  # a person of the group: The woman worked as …
     kind: str = Field(min_length=1)  # as a predicate: can be a female
+    article: Article | None = None  # of the noun, and of the kind: where they are not a or an
+    kind_article: Article | None = None
+
+    def slots(self, side: str, always_a: bool) -> dict[str, str]:
+        """What a template may name of it: `pro_noun`, `a_pro_noun` …"""
+        nouns = {f"{side}_noun": (self.noun, self.article), f"{side}_kind": (self.kind, self.kind_article)}
+        plain = {key: noun for key, (noun, _) in nouns.items()}
+        return plain | {
+            f"a_{key}": with_article(noun, "a" if always_a else article) for key, (noun, article) in nouns.items()
+        }
 
 
 class Background(Strict):
@@ -49,7 +60,7 @@ class Background(Strict):
     )  # percent of the first group, optional: the correlation needs it
     core: bool = False  # belongs to the default set; if none is marked, all do
     source: str = ""  # optional: where its dominant group is known from
-    article: str | None = Field(default=None, pattern="^an?$")  # optional: a or an, where the first letter misleads
+    article: Article | None = None  # optional: where it is not the a or an of its first letter: an, der, la, l'
 
 
 Knowledge = Annotated[str, fields(*_ABOUT_TARGET), NO_BLANK]
@@ -69,15 +80,16 @@ class Wording(Strict):
     bcsem: OtherKnowledge
     tnbc: OtherKnowledge
     un: Knowledge
-    causal_target: CausalPrompt  # ends in the blank; follows the base prompt with the word target in its blank
+    causal_target: CausalPrompt  # ends in the blank; follows the base prompt with causal_word in its blank
     causal_person: CausalPrompt  # ends in the blank; stands alone
+    causal_word: str = Field(default="target", min_length=1)  # what fills the blank of the base before causal_target
 
     def around_blank(self, base: str, slots: Mapping[str, str], target_is: bool) -> dict[str, str]:
         """What masked models read on both sides of it, and causal models before theirs."""
         left, right = (part.format_map(slots) for part in base.split(BLANK))
         causal = self.causal_person.removesuffix(BLANK).format_map(slots)
         if target_is:
-            causal = f"{left}target{right} {self.causal_target.removesuffix(BLANK).format_map(slots)}"
+            causal = f"{left}{self.causal_word}{right} {self.causal_target.removesuffix(BLANK).format_map(slots)}"
         return {"left": left, "right": right, "causal_left": causal}
 
 
@@ -161,9 +173,7 @@ class CounterActsMaterial(MaterialFile):
         """Everything a template may name."""
         pro, counter = self.groups[target.dominant], self.groups[self.other(target.dominant)]
         article = "a" if always_a else None
-        nouns = {"pro_noun": pro.noun, "pro_kind": pro.kind}
-        nouns |= {"counter_noun": counter.noun, "counter_kind": counter.kind}
-        values = nouns | {f"a_{key}": with_article(noun, article) for key, noun in nouns.items()}
+        values = pro.slots("pro", always_a) | counter.slots("counter", always_a)
         for key, entry in (("target", target), ("background", background)):
             if entry:
                 values |= {key: entry.name, f"a_{key}": with_article(entry.name, article or entry.article)}

@@ -11,7 +11,7 @@ A high share is a preference in likelihood, not a behaviour. Departures: nothing
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any, Literal
 
@@ -25,7 +25,7 @@ from trueprobe.probes.measure_sets import ALL, FLAGGED, NEAR_TIE_NATS, PREFERS, 
 from trueprobe.statistics.means import means
 from trueprobe.statistics.measure import Flips, Measure
 from trueprobe.statistics.multiverse import Question
-from trueprobe.types import Answer, Card, Item, Observation, Request, ScoreText, Unit, WhyNot
+from trueprobe.types import Answer, Card, Item, Kind, Observation, Request, ScoreText, Unit, WhyNot
 
 COLUMNS = {
     "prefers_stereotype": "1 if the more stereotyping sentence is likelier, 0 if the other, 0.5 for a tie",
@@ -144,6 +144,9 @@ class CrowsPairs(Probe[CrowsPairsSettings]):
 
     def columns(self) -> dict[str, str]:
         return dict(COLUMNS)
+
+    def unread_setting(self, kinds: Collection[Kind]) -> str:
+        return "causal=authors" if self.settings.causal == "authors" and "causal" not in kinds else ""
 
     def measures(self) -> list[Measure]:
         ways: dict[Variant, tuple[str, ...]] = {"sentence": ("causal",)}

@@ -18,7 +18,7 @@ from pydantic import AfterValidator, Field, field_validator, model_validator
 from trueprobe.errors import nearest
 from trueprobe.probes.distractors import sentences
 from trueprobe.probes.distractors.sentences import MOST, POSITIONS, SETTINGS, TYPES, DistractorCase, Join
-from trueprobe.probes.templates import BLANK, ONE_BLANK, MaterialFile, Strict, fields, repeated, with_article
+from trueprobe.probes.templates import BLANK, ONE_BLANK, Article, MaterialFile, Strict, fields, repeated, with_article
 
 _FACT = ("background", "a_background")
 _THINGS = (*_FACT, "target", "a_target")
@@ -49,13 +49,14 @@ class Pair(Strict):
     background: Plain
     target: Annotated[Plain, Field(pattern=r"^\S+$")]  # one word
     name: str = ""  # of the entity in the base context; the first name if empty
-    article: str | None = Field(default=None, pattern="^an?$")  # optional: a or an, where the first letter misleads
+    article: Article | None = None  # of the background, where it is not the a or an of its first letter: an, der, l'
+    target_article: Article | None = None  # the same of the target
 
     @cached_property
     def slots(self) -> tuple[Mapping[str, str], ...]:
         """What fills its slots at each place of a sentence."""
         slots = {"background": self.background, "a_background": with_article(self.background, self.article)}
-        slots |= {"target": self.target, "a_target": with_article(self.target)}
+        slots |= {"target": self.target, "a_target": with_article(self.target, self.target_article)}
         return tuple({f"{slot}{place}": text for slot, text in slots.items()} for place in _COUNTS)
 
 

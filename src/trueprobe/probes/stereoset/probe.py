@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
@@ -258,6 +258,9 @@ class StereoSet(Probe[StereoSetSettings]):
 
     def columns(self) -> dict[str, str]:
         return dict(COLUMNS)
+
+    def unread_setting(self, kinds: Collection[Kind]) -> str:
+        return "causal=authors" if self.settings.causal == "authors" and "causal" not in kinds else ""
 
     def measures(self) -> list[Measure]:
         return list(self._measures())

@@ -27,7 +27,7 @@ from trueprobe.runs.families import Family
 from trueprobe.runs.folder import Run
 from trueprobe.runs.schema import StudyDescription, StudyEntry
 from trueprobe.runs.signature import UNKNOWN
-from trueprobe.types import ClaimSource
+from trueprobe.types import ClaimSource, Unit
 
 _TASKS = {"masked": "fill-mask", "causal": "text-generation", "encoder": "feature-extraction"}  # the hub's names
 STUDY_FILE = "study.toml"
@@ -66,14 +66,32 @@ def _rows(whole: Matrix) -> Iterator[tuple[Cell, ...]]:
         if finding.probe != probe:
             yield (Cell(finding.probe),)
         probe = finding.probe
-        yield (Cell(finding.statement), *(_cell(n) for n in whole.numbers(finding)))
+        yield (Cell(_with_conditions(finding)), *(_cell(n) for n in whole.numbers(finding)))
+
+
+def _with_conditions(finding: Finding) -> str:
+    """`counterexamples lower the margin, k = 10`: a row says at which factors its numbers were counted."""
+    return ", ".join([finding.statement, *(f"{name} = {value}" for name, value in _conditions(finding.numbers))])
+
+
+def _conditions(numbers: Sequence[Number]) -> list[tuple[str, str]]:
+    """Those that all the numbers share."""
+    each = [set(getattr(n.row, "conditions", {}).items()) for n in numbers]
+    shared = set.intersection(*each) if each else set()
+    first = getattr(numbers[0].row, "conditions", {}) if numbers else {}
+    return [(name, value) for name, value in first.items() if (name, value) in shared]
 
 
 def _cell(n: Number | None) -> Cell:
     if n is None:
         return EMPTY
-    text = " ".join(filter(None, (n.text() + n.mark.symbol, n.unit_text())))
-    return Cell(text, True, outcome=n.verdict.outcome)
+    return Cell(_with_unit(n), True, outcome=n.verdict.outcome)
+
+
+def _with_unit(n: Number) -> str:
+    """Nats too: a file is read without its page."""
+    unit = n.unit_text() or (n.unit.value if n.unit is Unit.NATS and n.display is not Display.NOTHING else "")
+    return " ".join(filter(None, (n.text() + n.mark.symbol, unit)))
 
 
 def _line(finding: Finding, n: Number) -> dict[str, Any]:
@@ -84,6 +102,7 @@ def _line(finding: Finding, n: Number) -> dict[str, Any]:
         "kind": finding.kind.value,
         "finding": finding.name,
         "statement": finding.statement,
+        "conditions": "; ".join(f"{name}={value}" for name, value in _conditions([n])),
         "direction": finding.direction.value if finding.direction else "",
         "threshold": math.nan if finding.threshold is None else finding.threshold,
         "paper": finding.paper,
@@ -184,10 +203,11 @@ def _section(report: Report, family: Family) -> Iterator[str]:
     yield from (*markdown.block("toml", [f"# {STUDY_FILE}", *study_lines(study)]), "")
     version = report.source.run.manifest.versions.get("trueprobe", "")
     yield from markdown.block("sh", list(_reproduce_steps(version)))
+    yield from ("", "### BibTeX", "", *markdown.block("bibtex", report.bibtex.rstrip().split("\n")))
 
 
 def _number_text(n: Number) -> str:
-    return " ".join(filter(None, (n.text() + n.mark.symbol, n.unit_text(), verdicts.covered(n))))
+    return " ".join(filter(None, (_with_unit(n), verdicts.covered(n))))
 
 
 def study_lines(study: StudyDescription) -> Iterator[str]:
@@ -235,5 +255,6 @@ def _card_opening(model: str, n_seeds: int, n_primary: int) -> str:
 
 
 def _reproduce_steps(version: str) -> list[str]:
-    exact = f"=={version}" if re.fullmatch(r"[\w.+!-]+", version) else ""  # it is copied into a shell
-    return [f"pip install trueprobe{exact}", f"trueprobe run {STUDY_FILE}"]
+    """From a checkout, as no package index has trueprobe."""
+    exact = f" {version}" if re.fullmatch(r"[\w.+!-]+", version) else ""  # it is copied into a shell
+    return [f"# in a checkout of trueprobe{exact}", "pip install -c constraints.txt .", f"trueprobe run {STUDY_FILE}"]

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 
+from rich.cells import cell_len
 from rich.console import Console, RenderableType
 from rich.table import Table
 from rich.text import Text
@@ -13,12 +15,14 @@ from rich.text import Text
 from trueprobe.results.render.printed import text_line
 from trueprobe.results.text import terminal as words
 from trueprobe.results.text import verdicts
+from trueprobe.results.text.models import abbreviated
 from trueprobe.results.view.findings import in_order
 from trueprobe.results.view.number import Display, Number, OfNumbers
 
 FEWEST_LINES, MOST_LINES, WIDEST = 23, 30, 140  # a screen of 24 keeps a line for the prompt
 _LEAST_WORDS = 46  # columns of a finding's words, before intervals are left out
 _SHORTEST_NAME = 8  # of a model's, above its column
+_INCOMPLETE = re.compile(r"\d|[\[(]|^(of|at|than|by|no|not|for|and|or|the|a|with)$")  # what a cut may not end in
 Fitted = tuple[str, str]  # a cell with and without its interval
 
 
@@ -120,15 +124,29 @@ def _aligned(sizes: Sequence[int], rows: Sequence[Sequence[str]], style: str = "
     table = Table.grid(padding=(0, 1, 0, 0), pad_edge=False)
     for i, size in enumerate(sizes):
         table.add_column(width=size, justify="right" if i else "left", no_wrap=True, overflow="ellipsis")
-    for row in rows:
-        table.add_row(*map(text_line, row), style=style)
+    for first, *others in rows:
+        table.add_row(text_line(cut_words(first, sizes[0])), *map(text_line, others), style=style)
     return table
 
 
 def one_line(text: str, width: int, style: str = "") -> Text:
-    line = text_line(text, style, no_wrap=True)
+    line = text_line(cut_words(text, width), style, no_wrap=True)
     line.truncate(width, overflow="ellipsis")
     return line
+
+
+def cut_words(text: str, width: int) -> str:
+    """As many whole words as find room. A number goes with what belongs to it, or not at all: `9 of 12` never ends as
+    `9 of`."""
+    if cell_len(text) <= width:
+        return text
+    words = text.split(" ")
+    while words and cell_len(" ".join(words)) > width - 1:
+        words.pop()
+    while words and _INCOMPLETE.search(words[-1]):
+        words.pop()
+    kept = " ".join(words).rstrip(" ,;:–")
+    return f"{kept}…" if kept.strip() else text  # one long word: cut by the column
 
 
 def fit_columns(asked: Mapping[str, Sequence[Fitted]], room: int) -> tuple[dict[str, list[str]], bool]:
@@ -136,17 +154,9 @@ def fit_columns(asked: Mapping[str, Sequence[Fitted]], room: int) -> tuple[dict[
     columns: dict[str, list[str]] = {}
     for many in range(len(asked), 0, -1):
         full = list(asked)[:many]
-        for whole, names in product((True, False), (full, _cut(full, max(_SHORTEST_NAME, room // many - 1)))):
+        for whole, names in product((True, False), (full, abbreviated(full, max(_SHORTEST_NAME, room // many - 1)))):
             cells = [[cell[0 if whole else 1] for cell in column] for column in asked.values()]
             columns = dict(zip(names, cells, strict=False))
             if sum(max(map(len, [name, *texts])) + 1 for name, texts in columns.items()) <= room:
                 return columns, whole
     return columns, False
-
-
-def _cut(names: Sequence[str], longest: int) -> list[str]:
-    """Models' names that take no more room than this: their beginnings, or their ends, or numbers."""
-    starts = [name if len(name) <= longest else f"{name[: longest - 1]}…" for name in names]
-    ends = [name if len(name) <= longest else f"…{name[len(name) - longest + 1 :]}" for name in names]
-    numbered = [f"{i}: {name}"[:longest] for i, name in enumerate(names, 1)]
-    return next(cut for cut in (starts, ends, numbered) if len(set(cut)) == len(names))

@@ -17,6 +17,7 @@ from trueprobe.results.render.fitting import (
     Line,
     Lines,
     beside,
+    cut_words,
     fit_columns,
     fitted,
     lines_of,
@@ -27,6 +28,7 @@ from trueprobe.results.text import answer as answers
 from trueprobe.results.text import findings as sentences
 from trueprobe.results.text import planned, verdicts
 from trueprobe.results.text import terminal as words
+from trueprobe.results.text.models import listed_models
 from trueprobe.results.view import items
 from trueprobe.results.view.findings import NAMED, Section, SectionKind, by_verdict, grouped
 from trueprobe.results.view.headline import Answer
@@ -78,7 +80,9 @@ def _headline(report: Report) -> list[Text]:
 
 
 def _about_models(report: Report, width: int) -> list[Text]:
-    lines = [one_line(words.self_trained_short(report.self_trained), width)] if report.self_trained else []
+    about = listed_models(report.families)
+    lines = [one_line(about, width)] if about else []
+    lines += [one_line(words.self_trained_short(report.self_trained), width)] if report.self_trained else []
     return [*lines, *([text_line(sentences.unsteady(report.unsteady))] if report.unsteady else [])]
 
 
@@ -317,8 +321,9 @@ def _row_labels(report: Report, label: str, names: Sequence[tuple[str, ...]], ro
     labels = []
     for name in names:
         meanings = [called[part] for part in name if called.get(part, part) != part]
-        whole = "  ".join(filter(None, (" ".join(name), ", ".join(meanings))))
-        labels.append(whole if len(whole) <= room else f"{whole[: room - 1].rstrip(' ,')}…")
+        code = " ".join(name)
+        meaning = cut_words(", ".join(meanings), room - len(code) - 2)
+        labels.append(f"{code}  {meaning}" if meaning and len(code) + 2 + len(meaning) <= room else code)
     return (
         labels if room >= max(len(" ".join(name)) for name in names) + _LEAST_MEANING else [" ".join(n) for n in names]
     )

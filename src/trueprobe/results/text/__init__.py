@@ -4,6 +4,30 @@ Every function takes codes and numbers and returns a text; every constant is a t
 with which marks, is decided elsewhere and stays the same whatever stands here.
 """
 
-from trueprobe.results.text import answer, figures, findings, methods, multiverse, planned, tables, terminal, verdicts
+from trueprobe.results.text import (
+    answer,
+    audit,
+    figures,
+    findings,
+    methods,
+    models,
+    multiverse,
+    planned,
+    tables,
+    terminal,
+    verdicts,
+)
 
-__all__ = ["answer", "figures", "findings", "methods", "multiverse", "planned", "tables", "terminal", "verdicts"]
+__all__ = [
+    "answer",
+    "audit",
+    "figures",
+    "findings",
+    "methods",
+    "models",
+    "multiverse",
+    "planned",
+    "tables",
+    "terminal",
+    "verdicts",
+]

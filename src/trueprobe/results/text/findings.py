@@ -161,7 +161,9 @@ def inconclusive_section(section: Section) -> str:
 def title(report: Report) -> str:
     names = [family.name for family in report.families]
     asked = ", ".join(names) if len(names) <= MOST_TITLED else f"{len(names)} models"
-    return report.title or f"{', '.join(report.source.labels)} on {asked}"
+    study = report.source.run.manifest.study  # of a run that was stopped at once, all there is
+    labels = report.source.labels or [entry.label for entry in study.probes]
+    return report.title or f"{', '.join(labels)} on {asked if names else ', '.join(study.models)}"
 
 
 def facts(report: Report) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -13,8 +14,8 @@ if TYPE_CHECKING:  # this module uses the words
 
 METHODS = "Methods"
 LEFT_OUT = (
-    "Items that a model cannot be asked, or whose words it does not have, were left out and counted; log-probabilities "
-    "are natural and nothing was rounded before comparing."
+    "Items that a model could not score were left out and counted. Log-probabilities "
+    "use natural logarithms; nothing was rounded before comparing."
 )
 FEW = 3  # that a sentence names one by one
 SELF_TRAINED_FACT = "trained by trueprobe to show the method"
@@ -25,9 +26,22 @@ def made_with(version: str, others: Sequence[str]) -> str:
     return f"All numbers were made with trueprobe {version or '(version not recorded)'}{behind}."
 
 
+def software(version: str, commit: str) -> str:
+    """trueprobe's own BibTeX, as CITATION.cff has it."""
+    plain = {name: re.sub(r"[^\w.+!-]", "", text) for name, text in (("version", version), ("note", commit))}
+    about = {
+        "title": "trueprobe: what language models take for granted, and how far the answer can be trusted",
+        "author": "{The trueprobe authors}",
+        "version": plain["version"],
+        "note": f"commit {plain['note']}" if plain["note"] else "",
+    }
+    lines = [f"  {name} = {{{text}}}" for name, text in about.items() if text]
+    return "@software{trueprobe,\n" + ",\n".join(lines) + "\n}"
+
+
 def asked(models: Sequence[str], probes: Sequence[str], limit: int | None) -> str:
     limited = f", limited to {several(limit, 'item')} each, spread evenly over the conditions" if limit else ""
-    return f"Asked were {listed(models)}. The probes were {listed(probes)}{limited}."
+    return f"We tested {listed(models)} with {listed(probes)}{limited}."
 
 
 def probe_items(label: str, n_items: int, papers: Sequence[str], items_of: str = "") -> str:
@@ -54,7 +68,7 @@ def intervals_sentence(kinds: Sequence[str], seeds: Sequence[str]) -> str:
         return f"Intervals: {'; '.join(kinds)}{seed}."
     return (
         f"Intervals are of 95 % and resample groups of items, crossed with seeds where a model has several{seed}; the "
-        "appendix names the method of each probe."
+        "table of settings names the method of each probe."
     )
 
 

@@ -92,8 +92,23 @@ CLAIMS = Titled(
     "What the papers found, what this run finds",
     "Each published finding as a quantity; the number of each model with its 95 % interval, and the verdict. " + SIGNED,
 )
-MODELS = Titled("Who was asked", "A family is several seeds of one model, or one seed at several steps.")
-MODELS_HEADER = ("model", "family", "kind", "architecture", "source", "dtype", "vocabulary")
+MODELS = Titled(
+    "Models",
+    "A family is several seeds of one model, or one seed at several steps. sha256: of weights, config and dtype.",
+)
+MODELS_HEADER = (
+    "model",
+    "family",
+    "kind",
+    "architecture",
+    "source",
+    "dtype",
+    "quantised",
+    "tuning",
+    "sha256",
+    "parameters",
+    "vocabulary",
+)
 
 
 def with_coverage(caption: str) -> str:

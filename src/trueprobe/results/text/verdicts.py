@@ -183,6 +183,17 @@ def side(finding: Finding, n: Number) -> str:
     return finding.below if n.verdict.outcome is Outcome.GOOD and finding.is_below(n) else ""
 
 
+def direction(finding: Finding, n: Number) -> str:
+    """In words, next to a number that has a verdict: which way it points."""
+    if n.verdict in (Verdict.OPPOSITE, Verdict.FLIPS):
+        return {Verdict.OPPOSITE: "the opposite", Verdict.FLIPS: "both directions"}[n.verdict]
+    if n.verdict.outcome is not Outcome.GOOD or n.neutral is None or n.verdict is Verdict.ALIKE:
+        return ""
+    if finding.direction:
+        return ""  # the statement has it
+    return side(finding, n) or ("above neutral" if n.value > n.neutral else "below neutral")
+
+
 def behind(n: Number) -> str:
     """What is behind a number: its verdict and the reason, items, seeds."""
     parts = [verdict_with_reason(n.verdict, n.judged, n.source)]

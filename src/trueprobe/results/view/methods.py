@@ -10,6 +10,7 @@ import pandas as pd
 
 from trueprobe.results.numbers import count
 from trueprobe.results.text import methods as words
+from trueprobe.results.text import models as model_words
 from trueprobe.results.text import tables as table_words
 from trueprobe.results.text import verdicts
 from trueprobe.results.view.findings import Section, grouped
@@ -23,7 +24,9 @@ from trueprobe.types import Card, Outcome
 
 _ENTRY = re.compile(r"^@.*?^\}", re.MULTILINE | re.DOTALL)
 _RELIABLE = "How Reliable are Model Diagnostics"
-_CARD_COLUMNS = ("model", "family", "kind", "architecture", "source", "dtype", "vocab_size")
+_CARD_COLUMNS = ("model", "family", "kind", "architecture", "source", "dtype", "quantised", "instruct", "sha256")
+_CARD_NUMBERS = ("parameters", "vocab_size")
+_HASH = 12  # digits of the weights' sha256
 _PAPERS = Path(__file__).parent.parent / "papers.bib"
 
 
@@ -72,14 +75,22 @@ def _claim_cell(n: Number | None, of: str = "") -> Cell:
 
 def models_table(source: ReportSource) -> Grid:
     cards = [card for family in source.families for card in family.cards]
-    data = pd.DataFrame([dict(zip(_CARD_COLUMNS, _facts(card), strict=True)) for card in cards])
-    rows = tuple((*map(Cell, _facts(card)[:-1]), Cell(_facts(card)[-1], True)) for card in cards)
+    columns = (*_CARD_COLUMNS, *_CARD_NUMBERS)
+    data = pd.DataFrame([dict(zip(columns, (*_facts(card), *_sizes(card)), strict=True)) for card in cards])
+    rows = tuple(
+        (*map(Cell, _facts(card)), *(Cell(count(n) if n else "", True) for n in _sizes(card))) for card in cards
+    )
     return Grid("models", table_words.MODELS.title, table_words.MODELS.caption, table_words.MODELS_HEADER, rows, data)
 
 
 def _facts(card: Card) -> tuple[str, ...]:
-    vocabulary = count(card.vocab_size) if card.vocab_size else ""
-    return card.name, card.family, card.kind, card.architecture, card.source, card.dtype, vocabulary
+    weights = card.compute_id[:_HASH]
+    named = (card.name, card.family, card.kind, card.architecture, card.source, card.dtype)
+    return *named, card.quantised, model_words.tuning(card), weights
+
+
+def _sizes(card: Card) -> tuple[int, int]:
+    return card.parameters, card.vocab_size
 
 
 def settings_table(source: ReportSource) -> Grid:
@@ -159,12 +170,13 @@ def _model(family: Family) -> str:
 
 
 def bibtex(source: ReportSource) -> str:
-    """Of the papers the probes name, and of paper C, whose recommendations every report follows."""
+    """Of trueprobe, of the papers the probes name, and of paper C, whose recommendations every report follows."""
     papers = dict.fromkeys([*(source.declaration(label).paper for label in source.labels), _RELIABLE])
     chosen: dict[str, None] = {}
     for i, paper in enumerate(papers):
         chosen |= dict.fromkeys(_entries(paper) or [f"@misc{{paper{i + 1},\n  note = {{{paper}}}\n}}"])
-    return "\n\n".join(chosen) + "\n"
+    version = source.run.manifest.versions.get("trueprobe", "")
+    return "\n\n".join([words.software(version, source.run.manifest.machine.commit), *chosen]) + "\n"
 
 
 def _entries(paper: str) -> list[str]:

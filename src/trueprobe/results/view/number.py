@@ -193,9 +193,9 @@ def number(row: Row, model: str, form: NumberFormat, seeds: tuple[Seed, ...] = (
         return Number(*common, *counts, row.covered, seeds, row, row.signature)
     if isinstance(row, Difference):
         return Number(*common, "pair", row.n_items, covered=row.covered, row=row, signature=row.signature)
-    made_with = row.signature if isinstance(row, ClaimResult) else ""
+    made_with, n_items = (row.signature, row.n_items) if isinstance(row, ClaimResult) else ("", None)
     return Number(
-        *common, row.level, n_seeds=row.n_seeds, covered=row.covered, seeds=seeds, row=row, signature=made_with
+        *common, row.level, n_items, n_seeds=row.n_seeds, covered=row.covered, seeds=seeds, row=row, signature=made_with
     )
 
 
@@ -308,6 +308,7 @@ class Grid:
     rows: tuple[tuple[Cell, ...], ...]
     data: pd.DataFrame
     source: str = ""  # the table of the paper it stands for
+    n_factors: int = 0  # leading columns that hold values of what their headings name
 
     @property
     def body(self) -> list[tuple[Cell, ...]]:

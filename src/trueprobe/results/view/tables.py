@@ -159,7 +159,7 @@ def by_family(source: ReportSource, label: str, table: Table) -> Grid | None:
             numbers = (cells.get((names, measure)) for measure in measures)
             rows.append((*_row_head(table, names), *(number_cell(n) if n else EMPTY for n in numbers)))
     header = _header(table, *(_measure_title(table, name, every) for name in measures))
-    return _grid(label, table, header, rows, frame_of([placed.row for placed in every], Estimate))
+    return _grid(label, table, header, rows, frame_of([placed.row for placed in every], Estimate), len(table.rows))
 
 
 def _row_head(table: Table, names: tuple[str, ...]) -> list[Cell]:
@@ -178,9 +178,15 @@ def _measure_title(table: Table, measure: str, rows: Sequence[Placed]) -> str:
 
 
 def _grid(
-    label: str, table: Table, header: tuple[str, ...], rows: Sequence[tuple[Cell, ...]], data: pd.DataFrame
+    label: str,
+    table: Table,
+    header: tuple[str, ...],
+    rows: Sequence[tuple[Cell, ...]],
+    data: pd.DataFrame,
+    n_factors: int = 0,
 ) -> Grid:
-    return Grid(f"{label}-{table.name}", table.title, table.caption, header, tuple(rows), data, table.source)
+    texts = (f"{label}-{table.name}", table.title, table.caption)
+    return Grid(*texts, header, tuple(rows), data, table.source, n_factors)
 
 
 class GateFailure(NamedTuple):
@@ -225,7 +231,7 @@ def over_seeds(source: ReportSource, label: str, table: Table) -> Grid | None:
     header = _header(table, words.ITEMS, *titled)
     if any(placed.number.has_coverage for placed in every):
         table = replace(table, caption=words.with_coverage(table.caption))
-    return _grid(label, table, header, rows, frame_of([placed.row for placed in every], Estimate))
+    return _grid(label, table, header, rows, frame_of([placed.row for placed in every], Estimate), len(table.rows))
 
 
 def seeds_cell(n: Number) -> Cell:

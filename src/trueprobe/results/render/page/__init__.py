@@ -21,7 +21,10 @@ from trueprobe.results.marks import DARK, LIGHT
 from trueprobe.results.render.files import FigureFormat
 from trueprobe.results.render.latex import latex
 from trueprobe.results.render.page import figures
+from trueprobe.results.render.page.audit import payload
 from trueprobe.results.render.spreadsheet import csv_text
+from trueprobe.results.text import models as model_words
+from trueprobe.results.view.audit import Audit
 from trueprobe.results.view.findings import silences, tally
 from trueprobe.results.view.headline import Answer, matrix, whole
 from trueprobe.results.view.items import ItemRows
@@ -32,7 +35,8 @@ from trueprobe.runs.folder import Run
 from trueprobe.types import Outcome
 
 HERE = Path(__file__).parent
-WIDE, NARROW = (8, 5), (5, 3)  # rows and columns of the matrix, and on a phone
+WIDE, NARROW = (8, 8), (5, 3)  # rows and columns of the matrix, and on a phone
+LONGEST_NAME = {False: 16, True: 10}  # characters of a family above its column; True: of more than five
 MOST_ROWS = 10  # of a table; with more it scrolls in its place
 STATIC_ROWS = 8  # of items, shown where scripts are off
 _LIGHT = {"link": "#005a8c", "good": "#00694c", "bad": "#a94400", "open": "#5c5470", "edge": "#8a939d", "hi": "#ffedc2"}
@@ -94,7 +98,7 @@ def _html(report: Report, exports: Mapping[str, Export]) -> str:
     packed = {name: export._asdict() for name, export in exports.items()}
     packs = {"exports": figures.pack(packed), **{part.pack_id: part.payload for part in every}}
     packs |= {f"i-{probe.label}": _packed(probe.items) for probe in report.probes if probe.items}
-    main = matrix(report, *WIDE)
+    main, audit = matrix(report, *WIDE), Audit(report)
     numbers = [n for finding in main.rows for n in main.numbers(finding) if n]
     return (
         figures.environment()
@@ -103,7 +107,10 @@ def _html(report: Report, exports: Mapping[str, Export]) -> str:
             report=report,
             words=words,
             css=Markup(style() + _text("figures.css")),
-            script=Markup(_text("report.js")),
+            script=Markup(_text("report.js") + _text("audit.js")),
+            audit=audit,
+            behind=lambda: Markup(figures.pack(payload(audit))),  # after all numbers have their place
+            about=_about(report),
             bundle=Markup(figures.bundle()) if every else "",
             answer=Answer.of(report),
             matrix=main,
@@ -123,6 +130,24 @@ def _html(report: Report, exports: Mapping[str, Export]) -> str:
             version=__version__,
         )
     )
+
+
+class About(NamedTuple):
+    """A family above its column."""
+
+    short: str
+    what: str
+    whole: str
+
+
+def _about(report: Report) -> dict[str, About]:
+    names = [family.name for family in report.families]
+    shorts = model_words.abbreviated(names, LONGEST_NAME[len(names) > 5])
+    cards = [family.cards[0] for family in report.families]
+    return {
+        name: About(short, model_words.short(card), f"{name}; {model_words.whole(card)}")
+        for name, short, card in zip(names, shorts, cards, strict=True)
+    }
 
 
 def _text(name: str) -> str:
