@@ -436,7 +436,7 @@ checkpoints; `isotonic` and `logistic` were not chosen: they see only which verd
 
 - *true*: the limit in nats, ± one standard error; ∞: not at any dose
 - *kinds*: percent of the studies with a limit, "≤ smallest dose", "> largest dose", wrong sign
-- *ratio*: the median of estimate over truth, ± one standard error
+- *ratio*: the median of estimate over truth, ± one standard error, of the studies whose limit lies between the doses
 - *close*: percent of estimates within a factor of 1.5 of the truth
 - *covers*: percent of intervals that hold the truth, ± one standard error; *width*: the median of upper over lower end
 """
