@@ -32,7 +32,7 @@ from trueprobe.training import corpus
 from trueprobe.types import FillBlank, Filled, Word
 
 BINS = 15
-DRAWS = 1000
+DRAWS = 400
 WORD = re.compile(r"[a-z]+")
 
 
@@ -42,20 +42,18 @@ class Calibration:
 
     n: int
     error: float
-    low: float  # of the middle 95 % of resampled words
-    high: float
     by_chance: float
+    most_by_chance: float  # in 39 of 40 cases less
     over_confidence: float  # mean confidence less accuracy
     accuracy: float
 
     @classmethod
     def of(cls, confidence: np.ndarray, right: np.ndarray, seed: int = 0) -> Calibration:
+        """No bootstrap: resampled answers are further from their confidences than the answers themselves."""
         rng, n = np.random.default_rng(seed), len(right)
-        drawn = rng.integers(0, n, (DRAWS, n))
-        low, high = np.quantile([expected_error(confidence[rows], right[rows]) for rows in drawn], [0.025, 0.975])
-        honest = [expected_error(confidence, (rng.random(n) < confidence).astype(float)) for _ in range(DRAWS // 10)]
+        honest = [expected_error(confidence, (rng.random(n) < confidence).astype(float)) for _ in range(DRAWS)]
         error, over = expected_error(confidence, right), float(confidence.mean() - right.mean())
-        return cls(n, error, float(low), float(high), float(np.mean(honest)), over, float(right.mean()))
+        return cls(n, error, float(np.mean(honest)), float(np.quantile(honest, 0.975)), over, float(right.mean()))
 
 
 def expected_error(confidence: np.ndarray, right: np.ndarray, bins: int = BINS) -> float:

@@ -162,6 +162,15 @@ def test_knowledge_moves_more_than_the_word_where_the_sentence_counts(meaning_co
     assert verdict_text(Verdict.AS_PUBLISHED, rows[0].source) == "holds"
 
 
+def test_without_a_shift_there_is_nothing_to_divide():
+    """Random networks answer *woman* one way and *man* another everywhere, by a point or so."""
+    probe, member = observed(True)
+    shrunk = member.frame.assign(**{c: member.frame[c] / 20 for c in member.frame if c.startswith("moved_")})
+    claims = [c for c in probe.claims() if c.source is ClaimSource.CONTROL]
+    rows = claim_results("counteracts", [replace(member, frame=shrunk)], claims)
+    assert {row.verdict for row in rows} == {Verdict.FAILS_GATE}
+
+
 def test_differences_that_are_noise_rarely_hold():
     """Null: 60 tables of differences about 0; one claim in forty errs on this side."""
     probe, member = observed(False)

@@ -34,7 +34,7 @@ _VERDICTS = {
     Verdict.NO_INTERVAL: "no interval",
     Verdict.NO_VARIATION: "no variation",
 }
-_NOT_FOUND = {  # of a claim that is as it says, where it is no finding of the authors
+_BY_SOURCE = {  # of a claim that is as it says, where it is no finding of the authors
     ClaimSource.EXPECTED: "as the authors expected",
     ClaimSource.CONTROL: "holds",
 }
@@ -77,7 +77,7 @@ _DIRECTIONS = {
 
 def verdict_text(verdict: Verdict, source: ClaimSource = ClaimSource.FINDING) -> str:
     """`source`: of a claim."""
-    return _NOT_FOUND.get(source, _VERDICTS[verdict]) if verdict is Verdict.AS_PUBLISHED else _VERDICTS[verdict]
+    return _BY_SOURCE.get(source, _VERDICTS[verdict]) if verdict is Verdict.AS_PUBLISHED else _VERDICTS[verdict]
 
 
 def mark_text(mark: Mark, key: Key) -> str:
