@@ -188,8 +188,11 @@ def _real(name: str, number: NumberPlan, predicted: Outlook, found: float) -> st
 
 
 def short_name(number: NumberPlan) -> str:
-    where = ", ".join(value for value in number.measure.reported.values() if value not in ("all", "paper", "released"))
-    return f"{number.measure.name.replace('_', ' ')}" + (f" ({where})" if where else "")
+    """`ss (intrasentence)`"""
+    name, _, conditions = number.name.rstrip("]").partition("[")
+    values = (pair.partition("=")[2] for pair in conditions.split(","))
+    where = ", ".join(value for value in values if value not in ("", "all", "paper", "released"))
+    return f"{name.replace('_', ' ')}" + (f" ({where})" if where else "")
 
 
 # ---------------------------------------------------------------- allocation, and the variances that ship

@@ -14,7 +14,7 @@ from itertools import takewhile
 
 from trueprobe import __version__
 from trueprobe.errors import BadInput, nearest
-from trueprobe.runs.allocation import ALL, Choice, at, design, largest_stratum
+from trueprobe.runs.allocation import ALL, Choice, at, design, largest_stratum, named
 from trueprobe.runs.binding import BindingPlan, ExpectedNumber
 from trueprobe.runs.pilot import Basis
 from trueprobe.runs.primary import listed, number_name, primary_measures
@@ -22,6 +22,7 @@ from trueprobe.runs.study import Study, planned_study
 from trueprobe.statistics.measure import Measure
 from trueprobe.statistics.power import Design, FacetVariances, Forecast, Range, fewest
 from trueprobe.statistics.spread import ALPHA, scale_of
+from trueprobe.statistics.verdict import FEWEST_GROUPS
 from trueprobe.types import Item
 
 _SEEDS = (1, 2, 3, 5, 10, 25)
@@ -129,20 +130,34 @@ def _number_plan(basis: Basis, measure: Measure, asked: Asked, alpha: float) -> 
         return NumberPlan(measure, effect, None)
     looker = _Looker(basis, measure, variances, effect, alpha)
     seeds = asked.seeds or basis.n_seeds
-    choices = [looker.look(seeds, choice) for choice in _choices(basis.items)]
+    choices = [looker.look(seeds, choice) for choice in _Lever.of(basis.items).doubling()]
     others = [looker.look(other, ALL) for other in _SEEDS if other != seeds and variances.knows_seeds]
     plan = NumberPlan(measure, effect, variances, (*choices, *others))
     return plan if asked.width is None else looker.for_width(plan, seeds, asked.width / asked.factor(measure))
 
 
-def _choices(items: Sequence[Item]) -> Iterator[Choice]:
-    """Doubling, up to all."""
-    by_group = largest_stratum(items) > 1
-    most = largest_stratum(items) if by_group else len(items)
-    first = 1 if by_group else _FIRST_LIMIT
-    for n in takewhile(lambda n: n < most, (first << i for i in range(32))):
-        yield Choice(per_group=n) if by_group else Choice(limit=n)
-    yield ALL
+@dataclass(frozen=True)
+class _Lever:
+    """How fewer items are asked: fewer of each group, or fewer groups where each has one. Where answers name the
+    groups, an item is a whole test, and none is left out."""
+
+    most: int
+    by_group: bool
+
+    @classmethod
+    def of(cls, items: Sequence[Item]) -> _Lever:
+        largest = largest_stratum(items)
+        if not named(items):
+            return cls(1, False)
+        return cls(largest, True) if largest > 1 else cls(len(items), False)
+
+    def choice(self, n: int) -> Choice:
+        return ALL if n >= self.most else Choice(per_group=n) if self.by_group else Choice(limit=n)
+
+    def doubling(self) -> Iterator[Choice]:
+        first = 1 if self.by_group else _FIRST_LIMIT
+        yield from map(self.choice, takewhile(lambda n: n < self.most, (first << i for i in range(32))))
+        yield ALL
 
 
 @dataclass(frozen=True)
@@ -176,7 +191,7 @@ class _Looker:
         )
 
     def _forecast(self, seeds: int, choice: Choice, asked: Sequence[Item]) -> Forecast:
-        if all(not item.groups[0] for item in asked):  # answers name the groups, and a choice of items leaves them
+        if not named(asked):
             v = self.variances
             return Forecast(v, Design.balanced(seeds, v.n_groups, v.n_items / v.n_groups))
         every = at(self.measure, self.basis.items)
@@ -196,21 +211,18 @@ class _Looker:
         return effect if effect < farthest else math.inf
 
     def width(self, seeds: int, choice: Choice) -> float:
+        """Infinite where so few groups are left that there is no interval."""
         asked = choice.of(self.basis.items)
-        return self._forecast(seeds, choice, asked).width() if at(self.measure, asked) else math.inf
+        if choice != ALL and len({item.groups[0] for item in at(self.measure, asked)}) < FEWEST_GROUPS:
+            return math.inf
+        return self._forecast(seeds, choice, asked).width()
 
     def for_width(self, plan: NumberPlan, seeds: int, wanted: float) -> NumberPlan:
         """The fewest items per group, or the smallest limit; else the fewest seeds that all items need."""
-        items = self.basis.items
-        by_group = largest_stratum(items) > 1
-        most = largest_stratum(items) if by_group else len(items)
-
-        def choice(n: int) -> Choice:
-            return ALL if n == most else Choice(per_group=n) if by_group else Choice(limit=n)
-
-        n = fewest(wanted, most, lambda n: self.width(seeds, choice(n)))
+        lever = _Lever.of(self.basis.items)
+        n = fewest(wanted, lever.most, lambda n: self.width(seeds, lever.choice(n)))
         if n is not None:
-            return replace(plan, wanted=self.look(seeds, choice(n)))
+            return replace(plan, wanted=self.look(seeds, lever.choice(n)))
         if not self.variances.knows_seeds:
             return plan
         return replace(plan, seeds_wanted=fewest(wanted, _MOST_SEEDS, lambda n: self.width(max(2, n), ALL)))

@@ -93,13 +93,16 @@ def primary_measures(probe: Probe, kind: Kind, named: str = "") -> list[Measure]
         return primary
     same = [measure for measure in every if measure.name == (named or probe.summary.measures[0])]
     at_summary = [measure for measure in same if matches(probe.summary.where, measure.reported.get)]
-    return [measure for measure in primary if measure.name == named] or (at_summary or same)[:1]
+    pooled = sorted(at_summary or same, key=lambda measure: len(measure.where))
+    return [measure for measure in primary if measure.name == named] or pooled[:1]
 
 
 def number_name(measure: Measure) -> str:
-    """`accuracy[k=10,knowledge=base]`, as the rules of a gate name it."""
-    conditions = ",".join(f"{key}={value}" for key, value in sorted(measure.reported.items()))
-    return f"{measure.name}[{conditions}]" if conditions else measure.name
+    """`accuracy[k=10,knowledge=base]`, as the rules of a gate name it; without the vocabulary, which follows from the
+    models."""
+    named = {key: value for key, value in sorted(measure.reported.items()) if not key.startswith("vocabulary")}
+    conditions = ",".join(f"{key}={value}" for key, value in named.items())
+    return f"{measure.name}[{conditions}]" if named else measure.name
 
 
 def listed(label: str, declared: Declares) -> Iterator[str]:
