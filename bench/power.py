@@ -143,8 +143,13 @@ def from_pilots(pilots: int) -> Iterator[str]:
 
 # ---------------------------------------------------------------- real runs
 
-REAL: tuple[tuple[str, dict[str, str]], ...] = (("counteracts", {}), ("tacit_retrieval", {"analyses": "growth"}))
-REAL += (("stereoset", {}), ("seat", {"tests": "sent-weat6,sent-weat7,sent-weat8"}))
+REAL: tuple[tuple[str, dict[str, str], int | None], ...] = (
+    ("counteracts", {}, None),
+    ("tacit_retrieval", {"analyses": "growth"}, None),
+    ("stereoset", {}, None),
+    ("crows_pairs", {}, 400),
+    ("seat", {"tests": "sent-weat6,sent-weat7,sent-weat8"}, None),
+)
 
 
 def asked(bases: Sequence[Basis], measure: str = "", width: float | None = None) -> Asked:
@@ -157,7 +162,7 @@ def real(store: Path) -> Iterator[str]:
     """A pilot of 3 seeds × 50 items against the intervals of the full run."""
     yield "| probe | number | predicted width | found | ratio |"
     yield "|---|---|--:|--:|--:|"
-    for name, settings in REAL:
+    for name, settings, limit in REAL:
         with tempfile.TemporaryDirectory() as folder:
             try:
                 plan = plan_run(name, "nursery", settings)
@@ -166,7 +171,7 @@ def real(store: Path) -> Iterator[str]:
                 continue
             bases = ask_pilot(plan, "", store, terminal_progress())
             (family,) = family_plans(bases, asked(bases))
-            done = run(name, "nursery", Path(folder) / "run", settings=settings, store=store)
+            done = run(name, "nursery", Path(folder) / "run", settings=settings, store=store, limit=limit)
             widths = {
                 (row.measure, *sorted(row.conditions.items())): row.high - row.low
                 for row in done.estimates_of(name)
@@ -174,16 +179,21 @@ def real(store: Path) -> Iterator[str]:
             }
             for number in family.numbers:
                 found = widths.get((number.measure.name, *sorted(number.measure.reported.items())), math.nan)
-                yield _real(name, number, whole(number), found)
+                yield _real(name, number, at_limit(number, limit), found)
 
 
 def whole(number: NumberPlan) -> Outlook:
     return next(one for one in number.outlooks if one.choice == ALL)
 
 
+def at_limit(number: NumberPlan, limit: int | None) -> Outlook:
+    return next(one for one in number.outlooks if one.choice.limit == limit and one.choice.per_group is None)
+
+
 def _real(name: str, number: NumberPlan, predicted: Outlook, found: float) -> str:
     factor = factor_of(number.measure)
-    widths = f"{factor * predicted.width:.2f} | {factor * found:.2f} | {predicted.width / found:.2f}"
+    ratio = f"{predicted.width / found:.2f}" if found > 0 else "no variance" if found == 0 else "not judged"
+    widths = f"{factor * predicted.width:.2f} | {factor * found:.2f} | {ratio}"
     return f"| {name} | {short_name(number)} | {widths} |"
 
 

@@ -19,6 +19,8 @@ from trueprobe.runs.binding import BindingPlan, ExpectedNumber
 from trueprobe.runs.pilot import Basis
 from trueprobe.runs.primary import listed, number_name, primary_measures
 from trueprobe.runs.study import Study, planned_study
+from trueprobe.statistics.exact import binomial_interval
+from trueprobe.statistics.interval import Quantity
 from trueprobe.statistics.measure import Measure
 from trueprobe.statistics.power import Design, FacetVariances, Forecast, Range, fewest
 from trueprobe.statistics.spread import ALPHA, scale_of
@@ -174,21 +176,29 @@ class _Looker:
         asked, cost = choice.of(self.basis.items), self.basis.cost
         forecast, v = self._forecast(seeds, choice, asked), self.variances
         part = seeds * len(asked) / max(1, len(self.basis.items))
-        ends = (
-            min(replace(forecast, variances=v.with_seeds(variance)).width(), self._span) for variance in v.seeds_range
-        )
+        ends = (self._cut(replace(forecast, variances=v.with_seeds(variance))) for variance in v.seeds_range)
+        least = self._least(forecast)
         return Outlook(
             seeds=seeds,
             choice=choice,
             items=len(asked),
             rows=part * cost.rows,
             seconds=part * cost.seconds,
-            width=min(forecast.width(), self._span),
+            width=self._cut(forecast),
             width_range=Range(*ends) if seeds > 1 and v.knows_seeds else Range(),
             width_wordings=forecast.width_over_wordings(),
-            detectable=self._possible(forecast.detectable(self.alpha)),
-            power=forecast.power(self.effect, self.alpha),
+            detectable=self._possible(max(least, forecast.detectable(self.alpha))),
+            power=forecast.power(self.effect, self.alpha) if self.effect > least else 0.0,
         )
+
+    def _cut(self, forecast: Forecast) -> float:
+        """An interval's width, within what the unit and the number of groups leave."""
+        return max(self._least(forecast), min(forecast.width(), self._span))
+
+    def _least(self, forecast: Forecast) -> float:
+        """Of a mean of values between 0 and 1 at an end of it, where no group varies: 0 of 20 is [0, 0.17]."""
+        bounded = Quantity(self.measure.unit, self.measure.neutral).bounded
+        return binomial_interval(0, forecast.design.groups)[1] if bounded else 0.0
 
     def _forecast(self, seeds: int, choice: Choice, asked: Sequence[Item]) -> Forecast:
         if not named(asked):
@@ -215,7 +225,7 @@ class _Looker:
         asked = choice.of(self.basis.items)
         if choice != ALL and len({item.groups[0] for item in at(self.measure, asked)}) < FEWEST_GROUPS:
             return math.inf
-        return self._forecast(seeds, choice, asked).width()
+        return self._cut(self._forecast(seeds, choice, asked))
 
     def for_width(self, plan: NumberPlan, seeds: int, wanted: float) -> NumberPlan:
         """The fewest items per group, or the smallest limit; else the fewest seeds that all items need."""
