@@ -11,7 +11,7 @@ import pytest
 import trueprobe
 from trueprobe.errors import BadInput
 from trueprobe.runs.allocation import ALL, Choice, design, per_group
-from trueprobe.runs.design import _Looker
+from trueprobe.runs.design import Looker
 from trueprobe.runs.pilot import Basis, Cost
 from trueprobe.runs.study import make_study
 from trueprobe.statistics.means import group_means, means, pearson
@@ -84,7 +84,7 @@ def test_a_run_of_items_per_group_keeps_its_weights(checkpoint, tmp_path):
 def looker(variances, unit="share", neutral=0.5, effect=0.05):
     every = items({(f"g{i}", "x"): 1 for i in range(20)})
     basis = Basis("m", "masked", 3, None, every, (), Cost(), "pilot")
-    return _Looker(basis, Measure("m", means, ("x",), unit=unit, neutral=neutral), variances, effect, 0.05)
+    return Looker(basis, Measure("m", means, ("x",), unit=unit, neutral=neutral), variances, effect, 0.05)
 
 
 def test_a_plan_knows_where_a_unit_ends_and_what_few_groups_leave():

@@ -72,6 +72,11 @@ def named(items: Sequence[Item]) -> bool:
     return any(item.groups[0] for item in items)
 
 
+def crossed(measure: Measure, items: Sequence[Item]) -> bool:
+    """Whether its items are resampled by two factors at once."""
+    return any(sum(map(bool, item.groups)) > 1 for item in at(measure, items))
+
+
 def at(measure: Measure, items: Sequence[Item]) -> list[Item]:
     """Those that a measure is about; conditions of answers count for all."""
     return [item for item in items if all(_has(item, key, value) for key, value in measure.where.items())]

@@ -14,7 +14,7 @@ from itertools import takewhile
 
 from trueprobe import __version__
 from trueprobe.errors import BadInput, nearest
-from trueprobe.runs.allocation import ALL, Choice, at, design, largest_stratum, named
+from trueprobe.runs.allocation import ALL, Choice, at, crossed, design, largest_stratum, named
 from trueprobe.runs.binding import BindingPlan, ExpectedNumber
 from trueprobe.runs.pilot import Basis
 from trueprobe.runs.primary import listed, number_name, primary_measures
@@ -89,6 +89,7 @@ class NumberPlan:
     outlooks: tuple[Outlook, ...] = ()
     wanted: Outlook | None = None  # the cheapest with the wanted width
     seeds_wanted: int | None = None  # with all items, where no choice of items is enough
+    crossed: bool = False  # its items belong to groups of two factors, of which the first alone is reckoned with
 
     @property
     def name(self) -> str:
@@ -130,11 +131,11 @@ def _number_plan(basis: Basis, measure: Measure, asked: Asked, alpha: float) -> 
     effect, variances = asked.effect(measure), basis.variances(measure)
     if variances is None:
         return NumberPlan(measure, effect, None)
-    looker = _Looker(basis, measure, variances, effect, alpha)
+    looker = Looker(basis, measure, variances, effect, alpha)
     seeds = asked.seeds or basis.n_seeds
     choices = [looker.look(seeds, choice) for choice in _Lever.of(basis.items).doubling()]
     others = [looker.look(other, ALL) for other in _SEEDS if other != seeds and variances.knows_seeds]
-    plan = NumberPlan(measure, effect, variances, (*choices, *others))
+    plan = NumberPlan(measure, effect, variances, (*choices, *others), crossed=crossed(measure, basis.items))
     return plan if asked.width is None else looker.for_width(plan, seeds, asked.width / asked.factor(measure))
 
 
@@ -163,7 +164,7 @@ class _Lever:
 
 
 @dataclass(frozen=True)
-class _Looker:
+class Looker:
     """What designs give of one number."""
 
     basis: Basis
@@ -265,7 +266,7 @@ def _expected(plan: FamilyPlan, number: NumberPlan, choice: Choice) -> ExpectedN
     basis = plan.basis
     one: Outlook | None = None
     if number.variances is not None:
-        looker = _Looker(basis, number.measure, number.variances, number.effect, plan.alpha)
+        looker = Looker(basis, number.measure, number.variances, number.effect, plan.alpha)
         one = looker.look(basis.n_seeds, choice)
     return ExpectedNumber(
         family=basis.family,
