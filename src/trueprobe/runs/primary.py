@@ -40,9 +40,17 @@ def is_primary(row: Judged, declared: Declares | None) -> bool:
 
 def _is(row: Judged, primary: Primary) -> bool:
     if isinstance(row, ClaimResult):
-        where = {key: value for key, value in primary.where.items() if key in row.conditions}
-        return row.claim in primary.claims and matches(where, row.conditions.get)
+        return is_primary_claim(row.claim, row.conditions, (primary,))
     return row.measure == primary.measure and matches(primary.where, row.conditions.get)
+
+
+def is_primary_claim(name: str, conditions: Mapping[str, str | int], declared: Sequence[Primary]) -> bool:
+    """Whether it is named next to a number, and is about the same conditions."""
+    stated = {key: str(value) for key, value in conditions.items()}
+    return any(
+        name in primary.claims and matches({k: v for k, v in primary.where.items() if k in stated}, stated.get)
+        for primary in declared
+    )
 
 
 def _in_summary(row: Estimate | VariantDifference | Difference, summary: Summary) -> bool:
