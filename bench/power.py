@@ -124,27 +124,34 @@ def _simulated(world: World, seeds: int, groups: int, items: int, replicates: in
 
 
 def from_pilots(pilots: int) -> Iterator[str]:
-    """What a pilot of 3 seeds × 50 items says of 5 seeds × 60 groups of 8, against what such runs find on average."""
-    yield "| variance | median of predicted / found | 5 % to 95 % of pilots |"
-    yield "|---|--:|--:|"
+    """What a pilot of 3 seeds says of 5 seeds × 60 groups of 8, against what such runs find on average."""
+    yield "| variance | pilot of 3 seeds | median of predicted / found | 5 % to 95 % of pilots |"
+    yield "|---|--:|--:|--:|"
     rng, design = np.random.default_rng(1), Design.balanced(5, 60, 8)
     weights = weights_of(60, rng)
     for name, parts in WORLDS.items():
         world = World(name, *parts)
         runs = [interval(world.draw(rng, 5, 60, 8), weights) for _ in range(pilots)]
-        found = float(np.mean([one.high - one.low for one in runs]))
-        ratios = []
-        for _ in range(pilots):
-            answers = world.draw(rng, 3, 25, 2).reshape(3, 50)
-            ratios.append(Forecast(components(answers, np.repeat(np.arange(25), 2)), design).width() / found)
-        low, middle, high = np.quantile(ratios, (0.05, 0.5, 0.95))
-        yield f"| {name} | {middle:.2f} | {low:.2f} to {high:.2f} |"
+        average = float(np.mean([one.high - one.low for one in runs]))
+        for asked_groups, each in ((25, 2), (60, 2)):
+            ratios = []
+            for _ in range(pilots):
+                answers = world.draw(rng, 3, asked_groups, each).reshape(3, -1)
+                known = components(answers, np.repeat(np.arange(asked_groups), each))
+                ratios.append(Forecast(known, design).width() / average)
+            low, middle, high = np.quantile(ratios, (0.05, 0.5, 0.95))
+            yield f"| {name} | {asked_groups} × {each} items | {middle:.2f} | {low:.2f} to {high:.2f} |"
 
 
 # ---------------------------------------------------------------- real runs
 
-REAL: tuple[tuple[str, dict[str, str]], ...] = (("counteracts", {}), ("tacit_retrieval", {"analyses": "growth"}))
-REAL += (("stereoset", {}), ("seat", {"tests": "sent-weat6,sent-weat7,sent-weat8"}))
+REAL: tuple[tuple[str, dict[str, str], int | None], ...] = (
+    ("counteracts", {}, None),
+    ("tacit_retrieval", {"analyses": "growth"}, None),
+    ("stereoset", {}, None),
+    ("crows_pairs", {}, 400),
+    ("seat", {"tests": "sent-weat6,sent-weat7,sent-weat8"}, None),
+)
 
 
 def asked(bases: Sequence[Basis], measure: str = "", width: float | None = None) -> Asked:
@@ -157,7 +164,7 @@ def real(store: Path) -> Iterator[str]:
     """A pilot of 3 seeds × 50 items against the intervals of the full run."""
     yield "| probe | number | predicted width | found | ratio |"
     yield "|---|---|--:|--:|--:|"
-    for name, settings in REAL:
+    for name, settings, limit in REAL:
         with tempfile.TemporaryDirectory() as folder:
             try:
                 plan = plan_run(name, "nursery", settings)
@@ -166,7 +173,7 @@ def real(store: Path) -> Iterator[str]:
                 continue
             bases = ask_pilot(plan, "", store, terminal_progress())
             (family,) = family_plans(bases, asked(bases))
-            done = run(name, "nursery", Path(folder) / "run", settings=settings, store=store)
+            done = run(name, "nursery", Path(folder) / "run", settings=settings, store=store, limit=limit)
             widths = {
                 (row.measure, *sorted(row.conditions.items())): row.high - row.low
                 for row in done.estimates_of(name)
@@ -174,22 +181,30 @@ def real(store: Path) -> Iterator[str]:
             }
             for number in family.numbers:
                 found = widths.get((number.measure.name, *sorted(number.measure.reported.items())), math.nan)
-                yield _real(name, number, whole(number), found)
+                yield _real(name, number, at_limit(number, limit), found)
 
 
 def whole(number: NumberPlan) -> Outlook:
     return next(one for one in number.outlooks if one.choice == ALL)
 
 
+def at_limit(number: NumberPlan, limit: int | None) -> Outlook:
+    return next(one for one in number.outlooks if one.choice.limit == limit and one.choice.per_group is None)
+
+
 def _real(name: str, number: NumberPlan, predicted: Outlook, found: float) -> str:
     factor = factor_of(number.measure)
-    widths = f"{factor * predicted.width:.2f} | {factor * found:.2f} | {predicted.width / found:.2f}"
+    ratio = f"{predicted.width / found:.2f}" if found > 0 else "no variance" if found == 0 else "not judged"
+    widths = f"{factor * predicted.width:.2f} | {factor * found:.2f} | {ratio}"
     return f"| {name} | {short_name(number)} | {widths} |"
 
 
 def short_name(number: NumberPlan) -> str:
-    where = ", ".join(value for value in number.measure.reported.values() if value not in ("all", "paper", "released"))
-    return f"{number.measure.name.replace('_', ' ')}" + (f" ({where})" if where else "")
+    """`ss (intrasentence)`"""
+    name, _, conditions = number.name.rstrip("]").partition("[")
+    values = (pair.partition("=")[2] for pair in conditions.split(","))
+    where = ", ".join(value for value in values if value not in ("", "all", "paper", "released"))
+    return f"{name.replace('_', ' ')}" + (f" ({where})" if where else "")
 
 
 # ---------------------------------------------------------------- allocation, and the variances that ship
@@ -270,9 +285,10 @@ def main(parts: dict[str, Callable[[], list[str]]] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--allocation", action="store_true")
     parser.add_argument("--replicates", type=int, default=REPLICATES)
+    parser.add_argument("--store", type=Path, help="of answers; else they are thrown away")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        store = Path(folder) / "answers.sqlite"
+        store = options.store or Path(folder) / "answers.sqlite"
         if options.allocation:
             lines, entries = allocation(store)
             SHIPPED.write_text(variances_toml(entries), encoding="utf-8")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -9,9 +11,12 @@ import pytest
 import trueprobe
 from trueprobe.errors import BadInput
 from trueprobe.runs.allocation import ALL, Choice, design, per_group
+from trueprobe.runs.design import Looker
+from trueprobe.runs.pilot import Basis, Cost
 from trueprobe.runs.study import make_study
 from trueprobe.statistics.means import group_means, means, pearson
-from trueprobe.statistics.measure import WEIGHT, Columns, counted
+from trueprobe.statistics.measure import WEIGHT, Columns, Measure, counted
+from trueprobe.statistics.power import FacetVariances
 from trueprobe.types import Item
 
 SIZES = {("a", "x"): 30, ("a", "y"): 10, ("b", "x"): 4, ("c", "y"): 7}
@@ -76,6 +81,24 @@ def test_a_run_of_items_per_group_keeps_its_weights(checkpoint, tmp_path):
     assert WEIGHT not in plain.observations("pairs")  # each condition has one pair of a group: all are drawn
 
 
+def looker(variances, unit="share", neutral=0.5, effect=0.05):
+    every = items({(f"g{i}", "x"): 1 for i in range(20)})
+    basis = Basis("m", "masked", 3, None, every, (), Cost(), "pilot")
+    return Looker(basis, Measure("m", means, ("x",), unit=unit, neutral=neutral), variances, effect, 0.05)
+
+
+def test_a_plan_knows_where_a_unit_ends_and_what_few_groups_leave():
+    none = FacetVariances(0.0, 0.0, 0.0, n_seeds=3, n_groups=20, n_items=20)
+    still = looker(none).look(3, ALL)
+    assert still.width == pytest.approx(1 - 0.025 ** (1 / 20))  # 0 of 20 is [0, 0.17]
+    assert still.power == 0.0
+    assert looker(none, effect=0.3).look(3, ALL).power == 1.0
+    assert looker(none, unit="nats", neutral=0.0).look(3, ALL).width == 0.0
+    wild = looker(FacetVariances(4.0, 0.0, 9.0, n_seeds=3, n_groups=20, n_items=20)).look(2, ALL)
+    assert wild.width == 1.0
+    assert wild.detectable == math.inf
+
+
 def test_limit_and_items_per_group_are_not_combined(checkpoint):
     with pytest.raises(BadInput, match="two ways"):
         make_study("pairs", "mini", limit=3, per_group=2)
@@ -83,7 +106,6 @@ def test_limit_and_items_per_group_are_not_combined(checkpoint):
 
 def test_numbers_of_one_seed_with_weights_have_no_exact_binomial_interval(tmp_path):
     from trueprobe.statistics.estimates import CheckpointData, unjudged
-    from trueprobe.statistics.measure import Measure
     from trueprobe.statistics.resampling import Resampling
 
     rows = {"item": list("abcdefgh"), "part": "", "group_g": list("abcdefgh"), "x": [1.0, 0, 1, 1, 0, 1, 1, 1]}

@@ -8,10 +8,12 @@ import tomllib
 import pytest
 
 from cli.test_cli import in_process
+from trueprobe import probes
+from trueprobe.probes.display import Primary
 from trueprobe.results.text import planned as words
 from trueprobe.results.view.planned import Departure
 from trueprobe.results.view.report import Report
-from trueprobe.runs import binding
+from trueprobe.runs import binding, pilot
 from trueprobe.runs.folder import load_run
 from trueprobe.runs.study import planned_study, read_study
 
@@ -167,3 +169,37 @@ def test_bad_input_of_plan_is_explained(arguments, said, tmp_path):
 def test_plan_help_has_an_example():
     done = in_process("plan", "--help")
     assert "trueprobe plan stereoset --model nursery --effect 5 --width 8" in " ".join(done.stdout.split())
+
+
+# ---------------------------------------------------------------- what ships
+
+
+def test_shipped_variances_are_of_numbers_that_probes_have():
+    for entry in tomllib.loads(pilot.SHIPPED.read_text(encoding="utf-8"))["variances"]:
+        probe = probes.find(entry["probe"])
+        assert entry["model"] in ("nursery", "mini")
+        assert entry["number"].partition("[")[0] in {one.measure for one in _declared(probe, entry)}, entry
+        assert all(entry[name] >= 0 for name in ("groups", "items", "seeds_by_groups", "seeds_by_items"))
+        assert ("seeds" in entry) is (entry["model"] == "nursery")
+
+
+def _declared(probe, entry):
+    """The primary numbers; of a probe without, the one that a plan takes."""
+    made = probes.make(entry["probe"], {"data": "sample"} if entry["probe"] in ("crows_pairs", "stereoset") else {})
+    first = Primary(made.summary.measures[0])
+    return made.primary or (first,)
+
+
+def test_plan_with_shipped_variances_times_one_seed(tmp_path):
+    done = in_process("plan", "pairs", "--model", "nursery/0", "--shipped", "--effect", 10, "--json", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    (family,) = json.loads(done.stdout)
+    assert family["source"] == "shipped"
+    assert (
+        family["numbers"][0]["variances"]["n_seeds"] == 5
+    )  # of nursery: those of this family, or the first that ships
+    unknown = in_process(
+        "plan", "pairs", "--model", "nursery/0", "--shipped", "--effect", 10, "--measure", "ties", cwd=tmp_path
+    )
+    assert unknown.returncode == 2
+    assert "no shipped variances" in unknown.stderr

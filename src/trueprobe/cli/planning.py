@@ -60,7 +60,7 @@ def plan(
 ) -> None:
     """What a run will cost, how wide its intervals will be, and what it can show.
 
-    A pilot of 3 seeds and 50 items gives the variances, never the effect.
+    A pilot of 3 seeds and 50 items or more gives the variances, never the effect.
     """
     from trueprobe.cli.progress import terminal_progress
     from trueprobe.paths import write_text

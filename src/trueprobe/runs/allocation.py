@@ -67,6 +67,16 @@ def largest_stratum(items: Sequence[Item]) -> int:
     return max(Counter(map(stratum, items)).values(), default=0)
 
 
+def named(items: Sequence[Item]) -> bool:
+    """Whether items name the groups they are resampled with; else their answers do."""
+    return any(item.groups[0] for item in items)
+
+
+def crossed(measure: Measure, items: Sequence[Item]) -> bool:
+    """Whether its items are resampled by two factors at once."""
+    return any(sum(map(bool, item.groups)) > 1 for item in at(measure, items))
+
+
 def at(measure: Measure, items: Sequence[Item]) -> list[Item]:
     """Those that a measure is about; conditions of answers count for all."""
     return [item for item in items if all(_has(item, key, value) for key, value in measure.where.items())]

@@ -14,14 +14,17 @@ from itertools import takewhile
 
 from trueprobe import __version__
 from trueprobe.errors import BadInput, nearest
-from trueprobe.runs.allocation import ALL, Choice, at, design, largest_stratum
+from trueprobe.runs.allocation import ALL, Choice, at, crossed, design, largest_stratum, named
 from trueprobe.runs.binding import BindingPlan, ExpectedNumber
 from trueprobe.runs.pilot import Basis
-from trueprobe.runs.primary import listed, number_name, primary_measures
+from trueprobe.runs.primary import is_primary_claim, listed, number_name, primary_measures
 from trueprobe.runs.study import Study, planned_study
+from trueprobe.statistics.exact import binomial_interval
+from trueprobe.statistics.interval import Quantity
 from trueprobe.statistics.measure import Measure
 from trueprobe.statistics.power import Design, FacetVariances, Forecast, Range, fewest
 from trueprobe.statistics.spread import ALPHA, scale_of
+from trueprobe.statistics.verdict import FEWEST_GROUPS
 from trueprobe.types import Item
 
 _SEEDS = (1, 2, 3, 5, 10, 25)
@@ -86,6 +89,7 @@ class NumberPlan:
     outlooks: tuple[Outlook, ...] = ()
     wanted: Outlook | None = None  # the cheapest with the wanted width
     seeds_wanted: int | None = None  # with all items, where no choice of items is enough
+    crossed: bool = False  # its items belong to groups of two factors, of which the first alone is reckoned with
 
     @property
     def name(self) -> str:
@@ -109,11 +113,10 @@ def family_plans(bases: Sequence[Basis], asked: Asked) -> list[FamilyPlan]:
 
 
 def _listed(basis: Basis) -> int:
-    """A family's primary numbers and the claims about them."""
-    probe = basis.probe
-    named = {name for primary in probe.primary or () for name in primary.claims}
-    claims = [c for c in probe.claims() if c.name in named and not c.between and basis.kind in c.kinds]
-    return len(primary_measures(probe, basis.kind)) + len(claims)
+    """A family's primary numbers and the claims about them; those about two families come on top."""
+    claims = [one for one in basis.probe.claims() if not one.between and basis.kind in one.kinds]
+    about = [one for one in claims if is_primary_claim(one.name, one.conditions, basis.probe.primary or ())]
+    return len(primary_measures(basis.probe, basis.kind)) + len(about)
 
 
 def _family_plan(basis: Basis, asked: Asked, n_list: int) -> FamilyPlan:
@@ -127,26 +130,40 @@ def _number_plan(basis: Basis, measure: Measure, asked: Asked, alpha: float) -> 
     effect, variances = asked.effect(measure), basis.variances(measure)
     if variances is None:
         return NumberPlan(measure, effect, None)
-    looker = _Looker(basis, measure, variances, effect, alpha)
+    looker = Looker(basis, measure, variances, effect, alpha)
     seeds = asked.seeds or basis.n_seeds
-    choices = [looker.look(seeds, choice) for choice in _choices(basis.items)]
+    choices = [looker.look(seeds, choice) for choice in _Lever.of(basis.items).doubling()]
     others = [looker.look(other, ALL) for other in _SEEDS if other != seeds and variances.knows_seeds]
-    plan = NumberPlan(measure, effect, variances, (*choices, *others))
+    plan = NumberPlan(measure, effect, variances, (*choices, *others), crossed=crossed(measure, basis.items))
     return plan if asked.width is None else looker.for_width(plan, seeds, asked.width / asked.factor(measure))
 
 
-def _choices(items: Sequence[Item]) -> Iterator[Choice]:
-    """Doubling, up to all."""
-    by_group = largest_stratum(items) > 1
-    most = largest_stratum(items) if by_group else len(items)
-    first = 1 if by_group else _FIRST_LIMIT
-    for n in takewhile(lambda n: n < most, (first << i for i in range(32))):
-        yield Choice(per_group=n) if by_group else Choice(limit=n)
-    yield ALL
+@dataclass(frozen=True)
+class _Lever:
+    """How fewer items are asked: fewer of each group, or fewer groups where each has one. Where answers name the
+    groups, an item is a whole test, and none is left out."""
+
+    most: int
+    by_group: bool
+
+    @classmethod
+    def of(cls, items: Sequence[Item]) -> _Lever:
+        largest = largest_stratum(items)
+        if not named(items):
+            return cls(1, False)
+        return cls(largest, True) if largest > 1 else cls(len(items), False)
+
+    def choice(self, n: int) -> Choice:
+        return ALL if n >= self.most else Choice(per_group=n) if self.by_group else Choice(limit=n)
+
+    def doubling(self) -> Iterator[Choice]:
+        first = 1 if self.by_group else _FIRST_LIMIT
+        yield from map(self.choice, takewhile(lambda n: n < self.most, (first << i for i in range(32))))
+        yield ALL
 
 
 @dataclass(frozen=True)
-class _Looker:
+class Looker:
     """What designs give of one number."""
 
     basis: Basis
@@ -159,24 +176,32 @@ class _Looker:
         asked, cost = choice.of(self.basis.items), self.basis.cost
         forecast, v = self._forecast(seeds, choice, asked), self.variances
         part = seeds * len(asked) / max(1, len(self.basis.items))
-        ends = (
-            min(replace(forecast, variances=v.with_seeds(variance)).width(), self._span) for variance in v.seeds_range
-        )
+        ends = (self._cut(replace(forecast, variances=v.with_seeds(variance))) for variance in v.seeds_range)
+        least = self._least(forecast)
         return Outlook(
             seeds=seeds,
             choice=choice,
             items=len(asked),
             rows=part * cost.rows,
             seconds=part * cost.seconds,
-            width=min(forecast.width(), self._span),
+            width=self._cut(forecast),
             width_range=Range(*ends) if seeds > 1 and v.knows_seeds else Range(),
             width_wordings=forecast.width_over_wordings(),
-            detectable=self._possible(forecast.detectable(self.alpha)),
-            power=forecast.power(self.effect, self.alpha),
+            detectable=self._possible(max(least, forecast.detectable(self.alpha))),
+            power=forecast.power(self.effect, self.alpha) if self.effect > least else 0.0,
         )
 
+    def _cut(self, forecast: Forecast) -> float:
+        """An interval's width, within what the unit and the number of groups leave."""
+        return max(self._least(forecast), min(forecast.width(), self._span))
+
+    def _least(self, forecast: Forecast) -> float:
+        """Of a mean of values between 0 and 1 at an end of it, where no group varies: 0 of 20 is [0, 0.17]."""
+        bounded = Quantity(self.measure.unit, self.measure.neutral).bounded
+        return binomial_interval(0, forecast.design.groups)[1] if bounded else 0.0
+
     def _forecast(self, seeds: int, choice: Choice, asked: Sequence[Item]) -> Forecast:
-        if all(not item.groups[0] for item in asked):  # answers name the groups, and a choice of items leaves them
+        if not named(asked):
             v = self.variances
             return Forecast(v, Design.balanced(seeds, v.n_groups, v.n_items / v.n_groups))
         every = at(self.measure, self.basis.items)
@@ -196,21 +221,18 @@ class _Looker:
         return effect if effect < farthest else math.inf
 
     def width(self, seeds: int, choice: Choice) -> float:
+        """Infinite where so few groups are left that there is no interval."""
         asked = choice.of(self.basis.items)
-        return self._forecast(seeds, choice, asked).width() if at(self.measure, asked) else math.inf
+        if choice != ALL and len({item.groups[0] for item in at(self.measure, asked)}) < FEWEST_GROUPS:
+            return math.inf
+        return self._cut(self._forecast(seeds, choice, asked))
 
     def for_width(self, plan: NumberPlan, seeds: int, wanted: float) -> NumberPlan:
         """The fewest items per group, or the smallest limit; else the fewest seeds that all items need."""
-        items = self.basis.items
-        by_group = largest_stratum(items) > 1
-        most = largest_stratum(items) if by_group else len(items)
-
-        def choice(n: int) -> Choice:
-            return ALL if n == most else Choice(per_group=n) if by_group else Choice(limit=n)
-
-        n = fewest(wanted, most, lambda n: self.width(seeds, choice(n)))
+        lever = _Lever.of(self.basis.items)
+        n = fewest(wanted, lever.most, lambda n: self.width(seeds, lever.choice(n)))
         if n is not None:
-            return replace(plan, wanted=self.look(seeds, choice(n)))
+            return replace(plan, wanted=self.look(seeds, lever.choice(n)))
         if not self.variances.knows_seeds:
             return plan
         return replace(plan, seeds_wanted=fewest(wanted, _MOST_SEEDS, lambda n: self.width(max(2, n), ALL)))
@@ -243,7 +265,7 @@ def _expected(plan: FamilyPlan, number: NumberPlan, choice: Choice) -> ExpectedN
     basis = plan.basis
     one: Outlook | None = None
     if number.variances is not None:
-        looker = _Looker(basis, number.measure, number.variances, number.effect, plan.alpha)
+        looker = Looker(basis, number.measure, number.variances, number.effect, plan.alpha)
         one = looker.look(basis.n_seeds, choice)
     return ExpectedNumber(
         family=basis.family,

@@ -37,6 +37,7 @@ from trueprobe.statistics.resampling import column_of, rows_where
 from trueprobe.types import CONDITION, GROUP, Card, Item, Kind, Progress, WhyNot
 
 SEEDS, ITEMS = 3, 50  # of a pilot
+_PART, _MOST_ITEMS = 5, 400  # or a fifth of a number's items, at most so many: the run has their answers then
 SHIPPED = Path(__file__).parent / "variances.toml"
 _COUNTED_ITEMS = 2_000  # from which the rows of all items are reckoned
 _POOLED = "all"  # wordings
@@ -100,15 +101,16 @@ def _mean_number(measure: Measure, frames: Sequence[pd.DataFrame]) -> float:
 
 
 def pilot_items(items: Sequence[Item], measures: Sequence[Measure], n: int = ITEMS) -> list[Item]:
-    """About `n` items of each number, as many groups as leave two of each, by the hashes of their names."""
+    """At least `n` items of each number, as many groups as leave two of each, by the hashes of their names."""
     chosen: dict[str, Item] = {}
     for measure in measures:
-        groups: dict[str, list[Item]] = {}
-        for item in sorted(at(measure, items), key=lambda item: hashed(item.id)):
+        every, groups = at(measure, items), dict[str, list[Item]]()
+        for item in sorted(every, key=lambda item: hashed(item.id)):
             groups.setdefault(item.groups[0], []).append(item)
+        wanted = max(n, min(len(every) // _PART, _MOST_ITEMS))
         several = any(len(members) > 1 for members in groups.values())
-        each = max(1 + several, -(-n // max(1, len(groups))))
-        for name in sorted(groups, key=hashed)[: -(-n // each)]:
+        each = max(1 + several, -(-wanted // max(1, len(groups))))
+        for name in sorted(groups, key=hashed)[: -(-wanted // each)]:
             chosen |= {item.id: item for item in groups[name][:each]}
     return [item for item in items if item.id in chosen]
 

@@ -45,11 +45,19 @@ def primary_of(row: Judged, declared: Declares) -> Primary | None:
 
 def _is(row: Judged, primary: Primary) -> bool:
     if isinstance(row, ClaimResult):
-        where = {key: value for key, value in primary.where.items() if key in row.conditions}
-        return row.claim in primary.claims and matches(where, row.conditions.get)
+        return is_primary_claim(row.claim, row.conditions, (primary,))
     if isinstance(row, Estimate) and primary.claims:  # they are on the list in its place
         return False
     return row.measure == primary.measure and matches(primary.where, row.conditions.get)
+
+
+def is_primary_claim(name: str, conditions: Mapping[str, str | int], declared: Sequence[Primary]) -> bool:
+    """Whether it is named next to a number, and is about the same conditions."""
+    stated = {key: str(value) for key, value in conditions.items()}
+    return any(
+        name in primary.claims and matches({k: v for k, v in primary.where.items() if k in stated}, stated.get)
+        for primary in declared
+    )
 
 
 def _in_summary(row: Estimate | VariantDifference | Difference, summary: Summary) -> bool:
@@ -100,13 +108,16 @@ def primary_measures(probe: Probe, kind: Kind, named: str = "") -> list[Measure]
         return primary
     same = [measure for measure in every if measure.name == (named or probe.summary.measures[0])]
     at_summary = [measure for measure in same if matches(probe.summary.where, measure.reported.get)]
-    return [measure for measure in primary if measure.name == named] or (at_summary or same)[:1]
+    pooled = sorted(at_summary or same, key=lambda measure: len(measure.where))
+    return [measure for measure in primary if measure.name == named] or pooled[:1]
 
 
 def number_name(measure: Measure) -> str:
-    """`accuracy[k=10,knowledge=base]`, as the rules of a gate name it."""
-    conditions = ",".join(f"{key}={value}" for key, value in sorted(measure.reported.items()))
-    return f"{measure.name}[{conditions}]" if conditions else measure.name
+    """`accuracy[k=10,knowledge=base]`, as the rules of a gate name it; without the vocabulary, which follows from the
+    models."""
+    named = {key: value for key, value in sorted(measure.reported.items()) if not key.startswith("vocabulary")}
+    conditions = ",".join(f"{key}={value}" for key, value in named.items())
+    return f"{measure.name}[{conditions}]" if named else measure.name
 
 
 def listed(label: str, declared: Declares) -> Iterator[str]:

@@ -50,6 +50,10 @@ def _table(number: NumberPlan) -> Table:
 def _notes(number: NumberPlan, width: float | None) -> Iterator[str]:
     if number.variances is None:
         return
+    if number.crossed:
+        yield words.CROSSED
+    if number.measure.neutral is None:
+        yield words.NO_NEUTRAL
     if number.outlooks[0].seeds < 2:
         yield words.ONE_SEED
     elif not number.variances.knows_seeds:

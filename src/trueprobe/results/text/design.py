@@ -16,6 +16,10 @@ from trueprobe.statistics.power import FacetVariances, Range
 
 HEADER = ("seeds", "asked", "items", "rows", "seconds", "width", "range", "detectable", "power")
 ONE_SEED = "one seed: the interval is about this checkpoint and says nothing about other seeds"
+CROSSED = "items have groups of two factors; the first alone is reckoned with, so intervals will be wider"
+NO_NEUTRAL = (
+    "no value is neutral here: power is against a value that lies your effect away; claims compare two such numbers"
+)
 BLIND = "the variances are of one seed, so what other seeds would change is unknown; several seeds cannot be planned"
 LEGEND = (
     "width: of the 95 % interval, end to end, on average; range: with 80 %, as seeds vary, which is known from few; "
