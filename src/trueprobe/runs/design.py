@@ -17,7 +17,7 @@ from trueprobe.errors import BadInput, nearest
 from trueprobe.runs.allocation import ALL, Choice, at, crossed, design, largest_stratum, named
 from trueprobe.runs.binding import BindingPlan, ExpectedNumber
 from trueprobe.runs.pilot import Basis
-from trueprobe.runs.primary import is_primary_claim, listed, number_name, primary_measures
+from trueprobe.runs.primary import is_primary_claim, listed, listed_measures, number_name, primary_measures
 from trueprobe.runs.study import Study, planned_study
 from trueprobe.statistics.exact import binomial_interval
 from trueprobe.statistics.interval import Quantity
@@ -113,10 +113,10 @@ def family_plans(bases: Sequence[Basis], asked: Asked) -> list[FamilyPlan]:
 
 
 def _listed(basis: Basis) -> int:
-    """A family's primary numbers and the claims about them; those about two families come on top."""
+    """A family's primary numbers, or the claims in their place; those about two families come on top."""
     claims = [one for one in basis.probe.claims() if not one.between and basis.kind in one.kinds]
     about = [one for one in claims if is_primary_claim(one.name, one.conditions, basis.probe.primary or ())]
-    return len(primary_measures(basis.probe, basis.kind)) + len(about)
+    return len(listed_measures(basis.probe, basis.kind)) + len(about)
 
 
 def _family_plan(basis: Basis, asked: Asked, n_list: int) -> FamilyPlan:

@@ -112,6 +112,16 @@ def primary_measures(probe: Probe, kind: Kind, named: str = "") -> list[Measure]
     return [measure for measure in primary if measure.name == named] or pooled[:1]
 
 
+def listed_measures(probe: Probe, kind: Kind) -> list[Measure]:
+    """Primary numbers that are on the list themselves: in the place of the others stand claims."""
+    claimed = [one for one in probe.primary or () if one.claims]
+    return [
+        measure
+        for measure in primary_measures(probe, kind)
+        if not any(measure.name == one.measure and matches(one.where, measure.reported.get) for one in claimed)
+    ]
+
+
 def number_name(measure: Measure) -> str:
     """`accuracy[k=10,knowledge=base]`, as the rules of a gate name it; without the vocabulary, which follows from the
     models."""
@@ -126,4 +136,4 @@ def listed(label: str, declared: Declares) -> Iterator[str]:
         yield f"{label}: {', '.join(declared.summary.measures)} and all claims"
     for one in declared.primary or ():
         where = ",".join(f"{key}={'|'.join([v] if isinstance(v, str) else v)}" for key, v in sorted(one.where.items()))
-        yield f"{label}: {one.measure}[{where}]" + "".join(f", {claim}" for claim in one.claims)
+        yield f"{label}: {', '.join(one.claims) or one.measure}[{where}]"
