@@ -125,7 +125,8 @@ def scoring(source: ReportSource, label: str) -> Scoring:
 
 
 def _countable(source: ReportSource, label: str) -> tuple[float, ...]:
-    shares = [row.covered for _, row in (*claim_rows(source, label), *_measured(source, label))]
+    shares = [row.covered for _, row in claim_rows(source, label)]
+    shares += [row.covered for _, row in _measured(source, label)]
     known = sorted({share for share in shares if not math.isnan(share)})
     return (known[0], known[-1]) if known else ()
 
