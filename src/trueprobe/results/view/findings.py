@@ -176,7 +176,7 @@ def _measure_findings(source: ReportSource, label: str) -> Iterator[Finding]:
     summary = declaration.summary
     rows = list(_measured(source, label))
     first, called = first_directed((row for _, row in rows), summary), titles(summary)
-    forms = forms_of(_by_name(rows), summary.row_conditions)
+    forms = forms_of(_by_name(rows), (*summary.row_conditions, *summary.fallback))
     keys = (*summary.row_conditions, *forms)
     for (measure, names), group in grouped(rows, lambda pair: _place(pair[1], keys)).items():
         row = group[0][1]
