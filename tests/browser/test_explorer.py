@@ -238,8 +238,7 @@ def test_a_run_is_browsed_and_an_item_is_asked(visit, toy_run):
     some = page.locator(".matrix tbody tr").count()
     page.get_by_role("checkbox", name="findings").check()
     assert page.locator(".matrix tbody tr").count() > some
-    numbers = page.locator(".matrix .value:has(.n)")
-    assert page.locator(".matrix .interval").count() >= numbers.count() / 2 > 0  # percentages have theirs, too
+    assert page.locator(".matrix .interval").first.inner_text().strip().startswith("[")
     page.locator(".controls select").nth(2).select_option(label="toy")
     page.wait_for_selector("html[data-listed='2']", state="attached")
     row = page.locator(".items tbody tr").first
