@@ -72,7 +72,7 @@ def test_a_first_visit_shows_an_example(visit):
     settled(page)
     assert "___" in page.get_by_label("Sentence with a blank").input_value()
     assert page.get_by_label("Sentence in front").input_value()
-    assert "toy" in page.locator(".headline").inner_text()
+    assert page.locator(".headline").inner_text().startswith("The sentence in front moves ")
     assert len(seeds(page, "shift")) == 2
     assert page.locator(".toplist li").count() == 10 * 2 * 2
     assert page.locator(".clue").count() == 9
@@ -100,6 +100,19 @@ def test_typing_a_clue_shows_the_shift_that_run_counts_and_the_change_of_sides(
     assert page.evaluate("document.querySelector('.card .bar').same")  # bars are moved, not drawn anew
     assert alone[0] * seeds(page, "with clue")[0] < 0
     assert "of 2 seeds change sides" in page.locator(".headline").inner_text()
+
+
+def test_clues_are_about_the_occupation_that_is_typed(visit):
+    page = visit()
+    settled(page)
+    assert "lawyer" in page.locator(".clue-text").first.inner_text()
+    write(page, "Sentence with a blank", "The ___ works as a nurse.")
+    settled(page)
+    page.wait_for_function("document.querySelector('.clue-text').textContent.includes('nurse')")
+    assert page.get_by_label("Sentence with a blank").input_value() == "The ___ works as a nurse."
+    write(page, "Sentence with a blank", "The ___ is at sea.")
+    settled(page)
+    assert "not about your sentence" in page.locator(".suggest .cap").inner_text()
 
 
 def test_one_click_adds_a_clue_and_another_removes_it(visit):
@@ -225,6 +238,7 @@ def test_a_run_is_browsed_and_an_item_is_asked(visit, toy_run):
     some = page.locator(".matrix tbody tr").count()
     page.get_by_role("checkbox", name="findings").check()
     assert page.locator(".matrix tbody tr").count() > some
+    assert page.locator(".matrix .interval").first.inner_text().strip().startswith("[")
     page.locator(".controls select").nth(2).select_option(label="toy")
     page.wait_for_selector("html[data-listed='2']", state="attached")
     row = page.locator(".items tbody tr").first

@@ -13,7 +13,7 @@ from trueprobe.results.render import export, markdown, page
 from trueprobe.results.render import json as json_render
 from trueprobe.results.text import verdicts
 from trueprobe.results.view.findings import Judged, by_verdict
-from trueprobe.results.view.number import Key
+from trueprobe.results.view.key import Key
 from trueprobe.results.view.report import Report
 from trueprobe.runs.schema import frame_of, rows_of
 from trueprobe.statistics.rows import ClaimResult
@@ -84,8 +84,8 @@ def test_every_renderer_has_the_words(run, tmp_path):
     numbers = [
         n for s in json.loads(json_render.render(report))["sections"] for f in s["findings"] for n in f["numbers"]
     ]
-    assert [n["verdict_text"] for n in numbers] == ["as published", WORDS, "opposite"]
-    assert list(run.findings["source"]) == ["found", "expected", "expected"]
+    assert [n["verdict_text"] for n in numbers] == ["as published", WORDS, "opposite", "undecided"]
+    assert list(run.findings["source"]) == ["found", "expected", "expected", "found"]
 
 
 def test_a_folder_written_before_sources_existed_holds_findings():

@@ -117,7 +117,7 @@ def test_a_family_is_its_row_where_the_run_has_one(tmp_path):
     (point,) = first(tmp_path, EFFECTS, rows, cards).points
     # the effect size is not in this probe's summary, so it is on no list
     assert (point.number.value, point.number.verdict, point.number.sd_seeds) == (0.5, Verdict.SUGGESTIVE, 0.7)
-    assert point.number.estimate.verdict_alone is Verdict.FLIPS
+    assert point.number.row.verdict_alone is Verdict.FLIPS
     assert len(point.number.seeds) == 3
 
 

@@ -254,7 +254,7 @@ class DesignProbe(Probe[D]):
     difference: ClassVar[str]  # column: by how much, in nats
     prefers: ClassVar[str]  # column: 1 for the right side, 0 for the wrong one, 0.5 for a tie
     axis: ClassVar[str]  # what the headline is a share of, for figures
-    says: ClassVar[str]  # what the headline means; `{}` is empty, or `only` below the neutral value
+    template: ClassVar[str]  # what the headline means; `{}` is empty, or `only` below the neutral value
     factors = ("group",)
 
     def __init__(self, settings: D) -> None:
@@ -304,7 +304,7 @@ class DesignProbe(Probe[D]):
     @property
     def primary(self) -> tuple[Primary, ...]:
         where = dict.fromkeys(self.design.conditions, ALL)
-        above, below = (self.says.format(only) for only in ("", "only "))
+        above, below = (self.template.format(only) for only in ("", "only "))
         return (Primary(self.headline.name, where, above=above, below=below),)
 
     def _summary(self, measures: Mapping[str, str], note: str, **declared: Any) -> Summary:

@@ -131,10 +131,10 @@ def _kinds(rows: Sequence[Unjudged], over: Iterable[str]) -> dict[int, tuple[Par
     """The same over the conditions that ask one thing many times; parts that decide nothing by themselves are none."""
     kinds: dict[int, tuple[PartNumber, ...]] = {}
     able = {id(row) for row in rows if row.usable and row.estimate.n_groups >= FEWEST_GROUPS}
-    places = [i for i, row in enumerate(rows) if id(row) in able or POOLED in row.estimate.conditions.values()]
+    indices = [i for i, row in enumerate(rows) if id(row) in able or POOLED in row.estimate.conditions.values()]
     for condition in over:
-        for i, parts in _parts([rows[place] for place in places], condition).items():
-            kinds[places[i]] = (*kinds.get(places[i], ()), *parts)
+        for i, parts in _parts([rows[index] for index in indices], condition).items():
+            kinds[indices[i]] = (*kinds.get(indices[i], ()), *parts)
     return kinds
 
 

@@ -232,9 +232,8 @@ def judge_list(rows: Sequence[J], primary: Sequence[bool]) -> list[J]:
     Among the findings of the list at most one in twenty is expected to be false, and of a list without any effect one
     in twenty has a finding (Benjamini & Hochberg 1995). Rows that could never be a finding, whatever their number, are
     not on the list, so that their p raises no other row's threshold. FLIPS, MIXED and NOT_CONTRADICTED were decided on
-    the same data: they stay, with p = 1. Undecided rows keep their p. Rows that are not primary are exploratory, or
-    MIXED as they are: a pool of opposite effects has no number worth showing. The p of a
-    primary row is corrected over the list alone, not over like questions too."""
+    the same data: they stay, with p = 1. Undecided rows keep their p, corrected over the list alone. Rows that are not
+    primary are exploratory, or MIXED."""
     listed = [i for i, row in enumerate(rows) if primary[i] and can_be_finding(row)]
     ps = np.array([_p_on_list(rows[i]) for i in listed], dtype=float)
     corrected = dict(zip(listed, benjamini_hochberg(ps).tolist(), strict=True))

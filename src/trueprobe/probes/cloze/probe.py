@@ -88,7 +88,7 @@ class Cloze(DesignProbe[ClozeSettings]):
     difference = "margin_nats"
     prefers = "right_first"
     axis = "right word is likelier"
-    says = "{{models}} {{finds|find}} a right word likelier than a wrong one in {}{{value}} of pairs"
+    template = "{{models}} {{finds|find}} a right word likelier than a wrong one in {}{{value}} of pairs"
 
     def _roles(self, table: DataTable) -> Roles:
         return Roles((table.column(TEXT), table.column(RIGHT), table.column(WRONG)), tuple(COLUMNS))

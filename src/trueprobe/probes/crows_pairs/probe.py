@@ -201,8 +201,9 @@ class CrowsPairs(Probe[CrowsPairsSettings]):
     @property
     def primary(self) -> tuple[Primary, ...]:
         where = {"category": ALL, "direction": ALL}
-        above = "{models} {prefers|prefer} the stereotype in {value} of pairs"
-        below = "{models} {prefers|prefer} the stereotype in only {value} of pairs"
+        above, below = (
+            f"{{models}} {{prefers|prefer}} the stereotype in {only}{{value}} of pairs" for only in ("", "only ")
+        )
         return (Primary("prefers_stereotype", where, above=above, below=below),)
 
     @property

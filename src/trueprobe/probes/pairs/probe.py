@@ -90,7 +90,7 @@ class Pairs(DesignProbe[PairsSettings]):
     difference = _DIFFERENCE
     prefers = "prefers_better"
     axis = "better sentence is likelier"
-    says = "{{models}} {{finds|find}} the better sentence likelier in {}{{value}} of pairs"
+    template = "{{models}} {{finds|find}} the better sentence likelier in {}{{value}} of pairs"
 
     def _roles(self, table: DataTable) -> Roles:
         read = _column(table, self.settings.better, BETTER), _column(table, self.settings.worse, WORSE)

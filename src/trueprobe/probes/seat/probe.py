@@ -269,14 +269,14 @@ class Seat(Probe[SeatSettings]):
         layers = self.settings.layers
         one = {"layer": str(layers[0])} if len(layers) > 1 else {}
         where: Where = {"wording": "all", "representation": first, **one}
-        says = "{{models}} {{ties|tie}} {} to {} and {} to {}, effect size {{by}}".format
+        template = "{{models}} {{ties|tie}} {} to {} and {} to {}, effect size {{by}}".format
         groups = ("men's names", "women's names"), ("men", "women"), ("men", "women")
         return tuple(
             Primary(
                 "effect_size",
                 where={**where, "test": f"sent-weat{n}"},
-                above=says(topic, one, "family" if n == 6 else "arts", other),
-                below=says(topic, other, "family" if n == 6 else "arts", one),
+                above=template(topic, one, "family" if n == 6 else "arts", other),
+                below=template(topic, other, "family" if n == 6 else "arts", one),
             )
             for n, topic, (one, other) in zip((6, 7, 8), ("career", "mathematics", "science"), groups, strict=True)
         )

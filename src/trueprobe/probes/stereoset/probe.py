@@ -325,11 +325,11 @@ class StereoSet(Probe[StereoSetSettings]):
     @property
     def primary(self) -> tuple[Primary, ...]:
         """The score of each task over all categories."""
-        says = "{} {{models}} {{prefers|prefer}} the stereotype in {}{{value}} of cases".format
+        template = "{} {{models}} {{prefers|prefer}} the stereotype in {}{{value}} of cases".format
         tasks = {"intrasentence": "within a sentence", "intersentence": "as the next sentence"}
         tasks["continuation"] = "as the continuation of a text"
         return tuple(
-            Primary("ss", {"task": task, "category": ALL}, above=says(where, ""), below=says(where, "only "))
+            Primary("ss", {"task": task, "category": ALL}, above=template(where, ""), below=template(where, "only "))
             for task, where in tasks.items()
         )
 

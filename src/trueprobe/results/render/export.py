@@ -21,12 +21,14 @@ from trueprobe.results.render.spreadsheet import csv_text
 from trueprobe.results.text import verdicts
 from trueprobe.results.view import methods
 from trueprobe.results.view.headline import Matrix, matrix
-from trueprobe.results.view.number import EMPTY, Cell, Display, Finding, Grid, Key, Kind, Number
+from trueprobe.results.view.key import Key
+from trueprobe.results.view.number import EMPTY, Cell, Display, Finding, Grid, Kind, Number
 from trueprobe.results.view.report import Report
 from trueprobe.runs.families import Family
 from trueprobe.runs.folder import Run
 from trueprobe.runs.schema import StudyDescription, StudyEntry
 from trueprobe.runs.signature import UNKNOWN
+from trueprobe.statistics.rows import Estimate
 from trueprobe.types import ClaimSource, Unit
 
 _TASKS = {"masked": "fill-mask", "causal": "text-generation", "encoder": "feature-extraction"}  # the hub's names
@@ -171,7 +173,7 @@ def _result(report: Report, family: Family, finding: Finding, n: Number) -> Any:
         dataset_type=entry.name if entry else finding.probe,
         dataset_name=finding.probe,
         dataset_revision=entry.material_id if entry else None,
-        metric_type=n.estimate.measure if n.estimate else finding.name,
+        metric_type=n.row.measure if isinstance(n.row, Estimate) else finding.name,
         metric_value=float(n.value),
         metric_name=finding.statement,
         metric_args=_arguments(finding, n),
@@ -182,7 +184,8 @@ def _arguments(finding: Finding, n: Number) -> dict[str, Any]:
     """What a reader needs beside the value; an interval only where it says something."""
     ends = {"low": float(n.low), "high": float(n.high), "confidence": 0.95} if n.display is Display.INTERVAL else {}
     held = {} if finding.threshold is None else {"threshold": float(finding.threshold)}
-    where = {"conditions": dict(n.estimate.conditions)} if n.estimate and n.estimate.conditions else {}
+    conditions = n.row.conditions if isinstance(n.row, Estimate) else {}
+    where = {"conditions": dict(conditions)} if conditions else {}
     items: dict[str, Any] = {} if n.n_items is None else {"n_items": int(n.n_items)}
     items |= {"source": n.source.value} if n.source is not ClaimSource.FINDING else {}
     behind = {"n_seeds": n.n_seeds, **items, **({"signature": n.signature} if n.signature else {})}

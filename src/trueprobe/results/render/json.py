@@ -16,6 +16,7 @@ from trueprobe.results.view.headline import Answer
 from trueprobe.results.view.number import Cell, Finding, Grid, Number
 from trueprobe.results.view.report import ProbeReport, Report
 from trueprobe.runs.families import Family
+from trueprobe.statistics.rows import Estimate
 
 FORMAT = 1
 
@@ -98,12 +99,12 @@ def _section(section: Section) -> dict[str, Any]:
 
 
 def _finding(finding: Finding) -> dict[str, Any]:
-    return {**_fields(finding, "numbers", "says"), "numbers": [_number(n) for n in finding.numbers]}
+    return {**_fields(finding, "numbers", "templates"), "numbers": [_number(n) for n in finding.numbers]}
 
 
 def _number(n: Number) -> dict[str, Any]:
     seeds = [_fields(seed) for seed in n.seeds]
-    reason = {"reason": n.estimate.reason} if n.estimate else {}
+    reason = {"reason": n.row.reason} if isinstance(n.row, Estimate) else {}
     texts = {"text": n.text(), "unit_text": n.unit_text(), "verdict_text": verdicts.verdict_text(n.verdict, n.source)}
     return {
         **_fields(n, "format", "row", "seeds"),

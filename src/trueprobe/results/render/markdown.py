@@ -13,7 +13,7 @@ from trueprobe.results.view.findings import by_outcome, silences, tally
 from trueprobe.results.view.headline import Answer
 from trueprobe.results.view.number import Cell, Finding, Grid, Number
 from trueprobe.results.view.report import ProbeReport, Report
-from trueprobe.types import Outcome, Verdict
+from trueprobe.types import Outcome
 
 _ESCAPED = str.maketrans({sign: f"\\{sign}" for sign in "\\`*_{}[]<>#|~!"} | {"\n": " "})
 
@@ -66,10 +66,7 @@ def _findings(report: Report, outcome: Outcome, findings: Sequence[Finding]) -> 
 def number_line(n: Number, side: str = "") -> str:
     """`nursery +3.1 [+1.0, +5.2]* points (5 seeds), holds`; with the side of neutral it is on, where that is named."""
     parts = (n.model, n.text() + n.mark.symbol, n.unit_text(), verdicts.seeds_behind(n), verdicts.covered(n), side)
-    verdict = verdicts.verdict_text(n.verdict, n.source)
-    if n.verdict is Verdict.MIXED:
-        verdict = verdicts.verdict_with_reason(n.verdict, n.judged)
-    return f"{' '.join(filter(None, parts))}, {verdict}"
+    return f"{' '.join(filter(None, parts))}, {verdicts.verdict_or_parts(n)}"
 
 
 def _probe(probe: ProbeReport) -> Iterator[str]:

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 from trueprobe.results.numbers import count, several
 from trueprobe.results.text.findings import listed, missing_text, reasons, why_inconclusive
-from trueprobe.results.text.says import MOST_NAMED, cut, says, who, with_number
+from trueprobe.results.text.sentence import MOST_NAMED, cut, sentence, who, with_number
 from trueprobe.results.text.verdicts import neutral, outcome_tally, verdict_text
+from trueprobe.statistics.rows import Estimate
 from trueprobe.types import ClaimSource, Outcome, Reason, Verdict
 
 if TYPE_CHECKING:  # these modules use the words
@@ -60,7 +61,7 @@ def _decided(of: Answer, report: Report) -> str:
     families = len(report.families)
     if of.main is None:
         return _apart(of.apart[0], families) if of.apart and not of.reversed else ""
-    return _capital(says(of.main, families), of.main)
+    return _capital(sentence(of.main, families), of.main)
 
 
 def _reversed(findings: Sequence[Finding], families: int, room: int) -> str:
@@ -99,14 +100,14 @@ def _not_judged(one: NotJudged, families: int) -> str:
 def _undecided(of: Answer, report: Report) -> str:
     assert of.main is not None
     (n,) = of.main.numbers
-    return f"Nothing is decided. Closest: {says(of.main, len(report.families))}; {_why_undecided(n)}"
+    return f"Nothing is decided. Closest: {sentence(of.main, len(report.families))}; {_why_undecided(n)}"
 
 
 def _why_undecided(n: Number) -> str:
     low, high = n.interval
     reference = n.neutral or 0.0
     if n.verdict is Verdict.UNDECIDED and (reference < low or high < reference):
-        late = n.estimate is None or n.estimate.reason is Reason.NOT_ON_LIST
+        late = not isinstance(n.row, Estimate) or n.row.reason is Reason.NOT_ON_LIST
         return "not so after correction for all primary numbers" if late else "too few seeds, or not after correction"
     return f"the interval includes {n.format.at(reference)}" if low == low else verdict_text(n.verdict)
 

@@ -48,7 +48,7 @@ def rows(n: Number, at: Ranked | None, intervals: str) -> list[tuple[str, str]]:
     """Labels and texts; what is not known is left out."""
     pairs = [
         ("number", "" if n.display == "nothing" else n.sentence()),
-        ("verdict", verdict_with_reason(n.verdict, n.estimate, n.source)),
+        ("verdict", verdict_with_reason(n.verdict, n.judged, n.source)),
         ("verdict alone", _alone(n)),
         ("counted from", _counted(n)),
         ("interval", _interval(n, intervals)),
@@ -97,8 +97,8 @@ def correction(n: Number, at: Ranked | None) -> str:
 
 
 def detectable(n: Number) -> str:
-    row = n.estimate
-    if row is None or math.isnan(row.detectable):
+    row = n.row
+    if not isinstance(row, Estimate) or math.isnan(row.detectable):
         return ""
     form = replace(n.format, signed=False)
     unit = f" {n.format.suffix.strip().replace('%', 'points')}" if n.format.suffix.strip() else ""

@@ -20,7 +20,7 @@ from trueprobe.types import Verdict
 if TYPE_CHECKING:  # these modules use the words
     from trueprobe.results.view.findings import Judged
     from trueprobe.results.view.items import BaseAnswers, Continuations, ListedWords
-    from trueprobe.results.view.number import Key
+    from trueprobe.results.view.key import Key
     from trueprobe.runs.families import Family
 
 _NO_MARK, _COUNTED_ALONE = f"no mark: {NO_MARK}", f"– {NOTHING_TO_COUNT}"

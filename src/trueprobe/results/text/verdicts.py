@@ -10,7 +10,8 @@ from trueprobe.statistics.verdict import FEWEST_GROUPS
 from trueprobe.types import LEAST_COVERED, ClaimSource, Direction, Outcome, Reason, Verdict
 
 if TYPE_CHECKING:  # these modules use the words
-    from trueprobe.results.view.number import Finding, Key, Mark, Number
+    from trueprobe.results.view.key import Key
+    from trueprobe.results.view.number import Finding, Mark, Number
 
 _VERDICTS = {
     Verdict.HOLDS: "holds",
@@ -129,6 +130,11 @@ def verdict_with_reason(
     reason = reason or _SILENT.get(verdict, "")
     text = verdict_text(verdict, source)
     return f"{text}: {reason}" if reason else text
+
+
+def verdict_or_parts(n: Number) -> str:
+    """Without the reason; of a number that pools opposite effects, with its parts."""
+    return verdict_with_reason(n.verdict, n.judged) if n.verdict is Verdict.MIXED else verdict_text(n.verdict, n.source)
 
 
 def controlled(many: int) -> str:

@@ -4,6 +4,7 @@ from trueprobe.results.view.figures import about_seeds, of_probe, of_probe_and_i
 from trueprobe.results.view.findings import Section, SectionKind, by_outcome, grouped, silences, tally
 from trueprobe.results.view.headline import Answer, Matrix, State, matrix, whole
 from trueprobe.results.view.items import ItemColumn, ItemRows
+from trueprobe.results.view.key import Key
 from trueprobe.results.view.number import (
     DASH,
     EMPTY,
@@ -11,7 +12,6 @@ from trueprobe.results.view.number import (
     Display,
     Finding,
     Grid,
-    Key,
     Kind,
     Mark,
     Number,

@@ -111,7 +111,8 @@ def model_of(row: Row) -> str:
 
 def name_of(row: Estimate | ClaimResult) -> tuple[Hashable, ...]:
     """What two rows of one quantity of one model share."""
-    return type(row), row.probe, row.model, row.claim if isinstance(row, ClaimResult) else row.measure
+    name = f"claim {row.claim}" if isinstance(row, ClaimResult) else row.measure
+    return row.probe, row.model, name
 
 
 def _without(row: Estimate | ClaimResult, key: str) -> frozenset[tuple[str, str]]:

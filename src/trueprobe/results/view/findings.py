@@ -159,7 +159,7 @@ def _claim_findings(source: ReportSource, label: str) -> Iterator[Finding]:
             for family, row in rows
         )
         head = (first.claim, first.statement, first.direction, first.threshold, first.paper)
-        yield Finding(Kind.CLAIM, label, *head, numbers, source=first.source, says=source.says(first))
+        yield Finding(Kind.CLAIM, label, *head, numbers, source=first.source, templates=source.templates(first))
 
 
 def _claim_seeds(source: ReportSource, family: Family | None, row: ClaimResult) -> tuple[Seed, ...]:
@@ -176,7 +176,7 @@ def _measure_findings(source: ReportSource, label: str) -> Iterator[Finding]:
     summary = declaration.summary
     rows = list(_measured(source, label))
     first, called = first_directed((row for _, row in rows), summary), titles(summary)
-    forms = forms_of(_by_name(rows), summary.row_conditions)
+    forms = forms_of(_by_name(rows), (*summary.row_conditions, *summary.fallback))
     keys = (*summary.row_conditions, *forms)
     for (measure, names), group in grouped(rows, lambda pair: _place(pair[1], keys)).items():
         row = group[0][1]
@@ -186,7 +186,7 @@ def _measure_findings(source: ReportSource, label: str) -> Iterator[Finding]:
         below = summary.below if measure == first else ""
         head = (" ".join(names), f"{' '.join(named)}: {about}", None, row.neutral, declaration.paper)
         numbers = _estimate_numbers(source, group)
-        yield Finding(Kind.MEASURE, label, *head, numbers, below=below, says=source.says(row))
+        yield Finding(Kind.MEASURE, label, *head, numbers, below=below, templates=source.templates(row))
 
 
 def _by_name(rows: Iterable[tuple[Family, R]]) -> list[tuple[str, R]]:
@@ -200,7 +200,7 @@ def _place(row: Estimate, keys: Sequence[str]) -> tuple[str, tuple[str, ...]]:
 def _measured(source: ReportSource, label: str) -> Iterator[tuple[Family, Estimate]]:
     """Those of the summary first, in its order."""
     summary, first = source.declaration(label).summary, None
-    shown: list[tuple[Family, Estimate]] = []
+    summarised: list[tuple[Family, Estimate]] = []
     if not source.claims_single_models(label):
         every = [
             (family, row)
@@ -209,9 +209,9 @@ def _measured(source: ReportSource, label: str) -> Iterator[tuple[Family, Estima
             if row_names(row.conditions, summary.row_conditions) is not None
         ]
         first = first_directed((row for _, row in every), summary)
-        shown = [(family, row) for family, row in every if row.measure == first]
-    yield from shown
-    known = {id(row) for _, row in shown}
+        summarised = [(family, row) for family, row in every if row.measure == first]
+    yield from summarised
+    known = {id(row) for _, row in summarised}
     for family in source.families:
         for row in family.rows(source.estimates(label)):
             if id(row) not in known and row.neutral is not None and source.is_primary(row):

@@ -15,10 +15,9 @@ from enum import StrEnum
 from statistics import NormalDist
 
 from trueprobe.results.view.findings import Section, SectionKind, in_order
-from trueprobe.results.view.number import TIERS, Display, Finding, Key, Number
+from trueprobe.results.view.key import Key
+from trueprobe.results.view.number import TIERS, Display, Finding, Number
 from trueprobe.results.view.report import Report
-from trueprobe.statistics.rows import ClaimResult
-from trueprobe.statistics.verdict import p_of
 from trueprobe.types import ClaimSource, Outcome, Unit, Verdict
 
 
@@ -111,7 +110,7 @@ class Answer:
         decided = [side for finding in listed for side in _sides(_with(finding, _is_decided))]
         main = max(decided, key=size, default=None)
         other = [side for side in decided if main and _same(side, main) and side is not main]
-        reverse = sorted(filter(None, (_with(f, _is_reversed) for f in findings)), key=_reversed_first)
+        reverse = sorted(filter(None, (_with(f, lambda n: n.reversed) for f in findings)), key=_reversed_first)
         apart = tuple(filter(None, (_with(f, lambda n: n.verdict in APART) for f in listed)))
         state = _state(findings, listed, main or any(map(_on_list, reverse)) or apart)
         if main is None and state is State.UNDECIDED:
@@ -131,14 +130,6 @@ def _with(finding: Finding, chosen: Callable[[Number], object]) -> Finding | Non
 
 def _is_decided(n: Number) -> bool:
     return n.verdict.outcome is Outcome.GOOD
-
-
-def _is_reversed(n: Number) -> bool:
-    """What a paper found or expected, clearly the other way round: on the list, or off it by its interval alone."""
-    if not isinstance(n.row, ClaimResult):
-        return False
-    alone = n.row.verdict_alone if n.verdict is Verdict.SUGGESTIVE else n.verdict
-    return alone is Verdict.OPPOSITE
 
 
 def _on_list(finding: Finding) -> bool:
@@ -190,13 +181,8 @@ def _nearest(listed: Sequence[Finding]) -> Finding:
     open_ones = [
         (f, n) for f in listed for n in f.numbers if n.verdict in (Verdict.UNDECIDED, Verdict.NOT_CONTRADICTED)
     ]
-    finding, n = min(open_ones, key=lambda pair: (pair[1].display is not Display.INTERVAL, _p(pair[1])))
+    finding, n = min(open_ones, key=lambda pair: (pair[1].display is not Display.INTERVAL, pair[1].p))
     return replace(finding, numbers=(n,))
-
-
-def _p(n: Number) -> float:
-    p = p_of(n.row) if n.row else math.nan
-    return 1.0 if math.isnan(p) else p
 
 
 def _not_judged(report: Report, listed: Sequence[Finding]) -> Iterator[NotJudged]:

@@ -54,9 +54,8 @@ _MARKS |= {Verdict.SUGGESTIVE: Mark.SUGGESTIVE, Verdict.ALIKE: Mark.ALIKE, Verdi
 
 
 def display_of(value: float, low: float, verdict: Verdict) -> Display:
-    if math.isnan(value) or (verdict.inconclusive and verdict is not Verdict.TOO_FEW_GROUPS):
-        return Display.NOTHING
-    if verdict is Verdict.MIXED:  # the mean of opposite effects: its parts stand in its place
+    empty = verdict.inconclusive and verdict is not Verdict.TOO_FEW_GROUPS
+    if math.isnan(value) or empty or verdict is Verdict.MIXED:  # of opposite effects, the parts stand in its place
         return Display.NOTHING
     return Display.VALUE if math.isnan(low) or verdict is Verdict.TOO_FEW_GROUPS else Display.INTERVAL
 
@@ -100,14 +99,21 @@ class Number:
     signature: str = ""  # what it was made with; empty where that is not known
 
     @property
-    def estimate(self) -> Estimate | None:
-        """With the reason for the verdict, where it is of one."""
-        return self.row if isinstance(self.row, Estimate) else None
+    def judged(self) -> Estimate | ClaimResult | None:
+        """With what its verdict rests on: a reason, or parts."""
+        return self.row if isinstance(self.row, (Estimate, ClaimResult)) else None
 
     @property
-    def judged(self) -> Estimate | ClaimResult | None:
-        """With what its verdict rests on."""
-        return self.row if isinstance(self.row, (Estimate, ClaimResult)) else None
+    def p(self) -> float:
+        """Of the interval, not corrected; 1 where there is none."""
+        p = self.row.p_interval if isinstance(self.row, Estimate) else self.row.p if self.row else math.nan
+        return 1.0 if math.isnan(p) else p
+
+    @property
+    def reversed(self) -> bool:
+        """Of a claim: clearly the other way round, on the list, or off it by its interval alone."""
+        alone = isinstance(self.row, ClaimResult) and self.row.verdict_alone is Verdict.OPPOSITE
+        return alone and self.verdict in (Verdict.OPPOSITE, Verdict.SUGGESTIVE)
 
     @property
     def source(self) -> ClaimSource:
@@ -146,24 +152,6 @@ class Number:
     def unit_text(self) -> str:
         """The unit, where `text` does not have it: `points`."""
         return "" if self._suffix or self.display is Display.NOTHING else self.format.suffix.strip()
-
-
-@dataclass(frozen=True)
-class Key:
-    """What a key below numbers explains: the marks that occur, how many of the numbers are exploratory, and whether any
-    is marked for what authors only expected."""
-
-    marks: tuple[Mark, ...]
-    n_exploratory: int
-    any_expected: bool = False
-
-    @classmethod
-    def of(cls, numbers: Iterable[Number | None]) -> Key:
-        displayed = [n for n in numbers if n is not None and (n.display is not Display.NOTHING or n.mark)]
-        present = {n.mark for n in displayed} - {Mark.NONE}
-        exploratory = sum(n.verdict.outcome is Outcome.EXPLORATORY for n in displayed)
-        expected = any(n.mark is Mark.HOLDS and n.source is ClaimSource.EXPECTED for n in displayed)
-        return cls(tuple(mark for mark in Mark if mark in present), exploratory, expected)
 
 
 def quantity(row: Row) -> tuple[float, float | None]:
@@ -269,7 +257,7 @@ class Finding(OfNumbers):
     less: str = ""  # of a choice: the label that is subtracted
     below: str = ""  # of a measure: what a number below the neutral value means
     source: ClaimSource = ClaimSource.FINDING  # of a claim
-    says: tuple[str, str] = ("", "")  # of a primary number: above the neutral value and below, as `Primary` has it
+    templates: tuple[str, str] = ("", "")  # of a primary number: above the neutral value and below, as `Primary` has it
 
     def is_below(self, n: Number) -> bool:
         """Below the neutral value, where the probe names that side."""

@@ -11,6 +11,7 @@ import pandas as pd
 
 from trueprobe.probes.display import Where
 from trueprobe.results.text import tables as words
+from trueprobe.results.view.number import Row
 from trueprobe.results.view.select import Depth, Selected, at_depth, directed
 from trueprobe.runs.downstream import Comparison, DownstreamResult, FamilyOutcome
 from trueprobe.runs.families import Family, families
@@ -18,7 +19,7 @@ from trueprobe.runs.folder import Run
 from trueprobe.runs.primary import is_primary, label_of_row, primary_of
 from trueprobe.runs.schema import ProbeDeclaration
 from trueprobe.statistics.rows import ClaimResult, Difference, Estimate, VariantDifference
-from trueprobe.statistics.verdict import ALPHA, Judged, judge_equality
+from trueprobe.statistics.verdict import ALPHA, judge_equality
 from trueprobe.types import CONDITION, Direction, Unit, Verdict
 
 T = TypeVar("T")
@@ -124,12 +125,12 @@ class ReportSource:
                 index.setdefault((family.name, *_key(row)), []).append(row)
         return index
 
-    def is_primary(self, row: Judged) -> bool:
+    def is_primary(self, row: Row) -> bool:
         """On the list whose verdicts are controlled together, or kept from it by what stands in its way."""
         on_list = not isinstance(row, Difference) and row.n_list > 0  # in a folder of another version, too
         return on_list or is_primary(row, self.run.declarations.get(label_of_row(row)))
 
-    def says(self, row: Estimate | ClaimResult) -> tuple[str, str]:
+    def templates(self, row: Estimate | ClaimResult) -> tuple[str, str]:
         """What a primary number says above its neutral value, and below; of any other nothing."""
         declared = self.run.declarations.get(row.probe)
         primary = primary_of(row, declared) if declared else None

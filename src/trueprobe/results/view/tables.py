@@ -62,7 +62,8 @@ def by_form(source: ReportSource, label: str, table: Table) -> dict[str, Table]:
     itself under no name where they do not."""
     parts = family_rows(source, label, table)
     rows = [(part.family.name, placed.row) for part in parts for placed in part.rows]
-    forms, names = forms_of(rows, table.rows), names_of(source.declaration(label))
+    depth = source.declaration(label).summary.fallback  # which its heading names
+    forms, names = forms_of(rows, (*table.rows, *depth)), names_of(source.declaration(label))
     made = {}
     for values in dict.fromkeys(tuple(row.conditions[form] for form in forms) for _, row in rows) if forms else ():
         chosen = dict(zip(forms, values, strict=True))

@@ -23,9 +23,9 @@ MOST_STATED = 22  # words of a statement
 _FIELD = re.compile(r"{([^{}]*)}")
 
 
-def says(finding: Finding, families: int) -> str:
+def sentence(finding: Finding, families: int) -> str:
     """Without a template, its statement with who and the numbers; `families`: of the run."""
-    template = finding.says[all(map(finding.on_lower_side, finding.numbers))]
+    template = finding.templates[all(map(finding.on_lower_side, finding.numbers))]
     if not template:
         return f"{cut(finding.statement, MOST_STATED)}, {with_number(finding.numbers, families)}"
     numbers, plural = finding.numbers, len(finding.numbers) > 1
