@@ -7,7 +7,6 @@ import pytest
 import made_runs
 import trueprobe
 from trueprobe.errors import BadInput
-from trueprobe.probes.counteracts.probe import CounterActs
 from trueprobe.probes.crows_pairs.probe import CrowsPairs
 from trueprobe.probes.stereoset.probe import StereoSet
 from trueprobe.results.text.findings import title

@@ -22,23 +22,23 @@ def explore(
     model: Annotated[
         list[str] | None,
         typer.Option(
-            "--model", metavar="SPEC", help="as for run; by default those of the run, else mini and nursery; repeatable"
+            "--model", metavar="SPEC", help="as for run; default: those of the run, else mini and nursery; repeatable"
         ),
     ] = None,
     run: Annotated[Path | None, typer.Option(metavar="DIR", help="a run folder to browse")] = None,
-    port: Annotated[int, typer.Option(min=0, max=65535, help="any free one by default")] = 0,
+    port: Annotated[int, typer.Option(min=0, max=65535, help="default: any free port")] = 0,
     host: Annotated[
-        str, typer.Option(help="other than this machine alone: whoever has the address can ask your models")
+        str, typer.Option(help="let other machines connect: anyone with the address can prompt your models")
     ] = "127.0.0.1",
-    no_browser: Annotated[bool, typer.Option("--no-browser", help="print the address and open nothing")] = False,
-    device: Annotated[str | None, typer.Option(help="auto, cpu, cuda, cuda:1 …; auto by default")] = None,
-    dtype: Annotated[str | None, typer.Option(help="float32 (by default), bfloat16 or float16")] = None,
+    no_browser: Annotated[bool, typer.Option("--no-browser", help="print the address, open no browser")] = False,
+    device: Annotated[str | None, typer.Option(help="auto (default), cpu, cuda, cuda:1 …")] = None,
+    dtype: Annotated[str | None, typer.Option(help="float32 (default), bfloat16 or float16")] = None,
     store: Store = None,
     allow_pickle: AllowPickle = False,
     allow_code: AllowCode = False,
     allow_servers: AllowServers = False,
 ) -> None:
-    """A page to type sentences and see what models expect.
+    """Open a local page to type sentences and see what models predict.
 
     Ask several models and all their seeds at once, add a clue and see the shift, compare two sentences token by token,
     browse a run. Ends with Ctrl-C.

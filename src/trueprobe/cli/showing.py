@@ -31,14 +31,14 @@ class ReportFormat(StrEnum):
 @interruptible("the same command writes it again")
 def report(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="a run folder")],
-    form: Annotated[ReportFormat, typer.Option("--format", help="of the file it writes")] = ReportFormat.HTML,
+    form: Annotated[ReportFormat, typer.Option("--format", help="format of the file")] = ReportFormat.HTML,
     figures: Annotated[
-        str, typer.Option(metavar="FORMATS", help="svg, png or svg,png: figures and tables as files beside the page")
+        str, typer.Option(metavar="FORMATS", help="svg, png or svg,png: also write figures and tables as files")
     ] = "",
     open_it: Annotated[bool, typer.Option("--open", help="show it in your browser")] = False,
     as_json: Json = False,
 ) -> None:
-    """The findings of a run folder as a page, Markdown or JSON."""
+    """Write the findings of a run folder as a page, Markdown or JSON."""
     import webbrowser
 
     from trueprobe.cli.progress import terminal_progress
@@ -77,12 +77,12 @@ def _print_page(path: Path, folder: Path | None, as_json: bool) -> None:
 def compare(
     folder: Annotated[Path, typer.Argument(metavar="DIR")],
     a: Annotated[str, typer.Option(metavar="MODEL", help="a checkpoint or a family of the run")],
-    b: Annotated[str, typer.Option(metavar="MODEL", help="what it is compared with: differences are a minus b")],
+    b: Annotated[str, typer.Option(metavar="MODEL", help="the model compared with: differences are a minus b")],
     allow_unequal: AllowUnequal = False,
     allow_code: AllowCode = False,
     as_json: Json = False,
 ) -> None:
-    """Two models of a run on the items both scored.
+    """Compare two models of a run on the items that both scored.
 
     Difference, interval, permutation test and verdict for every measure.
     """
@@ -118,13 +118,15 @@ def reproduce(
         str | None,
         typer.Option("--model", metavar="SPEC", help="a model of the paper, or replay:PATH with its released outputs"),
     ] = None,
-    published_as: Annotated[str | None, typer.Option("--as", metavar="NAME", help="the authors' name of it")] = None,
+    published_as: Annotated[
+        str | None, typer.Option("--as", metavar="NAME", help="the authors' name of the model")
+    ] = None,
     settings: Setting = None,
     out: Annotated[Path | None, typer.Option(help="the run folder")] = None,
     store: Store = None,
     as_json: Json = False,
 ) -> None:
-    """Published number, ours, difference.
+    """Print published numbers, ours, and the differences.
 
     With the authors' options; exit code 1 where they do not agree.
     """

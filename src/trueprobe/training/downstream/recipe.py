@@ -43,9 +43,9 @@ class DownstreamRecipe(SharedByCheckpoints):
     @model_validator(mode="after")
     def _fits_together(self) -> Self:
         if not self.models:
-            raise BadInput("no model named: --model nursery, or a family of yours: --model 'mine=ckpt/seed_*'")
+            raise BadInput("no model given: --model nursery, or your own family: --model 'mine=ckpt/seed_*'")
         if self.out and self.into:
-            raise BadInput("--out or --into: the first is a separate folder, the second puts it into a run folder")
+            raise BadInput("--out and --into exclude each other: --out is a separate folder, --into a run folder")
         return self
 
     def rate(self, width: int) -> float:

@@ -56,7 +56,7 @@ def open_classifier(source: Source, options: Options, labels: int, head_seed: in
     t = text.tokenizer
     pads = [i for i in (t.pad_token_id, t.eos_token_id, t.bos_token_id, t.unk_token_id) if i is not None]
     if not pads:
-        raise BadInput(f"{source.title}: the tokenizer has no token to fill rows up with")
+        raise BadInput(f"{source.title}: the tokenizer has no token for padding")
     model.config.pad_token_id, model.config.use_cache = pads[0], False  # causal heads read before the padding
     takes_segments = "token_type_ids" in inspect.signature(model.forward).parameters
     segments = takes_segments and getattr(config, "type_vocab_size", 0) > 1
