@@ -152,8 +152,8 @@ def at_step(family: str, step: int | None) -> str:
 def choice(first: str, second: str) -> Titled:
     return Titled(
         f"What the choice between {first} and {second} moves",
-        "The same models, prompted in both ways. Shared groups are resampled together, and families are compared seed by "
-        "seed. Numbers without a value are only in the CSV.",
+        "The same models, prompted in both ways. Shared groups are resampled together, families compared seed by seed. "
+        "Numbers without a value are only in the CSV.",
     )
 
 
