@@ -79,7 +79,7 @@ def test_where_the_new_folder_cannot_be_moved_the_old_one_comes_back(tmp_path, m
         raise OSError(5, "Input/output error")
 
     monkeypatch.setattr(os, "replace", refuse)
-    with pytest.raises(FailedRun, match="Input/output error; what was written before stays"):
+    with pytest.raises(FailedRun, match="Input/output error; what was written before is kept"):
         write_whole(tmp_path / "x", a_folder(new="2"))
     assert tree(tmp_path) == {"x/old": "1"}
 

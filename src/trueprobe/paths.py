@@ -174,7 +174,7 @@ def refuse_special(path: Path) -> None:
     """A pipe or a device in the place of a file would block its reader, or never end. What is not there at all is for
     the reader to report."""
     if path.exists() and not (path.is_file() or path.is_dir()):
-        raise BadInput(f"{path} is a pipe or a device, not a file; copy what it gives into a file")
+        raise BadInput(f"{path} is a pipe or a device, not a file; copy its content into a file")
 
 
 def refuse_linked_folders(folder: Path) -> None:
@@ -204,4 +204,4 @@ def as_failed_run(path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise FailedRun(f"cannot write {path}: {error.strerror or error}; what was written before stays") from error
+        raise FailedRun(f"cannot write {path}: {error.strerror or error}; what was written before is kept") from error

@@ -131,7 +131,7 @@ def test_items_are_written_as_json_lines(tmp_path):
         (["run", "counteracts", "--model", ".", "--dtype", "float8"], "no dtype 'float8'"),
         (["run", "counteracts", "--model", "."], "has no weights"),
         (["run", "quick", "--model", ".", "--set", "article=a"], "--set belongs to a probe"),
-        (["verbalizer", "nowhere"], "is no run folder"),
+        (["verbalizer", "nowhere"], "is not a run folder"),
         (["fetch", "crows"], "no asset named 'crows'; did you mean 'crows-pairs'?"),
         (["fetch", "crows-pairs", "--from", "nowhere.csv"], "no file 'nowhere.csv'"),
         (["check", "probe", "seats"], "no probe named 'seats'"),
@@ -240,7 +240,7 @@ def test_an_option_overrides_a_study_and_outputs_for_scripts_are_json(checkpoint
 def test_explore_refuses_what_it_cannot_serve(tmp_path, checkpoint):
     for asked, named in (
         (("--model", "nurserie"), "nurserie"),
-        (("--run", tmp_path), "is no run folder"),
+        (("--run", tmp_path), "is not a run folder"),
         (("--model", checkpoint("bert"), "--host", "no.such.host.invalid"), "--host no.such.host.invalid"),
         (("--model", checkpoint("bert"), "--device", "nowhere"), "nowhere"),
     ):

@@ -29,7 +29,7 @@ def small(checkpoint, tmp_path):
 def test_a_folder_with_another_run_is_never_overwritten(small, tmp_path):
     small()
     before = (tmp_path / "run" / "estimates" / "counteracts.csv").read_bytes()
-    with pytest.raises(BadInput, match=r"holds another run \(other probes\)"):
+    with pytest.raises(BadInput, match=r"holds a different run \(different probes\)"):
         small(settings={"article": "a"})
     assert (tmp_path / "run" / "estimates" / "counteracts.csv").read_bytes() == before
 
@@ -40,7 +40,7 @@ def test_a_run_of_other_weights_is_never_overwritten(small, tmp_path):
     small(models=[str(tmp_path / "mine")])
     before = (tmp_path / "run" / "estimates" / "counteracts.csv").read_bytes()
     zoo.save("bert", tmp_path / "mine", model_seed=3)
-    with pytest.raises(BadInput, match="other weights of mine"):
+    with pytest.raises(BadInput, match="different weights of mine"):
         small(models=[str(tmp_path / "mine")])
     assert (tmp_path / "run" / "estimates" / "counteracts.csv").read_bytes() == before
 
@@ -48,7 +48,7 @@ def test_a_run_of_other_weights_is_never_overwritten(small, tmp_path):
 def test_a_folder_with_other_files_is_never_written_into(small, tmp_path):
     (tmp_path / "run").mkdir()
     (tmp_path / "run" / "thesis.doc").write_text("important")
-    with pytest.raises(BadInput, match="not empty and no run folder"):
+    with pytest.raises(BadInput, match="not empty and not a run folder"):
         small()
     assert [path.name for path in (tmp_path / "run").iterdir()] == ["thesis.doc"]
 
@@ -96,7 +96,7 @@ def test_an_interrupted_run_says_so_and_a_damaged_one_too(small, tmp_path):
     manifest.write_text("{")
     with pytest.raises(BadInput, match="damaged"):
         load_run(tmp_path / "run")
-    with pytest.raises(BadInput, match="no run folder"):
+    with pytest.raises(BadInput, match="not a run folder"):
         load_run(tmp_path)
 
 

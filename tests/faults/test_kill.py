@@ -82,9 +82,9 @@ def test_the_report_of_a_killed_run_says_what_is_missing_until_the_run_is_finish
     assert [path.stem for path in folder.glob("observations/*/*.parquet")] == ["bert"]
     answer, text = page(folder)
     assert "This run was interrupted. Run the same command into the same folder to finish it." in answer
-    assert "Nothing is counted yet: figures, numbers and findings are missing." in answer
+    assert "There are no numbers, figures and findings yet." in answer
     assert "Models named: bert, gpt2. Answers in the folder: bert." in answer
-    assert "Asked: bert (masked)." in answer
+    assert "Models: bert (masked)." in answer
     assert "All 600 answers could be scored." in text
     assert "all 600 answers scored" in answer
     assert answer.count("gpt2") == 1  # named, and nothing else is reported of whom nobody asked yet
@@ -95,7 +95,7 @@ def test_the_report_of_a_killed_run_says_what_is_missing_until_the_run_is_finish
     run(folder, tmp_path / "killed.sqlite", models)
     answer, text = page(folder)
     assert "interrupted" not in text
-    assert "Nothing is counted yet" not in text
+    assert "There are no numbers" not in text
     assert "gpt2 (causal)" in answer
     assert "All 1,200 answers could be scored." in text
     assert "all 1,200 answers scored" in answer

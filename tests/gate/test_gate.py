@@ -293,7 +293,7 @@ def test_other_items_are_compared_by_their_intervals_where_that_is_allowed(tmp_p
     manifest = before.folder / "manifest.json"
     manifest.write_text(manifest.read_text().replace('"material_id": "made"', '"material_id": "other"'))
     rules, other = [parse("pairs: preference <= baseline")], load_run(before.folder)
-    with pytest.raises(BadInput, match=r"made otherwise \(settings or material"):
+    with pytest.raises(BadInput, match=r"different signatures \(settings or material"):
         gate(after, rules, baseline=other)
     (check,) = gate(after, rules, baseline=other, allow_unequal=True).checks
     assert (check.decision, check.amount.pairing) == (FAILS, Pairing.INTERVALS)

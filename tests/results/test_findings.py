@@ -37,7 +37,7 @@ def test_a_model_that_answers_with_ties_is_named(tmp_path):
 def test_steps_of_one_seed_are_not_called_seeds(tmp_path):
     cards = [made_runs.card(f"toy-step{step}", "toy", step=step) for step in (500, 2000, 10000)]
     first = words.findings.opening(report(tmp_path, cards, []))[0]
-    assert first == "Asked: toy (3 steps; numbers are of the last)."
+    assert first == "Models: toy (3 steps; numbers are of the last)."
 
 
 def test_claims_are_sorted_by_outcome(tmp_path):
@@ -183,13 +183,13 @@ def test_what_is_missing_is_named(tmp_path):
     assert gaps(report(tmp_path / "a", made_runs.family("toy", 3), counted)) == []
     single = report(tmp_path / "b", [made_runs.card("solo")], [made_runs.estimate("solo", "preference", 0.5)])
     assert gaps(single) == [Gap.ONE_SEED]
-    assert "holds for this checkpoint" in words.findings.missing_text(single.missing[0])
+    assert "Only one seed of solo was tested" in words.findings.missing_text(single.missing[0])
     broken = report(tmp_path / "c", [made_runs.card("solo")], complete=False)
     assert gaps(broken) == [Gap.INTERRUPTED, Gap.NOTHING_COUNTED, Gap.MODELS_MISSING]
     texts = [words.findings.missing_text(one) for one in broken.missing]
     assert "interrupted" in texts[0]
-    assert "Nothing is counted yet" in texts[1]
-    assert texts[2] == "Models named: made. Answers in the folder: solo."
+    assert "There are no numbers" in texts[1]
+    assert texts[2] == "Models of the study: made. With answers so far: solo."
     none = pd.DataFrame([made_runs.observation("i0", None, category="age")])
     unscored = report(tmp_path / "d", [made_runs.card("solo")], [], observed=none)
     assert gaps(unscored) == [Gap.NOTHING_SCORED]
@@ -200,26 +200,26 @@ def test_what_is_missing_is_named(tmp_path):
 def test_methods_name_models_versions_and_the_recommendations(tmp_path):
     cards = [*made_runs.family("toy", 2), made_runs.card("solo")]
     text = report(tmp_path, cards, [made_runs.estimate("solo", "preference", 0.5)]).methods
-    parts = ("trueprobe 0.1", "made/toy-seed1", "solo", "Aribandi et al., 2021", "bootstrap over item", "4 items")
+    parts = ("trueprobe 0.1", "made/toy-seed1", "solo", "Aribandi et al., 2021", "bootstrap over item", "4 prompts")
     for part in parts:
         assert part in text
 
 
-def test_the_methods_paragraph_cites_and_leaves_settings_to_the_appendix(tmp_path):
+def test_the_methods_paragraph_cites_and_leaves_settings_to_their_table(tmp_path):
     """As in a paper: `(Aribandi et al., 2021)`, and no `key=value`."""
     cards = [made_runs.card("solo"), *made_runs.family("toy", 5)]
     mine = report(tmp_path, cards, [made_runs.estimate("solo", "preference", 0.5, category="age")])
-    assert "pairs (4 items; Aribandi et al., 2021)" in mine.methods
+    assert "pairs (4 prompts; Aribandi et al., 2021)" in mine.methods
     assert "toy (masked, bert, float32, 5 checkpoints)" in mine.methods
     assert "=" not in mine.methods
-    appendix = {(row[1].text, row[2].text) for row in mine.settings.rows}
+    listed = {(row[1].text, row[2].text) for row in mine.settings.rows}
     known = {("resample_seed", "0"), ("intervals", "bootstrap over item"), ("measures", "preference, ties")}
-    assert appendix == {*known, ("signature", "probe:pairs|version:unknown")}  # of a folder without signatures
+    assert listed == {*known, ("signature", "probe:pairs|version:unknown")}  # of a folder without signatures
 
 
 def test_bibtex_has_the_papers_that_were_used_and_no_other(tmp_path):
     text = report(tmp_path, [made_runs.card("solo")], []).bibtex
-    assert text.count("@") == 1
+    assert text.count("@") == 2
     assert "aribandi2021reliable" in text
     other = made_runs.declaration(paper="Nobody, A paper that is not listed")
     text = report(tmp_path / "b", [made_runs.card("solo")], [], probe=other).bibtex

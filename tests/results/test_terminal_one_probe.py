@@ -173,7 +173,7 @@ def test_claims_about_two_models_are_listed(tmp_path):
 def test_a_server_that_answers_one_question_in_two_ways_is_named(nats, said, tmp_path):
     served = replace(made_runs.card("m", kind="causal"), noise_nats=nats)
     text = printed(tmp_path, [row("m", "margin", 0.3)], [served])
-    assert ("not alike (m: 0.0003 nats)" in text) is said
+    assert ("two answers to one prompt (m: 0.0003 nats)" in text) is said
 
 
 @pytest.mark.parametrize("self_trained", [True, False])

@@ -81,7 +81,7 @@ def test_a_probe_that_asks_two_kinds_of_model_for_different_things_is_named(chec
     assert result.apart == ("crows_pairs",)
     assert {row.probe for row in result.rows} == {"stereoset"}
     alone = trueprobe.run("crows_pairs", models, tmp_path / "alone", **kept)
-    with pytest.raises(BadInput, match="gpt2 and bert are not asked alike by crows_pairs"):
+    with pytest.raises(BadInput, match="gpt2 and bert are prompted differently by crows_pairs"):
         compare(alone, "gpt2", "bert")
 
 

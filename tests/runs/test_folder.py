@@ -107,13 +107,13 @@ def test_a_folder_that_was_passed_on_without_local_json_can_be_read_and_run_into
 
 def test_a_study_with_other_paths_is_another_run(made, desk, copy):
     other = made.study.model_copy(update={"models": ("mine=/elsewhere/mine-seed0,/elsewhere/mine-seed1",)})
-    with pytest.raises(BadInput, match=r"holds another run \(other models\)"):
+    with pytest.raises(BadInput, match=r"holds a different run \(different models\)"):
         RunFolder(copy, other).refuse_other_runs()
     RunFolder(copy, made.study).refuse_other_runs()
     (copy / LOCAL).unlink()
     RunFolder(copy, other).refuse_other_runs()  # nothing tells them apart but the weights
     renamed = made.study.model_copy(update={"models": ("mine=/elsewhere/a,/elsewhere/b",)})
-    with pytest.raises(BadInput, match=r"holds another run \(other models\)"):
+    with pytest.raises(BadInput, match=r"holds a different run \(different models\)"):
         RunFolder(copy, renamed).refuse_other_runs()
 
 
@@ -240,7 +240,7 @@ def test_a_damaged_manifest_is_refused(tmp_path, content):
 
 
 def test_a_folder_without_a_manifest_is_no_run(tmp_path):
-    with pytest.raises(BadInput, match=r"is no run folder: it has no manifest\.json"):
+    with pytest.raises(BadInput, match=r"is not a run folder: it has no manifest\.json"):
         load_run(tmp_path)
 
 

@@ -54,7 +54,7 @@ def test_a_repeated_run_has_the_same_bytes_without_any_cached_answer(done, tmp_p
 
 def test_other_material_and_other_weights_are_refused_before_anything_is_asked(done, tmp_path):
     zoo.save("bert", tmp_path / "bert", model_seed=5)
-    with pytest.raises(BadInput, match="cannot be repeated: the weights of bert are others"):
+    with pytest.raises(BadInput, match="cannot be repeated: the weights of bert have changed"):
         repeat(done)
     (tmp_path / "pairs.csv").write_text("\n".join(LINES[:-1]))
     with pytest.raises(BadInput, match="cannot be repeated: the material of crows_pairs has changed"):

@@ -72,7 +72,7 @@ def test_what_was_released_is_counted_and_what_was_not_is_said(tmp_path):
     (card,) = run.cards
     assert (card.name, card.kind, card.architecture) == ("Made", "masked", "released outputs")
     write(tmp_path / "said", [(t, p / 2, *rest) for t, p, *rest in rows()])
-    with pytest.raises(BadInput, match="other weights of Made"):
+    with pytest.raises(BadInput, match="different weights of Made"):
         trueprobe.run("distractors", f"replay:{tmp_path / 'said'}", tmp_path / "run", settings=SETTINGS)
 
 

@@ -144,7 +144,7 @@ def test_a_missing_column_is_named(table):
     frame = frame_of([], TABLES[table])
     later = {field.name for field in dataclasses.fields(TABLES[table]) if field.metadata.get(LATER)}
     for column in frame.columns.difference(later, sort=False):
-        with pytest.raises(BadInput, match=f"a.parquet is no table of this version: it has no column '{column}'"):
+        with pytest.raises(BadInput, match=f"a.parquet is not a table of this version: it has no column '{column}'"):
             rows_of(frame.drop(columns=column), TABLES[table], "a.parquet")
 
 
@@ -161,7 +161,7 @@ def test_some_columns_of_a_table_are_those_of_its_rows():
     read = columns_of(frame, Estimate, "a.parquet", ("conditions", "model", "signature"))
     assert read == {name: [getattr(row, name) for row in rows] for name in ("conditions", "model", "signature")}
     assert columns_of(frame.drop(columns="signature"), Estimate, "a.parquet", ["signature"]) == {"signature": ["", ""]}
-    with pytest.raises(BadInput, match=r"a\.parquet is no table of this version: it has no column 'model'"):
+    with pytest.raises(BadInput, match=r"a\.parquet is not a table of this version: it has no column 'model'"):
         columns_of(frame.drop(columns="model"), Estimate, "a.parquet", ["model"])
 
 
@@ -217,7 +217,7 @@ def test_a_value_may_not_take_the_place_of_a_column(name):
 def test_a_text_that_is_none_is_refused(dtype, damage):
     """Also where the column's type is text, which a missing value does not change."""
     frame = pd.DataFrame({"item": pd.Series(["i0", damage], dtype=dtype), "text": ["a", "b"]})
-    with pytest.raises(BadInput, match="column 'item' holds something else than text"):
+    with pytest.raises(BadInput, match="column 'item' holds something other than text"):
         check_items(frame, "items.parquet")
     assert len(check_items(frame.assign(item=["i0", "i1"]), "items.parquet")) == 2
 

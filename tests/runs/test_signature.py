@@ -113,7 +113,7 @@ def two_models(folder, starts, tokenizers=("t", "t")):
 
 def test_models_that_were_asked_otherwise_are_not_compared_unasked(tmp_path, probe_again):
     run = two_models(tmp_path / "run", ("[CLS]", ""))
-    with pytest.raises(BadInput, match=r"a and b were asked otherwise \(start \[CLS\] and none\); --allow-unequal"):
+    with pytest.raises(BadInput, match=r"have different signatures \(start \[CLS\] and none\); --allow-unequal"):
         compare(run, "a", "b")
     made = compare(run, "a", "b", allow_unequal=True)
     assert made.unequal == {"start": ("[CLS]", "none")}

@@ -120,7 +120,7 @@ def test_wrong_arguments_name_the_right_ones(opened):
         trueprobe.embed("a", model, layer=1.5)
     with pytest.raises(BadInput, match="sentence 2 is no text: 3"):
         trueprobe.score(["a", 3], model)
-    with pytest.raises(BadInput, match="no model named"):
+    with pytest.raises(BadInput, match="no model given"):
         trueprobe.score("a", [])
 
 

@@ -143,7 +143,7 @@ def test_another_setup_in_the_same_folder_is_refused(done, tmp_path, family):
         (replace(recipe, limit=20), "data"),
         (replace(recipe, models=(family.replace("tiny", "small"),)), "models"),
     ):
-        with pytest.raises(BadInput, match=f"holds another fine-tuning \\(other {key}\\)"):
+        with pytest.raises(BadInput, match=f"holds a different fine-tuning \\(different {key}\\)"):
             downstream(other)
     downstream(replace(recipe, threads=2))  # what is done is done, with the threads it was begun with
     assert content(recipe.out) == before
@@ -191,7 +191,7 @@ def test_pairs_of_glue_and_a_causal_family_go_the_same_way(checkpoint, tmp_path)
         ({"learning_rate": 2.0}, "--learning-rate is at most 1"),
         ({"order_seed": -1}, "--order-seed is at least 0"),
         ({"longest": 2}, "--longest is at least 8, not 2"),
-        ({"models": ()}, "no model named: --model nursery"),
+        ({"models": ()}, "no model given: --model nursery"),
     ],
 )
 def test_settings_that_cannot_be_are_refused_before_anything_is_read(recipe, setting, message):
@@ -386,7 +386,7 @@ def test_only_the_run_s_own_checkpoints_can_be_put_into_it(recipe, asked, tmp_pa
     ):
         with pytest.raises(BadInput, match=why):
             downstream(replace(recipe, models=tuple(models), out=None, into=asked))
-    with pytest.raises(BadInput, match="is no run folder"):
+    with pytest.raises(BadInput, match="is not a run folder"):
         downstream(replace(recipe, out=None, into=tmp_path))
     with pytest.raises(BadInput, match="--out or --into"):
         downstream(replace(recipe, into=asked))

@@ -119,8 +119,8 @@ def test_the_command_line_has_the_recipe_s_defaults():
 
 def test_what_cannot_be_continued_is_refused_before_anything_starts(checkpoint, text, tmp_path):
     for kind, name, message in [
-        ("masked", "gpt2", "is of type 'gpt2'; a masked training goes on from 'bert'"),
-        ("causal", "bert", "a causal training goes on from 'gpt2'"),
+        ("masked", "gpt2", "is of type 'gpt2'; a masked model continues from 'bert'"),
+        ("causal", "bert", "a causal model continues from 'gpt2'"),
     ]:
         with pytest.raises(BadInput, match=message):
             pretrain(small(text, tmp_path / "out", kind=kind, start_from=checkpoint(name)))
@@ -327,7 +327,7 @@ def test_the_same_order_again_trains_nothing_and_another_is_refused(trained, tex
     pretrain(small(text, trained, model_seeds=(0, 1)))
     assert (trained / "seed_0" / "training.json").stat().st_mtime_ns == before
     assert capsys.readouterr().err == ""
-    with pytest.raises(BadInput, match=r"trainings of another setup \(other tokens\)"):
+    with pytest.raises(BadInput, match=r"models of a different setup \(different tokens\)"):
         pretrain(small(text, trained, model_seeds=(0,), tokens=7_000))
 
 

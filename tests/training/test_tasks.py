@@ -55,7 +55,7 @@ def test_quotation_marks_are_text_and_line_ends_may_be_windows(tmp_path):
     [
         ("txet\tkind\na\tx\n", ":1: no column 'text'; did you mean 'txet'?"),
         ("text,kind\na,x\n", ":1: no column 'text'; a TSV has tabs between its columns, this has none"),
-        ("text\tkind\na\tx\nb\n", ":3: 1 columns parted by tabs, the header has 2"),
+        ("text\tkind\na\tx\nb\n", ":3: 1 columns separated by tabs, the header has 2"),
         ("text\tkind\na\tx\n \ty\n", ":3: a text is empty"),
         ("text\tkind\na\t\n", ":2: the label is empty"),
         ("", ":1: no column 'text'"),

@@ -131,7 +131,7 @@ def _unexpected(error: Exception, debug: bool) -> NoReturn:
     if debug:
         traceback.print_exc()
     if isinstance(error, MemoryError):
-        _end("there is not enough memory; a smaller --batch-tokens or --limit needs less", 1)
+        _end("not enough memory; use a smaller --batch-tokens or --limit", 1)
     frames = [
         frame for frame in traceback.extract_tb(error.__traceback__) if Path(frame.filename).is_relative_to(_ROOT)
     ]
@@ -139,7 +139,7 @@ def _unexpected(error: Exception, debug: bool) -> NoReturn:
     how = "" if debug else f"; run the same command with {DEBUG} to see where"
     _end(
         f"unexpected error, {type(error).__name__}: {reason(error)}{where}\n"
-        f"This is a fault in trueprobe. What was written before stays{how}. Please report it with the command, the "
+        f"This is a fault in trueprobe. What was written before is kept{how}. Please report it with the command, the "
         "traceback and, if you can, the file that it read.",
         UNEXPECTED,
     )

@@ -23,10 +23,10 @@ from trueprobe.errors import BadInput, nearest
 )
 def list_(
     what: Annotated[str, typer.Argument(metavar="[probes|models|studies|assets]")] = "probes",
-    name: Annotated[str, typer.Argument(metavar="[NAME]", help="one of them, with all details")] = "",
+    name: Annotated[str, typer.Argument(metavar="[NAME]", help="one of them, in detail")] = "",
     as_json: Json = False,
 ) -> None:
-    """Probes, models, studies and assets that can be named."""
+    """List probes, models, studies and assets."""
     from trueprobe.cli import listing
 
     if what not in listing.LISTS:
@@ -50,11 +50,11 @@ def list_(
 def items(
     probe: str,
     settings: Setting = None,
-    count: Annotated[bool, typer.Option("--count", help="only how many, by condition")] = False,
+    count: Annotated[bool, typer.Option("--count", help="print only the number of items, by condition")] = False,
     out: Annotated[Path | None, typer.Option(help="write all items as JSON lines")] = None,
     as_json: Json = False,
 ) -> None:
-    """What a probe asks, without any model."""
+    """Show the items of a probe, without any model."""
     from trueprobe import probes
     from trueprobe.cli import listing
     from trueprobe.paths import write_text

@@ -26,7 +26,7 @@ SKELETONS = Path(__file__).parent / "skeletons"
 
 @check_app.command("probe", epilog=example("trueprobe check probe counteracts"))
 def check_probe(name: str, settings: Setting = None, as_json: Json = False) -> None:
-    """A probe's contract: ids, columns, sign, the same items each time."""
+    """Check a probe's contract: ids, columns, sign, the same items each time."""
     from trueprobe.runs.check import check_probe as contract
 
     _print_checks(list(contract(name, settings_of(settings))), as_json)
@@ -40,7 +40,7 @@ def check_model(
     allow_pickle: AllowPickle = False,
     as_json: Json = False,
 ) -> None:
-    """A model's contract: batches, order, repetition, special tokens."""
+    """Check a model's contract: batches, order, repetition, special tokens."""
     from trueprobe.cli.progress import terminal_progress
     from trueprobe.models import Options, open_model
     from trueprobe.runs.check import check_model as contract
@@ -67,11 +67,11 @@ def _print_checks(checks: Sequence[Check], as_json: bool) -> None:
 
 @new_app.command("probe", epilog=example("trueprobe new probe colours", "trueprobe new probe colours --out probes"))
 def new_probe(
-    name: Annotated[str, typer.Argument(help="small letters, digits and _; the probe's and the file's")],
+    name: Annotated[str, typer.Argument(help="name of probe and file: lower-case letters, digits and _")],
     out: Annotated[Path, typer.Option(help="the folder to write to")] = Path(),
     as_json: Json = False,
 ) -> None:
-    """A commented skeleton NAME.py that runs, and test_NAME.py."""
+    """Write a commented skeleton NAME.py that runs, and test_NAME.py."""
     from trueprobe import probes
     from trueprobe.paths import write_text
 

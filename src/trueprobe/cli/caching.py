@@ -12,7 +12,7 @@ from trueprobe.cli.common import Json, Store, app, example, interruptible
 from trueprobe.errors import FailedRun
 
 cache_app = typer.Typer(
-    help="The answer store: what it holds, whether it is damaged, leaving out answers, merging.", no_args_is_help=True
+    help="The answer store: show its content, check it, remove answers, merge stores.", no_args_is_help=True
 )
 app.add_typer(cache_app, name="cache")
 
@@ -22,7 +22,7 @@ _DAYS = {None: "?", 0: "today", 1: "1 day"}
 @cache_app.command(epilog=example("trueprobe cache info", "trueprobe cache info --store shards/3.sqlite --json"))
 @interruptible("the same command goes on")
 def info(store: Store = None, as_json: Json = False) -> None:
-    """Answers by model: how many, how large, how old, when last used."""
+    """Show answers by model: number, size, age, last use."""
     from rich.table import Table
 
     from trueprobe.cli.listing import size_text
@@ -48,7 +48,7 @@ def info(store: Store = None, as_json: Json = False) -> None:
 @cache_app.command(epilog=example("trueprobe cache check", "trueprobe cache check --repair"))
 @interruptible("the same command checks again")
 def check(
-    repair: Annotated[bool, typer.Option("--repair", help="remove what is damaged; it is computed again")] = False,
+    repair: Annotated[bool, typer.Option("--repair", help="remove damaged answers; they are computed again")] = False,
     store: Store = None,
     as_json: Json = False,
 ) -> None:
@@ -81,12 +81,12 @@ def check(
 @interruptible("the same command removes the rest")
 def prune(
     model: Annotated[
-        list[str] | None, typer.Option("--model", metavar="NAME", help="as cache info lists it; repeatable")
+        list[str] | None, typer.Option("--model", metavar="NAME", help="a name in cache info; repeatable")
     ] = None,
     older_than: Annotated[
-        int | None, typer.Option(min=0, metavar="DAYS", help="answers computed more than so many days ago")
+        int | None, typer.Option(min=0, metavar="DAYS", help="answers computed more than this many days ago")
     ] = None,
-    yes: Annotated[bool, typer.Option("--yes", help="remove them; otherwise they are only counted")] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="remove them; without it, they are only counted")] = False,
     store: Store = None,
 ) -> None:
     """Remove answers by model, by age, or of a model by age.
@@ -110,8 +110,8 @@ def prune(
 @cache_app.command(epilog=example("trueprobe cache merge shards/*.sqlite --into answers.sqlite"))
 @interruptible("what was copied stays, the same command goes on")
 def merge(
-    stores: Annotated[list[Path], typer.Argument(metavar="STORE…", help="what is copied from; they stay as they are")],
-    into: Annotated[Path, typer.Option(metavar="STORE", help="what is copied into; made where there is none")],
+    stores: Annotated[list[Path], typer.Argument(metavar="STORE…", help="stores to copy from; they are not changed")],
+    into: Annotated[Path, typer.Option(metavar="STORE", help="the store to copy into; created if absent")],
     as_json: Json = False,
 ) -> None:
     """Copy the answers of several stores into one.

@@ -49,14 +49,14 @@ def _print_version(asked: bool) -> None:
 @app.callback()
 def common(
     version: Annotated[
-        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="print it and exit")
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="print the version and exit")
     ] = False,
     debug: Annotated[
-        bool, typer.Option("--debug", help="with the traceback of an error; also behind a command")
+        bool, typer.Option("--debug", help="print the traceback of an error; also after a command")
     ] = False,
     verbose: Annotated[
         bool,
-        typer.Option("--verbose", help="report what is opened, cached, computed and retried; also behind a command"),
+        typer.Option("--verbose", help="report what is opened, cached, computed and repeated; also after a command"),
     ] = False,
 ) -> None:
     pass
@@ -64,15 +64,16 @@ def common(
 
 check_app = typer.Typer(help="Run the public contract tests on a probe or a model.", no_args_is_help=True)
 app.add_typer(check_app, name="check")
-new_app = typer.Typer(help="Write the beginning of a probe.", no_args_is_help=True)
+new_app = typer.Typer(help="Write a skeleton of a probe.", no_args_is_help=True)
 app.add_typer(new_app, name="new")
 
 Setting = Annotated[
     list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="a setting of the probe; repeatable")
 ]
-Json = Annotated[bool, typer.Option("--json", help="for scripts")]
+Json = Annotated[bool, typer.Option("--json", help="print JSON, for scripts")]
 AllowUnequal = Annotated[
-    bool, typer.Option("--allow-unequal", help="compare numbers whose signatures differ, and say in what")
+    bool,
+    typer.Option("--allow-unequal", help="compare numbers although their signatures differ; the difference is printed"),
 ]
 AllowCode = Annotated[
     bool, typer.Option("--allow-code", help="run the code of probes that a study or run folder names by a path")
@@ -82,7 +83,7 @@ AllowServers = Annotated[
     bool,
     typer.Option("--allow-servers", help="contact servers that a study or run folder names; a study's get your key"),
 ]
-Store = Annotated[Path | None, typer.Option(help="the answer store; by default one in your cache folder")]
+Store = Annotated[Path | None, typer.Option(help="the answer store; default: one in your cache folder")]
 
 
 def example(*lines: str) -> str:

@@ -18,11 +18,11 @@ from trueprobe.errors import BadInput, FailedRun, printable, shortened
 def fetch(
     names: Annotated[list[str], typer.Argument(metavar="ASSET", help="see: trueprobe list assets")],
     from_file: Annotated[
-        Path | None, typer.Option("--from", metavar="FILE", help="a copy you have: the file, its archive, or a folder")
+        Path | None, typer.Option("--from", metavar="FILE", help="your copy: the file, its archive, or a folder")
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Get data and models from their owners, every byte checked.
+    """Download data and models from their owners and check every byte.
 
     Of several, all are tried; exit code 1 where one could not be had.
     """
@@ -66,15 +66,17 @@ def verbalizer(
     folder: Annotated[Path, typer.Argument(metavar="DIR")],
     top: Annotated[int, typer.Option(min=1, help="how many words")] = 30,
     threshold: Annotated[
-        float, typer.Option(min=0.5, max=1, help="leaning beyond the neutral word from which --out takes one")
+        float, typer.Option(min=0.5, max=1, help="smallest leaning, beyond the neutral word, of a word for --out")
     ] = 0.8,
-    out: Annotated[Path | None, typer.Option(help="write clearly leaning words as a TOML list to edit and use")] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="write words with a clear leaning to a TOML list, to edit and use")
+    ] = None,
     store: Store = None,
     allow_pickle: AllowPickle = False,
     allow_servers: AllowServers = False,
     as_json: Json = False,
 ) -> None:
-    """Likely answers that the word list of a run lacks.
+    """List likely answers that are not in the word list of a run.
 
     With the leaning that the models give them.
     """

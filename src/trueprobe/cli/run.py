@@ -56,7 +56,7 @@ def run(
         list[str] | None,
         typer.Argument(
             metavar="PROBE… | STUDY",
-            help="probes by name, .py file or folder of them; or a study: a file or a shipped name",
+            help="probes (names, .py files, folders of them), or one study (a file or a shipped name)",
         ),
     ] = None,
     model: Annotated[
@@ -70,10 +70,12 @@ def run(
     ] = None,
     repeated: Annotated[
         Path | None,
-        typer.Option("--from", metavar="RUN", help="repeat this run exactly, or say what has changed"),
+        typer.Option("--from", metavar="RUN", help="repeat this run, and report what has changed"),
     ] = None,
-    out: Annotated[Path | None, typer.Option(help="the run folder; run again into it to go on")] = None,
-    limit: Annotated[int | None, typer.Option(min=1, help="this many items, spread evenly over the conditions")] = None,
+    out: Annotated[Path | None, typer.Option(help="the run folder; run again into it to continue")] = None,
+    limit: Annotated[
+        int | None, typer.Option(min=1, help="use only this many items, spread evenly over the conditions")
+    ] = None,
     per_group: Annotated[
         int | None,
         typer.Option(
@@ -81,18 +83,20 @@ def run(
         ),
     ] = None,
     settings: Setting = None,
-    device: Annotated[str | None, typer.Option(help="auto, cpu, cuda, cuda:1 …; auto by default")] = None,
-    dtype: Annotated[str | None, typer.Option(help="float32 (by default), bfloat16 or float16")] = None,
-    batch_tokens: Annotated[str | None, typer.Option(help="tokens computed at once, or auto (by default)")] = None,
-    workers: Annotated[
-        int, typer.Option(min=0, help="compute in this many processes, which divide the threads among them")
+    device: Annotated[str | None, typer.Option(help="auto (default), cpu, cuda, cuda:1 …")] = None,
+    dtype: Annotated[str | None, typer.Option(help="float32 (default), bfloat16 or float16")] = None,
+    batch_tokens: Annotated[str | None, typer.Option(help="tokens per forward pass, or auto (default)")] = None,
+    workers: Annotated[int, typer.Option(min=0, help="compute in this many processes, which share the threads")] = 0,
+    on: Annotated[Where, typer.Option("--on", help="local, or ray: workers are actors of a Ray cluster")] = Where.LOCAL,
+    ray_address: Annotated[
+        str, typer.Option(help="auto or ray://HOST:PORT; without it, Ray is started on this machine")
+    ] = "",
+    gpus_per_worker: Annotated[
+        float, typer.Option(min=0, help="GPUs of each worker; with 0.5, two workers share one")
     ] = 0,
-    on: Annotated[Where, typer.Option("--on", help="ray: workers are actors of a Ray cluster")] = Where.LOCAL,
-    ray_address: Annotated[str, typer.Option(help="auto or ray://HOST:PORT; else Ray is started here")] = "",
-    gpus_per_worker: Annotated[float, typer.Option(min=0, help="of each worker; 0.5 shares one between two")] = 0,
-    threads: Annotated[int, typer.Option(min=0, help="of each process; bytes are equal where these are")] = 0,
+    threads: Annotated[int, typer.Option(min=0, help="threads of each process; equal numbers give equal bytes")] = 0,
     shard: Annotated[
-        str, typer.Option(metavar="I/N", help="only fill --store with this share of the rows; no run folder")
+        str, typer.Option(metavar="I/N", help="only fill --store with this part of the rows; writes no run folder")
     ] = "",
     store: Store = None,
     allow_pickle: AllowPickle = False,
@@ -100,7 +104,7 @@ def run(
     allow_servers: AllowServers = False,
     as_json: Json = False,
 ) -> None:
-    """Ask models, cache answers, count, and write a run folder.
+    """Run probes on models and write a run folder.
 
     With --from, exit code 1 where estimates differ.
     """

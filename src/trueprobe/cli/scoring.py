@@ -37,38 +37,38 @@ class Variant(StrEnum):
 @interruptible()
 def score(
     file: Annotated[Path, typer.Argument(metavar="FILE", help=".csv, .tsv, .jsonl, or .txt with a sentence per line")],
-    model: Annotated[
-        list[str], typer.Option("--model", metavar="SPEC", help="as for run; repeatable: one below the other")
-    ],
+    model: Annotated[list[str], typer.Option("--model", metavar="SPEC", help="as for run; repeatable")],
     out: Annotated[
         Path, typer.Option(help="NAME.csv or NAME.parquet: writes NAME.tokens, NAME.words and NAME.regions")
     ],
-    by: Annotated[ScoreUnit | None, typer.Option(help="one table alone, written to OUT itself")] = None,
+    by: Annotated[ScoreUnit | None, typer.Option(help="write only this table, to OUT itself")] = None,
     pll: Annotated[
         Variant,
         typer.Option(
-            help="masked models: within_word_l2r masks a token with the later ones of its word (Kauf & Ivanova 2023), "
-            "original masks it alone (Salazar et al. 2020)"
+            help="masked models: within_word_l2r masks a token and the later ones of its word (Kauf & Ivanova 2023), "
+            "original masks only the token (Salazar et al. 2020)"
         ),
     ] = Variant.WITHIN_WORD_L2R,
-    column: Annotated[str | None, typer.Option(metavar="NAME", help="of the sentences; 'sentence' by default")] = None,
+    column: Annotated[
+        str | None, typer.Option(metavar="NAME", help="column of the sentences; default: 'sentence'")
+    ] = None,
     word_column: Annotated[
-        str | None, typer.Option(metavar="NAME", help="one row per word: of the words; 'word' by default")
+        str | None, typer.Option(metavar="NAME", help="one row per word: column of the words; default: 'word'")
     ] = None,
     item: Annotated[
         list[str] | None,
         typer.Option(
-            metavar="NAME", help="one row per word: what tells sentences apart; 'item' by default; repeatable"
+            metavar="NAME", help="one row per word: column that identifies a sentence; default: 'item'; repeatable"
         ),
     ] = None,
     position: Annotated[
-        str | None, typer.Option(metavar="NAME", help="one row per word: its number; 'position' by default")
+        str | None, typer.Option(metavar="NAME", help="one row per word: column of its number; default: 'position'")
     ] = None,
     region: Annotated[
-        str | None, typer.Option(metavar="NAME", help="one row per word: its region; 'region' by default")
+        str | None, typer.Option(metavar="NAME", help="one row per word: column of its region; default: 'region'")
     ] = None,
-    device: Annotated[str | None, typer.Option(help="auto, cpu, cuda, cuda:1 …; auto by default")] = None,
-    dtype: Annotated[str | None, typer.Option(help="float32 (by default), bfloat16 or float16")] = None,
+    device: Annotated[str | None, typer.Option(help="auto (default), cpu, cuda, cuda:1 …")] = None,
+    dtype: Annotated[str | None, typer.Option(help="float32 (default), bfloat16 or float16")] = None,
     store: Store = None,
     allow_pickle: AllowPickle = False,
     as_json: Json = False,

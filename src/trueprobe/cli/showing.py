@@ -35,14 +35,14 @@ class ReportFormat(StrEnum):
 @interruptible("the same command writes it again")
 def report(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="a run folder")],
-    form: Annotated[ReportFormat, typer.Option("--format", help="of the file it writes")] = ReportFormat.HTML,
+    form: Annotated[ReportFormat, typer.Option("--format", help="format of the file")] = ReportFormat.HTML,
     figures: Annotated[
-        str, typer.Option(metavar="FORMATS", help="svg, png or svg,png: figures and tables as files beside the page")
+        str, typer.Option(metavar="FORMATS", help="svg, png or svg,png: also write figures and tables as files")
     ] = "",
     open_it: Annotated[bool, typer.Option("--open", help="show it in your browser")] = False,
     as_json: Json = False,
 ) -> None:
-    """The findings of a run folder as a page, Markdown or JSON."""
+    """Write the findings of a run folder as a page, Markdown or JSON."""
     import webbrowser
 
     from trueprobe.cli.progress import terminal_progress
@@ -81,12 +81,12 @@ def _print_page(path: Path, folder: Path | None, as_json: bool) -> None:
 def compare(
     folder: Annotated[Path, typer.Argument(metavar="DIR")],
     a: Annotated[str, typer.Option(metavar="MODEL", help="a checkpoint or a family of the run")],
-    b: Annotated[str, typer.Option(metavar="MODEL", help="what it is compared with: differences are a minus b")],
+    b: Annotated[str, typer.Option(metavar="MODEL", help="the model compared with: differences are a minus b")],
     allow_unequal: AllowUnequal = False,
     allow_code: AllowCode = False,
     as_json: Json = False,
 ) -> None:
-    """Two models of a run on the items both scored.
+    """Compare two models of a run on the items that both scored.
 
     Difference, interval, permutation test and verdict for every measure.
     """
@@ -122,13 +122,15 @@ def reproduce(
         str | None,
         typer.Option("--model", metavar="SPEC", help="a model of the paper, or replay:PATH with its released outputs"),
     ] = None,
-    published_as: Annotated[str | None, typer.Option("--as", metavar="NAME", help="the authors' name of it")] = None,
+    published_as: Annotated[
+        str | None, typer.Option("--as", metavar="NAME", help="the authors' name of the model")
+    ] = None,
     settings: Setting = None,
     out: Annotated[Path | None, typer.Option(help="the run folder")] = None,
     store: Store = None,
     as_json: Json = False,
 ) -> None:
-    """Published number, ours, difference.
+    """Print published numbers, ours, and the differences.
 
     With the authors' options; exit code 1 where they do not agree.
     """
@@ -160,23 +162,23 @@ def explore(
     model: Annotated[
         list[str] | None,
         typer.Option(
-            "--model", metavar="SPEC", help="as for run; by default those of the run, else mini and nursery; repeatable"
+            "--model", metavar="SPEC", help="as for run; default: those of the run, else mini and nursery; repeatable"
         ),
     ] = None,
     run: Annotated[Path | None, typer.Option(metavar="DIR", help="a run folder to browse")] = None,
-    port: Annotated[int, typer.Option(min=0, max=65535, help="any free one by default")] = 0,
+    port: Annotated[int, typer.Option(min=0, max=65535, help="default: any free port")] = 0,
     host: Annotated[
-        str, typer.Option(help="other than this machine alone: whoever has the address can ask your models")
+        str, typer.Option(help="let other machines connect: anyone with the address can prompt your models")
     ] = "127.0.0.1",
-    no_browser: Annotated[bool, typer.Option("--no-browser", help="print the address and open nothing")] = False,
-    device: Annotated[str | None, typer.Option(help="auto, cpu, cuda, cuda:1 …; auto by default")] = None,
-    dtype: Annotated[str | None, typer.Option(help="float32 (by default), bfloat16 or float16")] = None,
+    no_browser: Annotated[bool, typer.Option("--no-browser", help="print the address, open no browser")] = False,
+    device: Annotated[str | None, typer.Option(help="auto (default), cpu, cuda, cuda:1 …")] = None,
+    dtype: Annotated[str | None, typer.Option(help="float32 (default), bfloat16 or float16")] = None,
     store: Store = None,
     allow_pickle: AllowPickle = False,
     allow_code: AllowCode = False,
     allow_servers: AllowServers = False,
 ) -> None:
-    """A page to type sentences and see what models expect.
+    """Open a local page to type sentences and see what models predict.
 
     Ask several models and all their seeds at once, add a clue and see the shift, compare two sentences token by token,
     browse a run. Ends with Ctrl-C.

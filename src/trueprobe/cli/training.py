@@ -29,36 +29,38 @@ def pretrain(
         ),
     ],
     tokens: Annotated[str, typer.Option(metavar="N", help="tokens read by each seed: 500000, 800k, 12M")],
-    out: Annotated[Path, typer.Option(help="the family's folder; the same command goes on where it was stopped")],
+    out: Annotated[Path, typer.Option(help="the family's folder; the same command continues a stopped one")],
     model_seeds: Annotated[str, typer.Option(help="0..4 or 0,3,7")] = "0",
-    size: Annotated[
-        str, typer.Option(help="layers and width, and attention heads if you like: L4-H128-A2")
-    ] = "L4-H128",
+    size: Annotated[str, typer.Option(help="layers and width, and optionally attention heads: L4-H128-A2")] = "L4-H128",
     checkpoints: Annotated[int, typer.Option(help="how many are saved along the way, as seed_N/step_M")] = 6,
     start_from: Annotated[
-        Path | None, typer.Option(metavar="FOLDER", help="go on from a model or encoder; or mini")
+        Path | None, typer.Option(metavar="FOLDER", help="continue from a model or encoder; or mini")
     ] = None,
-    tokenizer: Annotated[Path | None, typer.Option(metavar="FOLDER", help="use this one; else it is trained")] = None,
+    tokenizer: Annotated[
+        Path | None, typer.Option(metavar="FOLDER", help="use this tokenizer; without it, one is trained")
+    ] = None,
     vocab: Annotated[int, typer.Option(help="size of the trained tokenizer")] = 8000,
     length: Annotated[int, typer.Option(help="the longest example, in tokens")] = 128,
-    short: Annotated[float, typer.Option(help="share of examples with a length drawn evenly")] = 0.1,
-    single: Annotated[float, typer.Option(help="masked: share of documents whose sentences are read alone")] = 0.0,
-    masking: Annotated[str, typer.Option(help="static (drawn once) or dynamic (anew in each pass)")] = "static",
-    mask_rate: Annotated[float, typer.Option(help="masked: share of tokens hidden")] = 0.15,
+    short: Annotated[float, typer.Option(help="share of examples of random length")] = 0.1,
+    single: Annotated[float, typer.Option(help="masked: share of documents read sentence by sentence")] = 0.0,
+    masking: Annotated[str, typer.Option(help="static (the same masks in each pass) or dynamic")] = "static",
+    mask_rate: Annotated[float, typer.Option(help="masked: share of masked tokens")] = 0.15,
     loss_rate: Annotated[float, typer.Option(help="causal: share of tokens whose loss counts; fewer is faster")] = 1.0,
     told_rate: Annotated[float | None, typer.Option(hidden=True)] = None,  # the former name of --loss-rate
-    learning_rate: Annotated[float, typer.Option(help="at its highest")] = 1e-3,
+    learning_rate: Annotated[float, typer.Option(help="its maximum")] = 1e-3,
     batch_tokens: Annotated[int, typer.Option(help="tokens per step")] = 2048,
     dropout: Annotated[float, typer.Option()] = 0.0,
     freeze_embeddings: Annotated[
-        bool, typer.Option("--freeze-embeddings", help="leave the word vectors as they are")
+        bool, typer.Option("--freeze-embeddings", help="do not train the word vectors")
     ] = False,
     data_seed: Annotated[int, typer.Option(help="for examples and masks, the same for all model seeds")] = 0,
-    precision: Annotated[str, typer.Option(help="float32, or bfloat16: faster where the processor has it")] = "float32",
-    jobs: Annotated[int | None, typer.Option(min=1, help="seeds side by side; by default all cores")] = None,
-    threads: Annotated[int | None, typer.Option(min=1, help="of each seed; they are part of the setup")] = None,
+    precision: Annotated[
+        str, typer.Option(help="float32, or bfloat16: faster if the processor supports it")
+    ] = "float32",
+    jobs: Annotated[int | None, typer.Option(min=1, help="seeds trained in parallel; default: all cores")] = None,
+    threads: Annotated[int | None, typer.Option(min=1, help="threads of each seed; part of the setup")] = None,
     device: Annotated[str, typer.Option(help="auto, cpu, cuda …")] = "auto",
-    save_seconds: Annotated[float, typer.Option(help="how often the state to go on from is saved")] = 60.0,
+    save_seconds: Annotated[float, typer.Option(help="seconds between saved states")] = 60.0,
     as_json: Json = False,
 ) -> None:
     """Train small models that differ only in their seed."""
@@ -127,30 +129,32 @@ def _model_folder(name: str) -> Path:
 @interruptible("finished checkpoints are saved, the same command goes on")
 def downstream(
     model: Annotated[list[str], typer.Option("--model", metavar="SPEC", help="a family, as for run; repeatable")],
-    task: Annotated[str, typer.Option(help="sst2, rte, qnli or movie-snippets; without it, --data of yours")] = "",
+    task: Annotated[str, typer.Option(help="sst2, rte, qnli or movie-snippets; without it, your own --data")] = "",
     data: Annotated[
         Path | None, typer.Option(help="GLUE's folder; or train.tsv and dev.tsv in a folder; or one TSV, split by hash")
     ] = None,
-    text_column: Annotated[list[str] | None, typer.Option(help="of your data; twice for two sentences")] = None,
-    label_column: Annotated[str | None, typer.Option(help="of your data")] = None,
-    out: Annotated[Path | None, typer.Option(help="the folder; the same command goes on where it was stopped")] = None,
-    into: Annotated[Path | None, typer.Option(help="a run folder instead, so that its report has the table")] = None,
+    text_column: Annotated[
+        list[str] | None, typer.Option(help="text column of your data; twice for two sentences")
+    ] = None,
+    label_column: Annotated[str | None, typer.Option(help="label column of your data")] = None,
+    out: Annotated[Path | None, typer.Option(help="the folder; the same command continues a stopped one")] = None,
+    into: Annotated[
+        Path | None, typer.Option(help="write into this run folder, so that its report has the table")
+    ] = None,
     limit: Annotated[int | None, typer.Option(min=2, help="train on this many texts, the same ones each time")] = None,
     epochs: Annotated[int, typer.Option(help="passes over the texts")] = 3,
-    learning_rate: Annotated[
-        float | None, typer.Option(help="at its highest; by default 2e-5 × (768 / width)²")
-    ] = None,
+    learning_rate: Annotated[float | None, typer.Option(help="its maximum; default: 2e-5 × (768 / width)²")] = None,
     batch_tokens: Annotated[int, typer.Option(help="tokens per step")] = 1024,
     longest: Annotated[int, typer.Option(help="texts are cut to this many tokens")] = 128,
     order_seed: Annotated[int, typer.Option(help="for the order of the texts and dropout")] = 0,
-    seed_order: Annotated[bool, typer.Option("--own-order", help="another order for each model seed")] = False,
+    seed_order: Annotated[bool, typer.Option("--own-order", help="use another order for each model seed")] = False,
     head_seed: Annotated[int, typer.Option(help="for the new head, the same for all checkpoints")] = 0,
-    threads: Annotated[int | None, typer.Option(min=1, help="by default all cores, 1 for small networks")] = None,
+    threads: Annotated[int | None, typer.Option(min=1, help="default: all cores, 1 for small networks")] = None,
     device: Annotated[str, typer.Option(help="auto, cpu, cuda …")] = "auto",
     allow_pickle: AllowPickle = False,
     as_json: Json = False,
 ) -> None:
-    """Fine-tune the checkpoints of a family alike and compare.
+    """Fine-tune all checkpoints of a family in the same way and compare.
 
     On a classification task: are their accuracies the same?
     """

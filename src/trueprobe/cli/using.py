@@ -28,21 +28,18 @@ def gate(
         ),
     ] = None,
     against: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="a baseline run: the numbers of the rules may not be worse")
+        Path | None, typer.Option(metavar="DIR", help="a baseline run: the numbers of the rules must not be worse")
     ] = None,
     undecided: Annotated[
         Undecided | None,
-        typer.Option(
-            help="what becomes of undecided numbers: they fail (by default), or pass; ignore lets pass what cannot be "
-            "decided too"
-        ),
+        typer.Option(help="fail (default) or pass undecided numbers; ignore also passes what cannot be decided"),
     ] = None,
     markdown: Annotated[Path | None, typer.Option(metavar="FILE", help="a summary for CI")] = None,
     allow_unequal: AllowUnequal = False,
     allow_code: AllowCode = False,
     as_json: Json = False,
 ) -> None:
-    """Hold a run's numbers to rules, by their intervals.
+    """Check a run's numbers against rules, by their intervals.
 
     Exit code 0 where the gate passes, 1 where it fails, 2 for an error.
     """
@@ -82,15 +79,21 @@ def export(
     model_card: Annotated[
         bool, typer.Option("--model-card", help="a model-index and a section for a model's README.md on the hub")
     ] = False,
-    model: Annotated[str, typer.Option(metavar="NAME", help="whose card; needed where the run has several")] = "",
-    out: Annotated[Path | None, typer.Option(metavar="FILE", help="of the card, which is printed otherwise")] = None,
-    csv: Annotated[Path | None, typer.Option(metavar="FILE", help="the findings, one line for each number")] = None,
-    latex: Annotated[Path | None, typer.Option(metavar="FILE", help="findings down, families across")] = None,
+    model: Annotated[str, typer.Option(metavar="NAME", help="the card's model; needed if the run has several")] = "",
+    out: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="write the card to a file; without it, the card is printed")
+    ] = None,
+    csv: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="write the findings as CSV, one line per number")
+    ] = None,
+    latex: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="write the findings as LaTeX, one column per family")
+    ] = None,
     signatures: Annotated[
-        bool, typer.Option("--signatures", help="of each probe, what all its numbers were made with")
+        bool, typer.Option("--signatures", help="print, for each probe, the signature that its numbers share")
     ] = False,
 ) -> None:
-    """A run's findings for a model card, a spreadsheet or a paper."""
+    """Write a run's findings for a model card, a spreadsheet or a paper."""
     from trueprobe.paths import write_text
     from trueprobe.results.render import export as exports
     from trueprobe.runs.folder import load_run

@@ -140,7 +140,7 @@ def difference(one: ComparedNumber, before: ReportSource, theirs: Target, allow_
     differences = unequal(one, other)
     if differences and not allow_unequal:
         raise BadInput(
-            f"{one.row.probe} of {one.target.name} and of the baseline were made otherwise "
+            f"{one.row.probe} of {one.target.name} and of the baseline have different signatures "
             f"({signature.described(differences)}); run the baseline again, or compare them with --allow-unequal"
         )
     return replace(_difference(one, other, this, that), unequal=differences)

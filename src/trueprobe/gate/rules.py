@@ -238,11 +238,11 @@ class RuleEntry(BaseModel):
     @model_validator(mode="after")
     def _check(self) -> RuleEntry:
         if bool(self.measure) == bool(self.claim):
-            raise ValueError("a rule names either a measure or a claim")
+            raise ValueError("a rule needs either a measure or a claim")
         if [] in self.where.values():
-            raise ValueError("a condition has at least one value")
+            raise ValueError("a condition needs at least one value")
         if self.step is not None and not self.model:
-            raise ValueError("a step is one of a model; name the model")
+            raise ValueError("a step needs a model; name it")
         return self
 
     def rule(self) -> Rule:
@@ -261,5 +261,5 @@ class RuleFile(BaseModel):
     def _check(self) -> RuleFile:
         """Not a field's least length, which counts only the entries that are right."""
         if not self.rule:
-            raise ValueError("a file of rules has at least one [[rule]]")
+            raise ValueError("a file of rules needs at least one [[rule]]")
         return self

@@ -112,7 +112,7 @@ def _selected(source: ReportSource, rule: Rule, rows: Sequence[Row], fixed: Wher
     named = {key: tuple(v for v in values[key] if v) if EACH in v else v for key, v in rule.where.items()}
     chosen = rows_where(rows, named)
     if not chosen:
-        raise BadInput(f"rule '{rule.text()}': {source.run.folder} counts nothing at these conditions together")
+        raise BadInput(f"rule '{rule.text()}': {source.run.folder} has no number at these conditions")
     for key in values:
         chosen = chosen if key in named else _usual(chosen, key, fixed.get(key))
     return chosen
@@ -137,8 +137,8 @@ def _refuse_several(rule: Rule, rows: Sequence[Row]) -> None:
         if key not in rule.where and len(values) > 1:
             choice = ", ".join(str(value) for value in values)
             raise BadInput(
-                f"rule '{rule.text()}' is about several numbers: {key} is {choice}; name one as [{key}={values[0]}], "
-                f"or each as [{key}={EACH}]"
+                f"rule '{rule.text()}' matches several numbers: {key} is {choice}; name one as [{key}={values[0]}], "
+                f"or all as [{key}={EACH}]"
             )
 
 

@@ -144,6 +144,7 @@ class Summary:
     where_title: str = ""  # `top 10`
     fallback: Mapping[str, str] = field(default_factory=dict)  # conditions that replace those of `where`
     fallback_title: str = ""  # `all listed words: the top 10 holds too few`
+    item: str = "prompt"  # what one item of the probe is
 
     def __post_init__(self) -> None:
         if len(self.titles) != len(self.measures):

@@ -73,12 +73,13 @@ def compare(
     alike = {label: probe for label, probe in every.items() if any(kinds <= set(m.kinds) for m in probe.measures())}
     apart = tuple(label for label in every if label not in alike)
     if not alike:
-        raise BadInput(f"{a} and {b} are not asked alike by {' or '.join(apart)}, so there is nothing to compare")
+        raise BadInput(f"{a} and {b} are prompted differently by {' or '.join(apart)}, so they cannot be compared")
     signed = {label: _Signatures.of(run, label, (first, second)) for label in alike}
     unequal = {name: values for each in signed.values() for name, values in each.unequal.items()}
     if unequal and not allow_unequal:
         raise BadInput(
-            f"{a} and {b} were asked otherwise ({signature.described(unequal)}); --allow-unequal compares them anyway"
+            f"{a} and {b} have different signatures ({signature.described(unequal)}); "
+            "--allow-unequal compares them anyway"
         )
     rows: list[Difference] = []
     with (progress or NoProgress()).task("comparing", len(alike), "probes") as task:

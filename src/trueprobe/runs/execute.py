@@ -109,7 +109,7 @@ def _read_replays(
     names = [model.outline.card.name for model in models]
     for replay in replays:
         if replay.card.name in names:
-            raise BadInput(f"two models are called '{replay.card.name}'; ask them in two runs")
+            raise BadInput(f"two models are called '{replay.card.name}'; use two runs")
         names.append(replay.card.name)
         folder.refuse_other_weights(replay.card)
     return replays

@@ -254,13 +254,13 @@ class Run:
 def load_run(folder: str | Path, allow_code: bool = False) -> Run:
     path = Path(folder)
     if not (path / MANIFEST).is_file():
-        raise BadInput(f"{folder} is no run folder: it has no {MANIFEST}")
+        raise BadInput(f"{folder} is not a run folder: it has no {MANIFEST}")
     written = format_of(path / MANIFEST)
     if written != FORMAT:
         by = "a newer" if written > FORMAT else "an earlier"
         raise BadInput(
             f"{folder} was written by {by} trueprobe (format {written}, this one reads {FORMAT}); "
-            "run the study again with another --out: answers are cached, so little is computed again"
+            "run the study again with another --out: answers are cached, so little is recomputed"
         )
     run = Run(path, allow_code)
     _ = run.manifest  # validated before anything is made of it

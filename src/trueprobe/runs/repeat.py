@@ -100,7 +100,7 @@ def refuse_other(original: Run, plan: RunPlan, cards: Iterable[Card]) -> None:
         if card.name not in weights:
             raise BadInput(f"{original.folder} cannot be repeated: it has no model '{card.name}'")
         if card.compute_id != weights[card.name]:
-            raise BadInput(f"{original.folder} cannot be repeated: the weights of {card.name} are others")
+            raise BadInput(f"{original.folder} cannot be repeated: the weights of {card.name} have changed")
 
 
 # ---------------------------------------------------------------- what became of it

@@ -283,7 +283,7 @@ def columns_of(frame: pd.DataFrame, row: type[Any], where: str, names: Iterable[
             elif fields[name].metadata[rows.LATER]:
                 columns[name] = [fields[name].default] * len(frame)
             else:
-                raise BadInput(f"{where} is no table of this version: it has no column '{name}'")
+                raise BadInput(f"{where} is not a table of this version: it has no column '{name}'")
     return columns
 
 
@@ -386,7 +386,7 @@ def _refuse_lacking(frame: pd.DataFrame, needed: Iterable[str], texts: Iterable[
     text = {name: frame[name].dtype == "str" or infer_dtype(frame[name]) in ("string", "empty") for name in texts}
     wrong = [name for name in texts if not text[name] or frame[name].hasnans]
     if wrong:
-        raise BadInput(f"{where} is damaged: column '{wrong[0]}' holds something else than text")
+        raise BadInput(f"{where} is damaged: column '{wrong[0]}' holds something other than text")
     for name in (name for name in frame if str(name).startswith((CONDITION, GROUP)) and frame[name].dtype == object):
         if not frame[name].map(is_hashable).all():
             raise BadInput(f"{where} is damaged: column '{name}' holds several values in one cell")

@@ -193,15 +193,15 @@ class RunFolder:
             study = self.study if held.local else portable(self.study)
             changed = [key for key in StudyDescription.model_fields if getattr(held.study, key) != getattr(study, key)]
             if changed:
-                raise BadInput(f"{folder} holds another run (other {', '.join(changed)}); {ANOTHER_OUT}")
+                raise BadInput(f"{folder} holds a different run (different {', '.join(changed)}); {ANOTHER_OUT}")
         elif folder.exists() and any(folder.iterdir()) and not (folder / LOCK).exists():
-            raise BadInput(f"{folder} is not empty and no run folder; {ANOTHER_OUT}")
+            raise BadInput(f"{folder} is not empty and not a run folder; {ANOTHER_OUT}")
 
     def refuse_other_weights(self, card: Card) -> None:
         """A model that was trained on since is another run too, and so is one whose texts start differently."""
         for held in self._held.manifest.cards if self._held else ():
             if held.name == card.name and held.compute_id != card.compute_id:
-                raise BadInput(f"{self.folder} holds a run of other weights of {card.name}; {ANOTHER_OUT}")
+                raise BadInput(f"{self.folder} holds a run with different weights of {card.name}; {ANOTHER_OUT}")
             if held.name == card.name and held.start_text != card.start_text:
                 raise BadInput(
                     f"{self.folder} holds a run of {card.name} in which texts start with '{held.start_text}', not "

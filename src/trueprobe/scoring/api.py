@@ -294,7 +294,7 @@ def _opened(models: Models, asking: ModelOptions, progress: Progress) -> Iterato
         return
     specs = [models] if isinstance(models, str) else list(models)
     if not specs:
-        raise BadInput("no model named: nursery, a folder, a .gguf file or a hub id; see: trueprobe list models")
+        raise BadInput("no model given: nursery, a folder, a .gguf file or a hub id; see: trueprobe list models")
     default = Options()
     options = Options(
         asking.get("device") or default.device,

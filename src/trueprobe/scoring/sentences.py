@@ -186,7 +186,7 @@ def _by_word(table: SentenceTable, columns: Columns) -> Material:
     words = _column(table, columns.word or WORD, "word", "column with the words")
     empty = next((row for row, word in enumerate(words) if _missing(word)), None)
     if empty is not None:
-        raise BadInput(f"{table.place(empty)}: no word; a sentence without it would be another one")
+        raise BadInput(f"{table.place(empty)}: the word is empty; fill it in")
     _refuse_halves(table, list(map(str, words)))
     name = columns.region or (REGION if REGION in table.frame else None)
     regions = [1] * len(words) if name is None else _regions(table, name)
@@ -210,7 +210,7 @@ def _ordered(table: SentenceTable, columns: Columns, words: Sequence[Any], regio
     if position is None and not columns.item:
         raise BadInput(
             f"{table.name}: no column '{POSITION}' ({_naming(table, POSITION)} names it), so name all columns that "
-            f"tell sentences apart: {_naming(table, 'item', 'item', 'condition')}"
+            f"identify a sentence: {_naming(table, 'item', 'item', 'condition')}"
         )
     names = columns.item or _usual_item(table)
     groups = _groups(table, names)

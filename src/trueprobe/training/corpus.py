@@ -154,7 +154,7 @@ def open_tokenizer(kind: str, folder: Path) -> Any:
     needed = ("cls_token", "sep_token", "mask_token", "pad_token") if kind == "masked" else ("bos_token",)
     missing = [name for name in needed if getattr(tokenizer, f"{name}_id", None) is None]
     if missing:
-        raise BadInput(f"the tokenizer in {folder} has no {', '.join(missing)}, which a {kind} model is trained with")
+        raise BadInput(f"the tokenizer in {folder} has no {', '.join(missing)}, which {kind} models need")
     return tokenizer
 
 

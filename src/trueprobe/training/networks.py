@@ -75,7 +75,7 @@ def config_of(kind: str, folder: Path, longest: int) -> Any:
     config = deepcopy(read_config(source))  # the one that is read is cached, and training changes its own
     refuse_pickles(source, Options())
     if config.model_type != goes_on:
-        raise BadInput(f"{folder} is of type '{config.model_type}'; a {kind} training goes on from '{goes_on}'")
+        raise BadInput(f"{folder} is of type '{config.model_type}'; a {kind} model continues from '{goes_on}'")
     if longest > config.max_position_embeddings:
         raise BadInput(f"--length {longest}: {folder} reads at most {config.max_position_embeddings} tokens")
     return config

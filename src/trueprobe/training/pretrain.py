@@ -85,7 +85,7 @@ def _same_setup(out: Path, setup: dict[str, Any]) -> int:
         old, new = (assumed | one | one["recipe"] for one in (before, json.loads(json.dumps(setup))))
     changed = [key for key in new if key not in ("recipe", "threads") and old.get(key) != new[key]]
     if changed:
-        raise BadInput(f"{out} holds trainings of another setup (other {', '.join(changed)}); {ANOTHER_OUT}")
+        raise BadInput(f"{out} holds models of a different setup (different {', '.join(changed)}); {ANOTHER_OUT}")
     return threads
 
 
@@ -147,8 +147,8 @@ def _examples(tokenizer: Any, documents: Documents, special: Special, recipe: Pr
     make = make_pairs if recipe.kind == "masked" else make_runs
     if recipe.kind == "masked" and all(len(document) == 1 for document in documents):
         raise BadInput(
-            "no document of two sentences is left to make pairs of, or held out to judge by: "
-            "--single is below 1, and a text of single sentences goes beside another"
+            "no document of two sentences is left for training, or for the held-out part: "
+            "use --single below 1, and add a text with documents of several sentences"
         )
     return make(corpus.encode(tokenizer, documents), special, recipe.length, recipe.short, recipe.data_seed)
 
@@ -225,7 +225,7 @@ def _drop_ended(running: dict[int, Any], out: Path) -> None:
         if not is_done(out / f"seed_{seed}"):
             raise FailedRun(
                 f"the training of seed {seed} ended early (exit code {process.exitcode}); "
-                "what it reached is saved: the same command goes on"
+                "its state is saved: the same command continues"
             )
 
 

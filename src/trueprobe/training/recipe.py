@@ -143,7 +143,7 @@ class PretrainRecipe(SharedBySeeds):
         if self.single and self.kind == "causal":
             raise BadInput("--single is for masked models: a causal one has no second part to leave out")
         if self.tokenizer and self.start_from:
-            raise BadInput("--start-from brings its own tokenizer; leave --tokenizer out")
+            raise BadInput("--start-from has its own tokenizer; leave out --tokenizer")
         return self
 
     def setup(self, cores: int) -> dict[str, Any]:

@@ -25,6 +25,7 @@ def summary(tests: Sequence[str], more: int, clusters: bool, layers: bool) -> Su
         titles=("d", "X, Y", "A, B")[: len(measures)],
         finding="effect size d, positive as the stereotype has it",
         below="against the stereotype",
+        item="test",
         notes=(LEGEND, f"{more} more tests: estimates/") if more else (LEGEND,),
     )
 

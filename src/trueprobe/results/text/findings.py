@@ -22,7 +22,7 @@ MOST_TITLED = 4  # models in a title
 
 
 def asked_sentence(report: Report) -> str:
-    return f"Asked: {listed([_who(family) for family in report.families] or ['no model yet'])}."
+    return f"Models: {listed([_who(family) for family in report.families] or ['no model yet'])}."
 
 
 def _who(family: Family) -> str:
@@ -46,8 +46,9 @@ def opening(report: Report) -> list[str]:
 
 
 def probe_sentence(probe: ProbeReport) -> str:
-    asked = f"{probe.declaration.question} {count(probe.declaration.n_items)} prompts of {probe.label}."
-    depth = probe.declaration.summary.where_title
+    summary = probe.declaration.summary
+    asked = f"{probe.declaration.question} {several(probe.declaration.n_items, summary.item)} of {probe.label}."
+    depth = summary.where_title
     return f"{asked} {scored_sentence(probe.scoring)}" + (f" Numbers are of the {depth}." if depth else "")
 
 
@@ -128,12 +129,11 @@ def missing_text(missing: Missing) -> str:
     names, others = ", ".join(missing.names), ", ".join(missing.others) or "none"
     texts = {
         "interrupted": "This run was interrupted. Run the same command into the same folder to finish it.",
-        "nothing_counted": "Nothing is counted yet: figures, numbers and findings are missing.",
-        "models_missing": f"Models named: {names}. Answers in the folder: {others}.",
-        "nothing_scored": f"{names}: no model could be scored on any item, so there is nothing to count.",
-        "not_begun": f"{names}: was not begun.",
-        "one_seed": f"One seed only of {names}: what holds there holds for this checkpoint, and need not for another "
-        "seed.",
+        "nothing_counted": "There are no numbers, figures and findings yet.",
+        "models_missing": f"Models of the study: {names}. With answers so far: {others}.",
+        "nothing_scored": f"{names}: no model could be scored on any item.",
+        "not_begun": f"{names}: not started.",
+        "one_seed": f"Only one seed of {names} was tested; others may differ.",
     }
     return texts[missing.gap]
 
@@ -180,8 +180,8 @@ def facts(report: Report) -> str:
 
 def unsteady(noise: Mapping[str, float]) -> str:
     each = ", ".join(f"{name}: {nats:.1g} nats" for name, nats in noise.items())
-    return f"A server answered one question twice, and not alike ({each}): its numbers are no more exact than that."
+    return f"A server gave two answers to one prompt ({each}): its numbers are not more exact than that."
 
 
 def self_trained(names: Sequence[str]) -> str:
-    return f"Trained by trueprobe itself, to show the method; no stand-in for BERT or GPT-2: {', '.join(names)}."
+    return f"Trained by trueprobe to show the method; they do not represent BERT or GPT-2: {', '.join(names)}."

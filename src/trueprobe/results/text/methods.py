@@ -44,10 +44,10 @@ def asked(models: Sequence[str], probes: Sequence[str], limit: int | None) -> st
     return f"We tested {listed(models)} with {listed(probes)}{limited}."
 
 
-def probe_items(label: str, n_items: int, papers: Sequence[str], items_of: str = "") -> str:
-    """`counteracts (400 items; Zhang et al., 2023)`; `items_of`: where they are not the paper's."""
+def probe_items(items: str, label: str, papers: Sequence[str], items_of: str = "") -> str:
+    """`counteracts (400 prompts; Zhang et al., 2023)`; `items_of`: where they are not the paper's."""
     whose = f", {items_of}; in the form of" if items_of else ";"
-    return f"{label} ({several(n_items, 'item')}{whose} {'; '.join(papers)})"
+    return f"{label} ({items}{whose} {'; '.join(papers)})"
 
 
 def citation(names: Sequence[str], year: str) -> str:

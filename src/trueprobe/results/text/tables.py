@@ -35,12 +35,9 @@ MASKED, CAUSAL = "masked models", "causal models"
 SEEDS_APART, WHY_NOT = "seeds that disagree", "not scored because"
 NOT_FINISHED, SHOWS_NOTHING = "not finished", "shows nothing"
 PAPER_C_TABLE_1 = "table 1 of paper C"
-ITEMS_CAPTION = "Those that decide most first. Of several seeds, the mean; answers of the first."
-ABOUT_TWO, ABOUT_EACH, NOT_CLAIMED = "about two models", "about each model", "not claimed of this kind of model"
-BOLD = (
-    "Bold: it holds on either side of neutral, after correction for the number of categories; of several seeds, three "
-    "at least, they agree."
-)
+ITEMS_CAPTION = "Largest effects first. Values are means over seeds; answers are from the first seed."
+ABOUT_TWO, ABOUT_EACH, NOT_CLAIMED = "about two models", "about each model", "not claimed for this kind of model"
+BOLD = "Bold: a primary number that differs from neutral after correction; a family needs three seeds that agree."
 SEEDS_CAPTION = (
     "Mean ± sample deviation over seeds, in the unit of the measure (points for shares and probabilities). Bold: a "
     "deviation over 2.5 points. Shaded: seeds reach from within 2 points of neutral to clearly beyond."
@@ -51,10 +48,9 @@ AGREEMENT = Titled(
 )
 SIGNS = Titled(
     "Tests over seeds",
-    "Of the seeds of a family: how many are significant at 0.01 (of a one-sided test p ≤ 0.01 or p ≥ 0.99), and on "
-    "which side of neutral they lie. A test over sentences takes those about one word for independent, which they are "
-    "not: with the words of SEAT dealt anew at random, 35 % are significant instead of 2 % (nursery). The interval "
-    "over words allows for it.",
+    "How many seeds of a family are significant at 0.01 (one-sided test: p ≤ 0.01 or p ≥ 0.99), and on which side of "
+    "neutral. A test over sentences treats those about one word as independent, which they are not: with randomly "
+    "assigned words of SEAT, 35 % are significant instead of 2 % (nursery). The interval over words accounts for it.",
     "figure 3 of paper C",
 )
 SIGNS_HEADER = ("test", "family", "significant", "sign", "range", "agreement")
@@ -65,12 +61,11 @@ DISAGREEMENTS = Titled(
 DISAGREEMENTS_HEADER = ("category", "model", "one diagnostic", "the other", "difference, points")
 DOWNSTREAM = Titled(
     "Are they equally good at a task?",
-    "Every checkpoint fine-tuned alike and judged on the dev part: mean ± sample deviation of the accuracies, what "
-    "always giving the commonest label would get, the error that the size of the dev part leaves to one accuracy, "
-    "the texts to which all give the same answer, and how often equally good checkpoints would differ this much "
-    "(Cochran's Q). Equal within: by two one-sided tests all accuracies differ by less (1 or 2 points, p < 0.05); "
-    "a large p of Q is no proof of that. Where a checkpoint does not beat the commonest label, the comparison shows "
-    "nothing.",
+    "Accuracy on the dev part after the same fine-tuning: mean ± sample deviation over checkpoints, accuracy of always "
+    "giving the commonest label, half-width of one accuracy's interval, share of texts with the same answer from all, "
+    "and how often equally good checkpoints would differ this much (Cochran's Q). Equal within: two one-sided tests "
+    "show that all accuracies differ by less (1 or 2 points, p < 0.05); a large p of Q does not. If a checkpoint is "
+    "not better than the commonest label, the comparison shows nothing.",
     "table 2 of paper C",
 )
 DOWNSTREAM_HEADER = (
@@ -84,13 +79,13 @@ DOWNSTREAM_HEADER = (
     "equal within",
     "p",
 )
-SIGNED = "A number has the sign of its sentence: positive is as the sentence has it, and by how much."
+SIGNED = "Positive values support the statement."
 NOTES = "What the columns mean"
-SETTINGS = Titled("Settings", "What each probe was asked with, as the study has it or by default.")
+SETTINGS = Titled("Settings", "Settings of each probe, from the study or by default.")
 SETTINGS_HEADER = ("probe", "setting", "value")
 CLAIMS = Titled(
     "What the papers found, what this run finds",
-    "Each published finding as a quantity; the number of each model with its 95 % interval, and the verdict. " + SIGNED,
+    "Each published finding as a quantity: each model's number with its 95 % interval, and the verdict. " + SIGNED,
 )
 MODELS = Titled(
     "Models",
@@ -157,8 +152,8 @@ def at_step(family: str, step: int | None) -> str:
 def choice(first: str, second: str) -> Titled:
     return Titled(
         f"What the choice between {first} and {second} moves",
-        "The same models, asked in both ways. Groups that both have are drawn together, and a family is compared seed "
-        "by seed. Numbers that cannot be counted are in the CSV.",
+        "The same models, prompted in both ways. Shared groups are resampled together, families compared seed by seed. "
+        "Numbers without a value are only in the CSV.",
     )
 
 
@@ -195,8 +190,8 @@ def equally_good(task_name: str) -> str:
 
 def trust_lead(report: Report) -> str:
     if any(family.n_seeds > 1 for family in report.families):
-        return "The same model trained with another seed is another model. This part shows what that changes."
-    return "Every model has one seed. This part shows what other items and other ways of asking change."
+        return "Another seed of the same model can give other results. This part shows how much."
+    return "Every model has one seed. This part shows the effect of other items and other prompts."
 
 
 def scrolls(rows: int) -> str:

@@ -49,10 +49,10 @@ _SILENT = {  # why a dash stands where items were scored
 }
 _OUTCOMES = {
     Outcome.GOOD: ("What holds", "hold"),
-    Outcome.BAD: ("What is the other way round, or flips", "the other way round, or flipping"),
-    Outcome.OPEN: ("What stays undecided", "undecided"),
+    Outcome.BAD: ("Opposite, or flips", "opposite or flipping"),
+    Outcome.OPEN: ("Undecided", "undecided"),
     Outcome.EXPLORATORY: ("Exploratory: intervals without a verdict", "exploratory"),
-    Outcome.NONE: ("Where nothing can be concluded", "that decide nothing"),
+    Outcome.NONE: ("Could not be judged", "could not be judged"),
 }
 _MARKS = {
     "*": "as published, or holds",

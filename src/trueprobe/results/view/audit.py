@@ -84,7 +84,7 @@ class Audit:
         probe = self.report.source.declaration(row.probe).name if row.probe in self.report.source.labels else ""
         for label in self.report.source.labels if probe else ():
             if label != row.probe and self.report.source.declaration(label).name == probe:
-                at = (type(row), label, *name_of(row)[2:], "", _without(row, ""))
+                at = (type(row).__name__, label, *name_of(row)[2:], "", _without(row, ""))
                 found += [("label", label, other) for other in index.get(at, [])]
         return [Changed(key, value, number(other, n.model, format_of([other]))) for key, value, other in found]
 

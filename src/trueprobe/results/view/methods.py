@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pandas as pd
 
-from trueprobe.results.numbers import count
+from trueprobe.errors import printable
+from trueprobe.results.numbers import count, several
 from trueprobe.results.text import methods as words
 from trueprobe.results.text import models as model_words
 from trueprobe.results.text import tables as table_words
@@ -152,7 +153,8 @@ def _sentences(source: ReportSource) -> Iterator[str]:
 def _probe(source: ReportSource, label: str) -> str:
     declaration = source.declaration(label)
     known = [_citation(entry) for entry in _entries(declaration.paper)]
-    return words.probe_items(label, declaration.n_items, known or [declaration.paper], declaration.items_of)
+    items = several(declaration.n_items, declaration.summary.item)
+    return words.probe_items(items, label, known or [declaration.paper], declaration.items_of)
 
 
 def _citation(entry: str) -> str:
@@ -174,7 +176,7 @@ def bibtex(source: ReportSource) -> str:
     papers = dict.fromkeys([*(source.declaration(label).paper for label in source.labels), _RELIABLE])
     chosen: dict[str, None] = {}
     for i, paper in enumerate(papers):
-        chosen |= dict.fromkeys(_entries(paper) or [f"@misc{{paper{i + 1},\n  note = {{{paper}}}\n}}"])
+        chosen |= dict.fromkeys(_entries(paper) or [f"@misc{{paper{i + 1},\n  note = {{{printable(paper)}}}\n}}"])
     version = source.run.manifest.versions.get("trueprobe", "")
     return "\n\n".join([words.software(version, source.run.manifest.machine.commit), *chosen]) + "\n"
 

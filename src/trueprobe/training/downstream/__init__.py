@@ -141,7 +141,7 @@ def _threads_before(out: Path, setup: FineTuning) -> int:
         raise BadInput(f"{error}; {ANOTHER_OUT}") from error
     changed = setup.changed_since(before)
     if changed:
-        raise BadInput(f"{out} holds another fine-tuning (other {', '.join(changed)}); {ANOTHER_OUT}")
+        raise BadInput(f"{out} holds a different fine-tuning (different {', '.join(changed)}); {ANOTHER_OUT}")
     return before.threads
 
 

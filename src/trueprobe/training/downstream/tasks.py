@@ -168,7 +168,7 @@ def _cells(file: Path, width: int | None, header: bool) -> list[tuple[int, list[
     for number, cells in enumerate(lines, 1):
         if len(cells) != width:
             expected = "the header has" if header else "expected are"
-            raise BadInput(f"{file}:{number}: {len(cells)} columns parted by tabs, {expected} {width}")
+            raise BadInput(f"{file}:{number}: {len(cells)} columns separated by tabs, {expected} {width}")
     return list(enumerate(lines, 1))
 
 
@@ -185,9 +185,9 @@ def _number(salt: str, row: TaskRow) -> int:
 def _checked(task: TextTask) -> TextTask:
     labels = task.labels or tuple(sorted({row.label for row in task.train}))
     if not task.train or not task.dev:
-        raise BadInput(f"{task.name}: {len(task.train)} texts to train on and {len(task.dev)} to judge by are too few")
+        raise BadInput(f"{task.name}: {len(task.train)} texts for training and {len(task.dev)} for dev are too few")
     if len({row.label for row in task.train}) < 2:
-        raise BadInput(f"{task.name}: all texts to train on have the label '{task.train[0].label}'; two are needed")
+        raise BadInput(f"{task.name}: all texts for training have the label '{task.train[0].label}'; two are needed")
     unknown = [row for row in task.dev if row.label not in labels]
     if unknown:
         raise BadInput(f"{task.name}: the label '{unknown[0].label}' (line {unknown[0].line}) is only in the dev part")

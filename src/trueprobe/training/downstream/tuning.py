@@ -62,9 +62,9 @@ class DownstreamRecipe(SharedByCheckpoints):
     @model_validator(mode="after")
     def _fits_together(self) -> Self:
         if not self.models:
-            raise BadInput("no model named: --model nursery, or a family of yours: --model 'mine=ckpt/seed_*'")
+            raise BadInput("no model given: --model nursery, or your own family: --model 'mine=ckpt/seed_*'")
         if self.out and self.into:
-            raise BadInput("--out or --into: the first is a separate folder, the second puts it into a run folder")
+            raise BadInput("--out and --into exclude each other: --out is a separate folder, --into a run folder")
         return self
 
     def rate(self, width: int) -> float:
@@ -100,7 +100,7 @@ def open_classifier(source: Source, options: Options, labels: int, head_seed: in
     t = text.tokenizer
     pads = [i for i in (t.pad_token_id, t.eos_token_id, t.bos_token_id, t.unk_token_id) if i is not None]
     if not pads:
-        raise BadInput(f"{source.title}: the tokenizer has no token to fill rows up with")
+        raise BadInput(f"{source.title}: the tokenizer has no token for padding")
     model.config.pad_token_id, model.config.use_cache = pads[0], False  # causal heads read before the padding
     takes_segments = "token_type_ids" in inspect.signature(model.forward).parameters
     segments = takes_segments and getattr(config, "type_vocab_size", 0) > 1
