@@ -35,7 +35,7 @@ ZOO = {  # settings, limit, and where the run has the number of its own way
     ),
 }
 SHIPPED = {
-    "distractors": ({}, 1200, "one_attractor_hurts", {}),
+    "distractors": ({}, 500, "one_attractor_hurts", {}),
     "tacit_retrieval": ({"analyses": "growth"}, None, "properties_help", {}),
 }
 

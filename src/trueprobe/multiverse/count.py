@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -70,7 +71,7 @@ def multiverse(
         observing = None
         if reads and answering:
             observing = opened.enter_context(observer(run, rows, store, progress, permissions))
-        results = []
+        results: list[FamilyMultiverse] = []
         with progress.task("counting in many ways", len(asked), "families") as task:
             for label, step in asked:
                 results += _of_family(run, label, wanted[label], step, observing)
@@ -170,7 +171,8 @@ class _Counted:
         if not chosen:
             return None
         kept = _distinct(self.question, chosen, numbers)
-        chosen, counted, numbers = ([several[i] for i in kept] for several in (chosen, counted, numbers))
+        chosen, counted = [chosen[i] for i in kept], [counted[i] for i in kept]
+        numbers = [numbers[i] for i in kept]
         together = matrix(self.question, counted)
         tested = joint(together, self.probe.settings.resample_seed)
         rows = self._rows(chosen, numbers, tested, axis_shares(tested.z, chosen))
@@ -191,7 +193,12 @@ class _Counted:
         tested: Joint,
         shares: Shares,
     ) -> tuple[tuple[Specification, ...], Multiverse, tuple[AxisShare, ...]]:
-        about = {"probe": self.label, "model": self.name, "step": self.step.step, "question": self.question.name}
+        about: dict[str, Any] = {
+            "probe": self.label,
+            "model": self.name,
+            "step": self.step.step,
+            "question": self.question.name,
+        }
         order = np.argsort(np.where(np.isnan(tested.z), np.inf, tested.z), kind="stable")
         specifications = [
             Specification(
