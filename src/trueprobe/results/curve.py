@@ -14,7 +14,7 @@ import vl_convert
 from altair.utils.schemapi import debug_mode
 
 from trueprobe.paths import write_whole
-from trueprobe.results.chart import CONFIG, version
+from trueprobe.results.chart import CONFIG, PADDING, version
 from trueprobe.results.marks import LIGHT
 from trueprobe.results.text import multiverse as words
 from trueprobe.results.view.multiverse import Curve
@@ -33,7 +33,7 @@ def curve_spec(curve: Curve) -> dict[str, Any]:
         both = alt.vconcat(_upper(rows), _lower(curve), spacing=4).resolve_scale(x="shared")
         spec: dict[str, Any] = both.to_dict(validate=False)
     title = {"text": words.title(curve), "subtitle": [words.headline(curve), words.BAND]}
-    return {**spec, "config": CONFIG, "title": title, "description": words.description(curve)}
+    return {**spec, "config": CONFIG, "padding": PADDING, "title": title, "description": words.description(curve)}
 
 
 def _upper(rows: list[dict[str, Any]]) -> alt.LayerChart | alt.FacetChart:
