@@ -170,9 +170,9 @@ class _Counted:
             counted += [list(zip(members[settings], counting, strict=True)) for _, counting in specified]
         if not chosen:
             return None
-        kept = _distinct(self.question, chosen, numbers)
-        chosen, counted = [chosen[i] for i in kept], [counted[i] for i in kept]
-        numbers = [numbers[i] for i in kept]
+        distinct = _distinct(self.question, chosen, numbers)
+        chosen, counted = [chosen[i] for i in distinct], [counted[i] for i in distinct]
+        numbers = [numbers[i] for i in distinct]
         together = matrix(self.question, counted)
         tested = joint(together, self.probe.settings.resample_seed)
         rows = self._rows(chosen, numbers, tested, axis_shares(tested.z, chosen))
@@ -247,17 +247,17 @@ def _distinct(
 ) -> list[int]:
     """All ways, without those that differ in axes on which no choice moves any number, as an article before words that
     all take the same: they would be counted twice. Such axes are left out."""
-    kept = list(range(len(chosen)))
+    distinct = list(range(len(chosen)))
     for axis in [axis.name for axis in question.axes]:
         alike: dict[tuple[str, ...], set[float]] = {}
-        for i in kept:
+        for i in distinct:
             others = tuple(value for name, value in chosen[i].items() if name != axis)
             alike.setdefault(others, set()).add(0.0 if np.isnan(numbers[i].value) else numbers[i].value)
         if all(len(values) == 1 for values in alike.values()):
-            kept = [i for i in kept if chosen[i][axis] == question.own[axis]]
+            distinct = [i for i in distinct if chosen[i][axis] == question.own[axis]]
             for one in chosen:
                 one.pop(axis)
-    return kept
+    return distinct
 
 
 def _numbers(

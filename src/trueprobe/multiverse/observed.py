@@ -132,11 +132,13 @@ class _Observed:
         question: Question,
     ) -> None:
         taken = [] if isinstance(ask, WhyNot) else [answers[request] for request in ask]
-        shown = list(observe(way.planned, item, ask, card, iter(taken)))
-        self.observations += shown
+        values = list(observe(way.planned, item, ask, card, iter(taken)))
+        self.observations += values
         known = [answer for answer in taken if not isinstance(answer, WhyNot)]
-        countable = question.more is not None and shown and all(one.why_not is None for one in shown)
-        self.more += question.more(way.planned.probe, item, known) if countable and question.more else [{}] * len(shown)
+        countable = question.more is not None and values and all(one.why_not is None for one in values)
+        self.more += (
+            question.more(way.planned.probe, item, known) if countable and question.more else [{}] * len(values)
+        )
 
     def frame(self, way: Way, card: Card) -> pd.DataFrame:
         frame = observations_frame(way.planned.probe, way.planned.items, self.observations, card)

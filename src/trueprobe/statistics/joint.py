@@ -132,12 +132,12 @@ def _spread(matrix: Matrix, theta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _z(matrix: Matrix, theta: np.ndarray) -> np.ndarray:
-    """[relabellings, specifications]; NaN for a specification of too few groups."""
+    """[relabellings, specifications]; NaN for a specification of too few groups, or that no relabelling moves."""
     centre, sd = _spread(matrix, theta)
     able = ((matrix.weights > 0).sum(axis=0) >= FEWEST_GROUPS) & np.isfinite(matrix.values).all(axis=0)
     varies = sd > _ROUNDING * np.abs(matrix.values).sum(axis=0)
     z = np.divide(theta - centre, sd, out=np.zeros_like(theta), where=varies)
-    return np.where(able, np.nan_to_num(z), np.nan)
+    return np.where(able & varies, np.nan_to_num(z), np.nan)
 
 
 # ---------------------------------------------------------------- the joint test
