@@ -44,11 +44,14 @@ class Sparing(Local):
     def __init__(self, rows: int) -> None:
         self.left, self.computed = rows, 0
 
+    def spend(self, rows: int) -> None:
+        self.left, self.computed = self.left - rows, self.computed + rows
+
     def readings(self, model: RowModel, tasks: Sequence[BatchTask]) -> Iterator[tuple[BatchTask, Readings]]:
         rows = sum(len(task.rows) for task in tasks)
         if rows > self.left:
             raise Beyond
-        self.left, self.computed = self.left - rows, self.computed + rows
+        self.spend(rows)
         return super().readings(model, tasks)
 
 
@@ -112,7 +115,11 @@ class Observer:
 
     def _answers(self, card: Card, asks: Sequence[Ask]) -> dict[Request, Answer | WhyNot]:
         distinct = list(dict.fromkeys(r for ask in asks if not isinstance(ask, WhyNot) for r in ask))
-        return dict(zip(distinct, self._engine(card).answer(distinct), strict=True))
+        engine = self._engine(card)
+        answers = dict(zip(distinct, engine.answer(distinct), strict=True))
+        if engine.model.contract == "answers":  # whole requests, which no executor computes
+            self.budget.spend(int(engine.counts.computed))
+        return answers
 
 
 @dataclass
