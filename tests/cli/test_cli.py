@@ -50,7 +50,7 @@ def test_help_is_instant():
 
 def test_help_lists_the_commands_in_the_order_of_work():
     listed = trueprobe("--help").stdout.partition("Commands:\n")[2]
-    order = "list items run report compare reproduce fetch verbalizer explore plan score pretrain "
+    order = "list items run report compare reproduce multiverse fetch verbalizer explore plan score pretrain "
     order += "downstream sensitivity gate export check new cache"
     assert [line.split()[0] for line in listed.splitlines()] == order.split()
 
@@ -65,6 +65,7 @@ def test_help_lists_the_commands_in_the_order_of_work():
         "report",
         "compare",
         "reproduce",
+        "multiverse",
         "plan",
         "gate",
         "export",

@@ -35,7 +35,7 @@ ZOO = {  # settings, limit, and where the run has the number of its own way
     ),
 }
 SHIPPED = {
-    "distractors": ({}, 1200, "one_attractor_hurts", {}),
+    "distractors": ({}, 500, "one_attractor_hurts", {}),
     "tacit_retrieval": ({"analyses": "growth"}, None, "properties_help", {}),
 }
 
@@ -74,7 +74,7 @@ def no_rows(monkeypatch):
 
 @pytest.mark.parametrize("probe", [*ZOO, *SHIPPED])
 def test_the_ways_of_a_run_hold_its_own_and_compute_no_row(made, probe, request):
-    """Value and interval, exactly."""
+    """Value and interval, to the last bits, which depend on what is multiplied together."""
     made(probe)
     request.getfixturevalue("no_rows")
     (result,) = counted(made, probe)
@@ -84,7 +84,9 @@ def test_the_ways_of_a_run_hold_its_own_and_compute_no_row(made, probe, request)
     named = [one for one in rows if name in (getattr(one, "measure", ""), getattr(one, "claim", ""))]
     (of_run,) = [one for one in named if conditions.items() <= one.conditions.items()]
     (own,) = [one for one in result.specifications if one.of_run]
-    assert [own.value, own.low, own.high] == pytest.approx([of_run.value, of_run.low, of_run.high], abs=0, nan_ok=True)
+    assert [own.value, own.low, own.high] == pytest.approx(
+        [of_run.value, of_run.low, of_run.high], rel=1e-12, nan_ok=True
+    )
     assert result.rows_computed == 0
     assert result.whole.n_specifications > 10
 
@@ -161,7 +163,7 @@ def test_a_family_is_counted_over_its_seeds(tmp_path):
     where = {"category": "all", "direction": "all"}
     named = [one for one in family.rows(Estimate) if one.measure == "prefers_stereotype" and one.level == "family"]
     (of_run,) = [one for one in named if where.items() <= one.conditions.items()]
-    assert (own.value, own.low, own.high) == (of_run.value, of_run.low, of_run.high)
+    assert [own.value, own.low, own.high] == pytest.approx([of_run.value, of_run.low, of_run.high], rel=1e-12)
     assert (result.whole.model, result.whole.n_seeds) == ("nursery-small", 5)
 
 

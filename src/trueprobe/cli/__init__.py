@@ -19,7 +19,9 @@ from pathlib import Path
 from typing import NoReturn
 
 # each registers its commands when it is imported, and --help lists them in this order
-from trueprobe.cli import asking, counting, run, showing  # isort: split
+from trueprobe.cli import asking, run, showing  # isort: split
+
+from trueprobe.cli import counting  # isort: split
 
 from trueprobe.cli import authoring, caching, data, planning, scoring, sensitivity, training, using  # isort: split
 

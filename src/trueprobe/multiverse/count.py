@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -21,12 +22,13 @@ from trueprobe.runs.tables import FamilyStep, family_steps
 from trueprobe.statistics.claims import claim_results
 from trueprobe.statistics.estimates import CheckpointData, unjudged
 from trueprobe.statistics.joint import Joint, Matrix, Shares, axis_shares, joint, matrix, same_sign
-from trueprobe.statistics.measure import Measure, NetworkSize
+from trueprobe.statistics.measure import Claim, Measure, NetworkSize
 from trueprobe.statistics.multiverse import AxisShare, Counting, Multiverse, Question, Reading, Specification
 from trueprobe.statistics.resampling import Resampling, groups_of
 from trueprobe.statistics.rows import ClaimResult, Estimate
 from trueprobe.types import Card, NoProgress, Progress
 
+Number = Estimate | ClaimResult
 Frames = Mapping[Reading, Sequence[pd.DataFrame]]  # of each seed, by the settings it was read with
 
 
@@ -70,7 +72,7 @@ def multiverse(
         observing = None
         if reads and answering:
             observing = opened.enter_context(observer(run, rows, store, progress, permissions))
-        results = []
+        results: list[FamilyMultiverse] = []
         with progress.task("counting in many ways", len(asked), "families") as task:
             for label, step in asked:
                 results += _of_family(run, label, wanted[label], step, observing)
@@ -169,9 +171,9 @@ class _Counted:
             counted += [list(zip(members[settings], counting, strict=True)) for _, counting in specified]
         if not chosen:
             return None
-        kept = _distinct(self.question, chosen, numbers)
-        chosen, counted, numbers = ([several[i] for i in kept] for several in (chosen, counted, numbers))
-        together = matrix(self.question, counted)
+        together, distinct = matrix(self.question, counted), _distinct(self.question, chosen, numbers, counted)
+        together = replace(together, values=together.values[:, distinct], weights=together.weights[:, distinct])
+        chosen, numbers = _without_single([chosen[i] for i in distinct]), [numbers[i] for i in distinct]
         tested = joint(together, self.probe.settings.resample_seed)
         rows = self._rows(chosen, numbers, tested, axis_shares(tested.z, chosen))
         return FamilyMultiverse(self.question, *rows, together, {}, 0)
@@ -187,11 +189,16 @@ class _Counted:
     def _rows(
         self,
         chosen: Sequence[Mapping[str, str]],
-        numbers: Sequence[Estimate | ClaimResult],
+        numbers: Sequence[Number],
         tested: Joint,
         shares: Shares,
     ) -> tuple[tuple[Specification, ...], Multiverse, tuple[AxisShare, ...]]:
-        about = {"probe": self.label, "model": self.name, "step": self.step.step, "question": self.question.name}
+        about: dict[str, Any] = {
+            "probe": self.label,
+            "model": self.name,
+            "step": self.step.step,
+            "question": self.question.name,
+        }
         order = np.argsort(np.where(np.isnan(tested.z), np.inf, tested.z), kind="stable")
         specifications = [
             Specification(
@@ -205,7 +212,7 @@ class _Counted:
                 z=float(tested.z[i]),
                 null_low=float(tested.band[0, place]),
                 null_high=float(tested.band[1, place]),
-                of_run=int(all(self.question.own[axis] == choice for axis, choice in chosen[i].items())),
+                of_run=int(_is_own(self.question, chosen[i])),
                 source=self.source,
             )
             for place, i in enumerate(order)
@@ -236,26 +243,39 @@ class _Counted:
 
 
 def _distinct(
-    question: Question, chosen: Sequence[dict[str, str]], numbers: Sequence[Estimate | ClaimResult]
+    question: Question,
+    chosen: Sequence[Mapping[str, str]],
+    numbers: Sequence[Number],
+    counted: Sequence[Sequence[tuple[CheckpointData, Counting]]],
 ) -> list[int]:
-    """All ways, without those that differ in axes on which no choice moves any number, as an article before words that
-    all take the same: they would be counted twice. Such axes are left out."""
-    kept = list(range(len(chosen)))
-    for axis in [axis.name for axis in question.axes]:
-        alike: dict[tuple[str, ...], set[float]] = {}
-        for i in kept:
-            others = tuple(value for name, value in chosen[i].items() if name != axis)
-            alike.setdefault(others, set()).add(0.0 if np.isnan(numbers[i].value) else numbers[i].value)
-        if all(len(values) == 1 for values in alike.values()):
-            kept = [i for i in kept if chosen[i][axis] == question.own[axis]]
-            for one in chosen:
-                one.pop(axis)
-    return kept
+    """The ways that differ: where a choice changes nothing (half of the words, and all top words are in it), the same
+    way would have two votes. The run's own comes first."""
+    first = sorted(range(len(chosen)), key=lambda i: not _is_own(question, chosen[i]))
+    ways: dict[tuple[object, ...], int] = {}
+    for i in first:
+        values = tuple((np.round(counting.values, 12) + 0.0).tobytes() for _, counting in counted[i])
+        ways.setdefault((numbers[i].value, *values, _conditions(counted[i][0][1].number)), i)
+    return sorted(ways.values())
 
 
-def _numbers(
-    label: str, members: Sequence[CheckpointData], counted: Sequence[Sequence[Counting]]
-) -> list[Estimate | ClaimResult]:
+def _conditions(number: Measure | Claim) -> str:
+    """At which a mean is taken, and which mean."""
+    if isinstance(number, Measure):
+        return f"{number.where} {number.function}"
+    return f"{number.plus} {number.minus}"
+
+
+def _is_own(question: Question, chosen: Mapping[str, str]) -> bool:
+    return all(question.own[axis] == choice for axis, choice in chosen.items())
+
+
+def _without_single(chosen: Sequence[Mapping[str, str]]) -> list[dict[str, str]]:
+    """Without the axes on which one choice is left."""
+    several = [axis for axis in chosen[0] if len({one[axis] for one in chosen}) > 1]
+    return [{axis: one[axis] for axis in several} for one in chosen]
+
+
+def _numbers(label: str, members: Sequence[CheckpointData], counted: Sequence[Sequence[Counting]]) -> list[Number]:
     """Of each way, with its interval: the family's, or the checkpoint's where there is one."""
     names = [f"way {i}" for i in range(len(counted))]
     columns = [
@@ -277,11 +297,11 @@ def _numbers(
             claims.append(replace(first.number, name=name, column=name))
     level = "family" if len(members) > 1 else "checkpoint"
     estimates = [one.estimate for one in unjudged(label, wide, sorted(measures, key=lambda m: str(m.where)))]
-    by_name: dict[str, Estimate | ClaimResult] = {one.measure: one for one in estimates if one.level == level}
+    by_name: dict[str, Number] = {one.measure: one for one in estimates if one.level == level}
     for claim in claims:  # each by itself, as all columns are copied for every part of a claim
         by_name |= {one.claim: one for one in claim_results(label, wide, [claim]) if one.level == level}
     return [by_name[name] for name in names]
 
 
-def _neutral(number: Estimate | ClaimResult) -> float:
+def _neutral(number: Number) -> float:
     return number.threshold if isinstance(number, ClaimResult) else (number.neutral or 0.0)

@@ -43,11 +43,14 @@ class Sparing(Local):
     def __init__(self, rows: int) -> None:
         self.left, self.computed = rows, 0
 
+    def spend(self, rows: int) -> None:
+        self.left, self.computed = self.left - rows, self.computed + rows
+
     def readings(self, model: RowModel, tasks: Sequence[BatchTask]) -> Iterator[tuple[BatchTask, Readings]]:
         rows = sum(len(task.rows) for task in tasks)
         if rows > self.left:
             raise Beyond
-        self.left, self.computed = self.left - rows, self.computed + rows
+        self.spend(rows)
         return super().readings(model, tasks)
 
 
@@ -111,7 +114,11 @@ class Observer:
 
     def _answers(self, card: Card, asks: Sequence[Ask]) -> dict[Request, Answer | WhyNot]:
         distinct = list(dict.fromkeys(r for ask in asks if not isinstance(ask, WhyNot) for r in ask))
-        return dict(zip(distinct, self._engine(card).answer(distinct), strict=True))
+        engine = self._engine(card)
+        answers = dict(zip(distinct, engine.answer(distinct), strict=True))
+        if engine.model.contract == "answers":  # whole requests, which no executor computes
+            self.budget.spend(int(engine.counts.computed))
+        return answers
 
 
 @dataclass
@@ -131,11 +138,13 @@ class _Observed:
         question: Question,
     ) -> None:
         taken = [] if isinstance(ask, WhyNot) else [answers[request] for request in ask]
-        shown = list(observe(way.planned, item, ask, card, iter(taken)))
-        self.observations += shown
+        values = list(observe(way.planned, item, ask, card, iter(taken)))
+        self.observations += values
         known = [answer for answer in taken if not isinstance(answer, WhyNot)]
-        countable = question.more is not None and shown and all(one.why_not is None for one in shown)
-        self.more += question.more(way.planned.probe, item, known) if countable and question.more else [{}] * len(shown)
+        countable = question.more is not None and values and all(one.why_not is None for one in values)
+        self.more += (
+            question.more(way.planned.probe, item, known) if countable and question.more else [{}] * len(values)
+        )
 
     def frame(self, way: Way, card: Card) -> pd.DataFrame:
         items = {item.id: item for item in way.planned.items}

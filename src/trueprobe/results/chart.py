@@ -26,7 +26,7 @@ _LONGEST_LABEL = 210
 _FEW = 3  # lines; with more of them intervals step back
 _FILE_COLUMNS = {"lines": 3, "dots": 2, "bars": 2}
 _FILE_WIDTH = {"lines": 280, "dots": 320, "bars": 320}
-_PADDING = {"left": 30, "right": 12, "top": 12, "bottom": 12}  # a reader's font may be wider than the measured one
+PADDING = {"left": 30, "right": 12, "top": 12, "bottom": 12}  # a reader's font may be wider than the measured one
 
 Spec = dict[str, Any]  # a Vega-Lite specification, as JSON
 
@@ -344,7 +344,7 @@ def altair_chart(picture: Picture) -> alt.FacetChart | alt.LayerChart:
 def light_spec(picture: Picture) -> Spec:
     """All panels with title and legend, in light colours."""
     title = {"text": picture.figure.title, **({"subtitle": picture.note} if picture.note else {})}
-    spec = chart(picture) | {"title": title, "padding": _PADDING}
+    spec = chart(picture) | {"title": title, "padding": PADDING}
     spec["config"] = {**spec["config"], "background": "var(--paper)"}
     light: Spec = json.loads(re.sub(r"var\(--(\w+)\)", lambda match: LIGHT[match[1]], json.dumps(spec)))
     return light

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Collection
+from collections.abc import Callable, Collection
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ import vl_convert
 from altair.utils.schemapi import debug_mode
 
 from trueprobe.paths import write_whole
-from trueprobe.results.chart import CONFIG, version
+from trueprobe.results.chart import CONFIG, PADDING, version
 from trueprobe.results.marks import LIGHT
 from trueprobe.results.text import multiverse as words
 from trueprobe.results.view.multiverse import Curve
@@ -32,12 +33,12 @@ def curve_spec(curve: Curve) -> dict[str, Any]:
         both = alt.vconcat(_upper(rows), _lower(curve), spacing=4).resolve_scale(x="shared")
         spec: dict[str, Any] = both.to_dict(validate=False)
     title = {"text": words.title(curve), "subtitle": [words.headline(curve), words.BAND]}
-    return {**spec, "config": CONFIG, "title": title, "description": words.description(curve)}
+    return {**spec, "config": CONFIG, "padding": PADDING, "title": title, "description": words.description(curve)}
 
 
-def _upper(rows: list[dict[str, Any]]) -> alt.LayerChart:
+def _upper(rows: list[dict[str, Any]]) -> alt.LayerChart | alt.FacetChart:
     x = alt.X("place:Q", axis=None, scale=alt.Scale(domain=[-1, len(rows)], nice=False))
-    base = alt.Chart(alt.Data(values=rows), width=_WIDTH, height=_HEIGHT)
+    base = alt.Chart(alt.InlineData(rows), width=_WIDTH, height=_HEIGHT)
     band = base.mark_area(color="var(--soft)", opacity=0.18, aria=False)
     dots = base.mark_circle(opacity=1, color="var(--s0)", aria=False)
     size = alt.condition("datum.own == 1", alt.value(110), alt.value(14))
@@ -61,11 +62,11 @@ def _lower(curve: Curve) -> alt.Chart:
         if one.conditions[axis] == choice
     ]
     names = [f"{axis}: {choice}" for axis, choice in choices]
-    chart = alt.Chart(alt.Data(values=ticks), width=_WIDTH, height=_ROW * max(1, len(names)))
-    y = alt.Y("choice:N", sort=names, title=None)
-    return chart.mark_tick(color="var(--s0)", thickness=1.2, height=9, aria=False).encode(
-        x=alt.X("place:Q", axis=None), y=y
-    )
+    chart = alt.Chart(alt.InlineData(ticks), width=_WIDTH, height=_ROW * max(1, len(names)))
+    marks = chart.mark_tick(color="var(--s0)", thickness=1.2, height=9, aria=False)
+    x, y = alt.X("place:Q", axis=None), alt.Y("choice:N", sort=names, title=None)
+    below: alt.Chart = marks.encode(x=x, y=y)
+    return below
 
 
 def curve_svg(curve: Curve) -> str:
@@ -80,7 +81,7 @@ def write_curve(curve: Curve, folder: Path, formats: Collection[str]) -> list[Pa
     spec = json.loads(in_light)
     spec["config"] = {**spec["config"], "background": LIGHT["paper"]}
     svg = vl_convert.vegalite_to_svg(spec, vl_version=version())
-    made = {
+    made: dict[str, Callable[[], bytes]] = {
         "svg": lambda: svg.encode(),
         "png": lambda: vl_convert.svg_to_png(svg, scale=2),
         "html": lambda: vl_convert.vegalite_to_html(spec, vl_version=version(), bundle=True).encode(),
@@ -92,6 +93,10 @@ def write_curve(curve: Curve, folder: Path, formats: Collection[str]) -> list[Pa
     for form in formats:
         content = made[form]()
         path = folder / f"{name}.{form}"
-        write_whole(path, lambda at, content=content: at.write_bytes(content))
+        write_whole(path, partial(_write, content))
         paths.append(path)
     return paths
+
+
+def _write(content: bytes, path: Path) -> None:
+    path.write_bytes(content)

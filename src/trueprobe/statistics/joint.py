@@ -95,7 +95,7 @@ def matrix(question: Question, counted: Sequence[Sequence[tuple[CheckpointData, 
     pairs = [[column(c, m, groups, question.factor) for m, c in seeds] for seeds in counted]
     known = [[pair for pair in seeds if not np.isnan(pair[0]).any()] or seeds[:1] for seeds in pairs]
     values, weights = (np.stack([np.mean([p[i] for p in seeds], axis=0) for seeds in known], axis=1) for i in (0, 1))
-    counts = (weights > 0).any(axis=1)  # attributes, say, are on no side
+    counts = np.any(weights > 0, axis=1).tolist()  # attributes, say, are on no side
     values, weights, groups = values[counts], weights[counts], [g for g, has in zip(groups, counts, strict=True) if has]
     if question.first_side is None:
         return Matrix(values, weights)
@@ -132,12 +132,12 @@ def _spread(matrix: Matrix, theta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _z(matrix: Matrix, theta: np.ndarray) -> np.ndarray:
-    """[relabellings, specifications]; NaN for a specification of too few groups."""
+    """[relabellings, specifications]; NaN for a specification of too few groups, or that no relabelling moves."""
     centre, sd = _spread(matrix, theta)
     able = ((matrix.weights > 0).sum(axis=0) >= FEWEST_GROUPS) & np.isfinite(matrix.values).all(axis=0)
     varies = sd > _ROUNDING * np.abs(matrix.values).sum(axis=0)
     z = np.divide(theta - centre, sd, out=np.zeros_like(theta), where=varies)
-    return np.where(able, np.nan_to_num(z), np.nan)
+    return np.where(able & varies, np.nan_to_num(z), np.nan)
 
 
 # ---------------------------------------------------------------- the joint test
@@ -227,10 +227,10 @@ class Shares:
 
 def axis_shares(z: np.ndarray, chosen: Sequence[Chosen]) -> Shares:
     """By least squares on the choices; specifications without a z are left out."""
-    able = np.flatnonzero(np.isfinite(z))
+    able = np.flatnonzero(np.isfinite(z)).tolist()
     z, chosen = z[able], [chosen[i] for i in able]
     names = list(chosen[0]) if chosen else []
-    columns = {name: pd.get_dummies([one[name] for one in chosen]).to_numpy(dtype=float) for name in names}
+    columns = {name: pd.get_dummies(pd.Series([one[name] for one in chosen])).to_numpy(dtype=float) for name in names}
     whole = _explained(z, list(columns.values()))
     axes = {
         name: (_explained(z, [columns[name]]), max(0.0, whole - _explained(z, _without(columns, name))))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from trueprobe.probes.distractors.measures import LEAST_COMPETENCE, RELATED
+from trueprobe.probes.distractors.measures import LEAST_COMPETENCE, RELATED, Rows
 from trueprobe.probes.distractors.sentences import SETTINGS
 from trueprobe.statistics.measure import Claim, Gate
 from trueprobe.statistics.multiverse import Axis, Choice, Chosen, Counting, Question, Relabelling, of_several
@@ -103,12 +103,13 @@ def _counting(frame: pd.DataFrame, chosen: Chosen) -> Counting | None:
         rows &= (frame["condition_wording"] == chosen["wording"]).to_numpy()
     types = RELATED if chosen["type"] == "related" else (chosen["type"],)
     settings = tuple(SETTINGS) if chosen["setting"] == "both" else (chosen["setting"],)
-    at = {"position": ("after",), "setting": settings, "type": types}
+    at: Rows = {"position": ("after",), "setting": settings, "type": types}
     gate = None
     if chosen["targets"] == "known":
-        at["base_preferred"], gate = (1.0,), Gate("base_preferred", LEAST_COMPETENCE)
+        at, gate = {**at, "base_preferred": (1.0,)}, Gate("base_preferred", LEAST_COMPETENCE)
     counts = (1, 2, 3) if chosen["attractors"] == "1 to 3" else (int(chosen["attractors"]),)
-    plus, minus = {**at, "attractors": (0,)}, {**at, "attractors": counts}
+    plus: Rows = {**at, "attractors": (0,)}
+    minus: Rows = {**at, "attractors": counts}
     number = Claim("lost", "", "", "", plus, minus, unit=unit, gate=gate)
     values = np.where(rows, frame[column].to_numpy(dtype=float), np.nan)
     return Counting(values, number) if not np.isnan(values).all() else None

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from trueprobe.probes.tacit.measures import NAMES_CONCEPT
+from trueprobe.probes.tacit.measures import NAMES_CONCEPT, Rows
 from trueprobe.statistics.measure import Claim
 from trueprobe.statistics.multiverse import Axis, Choice, Chosen, Counting, Question, Relabelling, of_several
 from trueprobe.types import Unit
@@ -81,6 +81,8 @@ def _counting(frame: pd.DataFrame, chosen: Chosen, selection: str, order: str) -
         values = np.where(frame["group_concept"].isin(naming), np.nan, values)
     if chosen.get("wording", "all") != "all":
         values = np.where(frame["condition_wording"] == chosen["wording"], values, np.nan)
-    at = {"selection": (selection,), "order": (chosen.get("order", order),)}
-    many, few = ({**at, "properties": tuple(lengths)} for lengths in _LENGTHS[chosen["properties"]])
-    return Counting(values, Claim("gained", "", "", "", many, few, unit=unit))
+    at: Rows = {"selection": (selection,), "order": (chosen.get("order", order),)}
+    many, few = _LENGTHS[chosen["properties"]]
+    plus: Rows = {**at, "properties": tuple(many)}
+    minus: Rows = {**at, "properties": tuple(few)}
+    return Counting(values, Claim("gained", "", "", "", plus, minus, unit=unit))

@@ -8,7 +8,7 @@ from trueprobe.results.numbers import NumberFormat, p_text, several
 from trueprobe.results.view.multiverse import Curve
 
 HEADING = "Other ways of counting"
-AXIS_Z = "z, in standard deviations under relabelling"
+AXIS_Z = "z under relabelling"
 BAND = "Grey: 95 % of relabellings at each place (pointwise). Large: the run's own way."
 NO_VERDICT = "It tests items, given these models and seeds, and is not on the report's list of verdicts."
 _EXCHANGED = {"sign": "the two sides of each group swapped", "deal": "the groups dealt to the two sides again"}

@@ -38,6 +38,7 @@ HERE = Path(__file__).parent
 WIDE, NARROW = (8, 8), (5, 3)  # rows and columns of the matrix, and on a phone
 LONGEST_NAME = {False: 16, True: 10}  # characters of a family above its column; True: of more than five
 MOST_ROWS = 10  # of a table; with more it scrolls in its place
+MOST_CURVES = 4  # that have a line on the first screen
 STATIC_ROWS = 8  # of items, shown where scripts are off
 _LIGHT = {"link": "#005a8c", "good": "#00694c", "bad": "#a94400", "open": "#5c5470", "edge": "#8a939d", "hi": "#ffedc2"}
 _LIGHT |= {"good-bg": "#e3f4ec", "bad-bg": "#fdeadd"}
@@ -123,6 +124,7 @@ def _html(report: Report, exports: Mapping[str, Export]) -> str:
             drawn=drawn,
             about_seeds=about_seeds,
             curves=[(curve, Markup(curve_svg(curve))) for curve in curves(report.source.run)],
+            most_curves=MOST_CURVES,
             static_rows=STATIC_ROWS,
             most_rows=MOST_ROWS,
             nothing=Outcome.NONE,
