@@ -14,7 +14,7 @@ PEOPLE := $(foreach time,1 2 3 4,--corpus wordnet) --single 0.3
 # compiled modules are kept, whatever the machine says: tests start many interpreters
 export PYTHONDONTWRITEBYTECODE =
 
-.PHONY: demo tour test fast lowest lint wheel fuzz faults bench bench-nulls bench-verdicts bench-peers docs nursery sensitivity clean
+.PHONY: demo tour test fast lowest lint wheel fuzz faults bench bench-nulls bench-verdicts bench-detection bench-peers docs nursery sensitivity clean
 
 ## a first look at the shipped models, and its page: nothing is fetched
 demo: $(INSTALLED)
@@ -87,6 +87,10 @@ bench-nulls: $(READY)
 ## how often intervals miss the truth and verdicts are wrong, on made-up data; an hour on two cores
 bench-verdicts: $(READY)
 	OMP_NUM_THREADS=1 nice -n 19 $(BIN)/python bench/verdicts.py --write docs/reference/coverage.md
+
+## how near detection limits are to the truth, in made-up models; an hour on two cores
+bench-detection: $(READY)
+	OMP_NUM_THREADS=1 nice -n 19 $(BIN)/python bench/detection.py --write docs/reference/detection.md
 
 ## the documentation as a site, in site/; docs/reference/ is written from the code
 docs: $(VENV)/docs-ready

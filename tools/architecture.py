@@ -125,7 +125,7 @@ ROOMS = (
         "results",
         "what a run folder shows: decided in `view`, worded in `text`, rendered in `render`",
         may_use="runs.folder runs.schema runs.families runs.downstream runs.compare runs.repeat runs.reproduce "
-        "runs.signature probes.display statistics.rows statistics.verdict",
+        "runs.signature probes.display probes.trust_cards statistics.detection statistics.rows statistics.verdict",
         touches="numbers, the network, the clock, the terminal, charts",
     ),
     room(

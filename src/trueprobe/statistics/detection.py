@@ -4,7 +4,7 @@ The limit is the smallest manipulation, in nats on held-out frames, at which the
 where the monotone mean dose–response (`doses`) reaches the distance from neutral that the verdict's own interval
 detects with that power. It is about models of the kind that was trained, with as many seeds and items; not others,
 and not about effects of another kind than the planted one. Chosen by simulation
-(docs/decisions/0024-detection-limits.md, docs/detection.md).
+(docs/decisions/0024-detection-limits.md, docs/reference/detection.md).
 """
 
 from __future__ import annotations
@@ -76,8 +76,8 @@ class NoLimit(StrEnum):
 
 @dataclass(frozen=True, kw_only=True)
 class Limit:
-    """In nats more than at dose 0. An interval reaches to infinity where not even the largest dose suffices certainly;
-    it has no ends where a single checkpoint was measured."""
+    """In nats more than at dose 0. An interval reaches to infinity where the largest dose may not suffice;
+    with one assignment there is none, as seeds alone do not show how far another association would move the limit."""
 
     kind: LimitKind
     nats: float = math.nan  # the limit; the smallest dose of AT_MOST, the largest of ABOVE
@@ -146,6 +146,8 @@ class _Curve:
 
     def ends(self) -> tuple[float, float]:
         """Where the upper and where the lower end of the curve reach 0: no point between them can be excluded."""
+        if len(self.design.rows) < 2:
+            return math.nan, math.nan
         off = self._fine(self._off)
         bands = [self.design.spread(off[..., i]).interval() for i in range(off.shape[2])]
         lower, upper = (self.beyond + np.array(ends) for ends in zip(*bands, strict=True))
@@ -161,9 +163,10 @@ class _Curve:
 
     @cached_property
     def beyond(self) -> np.ndarray:
-        """Of the curve's points; −∞ up to the last dose at which too few could be decided at all."""
+        """Of the curve's points; −∞ up to the last dose that lacks a value or at which too few could be decided."""
         curve = self._fine(self._margin)
-        barred = np.flatnonzero(self._open.mean(axis=(0, 1)) < self.power)
+        lacking = np.isnan(self.design.differences).any(axis=(0, 1))
+        barred = np.flatnonzero(lacking | (self._open.mean(axis=(0, 1)) < self.power))
         if len(barred):
             curve[: barred[-1] * _STEPS + 1] = -math.inf
         return curve
@@ -175,23 +178,50 @@ class _Curve:
 
     @cached_property
     def _response(self) -> np.ndarray:
-        return self.sign * np.nan_to_num(self.design.differences)  # NaN only where no verdict is open
+        signed: np.ndarray = self.sign * np.nan_to_num(self.design.differences)  # NaN at doses that are left out anyway
+        return signed
 
     @cached_property
     def _detectable(self) -> np.ndarray:
-        """[assignments, seeds or 1, doses]: the distance from neutral that is detected with this power, (t + z) / t of
-        the interval's reach. Scaled so that its mean is the root mean square: few seeds make most errors too small,
-        and their squares are not."""
+        """[assignments, seeds or 1, doses]: the distance from neutral that is detected with this power: the reach of
+        the interval, and z of what the number moves by. That is what the interval knows, items and seeds of a family,
+        and what it does not: other assignments, and of a checkpoint other seeds."""
+        power, level = (_normal(q) for q in (self.power, 1 - ALPHA / 2))
+        response = self._response.mean(axis=1, keepdims=True) if self._of_families else self._response
+        units = response.reshape(-1, response.shape[-1])
+        beyond = units.var(axis=0, ddof=1) if len(units) > 1 else 0.0
+        scaled: np.ndarray = self._reach + power * np.sqrt((self._reach / level) ** 2 + beyond)
+        return scaled
+
+    @cached_property
+    def _reach(self) -> np.ndarray:
+        """From the value to the end on neutral's side. Scaled so that its mean is the root mean square: few seeds make
+        most errors too small, and their squares are not."""
         end = self.judged.column("low" if self.sign > 0 else "high")
         reach = np.where(self._open, self.sign * (self.judged.column("value") - end), 0.0)
-        reach = np.nan_to_num(reach)
         known = np.maximum(1, self._open.sum(axis=(0, 1)))
-        typical = np.sqrt((reach**2).sum(axis=(0, 1)) / known)
-        mean = reach.sum(axis=(0, 1)) / known
-        reach = np.where(self._open, reach, mean) * np.divide(typical, mean, out=np.ones_like(mean), where=mean > 0)
-        power, level = (float(scipy.special.ndtri(q)) for q in (self.power, 1 - ALPHA / 2))
-        scaled: np.ndarray = reach * (1 + power / level)
+        typical, mean = np.sqrt((reach**2).sum(axis=(0, 1)) / known), reach.sum(axis=(0, 1)) / known
+        scale = np.divide(typical, mean, out=np.ones_like(mean), where=mean > 0)
+        scaled: np.ndarray = np.where(self._open, reach, mean) * scale
         return scaled
+
+    @property
+    def _of_families(self) -> bool:
+        return bool(self.judged.rows.shape[1] < self.design.rows.shape[1])
+
+    @cached_property
+    def _reach_by_seeds(self) -> np.ndarray:
+        """[assignments, seeds, doses]: how much of a family's reach is due to each seed, as reach² holds t² times the
+        variance of the seeds' mean; zero in the mean."""
+        if not self._of_families:
+            return np.zeros(self.design.rows.shape)
+        seeds = self.design.rows.shape[1]
+        values = np.nan_to_num(self.design.column("value"))
+        squares = (values - values.mean(axis=1, keepdims=True)) ** 2 * seeds / (seeds - 1)
+        t = float(scipy.special.stdtrit(seeds - 1, 1 - ALPHA / 2))
+        due = t**2 / (2 * seeds) * (squares - squares.mean(axis=1, keepdims=True))
+        parts: np.ndarray = np.divide(due, self._reach, out=np.zeros_like(due), where=self._reach > 0)
+        return parts * (1 + _normal(self.power) / _normal(1 - ALPHA / 2))
 
     @cached_property
     def _open(self) -> np.ndarray:
@@ -201,14 +231,15 @@ class _Curve:
         undecided = np.array([verdict is Verdict.UNDECIDED for verdict in verdicts])
         low, high = (self.judged.column(name).ravel() for name in ("low", "high"))
         near = undecided & (low <= self.neutral) & (high >= self.neutral)
-        return (decided | near).reshape(self.judged.rows.shape)
+        reached: np.ndarray = (decided | near).reshape(self.judged.rows.shape)
+        return reached
 
     @cached_property
     def _off(self) -> np.ndarray:
         """[assignments, seeds, doses]: how far the margin of each lies from the mean, at the same manipulation."""
         nats = self.design.manipulations
         slope = _slope(isotonic(mean_of(nats)), self._margin)
-        margin = self._response - self._detectable - slope * nats
+        margin = self._response - self._detectable - self._reach_by_seeds - slope * nats
         off: np.ndarray = margin - mean_of(margin)
         return off
 
@@ -219,6 +250,10 @@ class _Curve:
         part = points - below
         fine: np.ndarray = at_doses[..., below] * (1 - part) + at_doses[..., below + 1] * part
         return fine
+
+
+def _normal(quantile: float) -> float:
+    return float(scipy.special.ndtri(quantile))
 
 
 def _slope(x: np.ndarray, y: np.ndarray) -> np.ndarray:

@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -78,7 +78,7 @@ class Design:
         if len(doses) < 2 or doses[0] != 0:
             raise BadInput(f"a dose–response needs dose 0 and at least one more; there are {doses or 'none'}")
         cells = {(row.assignment, row.seed, row.dose): row for row in rows}
-        assignments, seeds = (sorted({key[i] for key in cells}) for i in (0, 1))
+        assignments, seeds = sorted({row.assignment for row in rows}), sorted({row.seed for row in rows})
         wanted = [(a, s, dose) for a in assignments for s in seeds for dose in doses]
         for row in rows:
             if math.isnan(row.dose + row.manipulation):
@@ -89,7 +89,8 @@ class Design:
         for key in wanted:
             if key not in cells:
                 raise BadInput("assignment {}, seed {} was not measured at dose {}".format(*key))
-        table = np.array([cells[key] for key in wanted], dtype=object)
+        table = np.empty(len(wanted), dtype=object)
+        table[:] = [cells[key] for key in wanted]
         return cls(np.array(doses), table.reshape(len(assignments), len(seeds), len(doses)))
 
     def column(self, name: str) -> np.ndarray:
@@ -113,14 +114,15 @@ class Design:
         return Resampling.of(names, _RESAMPLES).weights.astype(float)
 
     def spread(self, numbers: np.ndarray) -> Spread:
-        """[assignments, seeds]: how their mean moves with other assignments and other seeds."""
+        """[assignments, seeds]: how their mean moves with others of both; so few do not show a skew."""
         assignments, seeds = numbers.shape
         mean = float(numbers.mean())
         if seeds == 1:
             error = float(numbers.std(ddof=1)) / math.sqrt(assignments) if assignments > 1 else math.nan
             return Spread(mean, error, df=max(1, assignments - 1))
         samples = Samples(numbers @ self.weights.T / seeds)
-        return samples.over_seeds(Groups(seeds))[0] if assignments > 1 else samples.over_items(0, Groups(seeds))
+        drawn = samples.over_seeds(Groups(seeds))[0] if assignments > 1 else samples.over_items(0, Groups(seeds))
+        return replace(drawn, skew=0.0)
 
 
 def _name(row: Row) -> str:

@@ -6,12 +6,15 @@ Everything here was counted by the run; a table is there where the run has rows 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import product
 
 import pandas as pd
 
 from trueprobe.probes.display import Table
+from trueprobe.probes.trust_cards import trust_cards
 from trueprobe.results.numbers import NumberFormat, count, p_text
 from trueprobe.results.text import tables as words
+from trueprobe.results.text import trust_cards as limits
 from trueprobe.results.text import verdicts
 from trueprobe.results.view.findings import choice_rows, grouped
 from trueprobe.results.view.number import DASH, EMPTY, Cell, Grid, Mark, format_of, mark_of, number
@@ -30,8 +33,28 @@ _SHARE, _RATIO, _POINTS = NumberFormat.of("share", None), NumberFormat.of("ratio
 
 
 def tables(source: ReportSource) -> list[Grid]:
-    every = [*_seeds(source), _agreement(source), _signs(source), _disagreements(source), _downstream(source)]
+    seeds = [_trust_cards(source), *_seeds(source), _agreement(source), _signs(source)]
+    every = [*seeds, _disagreements(source), _downstream(source)]
     return [grid for grid in (*every, *_choices(source)) if grid is not None]
+
+
+def _trust_cards(source: ReportSource) -> Grid | None:
+    """Limits of shipped analyses, where this run has at least as many seeds and items of such a model."""
+    lines, data = [], []
+    for label, family in product(source.labels, source.families):
+        level = "family" if family.n_seeds > 1 else "checkpoint"
+        for card in trust_cards(source.declaration(label).name):
+            if (card.kind, card.level) != (family.cards[0].kind, level) or family.n_seeds < card.limit.seeds:
+                continue
+            counted = source.select(label, family, (card.name,), card.at).rows
+            rows = [row for row in counted if row.n_items >= card.items]
+            if not rows:
+                continue
+            text = limits.sentence(card, finds=any(row.verdict.outcome is Outcome.GOOD for row in rows))
+            lines.append((Cell(f"{label}: {card.measure}"), Cell(family.name), Cell(text)))
+            data.append((label, card.measure, family.name, card.limit.kind.value, card.limit.nats))
+    columns = ["probe", "measure", "model", "limit", "nats"]
+    return _grid("detection", limits.TRUST_CARDS, limits.HEADER, lines, pd.DataFrame(data, columns=columns))
 
 
 def _numbers(*texts: str) -> list[Cell]:
