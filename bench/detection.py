@@ -47,7 +47,7 @@ from trueprobe.types import Direction, Unit, Verdict
 
 Rng = np.random.Generator
 STUDIES = 1000
-FAMILIES = 12_000  # behind a true limit
+FAMILIES = 8_000  # behind a true limit
 BATCH = 1000
 SHAPE = np.linspace(0, 1, 9)  # the doses λ
 EXPONENT = 2.0  # the manipulation grows with λ²: between two models, weights are interpolated
@@ -267,7 +267,9 @@ def from_verdicts(rows: Sequence[FamilyRow], fit: Callable[[np.ndarray, np.ndarr
         [[cells[a, d].verdict is Verdict.HOLDS and cells[a, d].value > 0 for d in doses] for a in range(n)]
     )
     nats = np.array([[cells[a, d].manipulation for d in doses] for a in range(n)])
-    drawn = sorted(fit(nats[list(which)], right[list(which)]) for which in itertools.product(range(n), repeat=n))
+    ways = Counter(tuple(sorted(which)) for which in itertools.product(range(n), repeat=n))
+    fits = {which: fit(nats[list(which)], right[list(which)]) for which in ways}
+    drawn = sorted(fits[which] for which in ways.elements())
     low, high = (drawn[round(q * (len(drawn) - 1))] for q in (0.025, 0.975))
     value = fit(nats, right)
     return Estimated({math.inf: "above", -math.inf: "at_most"}.get(value, "at"), value, low, high)
@@ -309,9 +311,10 @@ class Cell:
 
     def run(self, studies: int) -> list[dict]:
         rng = np.random.default_rng([zlib.crc32(f"{self.world.name}/{self.assignments}/{self.seeds}".encode()), 1])
-        found: dict[str, list[Estimated]] = {rule: [] for rule in RULES}
+        rules = RULES if self.assignments == 3 else {name: RULES[name] for name in ("power", "checkpoint")}
+        found: dict[str, list[Estimated]] = {rule: [] for rule in rules}
         for study in studies_of(self.world, self.assignments, self.seeds, studies, rng):
-            for rule, estimate in RULES.items():
+            for rule, estimate in rules.items():
                 found[rule].append(estimate(study))
         return [self._row(rule, rows) for rule, rows in found.items()]
 
@@ -336,7 +339,7 @@ class Cell:
             "median_ratio": float(np.median(ratios)) if usable else math.nan,
             "median_error": 1.2533 * float(ratios.std()) / math.sqrt(len(ratios)) if usable else math.nan,
             "close": 100 * float(np.mean(close)) if close else math.nan,
-            "covers": 100 * float(np.mean(inside)) if inside else math.nan,
+            "covers": 100 * float(np.mean(inside)) if 2 * len(inside) > len(rows) else math.nan,
             "width": float(np.median(widths)) if widths else math.nan,
         }
 
@@ -431,9 +434,12 @@ estimate it. 40 items in two groups, 9 doses, α = 0.05; *plain*: the measure re
 15 % over seeds and over assignments. `power` is the package's rule for families, `checkpoint` the same for single
 checkpoints; `isotonic` and `logistic` were not chosen: they see only which verdicts are right.
 
+The rule was improved in two rounds on these worlds, partly with the same random numbers, and items were fixed in the
+truth after the first: no world was held out.
+
 - *true*: the limit in nats, ± one standard error; ∞: not at any dose
 - *kinds*: percent of the studies with a limit, "≤ smallest dose", "> largest dose", wrong sign
-- *ratio*: the median of estimate over truth, ± one standard error
+- *ratio*: the median of estimate over truth, ± one standard error, of the studies whose limit lies between the doses
 - *close*: percent of estimates within a factor of 1.5 of the truth
 - *covers*: percent of intervals that hold the truth, ± one standard error; *width*: the median of upper over lower end
 """

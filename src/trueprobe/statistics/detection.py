@@ -131,8 +131,9 @@ class _Curve:
     power: float
 
     def why_none(self) -> NoLimit | None:
-        planted = self.design.spread(self.design.manipulations[..., -1])
-        if not planted.value > 0 or planted.interval()[0] <= 0:
+        nats = self.design.manipulations[..., -1]
+        planted = self.design.spread(nats)
+        if planted.value <= 0 or (planted.interval()[0] <= 0 and not (nats > 0).all()):
             return NoLimit.NO_MANIPULATION
         moved = self.design.spread(self.sign * self.design.differences[..., -1])
         return NoLimit.WRONG_SIGN if moved.interval()[1] < 0 else None
