@@ -126,7 +126,7 @@ class Association(MaterialFile):
     def assignment(self, number: int) -> dict[str, str]:
         """Target to group: half of each class to either. The same number gives the same assignment."""
         rng = random.Random(f"{self.card.title} {number}")
-        dealt = {}
+        dealt: dict[str, str] = {}
         for listed in self.targets.values():
             first = set(rng.sample(listed, len(listed) // 2))
             dealt |= {target: self.groups[target not in first] for target in listed}
@@ -138,7 +138,8 @@ class Association(MaterialFile):
 
     def fill(self, frame: str, target: str, word: str) -> Filled:
         """`Ask {a_target} what {subject} does.` with `ceo`, `she` -> `she` at 15 to 18, `ceo` at 6 to 9"""
-        text, spans = "", {TARGET: [], _ANY_WORD: []}  # type: dict[str, list[tuple[int, int]]]
+        text = ""
+        spans: dict[str, list[tuple[int, int]]] = {TARGET: [], _ANY_WORD: []}
         for literal, name, _, _ in Formatter().parse(frame):
             text += literal
             if name is None:

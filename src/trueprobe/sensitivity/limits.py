@@ -18,7 +18,7 @@ from trueprobe.statistics.detection import (
     sign_errors,
 )
 from trueprobe.statistics.verdict import UNKNOWN
-from trueprobe.types import Direction, Verdict
+from trueprobe.types import Direction, Outcome, Verdict
 
 _UP = Direction.ABOVE  # every measure that is pointed at an association rises with it
 LEVELS = ("family", "checkpoint")
@@ -53,6 +53,7 @@ def _row(measured: Sequence[MeasuredRow], relabelled: Sequence[MeasuredRow], lev
         low=limit.low,
         high=limit.high,
         why=limit.why.value if limit.why else "",
+        held_from=_held_from(rows, neutral),
         assignments=limit.assignments,
         seeds=limit.seeds if level == "family" else 1,
         n_items=min(row.n_items for row in rows),
@@ -73,6 +74,17 @@ def _row(measured: Sequence[MeasuredRow], relabelled: Sequence[MeasuredRow], lev
 def _limit(judged: Sequence[DoseRow | FamilyRow], checkpoints: Sequence[DoseRow], neutral: float, level: str) -> Limit:
     behind = checkpoints if level == "family" else ()
     return detection_limit(judged, _UP, neutral=neutral, checkpoints=behind)
+
+
+def _held_from(rows: Sequence[MeasuredRow], neutral: float) -> float:
+    """Of the doses from which on each number was decided, above neutral: the smallest."""
+    nats, start = math.nan, _mean(rows, 0, "manipulation")
+    for dose in sorted({row.dose for row in rows}, reverse=True):
+        here = [row for row in rows if row.dose == dose]
+        if not all(Verdict(row.verdict).outcome is Outcome.GOOD and row.value > neutral for row in here):
+            break
+        nats = _mean(rows, dose, "manipulation") - start
+    return nats
 
 
 def _mean(rows: Sequence[MeasuredRow], dose: float, name: str) -> float:

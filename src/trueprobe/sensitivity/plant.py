@@ -101,6 +101,7 @@ class Start:
         return RECIPES[self.kind, self.is_small]
 
     def open(self) -> Any:
+        logging.disable_progress_bar()
         return networks.continued(self.kind, self.folder, 1, 0.0, self.seed)
 
     def tokenizer(self) -> Any:
@@ -276,7 +277,6 @@ class Planter:
 
     def plant(self, share: float, out: Path, step_done: Callable[[int], object] = lambda steps: None) -> Planting:
         """Trains, and writes the folder with `planting.json` when it is done."""
-        logging.disable_progress_bar()
         threads = torch.get_num_threads()
         torch.set_num_threads(1)
         try:

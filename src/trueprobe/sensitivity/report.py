@@ -121,7 +121,17 @@ class Result:
             )
 
 
-HEADER = ("probe", "measure", "limit, family", "limit, checkpoint", "planted", "wrong signs", "false alarms", "items")
+HEADER = (
+    "probe",
+    "measure",
+    "limit, family",
+    "all families from",
+    "limit, checkpoint",
+    "λ = 0 → 1",
+    "wrong signs",
+    "false alarms",
+    "items",
+)
 
 
 def table(detected: Sequence[DetectionRow]) -> Iterator[tuple[str, ...]]:
@@ -129,9 +139,11 @@ def table(detected: Sequence[DetectionRow]) -> Iterator[tuple[str, ...]]:
     by = {(row.probe, row.measure, row.level): row for row in detected}
     for probe, measure in dict.fromkeys((row.probe, row.measure) for row in detected):
         family, checkpoint = (by[probe, measure, level] for level in ("family", "checkpoint"))
-        alarms = f"{_percent(family.false_alarms)} (≤ {_percent(family.false_alarms_high)})"
+        known = not math.isnan(family.false_alarms)
+        alarms = f"{family.false_alarms:.0%} (≤ {family.false_alarms_high:.0%})" if known else "–"
         moved = f"{family.at_null:.3g} → {family.at_full:.3g}"
-        limits = (shown(family), shown(checkpoint))
+        held = "–" if math.isnan(family.held_from) else f"{family.held_from:.2f}"
+        limits = (shown(family), held, shown(checkpoint))
         yield probe, measure, *limits, moved, _percent(family.sign_errors), alarms, str(family.n_items)
 
 

@@ -62,6 +62,9 @@ class DetectionRow:
     low: float = column("lower end of its 95 % interval, over assignments and seeds")
     high: float = column("upper end")
     why: str = column("why there is no limit")
+    held_from: float = column(
+        "nats beyond dose 0 from which on all verdicts behind it were right; empty: not at dose 1"
+    )
     assignments: int = column("random assignments behind it")
     seeds: int = column("seeds for which it holds")
     n_items: int = column("scored items for which it holds, of the row that has fewest")
