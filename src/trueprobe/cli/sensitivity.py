@@ -66,8 +66,8 @@ def sensitivity(
     else:
         for line in result.lines():
             say(line)
-        for line in [HEADER, *table(result.detection)] if result.detection else []:
-            say("  ".join(line))
+        for cells in [HEADER, *table(result.detection)] if result.detection else []:
+            say("  ".join(cells))
         say(f"{out / PAGE}")
     if result.unplantable:
         raise typer.Exit(1)

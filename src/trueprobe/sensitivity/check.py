@@ -75,7 +75,7 @@ def _questions(tokenizer: Any, kind: str, association: Association) -> list[_Que
 def _question(
     tokenizer: Any, association: Association, frame: str, target: str, pair: Sequence[str]
 ) -> _Question | None:
-    found = []
+    found: list[tuple[list[int], int]] = []
     for word in pair:
         filled = association.fill(frame, target, word)
         encoded = tokenizer(filled.text, add_special_tokens=False, return_offsets_mapping=True)
@@ -84,10 +84,10 @@ def _question(
         if len(at) != 1 or len(filled.words) != 1:
             return None
         found.append((encoded["input_ids"], at[0]))
-    (ids, at), (others, other_at) = found
-    if at != other_at or ids[:at] + ids[at + 1 :] != others[:at] + others[at + 1 :]:
+    (ids, place), (others, other_place) = found
+    if place != other_place or ids[:place] + ids[place + 1 :] != others[:place] + others[place + 1 :]:
         return None
-    return _Question(target, frame, tuple(ids), at, (ids[at], others[at]))
+    return _Question(target, frame, tuple(ids), place, (ids[place], others[place]))
 
 
 def _log_odds(network: Any, tokenizer: Any, kind: str, questions: Sequence[_Question]) -> Iterator[float]:

@@ -201,20 +201,21 @@ def svg(measured: Sequence[MeasuredRow], families: Sequence[DetectionRow]) -> st
     return drawn
 
 
-def _panel(row: DetectionRow, measured: Sequence[MeasuredRow]) -> alt.LayerChart:
+def _panel(row: DetectionRow, measured: Sequence[MeasuredRow]) -> alt.LayerChart | alt.FacetChart:
     points = [
         {"nats": one.manipulation, "value": one.value, "assignment": str(one.assignment)}
         for one in measured
         if one.level == "family" and math.isfinite(one.value)
     ]
-    lines = alt.Chart(alt.Data(values=points)).mark_line(point=alt.OverlayMarkDef(size=12), opacity=0.7)
+    lines = alt.Chart(alt.InlineData(values=points)).mark_line(point=alt.OverlayMarkDef(size=12), opacity=0.7)
     encoded = lines.encode(
         x=alt.X("nats:Q", title="nats planted"),
         y=alt.Y("value:Q", title=None, scale=alt.Scale(zero=False)),
         detail="assignment:N",
     )
-    neutral = alt.Chart(alt.Data(values=[{"value": row.neutral}])).mark_rule(strokeDash=[4, 3], color="#777")
+    neutral = alt.Chart(alt.InlineData(values=[{"value": row.neutral}])).mark_rule(strokeDash=[4, 3], color="#777")
     layers = [encoded, neutral.encode(y="value:Q")]
     if row.limit in (LimitKind.AT, LimitKind.AT_MOST):
-        layers.append(alt.Chart(alt.Data(values=[{"nats": row.nats}])).mark_rule(color="#b5401a").encode(x="nats:Q"))
+        limit = alt.Chart(alt.InlineData(values=[{"nats": row.nats}])).mark_rule(color="#b5401a")
+        layers.append(limit.encode(x="nats:Q"))
     return alt.layer(*layers).properties(width=150, height=110, title=f"{row.probe}: {row.measure}")
