@@ -111,6 +111,7 @@ def make_analysis(folder: Path) -> None:
     from trueprobe.paths import write_text
     from trueprobe.sensitivity import rows
     from trueprobe.sensitivity.rows import MeasuredRow, PlantedRow
+    from trueprobe.types import Verdict
 
     analysis = _analysis(folder)
     write_text(folder / "setup.json", json.dumps(analysis.setup))
@@ -127,7 +128,7 @@ def make_analysis(folder: Path) -> None:
     planted = [PlantedRow(assignment=0, seed=s, dose=d, nats=d + 0.01 * s, auc=1.0) for s in seeds for d in doses]
     rows.write(analysis.folder(0) / rows.PLANTED, planted, PlantedRow)
     plain = {"probe": "pairs", "measure": "difference", "neutral": 0.0, "n_items": 20, "n_groups": 16, "n_seeds": 1}
-    plain |= {"verdict": "undecided", "level": "checkpoint"}
+    plain |= {"verdict": Verdict.UNDECIDED, "level": "checkpoint"}
     every = [MeasuredRow(**plain, **_number(0, s, d)) for s in seeds for d in doses]
     every += [MeasuredRow(**{**plain, "level": "family", "n_seeds": 2}, **_number(0, -1, d)) for d in doses]
     rows.write(analysis.folder(0) / rows.MEASURED, every, MeasuredRow)
