@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import atexit
 import os
 import shutil
 import sqlite3
 from collections.abc import Callable, Iterable
 from contextlib import closing
 from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
+from tempfile import mkdtemp
 
 import made_runs
 import processes
+import toy_association
+import trueprobe
+import zoo
 from old_stores import old_store
 from processes import Surroundings
 from trueprobe.engine import AnswerStore
@@ -31,6 +37,7 @@ class Command:
     alone: bool = True  # a second process is refused, not served
     room: int = 4_000  # bytes of a file that a full disk still takes
     read: Callable[[Path], dict[str, bytes]] = lambda path: tree(path)  # what must be the same again
+    prepare: Callable[[], object] | None = None  # in its process, before it begins
 
     def arguments(self, made: Path, here: Path) -> list[str]:
         return [part.format(made=made, here=here) for part in self.line.split()]
@@ -45,6 +52,28 @@ def _damaged_store(here: Path) -> None:
     put_answers(here / "store.sqlite", "bert", range(4_000))
     with closing(sqlite3.connect(here / "store.sqlite")) as db, db:
         db.execute("UPDATE answers SET value = x'00' WHERE rowid % 7 = 0")
+
+
+def _old_answers(here: Path) -> None:
+    put_answers(here / "store.sqlite", "bert", range(6_000))
+    with closing(sqlite3.connect(here / "store.sqlite")) as db, db:
+        db.execute("UPDATE answers SET made = made - 100 WHERE rowid % 7")
+
+
+@cache
+def _counted() -> Path:
+    """A run that can be counted in many ways, and its answers."""
+    folder = Path(mkdtemp())
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    model = zoo.save("bert", folder / "model")
+    trueprobe.run(
+        "crows_pairs", str(model), folder / "run", settings={"data": "sample"}, limit=24, store=folder / "store.sqlite"
+    )
+    return folder
+
+
+def _run_to_count(here: Path) -> None:
+    shutil.copytree(_counted(), here, dirs_exist_ok=True)
 
 
 # a new command that writes anything belongs here
@@ -89,6 +118,36 @@ COMMANDS = {
         room=60_000,
         read=lambda path: answers(path),
     ),
+    "cache prune": Command(
+        "cache prune --older-than 50 --yes --store {here}/store.sqlite",
+        "store.sqlite",
+        _old_answers,
+        alone=False,
+        room=60_000,
+        read=lambda path: answers(path),
+    ),
+    "gate": Command(
+        "gate {here}/run --rule pairs:preference<1 --markdown {here}/gate.md",
+        "gate.md",
+        _run_to_report,
+        alone=False,
+        room=100,
+    ),
+    "multiverse": Command(
+        "multiverse {here}/run --store {here}/store.sqlite --figures svg", "run", _run_to_count, alone=False
+    ),
+    "plan": Command(
+        "plan crows_pairs --model {made}/bert --set data=sample --effect 5 --out {here}/plan.toml --store {here}/s.sqlite",
+        "plan.toml",
+        alone=False,
+        room=100,
+    ),
+    "sensitivity": Command(
+        "sensitivity pairs --model toy={made}/seed_* --association {made}/toy.toml --filler {made}/neutral.txt "
+        "--doses 0,0.5,1 --assignments 1 --relabellings 2 --out {here}/out --store {here}/store.sqlite",
+        "out",
+        prepare=toy_association.short_trainings,
+    ),
 }
 
 
@@ -104,7 +163,8 @@ class Trial:
     @property
     def surroundings(self) -> Surroundings:
         environment = {**os.environ, "XDG_CACHE_HOME": str(self.here / "cache"), "HF_HUB_OFFLINE": "1"}
-        return Surroundings(self.here / "stderr", environment=environment, cards=self.made / "cards")
+        cards, prepare = self.made / "cards", self.command.prepare
+        return Surroundings(self.here / "stderr", environment=environment, cards=cards, prepare=prepare)
 
     def start(self, **changes: object) -> processes.BaseProcess:
         around = replace(self.surroundings, **changes)

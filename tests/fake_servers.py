@@ -1,12 +1,14 @@
 """Made-up servers with a real small network behind them: they speak as vLLM, llama.cpp and others do, and can lie.
 
 Numbers come from transformers' own forward pass, not from trueprobe's. `fail` answers in place of the server, `lie`
-changes what it answers.
+changes what it answers, `wire` gives the bytes that are sent in place of a reply.
 """
 
 from __future__ import annotations
 
 import json
+import socket
+import struct
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -35,6 +37,7 @@ class Fake:
     fail: Callable[[str, int], Failure | None] = lambda path, call: None
     lie: Callable[[str, Any], Any] = lambda path, reply: reply
     seconds: float = 0.0  # that every answer takes
+    wire: Callable[[str, int], Callable[[Any], Iterator[bytes | float]] | None] = lambda path, call: None  # see below
     port: int = 0
     calls: list[tuple[str, dict]] = field(default_factory=list)
     headers: list[dict[str, str]] = field(default_factory=list)
@@ -157,6 +160,8 @@ def _ranked(logps: torch.Tensor, piece: int) -> dict:
 
 @contextmanager
 def listening(fake: Fake) -> Iterator[Fake]:
+    ended = threading.Event()
+
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
 
@@ -168,6 +173,8 @@ def listening(fake: Fake) -> Iterator[Fake]:
 
         def _answer(self, body: dict) -> None:
             status, headers, content = fake.reply(self.path, body, dict(self.headers))
+            if send := fake.wire(self.path, fake.asked):
+                return self._send_raw(send(content))
             if status == 0:  # the connection is lost
                 self.close_connection = True
                 return
@@ -177,6 +184,18 @@ def listening(fake: Fake) -> Iterator[Fake]:
                 self.send_header(name, value)
             self.end_headers()
             self.wfile.write(text)
+
+        def _send_raw(self, parts: Iterator[bytes | float]) -> None:
+            """Bytes to send and seconds to wait; a negative time resets the connection."""
+            self.close_connection = True
+            for part in parts:
+                if isinstance(part, bytes):
+                    self.wfile.write(part)
+                elif part < 0:
+                    self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+                    return
+                elif ended.wait(part):
+                    return
 
         def log_message(self, *_: Any) -> None:
             pass
@@ -194,5 +213,6 @@ def listening(fake: Fake) -> Iterator[Fake]:
     try:
         yield fake
     finally:
+        ended.set()
         server.shutdown()
         server.server_close()

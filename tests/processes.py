@@ -38,6 +38,7 @@ class Surroundings:
     environment: Mapping[str, str] = field(default_factory=lambda: dict(os.environ))
     most_bytes: int | None = None  # that a file may have
     cards: Path | None = None  # of assets, instead of the shipped ones
+    prepare: Callable[[], object] | None = None  # called before the command
 
 
 def start(arguments: list[str], stderr: Path | None = None, cwd: Path | None = None) -> BaseProcess:
@@ -78,5 +79,7 @@ def _command(arguments: list[str], around: Surroundings) -> None:
         catalogue.CARDS = around.cards
     if around.most_bytes is not None:
         resource.setrlimit(resource.RLIMIT_FSIZE, (around.most_bytes, around.most_bytes))
+    if around.prepare is not None:
+        around.prepare()
     sys.argv = ["trueprobe", *arguments]
     main()

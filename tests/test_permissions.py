@@ -25,6 +25,7 @@ from transformers import AutoTokenizer, Emu3ForCausalLM, Emu3TextConfig
 from typer.main import get_command
 from typer.testing import CliRunner
 
+import toy_association
 import trueprobe
 import zoo
 from fake_servers import Fake, listening
@@ -35,9 +36,15 @@ from trueprobe.errors import BadInput, FailedRun
 from trueprobe.models import Options, examine, find, open_model
 from trueprobe.models.served import client
 from trueprobe.permissions import Permissions, ServerAccess
+from trueprobe.runs.binding import BindingPlan, PlannedStudy, toml
 from trueprobe.runs.folder import load_run
 from trueprobe.runs.plan import plan_run
+from trueprobe.runs.schema import TABLES
 from trueprobe.runs.study import make_study, read_study
+from trueprobe.sensitivity import associations
+from trueprobe.sensitivity.plant import Planting, PlantRecipe
+from trueprobe.sensitivity.rows import MeasuredRow, PlantedRow
+from trueprobe.statistics.power import FacetVariances
 from trueprobe.training.networks import continued
 from trueprobe.types import ScoreText
 
@@ -67,9 +74,9 @@ def test_permissions_are_these_and_each_is_an_option():
     of_comparisons = options.pop("--allow-unequal")  # permits nothing but a comparison of the user's numbers
     assert of_comparisons == {"compare", "gate"}
     assert options == {
-        "--allow-code": {"run", "compare", "gate", "explore"},
-        "--allow-pickle": {"run", "score", "explore", "verbalizer", "downstream", "check model"},
-        "--allow-servers": {"run", "explore", "verbalizer"},
+        "--allow-code": {"run", "compare", "gate", "explore", "multiverse", "plan"},
+        "--allow-pickle": {"run", "score", "explore", "verbalizer", "downstream", "check model", "multiverse", "plan"},
+        "--allow-servers": {"run", "explore", "verbalizer", "multiverse"},
     }
     promised = (Path(__file__).parents[1] / "SECURITY.md").read_text(encoding="utf-8")
     assert all(f"`{option}`" in promised for option in options)
@@ -93,6 +100,8 @@ def test_nothing_that_is_read_from_a_file_has_a_permission_among_its_fields():
     for schema in schemas:
         named = {name for name in schema.model_fields if "allow" in name or name in permissions}
         assert not named, (schema, named)
+    for row in (*TABLES.values(), PlantRecipe, Planting, PlantedRow, MeasuredRow, FacetVariances):
+        assert not {field.name for field in dataclasses.fields(row) if "allow" in field.name or field.name in permissions}
 
 
 def subclasses(base):
@@ -154,6 +163,14 @@ def export(folder):
     return command("export", folder, "--signatures")
 
 
+def multiverse(folder):
+    return command("multiverse", folder, "--probe", "counteracts", "--figures", "none", "--store", folder.parent / "s")
+
+
+def plan_from(folder):
+    return command("plan", "cloze", "--from-run", folder, "--effect", "5")
+
+
 def explore(folder):
     """Opens an item of each probe, as a click on the page does."""
     from trueprobe.explore.browsing import Browsing
@@ -173,7 +190,7 @@ def outcome(act, folder):
     return result.exception if result is not None and result.exit_code else None
 
 
-ACTS = [run_again, compare, gate, verbalizer, report, export, explore]
+ACTS = [run_again, compare, gate, verbalizer, report, export, explore, multiverse, plan_from]
 NAMES = ["trap.py", "./trap.py", "run/trap.py", "{here}/run/trap.py", "run/../trap.py", "./run//trap.py"]
 
 
@@ -201,7 +218,8 @@ def test_a_run_folder_runs_no_code(act, number, field, strangers, tmp_path):
 
 @pytest.mark.parametrize("act", ACTS, ids=lambda act: act.__name__)
 def test_the_unchanged_folder_needs_no_permission(act, strangers):
-    assert outcome(act, strangers) is None
+    error = outcome(act, strangers)
+    assert error is None or (act is multiverse and "no answer store" in str(error)), error
 
 
 def test_the_trap_works_where_the_user_allows_it(strangers, tmp_path):
@@ -211,6 +229,29 @@ def test_the_trap_works_where_the_user_allows_it(strangers, tmp_path):
     result = command("compare", strangers, "--a", "bert", "--b", "bert-no-next", "--allow-code")
     assert "trap.py has no setting 'data'" in str(result.exception)
     assert (tmp_path / "mark").exists()
+
+
+def test_a_plan_runs_no_code(tmp_path):
+    """A stranger can write its hash, too."""
+    trap = set_trap(tmp_path / "trap.py", tmp_path / "mark")
+    entry = {"name": str(trap), "label": "", "settings": {}}
+    study = PlannedStudy.model_validate({"probes": [entry], "models": ["nursery"]})
+    portable = PlannedStudy.model_validate({"probes": [{**entry, "name": "trap.py"}], "models": ["nursery"]})
+    plain = {"date": "2026-01-01", "trueprobe": "0.1.0", "alpha": 0.05, "list": [], "n_list": 0, "questions": []}
+    plan = BindingPlan.model_validate({**plain, "seeds": {}, "items": {}, "numbers": [], "study": portable})
+    (tmp_path / "plan.toml").write_text(toml(plan.with_hash(), study), encoding="utf-8")
+    result = command("run", tmp_path / "plan.toml", "--out", tmp_path / "run")
+    assert isinstance(result.exception, BadInput)
+    assert "--allow-code" in str(result.exception)
+    assert not (tmp_path / "mark").exists()
+
+
+def test_an_association_runs_no_code(tmp_path):
+    trap = set_trap(tmp_path / "trap.py", tmp_path / "mark")
+    text = toy_association.TOML.replace('counteracts = "gender"', f'counteracts = "{trap}"')
+    with pytest.raises(BadInput, match="trap"):
+        associations.read(str(toy_association.write(tmp_path, text)))
+    assert not (tmp_path / "mark").exists()
 
 
 @pytest.mark.parametrize("manifest", ["there", "gone", "broken link"])

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+import toy_association
 import toys
 import zoo
 from at_risk import COMMANDS, ROWS, TASK, TEXT, Trial, put_answers
@@ -19,6 +20,10 @@ def made(tmp_path_factory) -> Path:
     (folder / "text.txt").write_text(TEXT)
     (folder / "task.tsv").write_text(TASK)
     (folder / "toy.csv").write_bytes(toys.table(rows=ROWS))
+    toy_association.write(folder)
+    toy_association.filler(folder)
+    for seed in (0, 1):
+        toy_association.checkpoint(folder, seed)
     put_answers(folder / "one.sqlite", "bert", range(15_000))
     put_answers(folder / "two.sqlite", "bert", range(10_000, 25_000))  # 5,000 of them stand in both
     put_answers(folder / "two.sqlite", "gpt2", range(30_000, 31_000))

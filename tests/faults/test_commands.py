@@ -18,7 +18,7 @@ from trueprobe.training import nursery
 pytestmark = pytest.mark.slow
 KILLS = int(os.environ.get("FAULTS", "20"))  # `make faults` has 100
 FIRST_SECONDS = 2.0
-READ_WHERE_THEY_WRITE = ("report", "cache check", "cache info")
+READ_WHERE_THEY_WRITE = ("report", "cache check", "cache info", "cache prune", "gate", "multiverse")
 every = pytest.mark.parametrize("name", list(COMMANDS))
 
 

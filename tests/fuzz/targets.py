@@ -20,6 +20,7 @@ import authors_tree
 import made_runs
 import materials
 import zoo
+from fuzz import added
 from trueprobe import assets, probes
 from trueprobe.probes.display import Figure, ItemTable, Table
 from trueprobe.probes.distractors.released import CONDITIONS
@@ -598,6 +599,13 @@ def _all() -> Sequence[Target]:
     yield Target("training", make_training, enter_training, ("setup.json", "seed_0/training.json"))
     yield Target("downstream", make_downstream, enter_downstream)
     yield Target("asset-record", make_record, enter_record, ("asset.json",))
+    yield Target("plan", added.make_plan, added.enter_plan, weight=3)
+    yield Target("association", added.make_association, added.enter_association, weight=3)
+    yield Target("sensitivity", added.make_analysis, added.enter_analysis, ("**/*.json", "**/*.csv"), weight=3)
+    whole = partial(added.enter_whole_run, command)
+    yield Target("run-whole", added.make_whole_run, whole, ("*.json", "**/*.parquet"), weight=6)
+    for kind in added.KINDS:
+        yield Target(f"served-{kind}", partial(added.make_replies, kind), partial(added.enter_replies, kind), weight=2)
 
 
 TARGETS = {target.name: target for target in _all()}

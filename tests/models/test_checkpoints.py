@@ -176,6 +176,16 @@ def test_a_shard_that_is_not_there_is_named(copied):
         open_model(str(folder))
 
 
+@pytest.mark.parametrize("beside", [True, False])
+def test_a_part_of_a_distributed_checkpoint_is_named(beside, copied):
+    """transformers takes it for the model, also where there is one."""
+    folder = copied("bert")
+    part = folder / "shard-00001-model-00001-of-00001.safetensors"
+    (shutil.copy if beside else shutil.move)(folder / "model.safetensors", part)
+    with pytest.raises(BadInput, match=f"{part.name} is a part of a distributed checkpoint, which is not read"):
+        open_model(str(folder))
+
+
 def test_an_index_of_safetensors_is_no_way_to_a_pickle(copied):
     folder = copied("bert")
     shard(folder, "all.bin", "all.safetensors")

@@ -24,6 +24,7 @@ from trueprobe.models.config_file import (
     refuse_special_files,
 )
 from trueprobe.models.lengthening import refuse_lengthening
+from trueprobe.models.patterns import refuse_slow_patterns
 from trueprobe.models.served.address import Address
 from trueprobe.paths import refuse_special
 from trueprobe.permissions import ServerAccess
@@ -128,7 +129,9 @@ def read_tokenizer(source: Source) -> Any:
     try:
         with quiet(), reading(unusable):
             for file in source.folder.glob("tokenizer.*json"):  # of which transformers chooses one by its version
-                refuse_lengthening(read_json(file), source.title)
+                state = read_json(file)
+                refuse_lengthening(state, source.title)
+                refuse_slow_patterns(state, source.title)
             tokenizer = AutoTokenizer.from_pretrained(**source.from_pretrained, trust_remote_code=False)
     except BadInput as error:
         if not (lacking := _lacking_packages(source)):
@@ -351,6 +354,12 @@ def weight_files(source: Source) -> list[Path]:
         return []
     if source.is_gguf:
         return [source.path]
+    # transformers would take these for the model, whatever lies next to them, and needs several processes for it
+    if part := next(iter(source.folder.glob("shard-*-model-*-of-*.safetensors")), None):
+        raise BadInput(
+            f"{source.title}: {part.name} is a part of a distributed checkpoint, which is not read; save the model again "
+            "as model.safetensors, or remove the file"
+        )
     chosen = chosen_weights(source.folder, source.title)
     index = f".safetensors{_INDEX}" if chosen else _INDEX  # another file that the config chooses is loaded as weights
     for name in (chosen,) if chosen else _WEIGHT_FILES:

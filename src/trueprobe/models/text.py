@@ -16,12 +16,13 @@ from typing import Any, Literal
 
 from tokenizers.pre_tokenizers import ByteLevel
 
-from trueprobe.errors import BadInput
+from trueprobe.errors import BadInput, reading, shortened
 from trueprobe.types import Span, WhyNot
 
 Seam = Literal["start", "space", "glued"]  # what stands before a word: nothing, a space, other text
 
 _LARGEST_ID = 2**24
+_LONGEST_QUOTE = 80
 _WORD = re.compile(r"\w+|[^\w\s]")
 _LETTERS = re.compile(r" ?[A-Za-z]+")
 
@@ -88,7 +89,8 @@ class Text:
         return _vocabulary(json.loads(self.fast.to_str()), self.tokenizer.unk_token_id)
 
     def _pieces(self, text: str) -> Pieces:
-        encoding = self.fast.encode(text, add_special_tokens=False)
+        with reading(f"the tokenizer cannot cut {shortened(text, _LONGEST_QUOTE)!r}"):  # a pattern took too many steps
+            encoding = self.fast.encode(text, add_special_tokens=False)
         special = next((i for i, piece in enumerate(encoding.ids) if piece in self._never), None)
         if special is not None:  # SentencePiece vocabularies spell "<pad>" as <pad>: cut the name in two
             cut = encoding.offsets[special][0] + len(text[slice(*encoding.offsets[special])]) // 2

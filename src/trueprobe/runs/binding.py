@@ -62,7 +62,7 @@ class BindingPlan(_Part):
     seeds: dict[str, int]  # of each family
     items: dict[str, int]  # of each probe's label
     axes: tuple[str, ...] = ()  # of the multiverse, by name
-    numbers: tuple[ExpectedNumber, ...]
+    numbers: tuple[ExpectedNumber, ...] = ()
     study: PlannedStudy | None = None  # filled in when the file is read
 
     def with_hash(self) -> BindingPlan:

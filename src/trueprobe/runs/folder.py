@@ -18,6 +18,7 @@ from pydantic import BaseModel, TypeAdapter
 from trueprobe.errors import BadInput, nearest
 from trueprobe.paths import content_within, gc_pause
 from trueprobe.runs.downstream import DownstreamResult
+from trueprobe.runs.packed import refuse_bomb
 from trueprobe.runs.schema import (
     FORMAT,
     LOCAL,
@@ -237,7 +238,9 @@ class Run:
         if not (self.folder / name).exists():
             raise BadInput(f"{self.folder} has no {name}{_INTERRUPTED}")
         with damage(self.folder / name):
-            return pd.read_parquet(io.BytesIO(self._bytes(name)))
+            content = self._bytes(name)
+            refuse_bomb(content, f"{self.folder / name}")
+            return pd.read_parquet(io.BytesIO(content))
 
     def _bytes(self, name: str) -> bytes:
         content = content_within(self.folder, self.folder / name)

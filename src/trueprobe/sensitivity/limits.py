@@ -18,7 +18,7 @@ from trueprobe.statistics.detection import (
     sign_errors,
 )
 from trueprobe.statistics.verdict import UNKNOWN
-from trueprobe.types import Direction, Outcome, Verdict
+from trueprobe.types import Direction, Outcome
 
 _UP = Direction.ABOVE  # every measure that is pointed at an association rises with it
 LEVELS = ("family", "checkpoint")
@@ -36,7 +36,7 @@ def detection(measured: Sequence[MeasuredRow], relabelled: Sequence[MeasuredRow]
 
 def _row(measured: Sequence[MeasuredRow], relabelled: Sequence[MeasuredRow], level: str) -> DetectionRow:
     rows = [row for row in measured if row.level == level]
-    null = [Verdict(row.verdict) for row in relabelled if row.level == level]
+    null = [row.verdict for row in relabelled if row.level == level]
     first, neutral = rows[0], rows[0].neutral
     dose_rows = list(map(_dose_row, (row for row in measured if row.level == "checkpoint")))
     judged = [_family_row(row) for row in rows] if level == "family" else dose_rows
@@ -81,7 +81,7 @@ def _held_from(rows: Sequence[MeasuredRow], neutral: float) -> float:
     nats, start = math.nan, _mean(rows, 0, "manipulation")
     for dose in sorted({row.dose for row in rows}, reverse=True):
         here = [row for row in rows if row.dose == dose]
-        if not all(Verdict(row.verdict).outcome is Outcome.GOOD and row.value > neutral for row in here):
+        if not all(row.verdict.outcome is Outcome.GOOD and row.value > neutral for row in here):
             break
         nats = _mean(rows, dose, "manipulation") - start
     return nats
@@ -98,7 +98,7 @@ def _dose_row(row: MeasuredRow) -> DoseRow:
         dose=row.dose,
         manipulation=row.manipulation,
         value=row.value,
-        verdict=Verdict(row.verdict),
+        verdict=row.verdict,
         low=row.low,
         high=row.high,
     )
@@ -112,5 +112,5 @@ def _family_row(row: MeasuredRow) -> FamilyRow:
         value=row.value,
         low=row.low,
         high=row.high,
-        verdict=Verdict(row.verdict),
+        verdict=row.verdict,
     )

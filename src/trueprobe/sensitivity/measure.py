@@ -71,7 +71,7 @@ def _row(one: Estimate, probe: str, counted: Counted, at: Dose, seed: int) -> Me
         low=one.low,
         high=one.high,
         neutral=0.0 if one.neutral is None else one.neutral,
-        verdict=one.verdict_alone.value,
+        verdict=one.verdict_alone,
         n_items=one.n_items,
         n_groups=one.n_groups,
         n_seeds=one.n_seeds,

@@ -27,6 +27,7 @@ from trueprobe.errors import BadInput
 from trueprobe.paths import write_whole
 from trueprobe.sensitivity.associations import Association, Filled
 from trueprobe.sensitivity.check import Check, check
+from trueprobe.sensitivity.rows import read_json
 from trueprobe.training import corpus, networks
 from trueprobe.training.examples import ALONE, Examples, Masks, Special, collate, draw_masks, draw_targets
 from trueprobe.training.trainer import held_out, slope, update
@@ -344,11 +345,7 @@ class Planter:
 
 def read_planting(folder: Path) -> Planting | None:
     """Of a training that is done; None where there is none."""
-    if not (folder / PLANTING).is_file():
-        return None
-    values = json.loads((folder / PLANTING).read_text(encoding="utf-8"))
-    parts = {"recipe": PlantRecipe(**values["recipe"])} | {name: Check(**values[name]) for name in ("before", "check")}
-    return Planting(**(values | parts))
+    return read_json(folder / PLANTING, Planting) if (folder / PLANTING).is_file() else None
 
 
 def alternatives(recipe: PlantRecipe) -> list[PlantRecipe]:

@@ -9,10 +9,13 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any, TypeVar, get_type_hints
 
+from pydantic import TypeAdapter
+
 from trueprobe.errors import BadInput, reading
 from trueprobe.paths import write_whole
 from trueprobe.statistics.detection import LimitKind
 from trueprobe.statistics.rows import column
+from trueprobe.types import Verdict
 
 PLANTED, MEASURED, RELABELLED = "planted.csv", "measured.csv", "relabelled.csv"
 Row = TypeVar("Row")
@@ -44,7 +47,7 @@ class MeasuredRow:
     low: float = column("lower end of the 95 % interval")
     high: float = column("upper end of the 95 % interval")
     neutral: float = column("the value at which the number shows nothing")
-    verdict: str = column("the conclusion from this number alone")
+    verdict: Verdict = column("the conclusion from this number alone")
     n_items: int = column("scored items behind it")
     n_groups: int = column("independent groups of items")
     n_seeds: int = column("seeds behind it")
@@ -98,6 +101,11 @@ def read(path: Path, kind: type[Row]) -> list[Row]:
     with reading(f"{path} is damaged"), path.open(encoding="utf-8", newline="") as stream:
         listed = list(csv.DictReader(stream))
         return [kind(**{name: _value(text, hints[name]) for name, text in row.items()}) for row in listed]
+
+
+def read_json(path: Path, kind: type[Row]) -> Row:
+    with reading(f"{path} is damaged"):
+        return TypeAdapter(kind).validate_json(path.read_bytes())
 
 
 def _value(text: str, kind: type[Any]) -> Any:

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from trueprobe import assets
-from trueprobe.errors import BadInput, reading
+from trueprobe.errors import BadInput
 from trueprobe.models import Options, find
 from trueprobe.paths import ANOTHER_OUT, locked, write_text
 from trueprobe.probes import files
@@ -190,8 +190,7 @@ def _refuse_other(out: Path, setup: Mapping[str, Any]) -> None:
         if any(path.name != ".lock" for path in out.iterdir()):
             raise BadInput(f"{out} is not empty and holds no {SETUP}; {ANOTHER_OUT}")
         return
-    with reading(f"{out / SETUP} is damaged"):
-        before = json.loads((out / SETUP).read_text(encoding="utf-8"))
+    before = rows.read_json(out / SETUP, dict[str, Any])
     changed = [name for name, value in setup.items() if before.get(name) != value]
     if changed:
         raise BadInput(f"{out} holds another analysis (other {', '.join(changed)}); {ANOTHER_OUT}")

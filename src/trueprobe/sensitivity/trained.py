@@ -8,7 +8,6 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from trueprobe.errors import reading
 from trueprobe.paths import write_text
 from trueprobe.sensitivity import rows
 from trueprobe.sensitivity.doses import checks
@@ -74,8 +73,7 @@ def _recipe(analysis: Analysis) -> PlantRecipe | Unplantable:
     """The declared one; where it plants nothing in the first seed, the first of its alternatives that does."""
     file = analysis.request.out / RECIPE
     if file.is_file():
-        with reading(f"{file} is damaged"):
-            return PlantRecipe(**json.loads(file.read_text(encoding="utf-8")))
+        return rows.read_json(file, PlantRecipe)
     start, failures = analysis.starts[0], []
     for recipe in alternatives(start.recipe):
         _both(analysis, 0, start, recipe)
