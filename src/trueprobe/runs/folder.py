@@ -29,7 +29,6 @@ from trueprobe.runs.schema import (
     Manifest,
     ProbeDeclaration,
     StudyDescription,
-    StudyEntry,
     check_items,
     check_observations,
     columns_of,
@@ -45,6 +44,7 @@ from trueprobe.types import Card
 if TYPE_CHECKING:
     import pandas as pd
 
+__all__ = ["Run", "load_run", "parsed"]
 TIMING = "timing.json"
 ADDED = ("multiverse", "specifications", "axis_shares")  # to a finished run: no checksum in its manifest
 DECLARATIONS = TypeAdapter(dict[str, ProbeDeclaration])
@@ -276,6 +276,3 @@ def usable_name(name: str) -> str:
         return file_name(name)
     except ValueError as error:
         raise BadInput(f"{error}; give it another name") from error
-
-
-__all__ = ["Run", "StudyEntry", "load_run", "parsed"]

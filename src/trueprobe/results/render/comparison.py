@@ -30,11 +30,6 @@ def show(comparison: ModelComparison, path: Path, console: Console | None = None
         console.print(part, soft_wrap=isinstance(part, Text))
 
 
-def selected_rows(rows: list[Difference], summary: Summary) -> list[Difference]:
-    """Those of the summary's measures that say something, at its depth."""
-    return [row for row in of_summary(rows, summary) if not row.verdict.inconclusive]
-
-
 def _render(comparison: ModelComparison, path: Path, width: int) -> Iterator[RenderableType]:
     few = comparison.too_few_seeds
     header = words.COMPARED_HEADER
@@ -61,7 +56,7 @@ def _render(comparison: ModelComparison, path: Path, width: int) -> Iterator[Ren
 
 
 def _section(label: str, rows: list[Difference], summary: Summary, header: tuple[str, ...]) -> Lines:
-    selected = selected_rows(rows, summary)
+    selected = [row for row in of_summary(rows, summary) if not row.verdict.inconclusive]
     if not selected:
         return Lines(words.compared_nothing(label, any(row.verdict is Verdict.LOW_COVERAGE for row in rows)), [])
     heading = words.compared_section(label, max(r.n_items for r in selected), max(r.n_groups for r in selected))

@@ -5,19 +5,7 @@ from trueprobe.results.view.findings import Section, SectionKind, by_outcome, gr
 from trueprobe.results.view.headline import Answer, Matrix, State, matrix, whole
 from trueprobe.results.view.items import ItemColumn, ItemRows
 from trueprobe.results.view.key import Key
-from trueprobe.results.view.number import (
-    DASH,
-    EMPTY,
-    Cell,
-    Display,
-    Finding,
-    Grid,
-    Kind,
-    Mark,
-    Number,
-    Seed,
-    counted,
-)
+from trueprobe.results.view.number import DASH, EMPTY, Cell, Display, Finding, Grid, Kind, Mark, Number, Seed, counted
 from trueprobe.results.view.pictures import FigureView, Picture, Point
 from trueprobe.results.view.report import Gap, ProbeReport, Report
 from trueprobe.results.view.select import where
