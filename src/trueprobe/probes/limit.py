@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from trueprobe.statistics.rows import grouped
 from trueprobe.types import Item
 
 
@@ -16,9 +17,7 @@ def spread(items: Sequence[Item], limit: int | None) -> list[Item]:
 
 def in_turns(items: Sequence[Item]) -> list[int]:
     """The places of the items, in the order in which a growing limit takes them."""
-    turns: dict[tuple[str | int, ...], list[int]] = {}
-    for i, item in enumerate(items):
-        turns.setdefault(tuple(item.conditions.values()), []).append(i)
+    turns = grouped(range(len(items)), lambda i: tuple(items[i].conditions.values()))
     queues = [_evenly(queue) for queue in turns.values()]
     longest = max(map(len, queues), default=0)
     return [queue[turn] for turn in range(longest) for queue in queues if turn < len(queue)]

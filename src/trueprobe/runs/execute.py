@@ -92,8 +92,8 @@ def _refuse_unread_settings(plan: RunPlan, models: Sequence[Unopened]) -> None:
     kinds = {model.outline.card.kind for model in models}
     for planned in plan.probes if not plan.replays else ():
         if setting := planned.probe.unread_setting(kinds):
-            found = " and ".join(sorted(kinds))
-            raise BadInput(f"{planned.label}: no model of this run reads {setting}: they are {found}; leave it out")
+            here = " and ".join(sorted(kinds))
+            raise BadInput(f"{planned.label}: no model of this run reads {setting}: they are {here}; leave it out")
 
 
 def _read_replays(

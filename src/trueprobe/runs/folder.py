@@ -38,7 +38,7 @@ from trueprobe.runs.schema import (
     parsed,
     rows_of,
 )
-from trueprobe.statistics.rows import Estimate
+from trueprobe.statistics.rows import Estimate, grouped
 from trueprobe.types import Card
 
 if TYPE_CHECKING:
@@ -188,10 +188,7 @@ class Run:
 
     @cached_property
     def _estimates(self) -> dict[str, list[Estimate]]:
-        by_label: dict[str, list[Estimate]] = {}
-        for estimate in self.rows(Estimate):
-            by_label.setdefault(estimate.probe, []).append(estimate)
-        return by_label
+        return grouped(self.rows(Estimate), lambda row: row.probe)
 
     def estimate_columns(self, label: str, names: Sequence[str]) -> dict[str, list[Any]]:
         """Some columns of a probe's estimates, without a row object for each of them."""

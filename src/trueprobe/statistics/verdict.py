@@ -16,7 +16,7 @@ from typing import NamedTuple, TypeVar
 
 import numpy as np
 
-from trueprobe.statistics.rows import Agreement, ClaimResult, Difference, Estimate, VariantDifference, changed
+from trueprobe.statistics.rows import Agreement, ClaimResult, Difference, Estimate, VariantDifference, changed, grouped
 from trueprobe.types import LEAST_COVERED, Direction, Reason, Verdict
 
 FEWEST_GROUPS = 6  # with five, no exact test of a share can reach 0.05
@@ -81,12 +81,9 @@ class Judgement:
 def judge(cases: Sequence[Case]) -> list[Judgement]:
     """Each by itself, after Holm's correction over those that share `together`."""
     ps = np.array([case.p for case in cases], dtype=float)
-    groups: dict[Hashable, list[int]] = {}
-    for i, case in enumerate(cases):
-        if case.together is not None:
-            groups.setdefault(case.together, []).append(i)
-    for members in groups.values():
-        ps[members] = holm(ps[members])
+    for asked, members in grouped(range(len(cases)), lambda i: cases[i].together).items():
+        if asked is not None:
+            ps[members] = holm(ps[members])
     return [_judged(case, float(p)) for case, p in zip(cases, ps, strict=True)]
 
 

@@ -15,12 +15,11 @@ from trueprobe.results.render.fitting import MOST_LINES, WIDEST, Fit, Fitted, Li
 from trueprobe.results.render.printed import Console, text_line
 from trueprobe.results.text import tables as table_words
 from trueprobe.results.text import terminal as words
-from trueprobe.results.view.findings import grouped
 from trueprobe.results.view.key import Key
 from trueprobe.results.view.number import Mark, format_of, mark_of, number
 from trueprobe.results.view.select import of_summary, titles
 from trueprobe.runs.compare import ModelComparison
-from trueprobe.statistics.rows import Difference
+from trueprobe.statistics.rows import Difference, grouped
 from trueprobe.types import Verdict
 
 

@@ -30,7 +30,7 @@ from trueprobe.results.text import planned, verdicts
 from trueprobe.results.text import terminal as words
 from trueprobe.results.text.models import listed_models
 from trueprobe.results.view import items
-from trueprobe.results.view.findings import NAMED, Section, SectionKind, by_verdict, grouped
+from trueprobe.results.view.findings import NAMED, Section, SectionKind, by_verdict
 from trueprobe.results.view.headline import Answer
 from trueprobe.results.view.key import Key
 from trueprobe.results.view.number import DASH, Display, Finding, Kind, Mark, Number
@@ -38,6 +38,7 @@ from trueprobe.results.view.report import Report
 from trueprobe.results.view.select import leading, short_names, titles
 from trueprobe.results.view.tables import FamilyRows, by_form, cells_of, family_rows, gate_failures, summary_table
 from trueprobe.runs.folder import Run
+from trueprobe.statistics.rows import grouped
 from trueprobe.types import Unit
 
 _FEWEST_ROWS = 5  # of a table

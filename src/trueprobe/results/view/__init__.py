@@ -1,7 +1,7 @@
 """A run folder made into what every renderer shows: findings, tables, figures and items, each decided once."""
 
 from trueprobe.results.view.figures import about_seeds, of_probe, of_probe_and_its_seeds
-from trueprobe.results.view.findings import Section, SectionKind, by_outcome, grouped, silences, tally
+from trueprobe.results.view.findings import Section, SectionKind, by_outcome, silences, tally
 from trueprobe.results.view.headline import Answer, Matrix, State, matrix, whole
 from trueprobe.results.view.items import ItemColumn, ItemRows
 from trueprobe.results.view.key import Key
@@ -10,6 +10,7 @@ from trueprobe.results.view.pictures import FigureView, Picture, Point
 from trueprobe.results.view.report import Gap, ProbeReport, Report
 from trueprobe.results.view.select import where
 from trueprobe.results.view.source import ReportSource
+from trueprobe.statistics.rows import grouped
 
 __all__ = [
     "DASH",

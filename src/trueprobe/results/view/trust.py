@@ -18,7 +18,7 @@ from trueprobe.results.text import gstudy as studied
 from trueprobe.results.text import tables as words
 from trueprobe.results.text import trust_cards as limits
 from trueprobe.results.text import verdicts
-from trueprobe.results.view.findings import choice_rows, grouped
+from trueprobe.results.view.findings import choice_rows
 from trueprobe.results.view.number import DASH, EMPTY, Cell, Grid, Mark, format_of, mark_of, number
 from trueprobe.results.view.select import first_directed, label_of, names_of, titles
 from trueprobe.results.view.source import ReportSource
@@ -34,6 +34,7 @@ from trueprobe.statistics.rows import (
     SignAgreement,
     SignCounts,
     VariantDifference,
+    grouped,
 )
 from trueprobe.types import Outcome
 
