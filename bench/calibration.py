@@ -27,7 +27,7 @@ from trueprobe import probes
 from trueprobe.engine import AnswerStore, Engine
 from trueprobe.models import Options, examine, find
 from trueprobe.runs.folder import Run, load_run
-from trueprobe.statistics.retrieval import spearman
+from trueprobe.statistics.ranking import spearman
 from trueprobe.training import corpus
 from trueprobe.types import FillBlank, Filled, Word
 

@@ -856,7 +856,7 @@ def rates(cases: Sequence[Case]) -> Measured:
     decided = np.array([verdict is not Verdict.UNDECIDED for verdict in verdicts])
     return {
         "holds": percent([verdict in FINDINGS for verdict in verdicts]),
-        "flips": percent([verdict is Verdict.FLIPS for verdict in verdicts]),
+        "flips": percent([verdict in (Verdict.FLIPS, Verdict.MIXED) for verdict in verdicts]),
         "undecided": percent(~decided),
         "clear": percent(clear),
         "kept": percent(decided[clear]) if clear.any() else 100.0,
@@ -878,18 +878,18 @@ def categories(seeds: int, rng: Rng, runs: int) -> Measured:
     return {"holds": percent(holds), "flips": percent(flips), "undecided": percent(~(holds | flips))}
 
 
-def wordings(rng: Rng, runs: int) -> Measured:
-    """One checkpoint in three wordings, no effect in any: the pooled number."""
-    quantity, groups, cases = Quantity(Unit.NATS, 0.0), Groups(58), []
+def pooled(parts: str, effects_of_parts: Sequence[float], rng: Rng, runs: int) -> Measured:
+    """The number of one checkpoint that pools `wordings` or `kinds`, each with an effect of its own."""
+    quantity, groups, cases, n = Quantity(Unit.NATS, 0.0), Groups(58), [], len(effects_of_parts)
     for batch in batches(runs):
-        for one in resampled(effects(rng, (0.0, 0.8, 0.6), (batch, 3, 58)), np.ones(58), draws(rng, names(58)).weights):
-            samples, pooled = Samples(one), Samples(one.mean(axis=0)[None])
-            parts = tuple(
-                PartNumber(str(i), float(one[i, 0]), of_checkpoint(samples, i, groups, quantity).p) for i in range(3)
-            )
-            cases.append(
-                case(float(pooled.values[0, 0]), of_checkpoint(pooled, 0, groups, quantity), None, wordings=parts)
-            )
+        values = np.array(effects_of_parts)[:, None] + effects(rng, (0.0, 0.8, 0.6), (batch, n, 58))
+        for one in resampled(values, np.ones(58), draws(rng, names(58)).weights):
+            samples, all_of_them = Samples(one), Samples(one.mean(axis=0)[None])
+            named = [
+                PartNumber(str(i), float(one[i, 0]), of_checkpoint(samples, i, groups, quantity).p) for i in range(n)
+            ]
+            over = of_checkpoint(all_of_them, 0, groups, quantity)
+            cases.append(case(float(all_of_them.values[0, 0]), over, None, **{parts: tuple(named)}))
     return rates(cases)
 
 
@@ -910,7 +910,14 @@ def verdicts_cells() -> Iterator[Cell]:
     no_holds = (Limit("holds", most=5.5),)
     for seeds in (3, 5, 10):
         yield Cell(("no effect, any of ten categories",), str(seeds), partial(categories, seeds), no_holds)
-    yield Cell(("no effect, three wordings",), "1", wordings, (*no_holds, Limit("flips", most=5.5)))
+    no_flips = Limit("flips", most=5.5)
+    yield Cell(("no effect, three wordings",), "1", partial(pooled, "wordings", (0, 0, 0)), (*no_holds, no_flips))
+    for kinds in ((0, 0), (0, 0, 0, 0)):
+        name = f"no effect, {len(kinds)} kinds"
+        yield Cell((name,), "1", partial(pooled, "kinds", kinds), (*no_holds, no_flips))
+    for kinds in ((0.5, 0), (0.5, 0, 0, 0), (0.5, 0.5), (0.5, -0.5), (0.5, 0.5, 0.5, -0.5)):
+        limits = (no_flips,) if min(kinds) >= 0 else ()
+        yield Cell((f"kinds with effects {', '.join(map(str, kinds))}",), "1", partial(pooled, "kinds", kinds), limits)
 
 
 # ---------------------------------------------------------------- the list of a report

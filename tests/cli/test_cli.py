@@ -50,8 +50,8 @@ def test_help_is_instant():
 
 def test_help_lists_the_commands_in_the_order_of_work():
     listed = trueprobe("--help").stdout.partition("Commands:\n")[2]
-    order = "list items run report compare reproduce multiverse fetch verbalizer explore plan score pretrain "
-    order += "downstream sensitivity gate export check new cache"
+    order = "list items plan run report compare reproduce explore multiverse sensitivity fetch verbalizer score "
+    order += "pretrain downstream gate export check new cache"
     assert [line.split()[0] for line in listed.splitlines()] == order.split()
 
 

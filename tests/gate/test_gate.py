@@ -183,7 +183,7 @@ def test_a_rule_that_means_several_numbers_is_refused(tmp_path):
         ("pairs: preference[categor=age] < 1", "no condition 'categor'; did you mean 'category'"),
         ("pairs: preference[category=ag] < 1", "no value of category 'ag'; did you mean 'age'"),
         ("pairs: preference[category=age]@sol < 1", "no model 'sol'; did you mean 'solo'"),
-        ("pairs: preference[category=age, k=5] < 1", "nothing at these conditions together"),
+        ("pairs: preference[category=age, k=5] < 1", "has no number at these conditions"),
         ("pairs: preference[category=age] < baseline", "needs a baseline: --against"),
     ],
 )

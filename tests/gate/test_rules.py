@@ -107,7 +107,7 @@ def test_a_file_has_the_same_fields():
         (ENTRY + 'measure = "a"\nclaim = "b"\nvalue = 1\n', "either a measure or a claim"),
         (ENTRY + 'measure = "a"\nvalue = "low"\n', "value is a number or 'baseline + 0.005'"),
         (ENTRY + 'measure = "a"\nvalue = nan\n', "value is a number or"),
-        (ENTRY + 'measure = "a"\nvalue = 1\nstep = 2\n', "name the model"),
+        (ENTRY + 'measure = "a"\nvalue = 1\nstep = 2\n', "a step needs a model"),
         (ENTRY + 'measure = "a"\nvalue = 1\nwhere = {k = []}\n', "at least one value"),
         (ENTRY + 'measure = "a"\nvalue = 1\nwher = {}\n', "rule.0.wher: no such key"),
         ('[[rule]]\nprobe = "p"\nmeasure = "a"\nvalue = 1\noperator = "=="\n', "rule.0.operator: no '=='"),

@@ -128,7 +128,7 @@ def observed(meaning_counts):
     for item in probe.items():
         answers = [filled(probe, p, 0.6 - p) for p in (she_of(r, meaning_counts) for r in probe.ask(item, card))]
         seen += probe.observe(item, card, answers)
-    frame = observations_frame(probe, probe.items(), seen, card)
+    frame = observations_frame(probe, {item.id: item for item in probe.items()}, seen, card)
     drawn = Resampling.of(frame[[GROUP + name for name in probe.factors]], 1000)
     return probe, CheckpointData("m", "masked", frame, drawn)
 

@@ -155,7 +155,7 @@ def test_plan_from_a_run_needs_no_model(desk):
         (("--effect", 5), "name the models"),
         (("--model", "mini", "--effect", 5, "--measure", "acuracy"), "did you mean 'accuracy'"),
         (("--model", "mini", "--effect", "ties=5"), "no such number is planned"),
-        (("--from-run", "nowhere", "--effect", 5), "no run folder"),
+        (("--from-run", "nowhere", "--effect", 5), "not a run folder"),
         (("--model", "mini", "--effect", 5, "--limit", 3), "--out FILE"),
         (("--model", "replay:nowhere", "--effect", 5), "released outputs"),
     ],

@@ -14,7 +14,7 @@ from trueprobe.types import Item
 
 def probe_of(*plus):
     claims = [Claim(f"c{n}", f"claim {n}", "A", "v", part) for n, part in enumerate(plus)]
-    return SimpleNamespace(claims=lambda: claims)
+    return SimpleNamespace(claims=lambda: claims, measures=list)
 
 
 def items_of(**groups: int) -> list[Item]:

@@ -36,7 +36,7 @@ def test_every_measure_comes_for_every_model_type_split_and_k(done):
         ["model", "condition_knowledge", "condition_dominated", "condition_k"]
     ):
         needed = wanted | (shifts if knowledge != "base" else set())
-        needed = needed if k != "all" else {n for n in needed if not n.startswith(("covered", "implicit"))}
+        needed = needed if k != "all" else {n for n in needed if not n.startswith(("listed", "implicit"))}
         assert needed <= set(group["measure"])
     assert set(estimates["condition_k"]) == {"3", "5", "10", "all"}
     assert set(estimates["condition_dominated"]) == {"all", "female", "male"}

@@ -118,6 +118,11 @@ def test_noise_of_fewer_items_is_no_variance_over_seeds():
     assert measured("varies", ("sd 0.08 and 0.02",), "10", 200)["published"] >= 80
 
 
+def test_kinds_without_opposite_effects_are_seldom_called_mixed():
+    assert at_most(measured("verdicts", ("kinds with effects 0.5, 0, 0, 0",), "1", 300)["flips"], 2.5, 300)
+    assert measured("verdicts", ("kinds with effects 0.5, -0.5",), "1", 100)["flips"] >= 75
+
+
 def test_the_share_of_new_seeds_is_covered():
     one = measured("new-seeds", ("normal, 1.3 sd from neutral",), "5", 2000)
     assert at_most(100 - one["covers"], 7.0, 2000)

@@ -85,7 +85,7 @@ def test_seeds(written, meant):
         ({"speed": 1}, "--speed: Extra inputs are not permitted"),
         ({"mask_rate": 1.5}, "--mask-rate is at most 0.9, not 1.5"),
         ({"model_seeds": (1, 1)}, "--model-seeds are different numbers"),
-        ({"start_from": Path("a"), "tokenizer": Path("b")}, "leave --tokenizer out"),
+        ({"start_from": Path("a"), "tokenizer": Path("b")}, "leave out --tokenizer"),
         ({"corpus": (Path("no-such.txt"),)}, "no file or folder 'no-such.txt'"),
     ],
 )

@@ -19,11 +19,13 @@ from pathlib import Path
 from typing import NoReturn
 
 # each registers its commands when it is imported, and --help lists them in this order
-from trueprobe.cli import asking, run, showing  # isort: split
+from trueprobe.cli import asking  # isort: split
 
-from trueprobe.cli import counting  # isort: split
+from trueprobe.cli import planning, run, showing  # isort: split
 
-from trueprobe.cli import authoring, caching, data, planning, scoring, sensitivity, training, using  # isort: split
+from trueprobe.cli import counting, sensitivity  # isort: split
+
+from trueprobe.cli import authoring, caching, data, scoring, training, using  # isort: split
 
 from trueprobe.cli.common import app
 from trueprobe.errors import BadInput, FailedRun, printable_lines, reason, shortened
