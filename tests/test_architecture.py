@@ -24,19 +24,21 @@ NETWORKS = {"torch", "transformers", "tokenizers", "safetensors", "accelerate", 
 FIGURES = {"altair", "vl_convert", "jinja2"}
 FUNCTIONS = {"scipy.special", "scipy.stats", "scipy.optimize"}
 TABLES = {"pandas", "pyarrow"}
-NOT_FOR = {  # light commands, in the order of what they need -> what none up to them imports
-    "--help": {*NETWORKS, *FIGURES, *FUNCTIONS, *TABLES, "numpy", "pydantic", "rich", "huggingface_hub"},
-    "run --help": {*NETWORKS, *FIGURES, *FUNCTIONS, *TABLES, "numpy", "rich", "huggingface_hub"},
-    "list probes": {*NETWORKS, *FIGURES, *FUNCTIONS, *TABLES, "huggingface_hub"},
-    "list studies": {*NETWORKS, *FIGURES, *FUNCTIONS, *TABLES, "huggingface_hub"},
-    "list assets": {*NETWORKS, *FIGURES, *FUNCTIONS, *TABLES, "huggingface_hub"},
-    "list models": {*NETWORKS, *FIGURES, *FUNCTIONS, *TABLES},
-    "items counteracts --count": {*NETWORKS, *FIGURES, *FUNCTIONS, *TABLES},
-    "report run --format json": {*NETWORKS, *FIGURES, *FUNCTIONS},
-    "report run --format markdown": {*NETWORKS, *FIGURES, *FUNCTIONS},
-    "gate run --rule pairs:preference<1": {*NETWORKS, *FIGURES, *FUNCTIONS},
-    "export run --model-card --csv run.csv": {*NETWORKS, *FIGURES, *FUNCTIONS},
+SERVERS = {"starlette", "uvicorn", "httpx", "ray"}
+NOT_FOR = {  # light commands, in the order of what they need -> what none up to them imports, and modules of our own
+    "--help": ({*NETWORKS, *FIGURES, *FUNCTIONS, *TABLES, "numpy", "pydantic", "rich", "huggingface_hub"}, 25),
+    "run --help": ({*NETWORKS, *FIGURES, *FUNCTIONS, *TABLES, "numpy", "rich", "huggingface_hub"}, 25),
+    "list probes": ({*NETWORKS, *FIGURES, *FUNCTIONS, *TABLES, "huggingface_hub"}, 110),
+    "list studies": ({*NETWORKS, *FIGURES, *FUNCTIONS, *TABLES, "huggingface_hub"}, 120),
+    "list assets": ({*NETWORKS, *FIGURES, *FUNCTIONS, *TABLES, "huggingface_hub"}, 120),
+    "list models": ({*NETWORKS, *FIGURES, *FUNCTIONS, *TABLES}, 120),
+    "items counteracts --count": ({*NETWORKS, *FIGURES, *FUNCTIONS, *TABLES}, 120),
+    "report run --format json": ({*NETWORKS, *FIGURES, *FUNCTIONS}, 170),
+    "report run --format markdown": ({*NETWORKS, *FIGURES, *FUNCTIONS}, 170),
+    "gate run --rule pairs:preference<1": ({*NETWORKS, *FIGURES, *FUNCTIONS}, 180),
+    "export run --model-card --csv run.csv": ({*NETWORKS, *FIGURES, *FUNCTIONS}, 180),
 }
+NOT_FOR_A_WARM_RUN = {"torch", "transformers", "tokenizers", "safetensors", "scipy.special", *FIGURES, *SERVERS}
 COMMANDS_IN_TURN = """
 import json, os, sys
 from trueprobe.cli import app
@@ -68,7 +70,7 @@ def test_what_is_shown_is_judged_nowhere_but_in_statistics():
     """Of fine-tuned checkpoints the verdict is asked for when the folder is read: all tasks that it holds by then are
     judged together, and each may be added at any time."""
     judging = {("results.view.source", "judge_equality")}
-    words = {"ALPHA", "FEWEST_GROUPS", "FEWEST_SEEDS", "NOT_JUDGED"}
+    words = {"ALPHA", "FEWEST_GROUPS", "FEWEST_SEEDS", "NOT_JUDGED", "p_corrected_from"}
     used = set()
     for path in (*(ROOT / "results").rglob("*.py"), *(ROOT / "gate").rglob("*.py")):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
@@ -76,7 +78,9 @@ def test_what_is_shown_is_judged_nowhere_but_in_statistics():
                 used |= {(module_of(path), alias.name) for alias in node.names if alias.name not in words}
             if isinstance(node, ast.Attribute) and node.attr == "verdict_alone":
                 used.add((module_of(path), node.attr))
-    assert used == {*judging, ("results.view.number", "verdict_alone")}  # by which a dot of a seed is said to hold
+    # a dot of a seed holds by its own verdict; a page explains what a verdict would be without the list
+    explained = {("results.view.number", "verdict_alone"), ("results.text.audit", "verdict_alone")}
+    assert used == judging | explained
 
 
 def test_the_root_holds_packages_and_the_few_modules_that_all_of_them_use():
@@ -135,9 +139,25 @@ def test_a_light_command_imports_no_library_that_it_does_not_need(tmp_path):
     made_runs.write(tmp_path / "run", [made_runs.card("solo")], [made_runs.estimate("solo", "preference", 0.7)])
     asked = [sys.executable, "-c", COMMANDS_IN_TURN, json.dumps(list(NOT_FOR))]
     output = subprocess.run(asked, capture_output=True, text=True, check=True, cwd=tmp_path).stdout
-    imported = [set(json.loads(line)) for line in output.splitlines()]
-    needless = {command: names & NOT_FOR[command] for command, names in zip(NOT_FOR, imported, strict=True)}
+    imported = dict(zip(NOT_FOR, (set(json.loads(line)) for line in output.splitlines()), strict=True))
+    needless = {command: names & (NOT_FOR[command][0] | SERVERS) for command, names in imported.items()}
     assert not any(needless.values()), needless
+    over = {command: many for command, names in imported.items() if (many := own(names)) > NOT_FOR[command][1]}
+    assert over == {}
+
+
+def own(modules: set[str]) -> int:
+    return sum(name.partition(".")[0] == "trueprobe" for name in modules)
+
+
+def test_a_run_that_was_computed_before_opens_no_network_and_draws_nothing(checkpoint, tmp_path):
+    asked = ["run", "counteracts", "--model", str(checkpoint("bert")), "--limit", "2", "--store", "answers"]
+    trueprobe.run("counteracts", [asked[3]], tmp_path / "cold", limit=2, store=tmp_path / "answers")
+    command = [sys.executable, "-c", COMMANDS_IN_TURN, json.dumps([" ".join([*asked, "--out", "warm"])])]
+    output = subprocess.run(command, capture_output=True, text=True, check=True, cwd=tmp_path).stdout
+    imported = set(json.loads(output.splitlines()[-1]))
+    assert imported & NOT_FOR_A_WARM_RUN == set()
+    assert own(imported) <= 165
 
 
 def cpu_seconds(*arguments: str, times: int, cwd: Path) -> float:

@@ -1,8 +1,7 @@
 """The types that pass between the packages of trueprobe: frozen, model-free, filled in once.
 
 An `Item` is what is asked, a request is how a model is asked, an answer is its output, an `Observation` is
-what one item shows under one model, an `Estimate` is a number with how far it can be trusted. Logs are natural.
-Nothing here computes; nothing here is rounded.
+what one item shows under one model. Logs are natural, and nothing is rounded.
 """
 
 from __future__ import annotations
@@ -23,9 +22,7 @@ Pool = Literal["cls", "last", "mean", "first", "word", "own"]
 
 TIE_NATS = 1e-4  # batching moves a log-probability by up to 2e-5, so closer than this is a tie
 CONDITION, GROUP = "condition_", "group_"  # what the columns of conditions and of groups start with
-LEAST_COVERED = (
-    0.5  # of the items; with fewer countable answers, or more ties, a few items decide (docs/decisions/0014)
-)
+LEAST_COVERED = 0.5  # of the items; with fewer countable answers, or more ties, a few decide (docs/decisions/0014)
 
 Code = Literal[
     "multi_piece",  # a word of several pieces where one was asked for

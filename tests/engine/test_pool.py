@@ -30,11 +30,11 @@ class Fake:
     def finish(self, value=None):
         done = self.jobs.pop(0)
         self.report(Done(value))
-        return done.payload
+        return done.work(None)
 
     @property
     def todo(self):
-        return [job.payload for job in self.jobs]
+        return [job.work(None) for job in self.jobs]
 
 
 class Fakes:
@@ -53,7 +53,7 @@ def ticket(name):
 
 
 def job(name, payload):
-    return Job("compute", ticket(name), payload)
+    return Job(lambda model: payload, ticket(name))
 
 
 @pytest.fixture

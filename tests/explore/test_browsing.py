@@ -7,7 +7,7 @@ import pytest
 from trueprobe.explore.browsing import Browsing
 from trueprobe.explore.guard import ItemsWanted
 from trueprobe.results.view.report import Report
-from trueprobe.runs.folder import load_run
+from trueprobe.runs import load_run
 
 
 @pytest.fixture(scope="session")

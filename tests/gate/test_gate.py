@@ -20,7 +20,7 @@ from trueprobe import gate as gates
 from trueprobe.cli import app
 from trueprobe.errors import BadInput
 from trueprobe.gate import Amount, Decision, Obstacle, Operator, Pairing, apart, decide, gate, number_text, parse
-from trueprobe.runs.folder import load_run
+from trueprobe.runs import load_run
 from trueprobe.types import Undecided, Verdict
 
 PASSES, FAILS, UNDECIDED, CANNOT = Decision

@@ -14,7 +14,7 @@ import torch
 from torch.overrides import TorchFunctionMode
 
 import trueprobe
-from trueprobe.engine.plan import pack, plan_reads
+from trueprobe.engine import pack, plan_reads
 from trueprobe.models import assemble
 from trueprobe.runs.check import sample_requests
 from trueprobe.types import TIE_NATS, FillBlank, ScoreText, WhyNot

@@ -9,8 +9,7 @@ import pytest
 import torch
 import transformers
 
-from trueprobe.engine import AnswerStore, Engine
-from trueprobe.engine.plan import BatchPlan, pack
+from trueprobe.engine import AnswerStore, BatchPlan, Engine, pack
 from trueprobe.models import open_model
 from trueprobe.types import TIE_NATS, EmbedText, FillBlank, FollowsText, ScoreText
 

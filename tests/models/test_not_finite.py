@@ -12,8 +12,7 @@ from safetensors.torch import load_file, save_file
 import trueprobe
 from trueprobe.engine import AnswerStore, Engine
 from trueprobe.errors import BadInput
-from trueprobe.models import open_model
-from trueprobe.models.checkpoint import Options
+from trueprobe.models import Options, open_model
 from trueprobe.runs.check import check_model
 from trueprobe.training import nursery
 from trueprobe.types import EmbedText, FillBlank, ScoreText, WhyNot

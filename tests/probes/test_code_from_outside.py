@@ -13,8 +13,8 @@ from trueprobe import probes
 from trueprobe.cli import app, listing
 from trueprobe.errors import BadInput
 from trueprobe.models import open_model
+from trueprobe.runs import make_study, read_study
 from trueprobe.runs.compare import between_runs
-from trueprobe.runs.study import make_study, read_study
 
 
 def shapes(name: str) -> str:

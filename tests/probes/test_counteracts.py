@@ -18,10 +18,10 @@ from trueprobe.cli.listing import show_items
 from trueprobe.errors import BadInput
 from trueprobe.probes.counteracts.measures import DEPTHS, FATES, KNOWLEDGE, column_end
 from trueprobe.runs.check import stand_in
+from trueprobe.statistics import Claim
 from trueprobe.statistics.claims import case_of, claim_results
 from trueprobe.statistics.estimates import CheckpointData
 from trueprobe.statistics.interval import Interval
-from trueprobe.statistics.measure import Claim
 from trueprobe.statistics.resampling import Resampling
 from trueprobe.statistics.verdict import judge
 from trueprobe.types import Direction, FillBlank, Filled, Token, Verdict, WhyNot, Word

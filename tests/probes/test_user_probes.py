@@ -12,7 +12,7 @@ from materials import SKELETON
 from trueprobe import probes
 from trueprobe.cli import app
 from trueprobe.errors import BadInput
-from trueprobe.runs.study import make_study
+from trueprobe.runs import make_study
 
 
 @pytest.fixture

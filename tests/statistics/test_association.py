@@ -11,9 +11,8 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy import stats
 
-from trueprobe.statistics import association
+from trueprobe.statistics import Columns, association
 from trueprobe.statistics.association import PermutationTest, associations, effect_size, effect_size_ddof0
-from trueprobe.statistics.measure import Columns
 
 QUANTITY = ("association", "in_first")
 numbers = st.floats(-1, 1, allow_subnormal=False).map(lambda v: round(v, 3))

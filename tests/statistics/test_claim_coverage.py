@@ -8,10 +8,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from trueprobe.statistics import Claim, Measure
 from trueprobe.statistics.claims import claim_results
 from trueprobe.statistics.estimates import CheckpointData, estimate
 from trueprobe.statistics.means import means
-from trueprobe.statistics.measure import Claim, Measure
 from trueprobe.statistics.paired import Sides, compare
 from trueprobe.statistics.resampling import Resampling
 from trueprobe.types import Direction, Verdict

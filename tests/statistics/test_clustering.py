@@ -7,8 +7,8 @@ from itertools import combinations
 import numpy as np
 import pytest
 
+from trueprobe.statistics import Columns
 from trueprobe.statistics.association import MatchingTest, matched, two_means
-from trueprobe.statistics.measure import Columns
 
 
 def cloud(rng, apart, each=20, dims=6):

@@ -6,12 +6,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from trueprobe.statistics import estimates
+from trueprobe.statistics import Claim, Gate, Measure, estimates
 from trueprobe.statistics.claims import claim_results
 from trueprobe.statistics.estimates import CheckpointData, estimate
 from trueprobe.statistics.interval import Interval
 from trueprobe.statistics.means import means
-from trueprobe.statistics.measure import Claim, Gate, Measure
 from trueprobe.statistics.resampling import Resampling
 from trueprobe.statistics.rows import Estimate
 from trueprobe.statistics.unjudged import Unjudged, judged

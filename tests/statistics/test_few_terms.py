@@ -9,10 +9,10 @@ import pandas as pd
 import pytest
 from scipy.stats import t
 
+from trueprobe.statistics import Measure
 from trueprobe.statistics.disagreement import between, claims
 from trueprobe.statistics.estimates import CheckpointData, estimate, unjudged
 from trueprobe.statistics.means import group_means, means
-from trueprobe.statistics.measure import Measure
 from trueprobe.statistics.resampling import Resampling
 from trueprobe.types import Verdict
 

@@ -9,9 +9,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from trueprobe.statistics import Flips
 from trueprobe.statistics.estimates import CheckpointData
 from trueprobe.statistics.flips import Answers, krippendorff_alpha, subsampled
-from trueprobe.statistics.measure import Flips
 from trueprobe.statistics.resampling import Resampling
 from trueprobe.statistics.rows import FlipShares, FlipStatistic, NearTies
 

@@ -10,12 +10,12 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from trueprobe.errors import BadInput
+from trueprobe.statistics import Claim, Measure
 from trueprobe.statistics.claims import claim_results
 from trueprobe.statistics.estimates import CheckpointData, estimate
 from trueprobe.statistics.exact import Unmoved
 from trueprobe.statistics.interval import Quantity, interval, of_checkpoint, of_family
 from trueprobe.statistics.means import means, wilson
-from trueprobe.statistics.measure import Claim, Measure
 from trueprobe.statistics.resampling import Groups, Resampling
 from trueprobe.statistics.spread import Samples, Spread
 from trueprobe.types import Direction, Unit, Verdict

@@ -7,10 +7,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from trueprobe.statistics import Claim, Measure
 from trueprobe.statistics.claims import claim_results
 from trueprobe.statistics.estimates import CheckpointData, estimate
 from trueprobe.statistics.means import means
-from trueprobe.statistics.measure import Claim, Measure
 from trueprobe.statistics.resampling import Resampling
 from trueprobe.statistics.verdict import Case, PartNumber, judge, judge_list
 from trueprobe.types import Unit, Verdict

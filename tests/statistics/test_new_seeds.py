@@ -14,9 +14,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
+from trueprobe.statistics import Measure
 from trueprobe.statistics.estimates import CheckpointData, estimate
 from trueprobe.statistics.means import means
-from trueprobe.statistics.measure import Measure
 from trueprobe.statistics.resampling import Resampling
 from trueprobe.statistics.unjudged import share_of_new_seeds
 from trueprobe.types import Unit

@@ -12,10 +12,9 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from trueprobe.statistics import paired
+from trueprobe.statistics import Measure, paired
 from trueprobe.statistics.estimates import CheckpointData
 from trueprobe.statistics.means import means, pearson
-from trueprobe.statistics.measure import Measure
 from trueprobe.statistics.paired import Sides, compare
 from trueprobe.statistics.resampling import Resampling
 from trueprobe.statistics.rows import Difference

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from trueprobe.probes import measure_sets as pairs
 from trueprobe.probes.stereoset import measures as stereoset
+from trueprobe.statistics import Columns
 from trueprobe.statistics.means import group_means, means
-from trueprobe.statistics.measure import Columns
 
 ONE = np.ones((1, 8), dtype=np.float32)
 

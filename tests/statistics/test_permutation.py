@@ -13,8 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
+from trueprobe.statistics import Columns
 from trueprobe.statistics.means import means
-from trueprobe.statistics.measure import Columns
 from trueprobe.statistics.permutation import PERMUTATIONS, Swapped, seeds_dealt_ps, within_sets
 from trueprobe.statistics.resampling import Resampling
 from trueprobe.statistics.spread import Spread

@@ -11,9 +11,9 @@ import plain_rules
 import pytest
 from scipy import stats
 
+from trueprobe.statistics import Columns
 from trueprobe.statistics.interval import Quantity, of_checkpoint, of_family
 from trueprobe.statistics.means import means
-from trueprobe.statistics.measure import Columns
 from trueprobe.statistics.permutation import Swapped, within_sets
 from trueprobe.statistics.resampling import Groups, Resampling
 from trueprobe.statistics.rows import Difference

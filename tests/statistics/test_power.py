@@ -9,10 +9,10 @@ import pandas as pd
 import pytest
 from scipy import optimize, stats
 
+from trueprobe.statistics import Measure
 from trueprobe.statistics.item_reliability import item_agreement, needed
 from trueprobe.statistics.item_values import ItemValues, item_values
 from trueprobe.statistics.means import means, pearson
-from trueprobe.statistics.measure import Measure
 from trueprobe.statistics.power import Design, FacetVariances, Forecast, components, fewest, noncentral_power
 
 # seeds down; two groups of two items

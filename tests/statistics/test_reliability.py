@@ -8,11 +8,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from trueprobe.statistics import resampling
+from trueprobe.statistics import Claim, Gate, Measure, resampling
 from trueprobe.statistics.claims import claim_results
 from trueprobe.statistics.estimates import OVER_ITEMS, CheckpointData, estimate
 from trueprobe.statistics.means import means, pearson
-from trueprobe.statistics.measure import Claim, Gate, Measure
 from trueprobe.statistics.resampling import Groups, Resampling, rows_where
 from trueprobe.statistics.rows import ClaimResult, Estimate
 from trueprobe.types import Direction, Verdict

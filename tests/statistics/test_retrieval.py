@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from scipy import stats
 from sklearn import metrics
 
+from trueprobe.statistics import Columns
 from trueprobe.statistics.means import means
-from trueprobe.statistics.measure import Columns
 from trueprobe.statistics.ranking import average_precision, commonest_share, ranks_within, reciprocal_rank, spearman
 
 RNG = np.random.default_rng(0)

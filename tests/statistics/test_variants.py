@@ -6,9 +6,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from trueprobe.statistics import Measure
 from trueprobe.statistics.estimates import CheckpointData
 from trueprobe.statistics.means import means
-from trueprobe.statistics.measure import Measure
 from trueprobe.statistics.resampling import Resampling
 from trueprobe.statistics.variants import variants
 from trueprobe.types import Verdict

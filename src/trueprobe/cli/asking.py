@@ -7,14 +7,7 @@ from typing import Annotated
 
 import typer
 
-from trueprobe.cli.common import (
-    Json,
-    Setting,
-    app,
-    example,
-    say,
-    settings_of,
-)
+from trueprobe.cli.common import Json, Setting, app, example, say, settings_of
 from trueprobe.errors import BadInput, nearest
 
 

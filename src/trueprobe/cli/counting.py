@@ -8,17 +8,7 @@ from typing import Annotated
 
 import typer
 
-from trueprobe.cli.common import (
-    AllowCode,
-    AllowPickle,
-    AllowServers,
-    Json,
-    Store,
-    app,
-    example,
-    interruptible,
-    say,
-)
+from trueprobe.cli.common import AllowCode, AllowPickle, AllowServers, Json, Store, app, example, interruptible, say
 from trueprobe.errors import BadInput
 
 

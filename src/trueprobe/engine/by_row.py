@@ -153,7 +153,8 @@ class RowComputation:
 
     def _recheck_outdated(self, wanted: Wanted, cached: dict[Address, int]) -> set[Row]:
         """Rows answered under other library versions, if ten of them recomputed now differ; else none."""
-        older = [row for row, reads in wanted.items() if self._made_otherwise(reads, cached)]
+        now = self.store.made_with
+        older = [row for row, its in wanted.items() if any(cached.get(self._address(r), now) != now for r in its)]
         if not older:
             return set()
         sample = older[:: max(1, len(older) // _CHECKED_ROWS)][:_CHECKED_ROWS]
@@ -165,9 +166,6 @@ class RowComputation:
                     return set(older)
         self.store.restamp(self._address(read) for row in older for read in wanted[row])
         return set()
-
-    def _made_otherwise(self, reads: Sequence[Read], cached: dict[Address, int]) -> bool:
-        return any(cached.get(self._address(read), self.store.made_with) != self.store.made_with for read in reads)
 
 
 def open_with_progress(model: RowModel, progress: Progress) -> None:

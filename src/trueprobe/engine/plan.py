@@ -58,7 +58,9 @@ def plan(rows: Iterable[Row], model: RowModel, batch_tokens: int | None = None) 
     if not short or sum(map(tree_tokens, slots)) > _WORTH_SHARING * sum(len(row.ids) for row in short):
         return _singles(ordered, model, tokens)
     count = max(1, tokens // TREE_WIDTH)
-    trees = [_forest(tuple(slots[i : i + count])) for i in range(0, len(slots), count)]
+    forests = [tuple(slots[i : i + count]) for i in range(0, len(slots), count)]
+    widths = [bucket(max(map(tree_tokens, forest))) for forest in forests]  # of the longest tree
+    trees = [BatchPlan(trees, (len(trees), width), True) for trees, width in zip(forests, widths, strict=True)]
     return trees + _singles([row for row in ordered if len(row.ids) > limit], model, tokens)
 
 
@@ -106,11 +108,6 @@ def _singles(ordered: Sequence[Row], model: RowModel, tokens: int) -> list[Batch
             slots = tuple((row,) for row in members[start : start + most])
             batches.append(BatchPlan(slots, (min(most, max(fewest, rounded_up(len(slots), step))), width)))
     return batches
-
-
-def _forest(trees: tuple[tuple[Row, ...], ...]) -> BatchPlan:
-    """As wide as its longest tree."""
-    return BatchPlan(trees, (len(trees), bucket(max(map(tree_tokens, trees)))), True)
 
 
 def _trees(ordered: Sequence[Row]) -> Iterable[tuple[Row, ...]]:

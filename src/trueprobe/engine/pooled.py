@@ -4,16 +4,18 @@ turn requests into rows, compute them, and put answers together."""
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from dataclasses import dataclass
+from functools import partial
+from operator import methodcaller
 from typing import Any, Literal
 
 import numpy as np
 
-from trueprobe.engine.executor import BatchFailed, BatchTask, Examine, Readings, Reads
+from trueprobe.engine.executor import BatchFailed, BatchTask, Examine, Readings, Reads, compute
 from trueprobe.engine.pool import GivenUp, Pool
-from trueprobe.engine.worker import ExaminedCheckpoint, Job, Kind, Planning, Ticket
+from trueprobe.engine.worker import ExaminedCheckpoint, Job, Planning, Ticket, examined, traits_of, whole_words
 from trueprobe.errors import FailedRun
 from trueprobe.models import Model, Options, Outline, RowModel, Source, Traits, Unopened, refuse_twins
 from trueprobe.models.rows import Batch
@@ -39,7 +41,7 @@ class PooledModel:
 
     def open(self) -> None:
         """In a worker, which tries the network."""
-        self._traits = self._traits or self._result("traits")
+        self._traits = self._traits or self._result(traits_of)
 
     @property
     def traits(self) -> Traits:
@@ -63,30 +65,30 @@ class PooledModel:
         return self.traits.token_multiple
 
     def reads(self, request: Request) -> Reads:
-        reads: Reads = self._result("call", ("reads", request))
+        reads: Reads = self._result(methodcaller("reads", request))
         return reads
 
     def forward(self, batch: Batch) -> list[np.ndarray]:
-        readings: Readings = self._result("call", ("forward", batch))
+        readings: Readings = self._result(methodcaller("forward", batch))
         return readings
 
     def assemble(self, requests: Sequence[Request], readings: Sequence[Sequence[np.ndarray]]) -> list[Answer]:
-        answers: list[Answer] = self._result("call", ("assemble", requests, readings))
+        answers: list[Answer] = self._result(methodcaller("assemble", requests, readings))
         return answers
 
     def special_tokens(self) -> Mapping[str, int]:
-        tokens: Mapping[str, int] = self._result("call", ("special_tokens",))
+        tokens: Mapping[str, int] = self._result(methodcaller("special_tokens"))
         return tokens
 
     def token_ids(self, text: str) -> tuple[int, ...]:
-        ids: tuple[int, ...] = self._result("call", ("token_ids", text))
+        ids: tuple[int, ...] = self._result(methodcaller("token_ids", text))
         return ids
 
-    def submit(self, kind: Kind, payload: Any = None) -> Future[Any]:
-        return self.pool.submit(Job(kind, self.ticket, payload, self._traits))
+    def submit(self, work: Callable[[Any], Any]) -> Future[Any]:
+        return self.pool.submit(Job(work, self.ticket, traits=self._traits))
 
-    def _result(self, kind: Kind, payload: Any = None) -> Any:
-        return _results([self.submit(kind, payload)])[0]
+    def _result(self, work: Callable[[Any], Any]) -> Any:
+        return _results([self.submit(work)])[0]
 
 
 @dataclass(frozen=True)
@@ -112,7 +114,7 @@ class PooledCheckpoint:
         return PooledModel(self.pool, self.ticket, self.card, self.planning)
 
     def _whole_words(self) -> frozenset[str] | None:
-        words: frozenset[str] | None = _results([self.pool.submit(Job("whole_words", self.ticket))])[0]
+        words: frozenset[str] | None = _results([self.pool.submit(Job(whole_words, self.ticket, needs_model=False))])[0]
         return words
 
 
@@ -131,7 +133,7 @@ class Pooled:
     def examine(self, sources: Sequence[Source], options: Options, here: Examine) -> list[Unopened]:
         """A model that answers whole requests is examined and asked from this process: the work is done elsewhere."""
         files = [source for source in sources if not source.server]
-        jobs = [self.pool.submit(Job("examine", Ticket.of(source, options))) for source in files]
+        jobs = [self.pool.submit(Job(examined, Ticket.of(source, options), needs_model=False)) for source in files]
         every: dict[str, ExaminedCheckpoint] = {s.name: one for s, one in zip(files, _results(jobs), strict=True)}
         refuse_twins(files, [examined.weights for examined in every.values()])
         return [self._checkpoint(source, options, every.get(source.name)) or here(source) for source in sources]
@@ -146,7 +148,7 @@ class Pooled:
         return PooledCheckpoint(self.pool, ticket, examined.card, examined.planning)
 
     def reads(self, model: RowModel, requests: Sequence[Request]) -> list[Reads]:
-        parts = _results([_pooled(model).submit("reads", chunk) for chunk in _chunks(requests)])
+        parts = _results([_pooled(model).submit(partial(_reads, chunk)) for chunk in _chunks(requests)])
         return [reads for part in parts for reads in part]
 
     def readings(self, model: RowModel, tasks: Sequence[BatchTask]) -> Iterator[tuple[BatchTask, Readings]]:
@@ -155,7 +157,7 @@ class Pooled:
         while left or going:
             while left and len(going) < 3 * self.pool.size:
                 task = left.popleft()
-                going[_pooled(model).submit("compute", task)] = task
+                going[_pooled(model).submit(partial(compute, task=task))] = task
             for future in wait(going, return_when=FIRST_COMPLETED).done:
                 task = going.pop(future)
                 if isinstance(error := future.exception(), GivenUp):
@@ -164,7 +166,7 @@ class Pooled:
 
     def assemble(self, model: RowModel, requests: Sequence[Request], readings: Sequence[Readings]) -> list[Answer]:
         chunks = zip(_chunks(requests), _chunks(readings), strict=True)
-        parts = _results([_pooled(model).submit("call", ("assemble", *chunk)) for chunk in chunks])
+        parts = _results([_pooled(model).submit(methodcaller("assemble", *chunk)) for chunk in chunks])
         return [answer for part in parts for answer in part]
 
     def release(self, model: Unopened) -> None:
@@ -173,6 +175,10 @@ class Pooled:
 
     def close(self) -> None:
         self.pool.close()
+
+
+def _reads(requests: Sequence[Request], model: RowModel) -> list[Reads]:
+    return [model.reads(request) for request in requests]
 
 
 def _pooled(model: RowModel) -> PooledModel:

@@ -16,18 +16,16 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from importlib.metadata import version
 from multiprocessing.connection import Connection
-from typing import Any, Literal
+from typing import Any
 
 from trueprobe import __version__
-from trueprobe.engine.executor import BatchTask, compute
 from trueprobe.errors import BadInput, FailedRun
-from trueprobe.models import Model, Options, Source, Traits, examine, ready, weight_hashes
+from trueprobe.models import Model, Options, RowModel, Source, Traits, examine, ready, weight_hashes
 from trueprobe.models.rows import ROWS_VERSION
 from trueprobe.types import Card
 
 _LIBRARIES = ("torch", "transformers", "tokenizers", "numpy")
 Opener = Callable[[Source, Options], Model]
-Kind = Literal["examine", "whole_words", "traits", "reads", "compute", "call"]
 
 
 @dataclass(frozen=True)
@@ -60,16 +58,12 @@ class Ticket:
 
 @dataclass(frozen=True)
 class Job:
-    """`call`: `payload` is a method of the model and its arguments; `reads` and `compute`: requests, a `BatchTask`."""
+    """A function that can be sent, of the open model, or of the ticket where none has to be open."""
 
-    kind: Kind
+    work: Callable[[Any], Any]
     ticket: Ticket
-    payload: Any = None
+    needs_model: bool = True
     traits: Traits | None = None  # of the model, where they are known: no worker tries them again
-
-    @property
-    def needs_model(self) -> bool:
-        return self.kind not in ("examine", "whole_words")
 
 
 @dataclass(frozen=True)
@@ -143,24 +137,12 @@ class Worker:
             return Broken("".join(traceback.format_exception_only(error)).strip())
 
     def _run(self, job: Job) -> Any:
-        ticket = job.ticket
-        if job.kind == "examine":
-            return _examined(ticket)
-        if job.kind == "whole_words":
-            return examine(ticket.source, ticket.options).outline.whole_words()
-        model = self._open(ticket)
+        if not job.needs_model:
+            return job.work(job.ticket)
+        model = self._open(job.ticket)
         if job.traits is not None:
             model.recall(job.traits)
-        if job.kind == "traits":
-            model.open()
-            return model.traits
-        if job.kind == "reads":
-            return [model.reads(request) for request in job.payload]
-        if job.kind == "compute":
-            task: BatchTask = job.payload
-            return compute(model, task)
-        method, *arguments = job.payload
-        return getattr(model, method)(*arguments)
+        return job.work(model)
 
     def _open(self, ticket: Ticket) -> Any:
         if ticket != self._ticket:
@@ -171,7 +153,16 @@ class Worker:
         return self._model
 
 
-def _examined(ticket: Ticket) -> ExaminedCheckpoint:
+def traits_of(model: RowModel) -> Traits:
+    model.open()
+    return model.traits
+
+
+def whole_words(ticket: Ticket) -> frozenset[str] | None:
+    return examine(ticket.source, ticket.options).outline.whole_words()
+
+
+def examined(ticket: Ticket) -> ExaminedCheckpoint:
     checkpoint = examine(ticket.source, ticket.options)
     return ExaminedCheckpoint(checkpoint.outline.card, weight_hashes(ticket.source), _planning(checkpoint.open()))
 

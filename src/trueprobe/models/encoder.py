@@ -19,12 +19,11 @@ import numpy as np
 from trueprobe.errors import BadInput, reading
 from trueprobe.models import checkpoint
 from trueprobe.models.checkpoint import Options, Source, read_tokenizer
-from trueprobe.models.contract import Traits, backend
-from trueprobe.models.framing import Ids, Refused
-from trueprobe.models.hugging import TRIAL_WIDTH, Described, HuggingFaceModel, NetworkBackend, describe
+from trueprobe.models.contract import backend
+from trueprobe.models.framing import Refused
+from trueprobe.models.hugging import BothWays, Described, NetworkBackend, describe
 from trueprobe.models.masked import is_masked
-from trueprobe.models.network import same
-from trueprobe.models.rows import Batch, Read, Row
+from trueprobe.models.rows import Read
 from trueprobe.models.text import Text
 from trueprobe.models.weights import Shape, Weights
 from trueprobe.types import Answer, Card, EmbedText, Pool, Request, Vector
@@ -95,35 +94,13 @@ def _json(source: Source, name: str) -> Any:
         return json.loads((source.folder / name).read_text(encoding="utf-8"))
 
 
-class Encoder(HuggingFaceModel):
+class Encoder(BothWays):
     kind = "encoder"
-    shares_prefixes = False
-    tree_limit = 0
     _trial = "vector"
 
     def __init__(self, card: Card, text: Text, shape: Shape, weights: Weights, pooling: Pooling) -> None:
         super().__init__(card, text, shape, weights)
         self.pooling = pooling
-
-    @property
-    def row_exact(self) -> bool:
-        return self.shape.on_cpu
-
-    def _try(self) -> Traits:
-        if self.card.max_tokens < TRIAL_WIDTH:  # too short to try: never padded, always in full batches
-            return Traits(0, False, False, True, 0)
-        return Traits(0, False, False, self._try_padding(), self._try_small_batches())
-
-    def _try_padding(self) -> bool:
-        """Does padding change a row's vector?"""
-        ids = (1, 2, 3)
-        read = Read(Row(ids, (0,) * 3), "vector", (0,))
-        alone, padded = np.array([ids]), np.array([[*ids, 0, 0]])
-        one, other = (
-            self.forward(Batch(row, np.zeros_like(row), np.arange(row.shape[1])[None] < 3, (read,), (0,), ((0,),)))[0]
-            for row in (alone, padded)
-        )
-        return not same(one, other)
 
     def _reads(self, request: Request) -> Sequence[Read]:
         if not isinstance(request, EmbedText):
@@ -136,11 +113,6 @@ class Encoder(HuggingFaceModel):
                 raise Refused("no_head", f"the encoder's pooling is not known here: {self.pooling.modules}")
             request = replace(request, pool=self.pooling.pool)
         return super()._vector_read(request)
-
-    def _embed_row(self, request: EmbedText, ids: Ids) -> tuple[Row, int]:
-        if not request.specials:
-            return self._row(ids, (0,) * len(ids)), 0
-        return self._row(*self.text.one.wrap(ids)), len(self.text.one.before)
 
     def assemble(self, requests: Sequence[Request], readings: Sequence[Sequence[np.ndarray]]) -> list[Answer]:
         answers = super().assemble(requests, readings)

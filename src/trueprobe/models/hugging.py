@@ -20,7 +20,7 @@ from trueprobe.models.network import Network, longest_row
 from trueprobe.models.rows import ROWS_VERSION, SAFE_ROWS, Batch, Read, Row
 from trueprobe.models.text import Text
 from trueprobe.models.weights import Shape, Weights, machine
-from trueprobe.types import Card, Kind
+from trueprobe.types import Card, EmbedText, Kind
 
 TRIAL_WIDTH = SAFE_ROWS
 _TRIED_ROWS = (2, 3, 24)
@@ -115,6 +115,30 @@ class HuggingFaceModel(Framing):
 
     def forward(self, batch: Batch) -> list[np.ndarray]:
         return self.network.read(batch)
+
+
+class BothWays(HuggingFaceModel):
+    """A network whose tokens see all others, a masked model or an encoder: rows share no beginning."""
+
+    shares_prefixes = False
+    tree_limit = 0
+
+    @property
+    def row_exact(self) -> bool:
+        """On a CPU a row in a fixed shape has the same bits whatever stands next to it."""
+        return self.shape.on_cpu
+
+    def _try(self) -> Traits:
+        has_head = self._trial == "blank"
+        size, linear = (self.network.readout.size, self.network.readout.linear) if has_head else (0, False)
+        if self.card.max_tokens < TRIAL_WIDTH:  # too short to try: never padded, always in full batches
+            return Traits(size, linear, False, True, 0)
+        return Traits(size, linear, False, self.network.padding_matters(self._trial), self._try_small_batches())
+
+    def _embed_row(self, request: EmbedText, ids: Ids) -> tuple[Row, int]:
+        if not request.specials:
+            return self._row(ids, (0,) * len(ids)), 0
+        return self._row(*self.text.one.wrap(ids)), len(self.text.one.before)
 
 
 @dataclass(frozen=True)

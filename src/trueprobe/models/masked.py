@@ -11,9 +11,9 @@ from typing import Any
 from trueprobe.errors import BadInput
 from trueprobe.models import checkpoint
 from trueprobe.models.checkpoint import Options, Source, is_ordinary, lists_token, read_tokenizer
-from trueprobe.models.contract import Traits, backend
+from trueprobe.models.contract import backend
 from trueprobe.models.framing import Ids, Refused
-from trueprobe.models.hugging import TRIAL_WIDTH, Described, HuggingFaceModel, NetworkBackend, describe
+from trueprobe.models.hugging import BothWays, Described, NetworkBackend, describe
 from trueprobe.models.rows import Read, Row
 from trueprobe.models.text import Pieces, Text, without_final_space
 from trueprobe.models.weights import Shape, Weights
@@ -85,21 +85,8 @@ def _refuse_without_mask(source: Source, text: Text, n_embeddings: int) -> None:
         raise BadInput(f"{source.title}: the mask token '{mask}' is ordinary text, so no blank can be asked")
 
 
-class Masked(HuggingFaceModel):
+class Masked(BothWays):
     kind = "masked"
-    shares_prefixes = False
-    tree_limit = 0
-
-    @property
-    def row_exact(self) -> bool:
-        """On a CPU a row in a fixed shape has the same bits whatever stands next to it."""
-        return self.shape.on_cpu
-
-    def _try(self) -> Traits:
-        readout = self.network.readout
-        if self.card.max_tokens < TRIAL_WIDTH:  # too short to try: never padded, always in full batches
-            return Traits(readout.size, readout.linear, False, True, 0)
-        return Traits(readout.size, readout.linear, False, self.network.padding_matters, self._try_small_batches())
 
     @property
     def _mask(self) -> int:
@@ -146,11 +133,9 @@ class Masked(HuggingFaceModel):
         return Read(self._row(*self.text.two.wrap(first, second)), "next")
 
     def _embed_row(self, request: EmbedText, ids: Ids) -> tuple[Row, int]:
-        if not request.specials:
-            return self._row(ids, (0,) * len(ids)), 0
-        if request.pool == "cls" and not self.text.one.before:
+        if request.specials and request.pool == "cls" and not self.text.one.before:
             raise Refused("no_head", "the tokenizer puts no token before a text")
-        return self._row(*self.text.one.wrap(ids)), len(self.text.one.before)
+        return super()._embed_row(request, ids)
 
 
 def _masked_with(pieces: Pieces, i: int) -> list[int]:

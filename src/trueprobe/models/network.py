@@ -11,7 +11,7 @@ import inspect
 from collections.abc import Callable
 from functools import cached_property, partial
 from itertools import chain
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import torch
@@ -263,11 +263,10 @@ class Network:
         one, other = (self.read(_plain_batch([read.row.ids], [read]))[0] for read in reads)
         return not same(one, other)
 
-    @cached_property
-    def padding_matters(self) -> bool:
-        """Does padding change a row's answer (Fourier mixing does)? Then rows are grouped by exact length."""
+    def padding_matters(self, kind: Literal["blank", "vector"]) -> bool:
+        """Does padding change what is read of a row (Fourier mixing does)? Then rows are grouped by exact length."""
         row = (1, 2, 3)
-        read = Read(Row(row, (0, 0, 0)), "blank", (1,))
+        read = Read(Row(row, (0, 0, 0)), kind, (1,))
         padded = _plain_batch([row, (1, 2, 3, 4, 5, 6, 7, 8)], [read])
         return not same(self.read(_plain_batch([row], [read]))[0], self.read(padded)[0])
 

@@ -13,9 +13,10 @@ from pydantic import ValidationError
 
 from trueprobe.errors import BadInput, nearest
 from trueprobe.paths import gc_pause
-from trueprobe.probes.base import Probe, Released, Settings, spread
+from trueprobe.probes.base import Probe, Released, Settings
 from trueprobe.probes.display import Figure, ItemTable, ReportSpec, Summary, Table
 from trueprobe.probes.files import explain
+from trueprobe.probes.limit import spread
 from trueprobe.probes.loading import assessment_of, files_in, find, is_name, is_path, is_probe, names
 
 __all__ = [

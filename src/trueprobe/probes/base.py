@@ -196,27 +196,3 @@ class MeasureSetProbe(Probe[S]):
     @property
     def headline(self) -> Measure:
         return self.measure_set.headline
-
-
-def spread(items: Sequence[Item], limit: int | None) -> list[Item]:
-    """The first `limit` items when conditions take turns: the same ones each time, in their order."""
-    if limit is None or limit >= len(items):
-        return list(items)
-    return [items[i] for i in sorted(in_turns(items)[:limit])]
-
-
-def in_turns(items: Sequence[Item]) -> list[int]:
-    """The places of the items, in the order in which a growing limit takes them."""
-    turns: dict[tuple[str | int, ...], list[int]] = {}
-    for i, item in enumerate(items):
-        turns.setdefault(tuple(item.conditions.values()), []).append(i)
-    queues = [_evenly(queue) for queue in turns.values()]
-    longest = max(map(len, queues), default=0)
-    return [queue[turn] for turn in range(longest) for queue in queues if turn < len(queue)]
-
-
-def _evenly(queue: list[int]) -> list[int]:
-    """The queue in an order whose every beginning is spread over the whole (van der Corput)."""
-    bits = max(1, (len(queue) - 1).bit_length())
-    order = (int(f"{i:0{bits}b}"[::-1], 2) for i in range(1 << bits))
-    return [queue[i] for i in order if i < len(queue)]

@@ -45,7 +45,7 @@ def chart(picture: Picture) -> Spec:
         written = [layer.to_dict(validate=False, context=dict(inside)) for layer in layers]
     return {
         "$schema": alt.SCHEMA_URL,
-        "description": _description(picture),
+        "description": words.figure_description(kind, picture.figure.title, [panel.title for panel in panels]),
         "config": CONFIG,
         "usermeta": _for_script(picture),
         "params": [{"name": "hidden", "value": []}],
@@ -65,10 +65,6 @@ def _for_script(picture: Picture) -> Spec:
     models = [panel.model for panel in picture.panels]
     labels = [] if values == "y" else [title for _, title in picture.xs]
     return {"values": values, "title": _axis_title(picture), "labels": labels, "models": models}
-
-
-def _description(picture: Picture) -> str:
-    return words.figure_description(picture.kind, picture.figure.title, [p.title for p in picture.panels])
 
 
 def _axis_title(picture: Picture) -> str:
@@ -156,10 +152,6 @@ def _legend(picture: Picture) -> alt.Legend | None:
     )
 
 
-def _shape(picture: Picture) -> alt.Shape:
-    return alt.Shape("look:N", scale=_scale([shape(look) for look in picture.looks]), legend=_legend(picture))
-
-
 _BEHIND = {
     "tooltip": alt.Tooltip("tip:N"),
     "description": alt.Description("text:N"),
@@ -220,10 +212,11 @@ def _points(picture: Picture, size: int, at: Mapping[str, Any]) -> tuple[list[al
     """Published marks, which lie below everything, and those of this run."""
     published = _with_style(picture, Style.PUBLISHED)
     is_published = f"indexof({published}, datum.look) >= 0"
+    shapes = alt.Shape("look:N", scale=_scale([shape(look) for look in picture.looks]), legend=_legend(picture))
     below, above = (
         _of("value", test)
         .mark_point(size=size, strokeWidth=1.2, opacity=1)
-        .encode(**at, **_colours(picture), shape=_shape(picture), **_BEHIND)
+        .encode(**at, **_colours(picture), shape=shapes, **_BEHIND)
         for test in (is_published, f"!({is_published})")
     )
     return [below] if published else [], [above]

@@ -152,4 +152,4 @@ def _cards(run: Run, name: str) -> list[Card]:
 
 def _members(run: Run, label: str, probe: Probe, cards: Sequence[Card]) -> list[CheckpointData]:
     seed = probe.settings.resample_seed
-    return [paired.to_pair(c.name, c.kind, run.observed(label, c.name), seed, c.family, c.labels) for c in cards]
+    return [paired.to_pair(card, run.observed(label, card.name), seed) for card in cards]

@@ -6,23 +6,20 @@ Each model is opened once. All that can be refused without a network is refused 
 from __future__ import annotations
 
 import json
-import platform
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from functools import cached_property
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Unpack
 
-from trueprobe import __version__
 from trueprobe.engine import AnswerStore, Compute, Counts, executor, library_versions
 from trueprobe.errors import BadInput
 from trueprobe.models import Unopened
 from trueprobe.runs.cache import card_text, counting_text, key_of, probe_text
 from trueprobe.runs.folder import Run, Timing, load_run, observations_file
-from trueprobe.runs.machine import machine
+from trueprobe.runs.machine import machine, versions
 from trueprobe.runs.plan import PlannedProbe, RunPlan, plan_run
 from trueprobe.runs.portions import all_finite, observe, portions_of, requests_of
 from trueprobe.runs.records import ObservationFiles, declaration, items_frame
@@ -95,8 +92,8 @@ def _refuse_unread_settings(plan: RunPlan, models: Sequence[Unopened]) -> None:
     kinds = {model.outline.card.kind for model in models}
     for planned in plan.probes if not plan.replays else ():
         if setting := planned.probe.unread_setting(kinds):
-            found = " and ".join(sorted(kinds))
-            raise BadInput(f"{planned.label}: no model of this run reads {setting}: they are {found}; leave it out")
+            here = " and ".join(sorted(kinds))
+            raise BadInput(f"{planned.label}: no model of this run reads {setting}: they are {here}; leave it out")
 
 
 def _read_replays(
@@ -158,7 +155,7 @@ class _Execution:
         """Writes what is known before any model is asked; gives what the manifest has at the end, too."""
         session, folder = self.session, self.folder
         computed_on = machine(self.plan.options, session.store, session.executor.threads)
-        made_with = {"versions": _versions(), "machine": computed_on, "cards": self.cards}
+        made_with = {"versions": versions(), "machine": computed_on, "cards": self.cards}
         folder.local({model.outline.card.name: model.location for model in self.models})
         folder.manifest(**made_with)
         for planned in self.probes:
@@ -232,13 +229,5 @@ class _Execution:
         """Names all that a probe's rows are counted from, and what else their signatures have."""
         study = self.plan.study
         observed = [self.folder.checksum(observations_file(planned.label, card.name)) for card in self.cards]
-        how, models = (
-            (study.intervals, study.limit, study.per_group, study.dtype),
-            [card_text(card) for card in self.cards],
-        )
+        how, models = (study.intervals, study.limit, study.per_group, study.dtype), list(map(card_text, self.cards))
         return key_of("counted", planned.label, probe_text(planned), counting_text(planned), how, models, observed)
-
-
-def _versions() -> dict[str, str]:
-    names = ("torch", "transformers", "tokenizers", "numpy", "pandas", "pyarrow")
-    return {"trueprobe": __version__, "python": platform.python_version(), **{name: version(name) for name in names}}

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Protocol, TypeVar
 
+from trueprobe.statistics.rows import grouped
 from trueprobe.types import Card
 
 
@@ -79,7 +80,4 @@ def at_last_step(rows: Iterable[S], of: Iterable[Family], family_of: Callable[[S
 
 def families(cards: Sequence[Card]) -> tuple[Family, ...]:
     """In the order of the run's models."""
-    members: dict[str, list[Card]] = {}
-    for card in cards:
-        members.setdefault(card.family, []).append(card)
-    return tuple(Family(name, tuple(those)) for name, those in members.items())
+    return tuple(Family(name, tuple(those)) for name, those in grouped(cards, lambda card: card.family).items())

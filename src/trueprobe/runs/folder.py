@@ -30,7 +30,6 @@ from trueprobe.runs.schema import (
     Manifest,
     ProbeDeclaration,
     StudyDescription,
-    StudyEntry,
     check_items,
     check_observations,
     columns_of,
@@ -40,12 +39,13 @@ from trueprobe.runs.schema import (
     parsed,
     rows_of,
 )
-from trueprobe.statistics.rows import Estimate
+from trueprobe.statistics.rows import Estimate, grouped
 from trueprobe.types import Card
 
 if TYPE_CHECKING:
     import pandas as pd
 
+__all__ = ["Run", "load_run", "parsed"]
 TIMING = "timing.json"
 ADDED = ("multiverse", "specifications", "axis_shares")  # to a finished run: no checksum in its manifest
 DECLARATIONS = TypeAdapter(dict[str, ProbeDeclaration])
@@ -189,10 +189,7 @@ class Run:
 
     @cached_property
     def _estimates(self) -> dict[str, list[Estimate]]:
-        by_label: dict[str, list[Estimate]] = {}
-        for estimate in self.rows(Estimate):
-            by_label.setdefault(estimate.probe, []).append(estimate)
-        return by_label
+        return grouped(self.rows(Estimate), lambda row: row.probe)
 
     def estimate_columns(self, label: str, names: Sequence[str]) -> dict[str, list[Any]]:
         """Some columns of a probe's estimates, without a row object for each of them."""
@@ -279,6 +276,3 @@ def usable_name(name: str) -> str:
         return file_name(name)
     except ValueError as error:
         raise BadInput(f"{error}; give it another name") from error
-
-
-__all__ = ["Run", "StudyEntry", "load_run", "parsed"]

@@ -1,4 +1,4 @@
-"""On what a run was computed: processor, threads, device, and the commit of the source where it is known."""
+"""On what a run was computed: versions, processor, threads, device, and the commit of the source if it is known."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import platform
 import subprocess
 import sys
 from functools import cache
-from importlib.metadata import PackageNotFoundError, distribution
+from importlib.metadata import PackageNotFoundError, distribution, version
 from pathlib import Path
 
 import trueprobe
@@ -33,6 +33,12 @@ def machine(options: Options, store: AnswerStore, workers_threads: int | None = 
         store.put_derived(key, json.dumps([threads, device_name]).encode())
     computing = workers_threads or threads
     return Machine(processor=processor(), threads=computing, device=device_name, commit=commit())
+
+
+def versions() -> dict[str, str]:
+    names = ("torch", "transformers", "tokenizers", "numpy", "pandas", "pyarrow")
+    ours = {"trueprobe": trueprobe.__version__, "python": platform.python_version()}
+    return ours | {name: version(name) for name in names}
 
 
 def _environment() -> list[object]:

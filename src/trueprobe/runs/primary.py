@@ -15,7 +15,7 @@ from trueprobe.probes import Probe
 from trueprobe.probes.display import Primary, Summary, matches, row_names
 from trueprobe.runs.families import Family
 from trueprobe.statistics.measure import Measure
-from trueprobe.statistics.rows import ClaimResult, Difference, Estimate, VariantDifference
+from trueprobe.statistics.rows import ClaimResult, Difference, Estimate, VariantDifference, grouped
 from trueprobe.statistics.verdict import Judged, judge_list
 from trueprobe.types import Kind
 
@@ -84,11 +84,8 @@ def on_run_list(
         standing = [family.name for family in families if not isinstance(row, Difference) and family.has(row)]
         return (standing[0] if each_model else "") if standing else None
 
-    lists: dict[str | None, list[int]] = {}
-    for i, row in enumerate(rows):
-        lists.setdefault(list_of(row), []).append(i)
     judged = list(rows)
-    for name, members in lists.items():
+    for name, members in grouped(range(len(rows)), lambda i: list_of(rows[i])).items():
         with_verdicts = judge_list([rows[i] for i in members], [name is not None] * len(members))
         for i, row in zip(members, with_verdicts, strict=True):
             judged[i] = row

@@ -255,7 +255,7 @@ def frame_of(values: Sequence[Any], row: type[Any], **given: Sequence[Any]) -> p
     import pandas as pd
 
     declared = hints(row)
-    names = [field.name for field in _plain_fields(row)]
+    names = [field.name for field in dataclasses.fields(row) if field.name != "conditions"]
     columns = {name: list(given[name] if name in given else map(attrgetter(name), values)) for name in names}
     frame = pd.DataFrame({name: _typed(column, declared[name]) for name, column in columns.items()})
     if "conditions" not in declared:
@@ -285,10 +285,6 @@ def columns_of(frame: pd.DataFrame, row: type[Any], where: str, names: Iterable[
             else:
                 raise BadInput(f"{where} is not a table of this version: it has no column '{name}'")
     return columns
-
-
-def _plain_fields(row: type[Any]) -> Iterator[dataclasses.Field[Any]]:
-    return (field for field in dataclasses.fields(row) if field.name != "conditions")
 
 
 def _conditions(frame: pd.DataFrame) -> Iterator[dict[str, str]]:

@@ -21,7 +21,8 @@ from trueprobe import probes
 from trueprobe.errors import BadInput, nearest
 from trueprobe.permissions import Permissions, ServerAccess
 from trueprobe.probes import files as material
-from trueprobe.probes.base import Probe, in_turns
+from trueprobe.probes.base import Probe
+from trueprobe.probes.limit import in_turns
 from trueprobe.runs.binding import BindingPlan, PlannedStudy
 from trueprobe.runs.schema import RUN_FILES, ProbeDeclaration, StudyDescription
 from trueprobe.statistics.verdict import FEWEST_GROUPS

@@ -199,18 +199,12 @@ class RunTables:
         if not claims:
             return
         probe = self._probes[label]
-        sides = [
-            (family.checkpoints[0], [self._to_pair(label, card) for card in family.checkpoints])
-            for family in families(self.cards)
-        ]
+        seed, every = probe.settings.resample_seed, [family.checkpoints for family in families(self.cards)]
+        sides = [(cards[0], [to_pair(c, self._observed(label, c.name), seed) for c in cards]) for cards in every]
         for claim in claims:
             for (first, one), (second, other) in permutations(sides, 2):
                 if is_about(claim, first, second):
                     yield between(label, sides_of(claim, one, other, probe.factors, probe.drawn_within), claim)
-
-    def _to_pair(self, label: str, card: Card) -> CheckpointData:
-        seed = self._probes[label].settings.resample_seed
-        return to_pair(card.name, card.kind, self._observed(label, card.name), seed, card.family, card.labels)
 
     def _variants(self, one: str, other: str) -> Iterator[VariantDifference]:
         """One probe under two labels: what their settings move, of the measures in the summary."""

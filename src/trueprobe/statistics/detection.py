@@ -284,7 +284,8 @@ def false_alarms(verdicts: Sequence[Verdict], fewest: int = FEWEST_RELABELLINGS)
     interval of independent draws. Verdicts that could not be reached for another reason do not count."""
     if len(verdicts) < fewest:
         raise BadInput(f"false alarms need at least {fewest} relabellings, not {len(verdicts)}")
-    return _share([verdict in _DECIDED for verdict in verdicts if not _prevented(verdict)])
+    prevented = (Verdict.BORDERLINE_COVERAGE, *(verdict for verdict in Verdict if verdict.outcome is Outcome.NONE))
+    return _share([verdict in _DECIDED for verdict in verdicts if verdict not in prevented])
 
 
 def sign_errors(rows: Sequence[Row], expected: Direction, neutral: float = 0.0) -> Share:
@@ -293,10 +294,6 @@ def sign_errors(rows: Sequence[Row], expected: Direction, neutral: float = 0.0) 
         raise BadInput(f"a sign is expected 'above' or 'below', not '{expected}'")
     decided = [row for row in rows if row.dose > 0 and row.verdict in _DECIDED]
     return _share([_SIGNS[expected] * (row.value - neutral) < 0 for row in decided])
-
-
-def _prevented(verdict: Verdict) -> bool:
-    return verdict.outcome is Outcome.NONE or verdict is Verdict.BORDERLINE_COVERAGE
 
 
 def _share(which: Sequence[bool]) -> Share:

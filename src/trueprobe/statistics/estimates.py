@@ -293,10 +293,8 @@ def _family(
     groups = min((behind[i].groups for i in able), default=Groups(0))
     quantity, seed = Quantity(measure.unit, measure.neutral), first.resampling.resample_seed
     over = of_family(samples.pick(able), groups, quantity, method, seed)
-    covered, untied = (
-        least(by_seed[i].covered for i in able or range(len(by_seed))),
-        least(by_seed[i].untied for i in able),
-    )
+    covered = least(by_seed[i].covered for i in able or range(len(by_seed)))
+    untied = least(by_seed[i].untied for i in able)
     estimate = Estimate(
         probe=probe,
         model=first.family,

@@ -182,10 +182,10 @@ class Answers:
         ]
 
 
-def subsampled(answers: Sequence[Answers], resample_seed: int = 0) -> list[FlipCause]:
+def subsampled(answers: Sequence[Answers]) -> list[FlipCause]:
     """Is a smaller dataset the cause of more seed variance? The larger one cut to the smaller one's size."""
     pairs = [(large, small) for large in answers for small in answers if _comparable(large, small)]
-    return [_subsampled(large, small, resample_seed) for large, small in pairs]
+    return [_subsampled(large, small) for large, small in pairs]
 
 
 def _comparable(large: Answers, small: Answers) -> bool:
@@ -193,8 +193,8 @@ def _comparable(large: Answers, small: Answers) -> bool:
     return same and len(large.prefers) > len(small.prefers) > 1
 
 
-def _subsampled(large: Answers, small: Answers, resample_seed: int) -> FlipCause:
-    rng, n = np.random.default_rng(resample_seed), len(small.prefers)
+def _subsampled(large: Answers, small: Answers) -> FlipCause:
+    rng, n = np.random.default_rng(0), len(small.prefers)
     sds = [
         large.prefers[rng.choice(len(large.prefers), n, replace=False)].mean(axis=0).std(ddof=1) for _ in range(DRAWS)
     ]

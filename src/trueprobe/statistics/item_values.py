@@ -48,7 +48,8 @@ def item_values(
     if shared:
         every = np.all([measure.scored(one) for one in columns], axis=0)
         keys, columns = keys[every], [one.pick(every) for one in columns]
-    if any(measure.scored(one).sum() < _FEWEST for one in columns) or not _in_reach(measure, len(keys)):
+    in_reach = measure.function in (means, group_means) or len(keys) <= _MOST_LEFT_OUT
+    if any(measure.scored(one).sum() < _FEWEST for one in columns) or not in_reach:
         return None
     about = pd.concat([frame.set_index(_keys(frame)) for frame in frames])
     about = about[~about.index.duplicated()].reindex(keys)
@@ -56,10 +57,6 @@ def item_values(
     for part in within:
         values = _without_parts(values, column_of(about, part).astype(str).to_numpy())
     return ItemValues(values, groups) if len(set(groups)) > 1 else None
-
-
-def _in_reach(measure: Measure, items: int) -> bool:
-    return measure.function in (means, group_means) or items <= _MOST_LEFT_OUT
 
 
 def _keys(frame: pd.DataFrame) -> pd.Index:

@@ -100,12 +100,10 @@ def _in_step(frames: Sequence[pd.DataFrame]) -> list[pd.DataFrame]:
     return [frame.loc[common].reset_index() for frame in named]
 
 
-def to_pair(
-    model: str, kind: str, frame: pd.DataFrame, resample_seed: int, family: str, labels: Mapping[str, int]
-) -> CheckpointData:
+def to_pair(card: Card, frame: pd.DataFrame, resample_seed: int) -> CheckpointData:
     """A checkpoint whose items are drawn once it is known which of them the other side scored too."""
     nothing = Resampling.of(pd.DataFrame({"": ["-"]}), 0, resample_seed)
-    return CheckpointData(model, kind, frame, nothing, family, labels)
+    return CheckpointData(card.name, card.kind, frame, nothing, card.family, card.labels)
 
 
 def compare(
@@ -287,12 +285,9 @@ def sides_of(
         first = [_at(member, claim.plus) for member in first]
         second = [_at(member, claim.minus) for member in second]
     if claim.times != 1:
-        second = [_times(member, claim.column, claim.times) for member in second]
+        times = {claim.column: lambda frame: claim.times * frame[claim.column]}
+        second = [replace(member, frame=member.frame.assign(**times)) for member in second]
     return Sides.of(first, second, factors, parts)
-
-
-def _times(member: CheckpointData, column: str, times: float) -> CheckpointData:
-    return replace(member, frame=member.frame.assign(**{column: times * member.frame[column]}))
 
 
 def _at(member: CheckpointData, where: Mapping[str, Any]) -> CheckpointData:

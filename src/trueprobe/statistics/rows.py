@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Hashable, Iterable
 from dataclasses import MISSING, dataclass, field
 from enum import StrEnum
 from functools import cache
@@ -18,6 +18,7 @@ from typing import Any, TypeVar, cast
 from trueprobe.types import ClaimSource, Conditions, Direction, Level, Reason, Unit, Verdict
 
 Row = TypeVar("Row")
+K = TypeVar("K", bound=Hashable)
 AGAINST, AND = " against ", ", "  # between the two models of a claim; between the labels of probes that share one
 SIGNIFICANT = 0.01  # p of a measure's own test, as paper C has it
 LATER = "later"  # of a column that joined a table later: a folder written before has its default
@@ -45,6 +46,14 @@ def _read(row: type[Any]) -> tuple[Callable[[Any], tuple[Any, ...]], dict[str, i
     return attrgetter(*names), {name: i for i, name in enumerate(names)}
 
 
+def grouped(rows: Iterable[Row], key: Callable[[Row], K]) -> dict[K, list[Row]]:
+    """In the order in which keys first occur."""
+    groups: dict[K, list[Row]] = {}
+    for row in rows:
+        groups.setdefault(key(row), []).append(row)
+    return groups
+
+
 _PROBE = "the probe's label in the study"
 _MODEL = "the checkpoint's name, or the family's"
 _FAMILY = "the family the checkpoint belongs to"
@@ -60,7 +69,6 @@ _ALONE = "the conclusion from this row alone, for a reader with one question ask
 _P_LIST = "p of the interval, corrected (Benjamini–Hochberg) over the report's list; empty where the row is not on it"
 _SIGNATURE = "what the number was made with, as one line to cite; empty in folders written before it existed"
 _COVERED = "share of items with a countable answer, of the part, seed or side with the smallest share; may be unknown"
-_COVERED_LOW, _COVERED_HIGH = "lower end of its 95 % interval", "upper end of its 95 % interval"
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,8 +103,8 @@ class Estimate:
     detectable: float = column("smallest distance from neutral that is detectable with 80 % power", math.nan)
     tied: float = column("share of ties among the scored items; of a family, of the seed that has most", 0.0)
     covered: float = column(_COVERED, math.nan)
-    covered_low: float = column(_COVERED_LOW, math.nan)
-    covered_high: float = column(_COVERED_HIGH, math.nan)
+    covered_low: float = column("lower end of its 95 % interval", math.nan)
+    covered_high: float = column("upper end of its 95 % interval", math.nan)
     reason: Reason = column("why the verdict is not a plainer one", Reason.NONE)
     n_against: int = column("seeds on the other side of neutral than the family", 0)
     new_seeds: float = column("estimated share of new seeds on the family's side of neutral", math.nan)

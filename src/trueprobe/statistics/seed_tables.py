@@ -16,17 +16,16 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from trueprobe.statistics.rows import Estimate, SignAgreement, SignCounts, VarianceShares
+from trueprobe.statistics.rows import Estimate, SignAgreement, SignCounts, VarianceShares, grouped
 from trueprobe.statistics.unjudged import Unjudged
 from trueprobe.statistics.verdict import POOLED
 
 
 def sign_counts(rows: Sequence[Unjudged]) -> list[SignCounts]:
     """One row per tested measure of a family."""
-    seeds: dict[tuple[object, ...], list[Unjudged]] = {}
-    for one in rows:
-        if one.estimate.level == "checkpoint" and one.tested and one.usable and not math.isnan(one.estimate.value):
-            seeds.setdefault(_key(one.estimate), []).append(one)
+    tested = [row for row in rows if row.estimate.level == "checkpoint" and row.tested and row.usable]
+    known = (row for row in tested if not math.isnan(row.estimate.value))
+    seeds = grouped(known, lambda row: _key(row.estimate))
     return [_row(members) for members in seeds.values() if len(members) > 1]
 
 

@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from trueprobe.statistics.claims import ClaimSubject, result
+from trueprobe.statistics.claims import ClaimSubject, case_of, result
 from trueprobe.statistics.equivalence import LEVEL, Equivalence
 from trueprobe.statistics.interval import Quantity, interval
 from trueprobe.statistics.measure import Claim, Margin
@@ -94,17 +94,8 @@ def _disagreement(label: str, family: tuple[str, int | None], one: _Of, other: _
         threshold=ALPHA,
         unit=Unit.SHARE,
     )
-    case = Case(
-        value=spread.value,
-        low=ends.low,
-        high=ends.high,
-        p=ends.p,
-        reference=ALPHA,
-        groups=tests,
-        seeds=len(differs[shared[0]]),
-        direction=claim.direction,
-        sensitive=_associates(one) or _associates(other),
-    )
+    sensitive = _associates(one) or _associates(other)
+    case = case_of(claim, spread.value, ends, tests, seeds=len(differs[shared[0]]), sensitive=sensitive)
     return result(label, claim, _subject(family, case), case)
 
 

@@ -16,7 +16,7 @@ from typing import NamedTuple, TypeVar
 
 import numpy as np
 
-from trueprobe.statistics.rows import Agreement, ClaimResult, Difference, Estimate, VariantDifference, changed
+from trueprobe.statistics.rows import Agreement, ClaimResult, Difference, Estimate, VariantDifference, changed, grouped
 from trueprobe.types import LEAST_COVERED, Direction, Reason, Verdict
 
 FEWEST_GROUPS = 6  # with five, no exact test of a share can reach 0.05
@@ -81,12 +81,9 @@ class Judgement:
 def judge(cases: Sequence[Case]) -> list[Judgement]:
     """Each by itself, after Holm's correction over those that share `together`."""
     ps = np.array([case.p for case in cases], dtype=float)
-    groups: dict[Hashable, list[int]] = {}
-    for i, case in enumerate(cases):
-        if case.together is not None:
-            groups.setdefault(case.together, []).append(i)
-    for members in groups.values():
-        ps[members] = holm(ps[members])
+    for asked, members in grouped(range(len(cases)), lambda i: cases[i].together).items():
+        if asked is not None:
+            ps[members] = holm(ps[members])
     return [_judged(case, float(p)) for case, p in zip(cases, ps, strict=True)]
 
 
@@ -117,7 +114,9 @@ def _judged(case: Case, p: float) -> Judgement:
         return Judgement(Verdict.UNDECIDED, Reason.TOO_FEW_SEEDS, p)
     clear = p < ALPHA
     if case.direction is Direction.ALIKE:
-        return Judgement(_equivalence(case, clear), Reason.NONE if clear else Reason.INTERVAL_INCLUDES_NEUTRAL, p)
+        otherwise = Verdict.OPPOSITE if case.p_apart < ALPHA else Verdict.UNDECIDED
+        reason = Reason.NONE if clear else Reason.INTERVAL_INCLUDES_NEUTRAL
+        return Judgement(Verdict.ALIKE if clear else otherwise, reason, p)
     verdict = _clear_verdict(case) if clear else _unclear_verdict(case.direction)
     if clear or verdict is not Verdict.UNDECIDED:
         return Judgement(verdict, p_corrected=p)
@@ -169,12 +168,6 @@ def _clear_verdict(case: Case) -> Verdict:
     if not published:
         return Verdict.OPPOSITE
     return Verdict.NOT_CONTRADICTED if case.trivial or case.direction in _ONLY_CONTRADICTED else Verdict.AS_PUBLISHED
-
-
-def _equivalence(case: Case, alike: bool) -> Verdict:
-    if alike:
-        return Verdict.ALIKE
-    return Verdict.OPPOSITE if case.p_apart < ALPHA else Verdict.UNDECIDED
 
 
 def _unclear_verdict(direction: Direction | None) -> Verdict:
@@ -235,7 +228,7 @@ def judge_list(rows: Sequence[J], primary: Sequence[bool]) -> list[J]:
     the same data: they stay, with p = 1. Undecided rows keep their p, corrected over the list alone. Rows that are not
     primary are exploratory, or MIXED."""
     listed = [i for i, row in enumerate(rows) if primary[i] and can_be_finding(row)]
-    ps = np.array([_p_on_list(rows[i]) for i in listed], dtype=float)
+    ps = np.array([p_corrected_from(rows[i]) for i in listed], dtype=float)
     corrected = dict(zip(listed, benjamini_hochberg(ps).tolist(), strict=True))
     judged = (_on_list(row, corrected.get(i), primary[i]) for i, row in enumerate(rows))
     return [changed(row, n_list=len(listed)) if i in corrected else row for i, row in enumerate(judged)]
@@ -256,13 +249,9 @@ def p_of(row: Judged) -> float:
     return row.p_interval if isinstance(row, Estimate) else row.p
 
 
-def _p_on_list(row: Judged) -> float:
-    return 1.0 if row.verdict_alone in _DECIDED_ALONE else p_of(row)
-
-
 def p_corrected_from(row: Judged) -> float:
     """Of a row on a list: the p that the correction of the list starts from."""
-    return _p_on_list(row)
+    return 1.0 if row.verdict_alone in _DECIDED_ALONE else p_of(row)
 
 
 def _on_list(row: J, p: float | None, primary: bool) -> J:
@@ -315,13 +304,8 @@ def judge_agreement(difference: float, judgement: Judgement) -> Agreement:
 def judge_equality(ps: Sequence[float | None]) -> list[Verdict]:
     """Of fine-tuned checkpoints, by the p of their being equally good, all read together; None where there is none."""
     corrected = benjamini_hochberg(np.array([math.nan if p is None else p for p in ps], dtype=float))
-    return [_equality(p) for p in corrected.tolist()]
-
-
-def _equality(p: float) -> Verdict:
-    if math.isnan(p):
-        return Verdict.NO_INTERVAL
-    return Verdict.OPPOSITE if p < ALPHA else Verdict.NOT_CONTRADICTED
+    verdicts = (Verdict.OPPOSITE if p < ALPHA else Verdict.NOT_CONTRADICTED for p in corrected.tolist())
+    return [Verdict.NO_INTERVAL if math.isnan(p) else verdict for p, verdict in zip(corrected, verdicts, strict=True)]
 
 
 # ---------------------------------------------------------------- p-values of a whole family of tests

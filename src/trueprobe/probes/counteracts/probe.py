@@ -31,15 +31,7 @@ from trueprobe.probes.counteracts.material import (
     stop_apart,
     word_lists,
 )
-from trueprobe.probes.counteracts.measures import (
-    DEPTHS,
-    FATES,
-    KNOWLEDGE,
-    LOG_ODDS,
-    CounterActsMeasures,
-    K,
-    column_end,
-)
+from trueprobe.probes.counteracts.measures import DEPTHS, FATES, KNOWLEDGE, LOG_ODDS, CounterActsMeasures, K, column_end
 from trueprobe.probes.counteracts.settings import CounterActsSettings
 from trueprobe.probes.display import Primary, ReportSpec, Summary
 from trueprobe.probes.measure_sets import ALL
@@ -271,8 +263,8 @@ class CounterActs(MeasureSetProbe[CounterActsSettings]):
         for depth in map(column_end, DEPTHS):
             values |= self._preference(values, depth, dominant)
         other = self.second if dominant == self.first else self.first
-        masses = (values[f"{group}_{ALL}"] for group in (dominant, other))
-        return values | {f"{LOG_ODDS}_{ALL}": _log_ratio(*masses)}
+        mass, others = (values[f"{group}_{ALL}"] for group in (dominant, other))
+        return values | {f"{LOG_ODDS}_{ALL}": math.log(mass / others) if mass and others else math.nan}
 
     def _masses_of_top(self, tokens: Sequence[Token], k: int) -> dict[str, float]:
         masses = [(_plain(token), math.exp(token.logp)) for token in tokens]
@@ -383,11 +375,6 @@ def _tied(logps: Iterable[float]) -> float:
     """1 if all listed words are equally likely; not known of fewer than two."""
     scored = [logp for logp in logps if not math.isnan(logp)]
     return float(max(scored) - min(scored) <= TIE_NATS) if len(scored) > 1 else math.nan
-
-
-def _log_ratio(numerator: float, denominator: float) -> float:
-    """NaN where either is zero: a ratio to nothing is not known."""
-    return math.log(numerator / denominator) if numerator and denominator else math.nan
 
 
 def _mean(values: Sequence[float]) -> float:

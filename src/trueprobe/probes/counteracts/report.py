@@ -95,7 +95,9 @@ def report(measures: CounterActsMeasures) -> ReportSpec:
 def _figures(measures: CounterActsMeasures) -> list[Figure]:
     first, second, wordings = measures.first, measures.second, measures.wordings
     several = ("wording",) if len(wordings) > 1 else ()
-    names = {**SHORT, **_short_of_controls(measures), "dominated": "occupations", "k": "counted", **_DEPTHS}
+    controls = controls_of(measures.controls).items()
+    names = {**SHORT, **{name: f"control: {one.group}, {one.kind}" for name, one in controls}}
+    names |= {"dominated": "occupations", "k": "counted", **_DEPTHS}
     names |= {first: f"{first} words", second: f"{second} words", "dominated=all": "all"}
     names |= {f"dominated={group}": f"{group}-dominated" for group in (first, second)}
     order = {**_order(measures), "k": ("10", "3", "5", "all"), "dominated": ("all", first, second)}
@@ -199,10 +201,6 @@ def _tables(measures: CounterActsMeasures) -> list[Table]:
             source="table 1 of the paper",
         ),
     ]
-
-
-def _short_of_controls(measures: CounterActsMeasures) -> dict[str, str]:
-    return {name: f"control: {one.group}, {one.kind}" for name, one in controls_of(measures.controls).items()}
 
 
 def _table_of_controls(measures: CounterActsMeasures) -> list[Table]:

@@ -24,6 +24,7 @@ from trueprobe.probes import files
 from trueprobe.probes.base import Released
 from trueprobe.probes.templates import BLANK
 from trueprobe.statistics.ranking import Ranking
+from trueprobe.statistics.rows import grouped
 from trueprobe.types import Item, Kind, Observation
 
 if TYPE_CHECKING:
@@ -79,13 +80,10 @@ def released_files(probe: Distractors, path: Path) -> list[ReleasedFile]:
 
 def notices(path: Path) -> list[str]:
     """What lies among the outputs and is not read: one line for each condition."""
-    by_folder: dict[Path, list[str]] = {}
-    for file in _listing(path).passed_over:
-        by_folder.setdefault(file.folder, []).append(file.path.name)
-    return [
-        f"{folder}: passed over {', '.join(names)}: the outputs are in the models' folders beside them"
-        for folder, names in by_folder.items()
-    ]
+    by_folder = grouped(_listing(path).passed_over, lambda file: file.folder)
+    names = {folder: ", ".join(file.path.name for file in passed_over) for folder, passed_over in by_folder.items()}
+    beside = "the outputs are in the models' folders beside them"
+    return [f"{folder}: passed over {loose}: {beside}" for folder, loose in names.items()]
 
 
 def _listing(path: Path) -> _Listing:

@@ -19,14 +19,7 @@ from pathlib import Path
 
 from trueprobe.errors import BadInput, nearest
 from trueprobe.probes import files, tables
-from trueprobe.probes.tacit.phrases import (
-    Participants,
-    bare_words,
-    free_phrase,
-    names,
-    read_alternatives,
-    verb_phrase,
-)
+from trueprobe.probes.tacit.phrases import Participants, bare_words, free_phrase, names, read_alternatives, verb_phrase
 from trueprobe.probes.templates import FileCard, repeated
 
 FOLDER = Path(__file__).parent / "data"

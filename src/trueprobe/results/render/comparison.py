@@ -15,12 +15,11 @@ from trueprobe.results.render.fitting import MOST_LINES, WIDEST, Fit, Fitted, Li
 from trueprobe.results.render.printed import Console, text_line
 from trueprobe.results.text import tables as table_words
 from trueprobe.results.text import terminal as words
-from trueprobe.results.view.findings import grouped
 from trueprobe.results.view.key import Key
 from trueprobe.results.view.number import Mark, format_of, mark_of, number
 from trueprobe.results.view.select import of_summary, titles
 from trueprobe.runs.compare import ModelComparison
-from trueprobe.statistics.rows import Difference
+from trueprobe.statistics.rows import Difference, grouped
 from trueprobe.types import Verdict
 
 
@@ -28,11 +27,6 @@ def show(comparison: ModelComparison, path: Path, console: Console | None = None
     console = console or Console(highlight=False)
     for part in _render(comparison, path, min(console.width, WIDEST)):
         console.print(part, soft_wrap=isinstance(part, Text))
-
-
-def selected_rows(rows: list[Difference], summary: Summary) -> list[Difference]:
-    """Those of the summary's measures that say something, at its depth."""
-    return [row for row in of_summary(rows, summary) if not row.verdict.inconclusive]
 
 
 def _render(comparison: ModelComparison, path: Path, width: int) -> Iterator[RenderableType]:
@@ -61,7 +55,7 @@ def _render(comparison: ModelComparison, path: Path, width: int) -> Iterator[Ren
 
 
 def _section(label: str, rows: list[Difference], summary: Summary, header: tuple[str, ...]) -> Lines:
-    selected = selected_rows(rows, summary)
+    selected = [row for row in of_summary(rows, summary) if not row.verdict.inconclusive]
     if not selected:
         return Lines(words.compared_nothing(label, any(row.verdict is Verdict.LOW_COVERAGE for row in rows)), [])
     heading = words.compared_section(label, max(r.n_items for r in selected), max(r.n_groups for r in selected))

@@ -195,7 +195,8 @@ def _arguments(finding: Finding, n: Number) -> dict[str, Any]:
 def _section(report: Report, family: Family) -> Iterator[str]:
     numbers = _numbers(report, family)
     opening = _card_opening(family.name, family.n_seeds, report.n_primary)
-    rows = tuple(tuple(map(Cell, (f.statement, _number_text(n), verdicts.behind(n)))) for f, n in numbers)
+    texts = [(f.statement, f"{_with_unit(n)} {verdicts.covered(n)}".rstrip(), verdicts.behind(n)) for f, n in numbers]
+    rows = tuple(tuple(map(Cell, row)) for row in texts)
     header = ("finding", "number, 95 % interval", "verdict")
     yield from markdown.grid_lines(Grid("card", "Probed with trueprobe", opening, header, rows, pd.DataFrame()), 2)
     yield from ("### What these numbers do not show", "")
@@ -207,10 +208,6 @@ def _section(report: Report, family: Family) -> Iterator[str]:
     version = report.source.run.manifest.versions.get("trueprobe", "")
     yield from markdown.block("sh", list(_reproduce_steps(version)))
     yield from ("", "### BibTeX", "", *markdown.block("bibtex", report.bibtex.rstrip().split("\n")))
-
-
-def _number_text(n: Number) -> str:
-    return " ".join(filter(None, (_with_unit(n), verdicts.covered(n))))
 
 
 def study_lines(study: StudyDescription) -> Iterator[str]:

@@ -145,8 +145,8 @@ def cut_words(text: str, width: int) -> str:
         words.pop()
     while words and _INCOMPLETE.search(words[-1]):
         words.pop()
-    kept = " ".join(words).rstrip(" ,;:–")
-    return f"{kept}…" if kept.strip() else text  # one long word: cut by the column
+    remaining = " ".join(words).rstrip(" ,;:–")
+    return f"{remaining}…" if remaining.strip() else text  # one long word: cut by the column
 
 
 def fit_columns(asked: Mapping[str, Sequence[Fitted]], room: int) -> tuple[dict[str, list[str]], bool]:

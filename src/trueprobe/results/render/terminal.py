@@ -30,7 +30,7 @@ from trueprobe.results.text import planned, verdicts
 from trueprobe.results.text import terminal as words
 from trueprobe.results.text.models import listed_models
 from trueprobe.results.view import items
-from trueprobe.results.view.findings import NAMED, Section, SectionKind, by_verdict, grouped
+from trueprobe.results.view.findings import NAMED, Section, SectionKind, by_verdict
 from trueprobe.results.view.headline import Answer
 from trueprobe.results.view.key import Key
 from trueprobe.results.view.number import DASH, Display, Finding, Kind, Mark, Number
@@ -38,7 +38,8 @@ from trueprobe.results.view.report import Report
 from trueprobe.results.view.select import leading, short_names, titles
 from trueprobe.results.view.tables import FamilyRows, by_form, cells_of, family_rows, gate_failures, summary_table
 from trueprobe.runs.folder import Run
-from trueprobe.types import Unit, Verdict
+from trueprobe.statistics.rows import grouped
+from trueprobe.types import Unit
 
 _FEWEST_ROWS = 5  # of a table
 _LEAST_TABLE = _FEWEST_ROWS + 5  # lines of it with its title; before it has fewer, notes are left out
@@ -210,7 +211,8 @@ def _one_probe(report: Report, space: Room) -> Iterator[RenderableType]:
         for form, table in by_form(source, label, summary_table(source, label)).items()
     }
     counted = [placed.number for parts in forms.values() for part in parts for placed in part.rows]
-    dashes, key = _dashes(counted), Key.of(counted)
+    inconclusive_dashes = (n for n in counted if n.display is Display.NOTHING and n.verdict.inconclusive)
+    dashes, key = list(dict.fromkeys(n.verdict for n in inconclusive_dashes)), Key.of(counted)
     legends = {
         whole: [text_line(line) for line in words.table_legend(whole, percent, report.families, key, dashes)]
         for whole in (True, False)  # with all intervals in the table, or not
@@ -275,11 +277,6 @@ def _grids(report: Report, label: str, parts: Sequence[FamilyRows], width: int) 
     return grids
 
 
-def _dashes(numbers: Sequence[Number]) -> list[Verdict]:
-    """Why numbers of the tables are dashes, each reason once."""
-    return list(dict.fromkeys(n.verdict for n in numbers if n.display is Display.NOTHING and n.verdict.inconclusive))
-
-
 def _fit_measures(
     numbers: Mapping[str, Sequence[Number | None]], first: set[str], room: int
 ) -> tuple[dict[str, list[str]], bool]:
@@ -292,13 +289,8 @@ def _fit_measures(
     }
     important = [title for title in numbers if title in first | directed]
     columns: dict[str, list[str]] = {}
-    for whole, meanings in (
-        (list(numbers), _LEAST_MEANING),
-        (important, _LEAST_MEANING),
-        (important[:1], _LEAST_MEANING),
-        (important, 0),
-        ([], 0),
-    ):
+    with_meanings = [(whole, _LEAST_MEANING) for whole in (list(numbers), important, important[:1])]
+    for whole, meanings in (*with_meanings, (important, 0), ([], 0)):
         columns = {title: [_cell(n, title in whole) for n in column] for title, column in numbers.items()}
         if _width(columns) <= room - meanings:
             return columns, bool(whole)

@@ -8,11 +8,10 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from trueprobe.results.view.findings import grouped
 from trueprobe.results.view.number import Number, Row, format_of, number
 from trueprobe.results.view.report import Report
 from trueprobe.results.view.select import names_of, titles
-from trueprobe.statistics.rows import ClaimResult, Difference, Estimate, VariantDifference
+from trueprobe.statistics.rows import ClaimResult, Difference, Estimate, VariantDifference, grouped
 from trueprobe.statistics.verdict import ALPHA, p_corrected_from
 
 MOST_OTHERS = 24  # values of one condition
@@ -48,16 +47,16 @@ class Audit:
 
     report: Report
     numbers: list[Number] = field(default_factory=list)
-    _places: dict[int, int] = field(default_factory=dict)  # of a row, by identity: `numbers` keeps it alive
+    _numbered: dict[int, int] = field(default_factory=dict)  # of a row, by identity: `numbers` keeps it alive
 
     def place(self, n: Number | None) -> int | None:
         """Its index; None for a number without a row of its own."""
         if n is None or n.row is None:
             return None
-        if id(n.row) not in self._places:
-            self._places[id(n.row)] = len(self.numbers)
+        if id(n.row) not in self._numbered:
+            self._numbered[id(n.row)] = len(self.numbers)
             self.numbers.append(n)
-        return self._places[id(n.row)]
+        return self._numbered[id(n.row)]
 
     def lists(self) -> dict[str, list[Ranked]]:
         """The whole list of the run, or of each model where the study says so; smallest p first."""
@@ -77,16 +76,16 @@ class Audit:
         row = n.row
         if not isinstance(row, (Estimate, ClaimResult)):
             return []
-        index, found = _index(self), []
+        index, others = _index(self), []
         for key in row.conditions:
             same = [other for other in index.get((*name_of(row), key, _without(row, key)), []) if other is not row]
-            found += [(key, other.conditions[key], other) for other in same[:MOST_OTHERS]]
+            others += [(key, other.conditions[key], other) for other in same[:MOST_OTHERS]]
         probe = self.report.source.declaration(row.probe).name if row.probe in self.report.source.labels else ""
         for label in self.report.source.labels if probe else ():
             if label != row.probe and self.report.source.declaration(label).name == probe:
                 at = (type(row).__name__, label, *name_of(row)[2:], "", _without(row, ""))
-                found += [("label", label, other) for other in index.get(at, [])]
-        return [Changed(key, value, number(other, n.model, format_of([other]))) for key, value, other in found]
+                others += [("label", label, other) for other in index.get(at, [])]
+        return [Changed(key, value, number(other, n.model, format_of([other]))) for key, value, other in others]
 
     _indexed: dict[Hashable, list[Estimate | ClaimResult]] = field(default_factory=dict)
 

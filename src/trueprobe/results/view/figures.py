@@ -19,7 +19,7 @@ from trueprobe.results.view.select import Depth, at_depth, directed, first_direc
 from trueprobe.results.view.source import ReportSource
 from trueprobe.runs.families import at_last_step
 from trueprobe.runs.schema import PublishedNumber
-from trueprobe.statistics.rows import Estimate, FlipShares, NearTies, VarianceShares
+from trueprobe.statistics.rows import Estimate, FlipShares, NearTies, VarianceShares, grouped
 from trueprobe.types import Unit
 
 NO_MAJORITY = "no_majority"
@@ -107,10 +107,7 @@ def _family(row: Estimate) -> str:
 
 
 def _by_place(rows: Iterable[Estimate], keys: Sequence[str]) -> list[tuple[dict[str, str], list[Estimate]]]:
-    groups: dict[tuple[str, ...], list[Estimate]] = {}
-    for row in rows:
-        place = tuple(str(condition(row, key)) for key in keys)
-        groups.setdefault((_family(row), *place), []).append(row)
+    groups = grouped(rows, lambda row: (_family(row), *(str(condition(row, key)) for key in keys)))
     return [(dict(zip(("model", *keys), place, strict=True)), group) for place, group in groups.items()]
 
 

@@ -6,7 +6,7 @@ A section holds the findings of one probe, of several probes together, or of the
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from itertools import product, zip_longest
@@ -19,12 +19,10 @@ from trueprobe.results.view.number import Finding, Kind, Mark, Number, OfNumbers
 from trueprobe.results.view.select import first_directed, forms_of, label_of, of_summary, titles, where_known
 from trueprobe.results.view.source import ReportSource
 from trueprobe.runs.families import Family
-from trueprobe.statistics.rows import ClaimResult, Estimate, VariantDifference
+from trueprobe.statistics.rows import ClaimResult, Estimate, VariantDifference, grouped
 from trueprobe.types import LEAST_COVERED, ClaimSource, Outcome, Verdict
 
-T = TypeVar("T")
 R = TypeVar("R")
-K = TypeVar("K", bound=Hashable)
 
 
 @dataclass(frozen=True)
@@ -83,14 +81,6 @@ def in_order(sections: Sequence[tuple[Iterable[F], bool]]) -> list[F]:
     first = sorted((queue.pop(0) for queue in certain), key=lambda line: line.tier)
     rest = (line for turn in zip_longest(*queues) for line in turn if line is not None)
     return [*first, *sorted(rest, key=lambda line: line.tier)]
-
-
-def grouped(rows: Iterable[T], key: Callable[[T], K]) -> dict[K, list[T]]:
-    """In the order in which keys first occur."""
-    groups: dict[K, list[T]] = {}
-    for row in rows:
-        groups.setdefault(key(row), []).append(row)
-    return groups
 
 
 def sections(source: ReportSource) -> Iterator[Section]:

@@ -14,13 +14,13 @@ from trueprobe.results.text import methods as words
 from trueprobe.results.text import models as model_words
 from trueprobe.results.text import tables as table_words
 from trueprobe.results.text import verdicts
-from trueprobe.results.view.findings import Section, grouped
+from trueprobe.results.view.findings import Section
 from trueprobe.results.view.number import DASH, Cell, Display, Finding, Grid, Kind, Number
 from trueprobe.results.view.source import ReportSource
 from trueprobe.runs.families import Family
 from trueprobe.runs.schema import frame_of
 from trueprobe.runs.signature import START, UNKNOWN, VERSION, common, joined, parts_of
-from trueprobe.statistics.rows import ClaimResult
+from trueprobe.statistics.rows import ClaimResult, grouped
 from trueprobe.types import Card, Outcome
 
 _ENTRY = re.compile(r"^@.*?^\}", re.MULTILINE | re.DOTALL)

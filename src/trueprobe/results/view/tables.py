@@ -14,14 +14,13 @@ from trueprobe.probes.display import Table, Where, row_names
 from trueprobe.results.numbers import NumberFormat, count
 from trueprobe.results.text import tables as words
 from trueprobe.results.text import verdicts
-from trueprobe.results.view.findings import grouped
 from trueprobe.results.view.items import CAUSAL_TEXT, answer_text, prompts
 from trueprobe.results.view.number import DASH, EMPTY, Cell, Display, Grid, Number, format_of, number, seeds_of
 from trueprobe.results.view.select import forms_of, label_of, names_of, titles, where
 from trueprobe.results.view.source import ReportSource, where_rows
 from trueprobe.runs.families import Family
 from trueprobe.runs.schema import frame_of
-from trueprobe.statistics.rows import Estimate
+from trueprobe.statistics.rows import Estimate, grouped
 from trueprobe.types import Outcome, Verdict
 
 UNSTABLE_POINTS = 2.5  # of a share in percent: deviations above are bold, as in paper C

@@ -5,6 +5,7 @@ Everything here was counted by the run; a table is there where the run has rows 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from itertools import product
 
@@ -13,11 +14,11 @@ import pandas as pd
 from trueprobe.probes.display import Table
 from trueprobe.probes.trust_cards import trust_cards
 from trueprobe.results.numbers import NumberFormat, count, p_text
+from trueprobe.results.text import gstudy as studied
 from trueprobe.results.text import tables as words
 from trueprobe.results.text import trust_cards as limits
 from trueprobe.results.text import verdicts
-from trueprobe.results.view import gstudy
-from trueprobe.results.view.findings import choice_rows, grouped
+from trueprobe.results.view.findings import choice_rows
 from trueprobe.results.view.number import DASH, EMPTY, Cell, Grid, Mark, format_of, mark_of, number
 from trueprobe.results.view.select import first_directed, label_of, names_of, titles
 from trueprobe.results.view.source import ReportSource
@@ -25,7 +26,16 @@ from trueprobe.results.view.tables import by_form, over_seeds
 from trueprobe.runs.downstream import Comparison, FamilyOutcome
 from trueprobe.runs.families import at_last_step
 from trueprobe.runs.schema import frame_of
-from trueprobe.statistics.rows import Disagreement, FlipShares, NearTies, SignAgreement, SignCounts, VariantDifference
+from trueprobe.statistics.rows import (
+    Disagreement,
+    FlipShares,
+    ItemReliability,
+    NearTies,
+    SignAgreement,
+    SignCounts,
+    VariantDifference,
+    grouped,
+)
 from trueprobe.types import Outcome
 
 MOST_ROWS = 60
@@ -37,7 +47,7 @@ def tables(source: ReportSource) -> list[Grid]:
     every = [
         _trust_cards(source),
         *_seeds(source),
-        gstudy.card(source),
+        _reliability(source),
         _agreement(source),
         _signs(source),
         _disagreements(source),
@@ -90,6 +100,27 @@ def _seeds(source: ReportSource) -> Iterator[Grid | None]:
             source=words.PAPER_C_TABLE_1,
         )
         yield from (over_seeds(source, label, one) for one in by_form(source, label, table).values())
+
+
+def _reliability(source: ReportSource) -> Grid | None:
+    """A generalisability study: variances of single answers, and reliability over the seeds of a family."""
+    every = source.rows(ItemReliability)
+    lines = tuple(map(_studied, at_last_step(every, source.families, lambda row: row.model)))
+    texts = (studied.TITLE, studied.CAPTION, studied.HEADER)
+    return Grid("reliability", *texts, lines, frame_of(every, ItemReliability)) if lines else None
+
+
+def _studied(row: ItemReliability) -> tuple[Cell, ...]:
+    parts = (row.variance_items, row.variance_seeds, row.variance_seeds_by_items)
+    total = sum(parts)
+    shares = [f"{100 * part / total:.0f}" if total else DASH for part in parts]
+    where = ", ".join(value for value in row.conditions.values() if value != "all")
+    deviation = math.sqrt(row.variance_wordings)
+    wordings = DASH if math.isnan(deviation) else NumberFormat.of(row.unit, None).sentence(deviation)
+    needed = [studied.NEVER if many is None else count(many) for many in (row.seeds_needed, row.items_needed)]
+    reliability = _RATIO.number(row.reliability, row.low, row.high)
+    name = f"{row.probe}: {row.measure.replace('_', ' ')}" + (f" ({where})" if where else "")
+    return (Cell(name), Cell(row.model), *_numbers(*shares, wordings, reliability, *needed))
 
 
 def _agreement(source: ReportSource) -> Grid | None:

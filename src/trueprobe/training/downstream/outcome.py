@@ -25,6 +25,7 @@ from trueprobe.runs.downstream import (
     TextCounts,
 )
 from trueprobe.statistics.means import wilson
+from trueprobe.statistics.rows import grouped
 from trueprobe.training.downstream.tasks import TextTask
 
 if TYPE_CHECKING:
@@ -37,9 +38,7 @@ def outcome(task: TextTask, models: Sequence[CheckpointIdentity], done: Sequence
     majority = Majority(label=label, accuracy=count / len(task.dev))
     wanted = [task.labels.index(row.label) for row in task.dev]
     checkpoints = [_checkpoint(task, m, d, wanted, majority.accuracy) for m, d in zip(models, done, strict=True)]
-    setups: dict[tuple[str, int | None], list[int]] = {}
-    for i, row in enumerate(checkpoints):
-        setups.setdefault((row.family, row.step), []).append(i)
+    setups = grouped(range(len(checkpoints)), lambda i: (checkpoints[i].family, checkpoints[i].step))
     answers = np.array([one.answers for one in done])  # [checkpoints, texts]
     families = [_family([checkpoints[i] for i in at], answers[at], np.array(wanted)) for at in setups.values()]
     return TaskOutcome(majority=majority, checkpoints=tuple(checkpoints), families=tuple(families))

@@ -17,11 +17,11 @@ def payload(audit: Audit) -> dict[str, Any]:
     """`numbers` in the order of `Audit.place`; what many of them share is there once."""
     source = audit.report.source
     lists = audit.lists()
-    places = {id(one.row): one for rows in lists.values() for one in rows}
+    ranks = {id(one.row): one for rows in lists.values() for one in rows}
     manifest = source.run.manifest
     return {
         "words": words.WORDS,
-        "numbers": [_number(audit, n, places) for n in audit.numbers],
+        "numbers": [_number(audit, n, ranks) for n in audit.numbers],
         "lists": {name: [_listed(audit, one) for one in rows] for name, rows in lists.items()},
         "header": words.LIST_HEADER,
         "models": {family.name: [models.facts(card) for card in family.cards] for family in source.families},
@@ -30,7 +30,7 @@ def payload(audit: Audit) -> dict[str, Any]:
     }
 
 
-def _number(audit: Audit, n: Number, places: dict[int, Ranked]) -> dict[str, Any]:
+def _number(audit: Audit, n: Number, ranks: dict[int, Ranked]) -> dict[str, Any]:
     assert n.row is not None
     source, row = audit.report.source, n.row
     label = row.first_label if isinstance(row, VariantDifference) else row.probe
@@ -48,10 +48,10 @@ def _number(audit: Audit, n: Number, places: dict[int, Ranked]) -> dict[str, Any
         "models": _families(audit, n),
         "where": {key.removeprefix(CONDITION).replace("_", " "): value for key, value in row.conditions.items()},
         "items": None if n.n_items is None else n.n_items + n.n_unscored,
-        "rows": words.rows(n, places.get(id(row)), "; ".join(kinds)),
+        "rows": words.rows(n, ranks.get(id(row)), "; ".join(kinds)),
         "others": others,
         "list": audit.list_of(n),
-        "place": places[id(row)].rank if id(row) in places else 0,
+        "place": ranks[id(row)].rank if id(row) in ranks else 0,
     }
 
 
