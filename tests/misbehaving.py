@@ -173,14 +173,18 @@ _add("shorter than sent", _raw(lambda text: http(text, headers="Content-Length: 
 _READ: dict[str, Callable[[bytes], bytes]] = {
     "connection: close": lambda text: http(text, headers="Connection: close\r\n"),
     "http/1.0 without a length": lambda text: b"HTTP/1.0 200 OK\r\n\r\n" + text,
-    "in chunks of one byte": lambda text: _chunked(*(b"1\r\n%c\r\n" % byte for byte in text[:-1]), b"1\r\n}\r\n0\r\n\r\n"),
+    "in chunks of one byte": lambda text: _chunked(
+        *(b"1\r\n%c\r\n" % byte for byte in text[:-1]), b"1\r\n}\r\n0\r\n\r\n"
+    ),
     "100 before it": lambda text: b"HTTP/1.1 100 Continue\r\n\r\n" + http(text),
     "103 before it": lambda text: b"HTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\n" + http(text),
     "cookies": lambda text: http(text, headers="Set-Cookie: a=b; Domain=.example.org; Path=/\r\n" * 50),
     "called html": lambda text: http(text, headers="Content-Type: text/html; charset=utf-7\r\n"),
     "a header over two lines": lambda text: http(text, headers="X: a\r\n\tSet-Cookie: b\r\n"),
     "latin-1 in a header": lambda text: http(text, headers="X-Name: caf\xe9\r\n"),
-    "a refresh": lambda text: http(text, headers="Refresh: 0; url=file:///etc/passwd\r\nLocation: http://x.example/\r\n"),
+    "a refresh": lambda text: http(
+        text, headers="Refresh: 0; url=file:///etc/passwd\r\nLocation: http://x.example/\r\n"
+    ),
     "a whole number of bytes too many": lambda text: http(text) + b"HTTP/1.1 200 OK\r\n\r\nsmuggled",
 }
 for _name, _change in _READ.items():
@@ -407,7 +411,7 @@ _WRONG: dict[str, Change] = {
     "no choices": lambda reply: {key: [] if isinstance(value, list) else value for key, value in reply.items()},
     "choices that are null": lambda reply: dict.fromkeys(reply),
     "all in one more list": lambda reply: {key: [value] for key, value in reply.items()},
-    "texts for all": lambda reply: {key: "x" for key in reply},
+    "texts for all": lambda reply: dict.fromkeys(reply, "x"),
 }
 for _name, _change in _WRONG.items():
     _add(_name, _numbers(_change), Ends.REFUSED, only_numbers=True)

@@ -101,7 +101,9 @@ def test_nothing_that_is_read_from_a_file_has_a_permission_among_its_fields():
         named = {name for name in schema.model_fields if "allow" in name or name in permissions}
         assert not named, (schema, named)
     for row in (*TABLES.values(), PlantRecipe, Planting, PlantedRow, MeasuredRow, FacetVariances):
-        assert not {field.name for field in dataclasses.fields(row) if "allow" in field.name or field.name in permissions}
+        assert not {
+            field.name for field in dataclasses.fields(row) if "allow" in field.name or field.name in permissions
+        }
 
 
 def subclasses(base):

@@ -296,7 +296,9 @@ def enter_replies(kind: str, folder: Path, rng: random.Random) -> None:
         if content is not None and content != unchanged.get(name) and (examined or not later):
             return client._Received(200, content, "")
         reply = fake.answer(page, asked)
-        return client._Received(404, b"{}", "") if reply is None else client._Received(200, json.dumps(reply).encode(), "")
+        return (
+            client._Received(404, b"{}", "") if reply is None else client._Received(200, json.dumps(reply).encode(), "")
+        )
 
     with mock.patch.object(client.Client, "_once", once), mock.patch.object(client, "PAUSES", (0.0,)):
         model = _open(f"served:http://127.0.0.1:1/v1#small?tokenizer={_model(folder)}&parallel=1")

@@ -18,7 +18,7 @@ from trueprobe.errors import BadInput, FailedRun
 from trueprobe.models import Options, examine, find, open_model
 from trueprobe.models.served import client
 from trueprobe.permissions import ServerAccess
-from trueprobe.types import Filled, FillBlank, Scored, ScoreText, WhyNot, Word
+from trueprobe.types import FillBlank, Filled, Scored, ScoreText, WhyNot, Word
 
 KINDS = ("vllm", "llamacpp", "other")
 STAGES = ("first page", "examination", "later")

@@ -283,8 +283,7 @@ def test_published_numbers_are_whole_and_their_settings_are_the_probes(probe):
     authors, numbers = published.authors(probe), published.numbers(probe)
     data = "data" in probes.find(probe).Settings.model_fields and not probe.startswith("tacit")
     for way in {number.settings for number in numbers}:
-        chosen = dict(pair.split("=", 1) for pair in way.split())
-        settings = {**authors.settings, **chosen, **({"data": "sample"} if data else {})}
+        settings = {**authors.settings, **published.pairs(way), **({"data": "sample"} if data else {})}
         if probe.startswith("tacit"):  # the authors' vocabulary needs two tokenizers
             settings["vocabulary"] = "common"
         measures = [

@@ -20,7 +20,6 @@ from trueprobe.cli.common import (
     app,
     example,
     interruptible,
-    note,
     settings_of,
 )
 
@@ -110,14 +109,17 @@ def compare(
 @app.command(
     epilog=example(
         "trueprobe reproduce distractors --model replay:Sorting-Through-The-Noise/released",
-        "trueprobe reproduce distractors --model bert-base-uncased",
+        "trueprobe reproduce distractors --model bert-base-uncased --items Sorting-Through-The-Noise/released",
         "trueprobe reproduce distractors --model ./my-copy-of-bert --as BertBase",
         "trueprobe reproduce tacit_production --model bert-base-cased --set data=norms.dat",
+        "trueprobe reproduce --all --size base --list",
+        "trueprobe reproduce --all --size base --items Sorting-Through-The-Noise --items StereoSet/predictions",
+        "trueprobe reproduce stereoset --all --models ./models --report stereoset.json",
     )
 )
-@interruptible()
+@interruptible("the same command goes on from here")
 def reproduce(
-    probe: str,
+    probe: Annotated[str | None, typer.Argument(help="a probe; with --all optional")] = None,
     model: Annotated[
         str | None,
         typer.Option("--model", metavar="SPEC", help="a model of the paper, or replay:PATH with its released outputs"),
@@ -125,27 +127,45 @@ def reproduce(
     published_as: Annotated[
         str | None, typer.Option("--as", metavar="NAME", help="the authors' name of the model")
     ] = None,
+    every: Annotated[
+        bool, typer.Option("--all", help="all models of the papers, from --models, the hub's cache or the hub")
+    ] = False,
+    size: Annotated[str, typer.Option(help="with --all: base (12 layers at most), large (24) or all")] = "all",
+    models: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="with --all: folders under the models' names; nothing is fetched")
+    ] = None,
+    listing: Annotated[bool, typer.Option("--list", help="with --all: only list models, sizes and times")] = False,
+    items: Annotated[
+        list[Path] | None,
+        typer.Option(metavar="PATH", help="released outputs, compared item by item; repeatable"),
+    ] = None,
+    report_file: Annotated[
+        Path | None, typer.Option("--report", metavar="FILE", help=".md or .json; default with --all: OUT/report.md")
+    ] = None,
     settings: Setting = None,
-    out: Annotated[Path | None, typer.Option(help="the run folder")] = None,
+    out: Annotated[Path | None, typer.Option(help="the run folder; with --all, a folder of run folders")] = None,
+    device: Annotated[str | None, typer.Option(help="auto (default), cpu, cuda, cuda:1 …")] = None,
     store: Store = None,
+    allow_pickle: AllowPickle = False,
     as_json: Json = False,
 ) -> None:
     """Print published numbers, ours, and the differences.
 
-    With the authors' options; exit code 1 where they do not agree.
+    With the authors' options; exit code 1 where they do not agree. With --all, sizes and times come first, and the same
+    command goes on where it was stopped.
     """
+    from trueprobe.cli import reproducing
     from trueprobe.cli.progress import terminal_progress
-    from trueprobe.results.render import reproduction
-    from trueprobe.runs import reproduce as reproducing
+    from trueprobe.models import Options
+    from trueprobe.runs.papers import Reproduction, settings_by_probe
 
-    chosen, progress = settings_of(settings), terminal_progress()
-    rows, asked = reproducing.reproduce(probe, model, published_as, out, chosen, store=store, progress=progress)
-    if as_json:
-        print(json.dumps([number.row() for number in rows], indent=1, ensure_ascii=False))
-    else:
-        reproduction.show(rows)
-    note(reproducing.notices(probe, model, published_as, chosen))
-    if asked and not all(number.agrees for number in rows):
+    which = reproducing.Which(probe, model, published_as, every, size, models, listing)
+    which.refuse_what_does_not_go_together(bool(items))
+    options = Options(device or Options().device, allow_pickle=allow_pickle)
+    chosen = settings_by_probe(probe, settings_of(settings))
+    asked = Reproduction(out, chosen, tuple(items or ()), store, options, progress=terminal_progress())
+    agree = (reproducing.all_models if every else reproducing.one_model)(which, asked, report_file, as_json)
+    if not agree:
         raise typer.Exit(1)
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Generic
@@ -45,6 +45,17 @@ class Released:
     name: str
     kind: Kind
     observations: Sequence[Observation]
+
+
+@dataclass(frozen=True)
+class ReleasedScore:
+    """One released probability, and the request that asks a model for the same: a blank has one word."""
+
+    id: str
+    text: str  # for people
+    request: Request
+    probability: float
+    with_capitals: Request | None = None  # the same, where the released text has none of the capitals it should have
 
 
 class Probe(ABC, Generic[S]):
@@ -104,6 +115,10 @@ class Probe(ABC, Generic[S]):
     def released_models(self, path: Path) -> Sequence[str]:
         """Their names; a probe that can list them without reading every output does."""
         return [one.name for one in self.read_released(path)]
+
+    def released_scores(self, path: Path, model: str, card: Card) -> Iterable[ReleasedScore]:
+        """Of the authors' model of that name, item by item, for a model like `card`; for `reproduce --items PATH`."""
+        raise BadInput(f"{self.name}: no released scores of single items can be compared")
 
     def released_notices(self, path: Path) -> Sequence[str]:
         """What lies there and is not read, a line each; for `replay:PATH`."""

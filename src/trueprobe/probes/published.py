@@ -20,6 +20,7 @@ from trueprobe.errors import BadInput, nearest
 from trueprobe.probes import files
 from trueprobe.probes.templates import Strict
 from trueprobe.statistics.measure import NetworkSize
+from trueprobe.types import Kind
 
 _FIXED = ("source", "place", "measure", "model", "value", "decimals", "settings", "unit", "only", "of")
 
@@ -54,19 +55,33 @@ class Authors(Strict):
     constants: dict[str, dict[str, float]] = Field(default_factory=dict)
     # settings that only the user can set, and the message without them
     needs: dict[str, str] = Field(default_factory=dict)
+    # models whose own checkpoints were never released, so that others trained alike stand for them
+    stand_ins: tuple[str, ...] = ()
+    # that one way of asking takes of a masked and of a causal model, in millions, to say beforehand how long it takes
+    tokens: dict[Kind, float] = Field(default_factory=dict)
     notes: str = ""
 
     def name_of(self, model: str) -> str:
         """The authors' name of a model, from its name, hub id or folder; without one, the last part."""
         tail = model.partition("@")[0].split("/")[-1].split("--")[-1]
         for name, hub_ids in self.models.items():
-            if model == name or tail == name or tail in {spec.split("/")[-1] for spec in hub_ids}:
+            if model in (name, *hub_ids) or tail == name or tail in {spec.split("/")[-1] for spec in hub_ids}:
                 return name
         return tail
 
 
+def pairs(settings: str) -> dict[str, str]:
+    """`variant=shared rounding=authors`, as a number has them."""
+    return {key: value for key, _, value in (pair.partition("=") for pair in settings.split())}
+
+
 def probes() -> list[str]:
     return sorted(path.stem for path in files.ROOT.glob("*/published/*.csv"))
+
+
+def papers() -> list[str]:
+    """The probes whose authors' models are known, with or without numbers."""
+    return sorted(path.stem for path in files.ROOT.glob("*/published/*.toml"))
 
 
 def _paths(probe: str, suffix: str) -> Iterator[Path]:
@@ -101,31 +116,46 @@ def numbers(probe: str) -> list[PublishedValue]:
 
 # ---------------------------------------------------------------- sizes of published networks, by hub id
 
-# Facts, so that outputs released without their network can be compared by size. Layers and width are those of Devlin
-# et al. 2019 (section 3), Liu et al. 2019 (sections 2 and 5) and Radford et al. 2019 (Table 2), and of the public
-# config.json of each checkpoint. Tokenizers of one name are the same.
+# Facts, so that outputs released without their network can be compared by size, and the cost of a network is known
+# before it is there. Layers and width are those of Devlin et al. 2019 (section 3), Liu et al. 2019 (sections 2 and 5),
+# Radford et al. 2019 (Table 2), Lan et al. 2020 (Table 1), Sanh et al. 2019 and Sellam et al. 2022, and of the public
+# config.json of each checkpoint, from which the millions of parameters follow. Tokenizers of one name are the same.
 
 
 class PublishedNetwork(NamedTuple):
     size: NetworkSize
     tokenizer: str
+    millions: int  # parameters, of four bytes each
+
+    @property
+    def kind(self) -> Kind:
+        return "causal" if self.size.architecture == "gpt2" else "masked"
 
 
-_BASE, _LARGE = (12, 768), (24, 1024)
+def _network(architecture: str, layers: int, width: int, tokenizer: str, millions: int) -> PublishedNetwork:
+    return PublishedNetwork(NetworkSize(architecture, layers, width), tokenizer, millions)
+
+
 NETWORKS = {
-    "bert-base-uncased": PublishedNetwork(NetworkSize("bert", *_BASE), "bert-uncased"),
-    "bert-large-uncased": PublishedNetwork(NetworkSize("bert", *_LARGE), "bert-uncased"),
-    "bert-base-cased": PublishedNetwork(NetworkSize("bert", *_BASE), "bert-cased"),
-    "bert-large-cased": PublishedNetwork(NetworkSize("bert", *_LARGE), "bert-cased"),
-    "roberta-base": PublishedNetwork(NetworkSize("roberta", *_BASE), "roberta"),
-    "roberta-large": PublishedNetwork(NetworkSize("roberta", *_LARGE), "roberta"),
-    "gpt2": PublishedNetwork(NetworkSize("gpt2", *_BASE), "gpt2"),
-    "gpt2-medium": PublishedNetwork(NetworkSize("gpt2", *_LARGE), "gpt2"),
-    "gpt2-large": PublishedNetwork(NetworkSize("gpt2", 36, 1280), "gpt2"),
-    "gpt2-xl": PublishedNetwork(NetworkSize("gpt2", 48, 1600), "gpt2"),
+    "bert-base-uncased": _network("bert", 12, 768, "bert-uncased", 110),
+    "bert-large-uncased": _network("bert", 24, 1024, "bert-uncased", 336),
+    "bert-base-cased": _network("bert", 12, 768, "bert-cased", 109),
+    "bert-large-cased": _network("bert", 24, 1024, "bert-cased", 335),
+    "bert-base-multilingual-cased": _network("bert", 12, 768, "bert-multilingual-cased", 179),
+    "multiberts-seed_0": _network("bert", 12, 768, "bert-uncased", 110),
+    "distilbert-base-uncased": _network("distilbert", 6, 768, "bert-uncased", 67),
+    "albert-base-v2": _network("albert", 12, 768, "albert", 11),
+    "roberta-base": _network("roberta", 12, 768, "roberta", 125),
+    "roberta-large": _network("roberta", 24, 1024, "roberta", 355),
+    "distilroberta-base": _network("roberta", 6, 768, "roberta", 82),
+    "gpt2": _network("gpt2", 12, 768, "gpt2", 124),
+    "gpt2-medium": _network("gpt2", 24, 1024, "gpt2", 355),
+    "gpt2-large": _network("gpt2", 36, 1280, "gpt2", 774),
+    "gpt2-xl": _network("gpt2", 48, 1600, "gpt2", 1558),
 }
 
 
 def network_of(probe: str, name: str) -> PublishedNetwork | None:
-    """The network that a probe's authors call `name`."""
-    return NETWORKS.get(authors(probe).models.get(name, (name,))[0])
+    """The network that a probe's authors call `name`; of a family, that of its members."""
+    hub_ids = authors(probe).models.get(name, (name,))
+    return NETWORKS.get(hub_ids[0].split("/")[-1].replace("{0..4}", "0")) if hub_ids else None

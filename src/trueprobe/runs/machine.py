@@ -41,6 +41,11 @@ def versions() -> dict[str, str]:
     return ours | {name: version(name) for name in names}
 
 
+def made_with() -> dict[str, str]:
+    """Versions, commit and processor, for a report that stands alone."""
+    return {**versions(), "commit": commit(), "processor": processor()}
+
+
 def _environment() -> list[object]:
     """What torch decides by: its variables, the cores of this process, and whether there is a GPU to see."""
     names = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "CUDA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES")

@@ -44,4 +44,6 @@ def _size(column: pa.ChunkedArray) -> int:
 
 def _refuse_larger(size: int, most: int, where: str) -> None:
     if size > most:
-        raise BadInput(f"{where} unpacks to {size:,} bytes, more than {most:,}: no run leaves so much in so small a file")
+        raise BadInput(
+            f"{where} unpacks to {size:,} bytes, more than {most:,}: no run leaves so much in so small a file"
+        )

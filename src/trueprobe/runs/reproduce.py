@@ -74,7 +74,7 @@ def reproduce(
         raise BadInput(
             f"no published numbers of {', '.join(map(str, theirs))}; there are some of: {', '.join(in_paper)}"
         )
-    named = {n.settings: dict(pair.split("=", 1) for pair in n.settings.split()) for n in wanted}
+    named = {n.settings: published.pairs(n.settings) for n in wanted}
     ways = {way: {**authors.settings, **theirs, **chosen} for way, theirs in named.items()}
     counted = {way: _counted(probe, ways[way], [n for n in wanted if n.settings == way]) for way in ways}
     if not any(counted.values()):

@@ -23,7 +23,7 @@ from pydantic import Field
 
 from trueprobe.errors import BadInput, nearest
 from trueprobe.probes import files, published
-from trueprobe.probes.base import MeasureSetProbe, Released, Settings
+from trueprobe.probes.base import MeasureSetProbe, Released, ReleasedScore, Settings
 from trueprobe.probes.display import Primary, ReportSpec, Summary
 from trueprobe.probes.distractors import multiverse, released, report, sentences
 from trueprobe.probes.distractors.material import DistractorMaterial, DistractorSentence, ItemSet, Pair
@@ -245,9 +245,9 @@ class Distractors(MeasureSetProbe[DistractorSettings]):
         if card.kind == "encoder":
             return WhyNot("no_head", "an encoder fills no blanks")
         name = str(item.conditions["set"])
-        return tuple(self._request(item.fields[key], name, card) for key in ("sentence", "base", "table"))
+        return tuple(self.request(item.fields[key], name, card) for key in ("sentence", "base", "table"))
 
-    def _request(self, sentence: DistractorSentence, name: str, card: Card) -> FillBlank:
+    def request(self, sentence: DistractorSentence, name: str, card: Card) -> FillBlank:
         words = self.candidates[name]
         right = sentence.right if card.kind == "masked" else ""
         if self.settings.separator == "paper" and card.kind == "masked":
@@ -277,6 +277,9 @@ class Distractors(MeasureSetProbe[DistractorSettings]):
                 "outputs were released for the released sentences only: --set faithful=true, no other wording"
             )
         return released.read(self, path)
+
+    def released_scores(self, path: Path, model: str, card: Card) -> Iterator[ReleasedScore]:
+        return released.scores(self, path, model, card)
 
     def released_models(self, path: Path) -> list[str]:
         return list(dict.fromkeys(file.model for file in released.released_files(self, path)))

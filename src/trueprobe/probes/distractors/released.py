@@ -14,18 +14,20 @@ import csv
 import io
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from trueprobe.errors import BadInput, nearest, reading
 from trueprobe.probes import files
-from trueprobe.probes.base import Released
+from trueprobe.probes.base import Released, ReleasedScore
+from trueprobe.probes.distractors.material import DistractorSentence
 from trueprobe.probes.templates import BLANK
 from trueprobe.statistics.ranking import Ranking
 from trueprobe.statistics.rows import grouped
-from trueprobe.types import Item, Kind, Observation
+from trueprobe.types import Card, Item, Kind, Observation, Request
 
 if TYPE_CHECKING:
     from trueprobe.probes.distractors.probe import Distractors
@@ -104,6 +106,51 @@ def read(probe: Distractors, path: Path) -> list[Released]:
         kind = reader.file(file.path, file.model, reader.asked(file.condition), by_item)
         models.setdefault(file.model, (kind, by_item))
     return [Released(name, kind, tuple(by_item.values())) for name, (kind, by_item) in models.items()]
+
+
+# ---------------------------------------------------------------- row by row, in the authors' own sentences
+
+
+def scores(probe: Distractors, path: Path, model: str, card: Card) -> Iterator[ReleasedScore]:
+    """Their sentences are asked as they stand: names are drawn, and another name has another probability. Files
+    overlap; a sentence with one probability in two of them counts once."""
+    reader, read = _ScoreReader(probe, card), set()
+    for file in released_files(probe, path):
+        for line, row in enumerate(_rows(file.path) if file.model == model else (), 2):
+            content = row["sentence"], row["target_occupation"], row["target_prob"]
+            if content not in read:
+                read.add(content)
+                yield reader.score(row, f"{file.condition}:{line}", f"{file.path}, line {line}")
+
+
+class _ScoreReader:
+    def __init__(self, probe: Distractors, card: Card) -> None:
+        self.probe, self.card = probe, card
+        listed = probe.candidates.items()
+        self.targets = {word.lower(): (name, word) for name, words in listed for word in words.words}
+        pairs = [pair for items in probe.material.sets.values() for pair in items.pairs]
+        capitals = [*probe.material.names, *(text for pair in pairs for text in (pair.background, pair.target))]
+        self._capitals = {phrase.lower(): phrase for phrase in capitals if phrase != phrase.lower()}
+        self._lower = re.compile(rf"\b({'|'.join(map(re.escape, self._capitals))})\b")
+
+    def score(self, row: Mapping[str, str], name: str, where: str) -> ReleasedScore:
+        set_name, word = self.targets.get(row["target_occupation"].lower(), ("", ""))
+        text, blanks = _MASK.subn(BLANK, row["sentence"])
+        if not word or blanks > 1 or (blanks == 0) is not (self.card.kind == "causal"):
+            raise BadInput(f"{where}: no sentence and target that a {self.card.kind} model can be asked about")
+        value = _number(row, "target_prob", where)
+        restored = self._with_capitals(text) if text == text.lower() else ""
+        request = self._request(text, set_name, word)
+        return ReleasedScore(name, text, request, value, self._request(restored, set_name, word) if restored else None)
+
+    def _request(self, text: str, set_name: str, word: str) -> Request:
+        before, _, right = text.partition(BLANK) if BLANK in text else (f"{text} ", "", "")
+        context, stop, left = before.rpartition(" . ")
+        sentence = DistractorSentence(context + stop.rstrip(), left, right)
+        return replace(self.probe.request(sentence, set_name, self.card), words=(word,), within=None)
+
+    def _with_capitals(self, text: str) -> str:
+        return self._lower.sub(lambda match: self._capitals[match[0]], text).replace(". the ", ". The ")
 
 
 def _placed(file: Path) -> ReleasedFile | None:

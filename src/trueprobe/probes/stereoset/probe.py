@@ -22,10 +22,10 @@ from typing import Any, Literal
 from pydantic import Field
 
 from trueprobe.errors import BadInput
-from trueprobe.probes.base import NO_HEAD, Probe, Released, Settings
+from trueprobe.probes.base import NO_HEAD, Probe, Released, ReleasedScore, Settings
 from trueprobe.probes.display import Primary, ReportSpec, Summary
 from trueprobe.probes.measure_sets import ALL, FLAGGED, NEAR_TIE_NATS, PREFERS, START, combinations, unflagged
-from trueprobe.probes.stereoset import material, measures, multiverse
+from trueprobe.probes.stereoset import material, measures, multiverse, released
 from trueprobe.probes.stereoset.material import BLANK, Cluster
 from trueprobe.statistics.means import means
 from trueprobe.statistics.measure import Flips, Measure
@@ -227,6 +227,9 @@ class StereoSet(Probe[StereoSetSettings]):
         """The authors' item scores, `{task: [{id, score}]}`: probabilities of words, sentences or being next, or an
         ensemble's sums of them."""
         return [self._released(file) for file in material.score_files(path)]
+
+    def released_scores(self, path: Path, model: str, card: Card) -> Iterator[ReleasedScore]:
+        return released.scores(self, path, model, card)
 
     def released_models(self, path: Path) -> list[str]:
         return list(map(material.model_name, material.score_files(path)))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Literal
 
 import pandas as pd
@@ -11,28 +12,80 @@ from rich.table import Table
 
 from trueprobe.results.numbers import NumberFormat, count
 from trueprobe.results.render.printed import Console, text_line
+from trueprobe.results.render.reproduction_report import sign_cells, worst_rows
 from trueprobe.results.render.width import UNLIMITED, width
+from trueprobe.results.text import reproduced
 from trueprobe.results.text import terminal as words
 from trueprobe.results.view.number import DASH
+from trueprobe.runs.item_scores import ItemComparison
+from trueprobe.runs.papers import ModelResult, PaperModel
 from trueprobe.runs.reproduce import Compared
 
 
 def show(rows: Sequence[Compared], console: Console | None = None) -> None:
     """What does not agree within rounding is marked."""
     console = console or Console(highlight=False)
-    whole = width(UNLIMITED)
-    table = Table(box=None, padding=(0, 2, 0, 0), header_style="")
-    for i, name in enumerate(words.REPRODUCED_HEADER):
-        justify: Literal["left", "right"] = "right" if 0 < i < 4 else "left"
-        table.add_column(name, justify=justify, no_wrap=whole == UNLIMITED, overflow="fold")
-    for one in rows:
-        table.add_row(*map(text_line, _texts(one)))
-    for line in console.render_lines(table, console.options.update(width=whole), pad=False):
-        console.print("".join(segment.text for segment in line).rstrip(), markup=False, soft_wrap=True)
+    _show_table(console, words.REPRODUCED_HEADER, [_texts(one, one.agrees) for one in rows])
     console.print(text_line(verdict(rows)), soft_wrap=True)
 
 
-def _texts(one: Compared) -> tuple[str, str, str, str, str]:
+def show_models(models: Sequence[PaperModel], speed: float) -> None:
+    """Where they are, how large and how long, before anything is done."""
+    console = Console(highlight=False)
+    rows = [
+        (m.name, m.probe, m.where, reproduced.size(m.weight_bytes), reproduced.duration(m.seconds(speed)), m.reason)
+        for m in models
+    ]
+    _show_table(console, reproduced.MODELS_HEADER, rows, left=3)
+    console.print(text_line(reproduced.totals(list(models), speed)), soft_wrap=True)
+
+
+def show_result(result: ModelResult) -> None:
+    """One model's numbers, signs and items."""
+    console = Console(highlight=False)
+    console.print()
+    console.print(text_line(f"{result.model.probe}: {result.model.name} ({result.model.spec or '–'})"), soft_wrap=True)
+    if result.compared:
+        _show_table(console, words.REPRODUCED_HEADER, [_texts(one, result.agrees(one)) for one in result.compared])
+    if result.signs:
+        _show_table(console, reproduced.SIGNS_HEADER, list(map(sign_cells, result.signs)), left=2)
+    if line := reproduced.verdict(result):
+        console.print(text_line(line), soft_wrap=True)
+    for one in result.items:
+        show_items(one, console)
+
+
+def show_items(one: ItemComparison, console: Console | None = None) -> None:
+    console = console or Console(highlight=False)
+    for line in reproduced.items(one):
+        console.print(text_line(line), soft_wrap=True)
+    for row in worst_rows(one):
+        console.print(text_line(f"  {row['id']}: {row['text']}"), soft_wrap=True)
+        console.print(f"    published {row['published']:.6g}, ours {row['ours']:.6g}", soft_wrap=True)
+        for whose in ("our", "their"):
+            console.print(f"    {whose} ids: {row[f'{whose}_ids']}", soft_wrap=True)
+
+
+def show_closing(results: Sequence[ModelResult], report: Path) -> None:
+    console = Console(highlight=False)
+    console.print()
+    console.print(text_line(f"{reproduced.closing(list(results))}; report: {report}"), soft_wrap=True)
+
+
+def _show_table(console: Console, header: Sequence[str], rows: Sequence[Sequence[str]], left: int = 1) -> None:
+    """The first columns and the last are aligned to the left."""
+    whole = width(UNLIMITED)
+    table = Table(box=None, padding=(0, 2, 0, 0), header_style="")
+    for i, name in enumerate(header):
+        justify: Literal["left", "right"] = "right" if left <= i < len(header) - 1 else "left"
+        table.add_column(name, justify=justify, no_wrap=whole == UNLIMITED, overflow="fold")
+    for row in rows:
+        table.add_row(*map(text_line, row))
+    for line in console.render_lines(table, console.options.update(width=whole), pad=False):
+        console.print("".join(segment.text for segment in line).rstrip(), markup=False, soft_wrap=True)
+
+
+def _texts(one: Compared, agrees: bool) -> tuple[str, str, str, str, str]:
     number, digits = one.number, one.number.decimals
     what = number.measure if number.of == "value" else f"{number.measure} {number.of}"
     where = " ".join((number.model, what, *map(str, number.conditions.values())))
@@ -40,7 +93,7 @@ def _texts(one: Compared) -> tuple[str, str, str, str, str]:
     if math.isnan(one.ours):
         return where, plain.plain(number.value), DASH, DASH, ""
     gap = NumberFormat(1, "", digits + 1, True).plain(one.difference)
-    differs = "" if one.agrees else words.DIFFERS
+    differs = "" if agrees else words.DIFFERS
     return where, plain.plain(number.value), plain.plain(number.scaled(one.ours)), gap, differs
 
 
