@@ -26,8 +26,8 @@ def refuse_bomb(content: bytes, where: str) -> None:
     cells = max(metadata.num_rows * metadata.num_columns, sum(chunk.num_values for chunk in chunks))
     _refuse_larger(max(_CELL * cells, sum(chunk.total_uncompressed_size for chunk in chunks)), most, where)
     columns = [metadata.schema.column(j) for j in range(metadata.num_columns)]
-    if any(column.max_repetition_level for column in columns):
-        raise BadInput(f"{where} is damaged: a column holds lists")
+    if any(column.max_repetition_level > 1 for column in columns):
+        raise BadInput(f"{where} is damaged: a column holds lists of lists")
     if texts := [column.path for column in columns if column.physical_type == "BYTE_ARRAY"]:
         # as places in a list of the distinct texts, which is all that the file itself holds
         distinct = parquet.ParquetFile(io.BytesIO(content), read_dictionary=texts).read(columns=texts)
@@ -35,10 +35,11 @@ def refuse_bomb(content: bytes, where: str) -> None:
 
 
 def _size(column: pa.ChunkedArray) -> int:
-    """Of its texts, each written out."""
-    from pyarrow import compute
+    """Of its texts, each written out; a column may hold lists of them."""
+    from pyarrow import compute, types
 
-    sizes = (compute.binary_length(part.dictionary).take(part.indices) for part in column.chunks)
+    parts = (part.flatten() if types.is_list(part.type) else part for part in column.chunks)
+    sizes = (compute.binary_length(part.dictionary).take(part.indices) for part in parts)
     return sum(compute.sum(size).as_py() or 0 for size in sizes)
 
 
