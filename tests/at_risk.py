@@ -49,12 +49,6 @@ def _run_to_report(here: Path) -> None:
     made_runs.write(here / "run", [made_runs.card("solo")], numbers)
 
 
-def _run_to_compare(here: Path) -> None:
-    cards = [made_runs.card("solo"), made_runs.card("other")]
-    numbers = [made_runs.estimate(card.name, "preference", 0.7, category="age") for card in cards]
-    made_runs.write(here / "run", cards, numbers)
-
-
 def _damaged_store(here: Path) -> None:
     put_answers(here / "store.sqlite", "bert", range(4_000))
     with closing(sqlite3.connect(here / "store.sqlite")) as db, db:
@@ -68,17 +62,21 @@ def _old_answers(here: Path) -> None:
 
 
 @cache
-def _counted(probe: str, **settings: str) -> Path:
-    """A run of a network, and its answers."""
+def _counted(probe: str, names: tuple[str, ...] = ("bert",), **settings: str) -> Path:
+    """A run of networks, and its answers."""
     folder = Path(mkdtemp())
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    model = zoo.save("bert", folder / "model")
-    trueprobe.run(probe, str(model), folder / "run", settings=settings, limit=24, store=folder / "store.sqlite")
+    models = [str(zoo.save(name, folder / name)) for name in names]
+    trueprobe.run(probe, models, folder / "run", settings=settings, limit=24, store=folder / "store.sqlite")
     return folder
 
 
 def _run_to_count(here: Path) -> None:
     shutil.copytree(_counted("crows_pairs", data="sample"), here, dirs_exist_ok=True)
+
+
+def _run_to_compare(here: Path) -> None:
+    shutil.copytree(_counted("crows_pairs", ("bert", "bert-no-next"), data="sample"), here, dirs_exist_ok=True)
 
 
 def _run_with_words(here: Path) -> None:
@@ -145,7 +143,7 @@ COMMANDS = {
     "export": Command(
         "export {here}/run --csv {here}/findings.csv", "findings.csv", _run_to_report, alone=False, room=100
     ),
-    "compare": Command("compare {here}/run --a solo --b other", "run", _run_to_compare, alone=False, room=100),
+    "compare": Command("compare {here}/run --a bert --b bert-no-next", "run", _run_to_compare, alone=False, room=100),
     "score": Command(
         "score {made}/sentences.txt --model {made}/bert --by token --out {here}/tokens.csv --store {here}/s.sqlite",
         "tokens.csv",
