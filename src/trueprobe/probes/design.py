@@ -11,9 +11,10 @@ import dataclasses
 import re
 from abc import abstractmethod
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import product
 from typing import Any, ClassVar, NamedTuple, TypeVar
 
 from pydantic import Field, field_validator
@@ -21,10 +22,11 @@ from pydantic import Field, field_validator
 from trueprobe.errors import BadInput
 from trueprobe.probes import files, tables
 from trueprobe.probes.base import Probe, Settings
-from trueprobe.probes.display import Figure, ItemTable, Primary, ReportSpec, Summary
+from trueprobe.probes.display import MOST_PRIMARY, Figure, ItemTable, Primary, ReportSpec, Summary, Table
 from trueprobe.probes.files import Dataset
 from trueprobe.probes.measure_sets import ALL, NEAR_TIE_NATS, Conditions
 from trueprobe.probes.tables import DataRow, DataTable
+from trueprobe.statistics import contrasts
 from trueprobe.statistics.means import means
 from trueprobe.statistics.measure import Flips, Function, Measure
 from trueprobe.statistics.rows import Estimate
@@ -51,8 +53,14 @@ class DesignSettings(Settings):
     group: str = Field(
         default=AUTO, description="column of what is resampled together; auto: the column group, else each row alone"
     )
+    contrast: tuple[str, ...] = Field(
+        default=(),
+        max_length=MOST_PRIMARY - 1,
+        description="differences between the values of up to three conditions, and their interactions, decided on "
+        'beforehand: "attractor × number", also written with x, * or a colon; two at most, with a comma between them',
+    )
 
-    @field_validator("conditions", mode="before")
+    @field_validator("conditions", "contrast", mode="before")
     @classmethod
     def _split(cls, value: Any) -> Any:
         return tuple(part.strip() for part in value.split(",")) if isinstance(value, str) else value
@@ -102,6 +110,14 @@ class Design:
         alone: list[Conditions] = [{name: value} for name, values in several.items() for value in values]
         for where in [Conditions(), *alone, *self.cells]:
             yield where, {**pooled, **where}
+
+    def crossed(self, names: Sequence[str]) -> Iterator[tuple[Conditions, Conditions]]:
+        """The same of each combination of the values of some conditions, over all values of the others."""
+        pooled: Conditions = dict.fromkeys(self.conditions, ALL)
+        for values in product(*(self.values[name] for name in names)):
+            where = Conditions(zip(names, values, strict=True))
+            if any(where.items() <= row.conditions.items() for row in self.rows):
+                yield where, {**pooled, **where}
 
     def facts(self) -> dict[str, Any]:
         return {
@@ -263,7 +279,7 @@ class DesignProbe(Probe[D]):
         table = read_table(self.data)
         self.roles = self._roles(table)
         self.design: Design = design_of(table, settings, self.roles)
-        self.corrected_over = self.design.conditions
+        self.corrected_over = (*self.design.conditions, *contrasts.NAMED_BY[1:])
         first = self.design.conditions[0]
         self.flips = Flips(self.prefers, self.difference, NEAR_TIE_NATS, category=first, size="scored_tokens")
 
@@ -281,9 +297,28 @@ class DesignProbe(Probe[D]):
         return [measure for kind, scoring in self._scorings().items() for measure in self._measures(kind, scoring)]
 
     def _measures(self, kind: Kind, scoring: str) -> Iterator[Measure]:
-        for where, conditions in self.design.combinations():
+        yield from self._at(self.design.combinations(), self._quantities(), kind, scoring)
+        for contrast in self.settings.contrast:
+            cells = self.design.crossed(contrasts.factors_of(contrast, self.design.conditions))
+            yield from contrasts.contrasts(contrast, list(self._at(cells, self._contrasted, kind, scoring)))
+
+    @property
+    def _contrasted(self) -> tuple[DesignQuantity, ...]:
+        """The one in nats, whose contrasts are primary, and the headline."""
+        every = self._quantities()
+        amounts = [one for one in every if one.column == self.difference and one.function is means]
+        return (*amounts, *(every[0:1] if every[0] not in amounts else ()))
+
+    def _at(
+        self,
+        combinations: Iterable[tuple[Conditions, Conditions]],
+        quantities: Sequence[DesignQuantity],
+        kind: Kind,
+        scoring: str,
+    ) -> Iterator[Measure]:
+        for where, conditions in combinations:
             at = {"scoring": scoring, **conditions}
-            for name, function, column, unit, neutral, of_coverage, only in self._quantities():
+            for name, function, column, unit, neutral, of_coverage, only in quantities:
                 more: dict[str, Any] = {"of_coverage": of_coverage, "kinds": (kind,)}
                 yield Measure(
                     name,
@@ -305,7 +340,24 @@ class DesignProbe(Probe[D]):
     def primary(self) -> tuple[Primary, ...]:
         where = dict.fromkeys(self.design.conditions, ALL)
         above, below = (self.template.format(only) for only in ("", "only "))
-        return (Primary(self.headline.name, where, above=above, below=below),)
+        return (Primary(self.headline.name, where, above=above, below=below), *self._declared_contrasts)
+
+    @cached_property
+    def _declared_contrasts(self) -> tuple[Primary, ...]:
+        """The highest term of each, with every pair of values."""
+        measure, declared = self._contrasted[0], {}
+        for contrast in self.settings.contrast:
+            factors = contrasts.factors_of(contrast, self.design.conditions)
+            made = contrasts.contrasts(contrast, list(self._at(self.design.crossed(factors), [measure], "causal", "")))
+            for at in (
+                one.reported for one in made if one.reported[contrasts.CONTRAST] == contrasts.TIMES.join(factors)
+            ):
+                where = {name: at[name] for name in contrasts.NAMED_BY}
+                text = f"in {{models}}, {at[contrasts.CONTRAST]}, {at[contrasts.LEVELS]}, comes to {{value}}"
+                declared[tuple(where.values())] = Primary(
+                    measure.name + contrasts.SUFFIX, where, above=text, below=text
+                )
+        return tuple(declared.values())
 
     def _summary(self, measures: Mapping[str, str], note: str, **declared: Any) -> Summary:
         """`measures` with their titles; rows are named by the file's conditions."""
@@ -322,7 +374,10 @@ class DesignProbe(Probe[D]):
 
     @property
     def page(self) -> ReportSpec:
-        return _page(self.design, self.headline.name, self.difference, self.axis)
+        page = _page(self.design, self.headline.name, self.difference, self.axis)
+        names = [one.name + contrasts.SUFFIX for one in self._contrasted] if self.settings.contrast else []
+        tables = [_contrast_table(names)] if names else []
+        return ReportSpec([*page.figures, *map(_contrast_figure, names)], [*page.tables, *tables], page.items)
 
     @property
     def material_id(self) -> str:
@@ -376,6 +431,26 @@ def _figures(design: Design, share: str, what: str) -> Iterator[Figure]:
         )
     if len(design.conditions) == _MOST_ROW_CONDITIONS and design.cells:
         yield _crossed(design, share, what)
+
+
+_CONTRASTS = "Each later value minus the earlier one, in the order of the file. Positive: more at the later value."
+
+
+def _contrast_table(measures: Sequence[str]) -> Table:
+    return Table("contrasts", "Contrasts", _CONTRASTS, "estimates", contrasts.NAMED_BY, tuple(measures), printed=True)
+
+
+def _contrast_figure(measure: str) -> Figure:
+    return Figure(
+        measure,
+        title=f"Contrasts of {measure.removesuffix(contrasts.SUFFIX)}",
+        caption=_CONTRASTS,
+        measures=(measure,),
+        x="+".join(contrasts.NAMED_BY),
+        kind="dots",
+        panels=("model",),
+        y_title=f"contrast of {measure.removesuffix(contrasts.SUFFIX)}",
+    )
 
 
 def _crossed(design: Design, share: str, what: str) -> Figure:
