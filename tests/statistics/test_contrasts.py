@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import pickle
-from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -202,34 +201,3 @@ def test_estimates_and_standard_errors_are_those_of_a_mixed_model_with_random_sl
         ours = (row.high - row.low) / 2 / stats.t.ppf(0.975, 23)
         assert ours == pytest.approx(error, rel=0.08)
         assert ours == pytest.approx(CLUSTERED[term], rel=0.08)
-
-
-# ---------------------------------------------------------------- size and coverage
-
-
-def interaction(rng: np.random.Generator, seeds: int, groups: int, effect: float = 0.0) -> tuple[float, float, float]:
-    """Of seeds with effects of their own on items with effects of their own: the interval of the mean, and its p."""
-    signs = np.array([1.0, -1.0, -1.0, 1.0])
-    by_group = rng.normal(size=(groups, 4))  # random slopes of items
-    tables = []
-    for _ in range(seeds):
-        v = by_group + effect * signs / 4 + rng.normal(0, 0.5, 4) + rng.normal(size=(groups, 4))
-        tables.append(frame(dict(zip(itertools.product(A, B), v.T.tolist(), strict=True))))
-    drawn = Resampling.shared([table[["group"]] for table in tables])
-    drawn = [replace(one, weights=one.weights[:601]) for one in drawn]
-    shared = drawn[0].weights
-    members = [
-        CheckpointData(f"m{i}", "masked", table, replace(one, weights=shared), "m", {"model_seed": i})
-        for i, (table, one) in enumerate(zip(tables, drawn, strict=True))
-    ]
-    measures = [m for m in contrasts("a × b", cells(A, B)) if m.reported[CONTRAST] == "a × b"]
-    row = estimate("p", members, measures)[-1]
-    return row.low, row.high, row.p
-
-
-@pytest.mark.slow
-def test_the_interval_over_seeds_and_items_errs_as_often_as_it_should():
-    rng, runs = np.random.default_rng(5), 100
-    made = [interaction(rng, seeds=5, groups=24, effect=1.0) for _ in range(runs)]
-    missed = sum(not low <= 1.0 <= high for low, high, _ in made)
-    assert missed <= 0.05 * runs + 3 * np.sqrt(0.05 * 0.95 * runs), missed
