@@ -129,16 +129,23 @@ def _lm_eval_model(path: Path, named: re.Match[str] | None) -> str:
 
 
 def _every_eval_ever(path: Path, table: DataTable) -> Log:
-    def row_of(row: DataRow) -> DataRow:
-        cells, evaluation, asked = row.cells, _dict(row.cells.get("evaluation")), _dict(row.cells.get("input"))
-        named = {ITEM: tables.text_of(cells.get("sample_id")), TASK: tables.text_of(cells.get("evaluation_name"))}
-        named |= {MODEL: tables.text_of(cells.get("model_id")), TEXT: _text(asked.get("raw"))}
-        same = {SAME: cells["sample_hash"]} if cells.get("sample_hash") else {}
-        return DataRow(
-            path, row.line, {**_free(cells.get("metadata")), **named, **same, "score": evaluation.get("score")}
-        )
-
-    return Log(path, tuple(map(row_of, table.rows)), ("score",))
+    """A line for each sample and metric; before schema 0.3.0 a metric has no name."""
+    rows: dict[tuple[str, ...], DataRow] = {}
+    metrics: dict[str, None] = {}
+    for row in table.rows:
+        cells, metric = row.cells, tables.text_of(row.cells.get("evaluation_result_id")) or "score"
+        key = tuple(tables.text_of(cells.get(name)) for name in ("model_id", "evaluation_name", "sample_id"))
+        before = rows[key].cells if key in rows else {}
+        if metric in before:
+            raise BadInput(f"{row.place}: a second value of sample {key[-1]}")
+        metrics[metric] = None
+        named: dict[str, Any] = dict(zip((MODEL, TASK, ITEM), key, strict=True)) | {SAME: cells.get("sample_hash")}
+        named |= {
+            TEXT: _text(_dict(cells.get("input")).get("raw")),
+            metric: _dict(cells.get("evaluation")).get("score"),
+        }
+        rows[key] = DataRow(path, row.line, {**_free(cells.get("metadata")), **before, **named})
+    return Log(path, tuple(rows.values()), tuple(metrics))
 
 
 def _inspect(path: Path, header: Mapping[str, Any], samples: Iterable[Any]) -> Log:

@@ -59,7 +59,7 @@ class ScoresSettings(DesignSettings):
     )
     chance: float | None = Field(default=None, description="the neutral value, as 0.25; without it, no verdict alone")
     unit: Literal["auto", "share", "score", "percent", "nats", "count"] = Field(
-        default=AUTO, description="auto: share of zeros and ones, score within 0 to 1, else count"
+        default="auto", description="auto: share of zeros and ones, score within 0 to 1, else count"
     )
 
 
