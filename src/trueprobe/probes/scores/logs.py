@@ -75,9 +75,11 @@ def _log(path: Path, alone: bool) -> Log | None:
     table = tables.read(path, files.text_of(path), longest=None)
     first = table.rows[0].cells if table.rows else {}
     if "doc_id" in first and isinstance(first.get("doc"), dict):
-        return _lm_eval(path, table)
+        with reading(f"{path}: not as lm-eval writes it"):
+            return _lm_eval(path, table)
     if {"sample_id", "evaluation", "evaluation_name"} <= set(first):
-        return _every_eval_ever(path, table)
+        with reading(f"{path}: not as Every Eval Ever has it"):
+            return _every_eval_ever(path, table)
     return Log(path, table.rows)
 
 
