@@ -12,12 +12,13 @@ from mixed_reference import data
 from scipy import stats
 
 from trueprobe.errors import BadInput
-from trueprobe.statistics.contrasts import AT, CONTRAST, LEVELS, WHOLE, contrasts, factors_of
+from trueprobe.statistics.contrasts import WHOLE, contrasts, factors_of
 from trueprobe.statistics.estimates import CheckpointData, estimate
 from trueprobe.statistics.means import means
 from trueprobe.statistics.measure import Measure
 from trueprobe.statistics.paired import Sides, compare
 from trueprobe.statistics.resampling import Resampling
+from trueprobe.statistics.rows import AT, CONTRAST, LEVELS
 from trueprobe.types import Unit, Verdict
 
 A, B = ("a1", "a2"), ("b1", "b2")

@@ -20,16 +20,16 @@ from typing import Any, ClassVar, NamedTuple, TypeVar
 from pydantic import Field, field_validator
 
 from trueprobe.errors import BadInput
-from trueprobe.probes import files, tables
+from trueprobe.probes import design_pages, files, tables
 from trueprobe.probes.base import Probe, Settings
-from trueprobe.probes.display import MOST_PRIMARY, Figure, ItemTable, Primary, ReportSpec, Summary, Table
+from trueprobe.probes.display import MOST_PRIMARY, Primary, ReportSpec, Summary
 from trueprobe.probes.files import Dataset
 from trueprobe.probes.measure_sets import ALL, NEAR_TIE_NATS, Conditions
 from trueprobe.probes.tables import DataRow, DataTable
 from trueprobe.statistics import contrasts
 from trueprobe.statistics.means import means
 from trueprobe.statistics.measure import Flips, Function, Measure
-from trueprobe.statistics.rows import Estimate
+from trueprobe.statistics.rows import CONTRAST, LEVELS, NAMED_BY, Estimate
 from trueprobe.types import CONDITION, GROUP, Kind, Unit
 
 EXAMPLE = "example"
@@ -270,6 +270,7 @@ class DesignProbe(Probe[D]):
     difference: ClassVar[str]  # column: by how much, in nats
     prefers: ClassVar[str]  # column: 1 for the right side, 0 for the wrong one, 0.5 for a tie
     axis: ClassVar[str]  # what the headline is a share of, for figures
+    figure: ClassVar[str] = "Share of items whose {}"  # their title, with the axis
     template: ClassVar[str]  # what the headline means; `{}` is empty, or `only` below the neutral value
     factors = ("group",)
 
@@ -279,7 +280,7 @@ class DesignProbe(Probe[D]):
         table = read_table(self.data)
         self.roles = self._roles(table)
         self.design: Design = design_of(table, settings, self.roles)
-        self.corrected_over = (*self.design.conditions, *contrasts.NAMED_BY[1:])
+        self.corrected_over = self.design.conditions
         first = self.design.conditions[0]
         self.flips = Flips(self.prefers, self.difference, NEAR_TIE_NATS, category=first, size="scored_tokens")
 
@@ -349,35 +350,32 @@ class DesignProbe(Probe[D]):
         for contrast in self.settings.contrast:
             factors = contrasts.factors_of(contrast, self.design.conditions)
             made = contrasts.contrasts(contrast, list(self._at(self.design.crossed(factors), [measure], "causal", "")))
-            for at in (
-                one.reported for one in made if one.reported[contrasts.CONTRAST] == contrasts.TIMES.join(factors)
-            ):
-                where = {name: at[name] for name in contrasts.NAMED_BY}
-                text = f"in {{models}}, {at[contrasts.CONTRAST]}, {at[contrasts.LEVELS]}, comes to {{value}}"
-                declared[tuple(where.values())] = Primary(
-                    measure.name + contrasts.SUFFIX, where, above=text, below=text
-                )
+            whole = contrasts.TIMES.join(factors)
+            for at in (one.reported for one in made if one.reported[CONTRAST] == whole):
+                where = {name: at[name] for name in NAMED_BY}
+                text = f"in {{models}}, {at[CONTRAST]}, {at[LEVELS]}, comes to {{value}}"
+                named = measure.name + contrasts.SUFFIX
+                declared[tuple(where.values())] = Primary(named, where, above=text, below=text)
         return tuple(declared.values())
 
     def _summary(self, measures: Mapping[str, str], note: str, **declared: Any) -> Summary:
         """`measures` with their titles; rows are named by the file's conditions."""
-        rows = _row_names(self.design)
+        rows = design_pages.row_names(self.design)
         return Summary(
             rows=rows,
             row_title=" · ".join(rows),
             measures=tuple(measures),
-            where=_pooled(self.design),
+            where=design_pages.pooled(self.design),
             titles=tuple(measures.values()),
-            notes=(note, *_notes(self.design)),
+            notes=(note, *design_pages.notes(self.design)),
             **declared,
         )
 
     @property
     def page(self) -> ReportSpec:
-        page = _page(self.design, self.headline.name, self.difference, self.axis)
         names = [one.name + contrasts.SUFFIX for one in self._contrasted] if self.settings.contrast else []
-        tables = [_contrast_table(names)] if names else []
-        return ReportSpec([*page.figures, *map(_contrast_figure, names)], [*page.tables, *tables], page.items)
+        title = self.figure.format(self.axis)
+        return design_pages.page_of(self.design, self.headline.name, self.difference, self.axis, title, names)
 
     @property
     def material_id(self) -> str:
@@ -386,84 +384,3 @@ class DesignProbe(Probe[D]):
     def facts(self) -> Mapping[str, Any]:
         """The files, and what their columns were taken for."""
         return {**data_facts(self.data), "columns": list(self.roles.read), **self.design.facts()}
-
-
-# ---------------------------------------------------------------- what is displayed
-
-
-_MOST_ROW_CONDITIONS = 2  # that name a row of the printed table; with more, the first alone
-
-
-def _row_names(design: Design) -> tuple[str, ...]:
-    """The conditions that name the rows of the summary."""
-    return design.conditions if len(design.conditions) <= _MOST_ROW_CONDITIONS else design.conditions[:1]
-
-
-def _pooled(design: Design) -> dict[str, str]:
-    """Where the summary's rows are: over all values of the conditions that do not name them."""
-    return {name: ALL for name in design.conditions if name not in _row_names(design)}
-
-
-def _notes(design: Design) -> tuple[str, ...]:
-    ignored = ", ".join(design.ignored)
-    return (f"columns that are no condition: {ignored}",) if ignored else ()
-
-
-def _page(design: Design, share: str, difference: str, what: str) -> ReportSpec:
-    """`share` is a measure, `difference` an observation column, `what` stands on the axis. The tables that every run
-    has are enough: the summary and the means over seeds."""
-    return ReportSpec([*_figures(design, share, what)], items=ItemTable((difference,), difference, side=difference))
-
-
-def _figures(design: Design, share: str, what: str) -> Iterator[Figure]:
-    for name in design.conditions:
-        others = {other: ALL for other in design.conditions if other != name}
-        yield Figure(
-            f"by_{name}",
-            title=f"Share of items whose {what}, by {name}",
-            caption="The line is the neutral value; small dots are seeds.",
-            measures=(share,),
-            x=name,
-            kind="dots",
-            panels=("model",),
-            where=others,
-            y_title=what,
-        )
-    if len(design.conditions) == _MOST_ROW_CONDITIONS and design.cells:
-        yield _crossed(design, share, what)
-
-
-_CONTRASTS = "Each later value minus the earlier one, in the order of the file. Positive: more at the later value."
-
-
-def _contrast_table(measures: Sequence[str]) -> Table:
-    return Table("contrasts", "Contrasts", _CONTRASTS, "estimates", contrasts.NAMED_BY, tuple(measures), printed=True)
-
-
-def _contrast_figure(measure: str) -> Figure:
-    return Figure(
-        measure,
-        title=f"Contrasts of {measure.removesuffix(contrasts.SUFFIX)}",
-        caption=_CONTRASTS,
-        measures=(measure,),
-        x="+".join(contrasts.NAMED_BY),
-        kind="dots",
-        panels=("model",),
-        y_title=f"contrast of {measure.removesuffix(contrasts.SUFFIX)}",
-    )
-
-
-def _crossed(design: Design, share: str, what: str) -> Figure:
-    first, second = design.conditions
-    return Figure(
-        "crossed",
-        title=f"Share of items whose {what}, by {first} and {second}",
-        caption="Each combination; the line is the neutral value.",
-        measures=(share,),
-        x=first,
-        kind="dots",
-        series=second,
-        panels=("model",),
-        where=design.values,
-        y_title=what,
-    )

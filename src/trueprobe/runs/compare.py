@@ -17,7 +17,7 @@ from trueprobe.runs.folder import Run
 from trueprobe.runs.primary import is_primary
 from trueprobe.runs.tables import drawn_alike
 from trueprobe.statistics import paired
-from trueprobe.statistics.contrasts import NAMED_BY, contrasts, factors_of
+from trueprobe.statistics.contrasts import contrasts, factors_of
 from trueprobe.statistics.estimates import CheckpointData, estimate
 from trueprobe.statistics.rows import Difference, Estimate, changed
 from trueprobe.statistics.verdict import FEWEST_SEEDS, judge_list
@@ -170,8 +170,7 @@ def contrasted(run: Run, contrast: str, progress: Progress | None = None) -> lis
             ]
             if all(any(name in measure.conditions for measure in measures) for name in factors):
                 members = drawn_alike(probe, [(card, run.observed(label, card.name)) for card in cards])
-                over = (*probe.corrected_over, *NAMED_BY[1:])
-                rows += estimate(label, members, contrasts(contrast, measures), over)
+                rows += estimate(label, members, contrasts(contrast, measures), probe.corrected_over)
             task.advance(note=label)
     if not rows:
         raise BadInput(f"contrast '{contrast}': no probe of {run.folder} has {' and '.join(factors)}")

@@ -24,13 +24,11 @@ import numpy as np
 
 from trueprobe.errors import BadInput, nearest
 from trueprobe.statistics.measure import Columns, Function, Indicator, Measure, Weights
-from trueprobe.statistics.rows import grouped
+from trueprobe.statistics.rows import AT, CONTRAST, LEVELS, grouped
 from trueprobe.statistics.verdict import POOLED
 
 MOST_FACTORS = 3
 MOST = 400  # contrasts of one measure
-CONTRAST, LEVELS, AT = "contrast", "levels", "at"  # the conditions of a contrast's row
-NAMED_BY = (CONTRAST, LEVELS, AT)
 WHOLE = "whole design"  # the value of `at` where no other factor is fixed
 SUFFIX = "_contrast"  # of a measure's name
 TIMES, MINUS = " × ", " − "

@@ -19,8 +19,7 @@ from trueprobe.results.view.key import Key
 from trueprobe.results.view.number import Mark, format_of, mark_of, number
 from trueprobe.results.view.select import of_summary, titles
 from trueprobe.runs.compare import ModelComparison
-from trueprobe.statistics.contrasts import NAMED_BY
-from trueprobe.statistics.rows import Difference, Estimate, grouped
+from trueprobe.statistics.rows import NAMED_BY, Difference, Estimate, grouped
 from trueprobe.types import Verdict
 
 
