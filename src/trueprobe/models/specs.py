@@ -172,7 +172,7 @@ def _renamed(source: Source, name: str) -> Source:
     return replace(source, name=name + source.name.removeprefix(of), family=name if source.family else "")
 
 
-def told_apart(checkpoints: Sequence[Source]) -> list[Source]:
+def distinctly_named(checkpoints: Sequence[Source]) -> list[Source]:
     """One model with several options has several names: `gpt2?start=none` next to `gpt2` is gpt2-start-none."""
     times = Counter(source.name for source in checkpoints)
     return [
