@@ -37,7 +37,7 @@ from trueprobe.statistics.association import effect_size
 from trueprobe.statistics.coverage import covered
 from trueprobe.statistics.equivalence import Equivalence, Side, equivalence, over_seeds
 from trueprobe.statistics.exact import Trials
-from trueprobe.statistics.flips import Answers
+from trueprobe.statistics.flips import SeedAnswers
 from trueprobe.statistics.interval import Interval, Quantity, interval, of_checkpoint, of_family
 from trueprobe.statistics.measure import Columns, Margin
 from trueprobe.statistics.permutation import Swapped, seeds_dealt_ps, within_sets
@@ -1249,7 +1249,7 @@ def cut(seeds: int, rng: Rng, runs: int) -> Measured:
     items, ps = pd.DataFrame({"category": np.repeat(np.arange(9), 60)}), []
     for _ in range(runs):
         prefers = (rng.random((540, seeds)) < rng.uniform(0.2, 0.9, (540, 1))).astype(float)
-        one = Answers("p", "m", None, items, prefers, prefers, 0.0, int(rng.integers(1 << 30)))
+        one = SeedAnswers("p", "m", None, items, prefers, prefers, 0.0, int(rng.integers(1 << 30)))
         ps.append(one.categories_beside_cuts()[3])
     return {"size": percent(np.array(ps) < 0.05)}
 

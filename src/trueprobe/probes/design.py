@@ -77,7 +77,7 @@ class DesignRow:
 
 
 @dataclass(frozen=True)
-class Design:
+class FileDesign:
     conditions: tuple[str, ...]
     rows: tuple[DesignRow, ...]
     ignored: tuple[str, ...]  # columns that are nothing of it
@@ -136,7 +136,7 @@ def read_table(data: Sequence[Dataset]) -> DataTable:
     return table
 
 
-def design_of(table: DataTable, settings: DesignSettings, roles: Roles) -> Design:
+def design_of(table: DataTable, settings: DesignSettings, roles: Roles) -> FileDesign:
     group = _group(table, settings)
     ids = roles.ids if set(roles.ids) <= set(table.columns) else ()
     free = [column for column in table.columns if column and column not in (*roles.read, *ids, group)]
@@ -147,7 +147,7 @@ def design_of(table: DataTable, settings: DesignSettings, roles: Roles) -> Desig
     _refuse_taken(named, table, roles)
     rows = tuple(_row(row, number, ids, group, named) for number, row in enumerate(table.rows))
     _refuse_twins(rows)
-    return Design(
+    return FileDesign(
         tuple(named),
         rows=rows,
         ignored=tuple(column for column in free if column not in columns),
@@ -262,7 +262,7 @@ class DesignProbe(Probe[D]):
         self.data = read_data(settings.data, self.example)
         table = read_table(self.data)
         self.roles = self._roles(table)
-        self.design: Design = design_of(table, settings, self.roles)
+        self.design: FileDesign = design_of(table, settings, self.roles)
         self.corrected_over = self.design.conditions
         first = self.design.conditions[0]
         self.flips = Flips(self.prefers, self.difference, NEAR_TIE_NATS, category=first, size="scored_tokens")
@@ -339,28 +339,28 @@ class DesignProbe(Probe[D]):
 _MOST_ROW_CONDITIONS = 2  # that name a row of the printed table; with more, the first alone
 
 
-def _row_names(design: Design) -> tuple[str, ...]:
+def _row_names(design: FileDesign) -> tuple[str, ...]:
     """The conditions that name the rows of the summary."""
     return design.conditions if len(design.conditions) <= _MOST_ROW_CONDITIONS else design.conditions[:1]
 
 
-def _pooled(design: Design) -> dict[str, str]:
+def _pooled(design: FileDesign) -> dict[str, str]:
     """Where the summary's rows are: over all values of the conditions that do not name them."""
     return {name: ALL for name in design.conditions if name not in _row_names(design)}
 
 
-def _notes(design: Design) -> tuple[str, ...]:
+def _notes(design: FileDesign) -> tuple[str, ...]:
     ignored = ", ".join(design.ignored)
     return (f"columns that are no condition: {ignored}",) if ignored else ()
 
 
-def _page(design: Design, share: str, difference: str, what: str) -> ReportSpec:
+def _page(design: FileDesign, share: str, difference: str, what: str) -> ReportSpec:
     """`share` is a measure, `difference` an observation column, `what` stands on the axis. The tables that every run
     has are enough: the summary and the means over seeds."""
     return ReportSpec([*_figures(design, share, what)], items=ItemTable((difference,), difference, side=difference))
 
 
-def _figures(design: Design, share: str, what: str) -> Iterator[Figure]:
+def _figures(design: FileDesign, share: str, what: str) -> Iterator[Figure]:
     for name in design.conditions:
         others = {other: ALL for other in design.conditions if other != name}
         yield Figure(
@@ -378,7 +378,7 @@ def _figures(design: Design, share: str, what: str) -> Iterator[Figure]:
         yield _crossed(design, share, what)
 
 
-def _crossed(design: Design, share: str, what: str) -> Figure:
+def _crossed(design: FileDesign, share: str, what: str) -> Figure:
     first, second = design.conditions
     return Figure(
         "crossed",

@@ -22,7 +22,7 @@ import scipy  # type: ignore[import-untyped]
 
 from trueprobe.statistics.claims import ClaimSubject, result
 from trueprobe.statistics.disagreement import Key, scores
-from trueprobe.statistics.flips import Answers
+from trueprobe.statistics.flips import SeedAnswers
 from trueprobe.statistics.measure import Claim
 from trueprobe.statistics.rows import AND, ClaimResult
 from trueprobe.statistics.spread import Spread
@@ -50,7 +50,7 @@ MUCH = 0.025  # paper C's table 1: deviations over seeds above this are bold
 
 
 def claims_over_seeds(
-    estimates: Mapping[str, Sequence[Unjudged]], diagnostics: Mapping[str, str], answers: Sequence[Answers] = ()
+    estimates: Mapping[str, Sequence[Unjudged]], diagnostics: Mapping[str, str], answers: Sequence[SeedAnswers] = ()
 ) -> list[ClaimResult]:
     """For every family of the run that has seeds enough."""
     families = dict.fromkeys(
@@ -69,7 +69,7 @@ def claims_over_seeds(
     ]
 
 
-def _deviations(answers: Answers, by_category: Mapping[Key, Unjudged]) -> Iterator[ClaimResult]:
+def _deviations(answers: SeedAnswers, by_category: Mapping[Key, Unjudged]) -> Iterator[ClaimResult]:
     """One row per category; none where there is one alone, which is the total."""
     names = sorted(set(answers.items["category"]))
     total = by_category.get((answers.family, "family", answers.step, "all"))
@@ -101,7 +101,7 @@ def _neutral(one: Unjudged) -> float:
     return one.estimate.neutral or 0.5
 
 
-def _categories(answers: Answers) -> ClaimResult | None:
+def _categories(answers: SeedAnswers) -> ClaimResult | None:
     if answers.items["category"].nunique() < 2:
         return None
     quantity = Quantified(*answers.categories_beside_cuts())
@@ -119,14 +119,14 @@ def _claims(
         yield _row(AND.join(estimates), family, "vectors_vary_more", _over_tests, both)
 
 
-def _pairs(answers: Sequence[Answers]) -> Iterator[tuple[Answers, Answers]]:
+def _pairs(answers: Sequence[SeedAnswers]) -> Iterator[tuple[SeedAnswers, SeedAnswers]]:
     """Two diagnostics of one family; the larger dataset second, as the paper has it."""
     for first, second in combinations(sorted(answers, key=lambda one: len(one.prefers)), 2):
         if (first.family, first.step) == (second.family, second.step):
             yield first, second
 
 
-def _first_varies_more(first: Answers, second: Answers) -> ClaimResult:
+def _first_varies_more(first: SeedAnswers, second: SeedAnswers) -> ClaimResult:
     names = {"first": first.probe, "second": second.probe}
     quantity = varies_more([*first.by_category()], [*second.by_category()])
     seeds, family = min(first.seeds, second.seeds), (first.family, first.step)
