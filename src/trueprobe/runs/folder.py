@@ -93,8 +93,7 @@ class Run:
     @cached_property
     def local(self) -> LocalPaths | None:
         """Where things lay on the machine that ran it; None in a folder that was passed on without."""
-        path = self.folder / LOCAL
-        return parsed(path, LocalPaths) if path.exists() else None
+        return self._where_present(LOCAL, LocalPaths)
 
     @property
     def study(self) -> StudyDescription:
@@ -119,8 +118,11 @@ class Run:
     @cached_property
     def timing(self) -> Timing | None:
         """None where the run is not finished."""
-        path = self.folder / TIMING
-        return parsed(path, Timing) if path.exists() else None
+        return self._where_present(TIMING, Timing)
+
+    def _where_present(self, name: str, schema: type[Schema]) -> Schema | None:
+        path = self.folder / name
+        return parsed(path, schema) if path.exists() else None
 
     @cached_property
     def downstream(self) -> list[DownstreamResult]:
