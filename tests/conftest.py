@@ -15,7 +15,7 @@ from hypothesis import HealthCheck, settings
 from transformers.utils import logging
 
 import zoo
-from trueprobe.runs import compare
+from trueprobe.runs import folder
 from trueprobe.statistics.means import means
 from trueprobe.statistics.measure import Measure
 
@@ -70,4 +70,4 @@ def probe_again(monkeypatch):
     made = SimpleNamespace(
         measures=lambda: measures, factors=("item",), drawn_within=(), settings=settings, corrected_over=()
     )
-    monkeypatch.setattr(compare.probes, "make_again", lambda entry, allow_code: made)
+    monkeypatch.setattr(folder, "make_again", lambda entry, allow_code: made)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from trueprobe import probes
 from trueprobe.errors import BadInput, nearest
 from trueprobe.paths import gc_pause
 from trueprobe.probes import Probe
@@ -69,7 +68,7 @@ def compare(
     if both:
         raise BadInput(f"{min(both)} is on both sides; --a and --b must have no checkpoint in common")
     kinds = {card.kind for card in (*first, *second)}
-    every = {entry.label: probes.make_again(entry.model_dump(), run.allow_code) for entry in run.study.probes}
+    every = {label: run.probe(label) for label in run.probes}
     alike = {label: probe for label, probe in every.items() if any(kinds <= set(m.kinds) for m in probe.measures())}
     apart = tuple(label for label in every if label not in alike)
     if not alike:
@@ -134,8 +133,7 @@ def between_runs(
 ) -> list[Difference]:
     """Checkpoints of one run minus those of another with the same questions, on the items both scored: the measures of
     these names and conditions, without verdicts that hold over a list."""
-    (entry,) = (entry for entry in run.study.probes if entry.label == label)
-    probe = probes.make_again(entry.model_dump(), run.allow_code)
+    probe = run.probe(label)
     measures = [measure for measure in probe.measures() if (measure.name, measure.reported) in wanted]
     one, other = (_members(of, label, probe, cards) for of, cards in zip((run, baseline), sides, strict=True))
     return paired.compare(label, paired.Sides.of(one, other, probe.factors, probe.drawn_within), measures)

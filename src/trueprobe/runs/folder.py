@@ -17,6 +17,7 @@ from pydantic import BaseModel, TypeAdapter
 
 from trueprobe.errors import BadInput, nearest
 from trueprobe.paths import content_within, gc_pause
+from trueprobe.probes import Probe, make_again
 from trueprobe.runs.downstream import DownstreamResult
 from trueprobe.runs.packed import refuse_bomb
 from trueprobe.runs.schema import (
@@ -94,6 +95,12 @@ class Run:
     def local(self) -> LocalPaths | None:
         """Where things lay on the machine that ran it; None in a folder that was passed on without."""
         return self._where_present(LOCAL, LocalPaths)
+
+    def probe(self, label: str) -> Probe:
+        """The probe that asked, made again; refused where its files have changed since."""
+        self._refuse_unknown(label)
+        (entry,) = (entry for entry in self.study.probes if entry.label == label)
+        return make_again(entry.model_dump(), self.allow_code)
 
     @property
     def study(self) -> StudyDescription:

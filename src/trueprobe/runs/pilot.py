@@ -20,7 +20,7 @@ from trueprobe.engine import AnswerStore, Engine, default_path, library_versions
 from trueprobe.engine.upkeep import merge
 from trueprobe.errors import BadInput
 from trueprobe.models import Unopened
-from trueprobe.probes import Probe, make_again, spread
+from trueprobe.probes import Probe, spread
 from trueprobe.runs.allocation import at, hashed
 from trueprobe.runs.families import Family, families
 from trueprobe.runs.folder import Run
@@ -196,14 +196,13 @@ def _peak_memory() -> float:
 # ---------------------------------------------------------------- an earlier run
 
 
-def basis_of_run(run: Run, probe_name: str, allow_code: bool = False) -> list[Basis]:
+def basis_of_run(run: Run, probe_name: str) -> list[Basis]:
     """Of each family of a run, with all its answers to this probe."""
     labels = [label for label in run.probes if label == probe_name or run.declaration(label).name == probe_name]
     if not labels:
         raise BadInput(f"{run.folder} has no probe '{probe_name}'; it has {', '.join(run.probes)}")
     label = labels[0]
-    entry = next(entry for entry in run.study.probes if entry.label == label)
-    probe = make_again(entry.model_dump(), allow_code)
+    probe = run.probe(label)
     items = items_of_run(run, label, probe) if probe.trials() else probe.items()
     return [_of_family(run, label, family, probe, items) for family in families(run.cards)]
 
