@@ -254,8 +254,7 @@ def gate(
     if not rules:
         raise BadInput("a gate needs a rule: --rule 'PROBE: MEASURE < 0.02' or --rules FILE")
     for one in filter(None, (run, baseline)):
-        if not one.complete:
-            raise BadInput(f"{one.folder} is not finished; run it again into the same folder before a gate reads it")
+        one.refuse_unfinished("before a gate reads it")
     source, before = ReportSource(run), ReportSource(baseline) if baseline else None
     relative = relative_rules(rules, before is not None)
     if relative and before is None:

@@ -54,8 +54,7 @@ def multiverse(
 ) -> list[FamilyMultiverse]:
     """All probes of a run that declare axes, or those of these labels. At most `rows` rows are computed."""
     run, progress = load_run(folder, permissions.code), progress or NoProgress()
-    if not run.complete:
-        raise BadInput(f"{folder} is not finished; run it again into the same folder")
+    run.refuse_unfinished()
     for label in labels:
         if label not in run.probes:
             raise BadInput(f"{folder} has no probe '{label}'{nearest(label, run.probes)}")

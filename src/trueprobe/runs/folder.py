@@ -79,6 +79,12 @@ class Run:
     def complete(self) -> bool:
         return self.manifest.complete
 
+    def refuse_unfinished(self, before: str = "") -> None:
+        """`before`: what it is wanted for."""
+        if not self.complete:
+            why = f"{self.folder} is not finished; run it again into the same folder"
+            raise BadInput(" ".join(filter(None, (why, before))))
+
     @cached_property
     def cards(self) -> tuple[Card, ...]:
         """Of the run's models; in an interrupted run, of those whose answers are in the folder."""

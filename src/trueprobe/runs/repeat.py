@@ -64,8 +64,7 @@ def repeat(
 ) -> Repeated:
     """`models`: where they are now, if not where they were. `permissions`: for the folder; by default none."""
     original = load_run(folder)
-    if not original.complete:
-        raise BadInput(f"{folder} is not finished; run it again into the same folder")
+    original.refuse_unfinished()
     target = out or Path(f"{Path(folder)}{_SUFFIX}")
     if target.resolve() == Path(folder).resolve():
         raise BadInput(f"{target} is the run itself; {ANOTHER_OUT}")

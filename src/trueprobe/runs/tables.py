@@ -33,7 +33,15 @@ from trueprobe.statistics.item_reliability import FamilyAnswers, reliabilities
 from trueprobe.statistics.measure import Claim, Measure, NetworkSize
 from trueprobe.statistics.paired import between, is_about, sides_of, to_pair
 from trueprobe.statistics.resampling import Resampling, groups_of
-from trueprobe.statistics.rows import ClaimResult, Estimate, ItemReliability, VarianceShares, VariantDifference, changed
+from trueprobe.statistics.rows import (
+    ClaimResult,
+    Estimate,
+    ItemReliability,
+    VarianceShares,
+    VariantDifference,
+    changed,
+    grouped,
+)
 from trueprobe.statistics.seed_claims import claims_over_seeds
 from trueprobe.statistics.seed_tables import sign_counts, variance
 from trueprobe.statistics.unjudged import Unjudged, judged
@@ -55,9 +63,7 @@ class FamilyStep:
 
 def family_steps(cards: Sequence[Card]) -> list[FamilyStep]:
     """The families of a run, each training step by itself, in the order of the run's models."""
-    together: dict[tuple[str, int | None], list[Card]] = {}
-    for card in cards:
-        together.setdefault((card.family, card.labels.get("step")), []).append(card)
+    together = grouped(cards, lambda card: (card.family, card.labels.get("step")))
     return [FamilyStep(family, step, tuple(members)) for (family, step), members in together.items()]
 
 

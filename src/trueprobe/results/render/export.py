@@ -36,8 +36,7 @@ STUDY_FILE = "study.toml"
 
 
 def report_of(run: Run) -> Report:
-    if not run.complete:
-        raise BadInput(f"{run.folder} is not finished; run it again into the same folder before it is exported")
+    run.refuse_unfinished("before it is exported")
     return Report.of(run)
 
 
