@@ -259,8 +259,8 @@ def leaning(**words: float) -> pd.DataFrame:
 def test_a_run_of_other_material_is_refused(ran):
     entry = ran.study.probes[0].model_copy(update={"material_id": "as it was before an edit"})
     study = ran.study.model_copy(update={"probes": (entry,)})
+    edited = SimpleNamespace(study=study, folder=ran.folder, probe=lambda _: probes.make_again(entry.model_dump()))
     with pytest.raises(BadInput, match="the material of counteracts has changed since the run; run it again"):
-        edited = SimpleNamespace(study=study, folder=ran.folder, probe=lambda _: probes.make_again(entry.model_dump()))
         verbalizer.groups_of(edited)
 
 
