@@ -108,7 +108,7 @@ def _claims(
         more = "vector tests change sides over seeds more often than likelihood tests"
         claim = Claim("vectors_vary_more", more, "C", "seeds on both sides", {}, unit=Unit.SHARE)
         both = {f"0 {key}": v for key, v in vectors.items()} | categories
-        quantity, seeds = _torn_more(both)
+        quantity, seeds = torn_more(both)
         yield _result(AND.join(estimates), family, claim, quantity, seeds)
 
 
@@ -235,7 +235,7 @@ def _torn(values: Sequence[np.ndarray]) -> float:
     return float(np.mean([(v > 0.5).any() and (v < 0.5).any() for v in values]))
 
 
-def _torn_more(values: Values) -> tuple[Quantified, int]:
+def torn_more(values: Values) -> tuple[Quantified, int]:
     """Of the shares of `_torn`, first minus second: other seeds (each left out in turn), and other tests of either
     kind. With the number of seeds, where these are as many in all tests."""
     seeds = {len(v) for v in values.values()}
