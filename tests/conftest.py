@@ -16,8 +16,8 @@ from transformers.utils import logging
 
 import zoo
 from trueprobe.runs import folder
+from trueprobe.statistics import Measure
 from trueprobe.statistics.means import means
-from trueprobe.statistics.measure import Measure
 
 # the same examples each time, on a busy machine too
 settings.register_profile("everywhere", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])

@@ -23,9 +23,9 @@ from trueprobe.results.render import comparison, export, page, repetition, termi
 from trueprobe.results.render.files import FigureFormat
 from trueprobe.results.render.markdown import render as markdown
 from trueprobe.results.render.printed import Console
-from trueprobe.results.view.report import Report
+from trueprobe.results.view import Report
+from trueprobe.runs import load_run
 from trueprobe.runs.compare import ModelComparison
-from trueprobe.runs.folder import load_run
 from trueprobe.runs.repeat import Repeated, RunChange
 from trueprobe.statistics.rows import Difference
 from trueprobe.types import Verdict

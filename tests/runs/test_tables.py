@@ -11,16 +11,16 @@ import pandas as pd
 import pytest
 
 import trueprobe
-from trueprobe.probes import Settings
-from trueprobe.probes.display import Summary
-from trueprobe.runs import Run, RunFolder, load_run, schema, writing
+from trueprobe.probes import Settings, Summary
+from trueprobe.runs import Run, RunFolder, RunTables, load_run, schema, writing
 from trueprobe.runs import folder as folders
 from trueprobe.runs import tables as counting
 from trueprobe.runs.check import stand_in
 from trueprobe.runs.schema import StudyDescription, StudyEntry
-from trueprobe.runs.tables import RunTables, family_steps
+from trueprobe.runs.tables import family_steps
+from trueprobe.statistics import Claim, Flips, Measure
 from trueprobe.statistics.means import means
-from trueprobe.statistics.measure import LARGER, Claim, Flips, Measure
+from trueprobe.statistics.measure import LARGER
 from trueprobe.statistics.rows import (
     Agreement,
     ClaimResult,

@@ -19,13 +19,13 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 from trueprobe.errors import BadInput
-from trueprobe.gate.rules import EACH, Bound, Operator, Rule
+from trueprobe.gate.rules import EACH, Bound, Operator, Rule, Undecided
 from trueprobe.gate.targets import Row, Target, targets
 from trueprobe.results.view import ReportSource, counted
 from trueprobe.runs import signature
 from trueprobe.runs.folder import Run
 from trueprobe.statistics.rows import Estimate
-from trueprobe.types import Card, Conditions, Undecided, Verdict
+from trueprobe.types import Card, Conditions, Verdict
 
 _NO_DIFFERENCE = (Verdict.NOTHING_SCORED, Verdict.LOW_COVERAGE, Verdict.TOO_FEW_GROUPS)  # of two sides together
 
