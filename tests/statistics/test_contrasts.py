@@ -18,8 +18,7 @@ from trueprobe.statistics.means import means
 from trueprobe.statistics.measure import Measure
 from trueprobe.statistics.paired import Sides, compare
 from trueprobe.statistics.resampling import Resampling
-from trueprobe.statistics.rows import AT, CONTRAST, LEVELS
-from trueprobe.types import Unit, Verdict
+from trueprobe.types import AT, CONTRAST, LEVELS, Unit, Verdict
 
 A, B = ("a1", "a2"), ("b1", "b2")
 

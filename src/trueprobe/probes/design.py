@@ -29,8 +29,8 @@ from trueprobe.probes.tables import DataRow, DataTable
 from trueprobe.statistics import contrasts
 from trueprobe.statistics.means import means
 from trueprobe.statistics.measure import Flips, Function, Measure
-from trueprobe.statistics.rows import CONTRAST, LEVELS, NAMED_BY, Estimate
-from trueprobe.types import CONDITION, GROUP, Kind, Unit
+from trueprobe.statistics.rows import Estimate
+from trueprobe.types import CONDITION, CONTRAST, GROUP, LEVELS, NAMED_BY, Kind, Unit
 
 EXAMPLE = "example"
 AUTO, NONE = "auto", "none"

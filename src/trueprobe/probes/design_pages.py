@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from trueprobe.probes.display import Figure, ItemTable, ReportSpec, Table
 from trueprobe.probes.measure_sets import ALL
 from trueprobe.statistics import contrasts
-from trueprobe.statistics.rows import NAMED_BY
+from trueprobe.types import NAMED_BY
 
 if TYPE_CHECKING:  # it uses this module
     from trueprobe.probes.design import FileDesign

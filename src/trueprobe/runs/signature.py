@@ -18,8 +18,8 @@ from typing import Any
 from trueprobe import __version__
 from trueprobe.probes import Probe
 from trueprobe.runs.schema import StudyDescription
-from trueprobe.statistics.rows import AGAINST, AND, CONTRAST, ClaimResult, Estimate
-from trueprobe.types import Card
+from trueprobe.statistics.rows import AGAINST, AND, ClaimResult, Estimate
+from trueprobe.types import CONTRAST, Card
 
 Parts = Mapping[str, str]
 Pairs = tuple[tuple[str, str], ...]

@@ -24,8 +24,9 @@ import numpy as np
 
 from trueprobe.errors import BadInput, nearest
 from trueprobe.statistics.measure import Columns, Function, Indicator, Measure, Weights
-from trueprobe.statistics.rows import AT, CONTRAST, LEVELS, grouped
+from trueprobe.statistics.rows import grouped
 from trueprobe.statistics.verdict import POOLED
+from trueprobe.types import AT, CONTRAST, LEVELS
 
 MOST_FACTORS = 3
 MOST = 400  # contrasts of one measure

@@ -20,8 +20,6 @@ from trueprobe.types import ClaimSource, Conditions, Direction, Level, Reason, U
 Row = TypeVar("Row")
 K = TypeVar("K", bound=Hashable)
 AGAINST, AND = " against ", ", "  # between the two models of a claim; between the labels of probes that share one
-CONTRAST, LEVELS, AT = "contrast", "levels", "at"  # conditions of a contrast: its name, the values compared, and where
-NAMED_BY = (CONTRAST, LEVELS, AT)
 SIGNIFICANT = 0.01  # p of a measure's own test, as paper C has it
 LATER = "later"  # of a column that joined a table later: a folder written before has its default
 

@@ -16,18 +16,8 @@ from typing import NamedTuple, TypeVar
 
 import numpy as np
 
-from trueprobe.statistics.rows import (
-    AT,
-    LEVELS,
-    Agreement,
-    ClaimResult,
-    Difference,
-    Estimate,
-    VariantDifference,
-    changed,
-    grouped,
-)
-from trueprobe.types import LEAST_COVERED, Direction, Outcome, Reason, Verdict
+from trueprobe.statistics.rows import Agreement, ClaimResult, Difference, Estimate, VariantDifference, changed, grouped
+from trueprobe.types import AT, LEAST_COVERED, LEVELS, Direction, Outcome, Reason, Verdict
 
 FEWEST_GROUPS = 6  # with five, no exact test of a share can reach 0.05
 FEWEST_SEEDS = 3  # two seeds cannot show what others would give

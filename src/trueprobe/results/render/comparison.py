@@ -19,8 +19,8 @@ from trueprobe.results.view.key import Key
 from trueprobe.results.view.number import Mark, format_of, mark_of, number
 from trueprobe.results.view.select import of_summary, titles
 from trueprobe.runs.compare import ModelComparison
-from trueprobe.statistics.rows import NAMED_BY, Difference, Estimate, grouped
-from trueprobe.types import Verdict
+from trueprobe.statistics.rows import Difference, Estimate, grouped
+from trueprobe.types import NAMED_BY, Verdict
 
 
 def show(comparison: ModelComparison, path: Path, console: Console | None = None) -> None:

@@ -19,8 +19,8 @@ from trueprobe.results.view.number import Finding, Kind, Mark, Number, OfNumbers
 from trueprobe.results.view.select import first_directed, forms_of, label_of, of_summary, titles, where_known
 from trueprobe.results.view.source import ReportSource
 from trueprobe.runs.families import Family
-from trueprobe.statistics.rows import NAMED_BY, ClaimResult, Estimate, VariantDifference, grouped
-from trueprobe.types import LEAST_COVERED, ClaimSource, Outcome, Verdict
+from trueprobe.statistics.rows import ClaimResult, Estimate, VariantDifference, grouped
+from trueprobe.types import LEAST_COVERED, NAMED_BY, ClaimSource, Outcome, Verdict
 
 R = TypeVar("R")
 
