@@ -18,8 +18,8 @@ import zoo
 from trueprobe.assets.unpack import not_beyond
 from trueprobe.engine import AnswerStore, Engine
 from trueprobe.errors import BadInput
-from trueprobe.models import examine, find, open_model
-from trueprobe.models.checkpoint import Options, Source, _config, read_tokenizer
+from trueprobe.models import Options, Source, examine, find, open_model
+from trueprobe.models.checkpoint import _config, read_tokenizer
 from trueprobe.models.text import Text
 from trueprobe.types import FillBlank, FollowsText, ScoreText
 

@@ -8,8 +8,9 @@ import pandas as pd
 import pytest
 
 from trueprobe.errors import BadInput
+from trueprobe.scoring import Columns
 from trueprobe.scoring.read import table_of
-from trueprobe.scoring.sentences import Columns, marked, material
+from trueprobe.scoring.sentences import marked, material
 from trueprobe.scoring.tables import frame_of, parts, refuse_reserved
 from trueprobe.types import Scored, Token, WhyNot
 
