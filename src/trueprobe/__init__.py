@@ -130,8 +130,8 @@ def open_model(spec: str, options: Options | None = None) -> Model:
 def findings_dict(run: Run) -> dict[str, float]:
     """A run's findings and the ends of their intervals by name, for a tracker: `wandb.log(findings_dict(run))`.
 
-    >>> sorted(trueprobe.findings_dict(trueprobe.load_run("runs/mine")))[0].partition("/")[0]
-    'counteracts'
+    >>> sorted(trueprobe.findings_dict(trueprobe.load_run("runs/mine")))[0].split("/")[:2]
+    ['nursery-seed0', 'counteracts']
     """
     from trueprobe.results.render.json import flat
     from trueprobe.results.view import Report

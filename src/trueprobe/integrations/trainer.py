@@ -62,7 +62,7 @@ class _Deadline:
         self.advance()
 
 
-class ProbeCallback(TrainerCallback):
+class ProbeCallback(TrainerCallback):  # type: ignore[misc]
     """Measures while a model trains: `Trainer(…, callbacks=[ProbeCallback(probes=["counteracts"], every=500)])`.
 
     `probes`: names or .py files; `settings` are theirs. `limit`: items of each. `seconds`: a measurement that takes
