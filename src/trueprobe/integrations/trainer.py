@@ -152,10 +152,10 @@ class ProbeCallback(TrainerCallback):  # type: ignore[misc]
         progress = _Deadline(time.monotonic() + seconds)
         with (
             closing(AnswerStore(":memory:", library_versions())) as answers,
-            closing(AnswerStore(self.out / _CACHE, library_versions())) as kept,
+            closing(AnswerStore(self.out / _CACHE, library_versions())) as results,
         ):
             session = Session(answers, progress)
-            session.cache = ResultCache(kept)
+            session.cache = ResultCache(results)
             return execute(self.plan, models, RunFolder(folder, self.plan.description), session)
 
     def _folder(self, step: int) -> Path:
