@@ -57,10 +57,10 @@ def flat(report: Report) -> dict[str, float]:
     """Findings as names and numbers, for trackers: `PROBE/MEASURE.WHERE`, and the same with `_low` and `_high`; of
     several models `MODEL/PROBE/…`. What nothing can be concluded from is left out. No name is the beginning of a path
     that another one is: MLflow makes folders of them."""
-    shown = [(f, n) for f in report.findings for n in f.numbers if n.display is not Display.NOTHING]
-    several = len({n.model for _, n in shown}) > 1
+    findings = [(f, n) for f in report.findings for n in f.numbers if n.display is not Display.NOTHING]
+    several = len({n.model for _, n in findings}) > 1
     numbers: dict[str, float] = {}
-    for finding, n in shown:
+    for finding, n in findings:
         measure = n.row.measure if isinstance(n.row, Estimate) else finding.name
         pooled = finding.name == measure or set(finding.name.split()) <= {"all"}
         what = measure if pooled else f"{measure}.{'_'.join(finding.name.split())}"
