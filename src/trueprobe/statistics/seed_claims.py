@@ -34,7 +34,7 @@ from trueprobe.types import Unit
 Family = tuple[str, int | None]  # its name, and the step
 Values = Mapping[str, np.ndarray]  # [category] = a value for each seed, neutral at 0.5
 _WHAT = {
-    "categories_vary_more": "categories vary more over seeds than as many items of the total",
+    "categories_vary_more": "categories vary more over seeds than equally many items drawn from all",
     "first_varies_more": "{first} varies more over seeds than {second}, category by category",
     "vectors_vary_more": "vector tests change sides over seeds more often than likelihood tests",
 }
