@@ -214,6 +214,6 @@ def test_how_far_names_items_seeds_and_what_is_missing(tmp_path):
     claims = [made_runs.claim("solo", "a", 0.1, Verdict.FAILS_GATE)]
     mine = Report.of(load_run(made_runs.write(tmp_path / "run", cards, [], claims)))
     assert words.how_far(mine) == (
-        "4 questions to each checkpoint; 3 seeds of toy; one seed of solo; other seeds may differ; all 16 answers scored; "
-        "1 number could not be judged."
+        "4 questions to each checkpoint; 3 seeds of toy; one seed of solo; other seeds may differ; all 16 answers "
+        "scored; 1 number could not be judged."
     )
