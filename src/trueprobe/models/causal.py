@@ -51,12 +51,18 @@ class CausalBackend(NetworkBackend):
 
         weights = Weights(source, AutoModelForCausalLM, options, refuse_seeing_ahead)
         start = start_ids(described.text, source.start)
-        return Causal(described.card, described.text, Shape.of(described.model, options), weights, start)
+        model = Causal(described.card, described.text, Shape.of(described.model, options), weights, start)
+        model.without_start = source.start == "none"
+        return model
 
 
 class CausalFraming(Framing):
     kind = "causal"
     start: Ids  # before every text
+    without_start = False  # the user wants none: texts are scored from their second token on
+
+    def _unscored(self, request: ScoreText) -> int:
+        return int(self.without_start and request.start == "text" and not self._front(request.given, request.join))
 
     def _front(self, before: str | None, join: str) -> Ids:
         """What stands before the running text: the start token, or with "bos" a sentence between two of them."""
@@ -82,7 +88,11 @@ class CausalFraming(Framing):
         ids = (*front, *pieces.ids)
         positions = tuple(len(front) + i for i in chosen)
         if 0 in positions:
-            raise Refused("no_start", "no start token stands before the text, so its first token has no probability")
+            raise Refused(
+                "no_start",
+                "no start token stands before the text, so its first token has no probability; SPEC?start=none scores "
+                "the others",
+            )
         if request.start == "first_token" and front:
             first = [p for p in positions if p == len(front)]
             return (
@@ -114,8 +124,6 @@ class CausalFraming(Framing):
 
 class Causal(CausalFraming, HuggingFaceModel):
     row_exact = False  # a tree's shape depends on which texts are in it; numbers agree to 1e-4
-    exact_lengths = False  # padding stands behind a row, unseen
-    token_multiple = 1
 
     def __init__(self, card: Card, text: Text, shape: Shape, weights: Weights, start: Ids) -> None:
         super().__init__(card, text, shape, weights)
@@ -123,16 +131,13 @@ class Causal(CausalFraming, HuggingFaceModel):
 
     def _try(self) -> Traits:
         readout = self.network.readout
-        return Traits(readout.size, readout.linear, self.network.shares_prefixes, False, 1)
+        # padding stands behind a row, unseen
+        return Traits(readout.size, readout.linear, self.network.shares_prefixes, exact_lengths=False, token_multiple=1)
 
     @cached_property
     def batch_tokens(self) -> int:
         """Every position of a text may be read, so the vocabulary bounds it too: logits within 128 MB."""
         return max(64, min(super().batch_tokens, 32_000_000 // self.card.vocab_size))
-
-    @property
-    def shares_prefixes(self) -> bool:
-        return self.traits.shares_prefixes
 
     @property
     def tree_limit(self) -> int:

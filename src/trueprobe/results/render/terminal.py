@@ -23,7 +23,7 @@ from trueprobe.results.render.fitting import (
     lines_of,
     one_line,
 )
-from trueprobe.results.render.printed import Console, text_line
+from trueprobe.results.render.printed import Console, print_lines, text_line
 from trueprobe.results.text import answer as answers
 from trueprobe.results.text import findings as sentences
 from trueprobe.results.text import planned, verdicts
@@ -59,9 +59,7 @@ def show(run: Run, console: Console | None = None) -> None:
     room = Room(width, lines_of(console), lambda part: _height(console, part, width))
     for part in render(report, room):
         console.print(part, width=width)
-    for line in planned.lines(report):
-        console.print(text_line(line), soft_wrap=True)
-    console.print(text_line(words.run_folder(str(run.folder), several)), soft_wrap=True)
+    print_lines((*planned.lines(report), words.run_folder(str(run.folder), several)), console)
 
 
 @dataclass(frozen=True)
@@ -360,6 +358,10 @@ def _beside(report: Report, label: str, parts: Sequence[FamilyRows], width: int)
 
 def _behind(report: Report, label: str) -> Iterator[str]:
     """Of each family, what stands behind its numbers; where there is no room it is left out."""
+    for table in (table for table in report.source.declaration(label).tables if table.printed):
+        for part in family_rows(report.source, label, table):
+            for p in (placed for placed in part.rows if placed.measure == table.measures[0]):
+                yield f"{part.family.name}, {', '.join(p.names)}: {p.number.sentence()}{p.number.mark.symbol}"
     for family in report.families:
         lacking = items.listed_words(report.source, label, family)
         if lacking:

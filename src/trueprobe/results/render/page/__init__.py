@@ -134,7 +134,7 @@ def _html(report: Report, exports: Mapping[str, Export]) -> str:
     )
 
 
-class About(NamedTuple):
+class FamilyHeading(NamedTuple):
     """A family above its column."""
 
     name: Markup  # with places to break it
@@ -142,11 +142,11 @@ class About(NamedTuple):
     whole: str
 
 
-def _about(report: Report) -> dict[str, About]:
+def _about(report: Report) -> dict[str, FamilyHeading]:
     names, about = [family.name for family in report.families], {}
     for family, short in zip(report.families, model_words.abbreviated(names, LONGEST_NAME), strict=True):
         name, card, broken = family.name, family.cards[0], Markup("<wbr>").join(model_words.pieces(short))
-        about[name] = About(broken, model_words.short(card), f"{name}; {model_words.whole(card)}")
+        about[name] = FamilyHeading(broken, model_words.short(card), f"{name}; {model_words.whole(card)}")
     return about
 
 
