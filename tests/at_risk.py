@@ -134,7 +134,7 @@ COMMANDS = {
         read=lambda path: answers(path),
     ),
     "gate": Command(
-        "gate {here}/run --rule pairs:preference<1 --markdown {here}/gate.md",
+        "gate {here}/run --rule pairs:preference[category=*]<1 --markdown {here}/gate.md",
         "gate.md",
         _run_to_report,
         alone=False,
@@ -150,7 +150,7 @@ COMMANDS = {
         alone=False,
     ),
     "verbalizer": Command(
-        "verbalizer {here}/run --top 300 --threshold 0 --out {here}/words.toml --store {here}/store.sqlite",
+        "verbalizer {here}/run --top 300 --threshold 0.5 --out {here}/words.toml --store {here}/store.sqlite",
         "words.toml",
         _run_with_words,
         alone=False,
