@@ -139,6 +139,7 @@ COMMANDS = {
         _run_to_report,
         alone=False,
         room=100,
+        read=lambda path: {"gate": path.read_bytes().partition(b"\n")[2]},  # the first line names the folder
     ),
     "export": Command(
         "export {here}/run --csv {here}/findings.csv", "findings.csv", _run_to_report, alone=False, room=100
@@ -154,7 +155,7 @@ COMMANDS = {
         "words.toml",
         _run_with_words,
         alone=False,
-        room=10,
+        room=100,
     ),
     "reproduce": Command(  # numbers of a random network: it ends with 1
         "reproduce crows_pairs --all --models {made}/papers --size base --set data=sample --out {here}/all "
@@ -216,9 +217,9 @@ class Trial:
             self.command.before(self.here)
 
     def left(self) -> dict[str, bytes]:
-        """What does not depend on the clock."""
-        left = self.command.read(self.here / self.command.result)
-        return {name: content for name, content in left.items() if _timeless(name)}
+        """What depends neither on the clock nor on the folder's name."""
+        left, here = self.command.read(self.here / self.command.result), str(self.here).encode()
+        return {name: content.replace(here, b"{here}") for name, content in left.items() if _timeless(name)}
 
 
 def tree(path: Path) -> dict[str, bytes]:
