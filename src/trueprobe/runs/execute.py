@@ -15,8 +15,9 @@ from pathlib import Path
 from typing import Any, Unpack
 
 from trueprobe.engine import AnswerStore, Compute, Counts, executor, library_versions
-from trueprobe.errors import BadInput
+from trueprobe.errors import BadInput, nearest
 from trueprobe.models import Unopened
+from trueprobe.probes import Probe
 from trueprobe.runs.cache import card_text, counting_text, key_of, probe_text
 from trueprobe.runs.folder import Run, Timing, load_run, observations_file
 from trueprobe.runs.machine import machine, versions
@@ -27,6 +28,7 @@ from trueprobe.runs.replay import Replay, read_replays
 from trueprobe.runs.session import Session, settled
 from trueprobe.runs.study import Changes, Study
 from trueprobe.runs.writing import RunFolder, chunks
+from trueprobe.statistics.multiverse import EVERY
 from trueprobe.types import Card, NoProgress, Progress
 
 _PLANNED = "planned.json"  # next to observations in the cache; no label has this name
@@ -72,6 +74,7 @@ def execute(plan: RunPlan, models: Sequence[Unopened], folder: RunFolder, sessio
     for model in models:
         folder.refuse_other_weights(model.outline.card)
     _refuse_unread_settings(plan, models)
+    refuse_unknown_axes(plan.study.axes, [one.probe for one in plan.probes], [one.outline.card for one in models])
     probes = settled(plan, models, session)
     replays = _read_replays(plan, probes, models, folder, session.progress)
     run = _Execution(plan, probes, models, replays, folder, session)
@@ -94,6 +97,14 @@ def _refuse_unread_settings(plan: RunPlan, models: Sequence[Unopened]) -> None:
         if setting := planned.probe.unread_setting(kinds):
             here = " and ".join(sorted(kinds))
             raise BadInput(f"{planned.label}: no model of this run reads {setting}: they are {here}; leave it out")
+
+
+def refuse_unknown_axes(axes: Sequence[str], probes: Sequence[Probe], cards: Sequence[Card]) -> None:
+    declared = [q for probe in probes for card in cards for q in probe.multiverse(card)] if axes else []
+    names = dict.fromkeys(axis.name for question in declared for axis in question.axes)
+    for name in axes:
+        if name not in (EVERY, *names):
+            raise BadInput(f"no axis '{name}' of other ways of counting{nearest(name, list(names))}")
 
 
 def _read_replays(
@@ -207,7 +218,8 @@ class _Execution:
     def count(self) -> None:
         """All tables, as they are where the same was counted before."""
         keys = {planned.label: self._counting_key(planned) for planned in self.probes}
-        cache, key = self.session.cache, key_of("tables", self.plan.study.verdicts_over, list(keys.values()))
+        study, cache = self.plan.study, self.session.cache
+        key = key_of("tables", study.verdicts_over, *([study.axes] if study.axes else []), list(keys.values()))
         cached = cache.get(key)
         if cached is not None:
             for name, content in cached.items():
@@ -215,8 +227,8 @@ class _Execution:
             return
         from trueprobe.runs.tables import RunTables
 
-        each_model = self.plan.study.verdicts_over == "model"
-        tables = RunTables(self.folder, self.cards, self.plan.study.intervals, each_model, cache, keys)
+        each_model = study.verdicts_over == "model"
+        tables = RunTables(self.folder, self.cards, study.intervals, each_model, study.axes, cache, keys)
         with self.session.progress.task("counting", len(self.probes) + 1, "probes") as task:
             for planned in self.probes:
                 task.advance(0, planned.label)
