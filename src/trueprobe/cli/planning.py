@@ -72,9 +72,9 @@ def plan(
     from trueprobe.results.render import design as render
     from trueprobe.runs import binding, pilot
     from trueprobe.runs.design import bound, family_plans
-    from trueprobe.runs.execute import refuse_unknown_axes
     from trueprobe.runs.folder import load_run
     from trueprobe.runs.plan import plan_run
+    from trueprobe.runs.primary import refuse_unknown_axes
     from trueprobe.runs.study import make_study, planned_study
 
     asked = _asked(effect, width, measure, seeds, _names(axes))

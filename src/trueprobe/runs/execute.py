@@ -15,20 +15,19 @@ from pathlib import Path
 from typing import Any, Unpack
 
 from trueprobe.engine import AnswerStore, Compute, Counts, executor, library_versions
-from trueprobe.errors import BadInput, nearest
+from trueprobe.errors import BadInput
 from trueprobe.models import Unopened
-from trueprobe.probes import Probe
 from trueprobe.runs.cache import card_text, counting_text, key_of, probe_text
 from trueprobe.runs.folder import Run, Timing, load_run, observations_file
 from trueprobe.runs.machine import machine, versions
 from trueprobe.runs.plan import PlannedProbe, RunPlan, plan_run
 from trueprobe.runs.portions import all_finite, observe, portions_of, requests_of
+from trueprobe.runs.primary import refuse_unknown_axes
 from trueprobe.runs.records import ObservationFiles, declaration, items_frame
 from trueprobe.runs.replay import Replay, read_replays
 from trueprobe.runs.session import Session, settled
 from trueprobe.runs.study import Changes, Study
 from trueprobe.runs.writing import RunFolder, chunks
-from trueprobe.statistics.multiverse import EVERY
 from trueprobe.types import Card, NoProgress, Progress
 
 _PLANNED = "planned.json"  # next to observations in the cache; no label has this name
@@ -97,14 +96,6 @@ def _refuse_unread_settings(plan: RunPlan, models: Sequence[Unopened]) -> None:
         if setting := planned.probe.unread_setting(kinds):
             here = " and ".join(sorted(kinds))
             raise BadInput(f"{planned.label}: no model of this run reads {setting}: they are {here}; leave it out")
-
-
-def refuse_unknown_axes(axes: Sequence[str], probes: Sequence[Probe], cards: Sequence[Card]) -> None:
-    declared = [q for probe in probes for card in cards for q in probe.multiverse(card)] if axes else []
-    names = dict.fromkeys(axis.name for question in declared for axis in question.axes)
-    for name in axes:
-        if name not in (EVERY, *names):
-            raise BadInput(f"no axis '{name}' of other ways of counting{nearest(name, list(names))}")
 
 
 def _read_replays(

@@ -15,9 +15,10 @@ from trueprobe.probes import Probe
 from trueprobe.probes.display import Primary, Summary, matches, row_names
 from trueprobe.runs.families import Family
 from trueprobe.statistics.measure import Measure
+from trueprobe.statistics.multiverse import EVERY
 from trueprobe.statistics.rows import ClaimResult, Difference, Estimate, VariantDifference, grouped
 from trueprobe.statistics.verdict import Judged, judge_list
-from trueprobe.types import Kind
+from trueprobe.types import Card, Kind
 
 NO_TESTS: Mapping[str, int] = {}
 
@@ -108,6 +109,14 @@ def joint_tests(probes: Iterable[Probe], families: Sequence[Family], axes: Seque
         name: sum(question.along(axes) is not None for probe in declared for question in probe.multiverse(card))
         for name, card in asked.items()
     }
+
+
+def refuse_unknown_axes(axes: Sequence[str], probes: Sequence[Probe], cards: Sequence[Card]) -> None:
+    declared = [q for probe in probes for card in cards for q in probe.multiverse(card)] if axes else []
+    names = dict.fromkeys(axis.name for question in declared for axis in question.axes)
+    for name in axes:
+        if name not in (EVERY, *names):
+            raise BadInput(f"no axis '{name}' of other ways of counting{nearest(name, list(names))}")
 
 
 def primary_measures(probe: Probe, kind: Kind, named: str = "") -> list[Measure]:
