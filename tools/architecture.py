@@ -77,7 +77,7 @@ ROOMS = (
         "probes",
         "items, requests, observations and measures of each probe",
         may_use="assets statistics",
-        touches="numbers, random numbers, code by name",
+        touches="numbers, parquet, random numbers, code by name",
     ),
     room(
         "engine",
@@ -147,6 +147,12 @@ ROOMS = (
         "the local page",
         may_use="models engine probes scoring results runs statistics.rows",
         touches="numbers, the network, processes, code by name, web pages",
+    ),
+    room(
+        "integrations",
+        "what other programs take or give, a file each",
+        may_use="models engine runs results",
+        touches="networks, the clock",
     ),
     room(
         "cli",

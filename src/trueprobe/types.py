@@ -22,6 +22,7 @@ Pool = Literal["cls", "last", "mean", "first", "word", "own"]
 
 TIE_NATS = 1e-4  # batching moves a log-probability by up to 2e-5, so closer than this is a tie
 CONDITION, GROUP = "condition_", "group_"  # what the columns of conditions and of groups start with
+NAMED_BY = CONTRAST, LEVELS, AT = "contrast", "levels", "at"  # conditions of a contrast's row: the last says where
 LEAST_COVERED = 0.5  # of the items; with fewer countable answers, or more ties, a few decide (docs/decisions/0014)
 
 Code = Literal[
@@ -329,14 +330,6 @@ class Reason(StrEnum):
     WORDINGS_APART = "wordings_apart"  # above, below: wordings beyond noise
 
 
-class Undecided(StrEnum):
-    """What a gate makes of numbers that neither pass nor fail."""
-
-    FAIL = "fail"
-    PASS = "pass"  # what cannot be decided at all still fails
-    IGNORE = "ignore"  # that passes too
-
-
 class Unit(StrEnum):
     """What a number is counted in; its interval is made accordingly."""
 
@@ -347,8 +340,7 @@ class Unit(StrEnum):
     CORRELATION = "correlation"
     EFFECT_SIZE = "d"  # difference of two means in standard deviations of both sets together: −2 to 2
     RATIO = "ratio"
-    NATS, RANK, COUNT = "nats", "rank", "count"
-    VARIANCE = "variance"  # of shares
+    NATS, RANK, COUNT, VARIANCE = "nats", "rank", "count", "variance"  # the last of shares
 
 
 class Direction(StrEnum):

@@ -63,11 +63,32 @@ def plan_run(
 
 def make_plan(study: Study, permissions: Permissions) -> RunPlan:
     _refuse_incomplete(study)
-    planned = tuple(_planned(entry, study, permissions) for entry in study.probes)
-    options = Options(study.device, study.dtype, permissions.pickle, permissions.servers)
     replays = tuple(spec for spec in study.models if spec.startswith(replay.PREFIX))
+    planned = tuple(_planned(_with_results(entry, replays, permissions), study, permissions) for entry in study.probes)
+    options = Options(study.device, study.dtype, permissions.pickle, permissions.servers)
+    reading = [one.label for one in planned if one.probe.results_setting]
+    if reading and len(replays) < len(study.models):
+        raise BadInput(f"{reading[0]} reads results and asks no model: --model replay:FILE, or a folder of them")
     sources = tuple(find([spec for spec in study.models if spec not in replays], options, compare_weights=False))
     return RunPlan(study, planned, sources, replays, options, _describe(study, planned))
+
+
+def plan_in_memory(
+    what: str | Sequence[str], name: str, settings: Mapping[str, Any] | None = None, **changes: Unpack[Changes]
+) -> RunPlan:
+    """Of models that are in memory: no file is looked for. Trials, which all models of a run are put to before any is
+    asked, are avoided by the probe's settings for that."""
+    study, permissions = make_study(what, [name], settings, **changes)
+    planned = tuple(_planned(_without_trials(entry, permissions), study, permissions) for entry in study.probes)
+    for one in planned:
+        if one.probe.results_setting or not one.items:
+            raise BadInput(f"{one.label}: its items depend on all models of a run, and one in memory is asked alone")
+    return RunPlan(study, planned, (), (), Options(), _describe(study, planned))
+
+
+def _without_trials(entry: ProbeRun, permissions: Permissions) -> ProbeRun:
+    usual = probes.find(entry.name, permissions.code).without_trials
+    return entry.model_copy(update={"settings": {**usual, **entry.settings}})
 
 
 def with_items(label: str, probe: Probe, study: Study) -> PlannedProbe:
@@ -107,6 +128,15 @@ def _refuse_incomplete(study: Study) -> None:
 def _planned(entry: ProbeRun, study: Study, permissions: Permissions) -> PlannedProbe:
     probe = probes.make(entry.name, entry.settings, permissions.code)
     return PlannedProbe(entry.label, probe, []) if probe.trials() else with_items(entry.label, probe, study)
+
+
+def _with_results(entry: ProbeRun, replays: Sequence[str], permissions: Permissions) -> ProbeRun:
+    """The items of a probe that reads results are those of the results to replay, unless it names others."""
+    setting = probes.find(entry.name, permissions.code).results_setting
+    if not setting or setting in entry.settings or not replays:
+        return entry
+    named = ",".join(spec.removeprefix(replay.PREFIX) for spec in replays)
+    return entry.model_copy(update={"settings": {**entry.settings, setting: named}})
 
 
 def _describe(study: Study, planned: tuple[PlannedProbe, ...]) -> StudyDescription:
