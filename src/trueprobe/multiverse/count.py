@@ -83,7 +83,7 @@ def multiverse(
                 task.advance(note=label)
         if not results:
             raise BadInput(f"nothing of {', '.join(wanted)} was scored in {folder}")
-        return _on_list(run, made.values(), results)
+        return _on_list(run, [run.probe(label) for label in run.probes], results)
 
 
 def _questions(run: Run, probe: Probe, card: Card) -> list[Question]:
