@@ -133,6 +133,16 @@ COMMANDS = {
         alone=False,
         room=100,
     ),
+    "gate --junit": Command(
+        "gate {here}/run --rule pairs:preference<1 --junit {here}/gate.xml",
+        "gate.xml",
+        _run_to_report,
+        alone=False,
+        room=100,
+    ),
+    "export --every-eval-ever": Command(
+        "export {here}/run --every-eval-ever {here}/records", "records", _run_to_report, alone=False, room=100
+    ),
     "multiverse": Command(
         "multiverse {here}/run --store {here}/store.sqlite --figures svg", "run", _run_to_count, alone=False
     ),

@@ -31,4 +31,4 @@ def eval_results(report: Report, dataset: str, model: str = "") -> str:
         for finding, n in export.numbers_of(report, export.family_of(report, model))
         if n.display is not Display.NOTHING
     ]
-    return yaml_dump(eval_result_entries_to_yaml(entries))
+    return str(yaml_dump(eval_result_entries_to_yaml(entries)))
