@@ -19,9 +19,11 @@ from pydantic import BaseModel, ValidationError
 
 from trueprobe.errors import BadInput, nearest, reading, reason
 from trueprobe.paths import gunzipped, refuse_special
+from trueprobe.probes.tables import HALF_A_CHARACTER, is_text
 
 ROOT = Path(__file__).parent
 MOST_TEXT = 256 << 20  # bytes that a gzipped text may have
+_HALVES = re.compile(r"\\u[dD][89a-fA-F]")  # of characters, as JSON writes both of an emoji
 Schema = TypeVar("Schema", bound=BaseModel)
 
 
@@ -68,11 +70,15 @@ def json_of(path: Path) -> Any:
 
 def parse_json(text: str, path: Path) -> Any:
     try:
-        return json.loads(text)
+        whole = json.loads(text)
+        halves = _HALVES.search(text) and not is_text(json.dumps(whole, ensure_ascii=False))
     except json.JSONDecodeError as error:
         raise BadInput(f"{path}, line {error.lineno}, column {error.colno}: not valid JSON: {error.msg}") from error
     except (ValueError, RecursionError) as error:  # an integer of 5,000 digits, lists in lists
         raise BadInput(f"{path}: not valid JSON: {reason(error)}") from error
+    if halves:
+        raise BadInput(f"{path}: {HALF_A_CHARACTER}")
+    return whole
 
 
 def toml_of(path: Path) -> dict[str, Any]:

@@ -321,8 +321,8 @@ def _row_labels(report: Report, label: str, names: Sequence[tuple[str, ...]], ro
         labels.append(f"{code}  {meaning}" if meaning and len(code) + 2 + len(meaning) <= room else code)
     codes = [" ".join(name) for name in names]
     behind = {label.removeprefix(code) for label, code in zip(labels, codes, strict=True)}
-    tells_apart = len(behind) > 1 or len(codes) == 1  # cut to one word, all may mean the same
-    return labels if tells_apart and room >= max(map(len, codes)) + _LEAST_MEANING else codes
+    distinct = len(behind) > 1 or len(codes) == 1  # cut to one word, all may mean the same
+    return labels if distinct and room >= max(map(len, codes)) + _LEAST_MEANING else codes
 
 
 def _cell(n: Number | None, whole: bool) -> str:
