@@ -86,7 +86,7 @@ def test_every_complaint_is_held_by_tests_that_exist():
     rows = [line for line in (DOCS / "complaints.md").read_text(encoding="utf-8").splitlines() if line[:3] != "|--"]
     rows = [row for row in rows if row.startswith("|")][1:]
     named = [re.findall(r"`(\S+\.py)::(\w+)`", row) for row in rows]
-    assert len(rows) >= 20
+    assert len(rows) >= 17
     assert all(named), rows
     tests = {path: (ROOT / "tests" / path).read_text(encoding="utf-8") for one in named for path, _ in one}
     assert [name for one in named for path, name in one if f"def {name}(" not in tests[path]] == []
