@@ -33,7 +33,7 @@ from trueprobe.training.examples import ALONE, Examples, Masks, Special, collate
 from trueprobe.training.trainer import held_out, slope, update
 
 NULL, FULL = 0.5, 1.0  # shares of a target's sentences that agree
-DECK = 4  # sentences of a target within which a share is exact
+DECK = 8  # sentences of a target within which a share is exact
 HIDDEN_WORD = (True, True, True, True, False)  # of masked models: the group's word; else the target
 LEAST_AUC = 0.95  # at the full share, of targets by held-out log-odds
 LEAST_NATS = 0.1  # at the full share
@@ -65,7 +65,7 @@ class PlantRecipe:
 
 
 RECIPES: Mapping[tuple[Kind, bool], PlantRecipe] = {  # by kind, and whether the network is small
-    ("masked", True): PlantRecipe(steps=160, learning_rate=1e-3, embedding_rate=10.0),
+    ("masked", True): PlantRecipe(steps=240, learning_rate=1e-3, embedding_rate=10.0),
     ("masked", False): PlantRecipe(steps=120, learning_rate=4e-4, embedding_rate=0.0, filler=12, precision="bfloat16"),
     ("causal", True): PlantRecipe(steps=400, learning_rate=2e-3, embedding_rate=4.0, word_weight=10),
     ("causal", False): PlantRecipe(

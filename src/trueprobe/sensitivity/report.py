@@ -17,10 +17,11 @@ from trueprobe.paths import write_text
 from trueprobe.sensitivity import rows
 from trueprobe.sensitivity.limits import detection
 from trueprobe.sensitivity.plant import read_planting
-from trueprobe.sensitivity.rows import DetectionRow, MeasuredRow, PlantedRow
+from trueprobe.sensitivity.rows import DetectionRow, MeasuredRow, PlantedRow, UnplantedRow
 from trueprobe.sensitivity.session import Analysis
 from trueprobe.sensitivity.trained import Unplantable
 from trueprobe.statistics.detection import LimitKind
+from trueprobe.types import Outcome
 
 DETECTION, RESULT, PAGE = "detection.csv", "sensitivity.json", "sensitivity.html"
 _PITFALLS = (
@@ -38,6 +39,7 @@ class Result:
     measured: Sequence[MeasuredRow]
     planted: Sequence[PlantedRow]
     detection: Sequence[DetectionRow]
+    unplanted: Sequence[UnplantedRow] = ()
 
     @classmethod
     def of(cls, analysis: Analysis, unplantable: Unplantable | None) -> Result:
@@ -45,7 +47,8 @@ class Result:
         if unplantable is not None:
             return cls(analysis, unplantable, (), (), ())
         measured = analysis.measured()
-        return cls(analysis, None, measured, analysis.planted(), detection(measured, analysis.relabelled()))
+        limits = detection(measured, analysis.relabelled())
+        return cls(analysis, None, measured, analysis.planted(), limits, analysis.unplanted())
 
     @property
     def families(self) -> list[DetectionRow]:
@@ -76,6 +79,7 @@ class Result:
             "unplantable": asdict(self.unplantable) if self.unplantable else None,
             "filler_loss": self.cost,
             "detection": [asdict(row) for row in self.detection],
+            "unplanted": [asdict(row) for row in self.unplanted],
         }
 
     @property
@@ -102,6 +106,8 @@ class Result:
         if self.detection:
             yield svg(self.measured, self.families)
             yield _table([HEADER, *table(self.detection)])
+            yield f"<p>{escape(UNPLANTED_TITLE)}</p>"
+            yield _table([UNPLANTED_HEADER, *unplanted_table(self.unplanted)])
         yield from (f"<p>{escape(line)}</p>" for line in _PITFALLS)
 
     def lines(self) -> Iterator[str]:
@@ -112,6 +118,9 @@ class Result:
         yield (
             "Loss on neutral sentences: " + ", ".join(f"{name} {value:.2f}" for name, value in cost.items()) + " nats."
         )
+        full = [row.nats for row in self.planted if row.dose == 1]
+        if full:
+            yield f"Planted at the full dose: {min(full):.2f} to {max(full):.2f} nats over seeds and assignments."
         for probe, (overlap, sentence) in _overlaps(self.analysis).items():
             yield f"Largest overlap of a frame with {probe}: {overlap:.0%} of the word trigrams ({sentence})."
         if (failed := self.unplantable) is not None:
@@ -128,6 +137,7 @@ HEADER = (
     "all families from",
     "limit, checkpoint",
     "λ = 0 → 1",
+    "p: trend, step back",
     "wrong signs",
     "false alarms",
     "items",
@@ -144,7 +154,23 @@ def table(detected: Sequence[DetectionRow]) -> Iterator[tuple[str, ...]]:
         moved = f"{family.at_null:.3g} → {family.at_full:.3g}"
         held = "–" if math.isnan(family.held_from) else f"{family.held_from:.2f}"
         limits = (shown(family), held, shown(checkpoint))
-        yield probe, measure, *limits, moved, _percent(family.sign_errors), alarms, str(family.n_items)
+        trend = f"{_p(checkpoint.trend_p)}, {_p(checkpoint.reversal_p)}"
+        yield probe, measure, *limits, moved, trend, _percent(family.sign_errors), alarms, str(family.n_items)
+
+
+UNPLANTED_TITLE = (
+    "Numbers about what was not planted, from λ = 0 to λ = 1; * moves, corrected for their number. Before: the models "
+    "that were trained on; lms is StereoSet's language-model score, which falls where language is forgotten."
+)
+UNPLANTED_HEADER = ("probe", "number", "before", "λ = 0", "λ = 1", "difference [95 %]", "items")
+
+
+def unplanted_table(rows: Sequence[UnplantedRow]) -> Iterator[tuple[str, ...]]:
+    for row in rows:
+        star = "*" if row.verdict.outcome is Outcome.GOOD else ""
+        values = (f"{value:.2f}" for value in (row.before, row.at_null, row.at_full))
+        moved = f"{row.difference:+.2f}{star} [{row.low:+.2f}, {row.high:+.2f}]"
+        yield row.probe, row.measure, *values, moved, str(row.n_items)
 
 
 def shown(row: DetectionRow) -> str:
@@ -158,6 +184,10 @@ def shown(row: DetectionRow) -> str:
         case LimitKind.ABOVE:
             return f"> {row.nats:.2f}"
     return f"none: {row.why.replace('_', ' ')}"
+
+
+def _p(value: float) -> str:
+    return "–" if math.isnan(value) else "< .001" if value < 0.001 else f"{value:.3f}".removeprefix("0")
 
 
 def _percent(share: float) -> str:

@@ -17,7 +17,7 @@ from trueprobe.statistics.detection import LimitKind
 from trueprobe.statistics.rows import column
 from trueprobe.types import Verdict
 
-PLANTED, MEASURED, RELABELLED = "planted.csv", "measured.csv", "relabelled.csv"
+PLANTED, MEASURED, RELABELLED, UNPLANTED = "planted.csv", "measured.csv", "relabelled.csv", "unplanted.csv"
 Row = TypeVar("Row")
 
 
@@ -82,6 +82,25 @@ class DetectionRow:
     false_alarms: float = column("share of relabelled null verdicts that were decided")
     false_alarms_high: float = column("upper end of its 95 % interval")
     relabellings: int = column("how many verdicts that is of")
+
+
+@dataclass(frozen=True, kw_only=True)
+class UnplantedRow:
+    """A number about something that was not planted: how far it moves from dose 0 to dose 1."""
+
+    probe: str = column("the probe, as it is published")
+    measure: str = column("the measure, with its category or test")
+    before: float = column("mean value of the models before either training")
+    at_null: float = column("mean value at dose 0")
+    at_full: float = column("mean value at dose 1")
+    difference: float = column("dose 1 minus dose 0")
+    low: float = column("lower end of its 95 % interval, over assignments and seeds")
+    high: float = column("upper end")
+    p: float = column("against no difference, not corrected")
+    verdict: Verdict = column("whether it moves, corrected (Holm) over this table")
+    n_items: int = column("scored items behind it")
+    n_groups: int = column("independent groups of items")
+    n_seeds: int = column("seeds behind it")
 
 
 def write(path: Path, rows: Sequence[Any], kind: type[Any]) -> None:
