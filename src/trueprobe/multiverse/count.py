@@ -63,6 +63,7 @@ def multiverse(
     made = {e.label: probes.make_again(e.model_dump(), run.allow_code) for e in run.study.probes}
     wanted = {label: made[label] for label in labels or run.probes}
     asked = [(label, step) for label in wanted for step in family_steps(run.cards)]
+    asked = [(label, step) for label, step in asked if run.study.asks(label, step.cards[0])]
     asked = [(label, step) for label, step in asked if wanted[label].multiverse(step.cards[0])]
     if not asked:
         raise BadInput(f"{', '.join(wanted)}: no other ways of counting are declared for the models of {folder}")

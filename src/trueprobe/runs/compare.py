@@ -69,7 +69,10 @@ def compare(
     if both:
         raise BadInput(f"{min(both)} is on both sides; --a and --b must have no checkpoint in common")
     kinds = {card.kind for card in (*first, *second)}
-    every = {entry.label: probes.make_again(entry.model_dump(), run.allow_code) for entry in run.study.probes}
+    entries = [e for e in run.study.probes if all(run.study.asks(e.label, card) for card in (*first, *second))]
+    if not entries:
+        raise BadInput(f"{a} and {b} were asked no probe that both were asked, so they cannot be compared")
+    every = {entry.label: probes.make_again(entry.model_dump(), run.allow_code) for entry in entries}
     alike = {label: probe for label, probe in every.items() if any(kinds <= set(m.kinds) for m in probe.measures())}
     apart = tuple(label for label in every if label not in alike)
     if not alike:

@@ -289,13 +289,9 @@ class Planter:
 
     def _trained(self, share: float, step_done: Callable[[int], object]) -> tuple[Any, Planting]:
         network, tokenizer = self.start.open(), self.start.tokenizer()
-        reader = Reader(
-            self.start.kind, tokenizer, Special.of(tokenizer, self.start.kind), self.recipe, self.start.seed
-        )
-        held, neutral = self._neutral()
-        reading = reader.reading(self._sentences(share), neutral)
+        reader, held = self._reader(tokenizer), self._neutral()[0]
         before, loss_before = self._measure(network, tokenizer), _filler_loss(network, reader, held)
-        tokens = self._learn(network, reader, reading, step_done)
+        tokens = self.learn(network, share, step_done)
         done = Planting(
             seed=self.start.seed,
             share=share,
@@ -324,7 +320,13 @@ class Planter:
     def _measure(self, network: Any, tokenizer: Any) -> Check:
         return check(network, tokenizer, self.start.kind, self.association, self.dealt)
 
-    def _learn(self, network: Any, reader: Reader, reading: Reading, step_done: Callable[[int], object]) -> int:
+    def _reader(self, tokenizer: Any) -> Reader:
+        return Reader(self.start.kind, tokenizer, Special.of(tokenizer, self.start.kind), self.recipe, self.start.seed)
+
+    def learn(self, network: Any, share: float, step_done: Callable[[int], object] = lambda steps: None) -> int:
+        """How many tokens were read."""
+        reader = self._reader(self.start.tokenizer())
+        reading = reader.reading(self._sentences(share), self._neutral()[1])
         optimizer, tokens = _optimizer(network, self.recipe), 0
         network.train()
         for step, rows in enumerate(reading.steps):

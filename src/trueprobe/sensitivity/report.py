@@ -17,7 +17,15 @@ from trueprobe.paths import write_text
 from trueprobe.sensitivity import rows
 from trueprobe.sensitivity.limits import detection
 from trueprobe.sensitivity.plant import read_planting
-from trueprobe.sensitivity.rows import DetectionRow, MeasuredRow, PlantedRow, UnplantedRow
+from trueprobe.sensitivity.remove import claims
+from trueprobe.sensitivity.rows import (
+    DetectionRow,
+    MeasuredRow,
+    PlantedRow,
+    RemovalClaimRow,
+    RemovedRow,
+    UnplantedRow,
+)
 from trueprobe.sensitivity.session import Analysis
 from trueprobe.sensitivity.trained import Unplantable
 from trueprobe.statistics.detection import LimitKind
@@ -40,6 +48,7 @@ class Result:
     planted: Sequence[PlantedRow]
     detection: Sequence[DetectionRow]
     unplanted: Sequence[UnplantedRow] = ()
+    removed: Sequence[RemovedRow] = ()
 
     @classmethod
     def of(cls, analysis: Analysis, unplantable: Unplantable | None) -> Result:
@@ -48,7 +57,7 @@ class Result:
             return cls(analysis, unplantable, (), (), ())
         measured = analysis.measured()
         limits = detection(measured, analysis.relabelled())
-        return cls(analysis, None, measured, analysis.planted(), limits, analysis.unplanted())
+        return cls(analysis, None, measured, analysis.planted(), limits, analysis.unplanted(), analysis.removed())
 
     @property
     def families(self) -> list[DetectionRow]:
@@ -79,6 +88,7 @@ class Result:
             "unplantable": asdict(self.unplantable) if self.unplantable else None,
             "filler_loss": self.cost,
             "detection": [asdict(row) for row in self.detection],
+            "removal": [asdict(row) for row in claims(self.removed)],
             "unplanted": [asdict(row) for row in self.unplanted],
         }
 
@@ -93,6 +103,8 @@ class Result:
             rows.write(out / rows.PLANTED, self.planted, PlantedRow)
             rows.write(out / rows.MEASURED, self.measured, MeasuredRow)
             rows.write(out / DETECTION, self.detection, DetectionRow)
+        if self.removed:
+            rows.write(out / rows.REMOVAL_CLAIMS, claims(self.removed), RemovalClaimRow)
         text = json.dumps(self.printable, indent=1, ensure_ascii=False, allow_nan=False)
         write_text(out / RESULT, text + "\n")
         write_text(out / PAGE, "\n".join(self._page()) + "\n")
@@ -108,6 +120,10 @@ class Result:
             yield _table([HEADER, *table(self.detection)])
             yield f"<p>{escape(UNPLANTED_TITLE)}</p>"
             yield _table([UNPLANTED_HEADER, *unplanted_table(self.unplanted)])
+        if self.removed:
+            yield f"<p>{escape(REMOVED_TITLE)}</p>"
+            yield _table([REMOVED_HEADER, *removed_table(self.removed)])
+            yield _table([REMOVAL_HEADER, *removal_table(self.removed)])
         yield from (f"<p>{escape(line)}</p>" for line in _PITFALLS)
 
     def lines(self) -> Iterator[str]:
@@ -171,6 +187,28 @@ def unplanted_table(rows: Sequence[UnplantedRow]) -> Iterator[tuple[str, ...]]:
         values = (f"{value:.2f}" for value in (row.before, row.at_null, row.at_full))
         moved = f"{row.difference:+.2f}{star} [{row.low:+.2f}, {row.high:+.2f}]"
         yield row.probe, row.measure, *values, moved, str(row.n_items)
+
+
+REMOVED_TITLE = (
+    "Nats that are left after counterexamples, in means over seeds and assignments, and which of two kinds removes "
+    "more about the targets that have them. Equivalence: within a fifth of what was planted."
+)
+REMOVED_HEADER = ("counterexamples", "prompts", "targets", "before", "after")
+REMOVAL_HEADER = ("first", "second", "prompts", "claim", "first removes more by", "margin", "p", "verdict")
+
+
+def removed_table(removed: Sequence[RemovedRow]) -> Iterator[tuple[str, ...]]:
+    for key in dict.fromkeys((row.arm, row.prompts, row.targets) for row in removed):
+        here = [row for row in removed if (row.arm, row.prompts, row.targets) == key]
+        yield (*key, *(f"{sum(getattr(row, name) for row in here) / len(here):.2f}" for name in ("before", "after")))
+
+
+def removal_table(removed: Sequence[RemovedRow]) -> Iterator[tuple[str, ...]]:
+    for row in claims(removed):
+        margin = "–" if math.isnan(row.margin) else f"{row.margin:.2f}"
+        moved = f"{row.value:+.2f} [{row.low:+.2f}, {row.high:+.2f}]"
+        verdict = row.verdict.value.replace("_", " ")
+        yield row.first, row.second, row.prompts, row.direction.value, moved, margin, _p(row.p), verdict
 
 
 def shown(row: DetectionRow) -> str:

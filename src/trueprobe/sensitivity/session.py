@@ -23,13 +23,23 @@ from trueprobe.models import Options, find
 from trueprobe.paths import ANOTHER_OUT, locked, write_text
 from trueprobe.probes import files
 from trueprobe.runs import Run, load_run
-from trueprobe.sensitivity import associations, plant, pointing, rows
+from trueprobe.sensitivity import associations, plant, pointing, remove, rows
 from trueprobe.sensitivity.associations import Association
 from trueprobe.sensitivity.doses import DOSES, family
 from trueprobe.sensitivity.measure import Dose, ask, is_complete
 from trueprobe.sensitivity.plant import Start
 from trueprobe.sensitivity.relabel import FIRST_RELABELLED, Answers
-from trueprobe.sensitivity.rows import MEASURED, PLANTED, RELABELLED, UNPLANTED, MeasuredRow, PlantedRow, UnplantedRow
+from trueprobe.sensitivity.rows import (
+    MEASURED,
+    PLANTED,
+    RELABELLED,
+    REMOVED,
+    UNPLANTED,
+    MeasuredRow,
+    PlantedRow,
+    RemovedRow,
+    UnplantedRow,
+)
 from trueprobe.sensitivity.trained import Unplantable, trainings
 from trueprobe.sensitivity.unplanted import CONTROLS, Control, compared, judged
 from trueprobe.training import corpus
@@ -52,6 +62,7 @@ class Request:
     seeds: int = CONTINUED_SEEDS  # of continued training, where the model is no family
     relabellings: int = 200
     keep: bool = False
+    remove: tuple[str, ...] = ()  # counterexamples: syntax, meaning, neutral
     filler: str = "wordnet"  # or a UTF-8 text
     store: Path | None = None
 
@@ -117,6 +128,7 @@ class Analysis:
                 self._assignment(number)
             self._relabel()
             self._controls()
+            self._remove()
         return None
 
     def _assignment(self, number: int) -> None:
@@ -168,6 +180,11 @@ class Analysis:
             found = [row for control in CONTROLS for row in self._control(control)]
             rows.write(file, judged(found), UnplantedRow)
 
+    def _remove(self) -> None:
+        arms, file = self.request.remove, self.request.out / REMOVED
+        if arms and {row.arm for row in self.removed()} != set(arms):
+            rows.write(file, list(remove.removed(self)), RemovedRow)
+
     def _control(self, control: Control) -> Iterator[UnplantedRow]:
         full = {n: f"full={self.folder(n).absolute()}/full/seed_*" for n in range(self.request.assignments)}
         specs = {"before": self._start_spec, "null": f"null={(self.request.out / 'null').absolute()}/seed_*"}
@@ -215,6 +232,10 @@ class Analysis:
     def unplanted(self) -> list[UnplantedRow]:
         file = self.request.out / UNPLANTED
         return rows.read(file, UnplantedRow) if file.is_file() else []
+
+    def removed(self) -> list[RemovedRow]:
+        file = self.request.out / REMOVED
+        return rows.read(file, RemovedRow) if file.is_file() else []
 
     def planted(self) -> list[PlantedRow]:
         return [row for number in self._done for row in rows.read(self.folder(number) / PLANTED, PlantedRow)]

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -79,9 +79,9 @@ def _write(partial: Path, folder: Path, base: Path, dose: float) -> None:
 
 def weights(folder: Path, base: Path, dose: float) -> Weights:
     differences = {side: _differences(folder, base.name, side) for side in (NULL, FULL)}
-    found = {}
+    found: Weights = {}
     for name, weight in read_weights(base / WEIGHTS).items():
-        whole = weight.astype(np.float32)
+        whole: np.ndarray = weight.astype(np.float32)
         for side, times in ((NULL, 1.0), (FULL, dose)):
             if name in differences[side]:
                 whole = whole + np.float32(times) * differences[side][name]
@@ -119,7 +119,9 @@ def packed(difference: Weights, rank: int) -> Weights:
             continue
         u, s, v = np.linalg.svd(change.astype(np.float64), full_matrices=False)
         left, right = u[:, :rank] * np.sqrt(s[:rank]), np.sqrt(s[:rank, None]) * v[:rank]
-        rows, columns = (np.maximum(np.abs(m).max(axis, keepdims=True), 1e-12) / 127 for m, axis in _sides(left, right))
+        rows, columns = (
+            np.maximum(np.abs(m).max(axis=axis, keepdims=True), 1e-12) / 127 for m, axis in ((left, 1), (right, 0))
+        )
         stored |= {
             f"left.{name}": np.rint(left / rows).astype(np.int8),
             f"rows.{name}": rows.astype(np.float32),
@@ -127,11 +129,6 @@ def packed(difference: Weights, rank: int) -> Weights:
             f"columns.{name}": columns.astype(np.float32),
         }
     return stored
-
-
-def _sides(left: np.ndarray, right: np.ndarray) -> Iterator[tuple[np.ndarray, int]]:
-    yield left, 1
-    yield right, 0
 
 
 def unpacked(stored: Mapping[str, np.ndarray]) -> Weights:
@@ -147,15 +144,19 @@ def unpacked(stored: Mapping[str, np.ndarray]) -> Weights:
     return found
 
 
-def make(seeds: Mapping[int, tuple[Path, Path, Path]], folder: Path) -> None:
-    """Of each seed's folders: base, null and full, as `trueprobe sensitivity` left the last two."""
+def make(
+    seeds: Mapping[int, tuple[Path, Path, Path]], folder: Path, strengths: Mapping[int, float] | None = None
+) -> None:
+    """Of each seed's folders: base, null and full, as `trueprobe sensitivity` left the last two. `strengths`: the
+    dose of that training which is to be called 1."""
     from safetensors.numpy import save_file
 
     stored: Weights = {}
     for seed, folders in seeds.items():
         base, null, full = ({n: w.astype(np.float32) for n, w in read_weights(f / WEIGHTS).items()} for f in folders)
-        for side, (first, second) in {NULL: (base, null), FULL: (null, full)}.items():
-            difference = {name: second[name] - first[name] for name in first}
+        strength = np.float32((strengths or {}).get(seed, 1.0))
+        for side, (first, second, times) in {NULL: (base, null, 1), FULL: (null, full, strength)}.items():
+            difference = {name: times * (second[name] - first[name]) for name in first}
             stored |= {f"seed_{seed}.{side}.{key}": v for key, v in packed(difference, RANK[side]).items()}
     folder.mkdir(parents=True, exist_ok=True)
     save_file(stored, folder / FILE)
