@@ -77,7 +77,7 @@ ROOMS = (
         "probes",
         "items, requests, observations and measures of each probe",
         may_use="assets statistics",
-        touches="numbers, random numbers, code by name",
+        touches="numbers, parquet, random numbers, code by name",
     ),
     room(
         "engine",
