@@ -16,6 +16,7 @@ from trueprobe.errors import BadInput, nearest
 from trueprobe.multiverse.observed import Observer, lacking, observer
 from trueprobe.permissions import NONE, Permissions
 from trueprobe.probes import Probe
+from trueprobe.runs.families import asks
 from trueprobe.runs.folder import Run, load_run
 from trueprobe.runs.replay import is_replayed
 from trueprobe.runs.tables import FamilyStep, family_steps
@@ -63,7 +64,7 @@ def multiverse(
     made = {e.label: probes.make_again(e.model_dump(), run.allow_code) for e in run.study.probes}
     wanted = {label: made[label] for label in labels or run.probes}
     asked = [(label, step) for label in wanted for step in family_steps(run.cards)]
-    asked = [(label, step) for label, step in asked if run.study.asks(label, step.cards[0])]
+    asked = [(label, step) for label, step in asked if asks(run.study.only, label, step.cards[0])]
     asked = [(label, step) for label, step in asked if wanted[label].multiverse(step.cards[0])]
     if not asked:
         raise BadInput(f"{', '.join(wanted)}: no other ways of counting are declared for the models of {folder}")

@@ -12,7 +12,7 @@ from trueprobe.paths import gc_pause
 from trueprobe.probes import Probe
 from trueprobe.probes.display import Summary, matches
 from trueprobe.runs import signature
-from trueprobe.runs.families import families
+from trueprobe.runs.families import asks, families
 from trueprobe.runs.folder import Run
 from trueprobe.runs.primary import is_primary
 from trueprobe.runs.tables import drawn_alike
@@ -72,7 +72,7 @@ def compare(
     if both:
         raise BadInput(f"{min(both)} is on both sides; --a and --b must have no checkpoint in common")
     kinds = {card.kind for card in (*first, *second)}
-    entries = [e for e in run.study.probes if all(run.study.asks(e.label, card) for card in (*first, *second))]
+    entries = [e for e in run.study.probes if all(asks(run.study.only, e.label, card) for card in (*first, *second))]
     if not entries:
         raise BadInput(f"{a} and {b} were asked no probe that both were asked, so they cannot be compared")
     every = {entry.label: probes.make_again(entry.model_dump(), run.allow_code) for entry in entries}

@@ -18,6 +18,7 @@ from trueprobe.engine import AnswerStore, Compute, Counts, executor, library_ver
 from trueprobe.errors import BadInput
 from trueprobe.models import Unopened
 from trueprobe.runs.cache import card_text, counting_text, key_of, probe_text
+from trueprobe.runs.families import asks
 from trueprobe.runs.folder import Run, Timing, load_run, observations_file
 from trueprobe.runs.machine import machine, versions
 from trueprobe.runs.plan import PlannedProbe, RunPlan, plan_run
@@ -230,7 +231,7 @@ class _Execution:
 
     def _counting_key(self, planned: PlannedProbe) -> str:
         """Names all that a probe's rows are counted from, and what else their signatures have."""
-        study, cards = self.plan.study, [c for c in self.cards if self.plan.description.asks(planned.label, c)]
+        study, cards = self.plan.study, [c for c in self.cards if asks(study.only, planned.label, c)]
         observed = [self.folder.checksum(observations_file(planned.label, card.name)) for card in cards]
         how, models = (study.intervals, study.limit, study.per_group, study.dtype), list(map(card_text, cards))
         return key_of("counted", planned.label, probe_text(planned), counting_text(planned), how, models, observed)

@@ -16,6 +16,7 @@ from trueprobe.permissions import Permissions
 from trueprobe.probes import Probe
 from trueprobe.runs import replay
 from trueprobe.runs.allocation import per_group
+from trueprobe.runs.families import asks
 from trueprobe.runs.schema import StudyDescription, StudyEntry
 from trueprobe.runs.study import Changes, ProbeRun, Study, items_needed, make_study
 from trueprobe.statistics.verdict import FEWEST_GROUPS
@@ -46,7 +47,7 @@ class RunPlan:
 
     def asked(self, probes: Sequence[PlannedProbe], card: Card) -> list[PlannedProbe]:
         """Those that this model is asked."""
-        return [planned for planned in probes if self.description.asks(planned.label, card)]
+        return [planned for planned in probes if asks(self.study.only, planned.label, card)]
 
     @property
     def default_name(self) -> str:

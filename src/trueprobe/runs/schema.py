@@ -168,12 +168,6 @@ class StudyDescription(Declared):
     verdicts_over: str = "run"
     only: dict[str, tuple[str, ...]] | None = None  # by model, the labels of its probes: no other is asked these
 
-    def asks(self, label: str, card: Card) -> bool:
-        """Whether this model is asked this probe."""
-        alone = self.only or {}
-        mine = alone.get(card.family, alone.get(card.name))
-        return label in mine if mine is not None else not any(label in labels for labels in alone.values())
-
     @model_validator(mode="before")
     @classmethod
     def _without_permission(cls, data: Any) -> Any:

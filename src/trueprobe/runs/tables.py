@@ -19,7 +19,7 @@ from pydantic import TypeAdapter
 from trueprobe.paths import gc_pause
 from trueprobe.probes import Probe
 from trueprobe.runs.cache import ResultCache, key_of
-from trueprobe.runs.families import families
+from trueprobe.runs.families import asks, families
 from trueprobe.runs.primary import on_run_list, primary_measures
 from trueprobe.runs.schema import TABLES
 from trueprobe.runs.signature import Signer
@@ -91,7 +91,7 @@ class RunTables:
 
     def cards_of(self, label: str) -> list[Card]:
         """Of the models that are asked this probe."""
-        return [card for card in self.cards if self.folder.study.asks(label, card)]
+        return [card for card in self.cards if asks(self.folder.study.only, label, card)]
 
     @gc_pause()
     def add(self, label: str, probe: Probe) -> None:
@@ -209,7 +209,7 @@ class RunTables:
     def _variants(self, one: str, other: str) -> Iterator[VariantDifference]:
         """One probe under two labels: what their settings move, of the measures in the summary."""
         names = self._probes[one].summary.measures
-        for step in family_steps([card for card in self.cards_of(one) if self.folder.study.asks(other, card)]):
+        for step in family_steps([card for card in self.cards_of(one) if asks(self.folder.study.only, other, card)]):
             first, second = (
                 (members, [m for m in _measures(self._probes[label], step) if m.name in names])
                 for label, members in zip((one, other), self._members([one, other], step), strict=True)
