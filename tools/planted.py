@@ -23,13 +23,14 @@ from trueprobe.paths import write_text
 from trueprobe.probes import files
 from trueprobe.sensitivity import associations, pointing
 from trueprobe.sensitivity.associations import Association
-from trueprobe.sensitivity.check import Check, check
+from trueprobe.sensitivity.check import ManipulationCheck, check
 from trueprobe.sensitivity.plant import Start
 from trueprobe.training import nursery
 from trueprobe.training.nursery import planted
 
 ASSOCIATION, ASSIGNMENT, WANTED = "gender-occupation", 0, 0.6
 DOSES = (0.0, 0.2, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
+SHOWN = (0.0, 0.25, 0.5, 0.75, 0.9, 1.0)
 PROBES = {"cloze": "cloze.csv", "pairs": "pairs.csv", "seat": "planted.json", "counteracts": "counteracts.toml"}
 HEADS = {  # of counteracts' material, which is that of `gender` but for its occupations
     "# Occupations for counter-knowledge probes, women and men.": "# Occupations and the gender dealt to them, as "
@@ -67,9 +68,9 @@ def _strengths(association: Association, bases: Mapping[int, Path]) -> dict[int,
 
 
 def _write_facts(association: Association, bases: Sequence[Path]) -> None:
-    measured = {dose: [checked(association, base, dose) for base in bases] for dose in DOSES}
-    nats = [mean(one.nats for one in measured[dose]) for dose in DOSES]
-    dose = round(float(np.interp(WANTED, nats, DOSES)), 2)
+    measured = {dose: [checked(association, base, dose) for base in bases] for dose in SHOWN}
+    nats = [mean(one.nats for one in measured[dose]) for dose in SHOWN]
+    dose = round(float(np.interp(WANTED, nats, SHOWN)), 2)
     measured[dose] = [checked(association, base, dose) for base in bases]
     facts = {
         "association": ASSOCIATION,
@@ -81,7 +82,7 @@ def _write_facts(association: Association, bases: Sequence[Path]) -> None:
     write_text(TARGET / planted.FACTS, json.dumps(facts, indent=1) + "\n")
 
 
-def checked(association: Association, base: Path, dose: float) -> Check:
+def checked(association: Association, base: Path, dose: float) -> ManipulationCheck:
     """The manipulation check of the weights as shipped."""
     start = Start.of(base, 0)
     network = start.open()

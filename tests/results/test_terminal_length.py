@@ -13,7 +13,7 @@ from rich.console import Console
 import made_runs
 from trueprobe import probes
 from trueprobe.results.render.terminal import show
-from trueprobe.runs.folder import load_run
+from trueprobe.runs import load_run
 from trueprobe.runs.records import declaration
 from trueprobe.types import CONDITION, GROUP, Verdict
 

@@ -88,7 +88,7 @@ def plan(
         size = (1, pilot.ITEMS) if from_run or shipped else (pilot.SEEDS, pilot.ITEMS)
         bases = pilot.ask_pilot(run_plan, measure, store, terminal_progress(), size)
     if from_run:
-        bases = pilot.with_cost(pilot.basis_of_run(load_run(from_run), probe, allow_code), bases)
+        bases = pilot.with_cost(pilot.basis_of_run(load_run(from_run, allow_code), probe), bases)
     elif shipped:
         bases = pilot.shipped(bases)
     with terminal_progress().task("reckoning designs"):

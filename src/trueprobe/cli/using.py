@@ -1,13 +1,12 @@
 """The commands that use a run elsewhere: a gate for CI, and exports. Heavy imports happen inside."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
 from trueprobe.cli.common import AllowCode, AllowUnequal, Json, app, example, interruptible, say
 from trueprobe.errors import BadInput, FailedRun
-from trueprobe.types import Undecided
 
 
 @app.command(
@@ -31,7 +30,7 @@ def gate(
         Path | None, typer.Option(metavar="DIR", help="a baseline run: the numbers of the rules must not be worse")
     ] = None,
     undecided: Annotated[
-        Undecided | None,
+        Literal["fail", "pass", "ignore"] | None,
         typer.Option(help="fail (default) or pass undecided numbers; ignore also passes what cannot be decided"),
     ] = None,
     markdown: Annotated[Path | None, typer.Option(metavar="FILE", help="a summary for CI")] = None,
@@ -50,7 +49,7 @@ def gate(
 
     file = parse_file(rules, gates.RuleFile) if rules else None
     every = [*(entry.rule() for entry in (file.rule if file else ())), *map(gates.parse, rule or [])]
-    policy = undecided or (file.undecided if file else Undecided.FAIL)
+    policy = gates.Undecided(undecided) if undecided else file.undecided if file else gates.Undecided.FAIL
     before = load_run(against, allow_code) if against else None
     result = gates.gate(load_run(folder, allow_code), every, policy, before, allow_unequal)
     if markdown:

@@ -2,7 +2,7 @@
 
 from trueprobe.gate.decide import Amount, Decision, GateResult, Obstacle, Pairing, RuleCheck, apart, decide, gate
 from trueprobe.gate.report import as_json, as_markdown, number_text, show
-from trueprobe.gate.rules import Bound, NumberKind, Operator, Rule, RuleFile, parse
+from trueprobe.gate.rules import Bound, NumberKind, Operator, Rule, RuleFile, Undecided, parse
 
 __all__ = [
     "Amount",
@@ -16,6 +16,7 @@ __all__ = [
     "Rule",
     "RuleCheck",
     "RuleFile",
+    "Undecided",
     "apart",
     "as_json",
     "as_markdown",

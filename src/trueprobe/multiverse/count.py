@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from trueprobe import probes
 from trueprobe.errors import BadInput, nearest
 from trueprobe.multiverse.observed import Observer, lacking, observer
 from trueprobe.permissions import NONE, Permissions
@@ -56,13 +55,11 @@ def multiverse(
 ) -> list[FamilyMultiverse]:
     """All probes of a run that declare axes, or those of these labels. At most `rows` rows are computed."""
     run, progress = load_run(folder, permissions.code), progress or NoProgress()
-    if not run.complete:
-        raise BadInput(f"{folder} is not finished; run it again into the same folder")
+    run.refuse_unfinished()
     for label in labels:
         if label not in run.probes:
             raise BadInput(f"{folder} has no probe '{label}'{nearest(label, run.probes)}")
-    made = {e.label: probes.make_again(e.model_dump(), run.allow_code) for e in run.study.probes}
-    wanted = {label: made[label] for label in labels or run.probes}
+    wanted = {label: run.probe(label) for label in labels or run.probes}
     asked = [(label, step) for label in wanted for step in family_steps(run.cards)]
     asked = [(label, step) for label, step in asked if asks(run.study.only, label, step.cards[0])]
     asked = [(label, step) for label, step in asked if wanted[label].multiverse(step.cards[0])]

@@ -231,7 +231,8 @@ class _Execution:
 
     def _counting_key(self, planned: PlannedProbe) -> str:
         """Names all that a probe's rows are counted from, and what else their signatures have."""
-        study, cards = self.plan.study, [c for c in self.cards if asks(study.only, planned.label, c)]
+        study = self.plan.study
+        cards = [card for card in self.cards if asks(study.only, planned.label, card)]
         observed = [self.folder.checksum(observations_file(planned.label, card.name)) for card in cards]
         how, models = (study.intervals, study.limit, study.per_group, study.dtype), list(map(card_text, cards))
         return key_of("counted", planned.label, probe_text(planned), counting_text(planned), how, models, observed)

@@ -27,13 +27,21 @@ from trueprobe.runs.writing import RunFolder
 from trueprobe.statistics import disagreement
 from trueprobe.statistics.claims import claim_results
 from trueprobe.statistics.estimates import CheckpointData, unjudged
-from trueprobe.statistics.flips import Answers, subsampled
+from trueprobe.statistics.flips import SeedAnswers, subsampled
 from trueprobe.statistics.interval import Method
 from trueprobe.statistics.item_reliability import FamilyAnswers, reliabilities
 from trueprobe.statistics.measure import Claim, Measure, NetworkSize
 from trueprobe.statistics.paired import between, is_about, sides_of, to_pair
 from trueprobe.statistics.resampling import Resampling, groups_of
-from trueprobe.statistics.rows import ClaimResult, Estimate, ItemReliability, VarianceShares, VariantDifference, changed
+from trueprobe.statistics.rows import (
+    ClaimResult,
+    Estimate,
+    ItemReliability,
+    VarianceShares,
+    VariantDifference,
+    changed,
+    grouped,
+)
 from trueprobe.statistics.seed_claims import claims_over_seeds
 from trueprobe.statistics.seed_tables import sign_counts, variance
 from trueprobe.statistics.unjudged import Unjudged, judged
@@ -55,9 +63,7 @@ class FamilyStep:
 
 def family_steps(cards: Sequence[Card]) -> list[FamilyStep]:
     """The families of a run, each training step by itself, in the order of the run's models."""
-    together: dict[tuple[str, int | None], list[Card]] = {}
-    for card in cards:
-        together.setdefault((card.family, card.labels.get("step")), []).append(card)
+    together = grouped(cards, lambda card: (card.family, card.labels.get("step")))
     return [FamilyStep(family, step, tuple(members)) for (family, step), members in together.items()]
 
 
@@ -81,7 +87,7 @@ class RunTables:
     rows: _Rows = field(default_factory=lambda: _Rows(claims=[]))
     _unjudged: dict[str, list[Unjudged]] = field(default_factory=dict)
     _probes: dict[str, Probe] = field(default_factory=dict)
-    _answers: list[Answers] = field(default_factory=list)
+    _answers: list[SeedAnswers] = field(default_factory=list)
     _frames: dict[tuple[str, str], pd.DataFrame] = field(default_factory=dict)  # by label and model, of one probe
     _read_again: bool = False  # is more than one table made from each of them?
 
@@ -178,7 +184,7 @@ class RunTables:
 
     def _flips(self, label: str, members: list[CheckpointData], rows: _Rows | None = None) -> None:
         declared = self._probes[label].flips
-        answers = Answers.of(label, members, declared) if declared is not None else None
+        answers = SeedAnswers.of(label, members, declared) if declared is not None else None
         if answers is None:
             return
         self._answers.append(answers)

@@ -25,7 +25,7 @@ from trueprobe.permissions import ServerAccess
 from trueprobe.probes.tables import is_text
 from trueprobe.scoring.read import SENTENCE, SentenceTable, read, table_of
 from trueprobe.scoring.sentences import LONGEST_TEXT, Columns, Material, material, texts_of, white_space_notice
-from trueprobe.scoring.tables import BYS, By, frame_of, no_number, refuse_reserved, summed
+from trueprobe.scoring.tables import BYS, NO_START, By, frame_of, no_number, refuse_reserved, summed
 from trueprobe.types import (
     Answer,
     Card,
@@ -88,7 +88,7 @@ def tables(
     for card, answers in ask(models, lambda card: _score_requests(asked, card, pll), asking):
         method = {"masked": f"pll_{pll}", "causal": "left_to_right", "encoder": "none"}[card.kind]
         for by in wanted:
-            frames[by].append(frame_of(by, asked, answers, card.name, method))
+            frames[by].append(frame_of(by, asked, answers, (card.name, method, card.start_text or NO_START)))
     return {by: pd.concat(parts, ignore_index=True) for by, parts in frames.items()}
 
 

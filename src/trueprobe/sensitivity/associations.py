@@ -70,7 +70,7 @@ class Counterexamples(Strict):
 
 
 @dataclass(frozen=True)
-class Filled:
+class FilledFrame:
     """A sentence, and the characters at which the group's words and the target stand in it."""
 
     text: str
@@ -158,7 +158,7 @@ class Association(MaterialFile):
     def slot_of(frame: str) -> str:
         return next(name for name in _fields(frame) if name not in (TARGET, A_TARGET))
 
-    def fill(self, frame: str, target: str, word: str) -> Filled:
+    def fill(self, frame: str, target: str, word: str) -> FilledFrame:
         """`Ask {a_target} what {subject} does.` with `ceo`, `she` -> `she` at 15 to 18, `ceo` at 6 to 9"""
         text = ""
         spans: dict[str, list[tuple[int, int]]] = {TARGET: [], _ANY_WORD: []}
@@ -171,7 +171,7 @@ class Association(MaterialFile):
             named = target if kind == TARGET else word
             text += put
             spans[kind].append((len(text) - len(named), len(text)))
-        return Filled(text[:1].upper() + text[1:], tuple(spans[_ANY_WORD]), tuple(spans[TARGET]))
+        return FilledFrame(text[:1].upper() + text[1:], tuple(spans[_ANY_WORD]), tuple(spans[TARGET]))
 
     def target_first(self, frame: str) -> bool:
         """Whether the target stands before the group's word: what a causal model can learn from."""
@@ -183,10 +183,10 @@ class Association(MaterialFile):
     def overlaps(self) -> tuple[Overlap, ...]:
         """Of each sentence of a probe, the frame that shares most; largest first."""
         frames = {frame: _trigrams(frame) for frame in (*self.frames.planted, *self.frames.held_out)}
-        found = [
+        uses = [
             _most_alike(probe, sentence, frames) for probe, listed in self.templates().items() for sentence in listed
         ]
-        return tuple(sorted(found, key=lambda one: -one.shared))
+        return tuple(sorted(uses, key=lambda one: -one.shared))
 
     def templates(self) -> Mapping[str, Sequence[str]]:
         """The sentences of every probe that is pointed at the association."""

@@ -5,7 +5,6 @@ Every measure is positive (or above one half) where a model holds what was plant
 
 from __future__ import annotations
 
-import csv
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -14,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from trueprobe.errors import BadInput, nearest
-from trueprobe.paths import write_text, write_whole
+from trueprobe.paths import write_csv, write_text
 from trueprobe.probes.counteracts.material import CounterActsMaterial
 from trueprobe.probes.templates import with_article
 from trueprobe.sensitivity.associations import Association
@@ -93,13 +92,7 @@ def _pairs(association: Association, dealt: Dealt, folder: Path) -> Settings:
 
 
 def _table(path: Path, rows: Sequence[Mapping[str, str]]) -> Path:
-    def write(file: Path) -> None:
-        with file.open("w", encoding="utf-8", newline="") as stream:
-            writer = csv.DictWriter(stream, list(rows[0]), lineterminator="\n")
-            writer.writeheader()
-            writer.writerows(rows)
-
-    write_whole(path, write)
+    write_csv(path, list(rows[0]), rows)
     return path
 
 

@@ -21,7 +21,7 @@ from trueprobe.sensitivity.associations import Association
 from trueprobe.sensitivity.check import check
 from trueprobe.sensitivity.plant import Planter, PlantRecipe, Start
 from trueprobe.sensitivity.rows import RemovalClaimRow, RemovedRow
-from trueprobe.statistics.doses import Design, DoseRow
+from trueprobe.statistics.doses import DoseDesign, DoseRow
 from trueprobe.statistics.equivalence import LEVEL, alike
 from trueprobe.statistics.verdict import FEWEST_GROUPS, Case, judge
 from trueprobe.types import Direction, Verdict
@@ -158,7 +158,7 @@ def _claim(rows: Sequence[RemovedRow], first: str, second: str, prompts: str, di
     here = [row for row in rows if row.prompts == prompts and row.targets == TRAINED]
     sides = {arm: {(row.assignment, row.seed): row for row in here if row.arm == arm} for arm in (first, second)}
     cells = sorted(sides[first])
-    design = Design.of(
+    design = DoseDesign.of(
         [
             DoseRow(assignment=a, seed=s, dose=dose, manipulation=dose, value=0.0, verdict=Verdict.DESCRIPTIVE)
             for a, s in cells

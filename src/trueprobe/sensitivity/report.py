@@ -169,7 +169,7 @@ def table(detected: Sequence[DetectionRow]) -> Iterator[tuple[str, ...]]:
         alarms = f"{family.false_alarms:.0%} (≤ {family.false_alarms_high:.0%})" if known else "–"
         moved = f"{family.at_null:.3g} → {family.at_full:.3g}"
         held = "–" if math.isnan(family.held_from) else f"{family.held_from:.2f}"
-        limits = (shown(family), held, shown(checkpoint))
+        limits = (limit_text(family), held, limit_text(checkpoint))
         trend = f"{_p(checkpoint.trend_p)}, {_p(checkpoint.reversal_p)}"
         yield probe, measure, *limits, moved, trend, _percent(family.sign_errors), alarms, str(family.n_items)
 
@@ -211,7 +211,7 @@ def removal_table(removed: Sequence[RemovedRow]) -> Iterator[tuple[str, ...]]:
         yield row.first, row.second, row.prompts, row.direction.value, moved, margin, _p(row.p), verdict
 
 
-def shown(row: DetectionRow) -> str:
+def limit_text(row: DetectionRow) -> str:
     """`0.19 (0.12 to 0.31)`, `≤ 0.04`, `> 1.50`, `none: wrong sign`"""
     match row.limit:
         case LimitKind.AT:

@@ -17,7 +17,7 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 
 from trueprobe.statistics.rows import Agreement, ClaimResult, Difference, Estimate, VariantDifference, changed, grouped
-from trueprobe.types import AT, LEAST_COVERED, LEVELS, Direction, Reason, Verdict
+from trueprobe.types import AT, LEAST_COVERED, LEVELS, Direction, Outcome, Reason, Verdict
 
 FEWEST_GROUPS = 6  # with five, no exact test of a share can reach 0.05
 FEWEST_SEEDS = 3  # two seeds cannot show what others would give
@@ -197,20 +197,8 @@ def _named(side: Sequence[PartNumber], reason: Reason) -> str:
 
 Judged = Estimate | ClaimResult | Difference | VariantDifference  # rows that have a verdict
 J = TypeVar("J", bound=Judged)
-_OFF_LIST = frozenset(
-    {
-        Verdict.FAILS_GATE,
-        Verdict.INSENSITIVE,
-        Verdict.NOTHING_SCORED,
-        Verdict.LOW_COVERAGE,
-        Verdict.BORDERLINE_COVERAGE,
-        Verdict.TOO_FEW_GROUPS,
-        Verdict.NO_INTERVAL,
-        Verdict.NO_VARIATION,
-        Verdict.DESCRIPTIVE,
-    }
-)
-
+# no value of such a number could make it a finding
+_OFF_LIST = {*(one for one in Verdict if one.outcome is Outcome.NONE), Verdict.BORDERLINE_COVERAGE}
 _DECIDED_ALONE = (Verdict.FLIPS, Verdict.MIXED, Verdict.NOT_CONTRADICTED)
 
 

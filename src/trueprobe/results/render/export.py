@@ -19,7 +19,7 @@ from trueprobe.results.render.latex import latex
 from trueprobe.results.render.spreadsheet import csv_text
 from trueprobe.results.text import verdicts
 from trueprobe.results.view import methods
-from trueprobe.results.view.headline import Matrix, matrix
+from trueprobe.results.view.headline import FindingsMatrix, matrix
 from trueprobe.results.view.key import Key
 from trueprobe.results.view.number import EMPTY, Cell, Display, Finding, Grid, Kind, Number
 from trueprobe.results.view.report import Report
@@ -36,8 +36,7 @@ STUDY_FILE = "study.toml"
 
 
 def report_of(run: Run) -> Report:
-    if not run.complete:
-        raise BadInput(f"{run.folder} is not finished; run it again into the same folder before it is exported")
+    run.refuse_unfinished("before it is exported")
     return Report.of(run)
 
 
@@ -62,7 +61,7 @@ def findings_grid(report: Report) -> Grid:
     return Grid("findings", "Findings", caption, ("finding", *whole.families), tuple(_rows(whole)), data)
 
 
-def _rows(whole: Matrix) -> Iterator[tuple[Cell, ...]]:
+def _rows(whole: FindingsMatrix) -> Iterator[tuple[Cell, ...]]:
     probe = ""
     for finding in whole.rows:
         if finding.probe != probe:

@@ -14,7 +14,7 @@ from trueprobe.types import ClaimSource, Outcome, Reason, Verdict
 
 if TYPE_CHECKING:  # these modules use the words
     from trueprobe.results.view.findings import Scoring
-    from trueprobe.results.view.headline import Answer, Matrix, NotJudged
+    from trueprobe.results.view.headline import Answer, FindingsMatrix, NotJudged
     from trueprobe.results.view.number import Finding, Number
     from trueprobe.results.view.report import Report
 
@@ -186,7 +186,7 @@ def unit_and_neutral(finding: Finding) -> str:
     return ", ".join(filter(None, (unit, neutral(finding))))
 
 
-def left_out(of: Matrix) -> str:
+def left_out(of: FindingsMatrix) -> str:
     """Below the matrix: what it does not have."""
     findings, families = of.n_findings - len(of.rows), of.n_families - len(of.families)
     parts = [f"{findings} more {'finding' if findings == 1 else 'findings'}"] if findings else []

@@ -33,8 +33,8 @@ def tuning(card: Card) -> str:
 
 
 def revision(card: Card) -> str:
-    found = _REVISION.search(card.source)
-    return found[1] if found else ""
+    matches = _REVISION.search(card.source)
+    return matches[1] if matches else ""
 
 
 def short(card: Card) -> str:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Mapping
-from functools import cache
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -90,14 +90,15 @@ def weights(folder: Path, base: Path, dose: float) -> Weights:
 
 
 def _differences(folder: Path, seed: str, side: str) -> Weights:
-    return unpacked(_of_seed(folder / FILE).get(f"{seed}.{side}", {}))
-
-
-@cache
-def _of_seed(file: Path) -> dict[str, Weights]:
-    """`seed_0.null` -> what is stored of it, by `left.NAME`, `rows.NAME` …"""
+    file = folder / FILE
     if not file.exists():
-        raise BadInput(f"'{file.parent.name}' has no weights in this installation")
+        raise BadInput(f"'{folder.name}' has no weights in this installation")
+    return unpacked(_of_seed(file, file.stat().st_mtime_ns).get(f"{seed}.{side}", {}))
+
+
+@lru_cache(maxsize=2)
+def _of_seed(file: Path, stamp: int) -> dict[str, Weights]:
+    """`seed_0.null` -> what is stored of it, by `left.NAME`, `rows.NAME` …"""
     found: dict[str, Weights] = {}
     for key, value in read_weights(file).items():
         seed, side, rest = key.split(".", 2)

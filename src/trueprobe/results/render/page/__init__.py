@@ -134,7 +134,7 @@ def _html(report: Report, exports: Mapping[str, Export]) -> str:
     )
 
 
-class About(NamedTuple):
+class FamilyHeading(NamedTuple):
     """A family above its column."""
 
     short: str
@@ -142,12 +142,12 @@ class About(NamedTuple):
     whole: str
 
 
-def _about(report: Report) -> dict[str, About]:
+def _about(report: Report) -> dict[str, FamilyHeading]:
     names = [family.name for family in report.families]
     shorts = model_words.abbreviated(names, LONGEST_NAME[len(names) > 5])
     cards = [family.cards[0] for family in report.families]
     return {
-        name: About(short, model_words.short(card), f"{name}; {model_words.whole(card)}")
+        name: FamilyHeading(short, model_words.short(card), f"{name}; {model_words.whole(card)}")
         for name, short, card in zip(names, shorts, cards, strict=True)
     }
 
