@@ -51,7 +51,8 @@ class RunPlan:
 
     @property
     def default_name(self) -> str:
-        joined_later = {name for name in ("per_group", "plan", "only") if getattr(self.description, name) is None}
+        later = ("per_group", "axes", "plan", "only")
+        joined_later = {name for name in later if not getattr(self.description, name)}
         digest = hashlib.sha256(self.description.model_dump_json(exclude=joined_later).encode()).hexdigest()
         return f"{'-'.join(planned.label for planned in self.probes)}-{digest[:8]}"
 
@@ -156,6 +157,7 @@ def _describe(study: Study, planned: tuple[PlannedProbe, ...]) -> StudyDescripti
         models=study.models,
         limit=study.limit,
         per_group=study.per_group,
+        axes=study.axes,
         plan=study.plan,
         dtype=study.dtype,
         intervals=study.intervals,
