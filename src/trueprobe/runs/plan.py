@@ -73,6 +73,24 @@ def make_plan(study: Study, permissions: Permissions) -> RunPlan:
     return RunPlan(study, planned, sources, replays, options, _describe(study, planned))
 
 
+def plan_in_memory(
+    what: str | Sequence[str], name: str, settings: Mapping[str, Any] | None = None, **changes: Unpack[Changes]
+) -> RunPlan:
+    """Of models that are in memory: no file is looked for. Trials, which all models of a run are put to before any is
+    asked, are avoided by the probe's settings for that."""
+    study, permissions = make_study(what, [name], settings, **changes)
+    planned = tuple(_planned(_without_trials(entry, permissions), study, permissions) for entry in study.probes)
+    for one in planned:
+        if one.probe.results_setting or not one.items:
+            raise BadInput(f"{one.label}: its items depend on all models of a run, and one in memory is asked alone")
+    return RunPlan(study, planned, (), (), Options(), _describe(study, planned))
+
+
+def _without_trials(entry: ProbeRun, permissions: Permissions) -> ProbeRun:
+    usual = probes.find(entry.name, permissions.code).without_trials
+    return entry.model_copy(update={"settings": {**usual, **entry.settings}})
+
+
 def with_items(label: str, probe: Probe, study: Study) -> PlannedProbe:
     every = probe.items()
     if study.per_group is not None:

@@ -73,7 +73,7 @@ class Association(MaterialFile):
     folder: ClassVar[Path] = Path(__file__).parent / "data"
     groups: Pair
     targets: Annotated[dict[str, tuple[str, ...]], Field(min_length=1)]  # by the class they belong to already
-    slots: dict[str, Annotated[tuple[Pair, ...], Field(min_length=1)]]
+    slots: dict[Annotated[str, Field(pattern="^[a-z_]+$")], Annotated[tuple[Pair, ...], Field(min_length=1)]]
     frames: Frames
     probes: ProbeSentences = ProbeSentences()
 
@@ -107,10 +107,18 @@ class Association(MaterialFile):
         ]:
             for i, frame in enumerate(listed):
                 self._check(frame, f"{key}.{i}")
+        self._check_seat("seat_targets", (TARGET, A_TARGET))
+        self._check_seat("seat_attributes", tuple(self.slots))
         return self
 
+    def _check_seat(self, key: str, allowed: Sequence[str]) -> None:
+        for i, sentence in enumerate(getattr(self.probes, key)):
+            names = _plain_fields(sentence, where := f"probes.{key}.{i}")
+            if len(names) != 1 or names[0] not in allowed:
+                raise ValueError(f"{where}: must hold one of {', '.join(f'{{{name}}}' for name in allowed)}, once")
+
     def _check(self, frame: str, where: str) -> None:
-        names = _fields(frame)
+        names = _plain_fields(frame, where)
         slots = {name for name in names if name not in (TARGET, A_TARGET)}
         if unknown := sorted(slots - set(self.slots)):
             raise ValueError(f"{where}: no slot '{unknown[0]}'{nearest(unknown[0], list(self.slots))}")
@@ -194,6 +202,17 @@ def read(name: str) -> Association:
 
 def _fields(frame: str) -> list[str]:
     return [name for _, name, _, _ in Formatter().parse(frame) if name is not None]
+
+
+def _plain_fields(frame: str, where: str) -> list[str]:
+    """A width in a field, {target:>9999999999}, would fill the memory."""
+    try:
+        parts = list(Formatter().parse(frame))
+    except ValueError as error:
+        raise ValueError(f"{where}: {error}") from None
+    if more := next((name for _, name, spec, conversion in parts if spec or conversion), None):
+        raise ValueError(f"{where}: {{{more}}} may hold its name alone")
+    return _fields(frame)
 
 
 def _trigrams(sentence: str) -> frozenset[tuple[str, ...]]:

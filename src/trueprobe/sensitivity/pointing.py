@@ -20,7 +20,6 @@ from trueprobe.sensitivity.associations import Association
 
 _BACKGROUNDS = re.compile(r"^backgrounds = \[.*?^\]", re.MULTILINE | re.DOTALL)
 _TEST = "planted"
-_FIELD = re.compile(r"\{\w+\}")
 
 Dealt = Mapping[str, str]
 Settings = dict[str, Any]
@@ -117,7 +116,7 @@ def _attributes(association: Association, side: int) -> list[tuple[str, str]]:
     listed = []
     for sentence in association.probes.seat_attributes:
         slot = next(slot for slot in association.slots if f"{{{slot}}}" in sentence)
-        listed += [(_FIELD.sub(pair[side], sentence), pair[side]) for pair in association.slots[slot]]
+        listed += [(sentence.format_map({slot: pair[side]}), pair[side]) for pair in association.slots[slot]]
     return list(dict.fromkeys(listed))
 
 
@@ -128,12 +127,14 @@ def _examples(category: str, sentences: Sequence[tuple[str, str]]) -> dict[str, 
 def _counteracts(association: Association, dealt: Dealt, folder: Path) -> Settings:
     """The material with the targets as its backgrounds; each is dominated by the group it is dealt to."""
     material = association.probes.counteracts
-    shipped = CounterActsMaterial.folder / f"{material}.toml"
-    text = (shipped if shipped.is_file() else Path(material)).read_text(encoding="utf-8")
     if sorted(CounterActsMaterial.read(material).groups) != sorted(association.groups):
         raise BadInput(f"probes.counteracts: the groups of '{material}' are not {' and '.join(association.groups)}")
     rows = [f"    {{ name = {json.dumps(t)}, dominant = {json.dumps(group)} }}," for t, group in dealt.items()]
-    written = _BACKGROUNDS.sub("\n".join(["backgrounds = [", *rows, "]"]), text, count=1)
+    shipped = CounterActsMaterial.folder / f"{material}.toml"
+    text = (shipped if shipped.is_file() else Path(material)).read_text(encoding="utf-8")
+    written, times = _BACKGROUNDS.subn(lambda _: "\n".join(["backgrounds = [", *rows, "]"]), text)
+    if times != 1:
+        raise BadInput(f"probes.counteracts: '{material}' must list its backgrounds once, as backgrounds = [ … ]")
     path = folder / "counteracts.toml"
     write_text(path, written)
     return {"material": str(path), "backgrounds": 1}

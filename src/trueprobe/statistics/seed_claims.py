@@ -92,7 +92,7 @@ def _neutral(one: Unjudged) -> float:
 def _categories(answers: SeedAnswers) -> ClaimResult | None:
     if answers.items["category"].nunique() < 2:
         return None
-    more = "categories vary more over seeds than as many items of the total"
+    more = "categories vary more over seeds than equally many items drawn from all"
     claim = Claim("categories_vary_more", more, "C", "sd_seeds", {}, unit=Unit.SHARE)
     quantity = Quantified(*answers.categories_beside_cuts())
     return _result(answers.probe, (answers.family, answers.step), claim, quantity, answers.seeds)
