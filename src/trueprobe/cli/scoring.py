@@ -85,10 +85,10 @@ def score(
     punctuation counts with the word it is written with.
     """
     from trueprobe.cli.progress import terminal_progress
-    from trueprobe.scoring import Columns, FileScoring, Scoring, score_file
+    from trueprobe.scoring import Columns, FileScoring, ScoringMethod, score_file
 
     columns = Columns(column, word_column, tuple(item or ()), position, region)
-    scoring = FileScoring(file, model, out, by, Scoring(pll, words, spillover, not no_text), columns)
+    scoring = FileScoring(file, model, out, by, ScoringMethod(pll, words, spillover, not no_text), columns)
     written = score_file(
         scoring,
         {

@@ -11,7 +11,7 @@ import re
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, TypedDict, Unpack, get_args
 
@@ -25,7 +25,23 @@ from trueprobe.permissions import ServerAccess
 from trueprobe.probes.tables import is_text
 from trueprobe.scoring.read import SENTENCE, SentenceTable, read, table_of
 from trueprobe.scoring.sentences import LONGEST_TEXT, Columns, Material, material, texts_of, white_space_notice
-from trueprobe.scoring.tables import BYS, NO_START, SPILLOVER, TEXTS, By, frame_of, no_number, refuse_reserved, summed
+from trueprobe.scoring.tables import (
+    BYS,
+    NO_START,
+    PLLS,
+    SPILLOVER,
+    TEXTS,
+    WORDS,
+    By,
+    Pll,
+    ScoringMethod,
+    Words,
+    frame_of,
+    no_number,
+    refuse_reserved,
+    summed,
+    with_own_space,
+)
 from trueprobe.types import (
     Answer,
     Card,
@@ -37,7 +53,6 @@ from trueprobe.types import (
     Pool,
     Progress,
     Request,
-    Scored,
     ScoreText,
     Vector,
     WhyNot,
@@ -45,10 +60,6 @@ from trueprobe.types import (
     bounded,
 )
 
-Pll = Literal["original", "within_word_l2r"]
-PLLS: tuple[Pll, ...] = get_args(Pll)
-Words = Literal["plain", "corrected"]
-WORDS: tuple[Words, ...] = get_args(Words)
 _MASKING: dict[Pll, Literal["each", "rest_of_word"]] = {"original": "each", "within_word_l2r": "rest_of_word"}
 _BLANK = re.compile("_{3,}")
 _TOO_LONG = WhyNot("too_long", f"more than {LONGEST_TEXT:,} characters")
@@ -77,7 +88,7 @@ def score(
     refuse_unknown("by", by, BYS)
     asked = material(table_of(sentences), columns or Columns())
     _warn(asked.notice)
-    return tables(asked, model, (by,), Scoring(pll, words, spillover), asking)[by]
+    return tables(asked, model, (by,), ScoringMethod(pll, words, spillover), asking)[by]
 
 
 def _warn(notice: str) -> None:
@@ -85,22 +96,8 @@ def _warn(notice: str) -> None:
         warnings.warn(notice, stacklevel=3)  # where the caller's line is
 
 
-@dataclass(frozen=True)
-class Scoring:
-    """How sentences are scored."""
-
-    pll: Pll = "within_word_l2r"
-    words: Words = "plain"  # of causal models
-    spillover: bool = False  # of words: the surprisal of the two before, and the length
-    with_text: bool = True  # else no column holds a text that was scored
-
-    def method(self, card: Card) -> str:
-        corrected = "_corrected" if self.words == "corrected" else ""
-        return {"masked": f"pll_{self.pll}", "causal": f"left_to_right{corrected}", "encoder": "none"}[card.kind]
-
-
 def tables(
-    asked: Material, models: Models, wanted: Sequence[By], how: Scoring, asking: ModelOptions
+    asked: Material, models: Models, wanted: Sequence[By], how: ScoringMethod, asking: ModelOptions
 ) -> dict[By, pd.DataFrame]:
     """The wanted tables, one model below the other."""
     refuse_reserved(asked, SPILLOVER if how.spillover else ())
@@ -109,32 +106,19 @@ def tables(
     frames: dict[By, list[pd.DataFrame]] = {by: [] for by in wanted}
     for card, answers in ask(models, lambda card: _score_requests(asked, card, how), asking):
         about = (card.name, how.method(card), card.start_text or NO_START)
-        answers = list(map(_with_own_space, answers))
+        answers = list(map(with_own_space, answers))
         for by in wanted:
             frames[by].append(frame_of(by, asked, answers, about, how.spillover))
     return {by: pd.concat(parts, ignore_index=True) for by, parts in frames.items()}
 
 
-def _score_requests(asked: Material, card: Card, how: Scoring) -> Asked:
+def _score_requests(asked: Material, card: Card, how: ScoringMethod) -> Asked:
     masking = _MASKING[how.pll] if card.kind == "masked" else "each"
     corrected = how.words == "corrected" and card.kind == "causal"
     return [
         _refused(sentence.text) or ScoreText(sentence.text, masking=masking, ranks=True, word_starts=corrected)
         for sentence in asked.sentences
     ]
-
-
-def _with_own_space(answer: Answer | WhyNot) -> Answer | WhyNot:
-    """Each word with the probability that the next one begins behind it, and without that it begins itself, which is in
-    its first piece: with −0.1 for a space behind either, " a" and " b" of −2 and −3 have −2.1 and −3 − 0.1 + 0.1."""
-    if not isinstance(answer, Scored) or all(token.word_next is None for token in answer.tokens):
-        return answer
-    tokens, before = [], 0.0
-    for token in answer.tokens:
-        behind = token.word_next or 0.0
-        tokens.append(replace(token, logp=token.logp + behind - before))
-        before = behind
-    return replace(answer, tokens=tuple(tokens))
 
 
 def _refused(text: str) -> WhyNot | None:
@@ -360,7 +344,7 @@ class FileScoring:
     models: Sequence[str]
     out: Path
     by: By | None = None
-    how: Scoring = field(default_factory=Scoring)
+    how: ScoringMethod = field(default_factory=ScoringMethod)
     columns: Columns = field(default_factory=Columns)
 
 

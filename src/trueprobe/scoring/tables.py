@@ -10,14 +10,14 @@ from __future__ import annotations
 import math
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, NamedTuple, get_args
 
 import pandas as pd
 
 from trueprobe.errors import BadInput
 from trueprobe.scoring.sentences import POSITION, REGION, WORD, Material, Sentence, Units, naming_words
-from trueprobe.types import Answer, Scored, Token, WhyNot
+from trueprobe.types import Answer, Card, Scored, Token, WhyNot
 
 By = Literal["token", "word", "region"]
 BYS: tuple[By, ...] = get_args(By)
@@ -46,12 +46,31 @@ COLUMNS: dict[By, tuple[str, ...]] = {
     "region": (REGION, "region_text", *Numbers._fields),
 }
 SPILLOVER = ("word_length", "surprisal_prev1", "surprisal_prev2")  # of words, where they are asked for
-TEXTS = (WORD, "token", "region_text")  # columns that hold what was scored
+TEXTS = (WORD, "token", "region_text", "why_not_detail")  # columns that hold or quote what was scored
 TYPES = dict.fromkeys((POSITION, "token_position", "n_tokens", "rank", "word_length"), "Int64")
 TYPES |= dict.fromkeys(("logp_nats", "surprisal_bits", "surprisal_prev1", "surprisal_prev2"), "float64")
 FROM_USER = {POSITION, WORD, REGION}  # where the user's rows are words, these are in them already
 
+Pll = Literal["original", "within_word_l2r"]
+PLLS: tuple[Pll, ...] = get_args(Pll)
+Words = Literal["plain", "corrected"]
+WORDS: tuple[Words, ...] = get_args(Words)
+
 Row = tuple[Any, ...]  # the row of the user's table, then COLUMNS
+
+
+@dataclass(frozen=True)
+class ScoringMethod:
+    """How sentences are scored."""
+
+    pll: Pll = "within_word_l2r"
+    words: Words = "plain"  # of causal models
+    spillover: bool = False  # of words: the surprisal of the two before, and the length
+    with_text: bool = True  # else no column holds a text that was scored
+
+    def method(self, card: Card) -> str:
+        corrected = "_corrected" if self.words == "corrected" else ""
+        return {"masked": f"pll_{self.pll}", "causal": f"left_to_right{corrected}", "encoder": "none"}[card.kind]
 
 
 def refuse_reserved(material: Material, more: Sequence[str] = ()) -> None:
@@ -123,6 +142,19 @@ def parts(answer: Answer | WhyNot, units: Units, from_second: bool = False) -> S
     first = spans[0][0] if spans and from_second else 0
     beheaded = frozenset(number for number, (start, _) in units if start < first)
     return SentenceParts(tokens, frozenset(shared), beheaded)
+
+
+def with_own_space(answer: Answer | WhyNot) -> Answer | WhyNot:
+    """Each word with the probability that the next one begins behind it, and without that it begins itself, which is in
+    its first piece: with −0.1 for a space behind either, " a" and " b" of −2 and −3 have −2.1 and −3 − 0.1 + 0.1."""
+    if not isinstance(answer, Scored) or all(token.word_next is None for token in answer.tokens):
+        return answer
+    tokens, before = [], 0.0
+    for token in answer.tokens:
+        behind = token.word_next or 0.0
+        tokens.append(replace(token, logp=token.logp + behind - before))
+        before = behind
+    return replace(answer, tokens=tuple(tokens))
 
 
 # ---------------------------------------------------------------- rows
