@@ -46,7 +46,7 @@ class RunPlan:
 
     @property
     def default_name(self) -> str:
-        joined_later = {name for name in ("per_group", "plan") if getattr(self.description, name) is None}
+        joined_later = {name for name in ("per_group", "axes", "plan") if not getattr(self.description, name)}
         digest = hashlib.sha256(self.description.model_dump_json(exclude=joined_later).encode()).hexdigest()
         return f"{'-'.join(planned.label for planned in self.probes)}-{digest[:8]}"
 
@@ -147,6 +147,7 @@ def _describe(study: Study, planned: tuple[PlannedProbe, ...]) -> StudyDescripti
         models=study.models,
         limit=study.limit,
         per_group=study.per_group,
+        axes=study.axes,
         plan=study.plan,
         dtype=study.dtype,
         intervals=study.intervals,

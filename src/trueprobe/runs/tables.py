@@ -20,7 +20,7 @@ from trueprobe.paths import gc_pause
 from trueprobe.probes import Probe
 from trueprobe.runs.cache import ResultCache, key_of
 from trueprobe.runs.families import families
-from trueprobe.runs.primary import on_run_list, primary_measures
+from trueprobe.runs.primary import joint_tests, on_run_list, primary_measures
 from trueprobe.runs.schema import TABLES
 from trueprobe.runs.signature import Signer
 from trueprobe.runs.writing import RunFolder
@@ -82,6 +82,7 @@ class RunTables:
     cards: Sequence[Card]
     method: Method = "crossed"
     each_model: bool = False  # verdicts are controlled for each model by itself, not over the run
+    axes: Sequence[str] = ()  # whose joint tests are on the list
     cache: ResultCache | None = None  # of what was counted before
     keys: Mapping[str, str] = field(default_factory=dict)  # of each label's rows in it
     rows: _Rows = field(default_factory=lambda: _Rows(claims=[]))
@@ -168,7 +169,9 @@ class RunTables:
             label: judged(rows, self._probes[label].corrected_over) for label, rows in self._unjudged.items()
         }
         tables = [*judged_alone.values(), self.rows["claims"], self.rows.get("variants", [])]
-        every = on_run_list(list(chain(*tables)), self._probes, families(self.cards), self.each_model)
+        every_family = families(self.cards)
+        tests = joint_tests(self._probes.values(), every_family, self.axes)
+        every = on_run_list(list(chain(*tables)), self._probes, every_family, self.each_model, tests)
         ends = list(accumulate(map(len, tables)))
         parts = [every[start:end] for start, end in zip([0, *ends], ends, strict=False)]
         *by_label, self.rows["claims"], variants_judged = parts

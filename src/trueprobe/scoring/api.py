@@ -64,8 +64,11 @@ def score(
 ) -> pd.DataFrame:
     """How probable each token, word or region of sentences is: `score(["The nurse | was late."], "nursery/0")`.
 
-    A DataFrame has a column `sentence`, or one row per word with the columns `item`, `position`, `word` and perhaps
-    `region`; all its columns are in the result. `asking`: store, progress, device, dtype, batch_tokens, allow_pickle.
+    `by`: token, word or region. `pll`, of masked models: within_word_l2r (a token is masked with the later pieces of
+    its word; Kauf & Ivanova 2023) or original (alone; Salazar et al. 2020). A DataFrame has a column `sentence`, or one
+    row per word with the columns `item`, `position`, `word` and perhaps `region`; `columns` names others:
+    `trueprobe.Columns(word="w")`. All its columns are in the result. `asking`: store, progress, device, dtype,
+    batch_tokens, allow_pickle.
     """
     refuse_unknown("by", by, BYS)
     asked = material(table_of(sentences), columns or Columns())
