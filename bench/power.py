@@ -67,7 +67,7 @@ that ship. A number of CounterActs or of retrieval has one item of each group, a
 items that are in no primary number (backgrounds, other lengths). Distractors' accuracies have thousands of items on 22
 targets: 3 to 5 % are enough, as targets differ more than their items. Where answers hardly vary (small models, whose
 accuracy is 0 nearly everywhere), the row promises nothing for others: pilot the model in question.
-In CPU seconds, with counting and an empty store: StereoSet on `nursery` took 51 with all items, 26 with `--per-group 11`."""
+CPU seconds, with counting, from an empty store: StereoSet on `nursery` 51 with all items, 26 with `--per-group 11`."""
 
 
 @dataclass(frozen=True)
