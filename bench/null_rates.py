@@ -38,6 +38,7 @@ from trueprobe.runs.study import ProbeRun, Study
 from trueprobe.statistics.claims import claim_results
 from trueprobe.statistics.estimates import CheckpointData
 from trueprobe.statistics.measure import NetworkSize
+from trueprobe.statistics.paired import between, sides_of
 from trueprobe.statistics.resampling import Resampling
 from trueprobe.statistics.rows import ClaimResult
 from trueprobe.training import nursery
@@ -130,9 +131,22 @@ def fitted(name: str, words: frozenset[str] | None, limit: int) -> tuple[Probe, 
 
 
 def judged(probe: Probe, frame: pd.DataFrame, card: Card) -> list[ClaimResult]:
+    """Claims about single architectures and sizes too, of whatever network."""
+    of_all = [replace(claim, architectures=(), networks=()) for claim in probe.claims()]
+    return claim_results(probe.name, [checkpoint(probe, frame, card)], of_all)
+
+
+def checkpoint(probe: Probe, frame: pd.DataFrame, card: Card) -> CheckpointData:
     drawn = Resampling.of(frame[[GROUP + name for name in probe.factors]], RESAMPLES)
     data = CheckpointData(card.name, card.kind, frame, drawn, architecture=card.architecture)
-    return claim_results(probe.name, [replace(data, network=NetworkSize.of(card))], probe.claims())
+    return replace(data, network=NetworkSize.of(card))
+
+
+def judged_pair(probe: Probe, first: CheckpointData, second: CheckpointData) -> list[ClaimResult]:
+    """Claims about two models, of whatever two."""
+    claims = [claim for claim in probe.claims() if claim.between and first.kind in claim.kinds]
+    sides = ((claim, sides_of(claim, [first], [second], probe.factors)) for claim in claims)
+    return [between(probe.name, both, claim) for claim, both in sides]
 
 
 # ---------------------------------------------------------------- nothing there
@@ -158,7 +172,7 @@ def random_claims(
     return rows
 
 
-@lru_cache(maxsize=1)
+@lru_cache(maxsize=2)
 def random_network(name: str, seed: int, shipped_vocabulary: bool) -> Asked:
     tokenizer = shipped_tokenizer(name in zoo.MASKED) if shipped_vocabulary else None
     folder = Path(_folders().name) / f"{name}-{seed}-{shipped_vocabulary}"
@@ -241,7 +255,7 @@ class Asked:
             missing = [one for one in taken if isinstance(one, WhyNot)]
             scored = [one for one in taken if not isinstance(one, WhyNot)]
             observed += probe.unscored(item, missing[0]) if missing else probe.observe(item, self.model.card, scored)
-        return observations_frame(probe, items, observed, self.model.card)
+        return observations_frame(probe, {item.id: item for item in items}, observed, self.model.card)
 
 
 def of_random_controls(count: int, limit: int = LIMIT) -> Rates:
@@ -261,6 +275,24 @@ def of_random_controls(count: int, limit: int = LIMIT) -> Rates:
     return rates
 
 
+def of_random_pairs(count: int, limit: int = LIMIT) -> Rates:
+    """Claims about two models, of two random networks of one architecture that were asked the same."""
+    rates = Rates()
+    for seed in range(count):
+        turn, place = divmod(seed, len(NETWORKS))
+        asked = [random_network(NETWORKS[place], 2 * seed + side, turn % 2 == 1) for side in (0, 1)]
+        for name in ABOUT_TWO:
+            both = zip(*(one.probes(limit, [name]) for one in asked), strict=True)
+            for (probe, items, answers), (_, _, others) in both:
+                sides = [
+                    checkpoint(probe, one.frame(probe, items, taken), one.model.card)
+                    for one, taken in zip(asked, (answers, others), strict=True)
+                ]
+                rates.add(judged_pair(probe, *sides))
+    return rates
+
+
+ABOUT_TWO = ("distractors", "tacit_retrieval", "tacit_production")
 OVER_SEEDS = ("category_deviates", "representations_disagree", "clusters_near_chance")
 DIAGNOSTICS = {  # needs what was fetched: in a sample of two pairs a category, every deviation is large
     "crows_pairs": {},
@@ -355,7 +387,8 @@ def of_planted_effects(count: int, limit: int = 8 * LIMIT, strengths: Mapping[st
         for seed in range(count):
             rng, card = np.random.default_rng(seed), stand_in("masked" if seed % 2 else "causal")
             observed = [one for item in items for one in _planted(probe, item, card, strength, rng)]
-            rates.add(judged(probe, observations_frame(probe, items, observed, card), card))
+            by_id = {item.id: item for item in items}
+            rates.add(judged(probe, observations_frame(probe, by_id, observed, card), card))
     return rates
 
 
@@ -413,6 +446,7 @@ def main() -> None:
         "random networks": together(
             of_random_networks(options.networks, options.limit),
             of_random_controls(options.networks, options.limit),
+            of_random_pairs(options.networks // 2, options.limit),
             of_random_families(options.families),
         ),
         "shuffled labels": shuffled,

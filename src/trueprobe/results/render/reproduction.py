@@ -25,28 +25,33 @@ from trueprobe.runs.reproduce import Compared
 def show(rows: Sequence[Compared], console: Console | None = None) -> None:
     """What does not agree within rounding is marked."""
     console = console or Console(highlight=False)
-    _show_table(console, words.REPRODUCED_HEADER, [_texts(one, one.agrees) for one in rows])
+    _show_table(console, words.REPRODUCED_HEADER, [_texts(one, one.agrees, one.number.model) for one in rows])
     console.print(text_line(verdict(rows)), soft_wrap=True)
 
 
-def show_models(models: Sequence[PaperModel], speed: float) -> None:
+def show_models(models: Sequence[PaperModel], speed: float, data: Sequence[str]) -> None:
     """Where they are, how large and how long, before anything is done."""
     console = Console(highlight=False)
     rows = [
-        (m.name, m.probe, m.where, reproduced.size(m.weight_bytes), reproduced.duration(m.seconds(speed)), m.reason)
+        (m.name, m.probe, m.where, reproduced.size(m.weight_bytes), reproduced.duration(m.seconds(speed)))
         for m in models
+        if not m.reason
     ]
-    _show_table(console, reproduced.MODELS_HEADER, rows, left=3)
-    console.print(text_line(reproduced.totals(list(models), speed)), soft_wrap=True)
+    if rows:
+        _show_table(console, reproduced.MODELS_HEADER, rows, left=3)
+    for line in (*reproduced.not_asked(models), reproduced.totals(models, speed, data)):
+        console.print(text_line(line), soft_wrap=True)
 
 
 def show_result(result: ModelResult) -> None:
-    """One model's numbers, signs and items."""
+    """One model's numbers, signs and items; models that cannot be asked were listed."""
+    if result.model.reason:
+        return
     console = Console(highlight=False)
     console.print()
-    console.print(text_line(f"{result.model.probe}: {result.model.name} ({result.model.spec or '–'})"), soft_wrap=True)
+    console.print(text_line(f"{result.model.probe}: {result.model.name} ({result.model.spec})"), soft_wrap=True)
     if result.compared:
-        _show_table(console, words.REPRODUCED_HEADER, [_texts(one, result.agrees(one)) for one in result.compared])
+        _show_table(console, words.REPRODUCED_HEADER, [_texts(one, result.agrees(one), "") for one in result.compared])
     if result.signs:
         _show_table(console, reproduced.SIGNS_HEADER, list(map(sign_cells, result.signs)), left=2)
     if line := reproduced.verdict(result):
@@ -62,8 +67,9 @@ def show_items(one: ItemComparison, console: Console | None = None) -> None:
     for row in worst_rows(one):
         console.print(text_line(f"  {row['id']}: {row['text']}"), soft_wrap=True)
         console.print(f"    published {row['published']:.6g}, ours {row['ours']:.6g}", soft_wrap=True)
-        for whose in ("our", "their"):
-            console.print(f"    {whose} ids: {row[f'{whose}_ids']}", soft_wrap=True)
+        theirs = "theirs" if one.diagnosis and one.diagnosis.explanation else "closest"
+        for whose, ids in (("ours", row["our_ids"]), (theirs, row["their_ids"])):
+            console.print(f"    ids, {whose}: {ids}", soft_wrap=True)
 
 
 def show_closing(results: Sequence[ModelResult], report: Path) -> None:
@@ -85,10 +91,10 @@ def _show_table(console: Console, header: Sequence[str], rows: Sequence[Sequence
         console.print("".join(segment.text for segment in line).rstrip(), markup=False, soft_wrap=True)
 
 
-def _texts(one: Compared, agrees: bool) -> tuple[str, str, str, str, str]:
+def _texts(one: Compared, agrees: bool, model: str) -> tuple[str, str, str, str, str]:
     number, digits = one.number, one.number.decimals
     what = number.measure if number.of == "value" else f"{number.measure} {number.of}"
-    where = " ".join((number.model, what, *map(str, number.conditions.values())))
+    where = " ".join(filter(None, (model, what, *map(str, number.conditions.values()))))
     plain = NumberFormat(1, "", digits, False)
     if math.isnan(one.ours):
         return where, plain.plain(number.value), DASH, DASH, ""
