@@ -74,8 +74,7 @@ class Null:
     """A model that computes nothing: every text is a row of its own, every reading the same vector."""
 
     contract = "rows"
-    row_exact, shares_prefixes, tree_limit, exact_lengths = True, False, 0, False
-    batch_tokens, max_rows, token_multiple, opened, trial_id = 4096, 512, 8, True, "null"
+    row_exact, tree_limit, batch_tokens, max_rows, opened, trial_id = True, 0, 4096, 512, True, "null"
     traits = Traits(30522, True, False, False, 8)
     card = Card(
         "null", "null", {}, "masked", "null", frozenset({"lm"}), 512, 30522, "", "null", "float32", "null", "null"

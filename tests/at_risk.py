@@ -137,7 +137,8 @@ COMMANDS = {
         "multiverse {here}/run --store {here}/store.sqlite --figures svg", "run", _run_to_count, alone=False
     ),
     "plan": Command(
-        "plan crows_pairs --model {made}/bert --set data=sample --effect 5 --out {here}/plan.toml --store {here}/s.sqlite",
+        "plan crows_pairs --model {made}/bert --set data=sample --effect 5"
+        " --out {here}/plan.toml --store {here}/s.sqlite",
         "plan.toml",
         alone=False,
         room=100,

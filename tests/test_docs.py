@@ -34,6 +34,7 @@ def desk(checkpoint, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "my-bert").symlink_to(checkpoint("bert"))
     (tmp_path / "my-gpt2").symlink_to(checkpoint("gpt2"))
+    (tmp_path / "logs").symlink_to(ROOT / "tests" / "probes" / "logs")
     return tmp_path
 
 

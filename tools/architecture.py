@@ -77,7 +77,7 @@ ROOMS = (
         "probes",
         "items, requests, observations and measures of each probe",
         may_use="assets statistics",
-        touches="numbers, random numbers, code by name",
+        touches="numbers, parquet, random numbers, code by name",
     ),
     room(
         "engine",
@@ -95,7 +95,7 @@ ROOMS = (
         "runs",
         "studies, plans, the run folder; answer, observe, write, count",
         may_use="assets statistics probes models engine",
-        touches="numbers, networks, parquet, processes, the clock, random numbers, code by name",
+        touches="numbers, networks, the network, parquet, processes, the clock, random numbers, code by name",
     ),
     room(
         "multiverse",
@@ -131,9 +131,9 @@ ROOMS = (
         "results",
         "what a run folder shows: decided in `view`, worded in `text`, rendered in `render`",
         may_use="runs.folder runs.schema runs.families runs.downstream runs.compare runs.repeat runs.reproduce "
-        "runs.signature runs.design runs.pilot runs.allocation runs.binding runs.primary probes.display "
-        "probes.trust_cards statistics.detection statistics.rows statistics.verdict statistics.means "
-        "statistics.measure statistics.multiverse statistics.power",
+        "runs.papers runs.diagnosis runs.item_scores runs.signature runs.design runs.pilot runs.allocation "
+        "runs.binding runs.primary probes.display probes.trust_cards statistics.detection statistics.rows "
+        "statistics.verdict statistics.means statistics.measure statistics.multiverse statistics.power",
         touches="numbers, the network, the clock, the terminal, charts",
     ),
     room(

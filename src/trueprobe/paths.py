@@ -199,6 +199,10 @@ def write_text(path: Path, text: str) -> None:
     write_whole(path, lambda partial: partial.write_text(text, encoding="utf-8"))
 
 
+def write_bytes(path: Path, content: bytes) -> None:
+    write_whole(path, lambda partial: partial.write_bytes(content))
+
+
 @contextmanager
 def as_failed_run(path: Path) -> Iterator[None]:
     try:

@@ -126,7 +126,7 @@ def test_causal_rows_share_the_computation_of_their_beginning(opened, store):
     engine = Engine(model, store)
     together = engine.answer([replace(request, top=5) for request in requests])
     assert engine.counts.planned["tokens_planned"] < 0.6 * engine.counts.planned["tokens_in_rows"]
-    plain = Engine(Watched(model, shares_prefixes=False), AnswerStore(":memory:"))
+    plain = Engine(Watched(model, traits=replace(model.traits, shares_prefixes=False)), AnswerStore(":memory:"))
     apart = plain.answer([replace(request, top=5) for request in requests])
     assert plain.counts.planned["tokens_planned"] == plain.counts.planned["tokens_in_rows"]
     assert 0 <= worst(together, apart) <= 1e-4

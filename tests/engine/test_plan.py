@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from trueprobe.engine.plan import TREE_WIDTH, bucket, computed_tokens, pack, padding, plan
+from trueprobe.models import Traits
 from trueprobe.models.rows import Read, Row
 
 ids = st.lists(st.lists(st.integers(0, 3), min_size=1, max_size=12).map(tuple), min_size=1, max_size=60, unique=True)
@@ -18,11 +19,10 @@ def row(ids):
     return Row(tuple(ids), (0,) * len(ids))
 
 
-def model(tree=False, **more):
+def model(tree=False, tree_limit=512, exact_lengths=False, token_multiple=8):
+    traits = Traits(100, True, tree, exact_lengths, token_multiple)
     card = SimpleNamespace(max_tokens=512)
-    fields = {"exact_lengths": False, "max_rows": 100, "batch_tokens": 512, "tree_limit": 512, "card": card}
-    fields["token_multiple"] = 8
-    return SimpleNamespace(shares_prefixes=tree, **{**fields, **more})
+    return SimpleNamespace(traits=traits, max_rows=100, batch_tokens=512, tree_limit=tree_limit, card=card)
 
 
 @given(ids)

@@ -533,6 +533,16 @@ def enter_record(folder: Path, rng: random.Random) -> None:
 # ---------------------------------------------------------------- all of them
 
 
+def make_logs(name: str, folder: Path) -> None:
+    """Written by that harness."""
+    shutil.copytree(Path(__file__).parents[1] / "probes" / "logs" / name, folder, dirs_exist_ok=True)
+
+
+def enter_logs(folder: Path, rng: random.Random) -> None:
+    probe = probes.make("scores", {"data": str(folder)})
+    probe.items(), probe.read_released(folder), probe.released_notices(folder)
+
+
 def _data(probe: str, setting: str, name: str, make: Callable[..., None], *arguments: str) -> Target:
     content = partial(make, *arguments, name) if make is make_data else partial(make, name, *arguments)
     return Target(f"{probe}-{name}", content, partial(enter_probe, probe, setting))
@@ -578,6 +588,8 @@ def _all() -> Sequence[Target]:
     yield _data("pairs", "data", "pairs.jsonl", make_text, as_json_lines("pairs/data/pairs.csv"))
     yield _data("cloze", "data", "cloze.csv", make_data, "cloze/data/cloze.csv")
     yield _data("cloze", "data", "cloze.jsonl", make_text, as_json_lines("cloze/data/cloze.csv"))
+    for name in ("lm_eval", "inspect", "every_eval_ever"):
+        yield Target(f"scores-{name}", partial(make_logs, name), enter_logs)
     yield _data("tacit_production", "data", "norms.tsv", make_text, NORMS)
     yield _data("tacit_production", "data", "norms.dat", make_text, CSLB)
     yield _data("tacit_production", "material", "prompts.toml", make_data, "tacit/data/prompts.toml")

@@ -224,7 +224,7 @@ def test_hidden_states_agree(name, layer, plain, ask):
 
 @pytest.mark.parametrize("name", ["gpt2", "llama", "gemma", "opt"])
 def test_a_model_shares_beginnings_whatever_is_asked_first(name, checkpoint):
-    assert open_model(str(checkpoint(name))).shares_prefixes
+    assert open_model(str(checkpoint(name))).traits.shares_prefixes
 
 
 @pytest.mark.parametrize("name", ["bert", "gpt2"])

@@ -17,6 +17,7 @@ import made_runs
 from made_runs import card, claim, estimate
 from trueprobe.cli import app
 from trueprobe.errors import BadInput
+from trueprobe.probes.files import toml_value
 from trueprobe.results.render import export
 from trueprobe.results.render.spreadsheet import csv_text
 from trueprobe.results.view.report import Report
@@ -73,7 +74,7 @@ def test_the_study_in_a_card_is_one_that_runs(report):
 
 def test_settings_are_written_as_toml():
     settings = {"text": 'a "b"\n\\ é\x7f', "many": ["x", 2.5], "yes": True, "none": None, "table": {"a b": 1}}
-    again = tomllib.loads(f"settings = {export._toml(settings)}")["settings"]
+    again = tomllib.loads(f"settings = {toml_value(settings)}")["settings"]
     assert again == {key: value for key, value in settings.items() if value is not None}
 
 

@@ -32,7 +32,11 @@ BOMBS = {
     "one number": lambda: packed(pa.array(np.zeros(20_000_000))),
     "one text": lambda: packed(repeated("x" * 100_000, 10_000)),
     "a long text": lambda: packed(pa.array(["x" * 68_000_000]), compression="zstd", write_statistics=False),
-    "a list": lambda: packed(pa.array([[0] * 100])),
+    "a list": lambda: packed(pa.ListArray.from_arrays([0, 20_000_000], pa.array(np.zeros(20_000_000)))),
+    "a list of one text": lambda: packed(pa.ListArray.from_arrays([0, 10_000], repeated("x" * 100_000, 10_000))),
+    "lists of lists": lambda: packed(pa.array([[[0]]])),
+    "a structure": lambda: packed(pa.array([{"a": "x"}])),
+    "a text of a fixed size": lambda: packed(pa.array([b"x" * 10_000] * 10_000, pa.binary(10_000))),
 }
 
 
@@ -40,14 +44,14 @@ BOMBS = {
 def test_what_unpacks_to_far_more_than_it_is_is_refused(name):
     content = BOMBS[name]()
     assert len(content) < 200_000
-    with pytest.raises(BadInput, match=r"x\.parquet (unpacks to [\d,]+ bytes|is damaged: a column holds lists)"):
+    with pytest.raises(BadInput, match=r"x\.parquet (unpacks to [\d,]+ bytes|is damaged: the column 'probe' holds)"):
         refuse_bomb(content, "x.parquet")
 
 
 def test_a_table_of_a_run_is_far_from_the_bound():
     """Many rows in which all but the number is the same."""
     n = 200_000
-    same = {f"condition_{i}": "a condition" for i in range(10)}
+    same = {f"condition_{i}": "a condition" for i in range(10)} | {"top_tokens": [["he", "she"]] * n}
     frame = pd.DataFrame({"item": [f"item-{i}" for i in range(n)], "value": np.random.default_rng(0).random(n), **same})
     refuse_bomb(frame.to_parquet(None, index=False), "x")
 

@@ -1,7 +1,6 @@
 """The commands for the cache: what the answer store holds, whether it is damaged, leaving out answers, merging."""
 
 import json
-import sys
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
@@ -23,12 +22,10 @@ _DAYS = {None: "?", 0: "today", 1: "1 day"}
 @interruptible("the same command goes on")
 def info(store: Store = None, as_json: Json = False) -> None:
     """Show answers by model: number, size, age, last use."""
-    from rich.table import Table
-
     from trueprobe.cli.listing import size_text
     from trueprobe.cli.progress import terminal_progress
     from trueprobe.engine import default_path, upkeep
-    from trueprobe.results.render.printed import Console, text_line
+    from trueprobe.results.render.printed import table_lines
 
     path = store or default_path()
     with terminal_progress().task(f"looking into {path}"):
@@ -37,11 +34,12 @@ def info(store: Store = None, as_json: Json = False) -> None:
         content = {"store": str(path), "models": [asdict(one) for one in models], "derived_bytes": derived}
         print(json.dumps(content, indent=1))
         return
-    table = Table("model", "answers", "size", "computed", "last used", box=None)
+    rows = []
     for one in models:
         age = " to ".join(dict.fromkeys(map(_age, (one.oldest_days, one.newest_days))))
-        table.add_row(text_line(one.model), f"{one.answers:,}", size_text(one.bytes), age, _age(one.unused_days))
-    Console(width=None if sys.stdout.isatty() else 100).print(table)
+        rows.append((one.model, f"{one.answers:,}", size_text(one.bytes), age, _age(one.unused_days)))
+    header = ("model", "answers", "size", "computed", "last used")
+    print("\n".join(table_lines(header, rows, right=("answers", "size"))))
     print(f"{path}: {size_text(path.stat().st_size)}, of which {size_text(derived)} are results of repeated runs")
 
 

@@ -6,7 +6,7 @@ import json
 from collections import Counter
 from collections.abc import Callable, Sequence
 from textwrap import fill
-from typing import Any, Literal
+from typing import Any
 
 from trueprobe import assets as all_assets
 from trueprobe import probes as all_probes
@@ -183,22 +183,9 @@ def _models_text(rows: list[dict[str, Any]]) -> str:
 
 
 def _table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Plain text, as wide as it needs to be unless COLUMNS is set; sizes and counts to the right."""
-    from rich.table import Table
+    from trueprobe.results.render.printed import table_lines
 
-    from trueprobe.results.render.printed import Console, text_line
-
-    whole = width(UNLIMITED)
-    table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False)
-    for name in header:
-        justify: Literal["left", "right"] = "right" if name in ("size", "items") else "left"
-        table.add_column(name, justify=justify, no_wrap=whole == UNLIMITED, overflow="fold")
-    for row in rows:
-        table.add_row(*map(text_line, row))
-    console = Console(width=whole, color_system=None)
-    with console.capture() as capture:
-        console.print(table)
-    return "\n".join(line.rstrip() for line in capture.get().splitlines())
+    return "\n".join(table_lines(header, rows, right=("size", "items")))
 
 
 def _probe_text(row: dict[str, Any]) -> str:

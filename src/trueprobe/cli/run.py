@@ -1,9 +1,8 @@
 """`trueprobe run`: probes × models to a run folder. Heavy imports happen inside, so that --help is instant."""
 
 import json
-from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, NoReturn
+from typing import TYPE_CHECKING, Annotated, Literal, NoReturn
 
 import typer
 
@@ -29,11 +28,6 @@ if TYPE_CHECKING:
     from trueprobe.engine import Compute
     from trueprobe.runs.plan import RunPlan
     from trueprobe.runs.repeat import Repeated
-
-
-class Where(StrEnum):
-    LOCAL = "local"
-    RAY = "ray"
 
 
 @app.command(
@@ -87,7 +81,9 @@ def run(
     dtype: Annotated[str | None, typer.Option(help="float32 (default), bfloat16 or float16")] = None,
     batch_tokens: Annotated[str | None, typer.Option(help="tokens per forward pass, or auto (default)")] = None,
     workers: Annotated[int, typer.Option(min=0, help="compute in this many processes, which share the threads")] = 0,
-    on: Annotated[Where, typer.Option("--on", help="local, or ray: workers are actors of a Ray cluster")] = Where.LOCAL,
+    on: Annotated[
+        Literal["local", "ray"], typer.Option("--on", help="local, or ray: workers are actors of a Ray cluster")
+    ] = "local",
     ray_address: Annotated[
         str, typer.Option(help="auto or ray://HOST:PORT; without it, Ray is started on this machine")
     ] = "",
@@ -148,7 +144,7 @@ def run(
         allow_pickle=allow_pickle,
         allow_servers=allow_servers,
     )
-    compute = Compute(workers, on.value, ray_address, gpus_per_worker, threads)
+    compute = Compute(workers, on, ray_address, gpus_per_worker, threads)
     if shard:
         _run_shard(plan, shard, out, store, compute, as_json)
         return

@@ -3,9 +3,8 @@
 
 import json
 import sys
-from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -24,17 +23,11 @@ from trueprobe.cli.common import (
 )
 
 
-class ReportFormat(StrEnum):
-    HTML = "html"
-    MARKDOWN = "markdown"
-    JSON = "json"
-
-
 @app.command(epilog=example("trueprobe report runs/mine --open", "trueprobe report runs/mine --format markdown"))
 @interruptible("the same command writes it again")
 def report(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="a run folder")],
-    form: Annotated[ReportFormat, typer.Option("--format", help="format of the file")] = ReportFormat.HTML,
+    form: Annotated[Literal["html", "markdown", "json"], typer.Option("--format", help="format of the file")] = "html",
     figures: Annotated[
         str, typer.Option(metavar="FORMATS", help="svg, png or svg,png: also write figures and tables as files")
     ] = "",
@@ -51,7 +44,7 @@ def report(
     formats = files.figure_formats(figures)
     with terminal_progress().task("writing the report"):
         path = files.write(load_run(folder), files.ReportFormat(form), formats)
-    if form is ReportFormat.HTML:
+    if form == "html":
         _print_page(path, folder if formats else None, as_json)
     else:
         print(json.dumps({"file": str(path)}) if as_json else path)

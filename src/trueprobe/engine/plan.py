@@ -50,7 +50,7 @@ def plan(rows: Iterable[Row], model: RowModel, batch_tokens: int | None = None) 
     """Batches of all rows, in an order that depends on the rows alone."""
     tokens = batch_tokens or model.batch_tokens
     ordered = sorted(rows, key=lambda row: (row.ids, row.segments))
-    if not model.shares_prefixes:
+    if not model.traits.shares_prefixes:
         return _singles(ordered, model, tokens)
     limit = min(TREE_WIDTH, model.tree_limit)
     short = [row for row in ordered if len(row.ids) <= limit]
@@ -94,16 +94,17 @@ def bucket(length: int) -> int:
 
 def _singles(ordered: Sequence[Row], model: RowModel, tokens: int) -> list[BatchPlan]:
     by_width: dict[int, list[Row]] = {}
+    multiple = model.traits.token_multiple
     for row in ordered:
-        width = len(row.ids) if model.exact_lengths else min(bucket(len(row.ids)), model.card.max_tokens)
+        width = len(row.ids) if model.traits.exact_lengths else min(bucket(len(row.ids)), model.card.max_tokens)
         by_width.setdefault(width, []).append(row)
     batches = []
     for width, members in sorted(by_width.items()):
         # for 512 tokens at width 12 and multiples of 8 tokens: 42 rows, in steps of 2 (24 tokens), at least 2 (24 ≥ 16)
         most = max(1, min(tokens // width, model.max_rows))
-        step = lcm(width, model.token_multiple) // width or most
+        step = lcm(width, multiple) // width or most
         most -= most % step if most > step else 0
-        fewest = -(-2 * model.token_multiple // width)
+        fewest = -(-2 * multiple // width)
         for start in range(0, len(members), most):
             slots = tuple((row,) for row in members[start : start + most])
             batches.append(BatchPlan(slots, (min(most, max(fewest, rounded_up(len(slots), step))), width)))

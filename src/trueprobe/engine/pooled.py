@@ -52,18 +52,6 @@ class PooledModel:
     def recall(self, traits: Traits) -> None:
         self._traits = traits
 
-    @property
-    def shares_prefixes(self) -> bool:
-        return self.traits.shares_prefixes
-
-    @property
-    def exact_lengths(self) -> bool:
-        return self.traits.exact_lengths
-
-    @property
-    def token_multiple(self) -> int:
-        return self.traits.token_multiple
-
     def reads(self, request: Request) -> Reads:
         reads: Reads = self._result(methodcaller("reads", request))
         return reads

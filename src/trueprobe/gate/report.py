@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import pandas as pd
@@ -11,7 +10,7 @@ from rich.table import Table
 from trueprobe.gate.decide import Amount, Decision, GateResult, RuleCheck
 from trueprobe.results.render import markdown
 from trueprobe.results.render.fitting import WIDEST
-from trueprobe.results.render.json import plain
+from trueprobe.results.render.json import as_text
 from trueprobe.results.render.printed import Console, text_line
 from trueprobe.results.text.verdicts import verdict_with_reason
 from trueprobe.results.view import Cell, Grid, grouped
@@ -57,7 +56,7 @@ def as_json(gate: GateResult) -> str:
     checks = [_check(check) for check in gate.checks]
     head = {"format": FORMAT, "folder": gate.folder, "baseline": gate.baseline or None, "passes": gate.passes}
     content = {**head, "undecided": gate.undecided, "counts": gate.counts, "checks": checks}
-    return json.dumps(plain(content), indent=1, ensure_ascii=False, allow_nan=False)
+    return as_text(content)
 
 
 def as_markdown(gate: GateResult) -> str:

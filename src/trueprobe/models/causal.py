@@ -114,8 +114,6 @@ class CausalFraming(Framing):
 
 class Causal(CausalFraming, HuggingFaceModel):
     row_exact = False  # a tree's shape depends on which texts are in it; numbers agree to 1e-4
-    exact_lengths = False  # padding stands behind a row, unseen
-    token_multiple = 1
 
     def __init__(self, card: Card, text: Text, shape: Shape, weights: Weights, start: Ids) -> None:
         super().__init__(card, text, shape, weights)
@@ -123,16 +121,13 @@ class Causal(CausalFraming, HuggingFaceModel):
 
     def _try(self) -> Traits:
         readout = self.network.readout
-        return Traits(readout.size, readout.linear, self.network.shares_prefixes, False, 1)
+        # padding stands behind a row, unseen
+        return Traits(readout.size, readout.linear, self.network.shares_prefixes, exact_lengths=False, token_multiple=1)
 
     @cached_property
     def batch_tokens(self) -> int:
         """Every position of a text may be read, so the vocabulary bounds it too: logits within 128 MB."""
         return max(64, min(super().batch_tokens, 32_000_000 // self.card.vocab_size))
-
-    @property
-    def shares_prefixes(self) -> bool:
-        return self.traits.shares_prefixes
 
     @property
     def tree_limit(self) -> int:

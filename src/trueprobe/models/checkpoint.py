@@ -357,8 +357,8 @@ def weight_files(source: Source) -> list[Path]:
     # transformers would take these for the model, whatever lies next to them, and needs several processes for it
     if part := next(iter(source.folder.glob("shard-*-model-*-of-*.safetensors")), None):
         raise BadInput(
-            f"{source.title}: {part.name} is a part of a distributed checkpoint, which is not read; save the model again "
-            "as model.safetensors, or remove the file"
+            f"{source.title}: {part.name} is a part of a distributed checkpoint, which is not read; save the model "
+            "again as model.safetensors, or remove the file"
         )
     chosen = chosen_weights(source.folder, source.title)
     index = f".safetensors{_INDEX}" if chosen else _INDEX  # another file that the config chooses is loaded as weights

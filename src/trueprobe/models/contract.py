@@ -36,9 +36,11 @@ class Traits:
 
     vocabulary: int  # logits at one position
     linear: bool  # is a logit one product with what enters the output embedding?
-    shares_prefixes: bool
-    exact_lengths: bool
-    token_multiple: int  # 0: only full batches
+    shares_prefixes: bool  # rows may be computed as trees
+    exact_lengths: bool  # rows must not be padded
+    # a batch that is not full is filled up until its tokens are a multiple of this, twice it at least, or with 0 until
+    # it is full; 1 where a row's bits may depend on its batch
+    token_multiple: int
 
 
 class RowModel(Protocol):
@@ -56,18 +58,8 @@ class RowModel(Protocol):
         ...
 
     @property
-    def shares_prefixes(self) -> bool:
-        """May rows be computed as trees?"""
-        ...
-
-    @property
     def tree_limit(self) -> int:
         """The longest row in a tree; asked only where prefixes are shared."""
-        ...
-
-    @property
-    def exact_lengths(self) -> bool:
-        """Must rows not be padded?"""
         ...
 
     @property
@@ -75,12 +67,6 @@ class RowModel(Protocol):
     @property
     def max_rows(self) -> int:
         """The most rows in one batch."""
-        ...
-
-    @property
-    def token_multiple(self) -> int:
-        """A batch that is not full is filled up until its tokens are a multiple of this, twice it at least, or with 0
-        until it is full; 1 where a row's bits may depend on its batch."""
         ...
 
     @property

@@ -81,10 +81,6 @@ class HuggingFaceModel(Framing):
 
     # ------------------------------------------------------------ forward, and what shapes suit it
 
-    @property
-    def exact_lengths(self) -> bool:
-        return self.traits.exact_lengths
-
     @cached_property
     def batch_tokens(self) -> int:
         """By hidden size, as measured on a CPU; a GPU takes 64 times as many."""
@@ -95,10 +91,6 @@ class HuggingFaceModel(Framing):
     def max_rows(self) -> int:
         """So that the logits of one position per row stay within 64 MB."""
         return max(8, 16_000_000 // self.card.vocab_size)
-
-    @property
-    def token_multiple(self) -> int:
-        return self.traits.token_multiple
 
     def _try_small_batches(self) -> int:
         """Do few rows have the bits they have among more? Products of a multiple of eight tokens see to that. Tried on
@@ -120,7 +112,6 @@ class HuggingFaceModel(Framing):
 class BothWays(HuggingFaceModel):
     """A network whose tokens see all others, a masked model or an encoder: rows share no beginning."""
 
-    shares_prefixes = False
     tree_limit = 0
 
     @property

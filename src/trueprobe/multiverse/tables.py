@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from trueprobe.multiverse.count import FamilyMultiverse
-from trueprobe.paths import write_whole
+from trueprobe.paths import write_bytes
 from trueprobe.runs.schema import TABLES, frame_of
 
 
@@ -19,5 +19,4 @@ def write_tables(folder: Path, results: Sequence[FamilyMultiverse]) -> None:
 
 
 def _write(folder: Path, name: str, rows: Sequence[Any]) -> None:
-    content = frame_of(rows, TABLES[name]).to_parquet(None, index=False)
-    write_whole(folder / f"{name}.parquet", lambda path: path.write_bytes(content))
+    write_bytes(folder / f"{name}.parquet", frame_of(rows, TABLES[name]).to_parquet(None, index=False))

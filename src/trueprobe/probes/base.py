@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar, Generic
 
@@ -45,6 +45,8 @@ class Released:
     name: str
     kind: Kind
     observations: Sequence[Observation]
+    family: str = ""  # of a model of several seeds
+    labels: Mapping[str, int] = field(default_factory=dict)  # {"model_seed": 3}
 
 
 @dataclass(frozen=True)
@@ -73,6 +75,7 @@ class Probe(ABC, Generic[S]):
     corrected_over: tuple[str, ...] = ("category", "test")  # conditions that ask one thing many times
     flips: Flips | None = None  # where pairwise answers are, if there are any
     diagnostic: str | None = None  # the measure that is its stereotype score by `category`, if it has one
+    results_setting: ClassVar[str] = ""  # the setting that names the results it counts; such a probe asks no model
     shares_vocabulary: bool = False  # ranks within the words that all models of a study have as one piece
     vocabulary: WordList | None = None  # that ranks refer to; a signature has its hash
     file: ClassVar[str] = ""  # the path it was loaded from, as the user wrote it; of a shipped probe none

@@ -254,6 +254,7 @@ class DesignProbe(Probe[D]):
     difference: ClassVar[str]  # column: by how much, in nats
     prefers: ClassVar[str]  # column: 1 for the right side, 0 for the wrong one, 0.5 for a tie
     axis: ClassVar[str]  # what the headline is a share of, for figures
+    figure: ClassVar[str] = "Share of items whose {}"  # their title, with the axis
     template: ClassVar[str]  # what the headline means; `{}` is empty, or `only` below the neutral value
     factors = ("group",)
 
@@ -322,7 +323,7 @@ class DesignProbe(Probe[D]):
 
     @property
     def page(self) -> ReportSpec:
-        return _page(self.design, self.headline.name, self.difference, self.axis)
+        return _page(self.design, self.headline.name, self.difference, self.axis, self.figure.format(self.axis))
 
     @property
     def material_id(self) -> str:
@@ -354,18 +355,20 @@ def _notes(design: Design) -> tuple[str, ...]:
     return (f"columns that are no condition: {ignored}",) if ignored else ()
 
 
-def _page(design: Design, share: str, difference: str, what: str) -> ReportSpec:
+def _page(design: Design, share: str, difference: str, what: str, title: str) -> ReportSpec:
     """`share` is a measure, `difference` an observation column, `what` stands on the axis. The tables that every run
     has are enough: the summary and the means over seeds."""
-    return ReportSpec([*_figures(design, share, what)], items=ItemTable((difference,), difference, side=difference))
+    return ReportSpec(
+        [*_figures(design, share, what, title)], items=ItemTable((difference,), difference, side=difference)
+    )
 
 
-def _figures(design: Design, share: str, what: str) -> Iterator[Figure]:
+def _figures(design: Design, share: str, what: str, title: str) -> Iterator[Figure]:
     for name in design.conditions:
         others = {other: ALL for other in design.conditions if other != name}
         yield Figure(
             f"by_{name}",
-            title=f"Share of items whose {what}, by {name}",
+            title=f"{title}, by {name}",
             caption="The line is the neutral value; small dots are seeds.",
             measures=(share,),
             x=name,
@@ -375,14 +378,14 @@ def _figures(design: Design, share: str, what: str) -> Iterator[Figure]:
             y_title=what,
         )
     if len(design.conditions) == _MOST_ROW_CONDITIONS and design.cells:
-        yield _crossed(design, share, what)
+        yield _crossed(design, share, what, title)
 
 
-def _crossed(design: Design, share: str, what: str) -> Figure:
+def _crossed(design: Design, share: str, what: str, title: str) -> Figure:
     first, second = design.conditions
     return Figure(
         "crossed",
-        title=f"Share of items whose {what}, by {first} and {second}",
+        title=f"{title}, by {first} and {second}",
         caption="Each combination; the line is the neutral value.",
         measures=(share,),
         x=first,

@@ -1,4 +1,5 @@
 """Reads the files of probes: TOML with a schema, JSON, plain or gzipped text. Mistakes are reported with a place.
+Writes TOML, too.
 
 A dataset other people made is a fetched asset by its name, a user's file by its path, or the small shipped sample.
 """
@@ -117,6 +118,25 @@ def _message(problem: Any, schema: type[BaseModel]) -> str:
         case "value_error" | "assertion_error":
             return message
     return message + f" (got {problem['input']!r})"[:80]
+
+
+# ---------------------------------------------------------------- written
+
+
+def toml_pairs(values: Mapping[str, Any]) -> list[str]:
+    """`limit = 400`, a line each; what is absent is left out."""
+    return [f"{key} = {toml_value(value)}" for key, value in values.items() if value is not None]
+
+
+def toml_value(value: Any) -> str:
+    """A string, number, list or table as TOML has it within a line. JSON's escapes are TOML's, but for one."""
+    if isinstance(value, Mapping):
+        return (
+            "{" + ", ".join(f"{toml_value(str(k))} = {toml_value(v)}" for k, v in value.items() if v is not None) + "}"
+        )
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return "[" + ", ".join(map(toml_value, value)) + "]"
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
 def content_id(content: Any) -> str:

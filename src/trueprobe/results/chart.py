@@ -339,6 +339,11 @@ def light_spec(picture: Picture) -> Spec:
     title = {"text": picture.figure.title, **({"subtitle": picture.note} if picture.note else {})}
     spec = chart(picture) | {"title": title, "padding": PADDING}
     spec["config"] = {**spec["config"], "background": "var(--paper)"}
+    return in_light(spec)
+
+
+def in_light(spec: Spec) -> Spec:
+    """With the light colours in the place of the page's variables."""
     light: Spec = json.loads(re.sub(r"var\(--(\w+)\)", lambda match: LIGHT[match[1]], json.dumps(spec)))
     return light
 

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable, Collection
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +11,8 @@ import altair as alt
 import vl_convert
 from altair.utils.schemapi import debug_mode
 
-from trueprobe.paths import write_whole
-from trueprobe.results.chart import CONFIG, PADDING, version
-from trueprobe.results.marks import LIGHT
+from trueprobe.paths import write_bytes
+from trueprobe.results.chart import CONFIG, PADDING, in_light, version
 from trueprobe.results.text import multiverse as words
 from trueprobe.results.view.multiverse import Curve
 
@@ -77,9 +74,8 @@ def curve_svg(curve: Curve) -> str:
 
 def write_curve(curve: Curve, folder: Path, formats: Collection[str]) -> list[Path]:
     """As files, in light colours."""
-    in_light = re.sub(r"var\(--(\w+)\)", lambda match: LIGHT[match[1]], json.dumps(curve_spec(curve)))
-    spec = json.loads(in_light)
-    spec["config"] = {**spec["config"], "background": LIGHT["paper"]}
+    spec = curve_spec(curve)
+    spec = in_light({**spec, "config": {**spec["config"], "background": "var(--paper)"}})
     svg = vl_convert.vegalite_to_svg(spec, vl_version=version())
     made: dict[str, Callable[[], bytes]] = {
         "svg": lambda: svg.encode(),
@@ -91,12 +87,6 @@ def write_curve(curve: Curve, folder: Path, formats: Collection[str]) -> list[Pa
     name = re.sub(r"[^A-Za-z0-9_-]+", "_", "-".join(filter(None, parts)))
     paths = []
     for form in formats:
-        content = made[form]()
-        path = folder / f"{name}.{form}"
-        write_whole(path, partial(_write, content))
-        paths.append(path)
+        paths.append(folder / f"{name}.{form}")
+        write_bytes(paths[-1], made[form]())
     return paths
-
-
-def _write(content: bytes, path: Path) -> None:
-    path.write_bytes(content)

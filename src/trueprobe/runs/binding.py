@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict
 
 from trueprobe.errors import BadInput
+from trueprobe.probes.files import toml_pairs
 
 
 class _Part(BaseModel):
@@ -90,25 +91,15 @@ def toml(plan: BindingPlan, study_here: PlannedStudy) -> str:
     """As a study file; `study_here` names models and files where they lie on this machine."""
     study, rest = study_here.model_dump(mode="json"), plan.model_dump(mode="json", exclude={"study"})
     entries, numbers = study.pop("probes"), rest.pop("numbers")
-    lines = [
-        "# A plan that binds: `trueprobe run` follows it, and reports list what is not as planned.",
-        *_pairs(study),
-    ]
-    for entry in entries:
-        lines += ["", "[[probes]]", *_pairs(entry)]
-    lines += ["", "[plan]", *_pairs(rest)]
+    comment = "# A plan that binds: `trueprobe run` follows it, and reports list what is not as planned."
+    lines = [comment, *study_lines(study, entries), "", "[plan]", *toml_pairs(rest)]
     for number in numbers:
-        lines += ["", "[[plan.numbers]]", *_pairs(number)]
+        lines += ["", "[[plan.numbers]]", *toml_pairs(number)]
     return "\n".join(lines) + "\n"
 
 
-def _pairs(values: Mapping[str, Any]) -> Iterator[str]:
-    yield from (f"{name} = {_value(value)}" for name, value in values.items() if value is not None)
-
-
-def _value(value: Any) -> str:
-    if isinstance(value, Mapping):
-        return "{" + ", ".join(f"{json.dumps(key)} = {_value(one)}" for key, one in value.items()) + "}"
-    if isinstance(value, list):
-        return "[" + ", ".join(map(_value, value)) + "]"
-    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+def study_lines(head: Mapping[str, Any], entries: Iterable[Mapping[str, Any]]) -> Iterator[str]:
+    """A study as a file has it, `entries` being its probes."""
+    yield from toml_pairs(head)
+    for entry in entries:
+        yield from ("", "[[probes]]", *toml_pairs(entry))

@@ -63,9 +63,12 @@ def plan_run(
 
 def make_plan(study: Study, permissions: Permissions) -> RunPlan:
     _refuse_incomplete(study)
-    planned = tuple(_planned(entry, study, permissions) for entry in study.probes)
-    options = Options(study.device, study.dtype, permissions.pickle, permissions.servers)
     replays = tuple(spec for spec in study.models if spec.startswith(replay.PREFIX))
+    planned = tuple(_planned(_with_results(entry, replays, permissions), study, permissions) for entry in study.probes)
+    options = Options(study.device, study.dtype, permissions.pickle, permissions.servers)
+    reading = [one.label for one in planned if one.probe.results_setting]
+    if reading and len(replays) < len(study.models):
+        raise BadInput(f"{reading[0]} reads results and asks no model: --model replay:FILE, or a folder of them")
     sources = tuple(find([spec for spec in study.models if spec not in replays], options, compare_weights=False))
     return RunPlan(study, planned, sources, replays, options, _describe(study, planned))
 
@@ -107,6 +110,15 @@ def _refuse_incomplete(study: Study) -> None:
 def _planned(entry: ProbeRun, study: Study, permissions: Permissions) -> PlannedProbe:
     probe = probes.make(entry.name, entry.settings, permissions.code)
     return PlannedProbe(entry.label, probe, []) if probe.trials() else with_items(entry.label, probe, study)
+
+
+def _with_results(entry: ProbeRun, replays: Sequence[str], permissions: Permissions) -> ProbeRun:
+    """The items of a probe that reads results are those of the results to replay, unless it names others."""
+    setting = probes.find(entry.name, permissions.code).results_setting
+    if not setting or setting in entry.settings or not replays:
+        return entry
+    named = ",".join(spec.removeprefix(replay.PREFIX) for spec in replays)
+    return entry.model_copy(update={"settings": {**entry.settings, setting: named}})
 
 
 def _describe(study: Study, planned: tuple[PlannedProbe, ...]) -> StudyDescription:

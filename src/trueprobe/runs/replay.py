@@ -17,7 +17,7 @@ from trueprobe.paths import gc_pause
 from trueprobe.probes import Probe, Released
 from trueprobe.probes import files as material
 from trueprobe.probes.published import PublishedNetwork, network_of
-from trueprobe.types import Card, Item, Kind, Observation, WhyNot
+from trueprobe.types import Card, Item, Observation, WhyNot
 
 PREFIX = "replay:"
 
@@ -57,9 +57,8 @@ def read_replays(specs: Iterable[str], probes: Sequence[tuple[str, Probe]]) -> l
             released = {label: outputs[name] for label, outputs in by_label.items() if name in outputs}
             if len(released) < len(by_label):
                 raise BadInput(f"{path}: outputs of {name} for {', '.join(released)} only; replay probes one by one")
-            kind = next(iter(released.values())).kind
             network = next(filter(None, (network_of(probe.name, name) for _, probe in probes)), None)
-            replays.append(Replay(_card(name, kind, network, path, content), released))
+            replays.append(Replay(_card(next(iter(released.values())), network, path, content), released))
     return replays
 
 
@@ -69,13 +68,13 @@ def notices(specs: Iterable[str], probes: Sequence[Probe]) -> list[str]:
     return list(dict.fromkeys(line for path in paths for probe in probes for line in probe.released_notices(path)))
 
 
-def _card(name: str, kind: Kind, network: PublishedNetwork | None, path: Path, content: str) -> Card:
+def _card(one: Released, network: PublishedNetwork | None, path: Path, content: str) -> Card:
     """Released outputs hold no size; that of a network known by name is a fact."""
     return Card(
-        name=name,
-        family=name,
-        labels={},
-        kind=kind,
+        name=one.name,
+        family=one.family or one.name,
+        labels=one.labels,
+        kind=one.kind,
         architecture=network.size.architecture if network else "released outputs",
         heads=frozenset(),
         max_tokens=0,

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from pydantic import BaseModel
 
 from trueprobe.errors import BadInput
-from trueprobe.paths import ANOTHER_OUT, LOCK, locked, write_text, write_whole
+from trueprobe.paths import ANOTHER_OUT, LOCK, locked, write_bytes, write_text, write_whole
 from trueprobe.runs.folder import DECLARATIONS, TIMING, Run, Timing, load_run, observations_file, usable_name
 from trueprobe.runs.schema import (
     FORMAT,
@@ -264,7 +264,7 @@ class RunFolder:
         if name.endswith(".parquet"):
             self._summed(name, content)
         else:
-            write_whole(self.folder / name, lambda path: path.write_bytes(content))
+            write_bytes(self.folder / name, content)
 
     def content(self, name: str) -> bytes:
         """Of a file that this run wrote."""
@@ -283,5 +283,5 @@ class RunFolder:
 
     def _summed(self, name: str, content: bytes) -> None:
         """A file whose checksum the manifest will have."""
-        write_whole(self.folder / name, lambda path: path.write_bytes(content))
+        write_bytes(self.folder / name, content)
         self._checksums[name] = hashlib.sha256(content).hexdigest()

@@ -7,7 +7,6 @@ leans one way for anybody does so for a neutral word too: words are judged by ho
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Iterator, Sequence
 from contextlib import closing
@@ -22,6 +21,7 @@ from trueprobe.errors import BadInput
 from trueprobe.models import Model, Options, examine, find
 from trueprobe.permissions import NONE, Permissions
 from trueprobe.probes.counteracts.probe import CounterActs
+from trueprobe.probes.files import toml_pairs
 from trueprobe.runs.folder import Run
 from trueprobe.runs.replay import is_replayed
 from trueprobe.types import Card, FillBlank, Filled, Progress, Request
@@ -87,12 +87,8 @@ def to_toml(table: pd.DataFrame, first: str, second: str, threshold: float) -> s
         f"{first} or {second} person",
         "[implicit]",
     ]
-    lines += [f"{group} = [{', '.join(_quoted(word) for word in words)}]" for group, words in chosen.items()]
+    lines += toml_pairs({group: list(words) for group, words in chosen.items()})
     return "\n".join(lines) + "\n"
-
-
-def _quoted(word: str) -> str:
-    return json.dumps(word).replace("\x7f", "\\u007f")  # JSON's escapes are TOML's, but for this one
 
 
 def groups_of(run: Run) -> tuple[str, str]:

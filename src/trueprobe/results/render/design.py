@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 
@@ -10,8 +9,8 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from trueprobe.results.render.json import plain
-from trueprobe.results.render.printed import Console, text_line
+from trueprobe.results.render.json import as_text
+from trueprobe.results.render.printed import Console, print_lines, text_line
 from trueprobe.results.text import design as words
 from trueprobe.runs.design import FamilyPlan, NumberPlan
 
@@ -21,8 +20,7 @@ def show(plans: Sequence[FamilyPlan], width: float | None, console: Console | No
     for plan in plans:
         for part in _of_family(plan, width):
             console.print(part, soft_wrap=isinstance(part, Text))
-    for line in (words.LEGEND, words.WEIGHTED):
-        console.print(text_line(line), soft_wrap=True)
+    print_lines((words.LEGEND, words.WEIGHTED), console)
 
 
 def _of_family(plan: FamilyPlan, width: float | None) -> Iterator[RenderableType]:
@@ -65,7 +63,7 @@ def _notes(number: NumberPlan, width: float | None) -> Iterator[str]:
 
 
 def as_json(plans: Sequence[FamilyPlan]) -> str:
-    return json.dumps([plain(_family(plan)) for plan in plans], indent=1, ensure_ascii=False)
+    return as_text(list(map(_family, plans)))
 
 
 def _family(plan: FamilyPlan) -> dict[str, object]:

@@ -6,10 +6,9 @@ with the reason, and not in its metadata, where it would be read as a result.
 
 from __future__ import annotations
 
-import json
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import pandas as pd
@@ -24,9 +23,10 @@ from trueprobe.results.view.headline import Matrix, matrix
 from trueprobe.results.view.key import Key
 from trueprobe.results.view.number import EMPTY, Cell, Display, Finding, Grid, Kind, Number
 from trueprobe.results.view.report import Report
+from trueprobe.runs.binding import study_lines
 from trueprobe.runs.families import Family
 from trueprobe.runs.folder import Run
-from trueprobe.runs.schema import StudyDescription, StudyEntry
+from trueprobe.runs.schema import StudyDescription
 from trueprobe.runs.signature import UNKNOWN
 from trueprobe.statistics.rows import Estimate
 from trueprobe.types import ClaimSource, Unit
@@ -204,40 +204,18 @@ def _section(report: Report, family: Family) -> Iterator[str]:
         yield f"- {markdown.escaped(f'{probe.label}: {probe.declaration.does_not_show}')}"
     yield from ("", "### How to reproduce", "", markdown.escaped(report.methods), "")
     study = report.source.run.manifest.study
-    yield from (*markdown.block("toml", [f"# {STUDY_FILE}", *study_lines(study)]), "")
+    yield from (*markdown.block("toml", [f"# {STUDY_FILE}", *study_toml(study)]), "")
     version = report.source.run.manifest.versions.get("trueprobe", "")
     yield from markdown.block("sh", list(_reproduce_steps(version)))
     yield from ("", "### BibTeX", "", *markdown.block("bibtex", report.bibtex.rstrip().split("\n")))
 
 
-def study_lines(study: StudyDescription) -> Iterator[str]:
+def study_toml(study: StudyDescription) -> Iterator[str]:
     """The study as the file that runs it again, with every setting and without the folders of this machine."""
-    head = {
-        "title": study.title or None,
-        "models": list(study.models),
-        "limit": study.limit,
-        "per_group": study.per_group,
-    }
-    yield from _pairs({**head, "dtype": study.dtype, "intervals": study.intervals})
-    for entry in study.probes:
-        yield from ("", "[[probes]]", *_pairs(_entry(entry)))
-
-
-def _entry(entry: StudyEntry) -> dict[str, Any]:
-    return {"name": entry.file or entry.name, "label": entry.label, "settings": entry.settings}
-
-
-def _pairs(values: Mapping[str, Any]) -> list[str]:
-    return [f"{key} = {_toml(value)}" for key, value in values.items() if value is not None]
-
-
-def _toml(value: Any) -> str:
-    """A string, number, list or table as TOML has it within a line; what is absent is left out."""
-    if isinstance(value, Mapping):
-        return "{" + ", ".join(f"{_toml(str(k))} = {_toml(v)}" for k, v in value.items() if v is not None) + "}"
-    if isinstance(value, Sequence) and not isinstance(value, str):
-        return "[" + ", ".join(map(_toml, value)) + "]"
-    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+    names = ("models", "limit", "per_group", "dtype", "intervals")
+    head = {"title": study.title or None, **{name: getattr(study, name) for name in names}}
+    entries = ({"name": one.file or one.name, "label": one.label, "settings": one.settings} for one in study.probes)
+    return study_lines(head, entries)
 
 
 # ---------------------------------------------------------------- words

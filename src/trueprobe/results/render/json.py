@@ -22,38 +22,35 @@ FORMAT = 1
 
 
 def render(report: Report) -> str:
-    return json.dumps(content(report), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+    return as_text(content(report)) + "\n"
 
 
 def content(report: Report) -> dict[str, Any]:
-    whole: dict[str, Any] = plain(
-        {
-            "format": FORMAT,
-            "title": words.title(report),
-            "complete": report.source.complete,
-            "answer": _answer(report),
-            "families": [_family(family) for family in report.families],
-            "missing": [{**_fields(one), "text": words.missing_text(one)} for one in report.missing],
-            "plan": asdict(report.plan_check) if report.plan_check else None,
-            "tally": tally(report.findings),
-            "n_primary": report.n_primary,
-            "sections": [_section(section) for section in report.sections],
-            "probes": [_probe(probe) for probe in report.probes],
-            "trust": [_grid(grid) for grid in report.trust],
-            "claims": _grid(report.claims) if report.claims else None,
-            "models": _grid(report.models),
-            "methods": report.methods,
-            "bibtex": report.bibtex,
-        }
-    )
-    return whole
+    return {
+        "format": FORMAT,
+        "title": words.title(report),
+        "complete": report.source.complete,
+        "answer": _answer(report),
+        "families": [_family(family) for family in report.families],
+        "missing": [{**_fields(one), "text": words.missing_text(one)} for one in report.missing],
+        "plan": asdict(report.plan_check) if report.plan_check else None,
+        "tally": tally(report.findings),
+        "n_primary": report.n_primary,
+        "sections": [_section(section) for section in report.sections],
+        "probes": [_probe(probe) for probe in report.probes],
+        "trust": [_grid(grid) for grid in report.trust],
+        "claims": _grid(report.claims) if report.claims else None,
+        "models": _grid(report.models),
+        "methods": report.methods,
+        "bibtex": report.bibtex,
+    }
 
 
 def findings(report: Report, folder: str) -> str:
     """What `run` prints for scripts: the findings alone, as the report has them."""
     whole = {"format": FORMAT, "folder": folder, "complete": report.source.complete, "tally": tally(report.findings)}
     whole |= {"n_primary": report.n_primary, "sections": [_section(section) for section in report.sections]}
-    return json.dumps(plain(whole), indent=1, ensure_ascii=False, allow_nan=False)
+    return as_text(whole)
 
 
 def _answer(report: Report) -> dict[str, Any]:
@@ -68,6 +65,10 @@ def _answer(report: Report) -> dict[str, Any]:
 
 def _fields(value: Any, *without: str) -> dict[str, Any]:
     return {field.name: getattr(value, field.name) for field in fields(value) if field.name not in without}
+
+
+def as_text(content: Any) -> str:
+    return json.dumps(plain(content), indent=1, ensure_ascii=False, allow_nan=False)
 
 
 def plain(value: Any) -> Any:

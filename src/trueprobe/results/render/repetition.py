@@ -2,29 +2,26 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from dataclasses import asdict
 
 from trueprobe.results.numbers import count
-from trueprobe.results.render.json import plain
-from trueprobe.results.render.printed import Console, text_line
+from trueprobe.results.render.json import as_text
+from trueprobe.results.render.printed import Console, print_lines
 from trueprobe.runs.repeat import Repeated
 
 _NOT_RECORDED = "not recorded"
 
 
 def show(repeated: Repeated, console: Console | None = None) -> None:
-    console = console or Console(highlight=False)
-    for line in lines(repeated):
-        console.print(text_line(line), soft_wrap=True)
+    print_lines(lines(repeated), console)
 
 
 def as_json(repeated: Repeated) -> str:
     counts = {"n_estimates": repeated.n_estimates, "n_differing": repeated.n_differing, "largest": repeated.largest}
     made = {"folder": str(repeated.again.folder), "exact": repeated.exact, "same_bytes": repeated.same_bytes}
     changes = [asdict(change) for change in repeated.changes]
-    return json.dumps(plain({**made, **counts, "changes": changes}), indent=1, ensure_ascii=False)
+    return as_text({**made, **counts, "changes": changes})
 
 
 def lines(repeated: Repeated) -> Iterator[str]:

@@ -5,15 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Literal
 
 import pandas as pd
-from rich.table import Table
 
 from trueprobe.results.numbers import NumberFormat, count
-from trueprobe.results.render.printed import Console, text_line
+from trueprobe.results.render.printed import Console, print_lines, table_lines
 from trueprobe.results.render.reproduction_report import sign_cells, worst_rows
-from trueprobe.results.render.width import UNLIMITED, width
 from trueprobe.results.text import reproduced
 from trueprobe.results.text import terminal as words
 from trueprobe.results.view.number import DASH
@@ -24,71 +21,56 @@ from trueprobe.runs.reproduce import Compared
 
 def show(rows: Sequence[Compared], console: Console | None = None) -> None:
     """What does not agree within rounding is marked."""
-    console = console or Console(highlight=False)
-    _show_table(console, words.REPRODUCED_HEADER, [_texts(one, one.agrees, one.number.model) for one in rows])
-    console.print(text_line(verdict(rows)), soft_wrap=True)
+    _show_table(words.REPRODUCED_HEADER, [_texts(one, one.agrees, one.number.model) for one in rows], console=console)
+    print_lines([verdict(rows)], console)
 
 
 def show_models(models: Sequence[PaperModel], speed: float, data: Sequence[str]) -> None:
     """Where they are, how large and how long, before anything is done."""
-    console = Console(highlight=False)
     rows = [
         (m.name, m.probe, m.where, reproduced.size(m.weight_bytes), reproduced.duration(m.seconds(speed)))
         for m in models
         if not m.reason
     ]
     if rows:
-        _show_table(console, reproduced.MODELS_HEADER, rows, left=3)
-    for line in (*reproduced.not_asked(models), reproduced.totals(models, speed, data)):
-        console.print(text_line(line), soft_wrap=True)
+        _show_table(reproduced.MODELS_HEADER, rows, left=3)
+    print_lines([*reproduced.not_asked(models), reproduced.totals(models, speed, data)])
 
 
 def show_result(result: ModelResult) -> None:
     """One model's numbers, signs and items; models that cannot be asked were listed."""
     if result.model.reason:
         return
-    console = Console(highlight=False)
-    console.print()
-    console.print(text_line(f"{result.model.probe}: {result.model.name} ({result.model.spec})"), soft_wrap=True)
+    print_lines(["", f"{result.model.probe}: {result.model.name} ({result.model.spec})"])
     if result.compared:
-        _show_table(console, words.REPRODUCED_HEADER, [_texts(one, result.agrees(one), "") for one in result.compared])
+        _show_table(words.REPRODUCED_HEADER, [_texts(one, result.agrees(one), "") for one in result.compared])
     if result.signs:
-        _show_table(console, reproduced.SIGNS_HEADER, list(map(sign_cells, result.signs)), left=2)
+        _show_table(reproduced.SIGNS_HEADER, list(map(sign_cells, result.signs)), left=2)
     if line := reproduced.verdict(result):
-        console.print(text_line(line), soft_wrap=True)
+        print_lines([line])
     for one in result.items:
-        show_items(one, console)
+        show_items(one)
 
 
 def show_items(one: ItemComparison, console: Console | None = None) -> None:
-    console = console or Console(highlight=False)
-    for line in reproduced.items(one):
-        console.print(text_line(line), soft_wrap=True)
+    print_lines(reproduced.items(one), console)
+    theirs = "theirs" if one.diagnosis and one.diagnosis.explanation else "closest"
     for row in worst_rows(one):
-        console.print(text_line(f"  {row['id']}: {row['text']}"), soft_wrap=True)
-        console.print(f"    published {row['published']:.6g}, ours {row['ours']:.6g}", soft_wrap=True)
-        theirs = "theirs" if one.diagnosis and one.diagnosis.explanation else "closest"
-        for whose, ids in (("ours", row["our_ids"]), (theirs, row["their_ids"])):
-            console.print(f"    ids, {whose}: {ids}", soft_wrap=True)
+        print_lines([f"  {row['id']}: {row['text']}"], console)
+        print_lines([f"    published {row['published']:.6g}, ours {row['ours']:.6g}"], console)
+        ids = (("ours", row["our_ids"]), (theirs, row["their_ids"]))
+        print_lines([f"    ids, {whose}: {those}" for whose, those in ids], console)
 
 
 def show_closing(results: Sequence[ModelResult], report: Path) -> None:
-    console = Console(highlight=False)
-    console.print()
-    console.print(text_line(f"{reproduced.closing(list(results))}; report: {report}"), soft_wrap=True)
+    print_lines(["", f"{reproduced.closing(list(results))}; report: {report}"])
 
 
-def _show_table(console: Console, header: Sequence[str], rows: Sequence[Sequence[str]], left: int = 1) -> None:
+def _show_table(
+    header: Sequence[str], rows: Sequence[Sequence[str]], left: int = 1, console: Console | None = None
+) -> None:
     """The first columns and the last are aligned to the left."""
-    whole = width(UNLIMITED)
-    table = Table(box=None, padding=(0, 2, 0, 0), header_style="")
-    for i, name in enumerate(header):
-        justify: Literal["left", "right"] = "right" if left <= i < len(header) - 1 else "left"
-        table.add_column(name, justify=justify, no_wrap=whole == UNLIMITED, overflow="fold")
-    for row in rows:
-        table.add_row(*map(text_line, row))
-    for line in console.render_lines(table, console.options.update(width=whole), pad=False):
-        console.print("".join(segment.text for segment in line).rstrip(), markup=False, soft_wrap=True)
+    print_lines(table_lines(header, rows, right=header[left:-1]), console)
 
 
 def _texts(one: Compared, agrees: bool, model: str) -> tuple[str, str, str, str, str]:

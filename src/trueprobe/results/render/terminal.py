@@ -23,7 +23,7 @@ from trueprobe.results.render.fitting import (
     lines_of,
     one_line,
 )
-from trueprobe.results.render.printed import Console, text_line
+from trueprobe.results.render.printed import Console, print_lines, text_line
 from trueprobe.results.text import answer as answers
 from trueprobe.results.text import findings as sentences
 from trueprobe.results.text import planned, verdicts
@@ -59,9 +59,7 @@ def show(run: Run, console: Console | None = None) -> None:
     room = Room(width, lines_of(console), lambda part: _height(console, part, width))
     for part in render(report, room):
         console.print(part, width=width)
-    for line in planned.lines(report):
-        console.print(text_line(line), soft_wrap=True)
-    console.print(text_line(words.run_folder(str(run.folder), several)), soft_wrap=True)
+    print_lines((*planned.lines(report), words.run_folder(str(run.folder), several)), console)
 
 
 @dataclass(frozen=True)
