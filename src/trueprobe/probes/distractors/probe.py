@@ -298,11 +298,32 @@ class Distractors(MeasureSetProbe[DistractorSettings]):
         return published.authors(self.name)
 
     def values(
-        self, item: Item, asked: Ranking, base: Ranking, table: Ranking, constants: Mapping[str, float]
+        self,
+        item: Item,
+        asked: Ranking,
+        base: Ranking,
+        table: Ranking,
+        constants: Mapping[str, float],
+        places: Mapping[str, Any] | None = None,  # where they are known
     ) -> dict[str, Any]:
         """What an item shows, from the order of the candidates and the probability of the target."""
         target = item.fields["target"]
         then, relative, log_relative = self._against_base(target, asked, base, table, constants)
+        return {
+            **(places or self.places(item, asked)),
+            "target_probability": math.exp(asked.logp[target]),
+            "base_probability": then,
+            "relative_probability": relative,
+            "log_relative_probability": log_relative,
+            "base_context": item.fields["table"].text,
+            "base_answer": table.answer,
+            "base_preferred": float(table.first == (target,)),
+            **item.fields["values"],
+        }
+
+    def places(self, item: Item, asked: Ranking) -> dict[str, Any]:
+        """Where the target and the attractors stand in the order."""
+        target = item.fields["target"]
         return {
             "target": target,
             "answer": asked.answer,
@@ -310,16 +331,8 @@ class Distractors(MeasureSetProbe[DistractorSettings]):
             "tied": float(len(asked.first) > 1),
             "rank": asked.rank(target),
             "candidates": len(asked.order),
-            "target_probability": math.exp(asked.logp[target]),
             "target_over_rivals_nats": asked.over_rivals(target),
-            "base_probability": then,
-            "relative_probability": relative,
-            "log_relative_probability": log_relative,
-            "base_context": item.fields["table"].text,
-            "base_answer": table.answer,
-            "base_preferred": float(table.first == (target,)),
             **winners(asked, target, item.fields["attractors"], MOST),
-            **item.fields["values"],
         }
 
     def _against_base(
