@@ -34,11 +34,13 @@ from scipy.special import expit, ndtr
 
 from trueprobe.statistics import seed_claims
 from trueprobe.statistics.association import effect_size
+from trueprobe.statistics.contrasts import Contrast
 from trueprobe.statistics.coverage import covered
 from trueprobe.statistics.equivalence import Equivalence, Side, equivalence, over_seeds
 from trueprobe.statistics.exact import Trials
 from trueprobe.statistics.flips import Answers
 from trueprobe.statistics.interval import Interval, Quantity, interval, of_checkpoint, of_family
+from trueprobe.statistics.means import means
 from trueprobe.statistics.measure import Columns, Margin
 from trueprobe.statistics.permutation import Swapped, seeds_dealt_ps, within_sets
 from trueprobe.statistics.resampling import Groups, Resampling
@@ -309,6 +311,55 @@ def crossed(
     values = effects[0][:, targets] + effects[1][:, backgrounds] + rng.normal(size=(runs, len(targets)))
     drawn = draws(rng, pd.DataFrame({"target": targets, "background": backgrounds}).astype(str))
     return each(resampled(values, np.ones(len(targets)), drawn.weights), Groups(min(shape)), Quantity(Unit.NATS, 0.0))
+
+
+# ---------------------------------------------------------------- contrasts
+
+_SIGNS = np.array([1.0, -1.0, -1.0, 1.0])  # of the four cells of a 2 × 2 design: its interaction
+
+
+def interactions(
+    data: str, between: bool, groups: int, seeds: int, rng: Rng, runs: int
+) -> Iterator[tuple[float, Interval]]:
+    """Two items of each group in each cell; with `between`, a group has one value of the second factor only. Every
+    group, and every seed, has an interaction of its own, about 0."""
+    cell = np.tile(np.repeat(np.arange(4), 2), groups)
+    group = np.repeat(np.arange(groups), 8)
+    if between:
+        inside = cell % 2 == group % 2
+        cell, group = cell[inside], group[inside]
+    shape = (runs, seeds, len(cell))
+    slopes = rng.normal(size=(runs, 1, groups, 4))[:, :, group, cell]
+    of_seeds = rng.normal(0, 0.5 * (seeds > 1), (runs, seeds, 4))[:, :, cell]  # a single one stands for itself
+    values = slopes + of_seeds + rng.normal(size=shape)
+    if data != "normal":  # a share: far from one half in half of the cells
+        values = (values > np.array([0.0, 0.0, 1.5, 1.5])[cell]).astype(float)
+    unit = Unit.NATS if data == "normal" else Unit.SHARE
+    drawn = draws(rng, names(groups))
+    named = {f"{i} {j}": values[i, j] for i in range(runs) for j in range(seeds)}
+    cells = {f"cell {k}": (cell == k).astype(float) for k in range(4)}
+    quantities = [(name, *cells) for name in named]
+    made = Contrast(tuple(_SIGNS), means)(Columns({**named, **cells}, group), quantities, drawn.weights)
+    behind, quantity = Groups(groups // 2 if between else groups), Quantity(unit, 0.0, True, 2)
+    for numbers in made.T.reshape(runs, seeds, -1):
+        if seeds == 1:
+            yield float(numbers[0, 0]), of_checkpoint(Samples(numbers), 0, behind, quantity)
+        else:
+            yield float(numbers[:, 0].mean()), of_family(Samples(numbers), behind, quantity)
+
+
+def contrasts_cells() -> Iterator[Cell]:
+    for data, between in (("normal", False), ("normal", True), ("share", False), ("share", True)):
+        for seeds in (1, 5, 25):
+            for groups in (8, 22, 58):
+                name = f"{data}, {'between' if between else 'within'} groups"
+                tried = Tried(
+                    partial(interactions, data, between, groups, seeds),
+                    0.0,
+                    groups // 2 if between else groups,
+                    None if seeds == 1 else seeds,
+                )
+                yield Cell((name, str(seeds)), str(groups), tried, (COVERS, SIZE))
 
 
 def items_cells() -> Iterator[Cell]:
@@ -1378,6 +1429,7 @@ TABLES = (
     Table("crossed", crossed_cells, ("data",), "targets × backgrounds", interval_text),
     Table("shares", shares_cells, ("truth",), "answers", interval_text, counted=True),
     Table("seeds", seeds_cells, ("data", "seed sd", "seeds"), "groups", family_text),
+    Table("contrasts", contrasts_cells, ("data", "seeds"), "groups", interval_text),
     Table("seat", seat_cells, ("words", "icc", "sentences", "d"), "words a side", interval_text),
     Table("seat-seeds", seat_seeds_cells, ("seeds", "words", "d"), "words a side", interval_text, naming=1),
     Table("swapped", swapped_cells, ("data",), "groups", interval_text),

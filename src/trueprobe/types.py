@@ -22,6 +22,7 @@ Pool = Literal["cls", "last", "mean", "first", "word", "own"]
 
 TIE_NATS = 1e-4  # batching moves a log-probability by up to 2e-5, so closer than this is a tie
 CONDITION, GROUP = "condition_", "group_"  # what the columns of conditions and of groups start with
+NAMED_BY = CONTRAST, LEVELS, AT = "contrast", "levels", "at"  # conditions of a contrast's row: the last says where
 LEAST_COVERED = 0.5  # of the items; with fewer countable answers, or more ties, a few decide (docs/decisions/0014)
 
 Code = Literal[
@@ -347,8 +348,7 @@ class Unit(StrEnum):
     CORRELATION = "correlation"
     EFFECT_SIZE = "d"  # difference of two means in standard deviations of both sets together: −2 to 2
     RATIO = "ratio"
-    NATS, RANK, COUNT = "nats", "rank", "count"
-    VARIANCE = "variance"  # of shares
+    NATS, RANK, COUNT, VARIANCE = "nats", "rank", "count", "variance"  # the last of shares
 
 
 class Direction(StrEnum):

@@ -38,6 +38,8 @@ SIZES = [
     ("swapped", ("normal",), "8", 1500),
     ("swapped", ("exponential values",), "10", 1500),
     ("families", ("10 v 10", "normal, seeds alike"), "8", 800),
+    ("contrasts", ("normal, within groups", "5"), "22", 500),
+    ("contrasts", ("share, between groups", "1"), "22", 500),
 ]
 
 

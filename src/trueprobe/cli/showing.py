@@ -2,6 +2,7 @@
 --help is instant."""
 
 import json
+import re
 import sys
 from pathlib import Path
 from typing import Annotated, Literal
@@ -21,6 +22,7 @@ from trueprobe.cli.common import (
     interruptible,
     settings_of,
 )
+from trueprobe.errors import BadInput
 
 
 @app.command(epilog=example("trueprobe report runs/mine --open", "trueprobe report runs/mine --format markdown"))
@@ -67,29 +69,47 @@ def _print_page(path: Path, folder: Path | None, as_json: bool) -> None:
     epilog=example(
         "trueprobe compare runs/mine --a nursery --b nursery-small",
         "trueprobe compare runs/mine --a my-bert --b my-gpt2 --json",
+        "trueprobe compare runs/mine --contrast 'attractor × number'",
     )
 )
 @interruptible("the same command compares again")
 def compare(
     folder: Annotated[Path, typer.Argument(metavar="DIR")],
-    a: Annotated[str, typer.Option(metavar="MODEL", help="a checkpoint or a family of the run")],
-    b: Annotated[str, typer.Option(metavar="MODEL", help="the model compared with: differences are a minus b")],
+    a: Annotated[str, typer.Option(metavar="MODEL", help="a checkpoint or a family of the run")] = "",
+    b: Annotated[str, typer.Option(metavar="MODEL", help="the model compared with: differences are a minus b")] = "",
+    contrast: Annotated[
+        str, typer.Option(metavar="CONDITIONS", help="in place of two models: differences between conditions, A × B")
+    ] = "",
     allow_unequal: AllowUnequal = False,
     allow_code: AllowCode = False,
     as_json: Json = False,
 ) -> None:
-    """Compare two models of a run on the items that both scored.
+    """Compare two models of a run on the items that both scored, or conditions within each model.
 
-    Difference, interval, permutation test and verdict for every measure.
+    Difference, interval, permutation test and verdict for every measure. With --contrast: main effects, differences and
+    interactions of up to three conditions, which are exploratory; --set contrast=… declares one before a run.
     """
     from trueprobe.cli.progress import terminal_progress
     from trueprobe.paths import write_whole
     from trueprobe.results.render import comparison
     from trueprobe.runs.compare import compare as compared
+    from trueprobe.runs.compare import contrasted
     from trueprobe.runs.folder import load_run
     from trueprobe.runs.schema import frame_of
-    from trueprobe.statistics.rows import Difference
+    from trueprobe.statistics.rows import Difference, Estimate
 
+    if bool(contrast) is bool(a or b) or bool(a) is not bool(b):
+        raise BadInput("give --a and --b, or --contrast")
+    if contrast:
+        rows = contrasted(load_run(folder, allow_code), contrast, terminal_progress())
+        table, named = frame_of(rows, Estimate), re.sub(r"\W+", "_", contrast)
+        path = folder / "comparisons" / f"contrast_{named}.csv"
+        write_whole(path, lambda partial: table.to_csv(partial, index=False))
+        if as_json:
+            print(table.to_json(orient="records", indent=1))
+        else:
+            comparison.show_contrasts(rows, path)
+        return
     result = compared(load_run(folder, allow_code), a, b, terminal_progress(), allow_unequal)
     table, path = frame_of(result.rows, Difference), folder / f"{result.file}.csv"
     write_whole(path, lambda partial: table.to_csv(partial, index=False))

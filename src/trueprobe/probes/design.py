@@ -11,24 +11,26 @@ import dataclasses
 import re
 from abc import abstractmethod
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import product
 from typing import Any, ClassVar, NamedTuple, TypeVar
 
 from pydantic import Field, field_validator
 
 from trueprobe.errors import BadInput
-from trueprobe.probes import files, tables
+from trueprobe.probes import design_pages, files, tables
 from trueprobe.probes.base import Probe, Settings
-from trueprobe.probes.display import Figure, ItemTable, Primary, ReportSpec, Summary
+from trueprobe.probes.display import MOST_PRIMARY, Primary, ReportSpec, Summary
 from trueprobe.probes.files import Dataset
 from trueprobe.probes.measure_sets import ALL, NEAR_TIE_NATS, Conditions
 from trueprobe.probes.tables import DataRow, DataTable
+from trueprobe.statistics import contrasts
 from trueprobe.statistics.means import means
 from trueprobe.statistics.measure import Flips, Function, Measure
 from trueprobe.statistics.rows import Estimate
-from trueprobe.types import CONDITION, GROUP, Kind, Unit
+from trueprobe.types import CONDITION, CONTRAST, GROUP, LEVELS, NAMED_BY, Kind, Unit
 
 EXAMPLE = "example"
 AUTO, NONE = "auto", "none"
@@ -51,8 +53,14 @@ class DesignSettings(Settings):
     group: str = Field(
         default=AUTO, description="column of what is resampled together; auto: the column group, else each row alone"
     )
+    contrast: tuple[str, ...] = Field(
+        default=(),
+        max_length=MOST_PRIMARY - 1,
+        description="differences between the values of up to three conditions, and their interactions, decided on "
+        'beforehand: "attractor × number", also written with x, * or a colon; two at most, with a comma between them',
+    )
 
-    @field_validator("conditions", mode="before")
+    @field_validator("conditions", "contrast", mode="before")
     @classmethod
     def _split(cls, value: Any) -> Any:
         return tuple(part.strip() for part in value.split(",")) if isinstance(value, str) else value
@@ -102,6 +110,14 @@ class Design:
         alone: list[Conditions] = [{name: value} for name, values in several.items() for value in values]
         for where in [Conditions(), *alone, *self.cells]:
             yield where, {**pooled, **where}
+
+    def crossed(self, names: Sequence[str]) -> Iterator[tuple[Conditions, Conditions]]:
+        """The same of each combination of the values of some conditions, over all values of the others."""
+        pooled: Conditions = dict.fromkeys(self.conditions, ALL)
+        for values in product(*(self.values[name] for name in names)):
+            where = Conditions(zip(names, values, strict=True))
+            if any(where.items() <= row.conditions.items() for row in self.rows):
+                yield where, {**pooled, **where}
 
     def facts(self) -> dict[str, Any]:
         return {
@@ -282,9 +298,28 @@ class DesignProbe(Probe[D]):
         return [measure for kind, scoring in self._scorings().items() for measure in self._measures(kind, scoring)]
 
     def _measures(self, kind: Kind, scoring: str) -> Iterator[Measure]:
-        for where, conditions in self.design.combinations():
+        yield from self._at(self.design.combinations(), self._quantities(), kind, scoring)
+        for contrast in self.settings.contrast:
+            cells = self.design.crossed(contrasts.factors_of(contrast, self.design.conditions))
+            yield from contrasts.contrasts(contrast, list(self._at(cells, self._contrasted, kind, scoring)))
+
+    @property
+    def _contrasted(self) -> tuple[DesignQuantity, ...]:
+        """The one in nats, whose contrasts are primary, and the headline."""
+        every = self._quantities()
+        amounts = [one for one in every if one.column == self.difference and one.function is means]
+        return (*amounts, *(every[0:1] if every[0] not in amounts else ()))
+
+    def _at(
+        self,
+        combinations: Iterable[tuple[Conditions, Conditions]],
+        quantities: Sequence[DesignQuantity],
+        kind: Kind,
+        scoring: str,
+    ) -> Iterator[Measure]:
+        for where, conditions in combinations:
             at = {"scoring": scoring, **conditions}
-            for name, function, column, unit, neutral, of_coverage, only in self._quantities():
+            for name, function, column, unit, neutral, of_coverage, only in quantities:
                 more: dict[str, Any] = {"of_coverage": of_coverage, "kinds": (kind,)}
                 yield Measure(
                     name,
@@ -306,24 +341,41 @@ class DesignProbe(Probe[D]):
     def primary(self) -> tuple[Primary, ...]:
         where = dict.fromkeys(self.design.conditions, ALL)
         above, below = (self.template.format(only) for only in ("", "only "))
-        return (Primary(self.headline.name, where, above=above, below=below),)
+        return (Primary(self.headline.name, where, above=above, below=below), *self._declared_contrasts)
+
+    @cached_property
+    def _declared_contrasts(self) -> tuple[Primary, ...]:
+        """The highest term of each, with every pair of values."""
+        measure, declared = self._contrasted[0], {}
+        for contrast in self.settings.contrast:
+            factors = contrasts.factors_of(contrast, self.design.conditions)
+            made = contrasts.contrasts(contrast, list(self._at(self.design.crossed(factors), [measure], "causal", "")))
+            whole = contrasts.TIMES.join(factors)
+            for at in (one.reported for one in made if one.reported[CONTRAST] == whole):
+                where = {name: at[name] for name in NAMED_BY}
+                text = f"in {{models}}, {at[CONTRAST]}, {at[LEVELS]}, comes to {{value}}"
+                named = measure.name + contrasts.SUFFIX
+                declared[tuple(where.values())] = Primary(named, where, above=text, below=text)
+        return tuple(declared.values())
 
     def _summary(self, measures: Mapping[str, str], note: str, **declared: Any) -> Summary:
         """`measures` with their titles; rows are named by the file's conditions."""
-        rows = _row_names(self.design)
+        rows = design_pages.row_names(self.design)
         return Summary(
             rows=rows,
             row_title=" · ".join(rows),
             measures=tuple(measures),
-            where=_pooled(self.design),
+            where=design_pages.pooled(self.design),
             titles=tuple(measures.values()),
-            notes=(note, *_notes(self.design)),
+            notes=(note, *design_pages.notes(self.design)),
             **declared,
         )
 
     @property
     def page(self) -> ReportSpec:
-        return _page(self.design, self.headline.name, self.difference, self.axis, self.figure.format(self.axis))
+        names = [one.name + contrasts.SUFFIX for one in self._contrasted] if self.settings.contrast else []
+        title = self.figure.format(self.axis)
+        return design_pages.page_of(self.design, self.headline.name, self.difference, self.axis, title, names)
 
     @property
     def material_id(self) -> str:
@@ -332,66 +384,3 @@ class DesignProbe(Probe[D]):
     def facts(self) -> Mapping[str, Any]:
         """The files, and what their columns were taken for."""
         return {**data_facts(self.data), "columns": list(self.roles.read), **self.design.facts()}
-
-
-# ---------------------------------------------------------------- what is displayed
-
-
-_MOST_ROW_CONDITIONS = 2  # that name a row of the printed table; with more, the first alone
-
-
-def _row_names(design: Design) -> tuple[str, ...]:
-    """The conditions that name the rows of the summary."""
-    return design.conditions if len(design.conditions) <= _MOST_ROW_CONDITIONS else design.conditions[:1]
-
-
-def _pooled(design: Design) -> dict[str, str]:
-    """Where the summary's rows are: over all values of the conditions that do not name them."""
-    return {name: ALL for name in design.conditions if name not in _row_names(design)}
-
-
-def _notes(design: Design) -> tuple[str, ...]:
-    ignored = ", ".join(design.ignored)
-    return (f"columns that are no condition: {ignored}",) if ignored else ()
-
-
-def _page(design: Design, share: str, difference: str, what: str, title: str) -> ReportSpec:
-    """`share` is a measure, `difference` an observation column, `what` stands on the axis. The tables that every run
-    has are enough: the summary and the means over seeds."""
-    return ReportSpec(
-        [*_figures(design, share, what, title)], items=ItemTable((difference,), difference, side=difference)
-    )
-
-
-def _figures(design: Design, share: str, what: str, title: str) -> Iterator[Figure]:
-    for name in design.conditions:
-        others = {other: ALL for other in design.conditions if other != name}
-        yield Figure(
-            f"by_{name}",
-            title=f"{title}, by {name}",
-            caption="The line is the neutral value; small dots are seeds.",
-            measures=(share,),
-            x=name,
-            kind="dots",
-            panels=("model",),
-            where=others,
-            y_title=what,
-        )
-    if len(design.conditions) == _MOST_ROW_CONDITIONS and design.cells:
-        yield _crossed(design, share, what, title)
-
-
-def _crossed(design: Design, share: str, what: str, title: str) -> Figure:
-    first, second = design.conditions
-    return Figure(
-        "crossed",
-        title=f"{title}, by {first} and {second}",
-        caption="Each combination; the line is the neutral value.",
-        measures=(share,),
-        x=first,
-        kind="dots",
-        series=second,
-        panels=("model",),
-        where=design.values,
-        y_title=what,
-    )

@@ -91,6 +91,7 @@ class Table:
     names: Mapping[str, str] = field(default_factory=dict)
     correct: str = ""  # observations: the column that is 1 where the answer is correct
     seeds: bool = False  # estimates: mean ± deviation over seeds instead of an interval over items
+    printed: bool = False  # estimates: its first measure in a line for each row after a run, as far as there is room
     source: str = ""
 
 

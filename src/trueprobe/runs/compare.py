@@ -1,4 +1,5 @@
-"""Two models or families of one run, paired by item: `trueprobe compare DIR --a MODEL --b MODEL`."""
+"""Two models or families of one run, paired by item: `trueprobe compare DIR --a MODEL --b MODEL`; and conditions of
+one model: `trueprobe compare DIR --contrast "attractor × number"`."""
 
 from __future__ import annotations
 
@@ -9,14 +10,16 @@ from trueprobe import probes
 from trueprobe.errors import BadInput, nearest
 from trueprobe.paths import gc_pause
 from trueprobe.probes import Probe
-from trueprobe.probes.display import Summary
+from trueprobe.probes.display import Summary, matches
 from trueprobe.runs import signature
 from trueprobe.runs.families import families
 from trueprobe.runs.folder import Run
 from trueprobe.runs.primary import is_primary
+from trueprobe.runs.tables import drawn_alike
 from trueprobe.statistics import paired
-from trueprobe.statistics.estimates import CheckpointData
-from trueprobe.statistics.rows import Difference, changed
+from trueprobe.statistics.contrasts import contrasts, factors_of
+from trueprobe.statistics.estimates import CheckpointData, estimate
+from trueprobe.statistics.rows import Difference, Estimate, changed
 from trueprobe.statistics.verdict import FEWEST_SEEDS, judge_list
 from trueprobe.types import Card, Conditions, NoProgress, Outcome, Progress
 
@@ -139,6 +142,39 @@ def between_runs(
     measures = [measure for measure in probe.measures() if (measure.name, measure.reported) in wanted]
     one, other = (_members(of, label, probe, cards) for of, cards in zip((run, baseline), sides, strict=True))
     return paired.compare(label, paired.Sides.of(one, other, probe.factors, probe.drawn_within), measures)
+
+
+# ---------------------------------------------------------------- conditions
+
+
+@gc_pause()
+def contrasted(run: Run, contrast: str, progress: Progress | None = None) -> list[Estimate]:
+    """The contrast of every probe that has its conditions, of each checkpoint and family at its last step: of the
+    measures of its summary, where that is counted. It was chosen after the run, so no number is primary."""
+    rows: list[Estimate] = []
+    every = {entry.label: probes.make_again(entry.model_dump(), run.allow_code) for entry in run.study.probes}
+    known = {name for probe in every.values() for measure in probe.measures() for name in measure.conditions}
+    factors = factors_of(contrast, sorted(known))
+    steps = [(label, family) for label in every for family in families(run.cards)]
+    with (progress or NoProgress()).task("comparing", len(steps), "families") as task:
+        for label, family in steps:
+            probe, cards = every[label], family.checkpoints
+            where = {name: value for name, value in probe.summary.where.items() if name not in factors}
+            measures = [
+                measure
+                for measure in probe.measures()
+                if cards[0].kind in measure.kinds
+                and measure.name in probe.summary.measures
+                and not measure.of_coverage
+                and matches({k: v for k, v in where.items() if k in measure.reported}, measure.reported.get)
+            ]
+            if all(any(name in measure.conditions for measure in measures) for name in factors):
+                members = drawn_alike(probe, [(card, run.observed(label, card.name)) for card in cards])
+                rows += estimate(label, members, contrasts(contrast, measures), probe.corrected_over)
+            task.advance(note=label)
+    if not rows:
+        raise BadInput(f"contrast '{contrast}': no probe of {run.folder} has {' and '.join(factors)}")
+    return judge_list(rows, [False] * len(rows))
 
 
 def _cards(run: Run, name: str) -> list[Card]:

@@ -19,7 +19,7 @@ from trueprobe import __version__
 from trueprobe.probes import Probe
 from trueprobe.runs.schema import StudyDescription
 from trueprobe.statistics.rows import AGAINST, AND, ClaimResult, Estimate
-from trueprobe.types import Card
+from trueprobe.types import CONTRAST, Card
 
 Parts = Mapping[str, str]
 Pairs = tuple[tuple[str, str], ...]
@@ -73,7 +73,7 @@ class Signer:
     def _of_probe(self, label: str) -> dict[str, str]:
         probe, study = self.probes[label], self.study
         chosen = probe.settings.model_dump(mode="json", exclude_defaults=True)
-        seed = chosen.pop("resample_seed", 0)
+        seed, _ = chosen.pop("resample_seed", 0), chosen.pop(CONTRAST, None)  # a contrast changes no other number
         parts = {_free(name): _text(value) for name, value in {**chosen, **probe.signed}.items()}
         parts |= {"probe": probe.name, "sha256": probe.material_id[:_HASH]}
         parts |= {"words": probe.vocabulary.sha256[:_HASH]} if probe.vocabulary else {}

@@ -95,7 +95,7 @@ def unjudged(
     by_checkpoint: list[list[Unjudged]] = [[] for _ in members]
     family: list[Unjudged] = []
     for measure, numbers, behind in resampled(members, list(measures)):
-        quantity = Quantity(measure.unit, measure.neutral)
+        quantity = quantity_of(measure)
         samples = quantity.on_scale(numbers)
         for i, (member, evidence) in enumerate(zip(members, behind, strict=True)):
             interval = of_checkpoint(samples, i, evidence.groups, quantity, _trials(measure, evidence))
@@ -105,6 +105,10 @@ def unjudged(
             latest = [rows[-1] for rows in by_checkpoint]
             family.append(_family(probe, members, measure, behind, latest, samples, method))
     return [row for rows in [*by_checkpoint, family] for row in rows]
+
+
+def quantity_of(measure: Measure) -> Quantity:
+    return Quantity(measure.unit, measure.neutral, measure.differences > 0, max(1, measure.differences))
 
 
 @dataclass(frozen=True)
@@ -132,7 +136,12 @@ class Picked:
     _covered: dict[str, Share] = field(default_factory=dict)
 
     def scored(self, measure: Measure) -> ScoredRows:
-        return self.at(measure.scored(self.columns))
+        """Of a contrast, with the groups of the part that has fewest."""
+        scored = self.at(measure.scored(self.columns))
+        if not measure.differences:
+            return scored
+        cells = (self.columns.cells[scored.rows & cell] for cell in measure.cells(self.columns))
+        return replace(scored, groups=min(map(self.resampling.groups, cells)))
 
     def at(self, rows: np.ndarray) -> ScoredRows:
         key = rows.tobytes()
@@ -145,6 +154,8 @@ class Picked:
         """The share of the observations with a countable answer, also of those without a number, which is the
         point."""
         name = measure.coverage
+        if measure.differences:
+            return least(covered(self.columns, name, cell, self.resampling) for cell in measure.cells(self.columns))
         if name not in self._covered:
             every = np.ones(len(self.columns.cells), dtype=bool)
             self._covered[name] = covered(self.columns, name, every, self.resampling)
@@ -291,7 +302,7 @@ def _family(
     able = [i for i, row in enumerate(by_seed) if row.usable == any_usable and not math.isnan(row.estimate.value)]
     first, values = members[0], np.array([by_seed[i].estimate.value for i in able])
     groups = min((behind[i].groups for i in able), default=Groups(0))
-    quantity, seed = Quantity(measure.unit, measure.neutral), first.resampling.resample_seed
+    quantity, seed = quantity_of(measure), first.resampling.resample_seed
     over = of_family(samples.pick(able), groups, quantity, method, seed)
     covered = least(by_seed[i].covered for i in able or range(len(by_seed)))
     untied = least(by_seed[i].untied for i in able)

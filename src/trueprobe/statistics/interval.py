@@ -34,12 +34,13 @@ class Quantity:
     unit: Unit
     neutral: float | None = None
     difference: bool = False
+    times: int = 1  # how many differences are added up: 2 of an interaction
 
     @cached_property
     def scale(self) -> Scale:
         if self.standardised:
             return Scale(to_z, lambda z: float(to_d(z)))
-        return scale_of(self.unit, self.neutral, self.difference)
+        return scale_of(self.unit, self.neutral, self.difference, self.times)
 
     @property
     def bounded(self) -> bool:

@@ -16,7 +16,7 @@ import pandas as pd
 from trueprobe.statistics.means import group_means, means
 from trueprobe.statistics.measure import Columns, Measure
 from trueprobe.statistics.power import FacetVariances, components
-from trueprobe.statistics.resampling import column_of, rows_where
+from trueprobe.statistics.resampling import column_of, numbers_of, rows_where
 from trueprobe.types import CONDITION, GROUP
 
 _AT_ONCE = 2_000_000  # weights that are held together
@@ -76,7 +76,7 @@ def _table(frame: pd.DataFrame, measure: Measure) -> pd.DataFrame:
     """The measure's columns, by item. Where its answers leave an item out (a gate on each target), the item has no
     answer: in another run there will be as many of them."""
     answers = {key: wanted for key, wanted in measure.where.items() if CONDITION + key not in frame}
-    columns = {name: pd.to_numeric(column_of(frame, name), errors="coerce") for name in measure.columns}
+    columns = {name: numbers_of(frame, name) for name in measure.columns}
     rows = pd.Series(rows_where(frame, answers), index=frame.index)
     return pd.DataFrame(columns).where(rows).set_axis(_keys(frame))
 

@@ -29,6 +29,20 @@ TIED = "tied"  # observation column: 1 where the answer is a tie, within TIE_NAT
 WEIGHT = "item_weight"  # observation column of a balanced sample: how many items of the dataset each stands for
 
 
+class Indicator(str):
+    """The name of a column that is 1 where all these conditions hold, 0 elsewhere; it is made when it is read."""
+
+    where: Mapping[str, Any]
+
+    def __new__(cls, where: Mapping[str, Any]) -> Indicator:
+        made = super().__new__(cls, ", ".join(f"{name} = {value}" for name, value in where.items()))
+        made.where = where
+        return made
+
+    def __getnewargs__(self) -> tuple[Any, ...]:  # of a copy in another process
+        return (self.where,)
+
+
 @dataclass(frozen=True)
 class Columns:
     """NaN is 'not scored' and counts nowhere."""
@@ -95,6 +109,7 @@ class Measure:
     over_groups: bool = False  # a mean over groups, so that it has no number without them
     of_coverage: bool = False  # reports how much could be counted, so it needs no coverage itself
     coverage: str = ""  # observation column: 1 where an item has a countable answer, 0 where it does not
+    differences: int = 0  # of a contrast: how many differences of two means it adds up, so how far it can reach
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "unit", unit_of(self.unit, self.name))  # a probe may write "share"
@@ -113,6 +128,10 @@ class Measure:
         """Which observations have all it counts."""
         scored: np.ndarray = ~reduce(or_, (np.isnan(columns.values[name]) for name in self.columns))
         return scored
+
+    def cells(self, columns: Columns) -> list[np.ndarray]:
+        """Of a contrast: which observations are of each mean that it compares."""
+        return [columns.values[name] == 1 for name in self.columns if isinstance(name, Indicator)]
 
 
 @dataclass(frozen=True)

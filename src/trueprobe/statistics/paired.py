@@ -198,7 +198,7 @@ def _counted(sides: Sides, batch: MeasureBatch, picked: list[Picked], columns: l
         scored = picked[0].scored(measure)  # by all of them
         if which not in spreads:
             spreads[which] = samples[which].difference(n, scored.groups)
-        limits = _interval(spreads[which], [sets[:, which] for sets in swapped], scored.groups.n, measure.unit)
+        limits = _interval(spreads[which], [sets[:, which] for sets in swapped], scored.groups.n, measure)
         apart = _Apart(values[:, which, 0], limits, limits.p if dealt is None else dealt[which])
         untied = least(one.at(scored.rows).ties(measure) for one in picked)
         covered = least(one.covered(measure) for one in picked)
@@ -219,10 +219,10 @@ def _swapped(
     return [within_sets(function, wanted, columns, sides.resampling, factor) for factor in applying]
 
 
-def _interval(spread: Spread, swapped: Sequence[np.ndarray], groups: int, unit: Unit) -> Interval:
+def _interval(spread: Spread, swapped: Sequence[np.ndarray], groups: int, measure: Measure) -> Interval:
     """Of several factors the one that says least: its p is the largest and its interval the widest."""
-    quantity = Quantity(unit, 0.0, difference=True)
-    unmoved = unit in (Unit.SHARE, Unit.SCORE) and not spread.total > 0
+    quantity = Quantity(measure.unit, 0.0, difference=True, times=max(1, 2 * measure.differences))
+    unmoved = measure.unit in (Unit.SHARE, Unit.SCORE) and not spread.total > 0
     if not swapped or unmoved or math.isnan(spread.se):
         return interval(spread, groups, quantity)
     by_factor = [interval(spread, groups, quantity, Swapped(spread, sets)) for sets in swapped]

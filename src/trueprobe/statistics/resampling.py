@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from trueprobe.statistics.measure import TIED, WEIGHT, Columns
+from trueprobe.statistics.measure import TIED, WEIGHT, Columns, Indicator
 from trueprobe.types import CONDITION, GROUP
 
 RESAMPLES = 10_000
@@ -124,8 +124,14 @@ def _drawn(rng: np.random.Generator, resamples: int, groups: int) -> np.ndarray:
 def columns_of(frame: pd.DataFrame, names: Iterable[str], resampling: Resampling) -> Columns:
     """Numbers, NaN where nothing was scored, even where a whole column holds nothing; with the ties where known."""
     wanted = {*names, *(name for name in (TIED, WEIGHT) if name in frame)}
-    numbers = {name: pd.to_numeric(column_of(frame, name), errors="coerce").to_numpy(dtype=float) for name in wanted}
-    return Columns(numbers, resampling.cells)
+    return Columns({name: numbers_of(frame, name).to_numpy(dtype=float) for name in wanted}, resampling.cells)
+
+
+def numbers_of(frame: pd.DataFrame, name: str) -> pd.Series:
+    """A column as numbers; whether conditions hold, as 0 and 1."""
+    if isinstance(name, Indicator):
+        return pd.Series(rows_where(frame, name.where), index=frame.index, dtype=float)
+    return pd.to_numeric(column_of(frame, name), errors="coerce")
 
 
 def column_of(frame: pd.DataFrame, name: str) -> pd.Series:

@@ -341,11 +341,12 @@ _DIFFERENCES = {
 }
 
 
-def scale_of(unit: Unit, neutral: float | None = None, difference: bool = False) -> Scale:
+def scale_of(unit: Unit, neutral: float | None = None, difference: bool = False, times: int = 1) -> Scale:
     """A probability without a neutral point is cut at 0 and 1; with one it is a difference, and may be negative.
-    A ratio is cut at 0, unless that is its neutral point."""
+    A ratio is cut at 0, unless that is its neutral point. `times`: how many differences are added up."""
     if difference:
-        return _DIFFERENCES.get(unit, _PLAIN)
+        scale = _DIFFERENCES.get(unit, _PLAIN)
+        return _linear(times * scale.lowest, times * scale.highest)
     if unit is Unit.RATIO and neutral != 0:
         return _POSITIVE
     return _SCALES[Unit.SHARE] if unit is Unit.PROBABILITY and neutral is None else _SCALES.get(unit, _PLAIN)

@@ -17,7 +17,7 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 
 from trueprobe.statistics.rows import Agreement, ClaimResult, Difference, Estimate, VariantDifference, changed, grouped
-from trueprobe.types import LEAST_COVERED, Direction, Reason, Verdict
+from trueprobe.types import AT, LEAST_COVERED, LEVELS, Direction, Reason, Verdict
 
 FEWEST_GROUPS = 6  # with five, no exact test of a share can reach 0.05
 FEWEST_SEEDS = 3  # two seeds cannot show what others would give
@@ -90,7 +90,7 @@ def judge(cases: Sequence[Case]) -> list[Judgement]:
 def together(key: Hashable, conditions: Mapping[str, object], over: Iterable[str]) -> Hashable:
     """The family of like questions that a number belongs to: all that differ from it only in the conditions `over`.
     A number that pools one of these conditions stands alone."""
-    asked = {name: conditions[name] for name in over if name in conditions}
+    asked = {name: conditions[name] for name in (*over, LEVELS, AT) if name in conditions}
     if not asked or POOLED in asked.values():
         return None
     return key, frozenset((name, str(value)) for name, value in conditions.items() if name not in asked)

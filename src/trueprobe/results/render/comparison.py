@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -19,14 +19,29 @@ from trueprobe.results.view.key import Key
 from trueprobe.results.view.number import Mark, format_of, mark_of, number
 from trueprobe.results.view.select import of_summary, titles
 from trueprobe.runs.compare import ModelComparison
-from trueprobe.statistics.rows import Difference, grouped
-from trueprobe.types import Verdict
+from trueprobe.statistics.rows import Difference, Estimate, grouped
+from trueprobe.types import NAMED_BY, Verdict
 
 
 def show(comparison: ModelComparison, path: Path, console: Console | None = None) -> None:
     console = console or Console(highlight=False)
     for part in _render(comparison, path, min(console.width, WIDEST)):
         console.print(part, soft_wrap=isinstance(part, Text))
+
+
+def show_contrasts(rows: Sequence[Estimate], path: Path, console: Console | None = None) -> None:
+    """Each model's contrasts: of a family that over its seeds, else those of its checkpoint."""
+    console = console or Console(highlight=False)
+    whole = {row.family for row in rows if row.level == "family"}
+    standing = [row for row in rows if row.level == "family" or row.family not in whole]
+    for (label, model, measure), same in grouped(standing, lambda r: (r.probe, r.model, r.measure)).items():
+        console.print(text_line(f"{label}, {model}: {measure}", "bold"), soft_wrap=True)
+        form = format_of(same, ends=True)
+        for row in same:
+            made = number(row, row.model, form)
+            names = (row.conditions[name] for name in NAMED_BY)
+            console.print(text_line(f"  {', '.join(names)}: {made.sentence()}{made.mark.symbol}"), soft_wrap=True)
+    console.print(text_line(words.contrasts_legend(str(path))), soft_wrap=True)
 
 
 def _render(comparison: ModelComparison, path: Path, width: int) -> Iterator[RenderableType]:

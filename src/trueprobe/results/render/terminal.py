@@ -350,6 +350,10 @@ def _beside(report: Report, label: str, parts: Sequence[FamilyRows], width: int)
 
 def _behind(report: Report, label: str) -> Iterator[str]:
     """Of each family, what stands behind its numbers; where there is no room it is left out."""
+    for table in (table for table in report.source.declaration(label).tables if table.printed):
+        for part in family_rows(report.source, label, table):
+            for p in (placed for placed in part.rows if placed.measure == table.measures[0]):
+                yield f"{part.family.name}, {', '.join(p.names)}: {p.number.sentence()}{p.number.mark.symbol}"
     for family in report.families:
         lacking = items.listed_words(report.source, label, family)
         if lacking:

@@ -57,6 +57,10 @@ def table_legend(
     return lines
 
 
+def contrasts_legend(path: str) -> str:
+    return f"95 % intervals; ° suggestive; chosen after the run, so none has a verdict; all rows: {path}"
+
+
 def findings_head(intervals: bool) -> str:
     return f"finding (shares in percent); {'95 % intervals' if intervals else 'intervals: claims.csv, estimates/*.csv'}"
 

@@ -20,7 +20,7 @@ from trueprobe.results.view.select import first_directed, forms_of, label_of, of
 from trueprobe.results.view.source import ReportSource
 from trueprobe.runs.families import Family
 from trueprobe.statistics.rows import ClaimResult, Estimate, VariantDifference, grouped
-from trueprobe.types import LEAST_COVERED, ClaimSource, Outcome, Verdict
+from trueprobe.types import LEAST_COVERED, NAMED_BY, ClaimSource, Outcome, Verdict
 
 R = TypeVar("R")
 
@@ -167,7 +167,7 @@ def _measure_findings(source: ReportSource, label: str) -> Iterator[Finding]:
     rows = list(_measured(source, label))
     first, called = first_directed((row for _, row in rows), summary), titles(summary)
     forms = forms_of(_by_name(rows), (*summary.row_conditions, *summary.fallback))
-    keys = (*summary.row_conditions, *forms)
+    keys = (*summary.row_conditions, *NAMED_BY, *forms)
     for (measure, names), group in grouped(rows, lambda pair: _place(pair[1], keys)).items():
         row = group[0][1]
         named = [label_of(summary.meanings, "", name) for name in names[: len(names) - len(forms)]]

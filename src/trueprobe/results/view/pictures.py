@@ -357,6 +357,8 @@ def _scale(numbers: Sequence[Number], figure: Figure, first: Number, form: Numbe
         return tuple(ticks(0, 1))
     ends = [end for n in numbers for end in (n.value, *n.interval, *(seed.value for seed in n.seeds))]
     least, most = bounds(first.unit, first.neutral)
+    known = [n.value for n in numbers if math.isfinite(n.value)]  # an interaction of shares may exceed 100 points
+    least, most = min([least, *known]), max([most, *known])
     inside = [min(max(value, least), most) for value in ends if math.isfinite(value)]
     inside.append(0.0 if first.neutral is None or figure.kind == "lines" else first.neutral)
     if first.neutral is not None:
