@@ -16,7 +16,8 @@ from trueprobe.probes.measure_sets import ALL, ColumnMean, combinations, mean_me
 from trueprobe.probes.published import NETWORKS
 from trueprobe.statistics.means import group_means, means
 from trueprobe.statistics.measure import LARGER, TIED, Claim, Gate, Lead, Margin, Measure
-from trueprobe.types import Direction, Unit
+from trueprobe.statistics.ranking import Ranking, winners
+from trueprobe.types import Direction, Item, Unit
 
 Rows = Mapping[str, tuple[str | int | float, ...]]  # conditions and columns, and their values
 LEAST_COMPETENCE = 0.5  # of the targets; the paper has 1, by choosing its items
@@ -62,6 +63,21 @@ _CURVES = (
 _RECENCY = (ColumnMean("accuracy_by_recency", "correct", Unit.SHARE),)
 _TESTED = ("bert-base-uncased", "bert-large-uncased", "roberta-base", "roberta-large")
 _SIZES = {name: NETWORKS[name].size for name in (*_TESTED, "gpt2", "gpt2-medium", "gpt2-large", "gpt2-xl")}
+
+
+def places_in(asked: Ranking, item: Item) -> dict[str, Any]:
+    """Where the target and the attractors stand in the order."""
+    target = item.fields["target"]
+    return {
+        "target": target,
+        "answer": asked.answer,
+        "correct": asked.share(target),
+        "tied": float(len(asked.first) > 1),
+        "rank": asked.rank(target),
+        "candidates": len(asked.order),
+        "target_over_rivals_nats": asked.over_rivals(target),
+        **winners(asked, target, item.fields["attractors"], MOST),
+    }
 
 
 @dataclass(frozen=True)

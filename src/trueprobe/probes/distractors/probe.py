@@ -27,11 +27,11 @@ from trueprobe.probes.base import MeasureSetProbe, Released, ReleasedScore, Sett
 from trueprobe.probes.display import Primary, ReportSpec, Summary
 from trueprobe.probes.distractors import multiverse, released, report, sentences
 from trueprobe.probes.distractors.material import DistractorMaterial, DistractorSentence, ItemSet, Pair
-from trueprobe.probes.distractors.measures import SETTING_AT, DistractorMeasures
+from trueprobe.probes.distractors.measures import SETTING_AT, DistractorMeasures, places_in
 from trueprobe.probes.distractors.sentences import MOST, POSITIONS, SETTINGS, DistractorCase
 from trueprobe.statistics.means import ratio
 from trueprobe.statistics.multiverse import Question
-from trueprobe.statistics.ranking import Ranking, winners
+from trueprobe.statistics.ranking import Ranking
 from trueprobe.types import Answer, Card, FillBlank, Filled, Item, Observation, Request, WhyNot, WordList
 
 
@@ -310,7 +310,7 @@ class Distractors(MeasureSetProbe[DistractorSettings]):
         target = item.fields["target"]
         then, relative, log_relative = self._against_base(target, asked, base, table, constants)
         return {
-            **(places or self.places(item, asked)),
+            **(places or places_in(asked, item)),
             "target_probability": math.exp(asked.logp[target]),
             "base_probability": then,
             "relative_probability": relative,
@@ -319,20 +319,6 @@ class Distractors(MeasureSetProbe[DistractorSettings]):
             "base_answer": table.answer,
             "base_preferred": float(table.first == (target,)),
             **item.fields["values"],
-        }
-
-    def places(self, item: Item, asked: Ranking) -> dict[str, Any]:
-        """Where the target and the attractors stand in the order."""
-        target = item.fields["target"]
-        return {
-            "target": target,
-            "answer": asked.answer,
-            "correct": asked.share(target),
-            "tied": float(len(asked.first) > 1),
-            "rank": asked.rank(target),
-            "candidates": len(asked.order),
-            "target_over_rivals_nats": asked.over_rivals(target),
-            **winners(asked, target, item.fields["attractors"], MOST),
         }
 
     def _against_base(

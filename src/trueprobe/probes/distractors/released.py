@@ -24,6 +24,7 @@ from trueprobe.errors import BadInput, nearest, reading
 from trueprobe.probes import files
 from trueprobe.probes.base import Released, ReleasedScore
 from trueprobe.probes.distractors.material import DistractorSentence
+from trueprobe.probes.distractors.measures import places_in
 from trueprobe.probes.templates import BLANK
 from trueprobe.statistics.ranking import Ranking
 from trueprobe.statistics.rows import grouped
@@ -233,7 +234,7 @@ class _ReleasedReader:
         """Of a released order everything but probabilities depends on the order alone."""
         key = asked.order, item.fields["target"], *item.fields["attractors"]
         if key not in self._places:
-            self._places[key] = self.probe.places(item, asked)
+            self._places[key] = places_in(asked, item)
         return self.probe.values(item, asked, base, base, constants, self._places[key])
 
     def _ranking(self, item: Item, row: Mapping[str, str], where: str) -> Ranking:
