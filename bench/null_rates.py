@@ -69,6 +69,7 @@ NEVER_PUBLISHED = (
     "base_either_group",
     "unrelated_keeps",
     "causal_no_gain_neutral",
+    "albert_keeps_tcsem",
     "completions_above_vocabulary",
     "low_correlation",
 )
@@ -324,9 +325,9 @@ Strength = Callable[[Item, int, Card, np.random.Generator], Mapping[str, float]]
 
 def _knowledge(item: Item, place: int, card: Card, rng: np.random.Generator) -> dict[str, float]:
     """As paper A has it: a preference at base that grows, shrinks or turns by the kind of knowledge."""
-    effects = {"base": 1.0, "tsyn": 2.0, "tsem": 2.0, "tneu": 0.6, "tnbc": 0.6, "un": 1.0}
+    effects = {"base": 1.0, "tsyn": 2.0, "tsem": 2.0, "tneu": 0.5, "tnbc": 0.5, "un": 1.0}
     effects |= {"tcsyn": -1.5, "bcsyn": -1.5, "tcsem": 0.3, "bcsem": -0.7}
-    effects |= {"tneu": 1.0} if card.kind == "causal" else {}
+    effects |= {"tneu": 0.92} if card.kind == "causal" else {}
     kind = str(item.conditions["knowledge"]) if place == 0 else "base"
     return {"": effects[kind] + rng.normal(0, 0.2)}
 
