@@ -38,7 +38,7 @@ from trueprobe.statistics.contrasts import Contrast
 from trueprobe.statistics.coverage import covered
 from trueprobe.statistics.equivalence import Equivalence, Side, equivalence, over_seeds
 from trueprobe.statistics.exact import Trials
-from trueprobe.statistics.flips import Answers
+from trueprobe.statistics.flips import SeedAnswers
 from trueprobe.statistics.interval import Interval, Quantity, interval, of_checkpoint, of_family
 from trueprobe.statistics.means import means
 from trueprobe.statistics.measure import Columns, Margin
@@ -1291,7 +1291,7 @@ def vectors(seeds: int, rng: Rng, runs: int) -> Measured:
     for _ in range(runs):
         values = 0.5 + rng.normal(size=(43, 1)) + rng.normal(0, 0.6, (43, seeds))
         tests = {f"{'0' if i < 30 else '1'} {i}": one for i, one in enumerate(values)}
-        ps.append(seed_claims._over_tests(tests).p(0.0))
+        ps.append(seed_claims.torn_more(tests)[0].p)
     return {"size": percent(np.array(ps) < 0.05)}
 
 
@@ -1300,7 +1300,7 @@ def cut(seeds: int, rng: Rng, runs: int) -> Measured:
     items, ps = pd.DataFrame({"category": np.repeat(np.arange(9), 60)}), []
     for _ in range(runs):
         prefers = (rng.random((540, seeds)) < rng.uniform(0.2, 0.9, (540, 1))).astype(float)
-        one = Answers("p", "m", None, items, prefers, prefers, 0.0, int(rng.integers(1 << 30)))
+        one = SeedAnswers("p", "m", None, items, prefers, prefers, 0.0, int(rng.integers(1 << 30)))
         ps.append(one.categories_beside_cuts()[3])
     return {"size": percent(np.array(ps) < 0.05)}
 

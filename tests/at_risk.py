@@ -33,11 +33,12 @@ class Command:
 
     line: str
     result: str  # the file or folder in `{here}` that it makes
-    before: Callable[[Path], object] = lambda here: None  # what it needs in that folder
+    before: Callable[[Path], object] | None = None  # makes what it needs in that folder
     alone: bool = True  # a second process is refused, not served
     room: int = 4_000  # bytes of a file that a full disk still takes
     read: Callable[[Path], dict[str, bytes]] = lambda path: tree(path)  # what must be the same again
     prepare: Callable[[], object] | None = None  # in its process, before it begins
+    code: int = 0  # with which it ends
 
     def arguments(self, made: Path, here: Path) -> list[str]:
         return [part.format(made=made, here=here) for part in self.line.split()]
@@ -61,19 +62,25 @@ def _old_answers(here: Path) -> None:
 
 
 @cache
-def _counted() -> Path:
-    """A run that can be counted in many ways, and its answers."""
+def _counted(probe: str, names: tuple[str, ...] = ("bert",), **settings: str) -> Path:
+    """A run of networks, and its answers."""
     folder = Path(mkdtemp())
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    model = zoo.save("bert", folder / "model")
-    trueprobe.run(
-        "crows_pairs", str(model), folder / "run", settings={"data": "sample"}, limit=24, store=folder / "store.sqlite"
-    )
+    models = [str(zoo.save(name, folder / name)) for name in names]
+    trueprobe.run(probe, models, folder / "run", settings=settings, limit=24, store=folder / "store.sqlite")
     return folder
 
 
 def _run_to_count(here: Path) -> None:
-    shutil.copytree(_counted(), here, dirs_exist_ok=True)
+    shutil.copytree(_counted("crows_pairs", data="sample"), here, dirs_exist_ok=True)
+
+
+def _run_to_compare(here: Path) -> None:
+    shutil.copytree(_counted("crows_pairs", ("bert", "bert-no-next"), data="sample"), here, dirs_exist_ok=True)
+
+
+def _run_with_words(here: Path) -> None:
+    shutil.copytree(_counted("counteracts"), here, dirs_exist_ok=True)
 
 
 # a new command that writes anything belongs here
@@ -133,6 +140,28 @@ COMMANDS = {
         alone=False,
         room=100,
     ),
+    "export": Command(
+        "export {here}/run --csv {here}/findings.csv", "findings.csv", _run_to_report, alone=False, room=100
+    ),
+    "compare": Command("compare {here}/run --a bert --b bert-no-next", "run", _run_to_compare, alone=False, room=100),
+    "score": Command(
+        "score {made}/sentences.txt --model {made}/bert --by token --out {here}/tokens.csv --store {here}/s.sqlite",
+        "tokens.csv",
+        alone=False,
+    ),
+    "verbalizer": Command(
+        "verbalizer {here}/run --top 300 --threshold 0 --out {here}/words.toml --store {here}/store.sqlite",
+        "words.toml",
+        _run_with_words,
+        alone=False,
+        room=10,
+    ),
+    "reproduce": Command(  # numbers of a random network: it ends with 1
+        "reproduce crows_pairs --all --models {made}/papers --size base --set data=sample --out {here}/all "
+        "--store {here}/s.sqlite",
+        "all",
+        code=1,
+    ),
     "multiverse": Command(
         "multiverse {here}/run --store {here}/store.sqlite --figures svg", "run", _run_to_count, alone=False
     ),
@@ -179,8 +208,12 @@ class Trial:
 
     def clear(self) -> None:
         shutil.rmtree(self.here)
+        self.begin()
+
+    def begin(self) -> None:
         self.here.mkdir()
-        self.command.before(self.here)
+        if self.command.before:
+            self.command.before(self.here)
 
     def left(self) -> dict[str, bytes]:
         """What does not depend on the clock."""

@@ -15,9 +15,9 @@ from hypothesis import HealthCheck, settings
 from transformers.utils import logging
 
 import zoo
-from trueprobe.runs import compare
+from trueprobe.runs import folder
+from trueprobe.statistics import Measure
 from trueprobe.statistics.means import means
-from trueprobe.statistics.measure import Measure
 
 # the same examples each time, on a busy machine too
 settings.register_profile("everywhere", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
@@ -70,4 +70,4 @@ def probe_again(monkeypatch):
     made = SimpleNamespace(
         measures=lambda: measures, factors=("item",), drawn_within=(), settings=settings, corrected_over=()
     )
-    monkeypatch.setattr(compare.probes, "make_again", lambda entry, allow_code: made)
+    monkeypatch.setattr(folder, "make_again", lambda entry, allow_code: made)

@@ -10,11 +10,11 @@ from typing import Any, TypeVar
 
 import pandas as pd
 
-from trueprobe.probes.display import Summary
+from trueprobe.probes import Summary
+from trueprobe.runs import RunFolder
 from trueprobe.runs.families import families
 from trueprobe.runs.primary import on_run_list
 from trueprobe.runs.schema import OBSERVATION_COLUMNS, TABLES, ProbeDeclaration, StudyDescription, StudyEntry
-from trueprobe.runs.writing import RunFolder
 from trueprobe.statistics.rows import ClaimResult, Estimate, VariantDifference
 from trueprobe.types import CONDITION, GROUP, Card, Direction, Verdict
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -51,3 +52,14 @@ def test_no_name_uses_a_replaced_word():
         if words(name) & REPLACED and name not in ELSEWHERE
     }
     assert sorted(wrong) == []
+
+
+def test_no_two_public_classes_share_a_name():
+    """`Columns` are of a file of sentences, or of observations; a `Choice` is of items, or on an axis."""
+    classes = Counter(
+        node.name
+        for path in ROOT.rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.ClassDef) and not node.name.startswith("_")
+    )
+    assert {name for name, many in classes.items() if many > 1} == {"Columns", "Choice"}

@@ -75,7 +75,8 @@ def test_permissions_are_these_and_each_is_an_option():
     assert of_comparisons == {"compare", "gate"}
     assert options == {
         "--allow-code": {"run", "compare", "gate", "explore", "multiverse", "plan"},
-        "--allow-pickle": {"run", "score", "explore", "verbalizer", "downstream", "check model", "multiverse", "plan"},
+        "--allow-pickle": {"run", "score", "explore", "verbalizer", "downstream", "check model", "multiverse", "plan"}
+        | {"reproduce"},
         "--allow-servers": {"run", "explore", "verbalizer", "multiverse"},
     }
     promised = (Path(__file__).parents[1] / "SECURITY.md").read_text(encoding="utf-8")
@@ -430,6 +431,13 @@ def test_a_run_folder_reads_no_pickles(pickled, tmp_path):
     result = command("run", "--from", pickled, "--out", tmp_path / "again", "--allow-pickle")
     assert result.exit_code == 0, result.output
     assert "allow" not in (tmp_path / "again" / "manifest.json").read_text()
+
+
+def test_a_folder_of_the_papers_models_reads_no_pickles(pickled, tmp_path, no_torch_load):
+    shutil.copytree(tmp_path / "bert", tmp_path / "papers" / "bert-base-uncased")
+    asked = ("reproduce", "crows_pairs", "--all", "--models", tmp_path / "papers", "--set", "data=sample")
+    result = command(*asked, "--out", tmp_path / "all", "--store", tmp_path / "store")
+    assert "read only with --allow-pickle" in result.output
 
 
 @pytest.mark.parametrize("key", ["allow_pickle", "allow_code", "allow_servers", "allow_anything"])

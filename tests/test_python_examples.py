@@ -24,7 +24,7 @@ def test_the_examples_of_docstrings_run(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     examples = doctest.DocTestFinder().find(trueprobe) + doctest.DocTestFinder().find(notebook.RunResults)
     tried = [example for example in examples if example.examples]
-    assert len(tried) == 8
+    assert len(tried) == 9
     for example in sorted(tried, key=lambda example: example.name != "trueprobe.run"):
         example.globs["trueprobe"] = trueprobe
         assert doctest.DocTestRunner().run(example).failed == 0, example.name

@@ -11,7 +11,7 @@ from contextlib import suppress
 import pytest
 
 from trueprobe import signals
-from trueprobe.engine.executor import Local
+from trueprobe.engine import Local
 
 
 @pytest.fixture

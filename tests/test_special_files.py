@@ -11,7 +11,7 @@ import pytest
 
 import made_runs
 from trueprobe.errors import BadInput
-from trueprobe.runs.folder import load_run
+from trueprobe.runs import load_run
 
 SECONDS = 60  # in which a command has ended that blocks on nothing
 

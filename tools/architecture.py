@@ -149,6 +149,12 @@ ROOMS = (
         touches="numbers, the network, processes, code by name, web pages",
     ),
     room(
+        "integrations",
+        "what other programs take or give, a file each",
+        may_use="models engine runs results",
+        touches="networks, the network, the clock",
+    ),
+    room(
         "cli",
         "the commands, short bodies",
         may_use="*",

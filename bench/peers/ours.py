@@ -15,7 +15,7 @@ from bench.peers.standins import StandIn
 from trueprobe.engine import AnswerStore, Engine
 from trueprobe.models.rows import Row
 from trueprobe.probes import Probe
-from trueprobe.probes.base import in_turns
+from trueprobe.probes.limit import in_turns
 from trueprobe.types import Item, Request, WhyNot
 
 

@@ -12,7 +12,22 @@ import logging
 from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
-__all__ = ["Compute", "RunResults", "__version__", "compare", "embed", "fill", "load_run", "open_model", "run", "score"]
+__all__ = [
+    "BadInput",
+    "Columns",
+    "Compute",
+    "ProbeCallback",
+    "RunResults",
+    "__version__",
+    "compare",
+    "embed",
+    "fill",
+    "findings_dict",
+    "load_run",
+    "open_model",
+    "run",
+    "score",
+]
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -22,11 +37,13 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from trueprobe.engine import Compute
+    from trueprobe.errors import BadInput
+    from trueprobe.integrations.trainer import ProbeCallback
     from trueprobe.models import Model, Options
     from trueprobe.results.render.notebook import RunResults
     from trueprobe.runs.folder import Run
     from trueprobe.runs.study import Changes, Study
-    from trueprobe.scoring import embed, fill, score
+    from trueprobe.scoring import Columns, embed, fill, score
     from trueprobe.types import Progress
 
 logging.getLogger(__name__).addHandler(logging.NullHandler())  # silent unless a user asks: `trueprobe --verbose`
@@ -113,9 +130,24 @@ def open_model(spec: str, options: Options | None = None) -> Model:
     return models.open_model(spec, options)
 
 
+def findings_dict(run: Run) -> dict[str, float]:
+    """A run's findings and the ends of their intervals by name, for a tracker: `wandb.log(findings_dict(run))`.
+
+    >>> sorted(trueprobe.findings_dict(trueprobe.load_run("runs/mine")))[0].split("/")[:2]
+    ['nursery-seed0', 'counteracts']
+    """
+    from trueprobe.results.render.json import flat
+    from trueprobe.results.view import Report
+
+    return flat(Report.of(run))
+
+
 _ELSEWHERE = {
     "Compute": "engine",
+    "ProbeCallback": "integrations.trainer",
     "RunResults": "results.render.notebook",
+    "BadInput": "errors",
+    "Columns": "scoring",
     "embed": "scoring",
     "fill": "scoring",
     "score": "scoring",

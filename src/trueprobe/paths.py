@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import csv
 import fcntl
 import gc
 import gzip
+import io
 import math
 import os
 import shutil
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -197,6 +199,15 @@ def content_within(folder: Path, path: Path) -> bytes:
 
 def write_text(path: Path, text: str) -> None:
     write_whole(path, lambda partial: partial.write_text(text, encoding="utf-8"))
+
+
+def write_csv(path: Path, names: Sequence[str], rows: Iterable[Mapping[str, object]]) -> None:
+    """A header and a line for each row; numbers with all their digits."""
+    text = io.StringIO()
+    writer = csv.DictWriter(text, names, lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    write_text(path, text.getvalue())
 
 
 def write_bytes(path: Path, content: bytes) -> None:

@@ -330,14 +330,6 @@ class Reason(StrEnum):
     WORDINGS_APART = "wordings_apart"  # above, below: wordings beyond noise
 
 
-class Undecided(StrEnum):
-    """What a gate makes of numbers that neither pass nor fail."""
-
-    FAIL = "fail"
-    PASS = "pass"  # what cannot be decided at all still fails
-    IGNORE = "ignore"  # that passes too
-
-
 class Unit(StrEnum):
     """What a number is counted in; its interval is made accordingly."""
 

@@ -8,8 +8,7 @@ import transformers
 
 from trueprobe.assets import NotHere
 from trueprobe.engine import AnswerStore, Engine
-from trueprobe.models import Source, find, open_source
-from trueprobe.models.checkpoint import Options
+from trueprobe.models import Options, Source, find, open_source
 from trueprobe.training import nursery
 from trueprobe.training.corpus import train_tokenizer
 from trueprobe.types import FillBlank, FollowsText

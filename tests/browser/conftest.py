@@ -11,9 +11,9 @@ import pandas as pd
 import pytest
 
 import made_runs
-from trueprobe.probes.display import Figure, ItemTable, Table
+from trueprobe.probes import Figure, ItemTable, Table
 from trueprobe.results.render import page as report
-from trueprobe.runs.folder import load_run
+from trueprobe.runs import load_run
 from trueprobe.runs.schema import PublishedNumber
 from trueprobe.statistics.rows import FlipShares, NearTies
 from trueprobe.types import Verdict

@@ -9,8 +9,7 @@ import pytest
 
 import zoo
 from answering import Answering
-from trueprobe.runs.check import check_model
-from trueprobe.runs.check.probe import Check
+from trueprobe.runs.check import Check, check_model
 from trueprobe.types import Filled, NoProgress
 
 FAST = ("bert", "roberta", "gpt2", "llama")

@@ -8,7 +8,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trueprobe.engine.plan import TREE_WIDTH, bucket, computed_tokens, pack, padding, plan
+from trueprobe.engine import pack
+from trueprobe.engine.plan import TREE_WIDTH, bucket, computed_tokens, padding, plan
 from trueprobe.models import Traits
 from trueprobe.models.rows import Read, Row
 

@@ -6,7 +6,7 @@ import pytest
 
 from trueprobe.explore.browsing import Browsing
 from trueprobe.explore.guard import ItemsWanted
-from trueprobe.results.view.report import Report
+from trueprobe.results.view import Report
 from trueprobe.runs import load_run
 
 

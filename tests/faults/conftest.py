@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -17,7 +18,9 @@ from at_risk import COMMANDS, ROWS, TASK, TEXT, Trial, put_answers
 def made(tmp_path_factory) -> Path:
     folder = tmp_path_factory.mktemp("made")
     zoo.save("bert", folder / "bert")
+    shutil.copytree(folder / "bert", folder / "papers" / "bert-base-uncased")
     (folder / "text.txt").write_text(TEXT)
+    (folder / "sentences.txt").write_text("".join(f"The nurse met man {n}.\n" for n in range(200)))
     (folder / "task.tsv").write_text(TASK)
     (folder / "toy.csv").write_bytes(toys.table(rows=ROWS))
     toy_association.write(folder)
@@ -39,9 +42,8 @@ def made(tmp_path_factory) -> Path:
 @pytest.fixture
 def trial(made, tmp_path):
     def begin(name: str, folder: str = "here") -> Trial:
-        here = tmp_path / folder
-        here.mkdir()
-        COMMANDS[name].before(here)
-        return Trial(COMMANDS[name], made, here)
+        one = Trial(COMMANDS[name], made, tmp_path / folder)
+        one.begin()
+        return one
 
     return begin

@@ -19,9 +19,21 @@ from made_runs import card, claim, estimate, family, observation
 from trueprobe import gate as gates
 from trueprobe.cli import app
 from trueprobe.errors import BadInput
-from trueprobe.gate import Amount, Decision, Obstacle, Operator, Pairing, apart, decide, gate, number_text, parse
+from trueprobe.gate import (
+    Amount,
+    Decision,
+    Obstacle,
+    Operator,
+    Pairing,
+    Undecided,
+    apart,
+    decide,
+    gate,
+    number_text,
+    parse,
+)
 from trueprobe.runs import load_run
-from trueprobe.types import Undecided, Verdict
+from trueprobe.types import Verdict
 
 PASSES, FAILS, UNDECIDED, CANNOT = Decision
 FINITE = st.floats(-10, 10)

@@ -10,9 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from trueprobe.errors import BadInput
-from trueprobe.gate import Bound, NumberKind, Operator, Rule, RuleFile, parse
+from trueprobe.gate import Bound, NumberKind, Operator, Rule, RuleFile, Undecided, parse
 from trueprobe.probes.files import validated
-from trueprobe.types import Undecided
 
 WORDS = st.text(st.characters(codec="utf-8"), min_size=1, max_size=8)
 NUMBERS = st.floats(allow_nan=False, allow_infinity=False).map(lambda value: value + 0.0)

@@ -18,8 +18,8 @@ import zoo
 from trueprobe.assets.unpack import not_beyond
 from trueprobe.engine import AnswerStore, Engine
 from trueprobe.errors import BadInput
-from trueprobe.models import examine, find, open_model
-from trueprobe.models.checkpoint import Options, Source, _config, read_tokenizer
+from trueprobe.models import Options, Source, examine, find, open_model
+from trueprobe.models.checkpoint import _config, read_tokenizer
 from trueprobe.models.text import Text
 from trueprobe.types import FillBlank, FollowsText, ScoreText
 
@@ -667,8 +667,25 @@ def test_the_start_is_part_of_the_question(tmp_path):
 
 
 def test_without_a_start_the_first_token_has_no_number(checkpoint):
+    """minicons' default: it is scored from its second token on, as behind that token in any text."""
     model = open_model(f"{checkpoint('gpt2')}?start=none")
-    assert model.reads(ScoreText("The nurse.")).code == "no_start"
+    (read,) = model.reads(ScoreText("The nurse."))
+    ids = model.token_ids("The nurse.")
+    assert (read.row.ids, read.targets, read.positions) == (ids[:-1], ids[1:], tuple(range(len(ids) - 1)))
+    assert model.reads(ScoreText("The nurse.", spans=((0, 3),))).code == "no_start"
+    assert model.reads(ScoreText("The nurse.", start="first_token")).code == "no_start"
+
+
+def test_one_model_with_several_options_has_several_names(checkpoint):
+    folder = checkpoint("gpt2")
+    specs = [str(folder), f"{folder}?start=none", f"{folder}?start=bos", f"other={folder}?start=bos"]
+    assert [s.name for s in find(specs)] == ["gpt2", "gpt2-start-none", "gpt2-start-bos", "other"]
+    assert [s.name for s in find([f"{folder}?start=none"])] == ["gpt2"]
+    families = find(["nursery-causal", "nursery-causal?start=none", "mine=nursery-causal"])
+    assert len({s.name for s in families}) == 9
+    assert {s.family for s in families} == {"nursery-causal", "nursery-causal-start-none", "mine"}
+    with pytest.raises(BadInput, match="two models are called"):
+        find([f"{folder}?start=none"] * 2)
 
 
 def test_another_tokenizer_can_be_chosen(copied, opened, tmp_path):

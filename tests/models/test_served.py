@@ -21,8 +21,7 @@ from trueprobe.models import Options, examine, find, open_model
 from trueprobe.models.served import client
 from trueprobe.models.served.server import Models, Wrong, likeliest, whole
 from trueprobe.permissions import ServerAccess
-from trueprobe.runs.check import sample_requests
-from trueprobe.runs.check.model import worst
+from trueprobe.runs.check import sample_requests, worst
 from trueprobe.types import EmbedText, FillBlank, Filled, Scored, ScoreText, WhyNot, Word, WordList
 
 PEOPLE = WordList("people", ("woman", "man", "nurse", "hairdresser"))

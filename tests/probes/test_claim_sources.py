@@ -12,9 +12,8 @@ from trueprobe import load_run, probes
 from trueprobe.results.render import export, markdown, page
 from trueprobe.results.render import json as json_render
 from trueprobe.results.text import verdicts
+from trueprobe.results.view import Key, Report
 from trueprobe.results.view.findings import Judged, by_verdict
-from trueprobe.results.view.key import Key
-from trueprobe.results.view.report import Report
 from trueprobe.runs.schema import frame_of, rows_of
 from trueprobe.statistics.rows import ClaimResult
 from trueprobe.types import ClaimSource, Verdict

@@ -14,7 +14,7 @@ from trueprobe import probes
 from trueprobe.probes.counteracts.coverage import FORMS
 from trueprobe.results.render import terminal
 from trueprobe.results.text import findings as words
-from trueprobe.results.view.report import Report
+from trueprobe.results.view import Report
 from trueprobe.runs.check import stand_in
 from trueprobe.statistics.rows import ClaimResult, Estimate
 from trueprobe.types import Observation, Verdict, WhyNot

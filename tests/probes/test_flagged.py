@@ -13,7 +13,7 @@ import trueprobe
 import zoo
 from trueprobe import probes
 from trueprobe.probes.crows_pairs.material import flags_of
-from trueprobe.results.view.report import Report
+from trueprobe.results.view import Report
 
 CROWS = zoo.SHARED / "crows_pairs" / "crows_pairs_anonymized.csv"
 CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")  # before a test gets its own

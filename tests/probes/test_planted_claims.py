@@ -19,9 +19,10 @@ import pytest
 from trueprobe import probes
 from trueprobe.probes import spread
 from trueprobe.runs.check import stand_in
+from trueprobe.statistics import Claim
 from trueprobe.statistics.claims import claim_results
 from trueprobe.statistics.estimates import CheckpointData
-from trueprobe.statistics.measure import Claim, NetworkSize
+from trueprobe.statistics.measure import NetworkSize
 from trueprobe.statistics.paired import between, is_about, sides_of
 from trueprobe.statistics.resampling import Resampling
 from trueprobe.types import CONDITION, GROUP, Card, Verdict

@@ -206,6 +206,8 @@ def test_columns_that_differ_within_an_item_are_no_conditions(tmp_path):
         ("item,value\na,1\na,0\n", "line 3: a second value of item 'a' by mine; repetitions need epochs"),
         ("item,value\na,high\n", "line 2: value is no number but 'high'"),
         ("item,value\na,inf\n", "line 2: value is infinite"),
+        ("item,value\na,1_000\n", "line 2: value is no number but '1_000'"),
+        ("item,model,value\na,x/y,1\nb,x_y,1\n", "line 3: 'x/y' and 'x_y' are two models of one name, x_y"),
         ("item,acc\na,1\n", "no column 'value' or 'score'; --set value=NAME, one of: item, acc"),
         ("item,value\n", "no results of single items"),
     ],
@@ -237,6 +239,25 @@ def test_a_log_that_unpacks_to_far_more_than_its_size_is_refused(tmp_path):
     (tmp_path / "bomb.eval").write_bytes(packed.getvalue())
     with pytest.raises(BadInput, match="it unpacks to far more than its size"):
         scores(tmp_path / "bomb.eval")
+
+
+@pytest.mark.parametrize(
+    ("sample", "message"),
+    [
+        ({"scores": {"match": {"value": 10**400}}}, "line 2: match is no number"),
+        ({"metadata": {"note": "\ud800"}}, "half of a character"),
+        ({"id": "\ud800"}, "half of a character"),
+    ],
+    ids=["a number beyond floats", "half of a character", "as an id"],
+)
+def test_what_python_reads_and_nothing_else_can_hold_is_refused(sample, message, tmp_path):
+    samples = [{"id": n, "epoch": 1, "input": "q", "scores": {"match": {"value": "C"}}} for n in range(3)]
+    samples[1] |= sample
+    with zipfile.ZipFile(tmp_path / "x.eval", "w") as archive:
+        archive.writestr("header.json", json.dumps({"eval": {"task": "t", "model": "m"}}))
+        archive.writestr("summaries.json", json.dumps(samples))
+    with pytest.raises(BadInput, match=message):
+        scores(tmp_path / "x.eval")
 
 
 def test_a_file_beyond_the_bound_is_refused_before_it_is_read(tmp_path):

@@ -19,8 +19,8 @@ from trueprobe.errors import BadInput
 from trueprobe.probes import files, published
 from trueprobe.probes.tacit import norms
 from trueprobe.probes.tacit.measures import PRINCE_COLUMNS, PRODUCTION_COLUMNS, RETRIEVAL_COLUMNS
-from trueprobe.runs.check import check_probe, planted_answer, stand_in
-from trueprobe.runs.check.probe import planted_data, planted_frame
+from trueprobe.runs.check import check_probe, planted_answer, planted_frame, stand_in
+from trueprobe.runs.check.probe import planted_data
 from trueprobe.runs.records import declaration
 from trueprobe.statistics.claims import claim_results
 from trueprobe.statistics.estimates import estimate

@@ -174,7 +174,7 @@ def test_top_limits_the_candidates(ran, folder, table):
 
 
 def with_cards(run, *cards) -> SimpleNamespace:
-    known = ("study", "folder", "sources", "observations")
+    known = ("study", "folder", "sources", "observations", "probe")
     return SimpleNamespace(cards=cards, **{name: getattr(run, name) for name in known})
 
 
@@ -259,8 +259,9 @@ def leaning(**words: float) -> pd.DataFrame:
 def test_a_run_of_other_material_is_refused(ran):
     entry = ran.study.probes[0].model_copy(update={"material_id": "as it was before an edit"})
     study = ran.study.model_copy(update={"probes": (entry,)})
+    edited = SimpleNamespace(study=study, folder=ran.folder, probe=lambda _: probes.make_again(entry.model_dump()))
     with pytest.raises(BadInput, match="the material of counteracts has changed since the run; run it again"):
-        verbalizer.groups_of(SimpleNamespace(study=study, folder=ran.folder))
+        verbalizer.groups_of(edited)
 
 
 def test_only_words_that_lean_clearly_are_written():

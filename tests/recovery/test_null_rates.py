@@ -10,9 +10,9 @@ import pytest
 
 import trueprobe
 import zoo
-from trueprobe.results.view.findings import tally
-from trueprobe.results.view.report import Report
-from trueprobe.runs.study import ProbeRun, Study
+from trueprobe.results.view import Report, tally
+from trueprobe.runs import Study
+from trueprobe.runs.study import ProbeRun
 from trueprobe.types import Outcome, Verdict
 
 pytestmark = pytest.mark.slow

@@ -85,9 +85,7 @@ def test_headline_is_the_largest_of_the_decided_numbers_whatever_their_unit(tmp_
 def test_headline_names_models_on_the_other_side(tmp_path):
     rows = [preference("one", 0.8), preference("two", 0.3)]
     mine = report(tmp_path, estimates=rows, models=("one", "two"), probe=DECLARED)
-    assert sentence(mine) == (
-        "one prefers the stereotype in 80 % of pairs [70, 90]. The other way round: two 30 % [20, 40]."
-    )
+    assert sentence(mine) == ("one prefers the stereotype in 80 % of pairs [70, 90]. Opposite: two 30 % [20, 40].")
 
 
 def test_headline_without_a_template_has_the_statement_and_who(tmp_path):
@@ -105,14 +103,14 @@ def test_reversed_claim_is_always_in_the_headline_also_where_it_is_exploratory(t
     (finding,) = (one for one in mine.findings if one.name == "other")
     assert finding.numbers[0].verdict is Verdict.SUGGESTIVE
     assert sentence(mine).endswith(
-        " Against the authors' expectation (exploratory): “other is so”, solo −20.0 points [−30.0, −10.0]."
+        " Contradicts the authors' expectation (exploratory): “other is so”, solo −20.0 points [−30.0, −10.0]."
     )
 
 
 def test_reversed_claim_of_the_list_comes_first_and_others_are_said_to_be_there(tmp_path):
     claims = [claim("minor", OPPOSITE, value=0.9), claim("costs", OPPOSITE)]
     mine = report(tmp_path, claims, probe=DECLARED)
-    assert sentence(mine) == "Against the paper: “costs is so”, solo −20.0 points [−30.0, −10.0]; and others."
+    assert sentence(mine) == "Contradicts the paper: “costs is so”, solo −20.0 points [−30.0, −10.0]; 1 more."
 
 
 def test_headline_has_at_most_forty_words_and_keeps_every_number(tmp_path):
@@ -126,9 +124,13 @@ def test_headline_has_at_most_forty_words_and_keeps_every_number(tmp_path):
 def test_headline_says_whose_seeds_or_kinds_disagree(tmp_path):
     claims = [claim("costs", Verdict.FLIPS)]
     mine = report(tmp_path, claims, [preference("solo", 0.68)], probe=DECLARED)
-    assert sentence(mine).endswith("Seeds or wordings differ in direction for solo: costs is so.")
-    alone = report(tmp_path / "alone", [claim("costs", Verdict.MIXED)], probe=DECLARED)
-    assert sentence(alone) == "Kinds differ in direction for solo: costs is so."
+    assert sentence(mine).endswith("Both directions in solo (costs is so).")
+    alone = report(
+        tmp_path / "alone",
+        [made_runs.replace(claim("costs", Verdict.MIXED), above="age", below="race")],
+        probe=DECLARED,
+    )
+    assert sentence(alone) == "Both directions in solo, above neutral in age, below in race (costs is so)."
 
 
 # ---------------------------------------------------------------- what is not decided
@@ -212,6 +214,6 @@ def test_how_far_names_items_seeds_and_what_is_missing(tmp_path):
     claims = [made_runs.claim("solo", "a", 0.1, Verdict.FAILS_GATE)]
     mine = Report.of(load_run(made_runs.write(tmp_path / "run", cards, [], claims)))
     assert words.how_far(mine) == (
-        "4 questions to each checkpoint; 3 seeds of toy; one seed of solo, so that another may differ; all 16 answers "
+        "4 questions to each checkpoint; 3 seeds of toy; one seed of solo; other seeds may differ; all 16 answers "
         "scored; 1 number could not be judged."
     )

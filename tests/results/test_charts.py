@@ -14,13 +14,13 @@ import zlib
 import pytest
 
 import made_runs
-from trueprobe.probes.display import Figure
+from trueprobe.probes import Figure
 from trueprobe.results.chart import chart, file_svg
 from trueprobe.results.marks import COLOURS, DARK, LIGHT, SHAPES
 from trueprobe.results.render.files import FigureFormat
 from trueprobe.results.render.page import figures as page_figures
 from trueprobe.results.view import ReportSource, figures
-from trueprobe.runs.folder import load_run
+from trueprobe.runs import load_run
 from trueprobe.runs.schema import PublishedNumber
 from trueprobe.statistics.rows import FlipShares, NearTies, Tail
 from trueprobe.types import Verdict

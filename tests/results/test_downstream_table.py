@@ -9,8 +9,8 @@ import pytest
 import made_runs
 from trueprobe.errors import BadInput
 from trueprobe.results.render.latex import latex
-from trueprobe.results.view.report import Report
-from trueprobe.runs.folder import load_run
+from trueprobe.results.view import Report
+from trueprobe.runs import load_run
 from trueprobe.types import Outcome, Verdict
 
 

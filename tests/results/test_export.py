@@ -20,9 +20,8 @@ from trueprobe.errors import BadInput
 from trueprobe.probes.files import toml_value
 from trueprobe.results.render import export
 from trueprobe.results.render.spreadsheet import csv_text
-from trueprobe.results.view.report import Report
-from trueprobe.runs.folder import load_run
-from trueprobe.runs.study import Study
+from trueprobe.results.view import Report
+from trueprobe.runs import Study, load_run
 from trueprobe.types import Verdict
 
 CLAIMS = [

@@ -8,11 +8,11 @@ from dataclasses import replace
 import pytest
 
 import made_runs
-from trueprobe.probes.display import Figure
+from trueprobe.probes import Figure
 from trueprobe.results.marks import data
 from trueprobe.results.view import ReportSource, figures
 from trueprobe.results.view.pictures import Style
-from trueprobe.runs.folder import load_run
+from trueprobe.runs import load_run
 from trueprobe.runs.schema import PublishedNumber
 from trueprobe.statistics.rows import FlipShares, NearTies, VarianceShares
 from trueprobe.types import Verdict

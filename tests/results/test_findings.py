@@ -11,9 +11,8 @@ import made_runs
 from trueprobe.probes.display import Primary
 from trueprobe.results import text as words
 from trueprobe.results.render import markdown, page
-from trueprobe.results.view.findings import by_outcome, silences, tally
-from trueprobe.results.view.report import Gap, Report
-from trueprobe.runs.folder import load_run
+from trueprobe.results.view import Gap, Report, by_outcome, silences, tally
+from trueprobe.runs import load_run
 from trueprobe.types import Outcome, Verdict
 
 

@@ -170,7 +170,7 @@ def check_main(tables: Tables, text: str) -> None:
     decided = tables.displayed().query("primary and verdict in @GOOD")
     if decided.empty:
         assert text.startswith(
-            ("Nothing is decided", "No primary number could be judged", "Against ", "Seeds or", "Kinds")
+            ("Nothing is decided", "No primary number could be judged", "Contradicts ", "Both directions")
         )
         check_nearest(tables, text)
         return
@@ -178,9 +178,9 @@ def check_main(tables: Tables, text: str) -> None:
     largest = max(groups, key=lambda key: sum(map(size, groups[key])))
     check_sentence(tables, text, groups[largest])
     other = groups.get((*largest[:-1], "above" if largest[-1] == "below" else "below"), [])
-    assert ("The other way round" in text) <= bool(other)
-    for row in other if "The other way round" in text else ():
-        assert row["model"] in text.partition("The other way round")[2]
+    assert ("Opposite: " in text) <= bool(other)
+    for row in other if "Opposite: " in text else ():
+        assert row["model"] in text.partition("Opposite: ")[2]
 
 
 def check_nearest(tables: Tables, text: str) -> None:
@@ -233,7 +233,7 @@ def check_reversed(tables: Tables, text: str) -> None:
     claims = rows[rows["claim"].notna()] if "claim" in rows else rows[:0]
     opposite = claims.query("verdict == 'opposite' or (verdict == 'suggestive' and verdict_alone == 'opposite')")
     said = re.search(
-        r"Against the (paper|authors' expectation)( \(exploratory\))?: “(.*?)”, (.*?)(; and others)?\.(?: |$)", text
+        r"Contradicts the (paper|authors' expectation)( \(exploratory\))?: “(.*?)”, (.*?)(; (\d+) more)?\.(?: |$)", text
     )
     assert bool(said) is not opposite.empty, text
     if not said:
@@ -243,7 +243,7 @@ def check_reversed(tables: Tables, text: str) -> None:
     chosen = opposite[opposite["statement"] == statement]
     assert (said[1] == "paper") is bool((chosen["source"] == "found").all())
     assert bool(said[2]) is bool((chosen["verdict"] != "opposite").all())
-    assert bool(said[5]) is (opposite["statement"].nunique() > 1)
+    assert int(said[6] or 0) == opposite["statement"].nunique() - 1
     if not said[2]:
         return
     assert not (opposite["verdict"] == "opposite").any()  # those of the list come first
@@ -254,11 +254,13 @@ def check_reversed(tables: Tables, text: str) -> None:
 
 def check_not_judged(tables: Tables, text: str) -> None:
     silent = (*SILENT, "borderline_coverage", "descriptive")
-    for label, names in re.findall(r"(?:Not judged: |Nor )([\w-]+)(?: on (.+?))? \(", text):
-        rows = tables.displayed().query("primary and probe == @label and level != 'pair'")
+    for labels, names in re.findall(r"([^;]+?)(?: on ([^;]+?))? \(.*?\)", text.partition("Not judged: ")[2]):
+        probes = re.split(r", | and ", labels.strip("; "))
+        rows = tables.displayed().query("primary and probe in @probes and level != 'pair'")
         rows = rows[rows["model"].isin(re.split(r", | and ", names))] if names else rows
         assert len(rows)
-        assert rows["verdict"].isin(silent).all(), (label, names)
+        assert set(rows["probe"]) == set(probes)
+        assert rows["verdict"].isin(silent).all(), (labels, names)
 
 
 # ---------------------------------------------------------------- numbers with marks, the other lines

@@ -7,9 +7,9 @@ import pytest
 
 import made_runs
 from trueprobe import probes
-from trueprobe.probes.display import Figure, Table
-from trueprobe.results.view.report import Report
-from trueprobe.runs.folder import load_run
+from trueprobe.probes import Figure, Table
+from trueprobe.results.view import Report
+from trueprobe.runs import load_run
 
 FIGURE = Figure("shares", "Shares", "By category.", ("preference",), "category", "dots", panels=("model",))
 SEEDS = Table("seeds", "Over seeds", "", "estimates", ("category",), ("preference",), seeds=True)

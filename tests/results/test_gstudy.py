@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 
 import made_runs
-from trueprobe.results.view.report import Report
-from trueprobe.runs.folder import load_run
+from trueprobe.results.view import Report
+from trueprobe.runs import load_run
 from trueprobe.statistics.rows import ItemReliability
 
 ROW = {"probe": "pairs", "model": "m", "step": None, "measure": "preference", "conditions": {"category": "all"}}

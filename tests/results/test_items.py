@@ -10,11 +10,11 @@ import numpy as np
 import pandas as pd
 
 import made_runs
-from trueprobe.probes.display import ItemTable
+from trueprobe.probes import ItemTable
 from trueprobe.results.render.page import _packed
+from trueprobe.results.view import ReportSource
 from trueprobe.results.view.items import answer_text, examples, item_rows
-from trueprobe.results.view.source import ReportSource
-from trueprobe.runs.folder import load_run
+from trueprobe.runs import load_run
 
 PROBE = made_runs.declaration(
     item_table=ItemTable(("preference_nats",), "preference_nats", side="preference_nats", answer="top")

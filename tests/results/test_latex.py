@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from trueprobe.results.render.latex import latex
-from trueprobe.results.view.number import Cell, Grid
+from trueprobe.results.view import Cell, Grid
 
 SIGNS = "−1 ± 2 × ≈ ≥ ° [a] & % $ # _ { } ~ ^ \\ < > ✓ – …\u00a0²"
 

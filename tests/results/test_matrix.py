@@ -6,9 +6,8 @@ from itertools import pairwise
 
 import made_runs
 from trueprobe.probes.display import Primary
-from trueprobe.results.view.headline import matrix
-from trueprobe.results.view.report import Report
-from trueprobe.runs.folder import load_run
+from trueprobe.results.view import Report, matrix
+from trueprobe.runs import load_run
 from trueprobe.types import Verdict
 
 PUBLISHED, OPPOSITE, UNDECIDED = Verdict.AS_PUBLISHED, Verdict.OPPOSITE, Verdict.UNDECIDED

@@ -51,7 +51,7 @@ def test_a_notebook_shows_the_main_findings_by_families_with_the_key_of_the_mark
     first, second = "+20.0 [+10.0, +30.0]*", "−20.0 [−30.0, −10.0]!"
     named = ["a is so (points)", "b &lt; c is so (points)"]
     assert rows[1:] == [["pairs", named[0], first, second], ["pairs", named[1], first, ""]]
-    assert "<p><b>A is so, one +20.0 points [+10.0, +30.0]. Against the paper: “a is so”, two −20.0 points" in html
+    assert "<p><b>A is so, one +20.0 points [+10.0, +30.0]. Contradicts the paper: “a is so”, two −20.0 points" in html
     assert "* as published, or holds; ! opposite; no mark" in unescape(html)
     assert "more finding" not in html
 

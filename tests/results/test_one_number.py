@@ -28,8 +28,8 @@ from trueprobe.results.render import json as json_report
 from trueprobe.results.render.page.figures import numbers_table
 from trueprobe.results.text.findings import section_title
 from trueprobe.results.view import DASH, Cell, Display, Number, Point, Report
+from trueprobe.runs import load_run
 from trueprobe.runs.downstream import DownstreamResult
-from trueprobe.runs.folder import load_run
 from trueprobe.statistics.rows import ClaimResult, Difference, Estimate
 
 EIGHT = ("BertBase", "BertLarge", "RobertaBase", "RobertaLarge", "GPT2Small", "GPT2Medium", "GPT2Large", "GPT2XL")

@@ -9,7 +9,7 @@ import pytest
 import made_runs
 import paper_figures  # tools/paper_figures.py
 from trueprobe import probes
-from trueprobe.runs.folder import load_run
+from trueprobe.runs import load_run
 
 DATA = {"crows_pairs": {"data": "sample"}, "stereoset": {"data": "sample"}, "distractors": {"position": "all"}}
 DECLARED = [one for one in paper_figures.PAPER_FIGURES if one.figure != "flips"]

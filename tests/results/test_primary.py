@@ -10,10 +10,9 @@ import made_runs
 from trueprobe import probes
 from trueprobe.probes.display import MOST_PRIMARY, Primary
 from trueprobe.results.render import markdown
-from trueprobe.results.view import ReportSource, figures
-from trueprobe.results.view.report import Report
+from trueprobe.results.view import Report, ReportSource, figures
+from trueprobe.runs import load_run
 from trueprobe.runs.families import families
-from trueprobe.runs.folder import load_run
 from trueprobe.runs.primary import is_primary, on_run_list
 from trueprobe.types import Outcome, Verdict
 

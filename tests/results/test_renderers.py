@@ -22,10 +22,8 @@ from trueprobe.results.render import files, page, terminal
 from trueprobe.results.render import json as json_report
 from trueprobe.results.render.markdown import render as markdown
 from trueprobe.results.text.findings import source_of
-from trueprobe.results.view.headline import matrix
-from trueprobe.results.view.number import Display, Kind, Mark
-from trueprobe.results.view.report import Report
-from trueprobe.runs.folder import Run, load_run
+from trueprobe.results.view import Display, Kind, Mark, Report, matrix
+from trueprobe.runs import Run, load_run
 from trueprobe.statistics.rows import VariantDifference
 from trueprobe.types import Verdict
 

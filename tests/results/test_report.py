@@ -12,10 +12,10 @@ from typer.testing import CliRunner
 
 import made_runs
 from trueprobe.cli import app
-from trueprobe.probes.display import ItemTable
+from trueprobe.probes import ItemTable
 from trueprobe.results.render import page as report
 from trueprobe.results.render.page.figures import bundle
-from trueprobe.runs.folder import load_run
+from trueprobe.runs import load_run
 from trueprobe.types import GROUP, Verdict
 
 NASTY = "</script><script>alert('x')</script> & \"q\" <img src=x onerror=alert(1)>"

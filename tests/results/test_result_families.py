@@ -6,10 +6,9 @@ import pytest
 
 import made_runs
 from trueprobe.errors import BadInput
-from trueprobe.results.view.report import Report
-from trueprobe.results.view.source import ReportSource
+from trueprobe.results.view import Report, ReportSource
+from trueprobe.runs import load_run
 from trueprobe.runs.families import families
-from trueprobe.runs.folder import load_run
 from trueprobe.types import Verdict
 
 

@@ -8,12 +8,10 @@ from dataclasses import replace
 import pandas as pd
 
 import made_runs
-from trueprobe.probes.display import Table
+from trueprobe.probes import Table
 from trueprobe.results.render.latex import latex
-from trueprobe.results.view import tables
-from trueprobe.results.view.number import Cell, Grid
-from trueprobe.results.view.source import ReportSource
-from trueprobe.runs.folder import load_run
+from trueprobe.results.view import Cell, Grid, ReportSource, tables
+from trueprobe.runs import load_run
 from trueprobe.types import Outcome, Verdict
 
 

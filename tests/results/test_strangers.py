@@ -23,10 +23,10 @@ from trueprobe.results.render import comparison, export, page, repetition, termi
 from trueprobe.results.render.files import FigureFormat
 from trueprobe.results.render.markdown import render as markdown
 from trueprobe.results.render.printed import Console
-from trueprobe.results.view.report import Report
+from trueprobe.results.view import Report
+from trueprobe.runs import load_run
 from trueprobe.runs.compare import ModelComparison
-from trueprobe.runs.folder import load_run
-from trueprobe.runs.repeat import Change, Repeated
+from trueprobe.runs.repeat import Repeated, RunChange
 from trueprobe.statistics.rows import Difference
 from trueprobe.types import Verdict
 
@@ -103,7 +103,7 @@ def test_what_a_run_a_gate_and_a_comparison_print_commands_no_terminal(tmp_path,
     difference = made_runs.row(Difference, plain, {"category": EVIL})
     summaries = {"pairs": run.declarations["pairs"].summary}
     comparison.show(ModelComparison(EVIL, EVIL, [difference], summaries, (EVIL,)), run.folder / EVIL)
-    repetition.show(Repeated(run, run, (Change(EVIL, EVIL, EVIL),), False, 1, 1, 0.1))
+    repetition.show(Repeated(run, run, (RunChange(EVIL, EVIL, EVIL),), False, 1, 1, 0.1))
     assert obeys_nothing(capsys.readouterr().out)
 
 

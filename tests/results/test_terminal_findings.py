@@ -56,7 +56,9 @@ def test_a_column_for_each_model_with_interval_and_mark(tmp_path):
         claim("solo", "share", 0.22, Verdict.OPPOSITE, direction=Direction.BELOW, threshold=0.1, unit="share"),
     ]
     lines = printed(run(tmp_path, cards, [estimate("solo", "age", 0.5)], claims))
-    assert lines[0].startswith("One is so, toy +20.0 points [+10.0, +30.0]. Against the paper: “one is so”, solo −20.0")
+    assert lines[0].startswith(
+        "One is so, toy +20.0 points [+10.0, +30.0]. Contradicts the paper: “one is so”, solo −20.0"
+    )
     assert lines[2] == "asked: toy, 3 seeds; solo"
     assert " ".join(lines[3].split()) == "finding (shares in percent); 95 % intervals toy solo"
     assert cells(lines, "one is so") == ["+20.0", "[+10.0,", "+30.0]*", "−20.0", "[−30.0,", "−10.0]!"]

@@ -9,9 +9,9 @@ import pytest
 from rich.console import Console
 
 import made_runs
-from trueprobe.probes.display import Summary
+from trueprobe.probes import Summary
 from trueprobe.results.render.terminal import show
-from trueprobe.runs.folder import load_run
+from trueprobe.runs import load_run
 from trueprobe.types import Verdict
 
 SUMMARY = Summary(

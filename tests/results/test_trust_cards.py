@@ -10,9 +10,8 @@ import made_runs
 from trueprobe.errors import BadInput
 from trueprobe.probes.trust_cards import trust_cards
 from trueprobe.results.text.trust_cards import sentence
-from trueprobe.results.view import trust
-from trueprobe.results.view.report import Report
-from trueprobe.runs.folder import load_run
+from trueprobe.results.view import Report, trust
+from trueprobe.runs import load_run
 from trueprobe.statistics.detection import LimitKind
 from trueprobe.types import Verdict
 

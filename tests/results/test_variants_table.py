@@ -47,7 +47,7 @@ def test_the_terminal_has_a_line_for_what_the_choice_moves(run):
     console = Console(width=100, record=True, highlight=False)
     show(run, console)
     lines = [line.rstrip() for line in console.export_text().splitlines()]
-    at = lines.index("others less pairs")
+    at = lines.index("others minus pairs")
     assert [line.split() for line in lines[at + 1 : at + 3]] == [
         ["age:", "prefers", "stereotype", "+1", "[−1,", "+3]", "–"],
         ["race:", "prefers", "stereotype", "+10", "[+8,", "+12]*", "−10", "[−12,", "−8]*"],

@@ -15,10 +15,9 @@ from test_renderers import CARDS, everything
 import made_runs
 from trueprobe.results import text as words
 from trueprobe.results.render import json as json_report
-from trueprobe.results.view import ReportSource, figures
-from trueprobe.results.view.findings import by_outcome, ranked, silences
-from trueprobe.results.view.report import Report
-from trueprobe.runs.folder import Run, load_run
+from trueprobe.results.view import Report, ReportSource, by_outcome, figures, silences
+from trueprobe.results.view.findings import ranked
+from trueprobe.runs import Run, load_run
 from trueprobe.statistics.rows import FlipShares, NearTies, SignAgreement, SignCounts
 from trueprobe.types import Verdict
 

@@ -13,10 +13,10 @@ import pytest
 import trueprobe
 import zoo
 from trueprobe.errors import BadInput
-from trueprobe.runs.folder import LOCAL, MANIFEST, PROBES, TIMING, Run, load_run
+from trueprobe.runs import Run, RunFolder, load_run
+from trueprobe.runs.folder import LOCAL, MANIFEST, PROBES, TIMING
 from trueprobe.runs.schema import FORMAT, TABLES, Manifest, ProbeDeclaration, StudyDescription, StudyEntry
 from trueprobe.runs.study import portable
-from trueprobe.runs.writing import RunFolder
 from trueprobe.statistics.rows import Estimate
 
 pytestmark = pytest.mark.slow

@@ -8,7 +8,7 @@ import pytest
 
 from trueprobe import probes
 from trueprobe.runs.study import items_needed
-from trueprobe.statistics.measure import Claim
+from trueprobe.statistics import Claim
 from trueprobe.types import Item
 
 

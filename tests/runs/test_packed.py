@@ -13,7 +13,7 @@ from pyarrow import parquet
 
 import made_runs
 from trueprobe.errors import BadInput
-from trueprobe.runs.folder import load_run
+from trueprobe.runs import load_run
 from trueprobe.runs.packed import refuse_bomb
 from trueprobe.statistics.rows import Estimate
 

@@ -10,10 +10,9 @@ from trueprobe.errors import BadInput
 from trueprobe.probes.crows_pairs.probe import CrowsPairs
 from trueprobe.probes.stereoset.probe import StereoSet
 from trueprobe.results.text.findings import title
-from trueprobe.results.view.report import Report
-from trueprobe.results.view.source import ReportSource
-from trueprobe.runs.folder import load_run
-from trueprobe.runs.plan import plan_run, short_of_items
+from trueprobe.results.view import Report, ReportSource
+from trueprobe.runs import load_run, plan_run
+from trueprobe.runs.plan import short_of_items
 
 
 def test_a_setting_that_no_model_reads_is_refused(checkpoint, tmp_path, monkeypatch):

@@ -18,7 +18,7 @@ from trueprobe.errors import BadInput
 from trueprobe.models import Options
 from trueprobe.results.render import repetition
 from trueprobe.runs import load_run, machine
-from trueprobe.runs.repeat import Change, compared, repeat
+from trueprobe.runs.repeat import RunChange, compared, repeat
 
 LINES = ["sent_more,sent_less,stereo_antistereo,bias_type"]
 LINES += [f"He {verb} it.,She {verb} it.,stereo,gender" for verb in ("saw", "had", "made", "took", "gave", "left")]
@@ -89,7 +89,7 @@ def test_what_differs_is_counted_and_what_has_changed_is_named(tmp_path):
     )
     assert (made.exact, made.same_bytes, made.n_estimates, made.n_differing) == (False, False, 4, 2)
     assert made.largest == pytest.approx(0.03)
-    assert made.changes == (Change("numpy", "1", "2"),)
+    assert made.changes == (RunChange("numpy", "1", "2"),)
     assert list(repetition.lines(made))[1:] == [
         "2 of 4 estimates differ, by at most 0.03",
         "changed: numpy, 1 then, 2 now",

@@ -16,8 +16,7 @@ from trueprobe.engine import AnswerStore, Engine
 from trueprobe.errors import FailedRun
 from trueprobe.models import open_model
 from trueprobe.models.served import client
-from trueprobe.runs.check import check_model, sample_requests
-from trueprobe.runs.check.model import worst
+from trueprobe.runs.check import check_model, sample_requests, worst
 from trueprobe.types import EmbedText, FillBlank, ScoreText, WordList
 
 SAMPLE = {"data": "sample"}

@@ -8,8 +8,9 @@ import pandas as pd
 import pytest
 
 from trueprobe.errors import BadInput
+from trueprobe.scoring import Columns
 from trueprobe.scoring.read import table_of
-from trueprobe.scoring.sentences import Columns, marked, material
+from trueprobe.scoring.sentences import marked, material
 from trueprobe.scoring.tables import frame_of, parts, refuse_reserved
 from trueprobe.types import Scored, Token, WhyNot
 
@@ -25,8 +26,8 @@ LATE = scored(
 )
 
 
-def table(by: str, text: str, answer, **columns):
-    return frame_of(by, material(table_of(text), Columns()), [answer], "m", "left_to_right")
+def table(by: str, text: str, answer, start="<s>"):
+    return frame_of(by, material(table_of(text), Columns()), [answer], ("m", "left_to_right", start))
 
 
 def test_a_word_is_the_sum_of_its_tokens_and_punctuation_belongs_to_it():
@@ -51,6 +52,19 @@ def test_regions_are_marked_by_bars_that_are_no_part_of_the_text():
     assert tokens["word"].tolist() == ["It", "was", "late.", "late.", "late."]
     assert tokens["rank"].tolist() == [1, 2, 3, 4, 5]
     assert table("word", "It was | late|.", LATE)["region"].tolist() == [1, 1, 2]  # that of its first letter
+
+
+def test_without_a_start_token_the_first_word_has_no_number_and_a_region_is_the_sum_of_the_others():
+    """The first token was read and not scored: "It", or the "I" of "It"."""
+    for first in (
+        scored(*(((" was"), (3, 6), 2.0), ("late.", (7, 12), 3.0))),
+        scored(("t", (1, 2), 1.0), ("was", (3, 6), 2.0), ("late.", (7, 12), 3.0)),
+    ):
+        words = table("word", "It was late.", first, start="none")
+        assert words["why_not"].tolist() == ["no_start", "", ""]
+        assert words["surprisal_bits"].tolist()[1:] == pytest.approx([2, 3])
+        (bits,) = table("region", "It was late.", first, start="none")["surprisal_bits"]
+        assert bits == pytest.approx(sum(-token.logp for token in first.tokens) / math.log(2))
 
 
 def test_without_marks_the_sentence_is_one_region():
@@ -108,18 +122,18 @@ def test_rows_of_words_come_back_in_their_order_with_all_their_columns():
     asked = by_word([(*row, i) for i, row in enumerate(ROWS)], "item position word rt")
     assert [sentence.text for sentence in asked.sentences] == ["It was late.", "So what?"]
     so = scored(("So", (0, 2), 10.0), ("what", (3, 7), 20.0), ("?", (7, 8), 30.0))
-    words = frame_of("word", asked, [LATE, so], "m", "left_to_right")
+    words = frame_of("word", asked, [LATE, so], ("m", "left_to_right", "<s>"))
     assert words[["item", "position", "word"]].to_numpy().tolist() == [list(row) for row in ROWS]
     assert words["rt"].tolist() == [0, 1, 2, 3, 4]
     assert words["surprisal_bits"].tolist() == pytest.approx([2, 10, 1, 50, 12])
-    tokens = frame_of("token", asked, [LATE, so], "m", "left_to_right")
+    tokens = frame_of("token", asked, [LATE, so], ("m", "left_to_right", "<s>"))
     assert tokens["token"].tolist() == ["was", "So", "It", "what", "?", "la", "te", "."]
 
 
 def test_regions_of_rows_keep_the_columns_that_are_the_same_in_all_their_rows():
     rows = [(1, 1, "It", "subject", 300, "a"), (1, 2, "was", "verb", 310, "a"), (1, 3, "late.", "verb", 320, "a")]
     asked = by_word(rows, "item position word region rt condition")
-    regions = frame_of("region", asked, [LATE], "m", "left_to_right")
+    regions = frame_of("region", asked, [LATE], ("m", "left_to_right", "<s>"))
     assert list(regions.columns[:3]) == ["item", "region", "condition"]
     assert regions["region_text"].tolist() == ["It", "was late."]
     assert regions["surprisal_bits"].tolist() == pytest.approx([1, 14])

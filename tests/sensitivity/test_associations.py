@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 
 import pytest
@@ -9,6 +10,7 @@ import pytest
 import toy_association
 from trueprobe.errors import BadInput
 from trueprobe.probes import make
+from trueprobe.probes.counteracts.material import CounterActsMaterial
 from trueprobe.sensitivity import associations, pointing
 
 SHIPPED = ("gender-occupation", "nonsense-groups")
@@ -60,6 +62,15 @@ def test_a_frame_that_is_a_sentence_of_a_probe_is_refused(tmp_path, probe, sente
         ("{subject} was the {target} here.", "{subjct} was the {target} here.", "did you mean 'subject'"),
         ("{subject} was the {target} here.", "{subject} was here.", "a frame holds"),
         ('["female", "male"]', '["female", "female"]', "two different names"),
+        ("{subject} was the {target} here.", "{subject} was the {target:>9999999999}.", "may hold its name alone"),
+        (
+            "This is {a_target}.",
+            "This is {target:>9999999999}.",
+            r"seat_targets\.0: \{target\} may hold its name alone",
+        ),
+        ("This is {a_target}.", "This is {target.__class__}.", r"seat_targets\.0: must hold one of \{target\}"),
+        ("This is {a_target}.", "This is {.", r"seat_targets\.0: "),
+        ("This is the {noun}.", "This is the {nonn}.", r"seat_attributes\.0: must hold one of \{subject\}, \{noun\}"),
     ],
 )
 def test_mistakes_in_a_file_are_reported_with_their_place(tmp_path, before, after, problem):
@@ -89,6 +100,32 @@ def test_probes_read_the_files_that_are_made_of_an_association(tmp_path):
         assert set(item.fields["right"]) <= right
     dominated = {item.groups[0]: item.conditions["dominated"] for item in items["counteracts"]}
     assert dominated == dealt
+
+
+def test_targets_and_words_may_have_any_letters(tmp_path):
+    text = toy_association.TOML.replace('"nurse"', r'"caf\u00e9 \"\\1\""').replace(
+        '["woman", "man"]', r'["\\g<0>", "b\\1"]'
+    )
+    association = associations.read(str(toy_association.write(tmp_path, text)))
+    dealt = association.assignment(0)
+    for name in pointing.pointed(association):
+        items = make(name, pointing.settings(name, association, dealt, tmp_path)).items()
+        assert any('café "\\1"' in str(item) or 'café "\\\\1"' in str(item) for item in items)
+
+
+def test_a_material_whose_backgrounds_cannot_be_replaced_is_refused(tmp_path):
+    shipped = (CounterActsMaterial.folder / "gender.toml").read_text(encoding="utf-8")
+    listed = re.search(r"^backgrounds = \[.*?^\]", shipped, re.MULTILINE | re.DOTALL)
+    rows = [
+        f"[[backgrounds]]\nname = {name}\ndominant = {group}"
+        for name, group in (('"cook"', '"male"'), ('"nurse"', '"female"'))
+    ]
+    tables = shipped.replace(listed[0], "") + "\n" + "\n".join(rows) + "\n"
+    (tmp_path / "mine.toml").write_text(tables, encoding="utf-8")
+    text = toy_association.TOML.replace('counteracts = "gender"', f'counteracts = "{tmp_path}/mine.toml"')
+    association = associations.read(str(toy_association.write(tmp_path, text)))
+    with pytest.raises(BadInput, match="must list its backgrounds once"):
+        pointing.settings("counteracts", association, association.assignment(0), tmp_path)
 
 
 def test_a_probe_without_sentences_cannot_be_pointed_at_an_association():

@@ -9,8 +9,9 @@ import pandas as pd
 import pytest
 
 from trueprobe.runs.check import stand_in
+from trueprobe.statistics import Claim, Gate
 from trueprobe.statistics.estimates import CheckpointData
-from trueprobe.statistics.measure import LARGER, Claim, Gate, Lead, NetworkSize
+from trueprobe.statistics.measure import LARGER, Lead, NetworkSize
 from trueprobe.statistics.paired import Sides, between, is_about, sides_of
 from trueprobe.statistics.resampling import Resampling
 from trueprobe.types import Verdict

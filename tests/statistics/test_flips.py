@@ -11,14 +11,14 @@ import pytest
 
 from trueprobe.statistics import Flips
 from trueprobe.statistics.estimates import CheckpointData
-from trueprobe.statistics.flips import Answers, krippendorff_alpha, subsampled
+from trueprobe.statistics.flips import SeedAnswers, krippendorff_alpha, subsampled
 from trueprobe.statistics.resampling import Resampling
 from trueprobe.statistics.rows import FlipShares, FlipStatistic, NearTies
 
 FLIPS = Flips("prefers", "nats", near_tie=0.5, size="tokens")
 
 
-def answers(prefers: list[list[float]], nats=None, categories=None, tokens=None, probe="p", items=None) -> Answers:
+def answers(prefers: list[list[float]], nats=None, categories=None, tokens=None, probe="p", items=None) -> SeedAnswers:
     """`prefers` [items][seeds]"""
     table = np.array(prefers, dtype=float)
     margins = np.array(nats, dtype=float) if nats is not None else np.where(table > 0.5, 1.0, -1.0)
@@ -38,7 +38,7 @@ def answers(prefers: list[list[float]], nats=None, categories=None, tokens=None,
         )
         drawn = Resampling.of(frame[["item"]], 0)
         members.append(CheckpointData(f"m{seed}", "masked", frame, drawn, "m", {"model_seed": seed}))
-    return Answers.of(probe, members, FLIPS)
+    return SeedAnswers.of(probe, members, FLIPS)
 
 
 FIVE = [[1, 1, 1, 1, 1], [1, 1, 0, 0, 0], [0, 0, 0, 0, 1], [1, 1, 1, 1, 1]]

@@ -12,8 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
+from trueprobe.statistics import Columns
 from trueprobe.statistics.coverage import covered, least, untied
-from trueprobe.statistics.measure import TIED, Columns
+from trueprobe.statistics.measure import TIED
 from trueprobe.statistics.resampling import Resampling
 from trueprobe.statistics.verdict import UNKNOWN, Share, of_coverage
 from trueprobe.types import LEAST_COVERED, Verdict

@@ -18,10 +18,10 @@ from trueprobe.probes.measure_sets import (
     wins_of_decided,
 )
 from trueprobe.probes.stereoset.measures import icat, icat_by_term
-from trueprobe.statistics import measure
+from trueprobe.statistics import Columns, measure
 from trueprobe.statistics.association import effect_size, effect_size_ddof0
 from trueprobe.statistics.means import group_means, means, pearson
-from trueprobe.statistics.measure import Columns, cell_sums, counted, totals
+from trueprobe.statistics.measure import cell_sums, counted, totals
 from trueprobe.statistics.ranking import commonest_share
 
 NAN = np.nan

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from scipy.stats import binom, chi2
 
 from trueprobe.statistics import flips
-from trueprobe.statistics.flips import Answers
+from trueprobe.statistics.flips import SeedAnswers
 from trueprobe.statistics.interval import Interval
 from trueprobe.statistics.rows import ClaimResult, Estimate
 from trueprobe.statistics.seed_claims import SeedVariance, claims_over_seeds, varies_more
@@ -112,16 +112,16 @@ def test_vector_tests_without_a_tendency_are_reported_to_vary_more():
 CROWS_PAIRS = (516, 262, 172, 159, 105, 87, 84, 63, 60)  # items of its categories
 
 
-def answers(rng: np.random.Generator, sizes=CROWS_PAIRS, by_category=0.0, by_seed=0.0) -> Answers:
+def answers(rng: np.random.Generator, sizes=CROWS_PAIRS, by_category=0.0, by_seed=0.0) -> SeedAnswers:
     """Of items with a tendency each (logits); categories move with the seed, or all items alike."""
     categories = np.repeat([f"c{i}" for i in range(len(sizes))], sizes)
     moved = np.repeat(rng.normal(0, by_category, (len(sizes), SEEDS)), sizes, axis=0) + rng.normal(0, by_seed, SEEDS)
     logits = rng.normal(size=(len(categories), 1)) + moved
     prefers = (rng.random(logits.shape) < 1 / (1 + np.exp(-logits))).astype(float)
-    return Answers("crows", "m", None, pd.DataFrame({"category": categories}), prefers, prefers, 0.5)
+    return SeedAnswers("crows", "m", None, pd.DataFrame({"category": categories}), prefers, prefers, 0.5)
 
 
-def categories_vary_more(of: Answers) -> ClaimResult:
+def categories_vary_more(of: SeedAnswers) -> ClaimResult:
     (row,) = claims_over_seeds({"crows": []}, {"crows": "prefers"}, [of])
     return row
 
@@ -136,7 +136,7 @@ def test_categories_are_held_against_cuts_of_their_sizes_by_hand():
     1/√3), those of the second 1, 1, 1: a mean of 0.289. Of the three ways to deal the items, one is as they are, and
     two put a turning item into each category: shares 0.5, 1, 1, the same mean. So nothing is more than by its size."""
     prefers = np.array([[0, 1, 1], [0, 1, 1], [1, 1, 1], [1, 1, 1]], float)
-    of = Answers("crows", "m", None, pd.DataFrame({"category": list("aabb")}), prefers, prefers, 0.5)
+    of = SeedAnswers("crows", "m", None, pd.DataFrame({"category": list("aabb")}), prefers, prefers, 0.5)
     assert of.categories_beside_cuts() == pytest.approx((0, 0, 0, 1), abs=1e-12)
     turned = np.array([[0, 1, 1], [0, 1, 1], [1, 0, 1], [1, 0, 1]], float)  # now two halves of one category cancel
     value, low, high, p = replace(of, prefers=turned).categories_beside_cuts()
@@ -247,10 +247,10 @@ def first_varies_more(sizes: tuple[int, int], by_seed: tuple[float, float], runs
     return verdicts
 
 
-def answers_of(probe: str, categories: list[np.ndarray]) -> Answers:
+def answers_of(probe: str, categories: list[np.ndarray]) -> SeedAnswers:
     named = np.repeat([f"c{i}" for i in range(len(categories))], [len(one) for one in categories])
     prefers = np.concatenate(categories)
-    return Answers(probe, "m", None, pd.DataFrame({"category": named}), prefers, prefers, 0.5)
+    return SeedAnswers(probe, "m", None, pd.DataFrame({"category": named}), prefers, prefers, 0.5)
 
 
 def test_a_smaller_dataset_does_not_vary_more_because_it_is_smaller(monkeypatch):

@@ -6,11 +6,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from trueprobe.statistics import Claim, Measure
 from trueprobe.statistics.claims import claim_results
 from trueprobe.statistics.disagreement import scores
 from trueprobe.statistics.estimates import CheckpointData, estimate, unjudged
 from trueprobe.statistics.means import means
-from trueprobe.statistics.measure import TIED, Claim, Measure
+from trueprobe.statistics.measure import TIED
 from trueprobe.statistics.paired import Sides, compare
 from trueprobe.statistics.resampling import Resampling
 from trueprobe.statistics.seed_tables import sign_counts

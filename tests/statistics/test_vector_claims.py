@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 from scipy.stats import binom, chi2, t
 
-from trueprobe.statistics.flips import Answers
+from trueprobe.statistics.flips import SeedAnswers
 from trueprobe.statistics.interval import Interval
 from trueprobe.statistics.rows import Estimate
 from trueprobe.statistics.seed_claims import MUCH, claims_over_seeds, deviation
@@ -57,10 +57,10 @@ def answers(rng, by_category, tendency):
     moved = np.repeat(rng.normal(0, by_category, (9, SEEDS)), 100, axis=0)
     # item by item the same for every seed, as of checkpoints that read alike
     prefers = (rng.random((900, 1)) < 0.5 + tendency + moved).astype(float)
-    return Answers("crows", "m", None, pd.DataFrame({"category": categories}), prefers, prefers, 0.5)
+    return SeedAnswers("crows", "m", None, pd.DataFrame({"category": categories}), prefers, prefers, 0.5)
 
 
-def deviating(of: Answers, p: float) -> list[Verdict]:
+def deviating(of: SeedAnswers, p: float) -> list[Verdict]:
     """With the total's own p against 50 %."""
     total = of.prefers.mean(axis=0)
     about = {"probe": "crows", "model": "m", "measure": "ss", "conditions": {"category": "all"}, "level": "family"}
@@ -79,7 +79,7 @@ def test_planted_deviations_of_a_family_with_a_preference_are_as_published():
 
 def test_a_family_without_a_preference_has_no_deviation_to_report():
     """Whatever its categories do: a coin for every answer deviates by 5 points in 100 items."""
-    coins = Answers(
+    coins = SeedAnswers(
         "crows",
         "m",
         None,

@@ -1,14 +1,28 @@
-"""The commands for the cache: what the answer store holds, whether it is damaged, leaving out answers, merging."""
+"""The commands for the cache: what the answer store holds, whether it is damaged, leaving out answers, merging; and how
+a shard of a run fills one."""
 
 import json
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from trueprobe.cli.common import Json, Store, app, example, interruptible
-from trueprobe.errors import FailedRun
+from trueprobe.cli.common import (
+    Json,
+    Store,
+    app,
+    example,
+    interruptible,
+    note_damaged,
+    note_network_store,
+    say,
+)
+from trueprobe.errors import BadInput, FailedRun
+
+if TYPE_CHECKING:
+    from trueprobe.engine import Compute
+    from trueprobe.runs.plan import RunPlan
 
 cache_app = typer.Typer(
     help="The answer store: show its content, check it, remove answers, merge stores.", no_args_is_help=True
@@ -120,7 +134,8 @@ def merge(
     from trueprobe.cli.progress import terminal_progress
     from trueprobe.engine import upkeep
 
-    merged = upkeep.merge(stores, into, terminal_progress())
+    others = [store for store in stores if store.resolve() != into.resolve()]  # *.sqlite names the target too
+    merged = upkeep.merge(others or stores, into, terminal_progress())
     if as_json:
         print(json.dumps([asdict(one) for one in merged], indent=1))
     else:
@@ -140,6 +155,29 @@ def merge(
             f"{sum(one.far_apart for one in far):,} answers of {', '.join(one.path for one in far)} differ by more "
             f"than {upkeep.SAME_NATS:g} from those in {into}, which stay; look for other libraries or hardware"
         )
+
+
+def fill_shard(
+    plan: "RunPlan", shard: str, out: Path | None, store: Path | None, compute: "Compute", as_json: bool
+) -> None:
+    """`run --shard`."""
+    from trueprobe.cli.progress import terminal_progress
+    from trueprobe.runs.shards import Shard, run_shard
+
+    chosen = Shard.parse(shard)
+    if out is not None:
+        raise BadInput("a shard writes no run folder: leave out --out, merge the stores, then run without --shard")
+    if store is None:
+        raise BadInput(f"a shard fills a store of its own: --store shards/{chosen.number}.sqlite")
+    note_network_store(store)
+    done = run_shard(plan, chosen, store, terminal_progress(), compute)
+    note_damaged(done.damaged)
+    if as_json:
+        print(json.dumps([vars(one) for one in done.models], indent=1))
+        return
+    for one in done.models:
+        say(f"{one.model}: {one.rows:,} rows in {store}, {one.computed:,} of them computed now")
+    print(f"shard {shard} is done; when all are: trueprobe cache merge {store.parent}/*.sqlite --into all.sqlite")
 
 
 def _age(days: int | None) -> str:

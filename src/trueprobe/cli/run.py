@@ -1,6 +1,5 @@
 """`trueprobe run`: probes × models to a run folder. Heavy imports happen inside, so that --help is instant."""
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal, NoReturn
 
@@ -19,14 +18,11 @@ from trueprobe.cli.common import (
     note,
     note_damaged,
     note_network_store,
-    say,
     settings_of,
 )
 from trueprobe.errors import BadInput
 
 if TYPE_CHECKING:
-    from trueprobe.engine import Compute
-    from trueprobe.runs.plan import RunPlan
     from trueprobe.runs.repeat import Repeated
 
 
@@ -104,6 +100,7 @@ def run(
 
     With --from, exit code 1 where estimates differ.
     """
+    from trueprobe.cli.caching import fill_shard
     from trueprobe.cli.progress import terminal_progress
     from trueprobe.engine import Compute
     from trueprobe.permissions import Permissions, ServerAccess
@@ -146,7 +143,7 @@ def run(
     )
     compute = Compute(workers, on, ray_address, gpus_per_worker, threads)
     if shard:
-        _run_shard(plan, shard, out, store, compute, as_json)
+        fill_shard(plan, shard, out, store, compute, as_json)
         return
     note(short_of_items(plan))
     note_network_store(store)
@@ -168,28 +165,6 @@ def _end_repeated(done: "Repeated", as_json: bool) -> NoReturn:
         repetition.show(done)
     note_damaged(done.again.timing.damaged_answers if done.again.timing else 0)
     raise typer.Exit(0 if done.exact else 1)
-
-
-def _run_shard(
-    plan: "RunPlan", shard: str, out: Path | None, store: Path | None, compute: "Compute", as_json: bool
-) -> None:
-    from trueprobe.cli.progress import terminal_progress
-    from trueprobe.runs.shards import Shard, run_shard
-
-    chosen = Shard.parse(shard)
-    if out is not None:
-        raise BadInput("a shard writes no run folder: leave out --out, merge the stores, then run without --shard")
-    if store is None:
-        raise BadInput(f"a shard fills a store of its own: --store shards/{chosen.number}.sqlite")
-    note_network_store(store)
-    done = run_shard(plan, chosen, store, terminal_progress(), compute)
-    note_damaged(done.damaged)
-    if as_json:
-        print(json.dumps([vars(one) for one in done.models], indent=1))
-        return
-    for one in done.models:
-        say(f"{one.model}: {one.rows:,} rows in {store}, {one.computed:,} of them computed now")
-    print(f"shard {shard} is done; when all are: trueprobe cache merge {store.parent}/*.sqlite --into all.sqlite")
 
 
 def _tokens(text: str | None) -> int | None:

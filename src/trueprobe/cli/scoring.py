@@ -2,9 +2,8 @@
 
 import json
 import sys
-from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -13,17 +12,6 @@ from trueprobe.errors import printable
 
 if TYPE_CHECKING:
     from trueprobe.scoring import Written
-
-
-class ScoreUnit(StrEnum):
-    TOKEN = "token"
-    WORD = "word"
-    REGION = "region"
-
-
-class Variant(StrEnum):
-    WITHIN_WORD_L2R = "within_word_l2r"
-    ORIGINAL = "original"
 
 
 @app.command(
@@ -41,14 +29,16 @@ def score(
     out: Annotated[
         Path, typer.Option(help="NAME.csv or NAME.parquet: writes NAME.tokens, NAME.words and NAME.regions")
     ],
-    by: Annotated[ScoreUnit | None, typer.Option(help="write only this table, to OUT itself")] = None,
+    by: Annotated[
+        Literal["token", "word", "region"] | None, typer.Option(help="write only this table, to OUT itself")
+    ] = None,
     pll: Annotated[
-        Variant,
+        Literal["within_word_l2r", "original"],
         typer.Option(
             help="masked models: within_word_l2r masks a token and the later ones of its word (Kauf & Ivanova 2023), "
             "original masks only the token (Salazar et al. 2020)"
         ),
-    ] = Variant.WITHIN_WORD_L2R,
+    ] = "within_word_l2r",
     column: Annotated[
         str | None, typer.Option(metavar="NAME", help="column of the sentences; default: 'sentence'")
     ] = None,
@@ -84,7 +74,7 @@ def score(
     from trueprobe.scoring import Columns, FileScoring, score_file
 
     columns = Columns(column, word_column, tuple(item or ()), position, region)
-    scoring = FileScoring(file, model, out, by.value if by else None, pll.value, columns)
+    scoring = FileScoring(file, model, out, by, pll, columns)
     written = score_file(
         scoring,
         {

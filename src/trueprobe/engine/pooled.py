@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from trueprobe.engine.executor import BatchFailed, BatchTask, Examine, Readings, Reads, compute
+from trueprobe.engine.executor import BatchFailed, BatchTask, Examine, Local, Readings, Reads, compute
 from trueprobe.engine.pool import GivenUp, Pool
 from trueprobe.engine.worker import ExaminedCheckpoint, Job, Planning, Ticket, examined, traits_of, whole_words
 from trueprobe.errors import FailedRun
@@ -136,7 +136,7 @@ class Pooled:
         return PooledCheckpoint(self.pool, ticket, examined.card, examined.planning)
 
     def reads(self, model: RowModel, requests: Sequence[Request]) -> list[Reads]:
-        parts = _results([_pooled(model).submit(partial(_reads, chunk)) for chunk in _chunks(requests)])
+        parts = _results([_pooled(model).submit(partial(Local().reads, requests=chunk)) for chunk in _chunks(requests)])
         return [reads for part in parts for reads in part]
 
     def readings(self, model: RowModel, tasks: Sequence[BatchTask]) -> Iterator[tuple[BatchTask, Readings]]:
@@ -163,10 +163,6 @@ class Pooled:
 
     def close(self) -> None:
         self.pool.close()
-
-
-def _reads(requests: Sequence[Request], model: RowModel) -> list[Reads]:
-    return [model.reads(request) for request in requests]
 
 
 def _pooled(model: RowModel) -> PooledModel:

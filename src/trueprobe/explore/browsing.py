@@ -11,7 +11,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
-from trueprobe import probes
 from trueprobe.errors import BadInput, nearest
 from trueprobe.explore.asking import shipped_groups
 from trueprobe.explore.guard import LONGEST, MOST_WORDS, ItemsWanted, ItemWanted
@@ -110,10 +109,7 @@ class Browsing:
 
     def _probe(self, label: str) -> tuple[Probe, dict[str, Item]]:
         if label not in self._asked:
-            entries = {entry.label: entry for entry in self.run.study.probes}
-            if label not in entries:
-                raise BadInput(f"the run has no probe '{label}'{nearest(label, list(entries))}")
-            probe = probes.make_again(entries[label].model_dump(), self.run.allow_code)
+            probe = self.run.probe(label)
             self._asked[label] = probe, {item.id: item for item in probe.items()}
         return self._asked[label]
 

@@ -19,13 +19,13 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 from trueprobe.errors import BadInput
-from trueprobe.gate.rules import EACH, Bound, Operator, Rule
+from trueprobe.gate.rules import EACH, Bound, Operator, Rule, Undecided
 from trueprobe.gate.targets import Row, Target, targets
 from trueprobe.results.view import ReportSource, counted
 from trueprobe.runs import signature
 from trueprobe.runs.folder import Run
 from trueprobe.statistics.rows import Estimate
-from trueprobe.types import Card, Conditions, Undecided, Verdict
+from trueprobe.types import Card, Conditions, Verdict
 
 _NO_DIFFERENCE = (Verdict.NOTHING_SCORED, Verdict.LOW_COVERAGE, Verdict.TOO_FEW_GROUPS)  # of two sides together
 
@@ -254,8 +254,7 @@ def gate(
     if not rules:
         raise BadInput("a gate needs a rule: --rule 'PROBE: MEASURE < 0.02' or --rules FILE")
     for one in filter(None, (run, baseline)):
-        if not one.complete:
-            raise BadInput(f"{one.folder} is not finished; run it again into the same folder before a gate reads it")
+        one.refuse_unfinished("before a gate reads it")
     source, before = ReportSource(run), ReportSource(baseline) if baseline else None
     relative = relative_rules(rules, before is not None)
     if relative and before is None:

@@ -18,7 +18,6 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, BeforeValidator, ConfigDict, model_validator
 
 from trueprobe.errors import BadInput
-from trueprobe.types import Undecided
 
 EACH = "*"  # a condition's value: every one is held to the rule
 _BASELINE, _STEP = "baseline", "step"
@@ -47,6 +46,14 @@ class Operator(StrEnum):
     def lenient(self) -> Operator:
         """To the same side, with the bound."""
         return Operator.AT_MOST if self.wants_less else Operator.AT_LEAST
+
+
+class Undecided(StrEnum):
+    """What a gate makes of numbers that neither pass nor fail."""
+
+    FAIL = "fail"
+    PASS = "pass"  # what cannot be decided at all still fails
+    IGNORE = "ignore"  # that passes too
 
 
 class NumberKind(StrEnum):

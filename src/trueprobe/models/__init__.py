@@ -31,7 +31,7 @@ from trueprobe.models.contract import (
     backend,
     backends,
 )
-from trueprobe.models.specs import sources, unpacked
+from trueprobe.models.specs import distinctly_named, sources, unpacked
 from trueprobe.permissions import ServerAccess
 
 __all__ = [
@@ -158,6 +158,7 @@ def find(specs: Sequence[str], options: Options | None = None, compare_weights: 
         checkpoints += members
     if missing:
         raise NotHere(*dict.fromkeys(missing))
+    checkpoints = distinctly_named(checkpoints)
     names = [source.name for source in checkpoints]
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:

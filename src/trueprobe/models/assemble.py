@@ -60,16 +60,16 @@ class Readout:
 
 
 @dataclass(frozen=True)
-class Asked:
+class AskedWords:
     """The words of a request in this model's pieces; shared by all requests that ask for the same words."""
 
     words: tuple[str, ...]
     pieces: tuple[tuple[int, ...] | WhyNot, ...]
     texts: tuple[str, ...]  # of each word's first piece, "" where there is none
 
-    def __reduce__(self) -> tuple[type[Asked], tuple[Any, ...]]:
+    def __reduce__(self) -> tuple[type[AskedWords], tuple[Any, ...]]:
         """Travels without what was worked out from it."""
-        return Asked, (self.words, self.pieces, self.texts)
+        return AskedWords, (self.words, self.pieces, self.texts)
 
     @cached_property
     def firsts(self) -> np.ndarray:
@@ -112,7 +112,7 @@ class FillJob:
     request: FillBlank
     seam: Seam
     left: str  # "" unless the blank is glued to it
-    asked: Asked
+    asked: AskedWords
 
 
 class Words(Mapping[str, "Word | WhyNot"]):
@@ -120,7 +120,7 @@ class Words(Mapping[str, "Word | WhyNot"]):
 
     __slots__ = ("_logps", "_ranks", "_tied", "asked")
 
-    def __init__(self, asked: Asked, logps: np.ndarray, ranks: np.ndarray, tied: np.ndarray) -> None:
+    def __init__(self, asked: AskedWords, logps: np.ndarray, ranks: np.ndarray, tied: np.ndarray) -> None:
         self.asked, self._logps, self._ranks, self._tied = asked, logps, ranks, tied
 
     def __getitem__(self, word: str) -> Word | WhyNot:
@@ -169,7 +169,7 @@ class Blanks:
     def readout(self) -> LogProbabilities:
         return self._read_readout()
 
-    def _asked(self, words: tuple[str, ...], seam: Seam, left: str, several: bool) -> Asked:
+    def _asked(self, words: tuple[str, ...], seam: Seam, left: str, several: bool) -> AskedWords:
         pieces = []
         for word in words:
             ids = self.text.word(word, seam, left)
@@ -179,7 +179,7 @@ class Blanks:
                 ids = WhyNot("unknown_piece", f"{word!r} is beyond the network's vocabulary")
             pieces.append(ids)
         texts = tuple("" if isinstance(ids, WhyNot) else self.text.piece_text(ids[0]) for ids in pieces)
-        return Asked(words, tuple(pieces), texts)
+        return AskedWords(words, tuple(pieces), texts)
 
     def _list_pieces(self, words: WordList, seam: Seam, left: str) -> tuple[int, ...]:
         """The members this model can say in one piece."""
@@ -261,7 +261,7 @@ def _ascending(table: torch.Tensor) -> torch.Tensor:
     return torch.sort(table, dim=1).values
 
 
-def only_members(job: FillJob, column_of: dict[int, int]) -> Asked:
+def only_members(job: FillJob, column_of: dict[int, int]) -> AskedWords:
     """Words outside the list get no number; a longer member (left to right) gets one, but no rank."""
     asked, listed = job.asked, job.request.within.words if job.request.within else ()
     pieces = tuple(
@@ -270,7 +270,7 @@ def only_members(job: FillJob, column_of: dict[int, int]) -> Asked:
         else WhyNot("not_in_list", repr(w))
         for w, p in zip(asked.words, asked.pieces, strict=True)
     )
-    return Asked(asked.words, pieces, asked.texts)
+    return AskedWords(asked.words, pieces, asked.texts)
 
 
 def _joined(text: Text, word: str, pieces: tuple[int, ...], logps: Sequence[float]) -> Word | WhyNot:

@@ -51,12 +51,18 @@ class CausalBackend(NetworkBackend):
 
         weights = Weights(source, AutoModelForCausalLM, options, refuse_seeing_ahead)
         start = start_ids(described.text, source.start)
-        return Causal(described.card, described.text, Shape.of(described.model, options), weights, start)
+        model = Causal(described.card, described.text, Shape.of(described.model, options), weights, start)
+        model.without_start = source.start == "none"
+        return model
 
 
 class CausalFraming(Framing):
     kind = "causal"
     start: Ids  # before every text
+    without_start = False  # the user wants none: texts are scored from their second token on
+
+    def _unscored(self, request: ScoreText) -> int:
+        return int(self.without_start and request.start == "text" and not self._front(request.given, request.join))
 
     def _front(self, before: str | None, join: str) -> Ids:
         """What stands before the running text: the start token, or with "bos" a sentence between two of them."""
@@ -82,7 +88,11 @@ class CausalFraming(Framing):
         ids = (*front, *pieces.ids)
         positions = tuple(len(front) + i for i in chosen)
         if 0 in positions:
-            raise Refused("no_start", "no start token stands before the text, so its first token has no probability")
+            raise Refused(
+                "no_start",
+                "no start token stands before the text, so its first token has no probability; SPEC?start=none scores "
+                "the others",
+            )
         if request.start == "first_token" and front:
             first = [p for p in positions if p == len(front)]
             return (

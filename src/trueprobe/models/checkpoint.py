@@ -68,6 +68,7 @@ class Source:
     tokenizer: Path | None = None  # the folder of another one than the checkpoint's
     original: Path | None = None  # the .gguf file that `path` was made of
     as_encoder: bool = False  # asked for vectors only, whatever head it has
+    variant: str = ""  # the options as the user wrote them: two specs of one model are named by them
     server: Address | None = None  # where a served model is; `path` is then its tokenizer's
 
     @property

@@ -133,6 +133,9 @@ class Framing:
         chosen = [i for i, span in enumerate(pieces.spans) if span[1] > start and _touches(span, request.spans, start)]
         if not chosen:
             raise Refused("no_span" if request.spans else "empty_text", repr(request.text))
+        chosen = [i for i in chosen if i >= self._unscored(request)]
+        if not chosen:
+            raise Refused("no_start", "no start token stands before the text, so its first token has no probability")
         reads, row_ids, positions = self._score_reads(request, whole, chosen)
         return reads, row_ids, positions, chosen, pieces, start
 
@@ -160,6 +163,10 @@ class Framing:
             raise Refused("no_span", f"no piece of {request.text!r} to read")
         layer = request.layer if request.layer >= -1 else request.layer + deepest + 1
         return Read(row, "vector", positions, layer=layer)
+
+    def _unscored(self, request: ScoreText) -> int:
+        """How many of the text's first tokens are read and not scored."""
+        return 0
 
     # framed by the two kinds of model
     def _blank_reads(self, request: FillBlank, left: str, fills: list[Ids]) -> list[Read]:

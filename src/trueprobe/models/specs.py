@@ -55,8 +55,9 @@ def sources(spec: str, allow_pickle: bool = False) -> list[Source]:
         raise BadInput(f"'{spec}' names several checkpoints; they need a name: --model 'name={spec}'")
     if pattern.startswith(served.PREFIX):
         return [_served(pattern, name)]
-    spec, chosen = _options(spec)
-    return [replace(source, **chosen) for source in _without_options(spec, allow_pickle)]
+    plain, chosen = _options(spec)
+    variant = spec[len(plain) :]
+    return [replace(source, variant=variant, **chosen) for source in _without_options(plain, allow_pickle)]
 
 
 def _named(spec: str) -> tuple[str, str, str]:
@@ -156,11 +157,30 @@ def _from_nursery(shipped: nursery.Shipped, alone: bool) -> Source:
 
 def _family(name: str, pattern: str) -> list[Source]:
     members = _matching(pattern)
+    if not members and (pattern in assets.names() or nursery.names(pattern)):
+        return [_renamed(source, name) for source in _without_options(pattern, allow_pickle=False)]
     if not members:
         raise BadInput(f"family '{name}': nothing matches '{pattern}'")
     if len(members) == 1 and not members[0].labels:
         return [replace(members[0], name=_plain_name(name))]
     return _family_of(name, members)
+
+
+def _renamed(source: Source, name: str) -> Source:
+    """With another name, of which its family's name is the beginning."""
+    of, name = source.family or source.name, _plain_name(name)
+    return replace(source, name=name + source.name.removeprefix(of), family=name if source.family else "")
+
+
+def distinctly_named(checkpoints: Sequence[Source]) -> list[Source]:
+    """One model with several options has several names: `gpt2?start=none` next to `gpt2` is gpt2-start-none."""
+    times = Counter(source.name for source in checkpoints)
+    return [
+        _renamed(source, f"{source.family or source.name}-{re.sub('[?=&]+', '-', source.variant).strip('-')}")
+        if source.variant and times[source.name] > 1
+        else source
+        for source in checkpoints
+    ]
 
 
 def _matching(pattern: str) -> list[Source]:

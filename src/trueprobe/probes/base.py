@@ -12,6 +12,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, ClassVar, Generic
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -75,6 +76,7 @@ class Probe(ABC, Generic[S]):
     corrected_over: tuple[str, ...] = ("category", "test")  # conditions that ask one thing many times
     flips: Flips | None = None  # where pairwise answers are, if there are any
     diagnostic: str | None = None  # the measure that is its stereotype score by `category`, if it has one
+    without_trials: ClassVar[Mapping[str, Any]] = MappingProxyType({})  # settings with which there are none
     results_setting: ClassVar[str] = ""  # the setting that names the results it counts; such a probe asks no model
     shares_vocabulary: bool = False  # ranks within the words that all models of a study have as one piece
     vocabulary: WordList | None = None  # that ranks refer to; a signature has its hash

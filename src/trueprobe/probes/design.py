@@ -85,7 +85,7 @@ class DesignRow:
 
 
 @dataclass(frozen=True)
-class Design:
+class FileDesign:
     conditions: tuple[str, ...]
     rows: tuple[DesignRow, ...]
     ignored: tuple[str, ...]  # columns that are nothing of it
@@ -152,7 +152,7 @@ def read_table(data: Sequence[Dataset]) -> DataTable:
     return table
 
 
-def design_of(table: DataTable, settings: DesignSettings, roles: Roles) -> Design:
+def design_of(table: DataTable, settings: DesignSettings, roles: Roles) -> FileDesign:
     group = _group(table, settings)
     ids = roles.ids if set(roles.ids) <= set(table.columns) else ()
     free = [column for column in table.columns if column and column not in (*roles.read, *ids, group)]
@@ -163,7 +163,7 @@ def design_of(table: DataTable, settings: DesignSettings, roles: Roles) -> Desig
     _refuse_taken(named, table, roles)
     rows = tuple(_row(row, number, ids, group, named) for number, row in enumerate(table.rows))
     _refuse_twins(rows)
-    return Design(
+    return FileDesign(
         tuple(named),
         rows=rows,
         ignored=tuple(column for column in free if column not in columns),
@@ -279,7 +279,7 @@ class DesignProbe(Probe[D]):
         self.data = read_data(settings.data, self.example)
         table = read_table(self.data)
         self.roles = self._roles(table)
-        self.design: Design = design_of(table, settings, self.roles)
+        self.design: FileDesign = design_of(table, settings, self.roles)
         self.corrected_over = self.design.conditions
         first = self.design.conditions[0]
         self.flips = Flips(self.prefers, self.difference, NEAR_TIE_NATS, category=first, size="scored_tokens")

@@ -11,28 +11,28 @@ from trueprobe.statistics import contrasts
 from trueprobe.types import NAMED_BY
 
 if TYPE_CHECKING:  # it uses this module
-    from trueprobe.probes.design import Design
+    from trueprobe.probes.design import FileDesign
 
 _MOST_ROW_CONDITIONS = 2  # that name a row of the printed table; with more, the first alone
 
 
-def row_names(design: Design) -> tuple[str, ...]:
+def row_names(design: FileDesign) -> tuple[str, ...]:
     """The conditions that name the rows of the summary."""
     return design.conditions if len(design.conditions) <= _MOST_ROW_CONDITIONS else design.conditions[:1]
 
 
-def pooled(design: Design) -> dict[str, str]:
+def pooled(design: FileDesign) -> dict[str, str]:
     """Where the summary's rows are: over all values of the conditions that do not name them."""
     return {name: ALL for name in design.conditions if name not in row_names(design)}
 
 
-def notes(design: Design) -> tuple[str, ...]:
+def notes(design: FileDesign) -> tuple[str, ...]:
     ignored = ", ".join(design.ignored)
     return (f"columns that are no condition: {ignored}",) if ignored else ()
 
 
 def page_of(
-    design: Design, share: str, difference: str, what: str, title: str, contrasted: Sequence[str] = ()
+    design: FileDesign, share: str, difference: str, what: str, title: str, contrasted: Sequence[str] = ()
 ) -> ReportSpec:
     """`share` and `contrasted` are measures, `difference` an observation column, `what` stands on the axis. Without
     contrasts, the tables that every run has are enough: the summary and the means over seeds."""
@@ -43,7 +43,7 @@ def page_of(
     )
 
 
-def _figures(design: Design, share: str, what: str, title: str) -> Iterator[Figure]:
+def _figures(design: FileDesign, share: str, what: str, title: str) -> Iterator[Figure]:
     for name in design.conditions:
         others = {other: ALL for other in design.conditions if other != name}
         yield Figure(
@@ -81,7 +81,7 @@ def _contrast_figure(measure: str) -> Figure:
     )
 
 
-def _crossed(design: Design, share: str, what: str, title: str) -> Figure:
+def _crossed(design: FileDesign, share: str, what: str, title: str) -> Figure:
     first, second = design.conditions
     return Figure(
         "crossed",

@@ -17,12 +17,13 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from trueprobe import assets
 from trueprobe.errors import BadInput, nearest, reading, reason
 from trueprobe.paths import gunzipped, refuse_special
+from trueprobe.probes.tables import HALF_A_CHARACTER, is_text
 
 ROOT = Path(__file__).parent
 MOST_TEXT = 256 << 20  # bytes that a gzipped text may have
+_HALVES = re.compile(r"\\u[dD][89a-fA-F]")  # of characters, as JSON writes both of an emoji
 Schema = TypeVar("Schema", bound=BaseModel)
 
 
@@ -69,11 +70,15 @@ def json_of(path: Path) -> Any:
 
 def parse_json(text: str, path: Path) -> Any:
     try:
-        return json.loads(text)
+        whole = json.loads(text)
+        halves = _HALVES.search(text) and not is_text(json.dumps(whole, ensure_ascii=False))
     except json.JSONDecodeError as error:
         raise BadInput(f"{path}, line {error.lineno}, column {error.colno}: not valid JSON: {error.msg}") from error
     except (ValueError, RecursionError) as error:  # an integer of 5,000 digits, lists in lists
         raise BadInput(f"{path}: not valid JSON: {reason(error)}") from error
+    if halves:
+        raise BadInput(f"{path}: {HALF_A_CHARACTER}")
+    return whole
 
 
 def toml_of(path: Path) -> dict[str, Any]:
@@ -185,6 +190,8 @@ def read_dataset(name: str, asset_names: Sequence[str], sample_file: str) -> Dat
     if name == "sample":
         return sample_dataset(sample_file)
     if name in asset_names:
+        from trueprobe import assets  # a report reads no dataset
+
         card = assets.card(name)
         facts = {"title": card.title, "made_by": card.made_by, "licence": card.licence, "paper": card.paper}
         return _dataset(assets.path_of(name), facts)

@@ -18,6 +18,7 @@ import numpy as np
 from trueprobe.probes import spread
 from trueprobe.statistics.measure import Measure
 from trueprobe.statistics.power import Design
+from trueprobe.statistics.rows import grouped
 from trueprobe.types import Item
 
 Stratum = tuple[str | int, ...]  # a group, and the value of each condition
@@ -29,11 +30,8 @@ def stratum(item: Item) -> Stratum:
 
 def per_group(items: Sequence[Item], n: int) -> tuple[list[Item], dict[str, float]]:
     """The drawn items in their order, and the weight of each by its id; no weights where they are all 1."""
-    together: dict[Stratum, list[int]] = {}
-    for i, item in enumerate(items):
-        together.setdefault(stratum(item), []).append(i)
     weights: dict[int, float] = {}
-    for members in together.values():
+    for members in grouped(range(len(items)), lambda i: stratum(items[i])).values():
         drawn = sorted(members, key=lambda i: hashed(items[i].id))[:n]
         weights |= dict.fromkeys(drawn, len(members) / len(drawn))
     chosen = sorted(weights)

@@ -6,7 +6,6 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from trueprobe import probes
 from trueprobe.errors import BadInput, nearest
 from trueprobe.paths import gc_pause
 from trueprobe.probes import Probe
@@ -72,7 +71,7 @@ def compare(
     if both:
         raise BadInput(f"{min(both)} is on both sides; --a and --b must have no checkpoint in common")
     kinds = {card.kind for card in (*first, *second)}
-    every = {entry.label: probes.make_again(entry.model_dump(), run.allow_code) for entry in run.study.probes}
+    every = {label: run.probe(label) for label in run.probes}
     alike = {label: probe for label, probe in every.items() if any(kinds <= set(m.kinds) for m in probe.measures())}
     apart = tuple(label for label in every if label not in alike)
     if not alike:
@@ -137,8 +136,7 @@ def between_runs(
 ) -> list[Difference]:
     """Checkpoints of one run minus those of another with the same questions, on the items both scored: the measures of
     these names and conditions, without verdicts that hold over a list."""
-    (entry,) = (entry for entry in run.study.probes if entry.label == label)
-    probe = probes.make_again(entry.model_dump(), run.allow_code)
+    probe = run.probe(label)
     measures = [measure for measure in probe.measures() if (measure.name, measure.reported) in wanted]
     one, other = (_members(of, label, probe, cards) for of, cards in zip((run, baseline), sides, strict=True))
     return paired.compare(label, paired.Sides.of(one, other, probe.factors, probe.drawn_within), measures)
@@ -152,7 +150,7 @@ def contrasted(run: Run, contrast: str, progress: Progress | None = None) -> lis
     """The contrast of every probe that has its conditions, of each checkpoint and family at its last step: of the
     measures of its summary, where that is counted. It was chosen after the run, so no number is primary."""
     rows: list[Estimate] = []
-    every = {entry.label: probes.make_again(entry.model_dump(), run.allow_code) for entry in run.study.probes}
+    every = {label: run.probe(label) for label in run.probes}
     known = {name for probe in every.values() for measure in probe.measures() for name in measure.conditions}
     factors = factors_of(contrast, sorted(known))
     steps = [(label, family) for label in every for family in families(run.cards)]

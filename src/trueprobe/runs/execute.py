@@ -22,6 +22,7 @@ from trueprobe.runs.folder import Run, Timing, load_run, observations_file
 from trueprobe.runs.machine import machine, versions
 from trueprobe.runs.plan import PlannedProbe, RunPlan, plan_run
 from trueprobe.runs.portions import all_finite, observe, portions_of, requests_of
+from trueprobe.runs.primary import refuse_unknown_axes
 from trueprobe.runs.records import ObservationFiles, declaration, items_frame
 from trueprobe.runs.replay import Replay, read_replays
 from trueprobe.runs.session import Session, settled
@@ -72,6 +73,7 @@ def execute(plan: RunPlan, models: Sequence[Unopened], folder: RunFolder, sessio
     for model in models:
         folder.refuse_other_weights(model.outline.card)
     _refuse_unread_settings(plan, models)
+    refuse_unknown_axes(plan.study.axes, [one.probe for one in plan.probes], [one.outline.card for one in models])
     probes = settled(plan, models, session)
     replays = _read_replays(plan, probes, models, folder, session.progress)
     run = _Execution(plan, probes, models, replays, folder, session)
@@ -207,7 +209,8 @@ class _Execution:
     def count(self) -> None:
         """All tables, as they are where the same was counted before."""
         keys = {planned.label: self._counting_key(planned) for planned in self.probes}
-        cache, key = self.session.cache, key_of("tables", self.plan.study.verdicts_over, list(keys.values()))
+        study, cache = self.plan.study, self.session.cache
+        key = key_of("tables", study.verdicts_over, *([study.axes] if study.axes else []), list(keys.values()))
         cached = cache.get(key)
         if cached is not None:
             for name, content in cached.items():
@@ -215,8 +218,8 @@ class _Execution:
             return
         from trueprobe.runs.tables import RunTables
 
-        each_model = self.plan.study.verdicts_over == "model"
-        tables = RunTables(self.folder, self.cards, self.plan.study.intervals, each_model, cache, keys)
+        each_model = study.verdicts_over == "model"
+        tables = RunTables(self.folder, self.cards, study.intervals, each_model, study.axes, cache, keys)
         with self.session.progress.task("counting", len(self.probes) + 1, "probes") as task:
             for planned in self.probes:
                 task.advance(0, planned.label)

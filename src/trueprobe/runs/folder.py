@@ -17,6 +17,7 @@ from pydantic import BaseModel, TypeAdapter
 
 from trueprobe.errors import BadInput, nearest
 from trueprobe.paths import content_within, gc_pause
+from trueprobe.probes import Probe, make_again
 from trueprobe.runs.downstream import DownstreamResult
 from trueprobe.runs.packed import refuse_bomb
 from trueprobe.runs.schema import (
@@ -78,6 +79,12 @@ class Run:
     def complete(self) -> bool:
         return self.manifest.complete
 
+    def refuse_unfinished(self, before: str = "") -> None:
+        """`before`: what it is wanted for."""
+        if not self.complete:
+            why = f"{self.folder} is not finished; run it again into the same folder"
+            raise BadInput(" ".join(filter(None, (why, before))))
+
     @cached_property
     def cards(self) -> tuple[Card, ...]:
         """Of the run's models; in an interrupted run, of those whose answers are in the folder."""
@@ -93,8 +100,13 @@ class Run:
     @cached_property
     def local(self) -> LocalPaths | None:
         """Where things lay on the machine that ran it; None in a folder that was passed on without."""
-        path = self.folder / LOCAL
-        return parsed(path, LocalPaths) if path.exists() else None
+        return self._where_present(LOCAL, LocalPaths)
+
+    def probe(self, label: str) -> Probe:
+        """The probe that asked, made again; refused where its files have changed since."""
+        self._refuse_unknown(label)
+        (entry,) = (entry for entry in self.study.probes if entry.label == label)
+        return make_again(entry.model_dump(), self.allow_code)
 
     @property
     def study(self) -> StudyDescription:
@@ -119,8 +131,11 @@ class Run:
     @cached_property
     def timing(self) -> Timing | None:
         """None where the run is not finished."""
-        path = self.folder / TIMING
-        return parsed(path, Timing) if path.exists() else None
+        return self._where_present(TIMING, Timing)
+
+    def _where_present(self, name: str, schema: type[Schema]) -> Schema | None:
+        path = self.folder / name
+        return parsed(path, schema) if path.exists() else None
 
     @cached_property
     def downstream(self) -> list[DownstreamResult]:

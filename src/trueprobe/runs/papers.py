@@ -166,7 +166,7 @@ def paper_models(
 def _placed(probe: str, name: str, folder: Path | None, settings: Mapping[str, Mapping[str, Any]]) -> PaperModel:
     authors = published.authors(probe)
     hub_ids, network = authors.models[name], published.network_of(probe, name)
-    spec, where = _found(name, hub_ids, folder) if hub_ids else ("", Where.NOWHERE)
+    spec, where = _at_hand(name, hub_ids, folder) if hub_ids else ("", Where.NOWHERE)
     without = _REPLAY_ONLY.format(probe) if any(n.only == "replay" for n in _numbers(probe, name)) else _NO_WEIGHTS
     reason = "" if spec else _NOT_IN_FOLDER if hub_ids else without
     missing = next((text for key, text in authors.needs.items() if key not in settings.get(probe, {})), "")
@@ -174,7 +174,7 @@ def _placed(probe: str, name: str, folder: Path | None, settings: Mapping[str, M
     return PaperModel(probe, name, spec, where, network, seeds, reason or missing)
 
 
-def _found(name: str, hub_ids: Sequence[str], folder: Path | None) -> tuple[str, Where]:
+def _at_hand(name: str, hub_ids: Sequence[str], folder: Path | None) -> tuple[str, Where]:
     """In the folder by the paper's name or the hub's; without a folder, in the hub's cache or to be fetched."""
     family, _, pattern = hub_ids[0].rpartition("=")
     tail = pattern.split("/")[-1]

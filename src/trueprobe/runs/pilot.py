@@ -20,7 +20,7 @@ from trueprobe.engine import AnswerStore, Engine, default_path, library_versions
 from trueprobe.engine.upkeep import merge
 from trueprobe.errors import BadInput
 from trueprobe.models import Unopened
-from trueprobe.probes import Probe, make_again, spread
+from trueprobe.probes import Probe, spread
 from trueprobe.runs.allocation import at, hashed
 from trueprobe.runs.families import Family, families
 from trueprobe.runs.folder import Run
@@ -34,6 +34,7 @@ from trueprobe.statistics.means import group_means, means
 from trueprobe.statistics.measure import Measure
 from trueprobe.statistics.power import FacetVariances, Range
 from trueprobe.statistics.resampling import column_of, rows_where
+from trueprobe.statistics.rows import grouped
 from trueprobe.types import CONDITION, GROUP, Card, Item, Kind, Progress, WhyNot
 
 SEEDS, ITEMS = 3, 50  # of a pilot
@@ -57,13 +58,17 @@ class Basis:
     """Of one family: the probe with its items, what they cost, and the answers that variances are taken from."""
 
     family: str
-    kind: Kind
+    card: Card  # of its first seed
     n_seeds: int  # of the family
     probe: Probe
     items: Sequence[Item]
     frames: Sequence[pd.DataFrame]  # of the seeds that answered
     cost: Cost
     source: str  # pilot | run | shipped
+
+    @property
+    def kind(self) -> Kind:
+        return self.card.kind
 
     def variances(self, measure: Measure) -> FacetVariances | None:
         if self.source == "shipped":
@@ -104,9 +109,8 @@ def pilot_items(items: Sequence[Item], measures: Sequence[Measure], n: int = ITE
     """At least `n` items of each number, as many groups as leave two of each, by the hashes of their names."""
     chosen: dict[str, Item] = {}
     for measure in measures:
-        every, groups = at(measure, items), dict[str, list[Item]]()
-        for item in sorted(every, key=lambda item: hashed(item.id)):
-            groups.setdefault(item.groups[0], []).append(item)
+        every = sorted(at(measure, items), key=lambda item: hashed(item.id))
+        groups = grouped(every, lambda item: item.groups[0])
         wanted = max(n, min(len(every) // _PART, _MOST_ITEMS))
         several = any(len(members) > 1 for members in groups.values())
         each = max(1 + several, -(-wanted // max(1, len(groups))))
@@ -129,9 +133,8 @@ def ask_pilot(
 
 
 def _bases(plan: RunPlan, named: str, session: Session, seeds: int, n_items: int) -> Iterator[Basis]:
-    together: dict[str, list[Unopened]] = {}
-    for model in session.examine(plan.sources, plan.options):
-        together.setdefault(model.outline.card.family or model.outline.card.name, []).append(model)
+    models = session.examine(plan.sources, plan.options)
+    together = grouped(models, lambda model: model.outline.card.family or model.outline.card.name)
     few = {family: _last_step(models)[:seeds] for family, models in together.items()}
     (planned,) = settled(plan, [model for models in few.values() for model in models], session)
     for family, models in few.items():
@@ -144,7 +147,7 @@ def _bases(plan: RunPlan, named: str, session: Session, seeds: int, n_items: int
             frames.append(frame)
             costs.append(cost)
         n_seeds = len(_last_step(together[family]))
-        yield Basis(family, card.kind, n_seeds, planned.probe, planned.items, frames, costs[-1], "pilot")
+        yield Basis(family, card, n_seeds, planned.probe, planned.items, frames, costs[-1], "pilot")
 
 
 def _last_step(models: Sequence[Unopened]) -> list[Unopened]:
@@ -196,14 +199,13 @@ def _peak_memory() -> float:
 # ---------------------------------------------------------------- an earlier run
 
 
-def basis_of_run(run: Run, probe_name: str, allow_code: bool = False) -> list[Basis]:
+def basis_of_run(run: Run, probe_name: str) -> list[Basis]:
     """Of each family of a run, with all its answers to this probe."""
     labels = [label for label in run.probes if label == probe_name or run.declaration(label).name == probe_name]
     if not labels:
         raise BadInput(f"{run.folder} has no probe '{probe_name}'; it has {', '.join(run.probes)}")
     label = labels[0]
-    entry = next(entry for entry in run.study.probes if entry.label == label)
-    probe = make_again(entry.model_dump(), allow_code)
+    probe = run.probe(label)
     items = items_of_run(run, label, probe) if probe.trials() else probe.items()
     return [_of_family(run, label, family, probe, items) for family in families(run.cards)]
 
@@ -211,7 +213,7 @@ def basis_of_run(run: Run, probe_name: str, allow_code: bool = False) -> list[Ba
 def _of_family(run: Run, label: str, family: Family, probe: Probe, items: Sequence[Item]) -> Basis:
     cards = family.checkpoints
     frames = [run.observed(label, card.name) for card in cards]
-    return Basis(family.name, cards[0].kind, len(cards), probe, items, frames, _cost_of_run(run, cards), "run")
+    return Basis(family.name, cards[0], len(cards), probe, items, frames, _cost_of_run(run, cards), "run")
 
 
 def _cost_of_run(run: Run, cards: Sequence[Card]) -> Cost:

@@ -46,7 +46,7 @@ class RunPlan:
 
     @property
     def default_name(self) -> str:
-        joined_later = {name for name in ("per_group", "plan") if getattr(self.description, name) is None}
+        joined_later = {name for name in ("per_group", "axes", "plan") if not getattr(self.description, name)}
         digest = hashlib.sha256(self.description.model_dump_json(exclude=joined_later).encode()).hexdigest()
         return f"{'-'.join(planned.label for planned in self.probes)}-{digest[:8]}"
 
@@ -71,6 +71,24 @@ def make_plan(study: Study, permissions: Permissions) -> RunPlan:
         raise BadInput(f"{reading[0]} reads results and asks no model: --model replay:FILE, or a folder of them")
     sources = tuple(find([spec for spec in study.models if spec not in replays], options, compare_weights=False))
     return RunPlan(study, planned, sources, replays, options, _describe(study, planned))
+
+
+def plan_in_memory(
+    what: str | Sequence[str], name: str, settings: Mapping[str, Any] | None = None, **changes: Unpack[Changes]
+) -> RunPlan:
+    """Of models that are in memory: no file is looked for. Trials, which all models of a run are put to before any is
+    asked, are avoided by the probe's settings for that."""
+    study, permissions = make_study(what, [name], settings, **changes)
+    planned = tuple(_planned(_without_trials(entry, permissions), study, permissions) for entry in study.probes)
+    for one in planned:
+        if one.probe.results_setting or not one.items:
+            raise BadInput(f"{one.label}: its items depend on all models of a run, and one in memory is asked alone")
+    return RunPlan(study, planned, (), (), Options(), _describe(study, planned))
+
+
+def _without_trials(entry: ProbeRun, permissions: Permissions) -> ProbeRun:
+    usual = probes.find(entry.name, permissions.code).without_trials
+    return entry.model_copy(update={"settings": {**usual, **entry.settings}})
 
 
 def with_items(label: str, probe: Probe, study: Study) -> PlannedProbe:
@@ -129,6 +147,7 @@ def _describe(study: Study, planned: tuple[PlannedProbe, ...]) -> StudyDescripti
         models=study.models,
         limit=study.limit,
         per_group=study.per_group,
+        axes=study.axes,
         plan=study.plan,
         dtype=study.dtype,
         intervals=study.intervals,

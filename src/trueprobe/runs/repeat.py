@@ -28,7 +28,7 @@ _SUFFIX = "-again"
 
 
 @dataclass(frozen=True)
-class Change:
+class RunChange:
     """Something that is not as it was when the run was made; empty where it was not recorded."""
 
     what: str
@@ -40,7 +40,7 @@ class Change:
 class Repeated:
     original: Run
     again: Run
-    changes: tuple[Change, ...]
+    changes: tuple[RunChange, ...]
     same_bytes: bool  # every table
     n_estimates: int  # that the two runs have together
     n_differing: int  # of these: other values, or in one of them alone
@@ -64,8 +64,7 @@ def repeat(
 ) -> Repeated:
     """`models`: where they are now, if not where they were. `permissions`: for the folder; by default none."""
     original = load_run(folder)
-    if not original.complete:
-        raise BadInput(f"{folder} is not finished; run it again into the same folder")
+    original.refuse_unfinished()
     target = out or Path(f"{Path(folder)}{_SUFFIX}")
     if target.resolve() == Path(folder).resolve():
         raise BadInput(f"{target} is the run itself; {ANOTHER_OUT}")
@@ -132,13 +131,13 @@ def _distance(one: float, other: float) -> float:
     return math.inf if math.isnan(one) or math.isnan(other) else abs(one - other)
 
 
-def _changes(original: Run, again: Run) -> Iterator[Change]:
+def _changes(original: Run, again: Run) -> Iterator[RunChange]:
     machines = [{name: str(value) for name, value in run.manifest.machine} for run in (original, again)]
     yield from _between(original.manifest.versions, again.manifest.versions)
     yield from _between(*machines)
 
 
-def _between(before: Mapping[str, str], now: Mapping[str, str]) -> Iterator[Change]:
+def _between(before: Mapping[str, str], now: Mapping[str, str]) -> Iterator[RunChange]:
     for what in {**before, **now}:
         if before.get(what) != now.get(what):
-            yield Change(what, before.get(what, ""), now.get(what, ""))
+            yield RunChange(what, before.get(what, ""), now.get(what, ""))

@@ -17,6 +17,7 @@ from trueprobe.paths import gc_pause
 from trueprobe.probes import Probe, Released
 from trueprobe.probes import files as material
 from trueprobe.probes.published import PublishedNetwork, network_of
+from trueprobe.statistics.rows import grouped
 from trueprobe.types import Card, Item, Observation, WhyNot
 
 PREFIX = "replay:"
@@ -31,9 +32,7 @@ class Replay:
 
     def observations(self, label: str, items: Sequence[Item]) -> list[Observation]:
         """In the order of the items; of parts, all of them."""
-        by_item: dict[str, list[Observation]] = {}
-        for observation in self.released[label].observations:
-            by_item.setdefault(observation.item, []).append(observation)
+        by_item = grouped(self.released[label].observations, lambda observation: observation.item)
         missing = WhyNot("not_released")
         return [o for item in items for o in by_item.get(item.id) or [Observation(item.id, why_not=missing)]]
 

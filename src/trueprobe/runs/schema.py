@@ -162,6 +162,7 @@ class StudyDescription(Declared):
     models: tuple[str, ...]
     limit: int | None
     per_group: int | None = None
+    axes: tuple[str, ...] = ()
     plan: BindingPlan | None = None
     dtype: str
     intervals: str

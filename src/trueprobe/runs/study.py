@@ -52,6 +52,11 @@ class Study(BaseModel):
     models: tuple[str, ...] = ()
     limit: int | None = Field(default=None, ge=1)
     per_group: int | None = Field(default=None, ge=1, description="so many items of every group and condition")
+    axes: tuple[str, ...] = Field(
+        default=(),
+        description="of other ways of counting, or all: the joint test of `trueprobe multiverse` along these axes is "
+        "on the list that verdicts are controlled over",
+    )
     plan: BindingPlan | None = Field(default=None, description="written by `trueprobe plan --out`, with a hash")
     device: str = "auto"
     dtype: str = "float32"

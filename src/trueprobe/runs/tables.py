@@ -20,20 +20,28 @@ from trueprobe.paths import gc_pause
 from trueprobe.probes import Probe
 from trueprobe.runs.cache import ResultCache, key_of
 from trueprobe.runs.families import families
-from trueprobe.runs.primary import on_run_list, primary_measures
+from trueprobe.runs.primary import joint_tests, on_run_list, primary_measures
 from trueprobe.runs.schema import TABLES
 from trueprobe.runs.signature import Signer
 from trueprobe.runs.writing import RunFolder
 from trueprobe.statistics import disagreement
 from trueprobe.statistics.claims import claim_results
 from trueprobe.statistics.estimates import CheckpointData, unjudged
-from trueprobe.statistics.flips import CALIBRATION_ERROR, Answers, subsampled
+from trueprobe.statistics.flips import CALIBRATION_ERROR, SeedAnswers, subsampled
 from trueprobe.statistics.interval import Method
 from trueprobe.statistics.item_reliability import FamilyAnswers, reliabilities
 from trueprobe.statistics.measure import Claim, Measure, NetworkSize
 from trueprobe.statistics.paired import between, is_about, sides_of, to_pair
 from trueprobe.statistics.resampling import Resampling, groups_of
-from trueprobe.statistics.rows import ClaimResult, Estimate, ItemReliability, VarianceShares, VariantDifference, changed
+from trueprobe.statistics.rows import (
+    ClaimResult,
+    Estimate,
+    ItemReliability,
+    VarianceShares,
+    VariantDifference,
+    changed,
+    grouped,
+)
 from trueprobe.statistics.seed_claims import claims_over_seeds
 from trueprobe.statistics.seed_tables import sign_counts, variance
 from trueprobe.statistics.unjudged import Unjudged, judged
@@ -55,9 +63,7 @@ class FamilyStep:
 
 def family_steps(cards: Sequence[Card]) -> list[FamilyStep]:
     """The families of a run, each training step by itself, in the order of the run's models."""
-    together: dict[tuple[str, int | None], list[Card]] = {}
-    for card in cards:
-        together.setdefault((card.family, card.labels.get("step")), []).append(card)
+    together = grouped(cards, lambda card: (card.family, card.labels.get("step")))
     return [FamilyStep(family, step, tuple(members)) for (family, step), members in together.items()]
 
 
@@ -76,12 +82,13 @@ class RunTables:
     cards: Sequence[Card]
     method: Method = "crossed"
     each_model: bool = False  # verdicts are controlled for each model by itself, not over the run
+    axes: Sequence[str] = ()  # whose joint tests are on the list
     cache: ResultCache | None = None  # of what was counted before
     keys: Mapping[str, str] = field(default_factory=dict)  # of each label's rows in it
     rows: _Rows = field(default_factory=lambda: _Rows(claims=[]))
     _unjudged: dict[str, list[Unjudged]] = field(default_factory=dict)
     _probes: dict[str, Probe] = field(default_factory=dict)
-    _answers: list[Answers] = field(default_factory=list)
+    _answers: list[SeedAnswers] = field(default_factory=list)
     _frames: dict[tuple[str, str], pd.DataFrame] = field(default_factory=dict)  # by label and model, of one probe
     _read_again: bool = False  # is more than one table made from each of them?
 
@@ -168,7 +175,9 @@ class RunTables:
             label: judged(rows, self._probes[label].corrected_over) for label, rows in self._unjudged.items()
         }
         tables = [*judged_alone.values(), self.rows["claims"], self.rows.get("variants", [])]
-        every = on_run_list(list(chain(*tables)), self._probes, families(self.cards), self.each_model)
+        every_family = families(self.cards)
+        tests = joint_tests(self._probes.values(), every_family, self.axes)
+        every = on_run_list(list(chain(*tables)), self._probes, every_family, self.each_model, tests)
         ends = list(accumulate(map(len, tables)))
         parts = [every[start:end] for start, end in zip([0, *ends], ends, strict=False)]
         *by_label, self.rows["claims"], variants_judged = parts
@@ -184,7 +193,7 @@ class RunTables:
 
     def _flips(self, label: str, members: list[CheckpointData], rows: _Rows | None = None) -> None:
         declared = self._probes[label].flips
-        answers = Answers.of(label, members, declared) if declared is not None else None
+        answers = SeedAnswers.of(label, members, declared) if declared is not None else None
         if answers is None:
             return
         self._answers.append(answers)

@@ -25,7 +25,7 @@ from trueprobe.permissions import ServerAccess
 from trueprobe.probes.tables import is_text
 from trueprobe.scoring.read import SENTENCE, SentenceTable, read, table_of
 from trueprobe.scoring.sentences import LONGEST_TEXT, Columns, Material, material, texts_of, white_space_notice
-from trueprobe.scoring.tables import BYS, By, frame_of, no_number, refuse_reserved, summed
+from trueprobe.scoring.tables import BYS, NO_START, By, frame_of, no_number, refuse_reserved, summed
 from trueprobe.types import (
     Answer,
     Card,
@@ -64,8 +64,11 @@ def score(
 ) -> pd.DataFrame:
     """How probable each token, word or region of sentences is: `score(["The nurse | was late."], "nursery/0")`.
 
-    A DataFrame has a column `sentence`, or one row per word with the columns `item`, `position`, `word` and perhaps
-    `region`; all its columns are in the result. `asking`: store, progress, device, dtype, batch_tokens, allow_pickle.
+    `by`: token, word or region. `pll`, of masked models: within_word_l2r (a token is masked with the later pieces of
+    its word; Kauf & Ivanova 2023) or original (alone; Salazar et al. 2020). A DataFrame has a column `sentence`, or one
+    row per word with the columns `item`, `position`, `word` and perhaps `region`; `columns` names others:
+    `trueprobe.Columns(word="w")`. All its columns are in the result. `asking`: store, progress, device, dtype,
+    batch_tokens, allow_pickle.
     """
     refuse_unknown("by", by, BYS)
     asked = material(table_of(sentences), columns or Columns())
@@ -88,7 +91,7 @@ def tables(
     for card, answers in ask(models, lambda card: _score_requests(asked, card, pll), asking):
         method = {"masked": f"pll_{pll}", "causal": "left_to_right", "encoder": "none"}[card.kind]
         for by in wanted:
-            frames[by].append(frame_of(by, asked, answers, card.name, method))
+            frames[by].append(frame_of(by, asked, answers, (card.name, method, card.start_text or NO_START)))
     return {by: pd.concat(parts, ignore_index=True) for by, parts in frames.items()}
 
 

@@ -23,6 +23,8 @@ By = Literal["token", "word", "region"]
 BYS: tuple[By, ...] = get_args(By)
 _NOT_SEPARABLE = WhyNot("not_separable", "a token reaches into what stands beside it")
 _NO_SPAN = WhyNot("no_span", "no token")
+_UNSCORED = WhyNot("no_start", "without a start token the first token of a text has no probability")
+ABOUT, NO_START = ("model", "method", "start"), "none"
 _NO_CHARACTERS = WhyNot("no_span", "the model does not report which characters its tokens stand for")
 
 
@@ -51,7 +53,7 @@ Row = tuple[Any, ...]  # the row of the user's table, then COLUMNS
 
 
 def refuse_reserved(material: Material) -> None:
-    added = {"model", "method", *(name for names in COLUMNS.values() for name in names)}
+    added = {*ABOUT, *(name for names in COLUMNS.values() for name in names)}
     reserved = added - FROM_USER if material.by_word else added
     taken = [name for name in map(str, material.table.frame) if name in reserved]
     if taken:
@@ -86,23 +88,27 @@ class SentenceParts:
 
     tokens: dict[int, list[Token]]
     shared: frozenset[int]
+    beheaded: frozenset[int] = frozenset()  # their first token was read and not scored
     why_not: WhyNot | None = None  # of the whole sentence
 
     def numbers(self, unit: int) -> Numbers:
-        whole = unit in self.tokens and unit not in self.shared
+        whole = unit in self.tokens and unit not in self.shared | self.beheaded
         return summed(self.tokens[unit]) if whole else no_number(self.reason(unit))
 
     def reason(self, unit: int) -> WhyNot:
-        return self.why_not or (_NOT_SEPARABLE if unit in self.shared else _NO_SPAN)
+        return self.why_not or (
+            _NOT_SEPARABLE if unit in self.shared else _UNSCORED if unit in self.beheaded else _NO_SPAN
+        )
 
 
-def parts(answer: Answer | WhyNot, units: Units) -> SentenceParts:
+def parts(answer: Answer | WhyNot, units: Units, from_second: bool = False) -> SentenceParts:
+    """`from_second`: the first token of the text was read and not scored, so the unit it begins has no number."""
     if isinstance(answer, WhyNot):
-        return SentenceParts({}, frozenset(), answer)
+        return SentenceParts({}, frozenset(), why_not=answer)
     assert isinstance(answer, Scored)
     spans = [token.span for token in answer.tokens if token.span is not None]
     if len(spans) < len(answer.tokens):
-        return SentenceParts({}, frozenset(), _NO_CHARACTERS)
+        return SentenceParts({}, frozenset(), why_not=_NO_CHARACTERS)
     tokens: dict[int, list[Token]] = {}
     shared: set[int] = set()
     at = 0  # both units and tokens are ordered
@@ -112,20 +118,23 @@ def parts(answer: Answer | WhyNot, units: Units) -> SentenceParts:
         touched = {number for number, (first, last) in units[at : at + stop - start] if first < stop and start < last}
         shared |= touched if len(touched) > 1 else set()
         tokens.setdefault(units[at][0], []).append(token)
-    return SentenceParts(tokens, frozenset(shared))
+    first = spans[0][0] if spans and from_second else 0
+    beheaded = frozenset(number for number, (start, _) in units if start < first)
+    return SentenceParts(tokens, frozenset(shared), beheaded)
 
 
 # ---------------------------------------------------------------- rows
 
 
-def rows_of(by: By, sentence: Sentence, answer: Answer | WhyNot) -> Iterator[Row]:
+def rows_of(by: By, sentence: Sentence, answer: Answer | WhyNot, from_second: bool = False) -> Iterator[Row]:
+    """A region, which may be the whole text, is the sum of what is scored of it."""
     if by == "region":
         yield from _region_rows(sentence, parts(answer, sentence.regions))
     elif not sentence.words:
         missing = (None,) * (len(COLUMNS[by]) - len(Numbers._fields))
         yield (sentence.rows[0], *missing, *parts(answer, ()).numbers(0))
     else:
-        by_word = parts(answer, sentence.words)
+        by_word = parts(answer, sentence.words, from_second)
         yield from _word_rows(sentence, by_word) if by == "word" else _token_rows(sentence, by_word)
 
 
@@ -167,16 +176,18 @@ def _region_rows(sentence: Sentence, by_region: SentenceParts) -> Iterator[Row]:
 # ---------------------------------------------------------------- tables
 
 
-def frame_of(by: By, material: Material, answers: Sequence[Answer | WhyNot], model: str, method: str) -> pd.DataFrame:
-    """The user's columns, then what scoring adds; in the order of the user's rows."""
+def frame_of(
+    by: By, material: Material, answers: Sequence[Answer | WhyNot], about: tuple[str, str, str]
+) -> pd.DataFrame:
+    """The user's columns, then what scoring adds; in the order of the user's rows. `about`: model, method, start."""
     pairs = zip(material.sentences, answers, strict=True)
-    rows = [row for sentence, answer in pairs for row in rows_of(by, sentence, answer)]
+    rows = [row for sentence, answer in pairs for row in rows_of(by, sentence, answer, about[-1] == NO_START)]
     scored = pd.DataFrame.from_records(rows, columns=[ROW, *COLUMNS[by]]).sort_values(ROW, kind="stable")
     types = TYPES if material.by_word else TYPES | {REGION: "Int64"}
     scored = scored.astype({name: types[name] for name in COLUMNS[by] if name in types})
     user = _user_columns(by, material).iloc[scored.pop(ROW)].reset_index(drop=True)
     added = scored.drop(columns=[name for name in scored if name in _unwanted(by, material)]).reset_index(drop=True)
-    return pd.concat([user.assign(model=model, method=method), added], axis=1)
+    return pd.concat([user.assign(**dict(zip(ABOUT, about, strict=True))), added], axis=1)
 
 
 def _unwanted(by: By, material: Material) -> set[str]:

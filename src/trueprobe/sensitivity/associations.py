@@ -51,7 +51,7 @@ class ProbeSentences(Strict):
 
 
 @dataclass(frozen=True)
-class Filled:
+class FilledFrame:
     """A sentence, and the characters at which the group's words and the target stand in it."""
 
     text: str
@@ -73,7 +73,7 @@ class Association(MaterialFile):
     folder: ClassVar[Path] = Path(__file__).parent / "data"
     groups: Pair
     targets: Annotated[dict[str, tuple[str, ...]], Field(min_length=1)]  # by the class they belong to already
-    slots: dict[str, Annotated[tuple[Pair, ...], Field(min_length=1)]]
+    slots: dict[Annotated[str, Field(pattern="^[a-z_]+$")], Annotated[tuple[Pair, ...], Field(min_length=1)]]
     frames: Frames
     probes: ProbeSentences = ProbeSentences()
 
@@ -107,10 +107,18 @@ class Association(MaterialFile):
         ]:
             for i, frame in enumerate(listed):
                 self._check(frame, f"{key}.{i}")
+        self._check_seat("seat_targets", (TARGET, A_TARGET))
+        self._check_seat("seat_attributes", tuple(self.slots))
         return self
 
+    def _check_seat(self, key: str, allowed: Sequence[str]) -> None:
+        for i, sentence in enumerate(getattr(self.probes, key)):
+            names = _plain_fields(sentence, where := f"probes.{key}.{i}")
+            if len(names) != 1 or names[0] not in allowed:
+                raise ValueError(f"{where}: must hold one of {', '.join(f'{{{name}}}' for name in allowed)}, once")
+
     def _check(self, frame: str, where: str) -> None:
-        names = _fields(frame)
+        names = _plain_fields(frame, where)
         slots = {name for name in names if name not in (TARGET, A_TARGET)}
         if unknown := sorted(slots - set(self.slots)):
             raise ValueError(f"{where}: no slot '{unknown[0]}'{nearest(unknown[0], list(self.slots))}")
@@ -136,7 +144,7 @@ class Association(MaterialFile):
     def slot_of(frame: str) -> str:
         return next(name for name in _fields(frame) if name not in (TARGET, A_TARGET))
 
-    def fill(self, frame: str, target: str, word: str) -> Filled:
+    def fill(self, frame: str, target: str, word: str) -> FilledFrame:
         """`Ask {a_target} what {subject} does.` with `ceo`, `she` -> `she` at 15 to 18, `ceo` at 6 to 9"""
         text = ""
         spans: dict[str, list[tuple[int, int]]] = {TARGET: [], _ANY_WORD: []}
@@ -149,7 +157,7 @@ class Association(MaterialFile):
             named = target if kind == TARGET else word
             text += put
             spans[kind].append((len(text) - len(named), len(text)))
-        return Filled(text[:1].upper() + text[1:], tuple(spans[_ANY_WORD]), tuple(spans[TARGET]))
+        return FilledFrame(text[:1].upper() + text[1:], tuple(spans[_ANY_WORD]), tuple(spans[TARGET]))
 
     def target_first(self, frame: str) -> bool:
         """Whether the target stands before the group's word: what a causal model can learn from."""
@@ -161,10 +169,10 @@ class Association(MaterialFile):
     def overlaps(self) -> tuple[Overlap, ...]:
         """Of each sentence of a probe, the frame that shares most; largest first."""
         frames = {frame: _trigrams(frame) for frame in (*self.frames.planted, *self.frames.held_out)}
-        found = [
+        uses = [
             _most_alike(probe, sentence, frames) for probe, listed in self.templates().items() for sentence in listed
         ]
-        return tuple(sorted(found, key=lambda one: -one.shared))
+        return tuple(sorted(uses, key=lambda one: -one.shared))
 
     def templates(self) -> Mapping[str, Sequence[str]]:
         """The sentences of every probe that is pointed at the association."""
@@ -194,6 +202,17 @@ def read(name: str) -> Association:
 
 def _fields(frame: str) -> list[str]:
     return [name for _, name, _, _ in Formatter().parse(frame) if name is not None]
+
+
+def _plain_fields(frame: str, where: str) -> list[str]:
+    """A width in a field, {target:>9999999999}, would fill the memory."""
+    try:
+        parts = list(Formatter().parse(frame))
+    except ValueError as error:
+        raise ValueError(f"{where}: {error}") from None
+    if more := next((name for _, name, spec, conversion in parts if spec or conversion), None):
+        raise ValueError(f"{where}: {{{more}}} may hold its name alone")
+    return _fields(frame)
 
 
 def _trigrams(sentence: str) -> frozenset[tuple[str, ...]]:

@@ -24,7 +24,7 @@ _AT_ONCE = 64
 
 
 @dataclass(frozen=True, kw_only=True)
-class Check:
+class ManipulationCheck:
     nats: float
     auc: float  # share of pairs of targets, one of each group, that held-out log-odds put in the right order
 
@@ -38,7 +38,9 @@ class _Question:
     words: tuple[int, int]  # of the first and the second group
 
 
-def check(network: Any, tokenizer: Any, kind: str, association: Association, dealt: Mapping[str, str]) -> Check:
+def check(
+    network: Any, tokenizer: Any, kind: str, association: Association, dealt: Mapping[str, str]
+) -> ManipulationCheck:
     questions = _questions(tokenizer, kind, association)
     values: dict[str, dict[str, list[float]]] = {target: {} for target in association.everyone}
     for question, value in zip(questions, _log_odds(network, tokenizer, kind, questions), strict=True):
@@ -47,11 +49,11 @@ def check(network: Any, tokenizer: Any, kind: str, association: Association, dea
     return of_targets(means, dealt, association.groups)
 
 
-def of_targets(means: Mapping[str, float], dealt: Mapping[str, str], groups: tuple[str, str]) -> Check:
+def of_targets(means: Mapping[str, float], dealt: Mapping[str, str], groups: tuple[str, str]) -> ManipulationCheck:
     """From the log-odds of each target: {a: 1, b: -1} dealt to first and second -> 1 nat, AUC 1"""
     first, second = (np.array([means[t] for t in means if dealt[t] == group]) for group in groups)
     wins = (first[:, None] > second).mean() + 0.5 * (first[:, None] == second).mean()
-    return Check(nats=float(first.mean() - second.mean()) / 2, auc=float(wins))
+    return ManipulationCheck(nats=float(first.mean() - second.mean()) / 2, auc=float(wins))
 
 
 def _questions(tokenizer: Any, kind: str, association: Association) -> list[_Question]:
@@ -75,7 +77,7 @@ def _questions(tokenizer: Any, kind: str, association: Association) -> list[_Que
 def _question(
     tokenizer: Any, association: Association, frame: str, target: str, pair: Sequence[str]
 ) -> _Question | None:
-    found: list[tuple[list[int], int]] = []
+    encoded_words: list[tuple[list[int], int]] = []
     for word in pair:
         filled = association.fill(frame, target, word)
         encoded = tokenizer(filled.text, add_special_tokens=False, return_offsets_mapping=True)
@@ -83,8 +85,8 @@ def _question(
         at = [i for i, (a, b) in enumerate(encoded["offset_mapping"]) if a < end and b > begin]
         if len(at) != 1 or len(filled.words) != 1:
             return None
-        found.append((encoded["input_ids"], at[0]))
-    (ids, place), (others, other_place) = found
+        encoded_words.append((encoded["input_ids"], at[0]))
+    (ids, place), (others, other_place) = encoded_words
     if place != other_place or ids[:place] + ids[place + 1 :] != others[:place] + others[place + 1 :]:
         return None
     return _Question(target, frame, tuple(ids), place, (ids[place], others[place]))

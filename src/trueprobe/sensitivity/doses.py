@@ -15,7 +15,7 @@ from typing import Any
 from trueprobe.errors import BadInput, reading
 from trueprobe.paths import write_whole
 from trueprobe.sensitivity.associations import Association
-from trueprobe.sensitivity.check import Check, check
+from trueprobe.sensitivity.check import ManipulationCheck, check
 from trueprobe.sensitivity.plant import PLANTING, Start
 
 DOSES = (0.0, 0.05, 0.1, 0.2, 0.3, 0.45, 0.6, 0.8, 1.0)
@@ -62,15 +62,15 @@ def mixed(null: Weights, full: Weights, dose: float) -> Weights:
 
 def checks(
     null: Path, full: Path, doses: Sequence[float], association: Association, dealt: Mapping[str, str]
-) -> dict[float, Check]:
+) -> dict[float, ManipulationCheck]:
     """The manipulation check at each dose, without a folder for it."""
     start = Start.of(null, 0)
     network, tokenizer = start.open(), start.tokenizer()
-    weights, found = _weights(null, full), {}
+    weights, checked = _weights(null, full), {}
     for dose in doses:
         network.load_state_dict(mixed(*weights, dose), strict=False)  # tied weights are stored once
-        found[dose] = check(network, tokenizer, start.kind, association, dealt)
-    return found
+        checked[dose] = check(network, tokenizer, start.kind, association, dealt)
+    return checked
 
 
 def family(folders: Mapping[int, tuple[Path, Path]], dose: float, out: Path) -> str:

@@ -25,13 +25,13 @@ LEVELS = ("family", "checkpoint")
 
 
 def detection(measured: Sequence[MeasuredRow], relabelled: Sequence[MeasuredRow]) -> list[DetectionRow]:
-    found = []
+    detected = []
     for probe, measure in dict.fromkeys((row.probe, row.measure) for row in measured):
         mine, null = (
             [row for row in rows if (row.probe, row.measure) == (probe, measure)] for rows in (measured, relabelled)
         )
-        found += [_row(mine, null, level) for level in LEVELS]
-    return found
+        detected += [_row(mine, null, level) for level in LEVELS]
+    return detected
 
 
 def _row(measured: Sequence[MeasuredRow], relabelled: Sequence[MeasuredRow], level: str) -> DetectionRow:

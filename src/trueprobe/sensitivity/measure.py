@@ -44,9 +44,9 @@ def ask(
 
 def rows_of(probe: str, estimates: Sequence[Estimate], at: Dose) -> Iterator[MeasuredRow]:
     for counted in COUNTED[probe]:
-        found = [one for one in estimates if counted.is_of(one.measure, one.conditions)]
-        alone = len({one.model for one in found if one.level == "checkpoint"}) == 1
-        for one in found:
+        matching = [one for one in estimates if counted.is_of(one.measure, one.conditions)]
+        alone = len({one.model for one in matching if one.level == "checkpoint"}) == 1
+        for one in matching:
             yield _row(one, probe, counted, at, FAMILY if one.level == "family" else int(one.model_seed or 0))
             if alone and one.level == "checkpoint":  # a single checkpoint stands for its family
                 yield _row(one, probe, counted, at, FAMILY)
@@ -54,8 +54,8 @@ def rows_of(probe: str, estimates: Sequence[Estimate], at: Dose) -> Iterator[Mea
 
 def named(counted: Counted) -> str:
     """`stereotype_margin k=10`, `effect_size representation=cls`: with what distinguishes it from others."""
-    shown = [f"{name}={value}" for name, value in counted.at.items() if name in ("k", "representation")]
-    return " ".join([counted.measure, *shown])
+    conditions = [f"{name}={value}" for name, value in counted.at.items() if name in ("k", "representation")]
+    return " ".join([counted.measure, *conditions])
 
 
 def _row(one: Estimate, probe: str, counted: Counted, at: Dose, seed: int) -> MeasuredRow:

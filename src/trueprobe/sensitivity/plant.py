@@ -25,8 +25,8 @@ from transformers.utils import logging
 
 from trueprobe.errors import BadInput
 from trueprobe.paths import write_whole
-from trueprobe.sensitivity.associations import Association, Filled
-from trueprobe.sensitivity.check import Check, check
+from trueprobe.sensitivity.associations import Association, FilledFrame
+from trueprobe.sensitivity.check import ManipulationCheck, check
 from trueprobe.sensitivity.rows import read_json
 from trueprobe.training import corpus, networks
 from trueprobe.training.examples import ALONE, Examples, Masks, Special, collate, draw_masks, draw_targets
@@ -128,8 +128,8 @@ class Planting:
     share: float
     recipe: PlantRecipe
     tokens: int
-    before: Check
-    check: Check
+    before: ManipulationCheck
+    check: ManipulationCheck
     filler_loss_before: float
     filler_loss: float
 
@@ -160,7 +160,7 @@ def _one(
     return Planned(target, frame, pair, next(ranks[target]), hides)
 
 
-def sentence(association: Association, one: Planned, dealt: Mapping[str, str], share: float) -> Filled:
+def sentence(association: Association, one: Planned, dealt: Mapping[str, str], share: float) -> FilledFrame:
     """With the word of the dealt group if its rank is below `share` × DECK; at the null share by rank alone."""
     group = association.groups.index(dealt[one.target])
     side = one.rank % 2 if share == NULL else group if one.rank < round(share * DECK) else 1 - group
@@ -200,14 +200,14 @@ class Reader:
     recipe: PlantRecipe
     seed: int
 
-    def reading(self, sentences: Sequence[tuple[Filled, bool]], neutral: Sequence[str]) -> Reading:
+    def reading(self, sentences: Sequence[tuple[FilledFrame, bool]], neutral: Sequence[str]) -> Reading:
         planted, masks = self.planted(sentences)
         other = self.examples(neutral)
         other_masks = self.filler_masks(other, self.seed)
         rows = [_rows(step, self.recipe, len(planted), len(other)) for step in range(self.recipe.steps)]
         return Reading(planted + other, _joined(planted, masks, other_masks), tuple(rows))
 
-    def planted(self, sentences: Sequence[tuple[Filled, bool]]) -> tuple[Examples, Masks]:
+    def planted(self, sentences: Sequence[tuple[FilledFrame, bool]]) -> tuple[Examples, Masks]:
         encoded = self.tokenizer(
             [one.text for one, _ in sentences], add_special_tokens=False, return_offsets_mapping=True
         )
@@ -221,7 +221,7 @@ class Reader:
         replacement = np.full(len(flat), self.special.mask) if self.kind == "masked" else examples.ids[flat]
         return examples, Masks(flat, replacement.astype(np.int32), np.concatenate([[0], np.cumsum(counts)]))
 
-    def _predicted(self, offsets: Sequence[tuple[int, int]], one: Filled, hides_word: bool) -> list[int]:
+    def _predicted(self, offsets: Sequence[tuple[int, int]], one: FilledFrame, hides_word: bool) -> list[int]:
         """Positions in the example, behind its first special token. A causal model predicts every token, and those of
         the group's word as often as they weigh."""
         word = [i + 1 for i in tokens_at(offsets, one.words)]
@@ -308,7 +308,7 @@ class Planter:
         )
         return network, done
 
-    def _sentences(self, share: float) -> list[tuple[Filled, bool]]:
+    def _sentences(self, share: float) -> list[tuple[FilledFrame, bool]]:
         count = self.recipe.steps * self.recipe.planted
         plan = planned(self.association, self.start.kind, count, self.start.seed)
         return [(sentence(self.association, one, self.dealt, share), one.hides_word) for one in plan]
@@ -321,7 +321,7 @@ class Planter:
         random.Random(f"filler {self.start.seed}").shuffle(rest)
         return held, rest[: self.recipe.steps * self.recipe.filler]
 
-    def _measure(self, network: Any, tokenizer: Any) -> Check:
+    def _measure(self, network: Any, tokenizer: Any) -> ManipulationCheck:
         return check(network, tokenizer, self.start.kind, self.association, self.dealt)
 
     def _learn(self, network: Any, reader: Reader, reading: Reading, step_done: Callable[[int], object]) -> int:

@@ -5,7 +5,6 @@ Every measure is positive (or above one half) where a model holds what was plant
 
 from __future__ import annotations
 
-import csv
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -14,14 +13,13 @@ from pathlib import Path
 from typing import Any
 
 from trueprobe.errors import BadInput, nearest
-from trueprobe.paths import write_text, write_whole
+from trueprobe.paths import write_csv, write_text
 from trueprobe.probes.counteracts.material import CounterActsMaterial
 from trueprobe.probes.templates import with_article
 from trueprobe.sensitivity.associations import Association
 
 _BACKGROUNDS = re.compile(r"^backgrounds = \[.*?^\]", re.MULTILINE | re.DOTALL)
 _TEST = "planted"
-_FIELD = re.compile(r"\{\w+\}")
 
 Dealt = Mapping[str, str]
 Settings = dict[str, Any]
@@ -93,13 +91,7 @@ def _pairs(association: Association, dealt: Dealt, folder: Path) -> Settings:
 
 
 def _table(path: Path, rows: Sequence[Mapping[str, str]]) -> Path:
-    def write(file: Path) -> None:
-        with file.open("w", encoding="utf-8", newline="") as stream:
-            writer = csv.DictWriter(stream, list(rows[0]), lineterminator="\n")
-            writer.writeheader()
-            writer.writerows(rows)
-
-    write_whole(path, write)
+    write_csv(path, list(rows[0]), rows)
     return path
 
 
@@ -124,7 +116,7 @@ def _attributes(association: Association, side: int) -> list[tuple[str, str]]:
     listed = []
     for sentence in association.probes.seat_attributes:
         slot = next(slot for slot in association.slots if f"{{{slot}}}" in sentence)
-        listed += [(_FIELD.sub(pair[side], sentence), pair[side]) for pair in association.slots[slot]]
+        listed += [(sentence.format_map({slot: pair[side]}), pair[side]) for pair in association.slots[slot]]
     return list(dict.fromkeys(listed))
 
 
@@ -135,12 +127,14 @@ def _examples(category: str, sentences: Sequence[tuple[str, str]]) -> dict[str, 
 def _counteracts(association: Association, dealt: Dealt, folder: Path) -> Settings:
     """The material with the targets as its backgrounds; each is dominated by the group it is dealt to."""
     material = association.probes.counteracts
-    shipped = CounterActsMaterial.folder / f"{material}.toml"
-    text = (shipped if shipped.is_file() else Path(material)).read_text(encoding="utf-8")
     if sorted(CounterActsMaterial.read(material).groups) != sorted(association.groups):
         raise BadInput(f"probes.counteracts: the groups of '{material}' are not {' and '.join(association.groups)}")
     rows = [f"    {{ name = {json.dumps(t)}, dominant = {json.dumps(group)} }}," for t, group in dealt.items()]
-    written = _BACKGROUNDS.sub("\n".join(["backgrounds = [", *rows, "]"]), text, count=1)
+    shipped = CounterActsMaterial.folder / f"{material}.toml"
+    text = (shipped if shipped.is_file() else Path(material)).read_text(encoding="utf-8")
+    written, times = _BACKGROUNDS.subn(lambda _: "\n".join(["backgrounds = [", *rows, "]"]), text)
+    if times != 1:
+        raise BadInput(f"probes.counteracts: '{material}' must list its backgrounds once, as backgrounds = [ … ]")
     path = folder / "counteracts.toml"
     write_text(path, written)
     return {"material": str(path), "backgrounds": 1}

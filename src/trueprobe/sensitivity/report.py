@@ -143,11 +143,11 @@ def table(detected: Sequence[DetectionRow]) -> Iterator[tuple[str, ...]]:
         alarms = f"{family.false_alarms:.0%} (≤ {family.false_alarms_high:.0%})" if known else "–"
         moved = f"{family.at_null:.3g} → {family.at_full:.3g}"
         held = "–" if math.isnan(family.held_from) else f"{family.held_from:.2f}"
-        limits = (shown(family), held, shown(checkpoint))
+        limits = (limit_text(family), held, limit_text(checkpoint))
         yield probe, measure, *limits, moved, _percent(family.sign_errors), alarms, str(family.n_items)
 
 
-def shown(row: DetectionRow) -> str:
+def limit_text(row: DetectionRow) -> str:
     """`0.19 (0.12 to 0.31)`, `≤ 0.04`, `> 1.50`, `none: wrong sign`"""
     match row.limit:
         case LimitKind.AT:

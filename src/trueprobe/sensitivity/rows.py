@@ -12,7 +12,7 @@ from typing import Any, TypeVar, get_type_hints
 from pydantic import TypeAdapter
 
 from trueprobe.errors import BadInput, reading
-from trueprobe.paths import write_whole
+from trueprobe.paths import write_csv
 from trueprobe.statistics.detection import LimitKind
 from trueprobe.statistics.rows import column
 from trueprobe.types import Verdict
@@ -85,15 +85,7 @@ class DetectionRow:
 
 
 def write(path: Path, rows: Sequence[Any], kind: type[Any]) -> None:
-    names = [one.name for one in fields(kind)]
-
-    def put(file: Path) -> None:
-        with file.open("w", encoding="utf-8", newline="") as stream:
-            writer = csv.DictWriter(stream, names, lineterminator="\n")
-            writer.writeheader()
-            writer.writerows(map(asdict, rows))
-
-    write_whole(path, put)
+    write_csv(path, [one.name for one in fields(kind)], map(asdict, rows))
 
 
 def read(path: Path, kind: type[Row]) -> list[Row]:

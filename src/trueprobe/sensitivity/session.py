@@ -152,12 +152,12 @@ class Analysis:
             return
         answers = Answers(load_run(self.folder(0) / "dose_0" / "run"), self.association, 0)
         nobody = {start.seed: 0.0 for start in self.starts}
-        found: list[MeasuredRow] = []
+        relabelled: list[MeasuredRow] = []
         with self.progress.task("dealing the targets again", many, "relabellings") as bar:
             for number in numbers:
-                found += answers.rows(number, Dose(assignment=number, dose=0.0, nats=nobody))
+                relabelled += answers.rows(number, Dose(assignment=number, dose=0.0, nats=nobody))
                 bar.advance()
-        rows.write(file, found, MeasuredRow)
+        rows.write(file, relabelled, MeasuredRow)
 
     # ------------------------------------------------------------ folders
 

@@ -114,6 +114,6 @@ def _checked(analysis: Analysis, number: int, starts: Sequence[Start]) -> list[P
 
 def _rows(analysis: Analysis, number: int, start: Start) -> Iterator[PlantedRow]:
     association, doses = analysis.association, analysis.request.doses
-    found = checks(*analysis.folders(number, start), doses, association, association.assignment(number))
-    for dose, one in found.items():
+    checked = checks(*analysis.folders(number, start), doses, association, association.assignment(number))
+    for dose, one in checked.items():
         yield PlantedRow(assignment=number, seed=start.seed, dose=dose, nats=one.nats, auc=one.auc)

@@ -20,7 +20,7 @@ import scipy  # type: ignore[import-untyped]
 
 from trueprobe.errors import BadInput
 from trueprobe.statistics.doses import (
-    Design,
+    DoseDesign,
     DoseEffect,
     DoseResponse,
     DoseRow,
@@ -107,7 +107,7 @@ def detection_limit(
     """
     if expected not in _SIGNS:
         raise BadInput(f"a dose–response is expected 'above' or 'below', not '{expected}'")
-    judged, design = Design.of(rows), Design.of(checkpoints or rows)
+    judged, design = DoseDesign.of(rows), DoseDesign.of(checkpoints or rows)
     if judged.doses.tolist() != design.doses.tolist() or len(judged.rows) != len(design.rows):
         raise BadInput("families and their checkpoints differ in doses or assignments")
     size = {"assignments": len(design.rows), "seeds": design.rows.shape[1]}
@@ -124,8 +124,8 @@ def detection_limit(
 class _Curve:
     """How far the response lies beyond what is detectable, over the manipulation; where negative, it is not."""
 
-    design: Design  # of checkpoints, whose values move the curve
-    judged: Design  # of what the limit is about, with intervals and verdicts
+    design: DoseDesign  # of checkpoints, whose values move the curve
+    judged: DoseDesign  # of what the limit is about, with intervals and verdicts
     sign: int
     neutral: float
     power: float

@@ -66,14 +66,14 @@ Row = DoseRow | FamilyRow
 
 
 @dataclass(frozen=True)
-class Design:
+class DoseDesign:
     """Numbers in [assignments, seeds, doses]; the first dose is 0."""
 
     doses: np.ndarray
     rows: np.ndarray  # of objects
 
     @classmethod
-    def of(cls, rows: Sequence[Row]) -> Design:
+    def of(cls, rows: Sequence[Row]) -> DoseDesign:
         doses = sorted({row.dose for row in rows if not math.isnan(row.dose)})
         if len(doses) < 2 or doses[0] != 0:
             raise BadInput(f"a dose–response needs dose 0 and at least one more; there are {doses or 'none'}")
@@ -175,7 +175,7 @@ class DoseResponse:
 
 def dose_response(rows: Sequence[Row]) -> DoseResponse:
     """Of planted categories; of others it is their specificity: how far they move with what they are not about."""
-    design = Design.of(rows)
+    design = DoseDesign.of(rows)
     _no_missing(rows)
     x = mean_of(design.manipulations)
     trend = design.spread(design.differences @ _least_squares(x))
@@ -192,7 +192,7 @@ def dose_response(rows: Sequence[Row]) -> DoseResponse:
     )
 
 
-def _effect(design: Design, i: int) -> DoseEffect:
+def _effect(design: DoseDesign, i: int) -> DoseEffect:
     moves = design.spread(design.differences[..., i])
     low, high = moves.interval()
     manipulation = float(design.manipulations[..., i].mean())

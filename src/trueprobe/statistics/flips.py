@@ -32,7 +32,7 @@ _SIZES = 4  # quarters of the items by size
 
 
 @dataclass(frozen=True)
-class Answers:
+class SeedAnswers:
     """What each seed answered to the items that all of them scored."""
 
     probe: str
@@ -46,7 +46,7 @@ class Answers:
     models: tuple[str, ...] = ()  # the seeds
 
     @classmethod
-    def of(cls, probe: str, members: Sequence[CheckpointData], declared: Flips) -> Answers | None:
+    def of(cls, probe: str, members: Sequence[CheckpointData], declared: Flips) -> SeedAnswers | None:
         """Of the seeds that answered, and not mostly with ties; nothing where these are fewer than two."""
         usable = [member for member in members if _usable(member, declared)]
         tables = [_answers(member, declared) for member in usable]
@@ -83,7 +83,7 @@ class Answers:
         shares: np.ndarray = against.mean(axis=0)
         return shares
 
-    def pick(self, rows: np.ndarray) -> Answers:
+    def pick(self, rows: np.ndarray) -> SeedAnswers:
         return replace(self, items=self.items[rows], prefers=self.prefers[rows], margins=self.margins[rows])
 
     def by_category(self) -> Iterator[np.ndarray]:
@@ -204,18 +204,18 @@ class Answers:
         ]
 
 
-def subsampled(answers: Sequence[Answers]) -> list[FlipCause]:
+def subsampled(answers: Sequence[SeedAnswers]) -> list[FlipCause]:
     """Is a smaller dataset the cause of more seed variance? The larger one cut to the smaller one's size."""
     pairs = [(large, small) for large in answers for small in answers if _comparable(large, small)]
     return [_subsampled(large, small) for large, small in pairs]
 
 
-def _comparable(large: Answers, small: Answers) -> bool:
+def _comparable(large: SeedAnswers, small: SeedAnswers) -> bool:
     same = (large.family, large.step) == (small.family, small.step)
     return same and len(large.prefers) > len(small.prefers) > 1
 
 
-def _subsampled(large: Answers, small: Answers) -> FlipCause:
+def _subsampled(large: SeedAnswers, small: SeedAnswers) -> FlipCause:
     rng, n = np.random.default_rng(0), len(small.prefers)
     sds = [
         large.prefers[rng.choice(len(large.prefers), n, replace=False)].mean(axis=0).std(ddof=1) for _ in range(DRAWS)

@@ -12,8 +12,8 @@ Likelihood tests are the probes that declare a `diagnostic`; vector tests are th
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import combinations
 from typing import NamedTuple
 
@@ -22,7 +22,7 @@ import scipy  # type: ignore[import-untyped]
 
 from trueprobe.statistics.claims import ClaimSubject, result
 from trueprobe.statistics.disagreement import Key, scores
-from trueprobe.statistics.flips import Answers
+from trueprobe.statistics.flips import SeedAnswers
 from trueprobe.statistics.measure import Claim
 from trueprobe.statistics.rows import AND, ClaimResult
 from trueprobe.statistics.spread import Spread
@@ -33,24 +33,12 @@ from trueprobe.types import Unit
 
 Family = tuple[str, int | None]  # its name, and the step
 Values = Mapping[str, np.ndarray]  # [category] = a value for each seed, neutral at 0.5
-_WHAT = {
-    "categories_vary_more": "categories vary more over seeds than as many items of the total",
-    "first_varies_more": "{first} varies more over seeds than {second}, category by category",
-    "vectors_vary_more": "vector tests change sides over seeds more often than likelihood tests",
-}
-
-
-_COUNTED = {
-    "categories_vary_more": ("sd_seeds", Unit.SHARE),
-    "first_varies_more": ("variance over seeds without the noise of items", Unit.VARIANCE),
-    "vectors_vary_more": ("seeds on both sides", Unit.SHARE),
-}
 _SMALLEST_P = 1e-12  # smaller ones decide nothing
 MUCH = 0.025  # paper C's table 1: deviations over seeds above this are bold
 
 
 def claims_over_seeds(
-    estimates: Mapping[str, Sequence[Unjudged]], diagnostics: Mapping[str, str], answers: Sequence[Answers] = ()
+    estimates: Mapping[str, Sequence[Unjudged]], diagnostics: Mapping[str, str], answers: Sequence[SeedAnswers] = ()
 ) -> list[ClaimResult]:
     """For every family of the run that has seeds enough."""
     families = dict.fromkeys(
@@ -69,7 +57,7 @@ def claims_over_seeds(
     ]
 
 
-def _deviations(answers: Answers, by_category: Mapping[Key, Unjudged]) -> Iterator[ClaimResult]:
+def _deviations(answers: SeedAnswers, by_category: Mapping[Key, Unjudged]) -> Iterator[ClaimResult]:
     """One row per category; none where there is one alone, which is the total."""
     names = sorted(set(answers.items["category"]))
     total = by_category.get((answers.family, "family", answers.step, "all"))
@@ -101,11 +89,13 @@ def _neutral(one: Unjudged) -> float:
     return one.estimate.neutral or 0.5
 
 
-def _categories(answers: Answers) -> ClaimResult | None:
+def _categories(answers: SeedAnswers) -> ClaimResult | None:
     if answers.items["category"].nunique() < 2:
         return None
+    more = "categories vary more over seeds than equally many items drawn from all"
+    claim = Claim("categories_vary_more", more, "C", "sd_seeds", {}, unit=Unit.SHARE)
     quantity = Quantified(*answers.categories_beside_cuts())
-    return _result(answers.probe, (answers.family, answers.step), "categories_vary_more", quantity, answers.seeds)
+    return _result(answers.probe, (answers.family, answers.step), claim, quantity, answers.seeds)
 
 
 def _claims(
@@ -115,22 +105,27 @@ def _claims(
     vectors = _tested(estimates, family)
     categories = {f"1 {label} {k}": v for label, values in likelihood.items() for k, v in values.items() if k != "all"}
     if vectors and categories:
+        more = "vector tests change sides over seeds more often than likelihood tests"
+        claim = Claim("vectors_vary_more", more, "C", "seeds on both sides", {}, unit=Unit.SHARE)
         both = {f"0 {key}": v for key, v in vectors.items()} | categories
-        yield _row(AND.join(estimates), family, "vectors_vary_more", _over_tests, both)
+        quantity, seeds = torn_more(both)
+        yield _result(AND.join(estimates), family, claim, quantity, seeds)
 
 
-def _pairs(answers: Sequence[Answers]) -> Iterator[tuple[Answers, Answers]]:
+def _pairs(answers: Sequence[SeedAnswers]) -> Iterator[tuple[SeedAnswers, SeedAnswers]]:
     """Two diagnostics of one family; the larger dataset second, as the paper has it."""
     for first, second in combinations(sorted(answers, key=lambda one: len(one.prefers)), 2):
         if (first.family, first.step) == (second.family, second.step):
             yield first, second
 
 
-def _first_varies_more(first: Answers, second: Answers) -> ClaimResult:
-    names = {"first": first.probe, "second": second.probe}
+def _first_varies_more(first: SeedAnswers, second: SeedAnswers) -> ClaimResult:
+    more = f"{first.probe} varies more over seeds than {second.probe}, category by category"
+    column = "variance over seeds without the noise of items"
+    claim = Claim("first_varies_more", more, "C", column, {}, unit=Unit.VARIANCE)
     quantity = varies_more([*first.by_category()], [*second.by_category()])
     seeds, family = min(first.seeds, second.seeds), (first.family, first.step)
-    return _result(f"{first.probe}, {second.probe}", family, "first_varies_more", quantity, seeds, **names)
+    return _result(f"{first.probe}, {second.probe}", family, claim, quantity, seeds)
 
 
 def _by_category(estimates: Sequence[Unjudged], measure: str, family: Family) -> dict[str, np.ndarray]:
@@ -240,41 +235,28 @@ def _torn(values: Sequence[np.ndarray]) -> float:
     return float(np.mean([(v > 0.5).any() and (v < 0.5).any() for v in values]))
 
 
-def _apart(quantity: Callable[[Sequence[np.ndarray]], float]) -> Callable[[Values], float]:
-    def first_less_second(values: Values) -> float:
-        first, second = ([v for key, v in values.items() if key[0] == side] for side in "01")
-        return quantity(first) - quantity(second)
-
-    return first_less_second
-
-
-def _over_tests(values: Values) -> Spread:
-    """Of the shares of `_torn`, first minus second: other seeds, and other tests of either kind."""
-    seeds = jackknife(_apart(_torn), values)
+def torn_more(values: Values) -> tuple[Quantified, int]:
+    """Of the shares of `_torn`, first minus second: other seeds (each left out in turn), and other tests of either
+    kind. With the number of seeds, where these are as many in all tests."""
+    seeds = {len(v) for v in values.values()}
+    if len(seeds) > 1:
+        return Quantified(*[math.nan] * 4), max(seeds)
+    (n,) = seeds
+    without = [_torn_apart({key: np.delete(v, i) for key, v in values.items()}) for i in range(n)]
     sides = [[_torn([v]) for key, v in values.items() if key[0] == side] for side in "01"]
     tests = sum(np.var(torn, ddof=1) / len(torn) if len(torn) > 1 else 0.0 for torn in sides)
-    return replace(seeds, se=math.sqrt(seeds.se**2 + float(tests)))
-
-
-def jackknife(quantity: Callable[[Values], float], values: Values) -> Spread:
-    """Each seed left out in turn."""
-    n = len(next(iter(values.values())))
-    without = [quantity({key: np.delete(v, i) for key, v in values.items()}) for i in range(n)]
-    return Spread(quantity(values), math.sqrt((n - 1) * float(np.var(without))), df=n - 1)
-
-
-def _row(
-    label: str, family: Family, name: str, spread_of: Callable[[Values], Spread], values: Values, **names: str
-) -> ClaimResult:
-    lengths = {len(v) for v in values.values()}
-    spread = spread_of(values) if len(lengths) == 1 else Spread(math.nan, math.nan)
+    se = math.sqrt((n - 1) * float(np.var(without)))
+    spread = Spread(_torn_apart(values), math.sqrt(se**2 + float(tests)), df=n - 1)
     low, high = (float(np.clip(end, -1, 1)) for end in spread.interval())  # a difference of shares
-    return _result(label, family, name, Quantified(spread.value, low, high, spread.p(0.0)), max(lengths), **names)
+    return Quantified(spread.value, low, high, spread.p(0.0)), n
 
 
-def _result(label: str, family: Family, name: str, quantity: Quantified, seeds: int, **names: str) -> ClaimResult:
-    column, unit = _COUNTED[name]
-    claim = Claim(name, _WHAT[name].format(**names), "C", column, {}, unit=unit)
+def _torn_apart(values: Values) -> float:
+    first, second = ([v for key, v in values.items() if key[0] == side] for side in "01")
+    return _torn(first) - _torn(second)
+
+
+def _result(label: str, family: Family, claim: Claim, quantity: Quantified, seeds: int) -> ClaimResult:
     about = ClaimSubject(family[0], "family", family[0], family[1], seeds)
     case = Case(
         **quantity._asdict(),

@@ -87,7 +87,7 @@ def _disagreement(label: str, family: tuple[str, int | None], one: _Of, other: _
     ends = interval(spread, tests, Quantity(Unit.SHARE, ALPHA))
     claim = Claim(
         "representations_disagree",
-        f"{name} and word vectors of one checkpoint differ: more tests than the one in twenty of chance",
+        f"{name} and word vectors of one checkpoint differ in more than one test in twenty",
         paper="C",
         column="share of tests that differ",
         plus={},
@@ -106,7 +106,7 @@ def _near_chance(
     alike = near(spread, NEAR, _associates(effects))
     claim = Claim(
         "clusters_near_chance",
-        f"{representation} vectors of {which} do not cluster by their sets: accuracy within 10 points of 50 %",
+        f"{representation} vectors of {which} do not cluster by their sets (accuracy within 10 points of 50 %)",
         paper="C",
         column="accuracy of clusters",
         plus={},

@@ -103,7 +103,7 @@ export class Compare {
     fill(this.headline, headline(outcome));
     fill(this.scale, scale("second", "first", extent, (value) => nats(value, true)));
     fill(this.bars, outcome.map((one) => this._card(one, extent)));
-    fill(this.unit, "Log-probability of the first sentence less that of the second, in nats. Shared: the tokens that both sentences have, CrowS-Pairs' score of masked models; whole: all tokens, summed.");
+    fill(this.unit, "Log-probability of the first sentence minus that of the second, in nats. Shared: the tokens that both sentences have, CrowS-Pairs' score of masked models; whole: all tokens, summed.");
     fill(this.texts, outcome.map((one) => this._texts(one)), outcome.length ? legend() : null);
   }
 

@@ -31,7 +31,7 @@ from trueprobe.models.rows import Read
 from trueprobe.models.served.address import Address
 from trueprobe.models.served.client import BadReply, Refusal
 from trueprobe.models.served.examine import Examined, examine
-from trueprobe.models.served.server import Listing, Scores, Server, Wrong, at
+from trueprobe.models.served.server import Listing, Server, TokenScores, Wrong, at
 from trueprobe.models.text import Text
 from trueprobe.permissions import ServerAccess
 from trueprobe.types import (
@@ -144,7 +144,7 @@ class Served:
             request, ranks = replace(request, ranks=False), []
         return self._framing.assemble([request], [logps + ranks])[0]
 
-    def _scores(self, read: Read) -> Scores:
+    def _scores(self, read: Read) -> TokenScores:
         """The row lacks the last target, which is only predicted."""
         ids, positions = (*read.row.ids, read.targets[-1]), [position + 1 for position in read.positions]
         if self.server.scoring == "text":
@@ -152,7 +152,7 @@ class Served:
         both = [at(self._recent.next(ids[:position]), ids[position]) for position in positions]
         if not all(np.isfinite(logp) for logp, _ in both):
             raise Wrong("the server gives a token of the text no finite log-probability")
-        return Scores([logp for logp, _ in both], [rank for _, rank in both])
+        return TokenScores([logp for logp, _ in both], [rank for _, rank in both])
 
     # ------------------------------------------------------------ blanks
 

@@ -20,9 +20,9 @@ from trueprobe.models.served.server import (
     Ids,
     Listing,
     Reply,
-    Scores,
     Server,
     Tokens,
+    TokenScores,
     Usage,
     Wrong,
     checked,
@@ -117,9 +117,9 @@ class OpenAI(Server):
             by_id[piece] = logp
         return likeliest(by_id, self.about.vocabulary)
 
-    def score(self, ids: Ids, positions: Sequence[int]) -> Scores:
+    def score(self, ids: Ids, positions: Sequence[int]) -> TokenScores:
         _, logps = self._echo(ids)
-        return Scores(checked([logps[position] for position in positions]), None)
+        return TokenScores(checked([logps[position] for position in positions]), None)
 
     def _most(self) -> int:
         """How many tokens it lists."""

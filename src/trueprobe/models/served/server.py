@@ -73,7 +73,7 @@ class Listing:
 
 
 @dataclass(frozen=True)
-class Scores:
+class TokenScores:
     """Of the tokens of a text, at the positions asked for."""
 
     logps: list[float]
@@ -108,7 +108,7 @@ class Server(ABC):
     def next(self, ids: Ids) -> Listing:
         """Behind `ids`: of the whole vocabulary, or of as many of the likeliest as the server lists."""
 
-    def score(self, ids: Ids, positions: Sequence[int]) -> Scores:
+    def score(self, ids: Ids, positions: Sequence[int]) -> TokenScores:
         """Of `ids[p]` for each of the positions, given what stands before it; where `scoring` is "text"."""
         raise NotImplementedError
 

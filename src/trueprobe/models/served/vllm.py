@@ -14,10 +14,10 @@ from trueprobe.models.served.server import (
     Ids,
     Listing,
     Reply,
-    Scores,
     Server,
     Tokenized,
     Tokens,
+    TokenScores,
     Usage,
     checked,
     refuse_other_length,
@@ -97,14 +97,14 @@ class Vllm(Server):
             raise BadReply("the server lists tokens by their texts, not by their ids") from error
         return whole(by_id, self.about.vocabulary)
 
-    def score(self, ids: Ids, positions: Sequence[int]) -> Scores:
+    def score(self, ids: Ids, positions: Sequence[int]) -> TokenScores:
         listed = self._completion(ids, {"prompt_logprobs": 0}).choices[0].prompt_logprobs or []
         try:
             tokens = [(listed[position] or {})[str(ids[position])] for position in positions]
         except LookupError as error:
             raise BadReply("the server leaves out log-probabilities of the prompt's tokens") from error
         ranks = [token.rank for token in tokens if token.rank is not None]
-        return Scores(checked([token.logprob for token in tokens]), ranks if len(ranks) == len(tokens) else None)
+        return TokenScores(checked([token.logprob for token in tokens]), ranks if len(ranks) == len(tokens) else None)
 
     def token_ids(self, text: str) -> Ids | None:
         body = {"model": self.about.model, "prompt": text, "add_special_tokens": False}

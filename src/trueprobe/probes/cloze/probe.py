@@ -48,7 +48,7 @@ COLUMNS = {
     "right_wins": "of all pairs of a right and a wrong word, the share in which the right one is likelier; ties half",
     "right_first": "1 if the likeliest right word is likelier than every wrong one, 0 if not, 0.5 for a tie",
     "tied": "1 if the likeliest right and the likeliest wrong word are equally likely",
-    "margin_nats": "log-probability of the likeliest right word less that of the likeliest wrong one",
+    "margin_nats": "log-probability of the likeliest right word minus that of the likeliest wrong one",
     "right_rank": "rank of the likeliest right word among the words of the item, 1 is best; ties share their mean",
     "right_share": "probability of the right words, of all words of the item together",
     "right_nats": "log-probability of the likeliest right word; of a causal model, with what follows the blank",

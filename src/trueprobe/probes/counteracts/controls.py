@@ -105,7 +105,7 @@ def controls_of(kinds: Sequence[str]) -> dict[str, Control]:
 
 def columns_at(end: str, within: str) -> dict[str, str]:
     by = f"shift of the margin towards the group that the control's word names, {within}, under the {{}}".format
-    meanings = (by("knowledge"), by("control"), f"the first less the second, {within}")
+    meanings = (by("knowledge"), by("control"), f"the first minus the second, {within}")
     columns = {f"{name}_{end}": meaning for name, meaning in zip(MOVED, meanings, strict=True)}
     return columns | {f"controlled_{end}": f"1 if base, knowledge and control can be counted, {within}"}
 

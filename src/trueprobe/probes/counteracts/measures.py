@@ -92,15 +92,15 @@ class CounterActsMeasures:
         within = "over the whole word list" if depth == ALL else f"within the {depth.replace('top', 'top ')}"
         meanings = {group: f"probability of {group} words {within}" for group in self._groups}
         meanings |= {
-            f"{a}_minus_{b}": f"{a} less {b} probability {within}",
+            f"{a}_minus_{b}": f"{a} minus {b} probability {within}",
             "stereotype_margin": f"the same, positive towards the dominant group, {within}",
             f"prefers_{a}": f"1 if {a} words are likelier {within}; no preference: not counted",
             "pro_stereotypical": f"1 if the dominant group is likelier {within}; no preference: not counted",
             "no_preference": f"1 if neither is likelier {within} (no listed word at all)",
             "answered": f"1 if listed words can be counted {within}: {ANSWERED[depth != ALL]}",
             "compared": f"1 if that holds for the prompt and for its base prompt, {within}",
-            f"shift_{a}_minus_{b}": f"{a} less {b} probability, less that of the base prompt, {within}",
-            "shift_towards_stereotype": f"stereotype margin less that of the base prompt, {within}",
+            f"shift_{a}_minus_{b}": f"{a} minus {b} probability, minus that of the base prompt, {within}",
+            "shift_towards_stereotype": f"stereotype margin minus that of the base prompt, {within}",
             "shift_against_stereotype": f"the same with the other sign: by how much the margin is lowered, {within}",
             "overturned": f"1 if the base prompt's preference changed sides, {within}; none at base: not counted",
             "strengthened": f"1 if the same side is preferred by more than in base, {within}",
@@ -213,13 +213,13 @@ def _claim(k: int) -> Callable[..., Claim]:
 
 def _claims(k: int, groups: tuple[str, str]) -> Iterator[Claim]:
     claim, (a, b) = _claim(k), groups
-    either = f"asked alone, every model prefers one of the two groups ({a} less {b})"
+    either = f"without context, every model prefers one of the two groups ({a} minus {b})"
     # any network, a random one too, leans to one side: that it does not would be the news
     yield claim("base_either_group", either, ("base",), f"{a}_minus_{b}", direction=Direction.NOT_EQUAL, trivial=True)
-    dominant = "asked alone, every model prefers the group that dominates the occupation"
+    dominant = "without context, every model prefers the group that dominates the occupation"
     yield claim("base_stereotyped", dominant, ("base",), "stereotype_margin")
     yield from _expected(k)
-    keeps = "unrelated knowledge leaves the preference: fewer than one in ten overturned"
+    keeps = "unrelated knowledge overturns fewer than one preference in ten"
     yield claim(
         "unrelated_keeps",
         keeps,
@@ -252,13 +252,13 @@ def _claims_of_neutral(k: int) -> Iterator[Claim]:
     claim = _claim(k)
     gains = "masked models gain from neutral knowledge"
     yield claim("masked_gain_neutral", gains, ("tneu",), kinds=("masked",))
-    opposite = "with neutral knowledge masked models prefer the opposite group: more than half overturned"
+    opposite = "neutral knowledge overturns more than half of the preferences of masked models"
     yield claim("masked_opposite_neutral", opposite, ("tneu",), OVERTURNED, kinds=("masked",), **_HALF)
     no_gain = "causal models do not gain from neutral knowledge"
     yield claim(
         "causal_no_gain_neutral", no_gain, ("tneu",), ENLARGED, direction=Direction.NOT_BELOW, kinds=("causal",)
     )
-    similar = "with neutral knowledge causal models keep the margin that they have without: within a fifth of it"
+    similar = "neutral knowledge leaves the margin of causal models as it is (within a fifth)"
     margin = Margin(plus={"knowledge": ("base",)}, column=f"stereotype_margin_top{k}")
     alike = {"direction": Direction.ALIKE, "margin": margin, "kinds": ("causal",)}
     yield claim("causal_alike_neutral", similar, ("tneu",), ENLARGED, **alike)

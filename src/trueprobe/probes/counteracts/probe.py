@@ -15,6 +15,7 @@ import random
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
+from types import MappingProxyType
 from typing import Any
 
 from trueprobe.errors import BadInput, nearest
@@ -68,6 +69,7 @@ class CounterActs(MeasureSetProbe[CounterActsSettings]):
     )
     paper = "Zhang, Rayz & Pradhan, CounterActs: Testing Stereotypical Representation in Pre-trained Language Models"
     Settings = CounterActsSettings
+    without_trials = MappingProxyType({"causal": "person_is"})
     factors = ("target", "background")
     drawn_within = ("dominated",)  # a contrast of the two halves must not move with how many of each were drawn
     corrected_over = ("knowledge",)

@@ -122,10 +122,10 @@ def _figures(measures: CounterActsMeasures) -> list[Figure]:
         Figure(
             "preference",
             title="Which group is preferred",
-            caption=f"Probability of {first} words less that of {second} words, with its 95 % interval over "
+            caption=f"Probability of {first} words minus that of {second} words, with its 95 % interval over "
             "occupations; the colour is that of the group that is preferred.",
             measures=(f"{first}_minus_{second}",),
-            y_title=f"{first} less {second}",
+            y_title=f"{first} minus {second}",
             source="figures 2 to 4 of the paper in its second version, with its colours",
             **{**common, "series": "side"},
         ),
@@ -134,13 +134,13 @@ def _figures(measures: CounterActsMeasures) -> list[Figure]:
             title="Preference for the group that dominates the occupation",
             caption="Right of zero: towards the stereotype. Left: against it.",
             measures=("stereotype_margin",),
-            y_title="probability of the dominant group less the other",
+            y_title="probability of the dominant group minus the other",
             **common,
         ),
         Figure(
             "shift",
             title="What the knowledge changes",
-            caption="The preference with the knowledge less the preference without it. Right of zero: more "
+            caption="The preference with the knowledge minus the preference without it. Right of zero: more "
             "stereotyped.",
             measures=("shift_towards_stereotype",),
             y_title="change of the preference, above 0 towards the stereotype",
@@ -208,7 +208,7 @@ def _table_of_controls(measures: CounterActsMeasures) -> list[Table]:
         "controls",
         title="Is it the knowledge, or the word for a group in it?",
         caption="Top 10. Shift of the preference towards the group that is named: behind knowledge with the same "
-        "syntax, behind the control, and the first less the second, target by target.",
+        "syntax, after the control, and the first minus the second, target by target.",
         of="estimates",
         rows=("knowledge",),
         measures=MOVED,

@@ -15,7 +15,6 @@ from pathlib import Path
 
 import pandas as pd
 
-from trueprobe import probes
 from trueprobe.engine import AnswerStore, Engine, library_versions
 from trueprobe.errors import BadInput
 from trueprobe.models import Model, Options, examine, find
@@ -99,7 +98,7 @@ def groups_of(run: Run) -> tuple[str, str]:
 def _probe(run: Run) -> tuple[CounterActs, str]:
     for entry in run.study.probes:
         if entry.name == "counteracts":
-            probe = probes.make_again(entry.model_dump())
+            probe = run.probe(entry.label)
             assert isinstance(probe, CounterActs)
             return probe, entry.label
     raise BadInput(f"{run.folder} has no counteracts run, and only that has a verbalizer")

@@ -33,7 +33,7 @@ COLUMNS = {
     "rank": "of the target among the candidates, 1 is best; equally likely ones share the mean of their ranks",
     "candidates": "how many of the set's targets this model has as one piece, and compares",
     "target_probability": "of the target, over the whole vocabulary",
-    "target_over_rivals_nats": "log-probability of the target less that of its likeliest rival",
+    "target_over_rivals_nats": "log-probability of the target minus that of its likeliest rival",
     "base_probability": "of the target in the base context that relative_probability divides by",
     "relative_probability": "target_probability / base_probability (Eq. 1)",
     "log_relative_probability": "its logarithm",
@@ -109,19 +109,21 @@ class DistractorMeasures:
         correct, relative = _claim("correct", Unit.SHARE), _claim("relative_probability", Unit.RATIO)
         after = _rows("after", SETTINGS, RELATED)
         yield correct("one_attractor_hurts", "one related attractor lowers accuracy", after(0), after(1))
-        most = "the first related attractor lowers {} more than the next two do: mean of 0 and 3, less 1".format
+        most = "the first related attractor lowers {} more than the next two (mean of 0 and 3 minus 1)".format
         yield correct("first_hurts_most", most("accuracy"), after(0, 3), after(1))
         yield relative("first_lowers_probability_most", most("the probability"), after(0, 3), after(1))
         other = _rows("after", SETTINGS, ("unrelated",))
         lowers = "unrelated attractors lower the target's probability"
         yield relative("unrelated_lower_probability", lowers, other(0), other(3))
-        gradual = "unrelated attractors act gradually: three lower the probability more than one"
+        gradual = "three unrelated attractors lower the probability more than one"
         yield relative("unrelated_act_gradually", gradual, other(1), other(3))
         yield from _claims_of_unrelated_accuracy()
         spares = "one unrelated attractor hurts accuracy less than one related"
         yield correct("unrelated_spare_accuracy", spares, other(1), after(1))
         yield from _claims_of_settings()
-        alike = "attractors of B and of T hurt accuracy alike: within a fifth of the drop after the first"
+        alike = (
+            "attractors related to the fact and to the answer hurt accuracy alike (within a fifth of the first drop)"
+        )
         of_type = (_rows("after", SETTINGS, (one,)) for one in RELATED)
         yield _alike(correct("types_alike", alike, *(rows(1, 2, 3) for rows in of_type)), after(0), after(1))
         yield from _claims_between()
@@ -163,7 +165,7 @@ def _claims_of_unrelated_accuracy() -> Iterator[Claim]:
     """The paper's figure 8."""
     correct, rows = _claim("correct", Unit.SHARE), _rows("after", SETTINGS, ("unrelated",))
     yield correct("unrelated_lower_accuracy", "three unrelated attractors lower accuracy", rows(0), rows(3))
-    gradual = "unrelated attractors lower accuracy gradually: three lower it more than one"
+    gradual = "three unrelated attractors lower accuracy more than one"
     yield correct("unrelated_lower_accuracy_gradually", gradual, rows(1), rows(3))
 
 
@@ -174,14 +176,14 @@ def _claims_of_settings() -> Iterator[Claim]:
     rises = "accuracy rises again with longer lists of {} attractors (for some models)".format
     yield correct("lists_recover", rises("one entity's"), single(3), single(1))
     yield correct("lists_recover_multiple", rises("several entities'"), multiple(3), multiple(1))
-    mitigated = "accuracy rises less with several entities' attractors than with one's: from 1 to 3, halved"
+    mitigated = "from one to three attractors, accuracy rises less with several entities than with one (halved)"
     both = {key: values for key, values in single(1).items() if key not in ("setting", "attractors")}
     ends = (("single 3", "multiple 1"), ("single 1", "multiple 3"))
     yield correct("recovery_mitigated", mitigated, *({**both, SETTING_AT: end} for end in ends))
-    stable = "probability stays the same from one to three attractors of one entity: within a fifth of its first drop"
+    stable = "from one to three attractors of one entity, probability stays the same (within a fifth of the first drop)"
     claim = relative("ratios_stable_single", stable, single(1), single(3))
     yield _alike(claim, single(0), single(1))
-    falls = "probability falls further from one to three attractors of several entities"
+    falls = "from one to three attractors of several entities, probability falls further"
     yield relative("ratios_fall_multiple", falls, multiple(1), multiple(3))
 
 
@@ -205,7 +207,7 @@ def _claims_of_later_keys() -> Iterator[Claim]:
     """Section 6.2: the question is about an entity that was not the first."""
     correct, multiple = _claim("correct", Unit.SHARE), ("multiple",)
     later, first = _rows("key_later", multiple, ("B",)), _rows("after", multiple, ("B",))
-    recent = "an attractor before the key entity hurts less than one behind it"
+    recent = "an attractor before the key entity hurts less than one after it"
     yield correct("recency", recent, later(1), first(1))
     dips = "GPT-2 small, the exception: one attractor before the key entity lowers accuracy as well"
     yield replace(correct("gpt2_small_dips_later", dips, later(0), later(1)), networks=(_SIZES["gpt2"],))

@@ -342,7 +342,7 @@ class Distractors(MeasureSetProbe[DistractorSettings]):
         return DistractorMeasures(tuple(self._sets), self.positions, wordings)
 
     def multiverse(self, card: Card) -> list[Question]:
-        return [multiverse.question(self)]
+        return [multiverse.question(self, card)]
 
     @property
     def summary(self) -> Summary:

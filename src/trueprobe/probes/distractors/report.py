@@ -26,8 +26,8 @@ NAMES = {
     "base_answer": "answer",
 }
 LEGEND = (
-    "of gated: targets preferred at base; p / base: the target's probability against its base context; "
-    "last wins: where an attractor won, was it the one mentioned last?"
+    "gated: only targets that the model prefers without attractors; p / base: the target's probability, relative to "
+    "its base context; last wins: where an attractor won, how often the one mentioned last"
 )
 _GATED = {"_gated": "targets known without attractors", "": "all targets"}
 _READING = {  # of a measure: title of its axis, how to read it
@@ -203,7 +203,7 @@ def summary(wording: str, position: str, notes: tuple[str, ...]) -> Summary:
         row_title="attractors",
         measures=("accuracy", "accuracy_gated", "relative_probability_gated", "won_by_last_gated"),
         where=where,
-        titles=("accuracy", "of gated", "p / base", "last wins"),
+        titles=("accuracy", "gated accuracy", "p / base", "last wins"),
         intervals=("accuracy_gated", "relative_probability_gated"),
         gate={"measure": "base_competence", "wording": wording, "set": "all"},
         answers={"by": "set", "of": "target", "answer": "base_answer", "correct": "base_preferred"},

@@ -248,6 +248,6 @@ def number_of(cell: Any) -> float:
         return math.nan
     if isinstance(cell, str) and (cell in _LETTERS or cell.lower() in _LETTERS):
         return _LETTERS.get(cell, _LETTERS.get(cell.lower(), math.nan))
-    if isinstance(cell, str | int | float):
+    if isinstance(cell, str | int | float) and not (isinstance(cell, str) and "_" in cell):  # of Python: 1_000
         return float(cell)
     raise ValueError(f"{json.dumps(cell)[:80]} is no number")

@@ -92,6 +92,7 @@ class Scores(DesignProbe[ScoresSettings]):
         self.metric = _metric(settings, every)
         self._first: dict[str, DataRow] = {}  # of each item
         self._without = 0  # rows that lack the metric
+        self._written: dict[str, str] = {}  # by a model's name, what the logs call it
         self._of_model = {path: self._values(some) for path, some in self._logs.items()}
         self.unit, self.all_shares = _unit(settings, [e for by in self._of_model.values() for e in by.values()])
         self.roles = Roles((ITEM,), (_SCORE, _EPOCHS), ids=(ITEM,))
@@ -130,6 +131,10 @@ class Scores(DesignProbe[ScoresSettings]):
         name = row.text(column) if column in row.cells or column != MODEL else row.path.name.partition(".")[0]
         parts = Path(name).parts[-2:] if name.startswith(("/", "~")) else (name,)
         model = re.sub(r"[^\w.=+@-]+", "_", "_".join(parts)).strip("._")[:120] or "model"
+        if (other := self._written.setdefault(model, name)) != name:
+            raise BadInput(
+                f"{row.place}: '{other}' and '{name}' are two models of one name, {model}; rename one of them"
+            )
         seed = self.settings.seed
         return model if seed in (NONE, MODEL) else f"{model}-seed{_whole(row, seed)}"
 
@@ -265,7 +270,7 @@ def _metric(settings: ScoresSettings, every: Sequence[Log]) -> str:
 def _number(row: DataRow, column: str) -> float:
     try:
         number = logs.number_of(row.cells[column])
-    except ValueError:
+    except (ValueError, OverflowError):  # also an integer of 400 digits
         raise BadInput(f"{row.place}: {column} is no number but {text_of(row.cells[column])[:80]!r}") from None
     if math.isinf(number):
         raise BadInput(f"{row.place}: {column} is infinite")

@@ -49,7 +49,7 @@ COLUMNS = {
     "side": "X or Y: a target sentence of the first or second category; A or B: an attribute sentence",
     "word": "the word the sentence was made from",
     "wording": "the template it was made with; empty for a bare word and for a sentence of a test file",
-    "association": "of a target: its mean cosine with A less that with B",
+    "association": "of a target: its mean cosine with A minus that with B",
     "in_first": "1 for X and A, 0 for Y and B",
     "tied": "1 if its vector is the mean of all of its test's targets (or attributes), within float error",
     "cluster_right": "1 if its k-means cluster, of two, is matched with its category",

@@ -52,7 +52,7 @@ RETRIEVAL_COLUMNS = {
     "ranked_first": "1 if the rank is 1",
     "probability": "of the concept, over the model's whole vocabulary; never renormalised",
     "log_probability": "its logarithm",
-    "concept_over_others_nats": "log-probability of the concept less the mean of the other concepts'",
+    "concept_over_others_nats": "log-probability of the concept minus the mean of the other concepts'",
     "fits_all": "how many concepts have all the clues by the norms, the concept itself included",
     "fits_only": "1 if it is the concept alone",
     "instead_known": "where another word was ranked first: 1 if it is a concept of the norms",
@@ -113,9 +113,7 @@ class RetrievalMeasures:
         """What the paper reports, over all wordings of a run."""
         yield from self._claims_of_growth()
         if self.everything:
-            least = (
-                "visual properties help least: functional and encyclopaedic ones less visual ones, 1 to 5 properties"
-            )
+            least = "visual properties help least (functional and encyclopaedic minus visual, 1 to 5 properties)"
             by: Rows = {"order": (self._curves[0][1],), "properties": SHORT}
             visual: Rows = {"selection": ("visual",), **by}
             yield self._claim("visual_helps_least", least, {**by, "selection": NOT_VISUAL}, visual)
@@ -159,7 +157,7 @@ class RetrievalMeasures:
         lengths, longest = grown(*LENGTHS[:most]), NUMBERS[most]
         helps = f"{longest} properties find the concept better than one"
         yield self._claim("properties_help", helps, grown(most), grown(1))
-        flattens = f"the gain flattens after four or five properties: MRR with {middle}, less the mean of 1 and {most}"
+        flattens = f"the gain flattens after four or five properties (MRR of {middle} minus the mean of 1 and {most})"
         yield self._claim("gain_flattens", flattens, grown(middle), grown(1, most))
         over = f"over one to {longest} properties"
         larger = f"the larger of two models of one architecture finds the concept better, {over}"
@@ -170,7 +168,7 @@ class RetrievalMeasures:
         claim = self._alike(self._claim("interchangeable", same, lengths))
         yield replace(claim, between=Lead(_ROBERTA_BASE, (_BERT_LARGE,)))
         if most == MOST:
-            half = f"ten properties lift the concept's mean reciprocal rank above {HALF}"
+            half = f"with ten properties the mean reciprocal rank is above {HALF}"
             yield replace(self._claim("ten_reach_half", half, grown(MOST)), threshold=HALF)
             yield from self._claims_of_the_largest(grown(4), grown(MOST))
 
@@ -187,7 +185,7 @@ class RetrievalMeasures:
         )
         double = (
             "with ten properties RoBERTa-large gives the concept double the probability that RoBERTa-base gives it "
-            f"(Results, on figure 2): the first less {DOUBLED} times the second"
+            f"(Results, on figure 2; the first minus {DOUBLED} times the second)"
         )
         claim = replace(self._claim("double_probability", double, ten), column="probability", unit=Unit.PROBABILITY)
         yield replace(claim, between=Lead(_LEADER, (_OTHERS[0],)), times=DOUBLED)
@@ -209,7 +207,7 @@ class RetrievalMeasures:
         early = "most frequent first is better while lists are short (1 to 3 properties)"
         sides = ({**both, "order": (o,), "properties": (1, 2, 3)} for o in orders)
         yield self._claim("frequent_first_helps_early", early, *sides)
-        late = "the two orders converge: their difference with 1 property less that with 10, halved"
+        late = "the two orders converge (half of their difference with 1 property minus that with 10)"
         ends = (("decreasing 1", "increasing 10"), ("increasing 1", "decreasing 10"))
         yield self._claim("orders_converge", late, *({**both, "order_at": end} for end in ends))
 
@@ -227,12 +225,12 @@ PRODUCTION_COLUMNS = {
     "tied": "1 if at least as many words as its rank lie within 1e-4 nats of the likeliest gold word",
     "ap_vocabulary": "average precision over the vocabulary",
     "ap_completions": "average precision over the words people gave for this relation, of any concept",
-    "ap_gain": "ap_completions less ap_vocabulary",
+    "ap_gain": "ap_completions minus ap_vocabulary",
     "ap_without_context": "ap_vocabulary of the sentence alone, without `Everyone knows that`",
-    "ap_change": "ap_without_context less ap_vocabulary (the paper's table 2)",
+    "ap_change": "ap_without_context minus ap_vocabulary (the paper's table 2)",
     "ap_fall": "the same with the other sign: by how much precision falls without `Everyone knows that`",
     "spearman": "rank correlation of production frequency and probability among the gold words; two at least",
-    "gold_over_others_nats": "mean log-probability of the gold words less that of the relation's other completions",
+    "gold_over_others_nats": "mean log-probability of the gold words minus that of the relation's other completions",
     "answer_is_gold": "1 if the likeliest word of the vocabulary is one that people gave",
     "answer_code": "the likeliest word as the model's own number for its piece",
     "mass_outside": "probability of everything but the words people gave for this relation",
@@ -298,7 +296,7 @@ class ProductionMeasures:
         yield replace(claim, between=Lead(_LEADER, tuple(_OTHERS)), unit=Unit.SCORE)
         rest = tuple(relation for relation in self.relations if relation not in OVERLAPPING)
         if rest and len(self.relations) == len(rest) + len(OVERLAPPING):
-            most = "models and people overlap most after 'is made of' and 'is a': these less the other relations"
+            most = "models and people overlap most after 'is made of' and 'is a' (these minus the others)"
             claim = replace(self._claim("overlap_highest", most, "ap_vocabulary"), gate=Gate("any_gold", LEAST_GOLD))
             yield replace(claim, plus={"relation": OVERLAPPING}, minus={"relation": rest}, unit=Unit.SCORE)
 
@@ -337,7 +335,7 @@ PRINCE_COLUMNS = {
     "ap_vocabulary": "average precision over the vocabulary",
     "any_gold": "1 if one of them is among the likeliest ten",
     "tied": "1 if at least as many words as its rank lie within 1e-4 nats of the likeliest asked word",
-    "own_over_other_nats": "log-probability of the concept (or the mean of its properties') less the other concept's",
+    "own_over_other_nats": "log-probability of the concept (or the mean of its properties') minus the other concept's",
 }
 _OWN_OVER_OTHER = ColumnMean("own_over_other", "own_over_other_nats", unit=Unit.NATS, neutral=0.0)
 _PRINCE = {

@@ -217,7 +217,7 @@ def production(wording: str) -> ReportSpec:
             "sampling",
             title="As many completions drawn as people gave",
             caption="Overlap with people's: of one sample, of all samples, and of samples from people's own answers. "
-            "Entropy less that of people. Shares by rank: 0 where sample and people have the same.",
+            "Entropy minus that of people. Shares by rank: 0 where sample and people have the same.",
             of="estimates",
             rows=("relation",),
             measures=("overlap_drawn", "overlap_expected", "overlap_people", "entropy_excess", "rank_frequency_apart"),

@@ -27,7 +27,7 @@ COLUMNS = {
     "overlap_people": "the same of samples from people's own shares, as if the model had exactly these",
     "entropy_people": "of people's answers, in nats, from the counts",
     "entropy_drawn": "of a sample from the model, from its counts",
-    "entropy_excess": "its mean over all samples, less that of people: positive where the model is less certain",
+    "entropy_excess": "its mean over all samples, minus that of people: positive where the model is less certain",
     "rank_frequency_apart": "shares by rank, commonest word first, whatever it is: half the sum of the differences "
     "between sample and people; 0 alike, 1 nothing in common",
 }

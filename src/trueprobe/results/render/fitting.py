@@ -21,7 +21,7 @@ from trueprobe.results.view.number import Display, Number, OfNumbers
 
 FEWEST_LINES, MOST_LINES, WIDEST = 23, 30, 140  # a screen of 24 keeps a line for the prompt
 _LEAST_WORDS = 46  # columns of a finding's words, before intervals are left out
-_SHORTEST_NAME = 8  # of a model's, above its column
+_SHORTEST_NAME = 5  # of a model's, above its column
 _INCOMPLETE = re.compile(r"\d|[\[(]|^(of|at|than|by|no|not|for|and|or|the|a|with)$")  # what a cut may not end in
 Fitted = tuple[str, str]  # a cell with and without its interval
 
@@ -93,7 +93,7 @@ class Fit:
 
     def render(self, head: str, columns: Mapping[str, Sequence[str]], width: int) -> Iterator[RenderableType]:
         """The head, then each section's heading with its lines."""
-        sizes = [max(map(len, [name, *cells])) for name, cells in columns.items()]
+        sizes = [max(map(len, [*name.split("\n"), *cells])) for name, cells in columns.items()]
         sizes = [max(8, width - sum(sizes) - len(sizes)), *sizes]
         yield _aligned(sizes, [(head, *columns)], "bold")
         rows = iter(zip(*columns.values(), strict=True))
@@ -157,6 +157,6 @@ def fit_columns(asked: Mapping[str, Sequence[Fitted]], room: int) -> tuple[dict[
         for whole, names in product((True, False), (full, abbreviated(full, max(_SHORTEST_NAME, room // many - 1)))):
             cells = [[cell[0 if whole else 1] for cell in column] for column in asked.values()]
             columns = dict(zip(names, cells, strict=False))
-            if sum(max(map(len, [name, *texts])) + 1 for name, texts in columns.items()) <= room:
+            if sum(max(map(len, [*name.split("\n"), *texts])) + 1 for name, texts in columns.items()) <= room:
                 return columns, whole
     return columns, False

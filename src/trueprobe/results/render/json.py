@@ -13,7 +13,7 @@ from trueprobe.results.text import findings as words
 from trueprobe.results.text import verdicts
 from trueprobe.results.view.findings import Section, tally
 from trueprobe.results.view.headline import Answer
-from trueprobe.results.view.number import Cell, Finding, Grid, Number
+from trueprobe.results.view.number import Cell, Display, Finding, Grid, Number
 from trueprobe.results.view.report import ProbeReport, Report
 from trueprobe.runs.families import Family
 from trueprobe.statistics.rows import Estimate
@@ -51,6 +51,23 @@ def findings(report: Report, folder: str) -> str:
     whole = {"format": FORMAT, "folder": folder, "complete": report.source.complete, "tally": tally(report.findings)}
     whole |= {"n_primary": report.n_primary, "sections": [_section(section) for section in report.sections]}
     return as_text(whole)
+
+
+def flat(report: Report) -> dict[str, float]:
+    """Findings as names and numbers, for trackers: `PROBE/MEASURE.WHERE`, and the same with `_low` and `_high`; of
+    several models `MODEL/PROBE/…`. What nothing can be concluded from is left out. No name is the beginning of a path
+    that another one is: MLflow makes folders of them."""
+    findings = [(f, n) for f in report.findings for n in f.numbers if n.display is not Display.NOTHING]
+    several = len({n.model for _, n in findings}) > 1
+    numbers: dict[str, float] = {}
+    for finding, n in findings:
+        measure = n.row.measure if isinstance(n.row, Estimate) else finding.name
+        pooled = finding.name == measure or set(finding.name.split()) <= {"all"}
+        what = measure if pooled else f"{measure}.{'_'.join(finding.name.split())}"
+        name = "/".join([*([n.model] if several else []), finding.probe, what])
+        ends = {"_low": n.low, "_high": n.high} if n.display is Display.INTERVAL else {}
+        numbers |= {name + end: float(value) for end, value in {"": n.value, **ends}.items()}
+    return numbers
 
 
 def _answer(report: Report) -> dict[str, Any]:

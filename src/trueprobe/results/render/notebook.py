@@ -19,7 +19,7 @@ from trueprobe.results.text import findings as words
 from trueprobe.results.text import terminal as legends
 from trueprobe.results.text import verdicts
 from trueprobe.results.view.figures import of_probe_and_its_seeds
-from trueprobe.results.view.headline import Answer, Matrix, matrix
+from trueprobe.results.view.headline import Answer, FindingsMatrix, matrix
 from trueprobe.results.view.number import Finding, Number
 from trueprobe.results.view.report import Report
 from trueprobe.runs.folder import Run
@@ -30,7 +30,7 @@ from trueprobe.types import ClaimSource, Level, Verdict
 if TYPE_CHECKING:
     import altair as alt
 
-    from trueprobe.results.view.pictures import Choice, FigureView, Picture
+    from trueprobe.results.view.pictures import FigureChoice, FigureView, Picture
 
 
 @dataclass(frozen=True)
@@ -170,13 +170,13 @@ def _html(report: Report) -> str:
     return f"<div><h4>{escape(words.title(report))}</h4>{answer}{_table(main)}{_key(main)}{trust}</div>"
 
 
-def _table(main: Matrix) -> str:
+def _table(main: FindingsMatrix) -> str:
     head = "".join(f"<th>{escape(name)}</th>" for name in main.families)
     rows = "".join(_row(main, finding) for finding in main.rows)
     return f"<table><thead><tr><th></th><th></th>{head}</tr></thead><tbody>{rows}</tbody></table>" if rows else ""
 
 
-def _row(main: Matrix, finding: Finding) -> str:
+def _row(main: FindingsMatrix, finding: Finding) -> str:
     cells = "".join(_cells(main, finding))
     left = ' style="text-align:left"'  # notebooks set table cells to the right
     against = answers.unit_and_neutral(finding)
@@ -185,7 +185,7 @@ def _row(main: Matrix, finding: Finding) -> str:
     return f"<tr>{named}{cells}</tr>"
 
 
-def _cells(main: Matrix, finding: Finding) -> Iterator[str]:
+def _cells(main: FindingsMatrix, finding: Finding) -> Iterator[str]:
     for n in main.numbers(finding):
         if n is None:
             yield "<td></td>"
@@ -193,12 +193,12 @@ def _cells(main: Matrix, finding: Finding) -> Iterator[str]:
             yield f'<td title="{escape(verdicts.behind(n))}">{escape(n.text() + n.mark.symbol)}</td>'
 
 
-def _key(main: Matrix) -> str:
+def _key(main: FindingsMatrix) -> str:
     lines = (legends.marks_legend(main.key), _more(main.n_findings - len(main.rows)))
     return "".join(f"<p>{escape(line)}</p>" for line in lines if line and main.rows)
 
 
-def _choices(of: Sequence[Choice]) -> str:
+def _choices(of: Sequence[FigureChoice]) -> str:
     """`k: 10, 3, all; dominated: all, male`."""
     return "; ".join(f"{choice.name}: {', '.join(value for value, _ in choice.options)}" for choice in of)
 

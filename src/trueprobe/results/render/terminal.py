@@ -41,7 +41,7 @@ from trueprobe.runs.folder import Run
 from trueprobe.statistics.rows import grouped
 from trueprobe.types import Unit
 
-_FEWEST_ROWS = 5  # of a table
+_FEWEST_ROWS, _LAST_ROWS = 5, 3  # of a table; where the lines around it leave no room for so many
 _LEAST_TABLE = _FEWEST_ROWS + 5  # lines of it with its title; before it has fewer, notes are left out
 _LEAST_MEANING = 12  # columns beside the code of a row, before its meaning is left out
 _WITHOUT_INTERVAL_FIRST = (Unit.SHARE, Unit.RATIO, Unit.SCORE, Unit.CORRELATION)  # where there is no room for all
@@ -163,7 +163,7 @@ class _Grid:
         yield text_line(self.title)
         rows = list(zip(*self.columns.values(), strict=True))
         if len(rows) > lines - self.head_lines - bool(self.left_out):
-            many = max(_FEWEST_ROWS, lines - self.head_lines - 1)
+            many = max(_LAST_ROWS, lines - self.head_lines - 1)
             chosen = sorted(sorted(range(len(rows)), key=lambda i: not self.marked[i])[:many])
             rows = [rows[i] for i in chosen]
         yield _table(self.columns, rows)
@@ -226,9 +226,13 @@ def _one_probe(report: Report, space: Room) -> Iterator[RenderableType]:
         grids = _by_form(forms, lambda parts: _beside(report, label, parts, width))
     # under a title of one line, `head_lines` is its line and the header; here its line is that of "more rows"
     fewest = sum(height(text_line(grid.title)) + grid.head_lines + _FEWEST_ROWS for grid in grids)
-    if room < fewest:
-        room += height(head) - 1
-        head.truncate(width, overflow="ellipsis")
+    if room < fewest:  # one line each, cut at a word
+        head, room = one_line(head.plain, width), room + height(head) - 1
+        head.stylize("bold", 0, len(label))
+        room += sum(map(height, below)) - len(below) + longest
+        below = [one_line(part.plain, width) for part in below]
+        legends = {whole: [one_line(part.plain, width) for part in legend] for whole, legend in legends.items()}
+        room -= max(map(len, legends.values()))
     each = room if len(forms) == 1 else room // max(1, len(grids))
     tables = [part for grid in grids for part in grid.render(each - height(text_line(grid.title)) + 1)]
     room -= sum(map(height, tables))
@@ -315,9 +319,10 @@ def _row_labels(report: Report, label: str, names: Sequence[tuple[str, ...]], ro
         code = " ".join(name)
         meaning = cut_words(", ".join(meanings), room - len(code) - 2)
         labels.append(f"{code}  {meaning}" if meaning and len(code) + 2 + len(meaning) <= room else code)
-    return (
-        labels if room >= max(len(" ".join(name)) for name in names) + _LEAST_MEANING else [" ".join(n) for n in names]
-    )
+    codes = [" ".join(name) for name in names]
+    behind = {label.removeprefix(code) for label, code in zip(labels, codes, strict=True)}
+    distinct = len(behind) > 1 or len(codes) == 1  # cut to one word, all may mean the same
+    return labels if distinct and room >= max(map(len, codes)) + _LEAST_MEANING else codes
 
 
 def _cell(n: Number | None, whole: bool) -> str:
@@ -332,10 +337,6 @@ def _beside(report: Report, label: str, parts: Sequence[FamilyRows], width: int)
         return []
     measure = leading((placed.row for part in parts for placed in part.rows), summary)
     depths = grouped(parts, lambda part: summary.fallback_title if part.fell_back else summary.where_title)
-    who = ". ".join(
-        ": ".join(filter(None, (depth, "; ".join(words.family_title(part.family) for part in same))))
-        for depth, same in depths.items()
-    )
     numbers = {part.family.name: [cells_of(part.rows).get((name, measure)) for name in names] for part in parts}
     first = _row_labels(report, label, names)
     room = width - max(map(len, (summary.row_title, *first))) - 1
@@ -344,7 +345,14 @@ def _beside(report: Report, label: str, parts: Sequence[FamilyRows], width: int)
     first = _row_labels(report, label, names, width - _width(columns) - 1)
     marked = [any(n.mark is not Mark.NONE for n in row if n) for row in zip(*numbers.values(), strict=True)]
     covered = any(n.has_coverage for column in numbers.values() for n in column if n)
-    title = "; ".join([titles(summary)[measure], who, *([verdicts.COVERED] if covered else [])])
+    more = {part.family.name: words.family_title(part.family) for part in parts}  # than stands above its column
+    named = {
+        depth: "; ".join(more[name] for part in same if {name := part.family.name, more[name]} - columns.keys())
+        for depth, same in depths.items()
+    }
+    who = ". ".join(": ".join(filter(None, one)) for one in named.items())
+    about = summary.finding if summary.finding and measure == summary.measures[0] else titles(summary)[measure]
+    title = "; ".join(filter(None, (about, who, verdicts.COVERED if covered else "")))
     return [_Grid(title, {summary.row_title: first, **columns}, marked, intervals, len(asked) - len(columns))]
 
 
@@ -380,18 +388,21 @@ def _claim_lines(claims: Sequence[Finding]) -> Iterator[str]:
             models = list(dict.fromkeys(model for of_one in names.values() for model in of_one))
             yield words.inconclusive_claims(judged, len(names), len(names) == len(claims), models)
         else:
-            named = [name + (f" ({', '.join(models)})" if len(every) > 1 else "") for name, models in names.items()]
+            named = [
+                name + (f" ({words.models(names_of, len(every))})" if len(every) > 1 else "")
+                for name, names_of in names.items()
+            ]
             yield words.verdict_line(judged, named)
 
 
 def _brief_lines(findings: Sequence[Finding], width: int) -> Iterator[str]:
     """A line for each verdict that is named, and how many numbers have each of the others."""
-    counted = []
+    counted, every = [], {n.model for finding in findings for n in finding.numbers}
     for judged, names in by_verdict(findings).items():
         if judged.verdict not in NAMED:
             counted.append(words.verdict_line(judged, [str(sum(map(len, names.values())))]))
             continue
-        named = [f"{name} ({', '.join(models)})" for name, models in names.items()]
+        named = [f"{name} ({words.models(models, len(every))})" for name, models in names.items()]
         many = 1
         while many < len(named) and len(words.verdict_line(judged, named[: many + 1])) < width - 12:
             many += 1

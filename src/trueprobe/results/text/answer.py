@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 from trueprobe.results.numbers import count, several
 from trueprobe.results.text.findings import listed, missing_text, reasons, why_inconclusive
 from trueprobe.results.text.sentence import MOST_NAMED, cut, sentence, who, with_number
-from trueprobe.results.text.verdicts import neutral, outcome_tally, verdict_text
-from trueprobe.statistics.rows import Estimate
+from trueprobe.results.text.verdicts import apart_text, neutral, outcome_tally, verdict_text
+from trueprobe.statistics.rows import Estimate, grouped
 from trueprobe.types import ClaimSource, Outcome, Reason, Verdict
 
 if TYPE_CHECKING:  # these modules use the words
     from trueprobe.results.view.findings import Scoring
-    from trueprobe.results.view.headline import Answer, Matrix, NotJudged
+    from trueprobe.results.view.headline import Answer, FindingsMatrix, NotJudged
     from trueprobe.results.view.number import Finding, Number
     from trueprobe.results.view.report import Report
 
@@ -35,12 +35,12 @@ def answer(of: Answer, report: Report) -> str:
     texts = {"decided": _decided, "undecided": _undecided, "unjudged": _unjudged, "exploratory": _exploratory}
     parts = [texts[of.state](of, report) if of.state in texts else _EMPTY]
     if of.main and of.other_way:
-        parts.append(f"The other way round: {with_number(of.other_way, families)}")
+        parts.append(f"Opposite: {with_number(of.other_way, families)}")
     if of.reversed:
         if _words((*parts, _reversed(of.reversed, families, 0))) > MOST_WORDS:
             del parts[1:]
         parts.append(_reversed(of.reversed, families, MOST_WORDS - _words(parts)))
-    for part in _more(of, families):
+    for part in _more(of, families, report.items_needed):
         parts += [part] if _words((*parts, part)) <= MOST_WORDS else []
     return " ".join(f"{part}." for part in parts if part)
 
@@ -69,32 +69,34 @@ def _reversed(findings: Sequence[Finding], families: int, room: int) -> str:
     finding, *others = findings
     whom = "the authors' expectation" if finding.source is ClaimSource.EXPECTED else "the paper"
     off_list = " (exploratory)" if all(n.verdict is Verdict.SUGGESTIVE for n in finding.numbers) else ""
-    before, behind = f"Against {whom}{off_list}: “", f"”, {with_number(finding.numbers, families)}"
-    more = "; and others" if others else ""
-    left = room - len(f"{before} {behind}{more}".split())
-    return f"{before}{cut(finding.statement, max(_LEAST_STATED, left))}{behind}{more}"
+    before, after = f"Contradicts {whom}{off_list}: “", f"”, {with_number(finding.numbers, families)}"
+    more = f"; {len(others)} more" if others else ""
+    left = room - len(f"{before} {after}{more}".split())
+    return f"{before}{cut(finding.statement, max(_LEAST_STATED, left))}{after}{more}"
 
 
-def _more(of: Answer, families: int) -> Iterator[str]:
+def _more(of: Answer, families: int, needed: Mapping[str, int]) -> Iterator[str]:
     """What else contradicts, then what could not be judged: in full, or the first of it."""
     if of.apart and (of.main or of.reversed):
         yield _apart(of.apart[0], families)
     if of.not_judged and of.state != "unjudged":
-        first, *others = (_not_judged(one, families) for one in of.not_judged)
-        yield f"Not judged: {first}"
-        for other in others:
-            yield f"Nor {other}"
+        together = grouped(of.not_judged, lambda one: (one.families, one.verdict))
+        yield "Not judged: " + "; ".join(_not_judged(same, families, needed) for same in together.values())
 
 
 def _apart(finding: Finding, families: int) -> str:
-    """Seeds, wordings or kinds on both sides."""
-    what = "Kinds" if all(n.verdict is Verdict.MIXED for n in finding.numbers) else "Seeds or wordings"
-    return f"{what} differ in direction for {who(finding.numbers, families)}: {finding.statement}"
+    """Seeds, wordings or kinds on both sides; of one number, which."""
+    which = f", {text}" if len(finding.numbers) == 1 and (text := apart_text(finding.numbers[0])) else ""
+    return f"Both directions in {who(finding.numbers, families)}{which} ({finding.statement})"
 
 
-def _not_judged(one: NotJudged, families: int) -> str:
+def _not_judged(same: Sequence[NotJudged], families: int, needed: Mapping[str, int]) -> str:
+    """Probes with one reason for the same models; `needed`: items, of each probe that a limit left with too few."""
+    one = same[0]
     some = "" if len(one.families) == families else f" on {listed(one.families[:MOST_NAMED])}"
-    return f"{one.probe}{some} ({verdict_text(one.verdict)})"
+    limited = one.verdict is Verdict.TOO_FEW_GROUPS and all(needed.get(each.probe) for each in same)
+    why = verdict_text(one.verdict) + (" because of the limit" if limited else "")
+    return f"{listed([each.probe for each in same])}{some} ({why})"
 
 
 def _undecided(of: Answer, report: Report) -> str:
@@ -162,7 +164,7 @@ def limited(report: Report) -> str:
 def _seeds(report: Report) -> list[str]:
     several = [f"{family.n_seeds} seeds of {family.name}" for family in report.families if family.n_seeds > 1]
     single = [family.name for family in report.families if family.n_seeds == 1]
-    return [*several, *([f"one seed of {_named(single)}, so that another may differ"] if single else [])]
+    return [*several, *([f"one seed of {_named(single)}; other seeds may differ"] if single else [])]
 
 
 def _asked(scorings: Sequence[Scoring], checkpoints: int) -> str:
@@ -186,7 +188,7 @@ def unit_and_neutral(finding: Finding) -> str:
     return ", ".join(filter(None, (unit, neutral(finding))))
 
 
-def left_out(of: Matrix) -> str:
+def left_out(of: FindingsMatrix) -> str:
     """Below the matrix: what it does not have."""
     findings, families = of.n_findings - len(of.rows), of.n_families - len(of.families)
     parts = [f"{findings} more {'finding' if findings == 1 else 'findings'}"] if findings else []

@@ -101,13 +101,13 @@ def scored_short(scoring: Scoring) -> str:
 
 
 def section_title(section: Section) -> str:
-    titles = {"choice": " less ".join(reversed(section.probes)), "together": "several probes together"}
+    titles = {"choice": " minus ".join(reversed(section.probes)), "together": "several probes together"}
     return titles.get(section.kind, section.probes[0])
 
 
 def source_of(finding: Finding) -> str:
     """The probe a finding is from."""
-    return f"{finding.probe} less {finding.less}" if finding.less else finding.probe
+    return f"{finding.probe} minus {finding.less}" if finding.less else finding.probe
 
 
 def section_heading(section: Section) -> str:

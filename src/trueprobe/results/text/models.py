@@ -14,6 +14,8 @@ if TYPE_CHECKING:  # this module uses the words
 
 _SIZES = ((1e9, "B"), (1e6, "M"), (1e3, "k"))
 _REVISION = re.compile(r"@([^@?/]+)")
+_BREAK = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[-_/.])")
+_SHORTEST_NUMBERED = 8  # `12: bert`
 _HASH = 12  # digits of a sha256
 _SHORT = 7  # of a commit
 
@@ -33,8 +35,8 @@ def tuning(card: Card) -> str:
 
 
 def revision(card: Card) -> str:
-    found = _REVISION.search(card.source)
-    return found[1] if found else ""
+    matches = _REVISION.search(card.source)
+    return matches[1] if matches else ""
 
 
 def short(card: Card) -> str:
@@ -65,11 +67,25 @@ def whole(card: Card) -> str:
 
 
 def abbreviated(names: Sequence[str], longest: int) -> list[str]:
-    """Names that take no more room than this: their beginnings, or their ends, or numbers."""
+    """Names whose lines take no more room than this: their beginnings, their ends, two lines, or numbers."""
     starts = [name if len(name) <= longest else f"{name[: longest - 1]}…" for name in names]
     ends = [name if len(name) <= longest else f"…{name[len(name) - longest + 1 :]}" for name in names]
-    numbered = [f"{i}: {name}"[:longest] for i, name in enumerate(names, 1)]
-    return next(cut for cut in (starts, ends, numbered) if len(set(cut)) == len(names))
+    numbered = [f"{i}: {name}"[: max(longest, _SHORTEST_NUMBERED)] for i, name in enumerate(names, 1)]
+    folded = [_folded(name, longest) for name in names]
+    return next(cut for cut in (starts, ends, folded, numbered) if len(set(cut)) == len(names))
+
+
+def pieces(name: str) -> list[str]:
+    """`RobertaBase` -> Roberta, Base; `bert-base` -> bert-, base."""
+    return [piece for piece in _BREAK.split(name) if piece]
+
+
+def _folded(name: str, longest: int) -> str:
+    """Two lines, as even as its pieces allow, each cut to this length."""
+    parts = pieces(name)
+    sides = [("".join(parts[:i]), "".join(parts[i:])) for i in range(1, len(parts) + 1)]
+    lines = min(sides, key=lambda side: max(map(len, side)))
+    return "\n".join(line if len(line) <= longest else f"{line[: longest - 1]}…" for line in lines if line)
 
 
 def listed_models(families: Sequence[Family]) -> str:

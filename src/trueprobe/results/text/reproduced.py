@@ -54,9 +54,9 @@ def verdict(result: ModelResult) -> str:
         how = "in the range of the paper's seeds" if result.in_range else "within rounding"
         parts.append(f"{result.n_agree} of {len(result.compared)} {how}")
     if result.signs:
-        as_found = sum(sign.verdict.outcome is Outcome.GOOD for sign in result.signs)
+        agreeing = sum(sign.verdict.outcome is Outcome.GOOD for sign in result.signs)
         opposite = sum(sign.verdict.outcome is Outcome.BAD for sign in result.signs)
-        parts.append(f"{as_found} of {len(result.signs)} signs as the authors found, {opposite} opposite")
+        parts.append(f"{agreeing} of {len(result.signs)} signs as the authors found, {opposite} opposite")
     parts += [left_out(one) for one in result.left_out]
     return "; ".join(parts)
 
@@ -81,9 +81,9 @@ def items(one: ItemComparison) -> list[str]:
 
 
 def diagnosis(of: Diagnosis) -> str:
-    found = of.explanation
-    if found is not None:
-        return f"explained by: {changes(found)}; the worst rows then agree within {found.largest_nats:.2g} nats"
+    explained = of.explanation
+    if explained is not None:
+        return f"explained by: {changes(explained)}; the worst rows then agree within {explained.largest_nats:.2g} nats"
     tried = f"none of {len(of.trials) - 1} other ways of asking brings the worst rows within {EXPLAINED_NATS:g} nats"
     return f"not explained: {tried}; the closest leaves {of.best.largest_nats:.2g}: {changes(of.best)}"
 

@@ -60,7 +60,8 @@ def with_number(numbers: Sequence[Number], families: int) -> str:
 
 
 def cut(text: str, most: int) -> str:
-    """At a word."""
+    """Before what stands in brackets at its end, else at a word."""
+    text = text if len(text.split()) <= most else text.partition(" (")[0]
     words = text.split()
     return text if len(words) <= most else f"{' '.join(words[: most - 1])} …"
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from trueprobe.results.numbers import count, several
+from trueprobe.results.text.sentence import MOST_NAMED
 from trueprobe.results.text.verdicts import (
     NO_MARK,
     NOTHING_TO_COUNT,
@@ -63,6 +64,10 @@ def contrasts_legend(path: str) -> str:
 
 def findings_head(intervals: bool) -> str:
     return f"finding (shares in percent); {'95 % intervals' if intervals else 'intervals: claims.csv, estimates/*.csv'}"
+
+
+def models(names: Sequence[str], every: int) -> str:
+    return f"all {every} models" if every > MOST_NAMED and len(names) == every else ", ".join(names)
 
 
 def gate_line(measure: str, failed: Sequence[tuple[str, str]]) -> str:

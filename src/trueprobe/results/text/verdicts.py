@@ -132,6 +132,13 @@ def verdict_with_reason(
     return f"{text}: {reason}" if reason else text
 
 
+def apart_text(n: Number) -> str:
+    """`above neutral in plural, below in singular`: of a number with effects on both sides."""
+    if n.verdict is Verdict.MIXED and n.judged is not None:
+        return f"above neutral in {n.judged.above}, below in {n.judged.below}"
+    return reason_text(n.judged) if isinstance(n.judged, Estimate) else ""
+
+
 def verdict_or_parts(n: Number) -> str:
     """Without the reason; of a number that pools opposite effects, with its parts."""
     return verdict_with_reason(n.verdict, n.judged) if n.verdict is Verdict.MIXED else verdict_text(n.verdict, n.source)

@@ -2,7 +2,7 @@
 
 from trueprobe.results.view.figures import about_seeds, of_probe, of_probe_and_its_seeds
 from trueprobe.results.view.findings import Section, SectionKind, by_outcome, silences, tally
-from trueprobe.results.view.headline import Answer, Matrix, State, matrix, whole
+from trueprobe.results.view.headline import Answer, FindingsMatrix, State, matrix, whole
 from trueprobe.results.view.items import ItemColumn, ItemRows
 from trueprobe.results.view.key import Key
 from trueprobe.results.view.number import DASH, EMPTY, Cell, Display, Finding, Grid, Kind, Mark, Number, Seed, counted
@@ -20,6 +20,7 @@ __all__ = [
     "Display",
     "FigureView",
     "Finding",
+    "FindingsMatrix",
     "Gap",
     "Grid",
     "ItemColumn",
@@ -27,7 +28,6 @@ __all__ = [
     "Key",
     "Kind",
     "Mark",
-    "Matrix",
     "Number",
     "Picture",
     "Point",

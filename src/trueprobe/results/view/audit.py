@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from trueprobe.results.view.number import Number, Row, format_of, number
 from trueprobe.results.view.report import Report
 from trueprobe.results.view.select import names_of, titles
+from trueprobe.runs.primary import label_of_row
 from trueprobe.statistics.rows import ClaimResult, Difference, Estimate, VariantDifference, grouped
 from trueprobe.statistics.verdict import ALPHA, p_corrected_from
 
@@ -130,7 +131,7 @@ def _index(audit: Audit) -> dict[Hashable, list[Estimate | ClaimResult]]:
 
 def described(report: Report, row: Row) -> str:
     """What a row is of, in words: `accuracy, attractor = plural`."""
-    label = row.first_label if isinstance(row, VariantDifference) else row.probe
+    label = label_of_row(row)
     known = label in report.source.labels
     called = names_of(report.source.declaration(label)) if known else {}
     if isinstance(row, ClaimResult):

@@ -22,7 +22,7 @@ from trueprobe.types import ClaimSource, Outcome, Unit, Verdict
 
 
 @dataclass(frozen=True)
-class Matrix:
+class FindingsMatrix:
     """Findings down, in the order of the report; families across, in the order of the run."""
 
     rows: tuple[Finding, ...]
@@ -40,7 +40,7 @@ class Matrix:
         return Key.of(n for finding in self.rows for n in self.numbers(finding))
 
 
-def matrix(report: Report, most_rows: int = 8, most_columns: int | None = None) -> Matrix:
+def matrix(report: Report, most_rows: int = 8, most_columns: int | None = None) -> FindingsMatrix:
     """Findings about pairs of models have no column and are left out."""
     with_columns = [([f for f in s.findings if f.numbers and not f.of_pairs], s.kind) for s in report.sections]
     order = in_order([(findings, kind is SectionKind.PROBE) for findings, kind in with_columns])
@@ -48,13 +48,13 @@ def matrix(report: Report, most_rows: int = 8, most_columns: int | None = None) 
     rows = tuple(finding for finding in report.findings if id(finding) in chosen)
     names = [family.name for family in report.families]
     single = sum(not finding.of_pairs for finding in report.findings)
-    return Matrix(rows, columns(rows, names, most_columns), single, len(names))
+    return FindingsMatrix(rows, columns(rows, names, most_columns), single, len(names))
 
 
-def whole(report: Report, section: Section) -> Matrix:
+def whole(report: Report, section: Section) -> FindingsMatrix:
     """Every finding of one section, with those about pairs of models."""
     names = tuple(family.name for family in report.families)
-    return Matrix(section.findings, names, len(section.findings), len(names))
+    return FindingsMatrix(section.findings, names, len(section.findings), len(names))
 
 
 def columns(rows: Sequence[Finding], names: Sequence[str], most: int | None) -> tuple[str, ...]:

@@ -20,7 +20,7 @@ class Flip(NamedTuple):
     other_side: float  # share of its ways
 
 
-class Range(NamedTuple):
+class ValueRange(NamedTuple):
     unit: str
     neutral: float
     lowest: float
@@ -44,12 +44,12 @@ class Curve:
         return tuple(one for one in self.specifications if np.isfinite(one.z))
 
     @property
-    def ranges(self) -> tuple[Range, ...]:
+    def ranges(self) -> tuple[ValueRange, ...]:
         """Of the numbers that have the same unit and neutral point."""
         values: dict[tuple[str, float], list[float]] = {}
         for one in self.drawn:
             values.setdefault((one.unit, one.neutral), []).append(one.value)
-        return tuple(Range(*key, min(several), max(several)) for key, several in values.items())
+        return tuple(ValueRange(*key, min(several), max(several)) for key, several in values.items())
 
     @property
     def flips(self) -> tuple[Flip, ...]:

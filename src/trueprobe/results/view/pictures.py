@@ -98,7 +98,7 @@ class Panel:
 
 
 @dataclass(frozen=True)
-class Axis:
+class ValueAxis:
     ticks: tuple[float, ...]  # in the unit of the data; the first and the last are the ends
     neutral: float | None
     format: NumberFormat
@@ -114,7 +114,7 @@ class Picture:
     xs: tuple[tuple[str, str], ...]  # along x: value and title
     panels: tuple[Panel, ...]
     legend: tuple[Series, ...]  # without points
-    axis: Axis
+    axis: ValueAxis
     every: tuple[Point, ...]  # with those that are not drawn
     not_drawn: tuple[tuple[str, Verdict], ...] = ()  # models without a mark that have no panel to say so, and why
     nearest_published: tuple[tuple[str, str], ...] = ()  # changes of choice that lead to published numbers
@@ -183,7 +183,7 @@ class Picture:
 
 
 @dataclass(frozen=True)
-class Choice:
+class FigureChoice:
     name: str
     title: str
     options: tuple[tuple[str, str], ...]  # value and title
@@ -198,7 +198,7 @@ class FigureView:
     caption: str
     source: str
     kind: Kind
-    choices: tuple[Choice, ...]
+    choices: tuple[FigureChoice, ...]
     models: tuple[str, ...]  # of the panels, where the reader may look at one alone
     pictures: tuple[Picture, ...] = field(default_factory=tuple)  # the first is displayed first
 
@@ -242,12 +242,12 @@ def _values(points: Sequence[Point], figure: Figure, name: str) -> list[str]:
     return list(dict.fromkeys([*(value for value in order if value in present), *present]))
 
 
-def _choice(points: Sequence[Point], figure: Figure, name: str) -> Choice:
+def _choice(points: Sequence[Point], figure: Figure, name: str) -> FigureChoice:
     options = tuple((value, label_of(figure.names, name, value)) for value in _values(points, figure, name))
-    return Choice(name, label_of(figure.names, "", name), options)
+    return FigureChoice(name, label_of(figure.names, "", name), options)
 
 
-def _drawn(choice: Choice, pictures: Sequence[Picture]) -> Choice:
+def _drawn(choice: FigureChoice, pictures: Sequence[Picture]) -> FigureChoice:
     """The options that any picture has; that of the first picture first, as it is displayed first."""
     drawn = {picture.chosen[choice.name] for picture in pictures}
     options = [option for option in choice.options if option[0] in drawn]
@@ -343,12 +343,12 @@ def _why_empty(points: Sequence[Point]) -> Verdict:
     return (known or verdicts)[0]
 
 
-def _axis(points: Sequence[Point], figure: Figure) -> Axis:
+def _axis(points: Sequence[Point], figure: Figure) -> ValueAxis:
     first = next((point for point in points if not point.published), points[0])
     unit, neutral = first.number.unit, first.number.neutral
     form = NumberFormat.of(unit, neutral, [point.number.value for point in points])
     title = figure.y_title.replace("{measure}", label_of(figure.names, "measure", first.at["measure"]))
-    return Axis(_scale([point.number for point in points], figure, first.number, form), neutral, form, title)
+    return ValueAxis(_scale([point.number for point in points], figure, first.number, form), neutral, form, title)
 
 
 def _scale(numbers: Sequence[Number], figure: Figure, first: Number, form: NumberFormat) -> tuple[float, ...]:

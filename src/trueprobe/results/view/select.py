@@ -12,7 +12,7 @@ from trueprobe.statistics.rows import Estimate
 from trueprobe.types import Conditions, Verdict
 
 
-class Counted(Protocol):
+class CountedRow(Protocol):
     """A row with a number that was counted at some conditions."""
 
     @property
@@ -29,7 +29,7 @@ class AtConditions(Protocol):
 
 
 R = TypeVar("R", bound=AtConditions)
-C = TypeVar("C", bound=Counted)
+C = TypeVar("C", bound=CountedRow)
 
 
 def where(rows: Iterable[R], conditions: Where) -> list[R]:

@@ -7,7 +7,6 @@ the checkpoints give the same answers, and proves nothing about other tasks.
 
 from __future__ import annotations
 
-import csv
 import json
 import os
 import time
@@ -18,7 +17,7 @@ from pathlib import Path
 from trueprobe.errors import BadInput, reading
 from trueprobe.models import find, preflight
 from trueprobe.models.checkpoint import Options, Source, device, fingerprint, weight_files
-from trueprobe.paths import ANOTHER_OUT, locked, write_text, write_whole
+from trueprobe.paths import ANOTHER_OUT, locked, write_csv, write_text
 from trueprobe.runs.downstream import (
     CheckpointAnswers,
     CheckpointIdentity,
@@ -57,7 +56,8 @@ def downstream(
         done = _fine_tune_all(out, Tuner(task, recipe, options, setup.threads), sources, progress or NoProgress())
         answered = outcome.outcome(task, setup.models, done)
         result = DownstreamResult(**{**dict(setup), **dict(answered), "complete": True})
-        write_whole(out / "downstream.csv", lambda path: _write_csv(path, result.checkpoints))
+        rows = (row.model_dump() for row in result.checkpoints)
+        write_csv(out / "downstream.csv", list(CheckpointOutcome.model_fields), rows)
         write_text(out / FILE, as_json(result, indent=1))
     return out, result
 
@@ -72,13 +72,6 @@ def _folder(run: Path | None, name: str, models: Sequence[CheckpointIdentity]) -
             why = "has other weights, or another dtype, there" if model.model in asked else "is not among its models"
             raise BadInput(f"{model.model} {why}: {run} holds {', '.join(asked) or 'no finished run'}")
     return run / "downstream" / name
-
-
-def _write_csv(path: Path, rows: Sequence[CheckpointOutcome]) -> None:
-    with path.open("w", encoding="utf-8", newline="") as stream:
-        writer = csv.DictWriter(stream, list(CheckpointOutcome.model_fields), lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(row.model_dump() for row in rows)
 
 
 def _setup(recipe: DownstreamRecipe, task: TextTask, sources: Sequence[Source], options: Options) -> FineTuning:

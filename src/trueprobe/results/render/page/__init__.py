@@ -36,7 +36,7 @@ from trueprobe.types import Outcome
 
 HERE = Path(__file__).parent
 WIDE, NARROW = (8, 8), (5, 3)  # rows and columns of the matrix, and on a phone
-LONGEST_NAME = {False: 16, True: 10}  # characters of a family above its column; True: of more than five
+LONGEST_NAME = 24  # characters of a family above its column, over several lines
 MOST_ROWS = 10  # of a table; with more it scrolls in its place
 MOST_CURVES = 4  # that have a line on the first screen
 STATIC_ROWS = 8  # of items, shown where scripts are off
@@ -134,22 +134,20 @@ def _html(report: Report, exports: Mapping[str, Export]) -> str:
     )
 
 
-class About(NamedTuple):
+class FamilyHeading(NamedTuple):
     """A family above its column."""
 
-    short: str
+    name: Markup  # with places to break it
     what: str
     whole: str
 
 
-def _about(report: Report) -> dict[str, About]:
-    names = [family.name for family in report.families]
-    shorts = model_words.abbreviated(names, LONGEST_NAME[len(names) > 5])
-    cards = [family.cards[0] for family in report.families]
-    return {
-        name: About(short, model_words.short(card), f"{name}; {model_words.whole(card)}")
-        for name, short, card in zip(names, shorts, cards, strict=True)
-    }
+def _about(report: Report) -> dict[str, FamilyHeading]:
+    names, about = [family.name for family in report.families], {}
+    for family, short in zip(report.families, model_words.abbreviated(names, LONGEST_NAME), strict=True):
+        name, card, broken = family.name, family.cards[0], Markup("<wbr>").join(model_words.pieces(short))
+        about[name] = FamilyHeading(broken, model_words.short(card), f"{name}; {model_words.whole(card)}")
+    return about
 
 
 def _text(name: str) -> str:

@@ -9,7 +9,8 @@ from trueprobe.results.text import models
 from trueprobe.results.view.audit import Audit, Ranked, described, model_of
 from trueprobe.results.view.number import Number
 from trueprobe.results.view.select import names_of
-from trueprobe.statistics.rows import AGAINST, VariantDifference
+from trueprobe.runs.primary import label_of_row
+from trueprobe.statistics.rows import AGAINST
 from trueprobe.types import CONDITION
 
 
@@ -33,7 +34,7 @@ def payload(audit: Audit) -> dict[str, Any]:
 def _number(audit: Audit, n: Number, ranks: dict[int, Ranked]) -> dict[str, Any]:
     assert n.row is not None
     source, row = audit.report.source, n.row
-    label = row.first_label if isinstance(row, VariantDifference) else row.probe
+    label = label_of_row(row)
     known = label in source.labels
     called = names_of(source.declaration(label)) if known else {}
     kinds = dict.fromkeys(one.method for one in source.estimates(label) if one.method) if known else {}
@@ -71,6 +72,5 @@ def _families(audit: Audit, n: Number) -> list[str]:
 
 def _listed(audit: Audit, one: Ranked) -> list[str]:
     row = one.row
-    probe = row.first_label if isinstance(row, VariantDifference) else row.probe
     numbers = (words.p_text(one.p), f"{one.threshold:.2g}", words.p_text(one.p_list), "yes" if one.decided else "no")
-    return [str(one.rank), probe, described(audit.report, row), model_of(row), *numbers]
+    return [str(one.rank), label_of_row(row), described(audit.report, row), model_of(row), *numbers]
