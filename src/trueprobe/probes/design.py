@@ -15,6 +15,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
+from pathlib import Path
 from typing import Any, ClassVar, NamedTuple, TypeVar
 
 from pydantic import Field, field_validator
@@ -46,7 +47,10 @@ TAKEN |= {"why_not_detail", "model_seed", "seed", "scoring", "side"}
 
 
 class DesignSettings(Settings):
-    data: str = Field(default=EXAMPLE, description="your CSV, TSV or JSON lines file, a folder of them, or example")
+    data: str = Field(
+        default=EXAMPLE,
+        description="your CSV, TSV or JSON lines file, a folder of them, example, or planted: about nursery-planted",
+    )
     conditions: tuple[str, ...] = Field(
         default=(AUTO,),
         description=f"columns, separated by commas; auto: all further ones with 2 to {MOST_VALUES} values; or none",
@@ -136,12 +140,14 @@ class FileDesign:
 
 
 def read_data(name: str, example: str) -> list[Dataset]:
-    """The shipped example, a file, or every file of a folder."""
+    """The shipped example, the file about nursery-planted, a file, or every file of a folder."""
     if name == EXAMPLE:
         return [files.sample_dataset(example)]
+    if name == files.PLANTED:
+        return [files.planted_dataset(f"{Path(example).parent}/{name}.csv")]
     path = files.path_of(name)
     if not path.is_dir():
-        return [files.read_data_file(name, (EXAMPLE,))]
+        return [files.read_data_file(name, (EXAMPLE, files.PLANTED))]
     inside = sorted(file for file in path.iterdir() if file.name.endswith(ENDINGS))
     if not inside:
         raise BadInput(f"{name}: no file in it ends in {', '.join(ENDINGS[:3])}")
