@@ -66,7 +66,8 @@ The fewest items with which the 95 % interval of a primary number is at most 10 
 that ship. A number of CounterActs or of retrieval has one item of each group, and needs it; `--per-group 1` leaves out
 items that are in no primary number (backgrounds, other lengths). Distractors' accuracies have thousands of items on 22
 targets: 3 to 5 % are enough, as targets differ more than their items. Where answers hardly vary (small models, whose
-accuracy is 0 nearly everywhere), the row promises nothing for others: pilot the model in question."""
+accuracy is 0 nearly everywhere), the row promises nothing for others: pilot the model in question.
+CPU seconds, with counting, from an empty store: StereoSet on `nursery` 51 with all items, 26 with `--per-group 11`."""
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from trueprobe.errors import BadInput, nearest
 from trueprobe.multiverse.observed import Observer, lacking, observer
 from trueprobe.permissions import NONE, Permissions
 from trueprobe.probes import Probe
-from trueprobe.runs.families import families
+from trueprobe.runs.families import asks, families
 from trueprobe.runs.folder import Run, load_run
 from trueprobe.runs.primary import joint_tests
 from trueprobe.runs.replay import is_replayed
@@ -63,6 +63,7 @@ def multiverse(
             raise BadInput(f"{folder} has no probe '{label}'{nearest(label, run.probes)}")
     wanted = {label: run.probe(label) for label in labels or run.probes}
     asked = [(label, step) for label in wanted for step in family_steps(run.cards)]
+    asked = [(label, step) for label, step in asked if asks(run.study.only, label, step.cards[0])]
     asked = [(label, step) for label, step in asked if _questions(run, wanted[label], step.cards[0])]
     if not asked:
         raise BadInput(f"{', '.join(wanted)}: no other ways of counting are declared for the models of {folder}")

@@ -19,7 +19,7 @@ from pydantic import TypeAdapter
 from trueprobe.paths import gc_pause
 from trueprobe.probes import Probe
 from trueprobe.runs.cache import ResultCache, key_of
-from trueprobe.runs.families import families
+from trueprobe.runs.families import asks, families
 from trueprobe.runs.primary import joint_tests, on_run_list, primary_measures
 from trueprobe.runs.schema import TABLES
 from trueprobe.runs.signature import Signer
@@ -96,9 +96,9 @@ class RunTables:
     def _signer(self) -> Signer:
         return Signer(self.folder.study, self.cards, self._probes)
 
-    @property
-    def steps(self) -> list[FamilyStep]:
-        return family_steps(self.cards)
+    def cards_of(self, label: str) -> list[Card]:
+        """Of the models that are asked this probe."""
+        return [card for card in self.cards if asks(self.folder.study.only, label, card)]
 
     @gc_pause()
     def add(self, label: str, probe: Probe) -> None:
@@ -121,7 +121,7 @@ class RunTables:
         """One probe's rows of the tables over all probes."""
         probe, rows = self._probes[label], _Rows()
         self._frames, self._read_again = {}, bool(earlier) or any(claim.between for claim in probe.claims())
-        for step in self.steps:
+        for step in family_steps(self.cards_of(label)):
             members = self._members([label], step)[0]
             counted = unjudged(label, members, _measures(probe, step), self.method)
             self._unjudged[label] += counted
@@ -142,7 +142,7 @@ class RunTables:
             if name != _UNJUDGED:
                 self.rows.add(name, _decoded(TABLES[name], content))
         self._unjudged[label] = _decoded(Unjudged, cached[_UNJUDGED])
-        for step in self.steps:
+        for step in family_steps(self.cards_of(label)):
             if len(step.cards) > 1 and self._probes[label].flips is not None:
                 self._flips(label, self._members([label], step)[0])
 
@@ -214,7 +214,7 @@ class RunTables:
         if not claims:
             return
         probe = self._probes[label]
-        seed, every = probe.settings.resample_seed, [family.checkpoints for family in families(self.cards)]
+        seed, every = probe.settings.resample_seed, [family.checkpoints for family in families(self.cards_of(label))]
         sides = [(cards[0], [to_pair(c, self._observed(label, c.name), seed) for c in cards]) for cards in every]
         for claim in claims:
             for (first, one), (second, other) in permutations(sides, 2):
@@ -224,7 +224,7 @@ class RunTables:
     def _variants(self, one: str, other: str) -> Iterator[VariantDifference]:
         """One probe under two labels: what their settings move, of the measures in the summary."""
         names = self._probes[one].summary.measures
-        for step in self.steps:
+        for step in family_steps([card for card in self.cards_of(one) if asks(self.folder.study.only, other, card)]):
             first, second = (
                 (members, [m for m in _measures(self._probes[label], step) if m.name in names])
                 for label, members in zip((one, other), self._members([one, other], step), strict=True)

@@ -21,7 +21,7 @@ from trueprobe.results.text import verdicts
 from trueprobe.results.view import methods
 from trueprobe.results.view.headline import FindingsMatrix, matrix
 from trueprobe.results.view.key import Key
-from trueprobe.results.view.number import EMPTY, Cell, Display, Finding, Grid, Kind, Number
+from trueprobe.results.view.number import EMPTY, Cell, Display, Finding, Grid, Kind, Number, worded
 from trueprobe.results.view.report import Report
 from trueprobe.runs.binding import study_lines
 from trueprobe.runs.families import Family
@@ -72,7 +72,7 @@ def _rows(whole: FindingsMatrix) -> Iterator[tuple[Cell, ...]]:
 
 def _with_conditions(finding: Finding) -> str:
     """`counterexamples lower the margin, k = 10`: a row says at which factors its numbers were counted."""
-    return ", ".join([finding.statement, *(f"{name} = {value}" for name, value in _conditions(finding.numbers))])
+    return ", ".join([finding.statement, *worded(_conditions(finding.numbers))])
 
 
 def _conditions(numbers: Sequence[Number]) -> list[tuple[str, str]]:

@@ -36,14 +36,12 @@ def title(curve: Curve) -> str:
 def headline(curve: Curve) -> str:
     """The line of the first screen."""
     whole = curve.whole
-    matters = (
-        f"; the choice of {curve.axes[0].axis} matters most" if curve.axes and curve.axes[0].unique >= _NAMED else ""
-    )
+    influence = f"; largest influence: {curve.axes[0].axis}" if curve.axes and curve.axes[0].unique >= _NAMED else ""
     if not whole.n_specifications:
         return f"{whole.question} ({whole.model}): too few groups for a test of any way of counting."
     same = f"the same sign in {_share(whole.same_sign)} of {several(whole.n_specifications, 'way')} of counting"
     on_list = f", on the list {p_text(whole.p_list)}: {_VERDICTS[whole.verdict]}" if whole.n_list else ""
-    return f"{whole.question} ({whole.model}): {same}{matters}; joint p {p_text(whole.p)}{on_list}."
+    return f"{whole.question} ({whole.model}): {same}{influence}; joint p {p_text(whole.p)}{on_list}."
 
 
 def sentences(curve: Curve) -> Iterator[str]:
@@ -113,7 +111,8 @@ def description(curve: Curve) -> str:
 def _ranges(curve: Curve) -> Iterator[str]:
     for unit, neutral, lowest, highest in curve.ranges:
         form = NumberFormat.of(unit, neutral, [lowest, highest])
-        yield f"{form.sentence(lowest)} to {form.sentence(highest)} ({unit})"
+        ends = dict.fromkeys((form.sentence(lowest), form.sentence(highest)))
+        yield f"{' to '.join(ends)} ({unit})"
 
 
 def _z(z: float) -> str:
