@@ -50,7 +50,7 @@ class ProbeSentences(Strict):
         return {"cloze": self.cloze, "pairs": self.pairs, "seat": self.seat_targets + self.seat_attributes}
 
 
-class Prompts(Strict):
+class RemovalPrompts(Strict):
     syntax: Annotated[tuple[str, ...], Field(min_length=1)]
     meaning: Annotated[tuple[str, ...], Field(min_length=1)]
 
@@ -61,7 +61,7 @@ class Counterexamples(Strict):
     syntax: Annotated[tuple[str, ...], Field(min_length=1)]
     meaning: Annotated[tuple[str, ...], Field(min_length=1)]
     neutral: Annotated[tuple[str, ...], Field(min_length=1)]
-    prompts: Prompts
+    prompts: RemovalPrompts
 
     @property
     def all(self) -> dict[str, tuple[str, ...]]:

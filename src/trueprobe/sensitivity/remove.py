@@ -69,13 +69,13 @@ class Removal:
         """Half of those dealt to each group, and the others."""
         dealt = self.association.assignment(self.assignment)
         rng = random.Random(f"counterexamples {self.assignment}")
-        found: dict[str, list[str]] = {TRAINED: [], UNTRAINED: []}
+        halves: dict[str, list[str]] = {TRAINED: [], UNTRAINED: []}
         for group in self.association.groups:
             of_group = [target for target in self.association.everyone if dealt[target] == group]
             chosen = set(rng.sample(of_group, len(of_group) // 2))
             for target in of_group:
-                found[TRAINED if target in chosen else UNTRAINED].append(target)
-        return {name: tuple(listed) for name, listed in found.items()}
+                halves[TRAINED if target in chosen else UNTRAINED].append(target)
+        return {name: tuple(listed) for name, listed in halves.items()}
 
     def rows(self, arms: Sequence[str]) -> Iterator[RemovedRow]:
         before = self._checked(self.start.open())

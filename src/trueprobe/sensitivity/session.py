@@ -41,7 +41,7 @@ from trueprobe.sensitivity.rows import (
     UnplantedRow,
 )
 from trueprobe.sensitivity.trained import Unplantable, trainings
-from trueprobe.sensitivity.unplanted import CONTROLS, Control, compared, judged
+from trueprobe.sensitivity.unplanted import CONTROLS, UnplantedControl, compared, judged
 from trueprobe.training import corpus
 from trueprobe.types import NoProgress, Progress
 
@@ -177,15 +177,15 @@ class Analysis:
         """The published probes, before and at either end of the doses: specificity, and what planting cost."""
         file = self.request.out / UNPLANTED
         if not file.is_file():
-            found = [row for control in CONTROLS for row in self._control(control)]
-            rows.write(file, judged(found), UnplantedRow)
+            compared_rows = [row for control in CONTROLS for row in self._control(control)]
+            rows.write(file, judged(compared_rows), UnplantedRow)
 
     def _remove(self) -> None:
         arms, file = self.request.remove, self.request.out / REMOVED
         if arms and {row.arm for row in self.removed()} != set(arms):
             rows.write(file, list(remove.removed(self)), RemovedRow)
 
-    def _control(self, control: Control) -> Iterator[UnplantedRow]:
+    def _control(self, control: UnplantedControl) -> Iterator[UnplantedRow]:
         full = {n: f"full={self.folder(n).absolute()}/full/seed_*" for n in range(self.request.assignments)}
         specs = {"before": self._start_spec, "null": f"null={(self.request.out / 'null').absolute()}/seed_*"}
         specs |= {f"assignment_{n}": spec for n, spec in full.items()}

@@ -27,7 +27,7 @@ BySeed = Mapping[tuple[int, Key], Estimate]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Control:
+class UnplantedControl:
     """A published probe, and which of its numbers are compared."""
 
     probe: str
@@ -45,14 +45,14 @@ class Control:
 
 
 CONTROLS = (
-    Control(
+    UnplantedControl(
         probe="crows_pairs",
         counted=(Counted(measure="prefers_stereotype", at={"direction": "all"}),),
         named_by=("category",),
         asset="crows-pairs",
         limit=180,
     ),
-    Control(
+    UnplantedControl(
         probe="stereoset",
         counted=(
             Counted(measure="lms", at={"task": "both", "category": "all"}),
@@ -62,7 +62,7 @@ CONTROLS = (
         asset="stereoset-dev",
         limit=180,
     ),
-    Control(
+    UnplantedControl(
         probe="seat",
         counted=(Counted(measure="effect_size", at={"wording": "all"}),),
         named_by=("test", "representation"),
@@ -72,7 +72,7 @@ CONTROLS = (
 
 
 def compared(
-    control: Control, before: Run, null: Run, full: Mapping[int, Run], seeds: Sequence[int]
+    control: UnplantedControl, before: Run, null: Run, full: Mapping[int, Run], seeds: Sequence[int]
 ) -> Iterator[UnplantedRow]:
     """Every number of a control; `full` by assignment. A number that some checkpoint lacks is left out."""
     starts, nulls = _by_number(control, before), _by_seed(control, null)
@@ -102,24 +102,24 @@ def judged(rows: Sequence[UnplantedRow]) -> list[UnplantedRow]:
     return [replace(row, verdict=one.verdict) for row, one in zip(rows, judge(cases), strict=True)]
 
 
-def _counted(control: Control, one: Estimate) -> bool:
+def _counted(control: UnplantedControl, one: Estimate) -> bool:
     return any(counted.is_of(one.measure, one.conditions) for counted in control.counted)
 
 
-def _key(control: Control, one: Estimate) -> Key:
+def _key(control: UnplantedControl, one: Estimate) -> Key:
     return (one.measure, *(str(one.conditions[name]) for name in control.named_by))
 
 
-def _by_number(control: Control, run: Run) -> dict[Key, float]:
+def _by_number(control: UnplantedControl, run: Run) -> dict[Key, float]:
     """Means over checkpoints."""
-    found: dict[Key, list[float]] = {}
+    by_number: dict[Key, list[float]] = {}
     for one in run.estimates_of(control.probe):
         if one.level == "checkpoint" and _counted(control, one):
-            found.setdefault(_key(control, one), []).append(one.value)
-    return {key: sum(values) / len(values) for key, values in found.items()}
+            by_number.setdefault(_key(control, one), []).append(one.value)
+    return {key: sum(values) / len(values) for key, values in by_number.items()}
 
 
-def _by_seed(control: Control, run: Run) -> dict[tuple[int, Key], Estimate]:
+def _by_seed(control: UnplantedControl, run: Run) -> dict[tuple[int, Key], Estimate]:
     rows = [one for one in run.estimates_of(control.probe) if one.level == "checkpoint" and _counted(control, one)]
     return {(int(one.model_seed or 0), _key(control, one)): one for one in rows}
 
@@ -138,7 +138,9 @@ def _dose_rows(
     ]
 
 
-def _row(control: Control, key: Key, before: float, rows: Sequence[DoseRow], known: Sequence[Estimate]) -> UnplantedRow:
+def _row(
+    control: UnplantedControl, key: Key, before: float, rows: Sequence[DoseRow], known: Sequence[Estimate]
+) -> UnplantedRow:
     (moved,) = dose_response(rows).doses
     at = {dose: [row.value for row in rows if row.dose == dose] for dose in (0.0, 1.0)}
     return UnplantedRow(

@@ -32,8 +32,8 @@ _COPIED = ("config.json", "tokenizer.json", "tokenizer_config.json")
 
 def facts(folder: Path) -> dict[str, Any]:
     """What was planted, the declared dose, and the nats measured at some doses, in means over the seeds."""
-    found: dict[str, Any] = json.loads((folder / FACTS).read_text(encoding="utf-8"))
-    return found
+    content: dict[str, Any] = json.loads((folder / FACTS).read_text(encoding="utf-8"))
+    return content
 
 
 def dose_of(text: str, folder: Path) -> float:
@@ -79,14 +79,14 @@ def _write(partial: Path, folder: Path, base: Path, dose: float) -> None:
 
 def weights(folder: Path, base: Path, dose: float) -> Weights:
     differences = {side: _differences(folder, base.name, side) for side in (NULL, FULL)}
-    found: Weights = {}
+    mixed: Weights = {}
     for name, weight in read_weights(base / WEIGHTS).items():
         whole: np.ndarray = weight.astype(np.float32)
         for side, times in ((NULL, 1.0), (FULL, dose)):
             if name in differences[side]:
                 whole = whole + np.float32(times) * differences[side][name]
-        found[name] = whole
-    return found
+        mixed[name] = whole
+    return mixed
 
 
 def _differences(folder: Path, seed: str, side: str) -> Weights:
@@ -99,11 +99,11 @@ def _differences(folder: Path, seed: str, side: str) -> Weights:
 @lru_cache(maxsize=2)
 def _of_seed(file: Path, stamp: int) -> dict[str, Weights]:
     """`seed_0.null` -> what is stored of it, by `left.NAME`, `rows.NAME` …"""
-    found: dict[str, Weights] = {}
+    stored: dict[str, Weights] = {}
     for key, value in read_weights(file).items():
         seed, side, rest = key.split(".", 2)
-        found.setdefault(f"{seed}.{side}", {})[rest] = value
-    return found
+        stored.setdefault(f"{seed}.{side}", {})[rest] = value
+    return stored
 
 
 # ---------------------------------------------------------------- one difference
@@ -134,15 +134,15 @@ def packed(difference: Weights, rank: int) -> Weights:
 
 def unpacked(stored: Mapping[str, np.ndarray]) -> Weights:
     """The product is one of whole numbers, so that every machine makes the same bits."""
-    found: Weights = {}
+    weights: Weights = {}
     for key, value in stored.items():
         part, _, name = key.partition(".")
         if part == "vector":
-            found[name] = value.astype(np.float32)
+            weights[name] = value.astype(np.float32)
         elif part == "left":
             product = value.astype(np.int32) @ stored[f"right.{name}"].astype(np.int32)
-            found[name] = product.astype(np.float32) * stored[f"rows.{name}"] * stored[f"columns.{name}"]
-    return found
+            weights[name] = product.astype(np.float32) * stored[f"rows.{name}"] * stored[f"columns.{name}"]
+    return weights
 
 
 def make(
