@@ -228,7 +228,7 @@ def _one_probe(report: Report, space: Room) -> Iterator[RenderableType]:
     each = room if len(forms) == 1 else room // max(1, len(grids))
     tables = [part for grid in grids for part in grid.render(each - height(text_line(grid.title)) + 1)]
     room -= sum(map(height, tables))
-    extra = []
+    extra: list[Text] = []
     for line, place in [
         *((note, notes) for note in later),
         *((text_line(one), extra) for one in _behind(report, label)),
