@@ -39,23 +39,24 @@ def observations_frame(
     refuse_reserved(
         {*documented, *chain.from_iterable(o.values for o in observations)}, f"observations of {probe.name}"
     )
-    seen = observations or [Observation(next(iter(items)))]  # of no rows the columns stay
-    of = [items[one.item] for one in seen]
+    observed = observations or [Observation(next(iter(items)))]  # of no rows the columns stay
+    of = [items[one.item] for one in observed]
     # column by column: rows as dictionaries would hold each name again
     columns = {
-        "item": [one.item for one in seen],
-        "part": [one.part for one in seen],
-        "model": [card.name] * len(seen),
-        "model_seed": [card.labels.get("model_seed")] * len(seen),
-        "step": [card.labels.get("step")] * len(seen),
+        "item": [one.item for one in observed],
+        "part": [one.part for one in observed],
+        "model": [card.name] * len(observed),
+        "model_seed": [card.labels.get("model_seed")] * len(observed),
+        "step": [card.labels.get("step")] * len(observed),
         **_by_name([item.conditions for item in of], CONDITION),
         **_by_name(
-            [dict(zip(probe.factors, o.groups or i.groups, strict=True)) for o, i in zip(seen, of, strict=True)], GROUP
+            [dict(zip(probe.factors, o.groups or i.groups, strict=True)) for o, i in zip(observed, of, strict=True)],
+            GROUP,
         ),
-        "why_not": [one.why_not.code if one.why_not else "" for one in seen],
-        "why_not_detail": [one.why_not.detail if one.why_not else "" for one in seen],
-        **({WEIGHT: [weights[one.item] for one in seen]} if weights else {}),
-        **_by_name([one.values for one in seen]),
+        "why_not": [one.why_not.code if one.why_not else "" for one in observed],
+        "why_not_detail": [one.why_not.detail if one.why_not else "" for one in observed],
+        **({WEIGHT: [weights[one.item] for one in observed]} if weights else {}),
+        **_by_name([one.values for one in observed]),
     }
     frame = pd.DataFrame(columns)[: len(observations)].astype({"model_seed": "Int64", "step": "Int64"})
     first = [name for name in frame.columns if name not in documented]

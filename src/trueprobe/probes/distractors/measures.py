@@ -65,7 +65,7 @@ _TESTED = ("bert-base-uncased", "bert-large-uncased", "roberta-base", "roberta-l
 _SIZES = {name: NETWORKS[name].size for name in (*_TESTED, "gpt2", "gpt2-medium", "gpt2-large", "gpt2-xl")}
 
 
-def places_in(asked: Ranking, item: Item) -> dict[str, Any]:
+def positions_in(asked: Ranking, item: Item) -> dict[str, Any]:
     """Where the target and the attractors stand in the order."""
     target = item.fields["target"]
     return {

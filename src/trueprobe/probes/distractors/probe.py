@@ -27,7 +27,7 @@ from trueprobe.probes.base import MeasureSetProbe, Released, ReleasedScore, Sett
 from trueprobe.probes.display import Primary, ReportSpec, Summary
 from trueprobe.probes.distractors import multiverse, released, report, sentences
 from trueprobe.probes.distractors.material import DistractorMaterial, DistractorSentence, ItemSet, Pair
-from trueprobe.probes.distractors.measures import SETTING_AT, DistractorMeasures, places_in
+from trueprobe.probes.distractors.measures import SETTING_AT, DistractorMeasures, positions_in
 from trueprobe.probes.distractors.sentences import MOST, POSITIONS, SETTINGS, DistractorCase
 from trueprobe.statistics.means import ratio
 from trueprobe.statistics.multiverse import Question
@@ -304,13 +304,13 @@ class Distractors(MeasureSetProbe[DistractorSettings]):
         base: Ranking,
         table: Ranking,
         constants: Mapping[str, float],
-        places: Mapping[str, Any] | None = None,  # where they are known
+        positions: Mapping[str, Any] | None = None,  # where they are known
     ) -> dict[str, Any]:
         """What an item shows, from the order of the candidates and the probability of the target."""
         target = item.fields["target"]
         then, relative, log_relative = self._against_base(target, asked, base, table, constants)
         return {
-            **(places or places_in(asked, item)),
+            **(positions or positions_in(asked, item)),
             "target_probability": math.exp(asked.logp[target]),
             "base_probability": then,
             "relative_probability": relative,

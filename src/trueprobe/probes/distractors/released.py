@@ -24,7 +24,7 @@ from trueprobe.errors import BadInput, nearest, reading
 from trueprobe.probes import files
 from trueprobe.probes.base import Released, ReleasedScore
 from trueprobe.probes.distractors.material import DistractorSentence
-from trueprobe.probes.distractors.measures import places_in
+from trueprobe.probes.distractors.measures import positions_in
 from trueprobe.probes.templates import BLANK
 from trueprobe.statistics.ranking import Ranking
 from trueprobe.statistics.rows import grouped
@@ -184,7 +184,7 @@ class _ReleasedReader:
         self._orders: dict[tuple[str, str], tuple[str, ...]] = {}
         self._undrawn = cache(self._undrawn_of)  # models of one kind share their sentences
         self._agreed: dict[tuple[str, str], Kind] = {}  # of an item and a released sentence
-        self._places: dict[tuple[Any, ...], Mapping[str, Any]] = {}
+        self._positions: dict[tuple[Any, ...], Mapping[str, Any]] = {}
 
     def _asked(self, condition: str) -> list[Item]:
         position, setting, types = CONDITIONS[condition]
@@ -233,9 +233,9 @@ class _ReleasedReader:
     def _values(self, item: Item, asked: Ranking, base: Ranking, constants: Mapping[str, float]) -> dict[str, Any]:
         """Of a released order everything but probabilities depends on the order alone."""
         key = asked.order, item.fields["target"], *item.fields["attractors"]
-        if key not in self._places:
-            self._places[key] = places_in(asked, item)
-        return self.probe.values(item, asked, base, base, constants, self._places[key])
+        if key not in self._positions:
+            self._positions[key] = positions_in(asked, item)
+        return self.probe.values(item, asked, base, base, constants, self._positions[key])
 
     def _ranking(self, item: Item, row: Mapping[str, str], where: str) -> Ranking:
         key = str(item.conditions["set"]), row["ordered_items"]

@@ -172,7 +172,7 @@ def _number(one: Mapping[str, Any], values: Mapping[str, Any]) -> tuple[str, ...
 def sign_cells(one: ClaimResult) -> tuple[str, ...]:
     value = "–" if math.isnan(one.value) else f"{one.value:+.3f}"
     interval = "" if math.isnan(one.low) else f"{one.low:+.3f} to {one.high:+.3f}"
-    where = ", ".join(f"{key}={said}" for key, said in one.conditions.items())
+    where = ", ".join(f"{key}={value}" for key, value in one.conditions.items())
     statement = f"{one.statement} ({where})" if where else one.statement
     return statement, wanted(one.direction, one.threshold), value, interval, verdict_text(one.verdict, one.source)
 
