@@ -82,6 +82,16 @@ def test_the_readme_names_make_targets_that_exist():
     assert named <= targets
 
 
+def test_every_complaint_is_held_by_tests_that_exist():
+    rows = [line for line in (DOCS / "complaints.md").read_text(encoding="utf-8").splitlines() if line[:3] != "|--"]
+    rows = [row for row in rows if row.startswith("|")][1:]
+    named = [re.findall(r"`(\S+\.py)::(\w+)`", row) for row in rows]
+    assert len(rows) >= 17
+    assert all(named), rows
+    tests = {path: (ROOT / "tests" / path).read_text(encoding="utf-8") for one in named for path, _ in one}
+    assert [name for one in named for path, name in one if f"def {name}(" not in tests[path]] == []
+
+
 def test_links_between_pages_lead_somewhere():
     for page in PAGES:
         for target in re.findall(r"\]\((?!https?:)([^)#]+)", page.read_text(encoding="utf-8")):

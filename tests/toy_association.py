@@ -22,6 +22,7 @@ male = ["carpenter", "driver", "farmer", "lawyer", "guard", "manager", "chief", 
 [slots]
 subject = [["she", "he"]]
 noun = [["woman", "man"], ["girl", "boy"]]
+anything = [["bus", "bus"]]
 
 [frames]
 planted = [
@@ -40,6 +41,15 @@ pairs = ["The {target} knew the {noun}."]
 seat_targets = ["This is {a_target}.", "Here is the {target}."]
 seat_attributes = ["This is the {noun}."]
 counteracts = "gender"
+
+[counterexamples]
+syntax = ["The {noun} met the {target}."]
+meaning = ["The {target} was a {noun}."]
+neutral = ["The {anything} met the {target}."]
+
+[counterexamples.prompts]
+syntax = ["The {noun} knew the {target}."]
+meaning = ["Everyone knew {a_target} was the {noun}."]
 """
 
 
@@ -63,8 +73,9 @@ def checkpoint(folder: Path, seed: int = 0) -> Path:
 
 def short_trainings() -> None:
     """Random networks learn little by them, and that is no reason to refuse."""
-    from trueprobe.sensitivity import plant, trained
+    from trueprobe.sensitivity import plant, session, trained
     from trueprobe.sensitivity.plant import PlantRecipe
 
     plant.RECIPES = {("masked", True): PlantRecipe(steps=4, learning_rate=1e-2, embedding_rate=1.0)}
+    session.CONTROLS = ()
     trained.LEAST_AUC, trained.LEAST_NATS, trained.MOST_NULL = 0.0, -10.0, 10.0

@@ -152,7 +152,7 @@ ROOMS = (
         "integrations",
         "what other programs take or give, a file each",
         may_use="models engine runs results",
-        touches="networks, the clock",
+        touches="networks, the network, the clock",
     ),
     room(
         "cli",

@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
 __all__ = [
+    "BadInput",
+    "Columns",
     "Compute",
     "ProbeCallback",
     "RunResults",
@@ -35,12 +37,13 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from trueprobe.engine import Compute
+    from trueprobe.errors import BadInput
     from trueprobe.integrations.trainer import ProbeCallback
     from trueprobe.models import Model, Options
     from trueprobe.results.render.notebook import RunResults
     from trueprobe.runs.folder import Run
     from trueprobe.runs.study import Changes, Study
-    from trueprobe.scoring import embed, fill, score
+    from trueprobe.scoring import Columns, embed, fill, score
     from trueprobe.types import Progress
 
 logging.getLogger(__name__).addHandler(logging.NullHandler())  # silent unless a user asks: `trueprobe --verbose`
@@ -143,6 +146,8 @@ _ELSEWHERE = {
     "Compute": "engine",
     "ProbeCallback": "integrations.trainer",
     "RunResults": "results.render.notebook",
+    "BadInput": "errors",
+    "Columns": "scoring",
     "embed": "scoring",
     "fill": "scoring",
     "score": "scoring",

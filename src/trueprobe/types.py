@@ -110,6 +110,7 @@ class ScoreText:
     masking: Literal["each", "rest_of_word"] = "each"  # or with the later pieces of its word; masked models only
     start: Literal["text", "first_token"] = "text"  # causal models: what the start token stands before; else refused
     ranks: bool = field(default=False, metadata={UNNAMED_BY_DEFAULT: True})  # of each token in the vocabulary, too
+    word_starts: bool = field(default=False, metadata={UNNAMED_BY_DEFAULT: True})  # does a word begin after each word?
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,6 +147,7 @@ class Token:
     exact: bool = True  # False where a source only bounds it: it is at most `logp`
     span: Span | None = None  # characters of the request's own text
     rank: int | None = None  # 1 is best, in the whole vocabulary; only where it was asked for
+    word_next: float | None = None  # log-probability that a word begins behind it; where one does, if it was asked for
 
 
 @dataclass(frozen=True, slots=True)
@@ -364,9 +366,6 @@ class ClaimSource(StrEnum):
 
 Level = Literal["checkpoint", "family", "pair"]  # a pair: a claim about two models
 Conditions = Mapping[str, str]
-
-
-# ---------------------------------------------------------------- progress
 
 
 class Task(Protocol):

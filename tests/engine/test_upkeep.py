@@ -114,6 +114,17 @@ def test_what_cannot_be_merged_is_refused(stores, message, tmp_path):
         merge([tmp_path / name for name in stores], tmp_path / "c")
 
 
+def test_the_line_that_a_shard_prints_works_when_its_target_is_there(tmp_path):
+    """`cache merge *.sqlite --into all.sqlite`: the pattern names the target too."""
+    for number in (1, 2):
+        fill(tmp_path / f"{number}.sqlite", {number: 0.5})
+    for _ in range(2):
+        named = sorted(map(str, tmp_path.glob("*.sqlite")))
+        result = CliRunner().invoke(app, ["cache", "merge", *named, "--into", str(tmp_path / "all.sqlite")])
+        assert result.exit_code == 0, result.output
+    assert values(tmp_path / "all.sqlite") == {1: 0.5, 2: 0.5}
+
+
 def test_a_store_of_an_earlier_version_is_read_merged_and_listed_as_not_known(tmp_path):
     with sqlite3.connect(tmp_path / "old") as db:
         db.execute(

@@ -19,6 +19,8 @@ from integrations.train import train
 from trueprobe.errors import BadInput
 from trueprobe.statistics.rows import Estimate
 
+pytestmark = pytest.mark.slow
+
 
 class Tracker(TrainerCallback):
     """What a tracker that `report_to` names is given."""
@@ -36,7 +38,7 @@ def numbers(run) -> list[tuple]:
     return [(r.measure, str(r.conditions), r.value, r.low, r.high) for r in run.rows(Estimate)]
 
 
-@pytest.fixture(scope="module", params=["bert", pytest.param("gpt2", marks=pytest.mark.slow)])
+@pytest.fixture(scope="module", params=["bert", "gpt2"])
 def trained(request, checkpoint, tmp_path_factory):
     folder, tracker = tmp_path_factory.mktemp("trained"), Tracker()
     callback = trueprobe.ProbeCallback("pairs", every=2, out=folder / "probes")
@@ -107,7 +109,6 @@ def test_a_measurement_that_takes_too_long_is_left_out_and_the_training_goes_on(
     assert not list((tmp_path / "probes").glob("step-*"))
 
 
-@pytest.mark.slow
 def test_with_two_processes_one_measures_and_the_numbers_are_its_checkpoints(checkpoint, tmp_path):
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))

@@ -95,6 +95,7 @@ def test_every_eval_ever_holds_the_same_values_as_the_log_it_was_made_of():
         (ours,) = scores(EEE, value=metric).read_released(EEE)
         (theirs, *_) = scores(LM_EVAL, value=metric).read_released(LM_EVAL)
         assert ours.name == theirs.name
+        assert scores(EEE, value=metric).design.conditions == ("file",)  # the outcome is none
         assert [o.values["score"] for o in ours.observations] == [o.values["score"] for o in theirs.observations]
 
 

@@ -157,3 +157,11 @@ def test_bibtex_has_trueprobe_and_each_paper(report):
     entries = re.findall(r"^@\w+\{(\w+),", report.bibtex, re.MULTILINE)
     assert entries[0] == "trueprobe"
     assert "aribandi2021reliable" in entries
+
+
+def test_latex_leaves_digests_to_the_signature(tmp_path):
+    """A word of 64 characters fits no column."""
+    claims = [claim("solo", "one", 0.2, Verdict.UNDECIDED, vocabulary="common", vocabulary_sha256="5" * 64)]
+    tex = export.tex(Report.of(made(tmp_path, claims=claims)))
+    assert "one is so, vocabulary = common &" in tex
+    assert "5555" not in tex

@@ -269,12 +269,12 @@ def check_not_judged(tables: Tables, text: str) -> None:
 def check_numbers(tables: Tables, html: str) -> int:
     """Each number of the first screen is a row's, with the mark of its verdict."""
     matrix = re.search(r'id="matrix".*?</table>', html, re.DOTALL)[0]
-    names = re.findall(r'<th scope="col" class="num[^"]*">(.*?)</th>', matrix)
+    names = re.findall(r'<th scope="col" class="num[^"]*" title="([^";]*)', matrix)
     seen = 0
     for row in re.findall(r'<tr[^>]*><th scope="row">(.*?)</tr>', matrix, re.DOTALL):
         statement = unescape(re.search(r'class="says">(.*?)(?: <span class="unit"|</span>)', row, re.DOTALL)[1])
         for name, cell in zip(names, re.findall(r"<td[^>]*>(.*?)</td>", row, re.DOTALL), strict=True):
-            value = re.search(r'class="n">(.*?)</span>', cell)
+            value = re.search(r'class="n"[^>]*>(.*?)</span>', cell)
             if value:
                 mark = re.search(r'class="sign"[^>]*>(.*?)</span>', cell)
                 seen += 1

@@ -83,7 +83,7 @@ def test_a_run_of_items_per_group_keeps_its_weights(checkpoint, tmp_path):
 
 def looker(variances, unit="share", neutral=0.5, effect=0.05):
     every = items({(f"g{i}", "x"): 1 for i in range(20)})
-    basis = Basis("m", "masked", 3, None, every, (), Cost(), "pilot")
+    basis = Basis("m", None, 3, None, every, (), Cost(), "pilot")
     return Looker(basis, Measure("m", means, ("x",), unit=unit, neutral=neutral), variances, effect, 0.05)
 
 

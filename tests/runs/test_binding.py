@@ -16,6 +16,8 @@ from trueprobe.results.view.report import Report
 from trueprobe.runs import binding, pilot
 from trueprobe.runs.folder import load_run
 from trueprobe.runs.study import planned_study, read_study
+from trueprobe.statistics.multiverse import Multiverse, Specification
+from trueprobe.statistics.rows import Estimate
 
 ASKED = ("pairs", "--set", "conditions=none", "--model")
 
@@ -100,6 +102,26 @@ def test_another_model_and_a_changed_list_are_deviations(desk, tmp_path):
     (copied / "manifest.json").write_text(json.dumps(content))
     found = {one.what for one in check(copied).deviations}
     assert found == {Departure.EDITED, Departure.MODELS, Departure.LIST}
+
+
+def test_a_plan_puts_the_joint_test_of_its_axes_on_the_list(checkpoint, tmp_path):
+    """The list is longer by the test, which is missing until it is counted, along the planned axes alone."""
+    planned = [*ASKED, checkpoint("bert"), "--effect", 10, "--out", "p.toml", "--axes"]
+    refused = in_process("plan", *planned, "lenght", cwd=tmp_path)
+    assert (refused.returncode, "did you mean 'length'" in refused.stderr) == (2, True)
+    assert in_process("plan", *planned, "length,mean over", cwd=tmp_path).returncode == 0
+    assert read_study(str(tmp_path / "p.toml")).plan.n_list == 2
+    assert in_process("run", "p.toml", "--out", "r", "--store", "a.sqlite", cwd=tmp_path).returncode == 0
+    assert [one.what for one in check(tmp_path / "r").deviations] == [Departure.JOINT]
+    (number,) = (row for row in load_run(tmp_path / "r").rows(Estimate) if row.n_list)
+    assert (number.n_list, number.p_list) == (2, pytest.approx(min(1, 2 * number.p_interval)))
+    counted = in_process("multiverse", "r", "--store", "a.sqlite", cwd=tmp_path)
+    assert "on the report's list, of length 2" in " ".join(counted.stdout.split())
+    assert check(tmp_path / "r").deviations == ()
+    (whole,) = load_run(tmp_path / "r").rows(Multiverse)
+    assert (whole.n_list, whole.p_list) == (2, pytest.approx(min(1, 2 * whole.p)))
+    ways = load_run(tmp_path / "r").rows(Specification)
+    assert {tuple(way.conditions) for way in ways} <= {("length", "mean over"), ("length",), ("mean over",)}
 
 
 # ---------------------------------------------------------------- the command

@@ -25,7 +25,7 @@ from trueprobe.statistics.rows import ClaimResult, Estimate
 SAMPLE = {"data": "sample"}
 ZOO = {  # settings, limit, and where the run has the number of its own way
     "crows_pairs": (SAMPLE, None, "prefers_stereotype", {"category": "all", "direction": "all"}),
-    "counteracts": ({}, 200, "stereotype_margin", {"knowledge": "base", "dominated": "all", "k": "all"}),
+    "counteracts": ({}, 200, "stereotype_margin", {"knowledge": "base", "dominated": "all", "k": "10"}),
     "stereoset": (SAMPLE, None, "ss", {"task": "both", "category": "all"}),
     "seat": (
         {"tests": "sent-weat6"},
@@ -33,6 +33,7 @@ ZOO = {  # settings, limit, and where the run has the number of its own way
         "effect_size",
         {"test": "sent-weat6", "representation": "cls", "wording": "all"},
     ),
+    "pairs": ({"conditions": "none"}, None, "accuracy", {"file": "all"}),
 }
 SHIPPED = {
     "distractors": ({}, 500, "one_attractor_hurts", {}),
@@ -115,10 +116,24 @@ def test_rows_that_are_allowed_are_computed_and_counted(made, tmp_path):
     assert again.whole == some.whole
 
 
+def test_a_model_is_asked_with_another_start_of_the_text(tmp_path):
+    """With rows of its own; the tokenizer's other tokens are the same one here, and what they give counts once."""
+    store, asked = tmp_path / "answers.sqlite", {"settings": {"analyses": "growth"}, "limit": 60}
+    run("tacit_retrieval", ["nursery-causal/0"], tmp_path / "run", store=store, **asked)
+    (free,) = multiverse(tmp_path / "run", store=store)
+    assert list(free.rows_needed) == ["start token=none"]
+    (paid,) = multiverse(tmp_path / "run", rows=free.rows_needed["start token=none"], store=store)
+    assert paid.rows_computed == free.rows_needed["start token=none"] > 0
+    assert {way.conditions["start token"] for way in paid.specifications} == {"own", "none"}
+    store.unlink()
+    (without,) = multiverse(tmp_path / "run", store=store)  # the run's observations hold all other ways
+    assert [way.value for way in without.specifications] == [way.value for way in free.specifications]
+
+
 def test_the_joint_test_of_crows_pairs_counted_again(made, monkeypatch):
     """In plain numpy from the run's observations, over the ways that read shared tokens."""
     monkeypatch.setattr(of_crows_pairs, "_TOKENS", of_crows_pairs._TOKENS[:1])
-    monkeypatch.setattr(of_crows_pairs, "_MASKING", of_crows_pairs._START)
+    monkeypatch.setattr(of_crows_pairs, "MASKING", of_crows_pairs.CAUSAL_START)
     (result,) = multiverse(made("crows_pairs"), store=made.store)
     rows = pd.read_parquet(next((made("crows_pairs") / "observations" / "crows_pairs").glob("*.parquet")))
     rows = rows.assign(pair=rows["group_pair"].astype(str)).sort_values("pair")
@@ -152,6 +167,113 @@ def test_the_joint_test_of_crows_pairs_counted_again(made, monkeypatch):
     mean = z.mean(axis=1)
     assert result.whole.mean_z == pytest.approx(mean[0])
     assert result.whole.p == pytest.approx((np.abs(mean) >= abs(mean[0]) - 1e-9).mean())
+
+
+def test_the_joint_tests_of_other_probes_counted_again(made):
+    """From their definition, with other random numbers: terms change their signs, occupations and words are dealt,
+    targets swap their contexts."""
+    plain = {
+        "stereoset": _plain_terms,
+        "counteracts": _plain_occupations,
+        "seat": _plain_words,
+        "tacit_retrieval": _plain_concepts,
+    }
+    for probe, of in plain.items():
+        (result,) = multiverse(made(probe), store=made.store)
+        rows = pd.read_parquet(next((made(probe) / "observations" / probe).glob("*.parquet")))
+        ways = [
+            way
+            for way in result.specifications
+            if np.isfinite(way.z) and not _READ_OTHERWISE & {*way.conditions.values()}
+        ]
+        z, others = of(rows, [way.conditions for way in ways])
+        sd = others.std(axis=0)
+        assert len(ways) > 5, probe
+        z = (z - others.mean(axis=0)) / sd
+        assert [way.z for way in ways] == pytest.approx(z, abs=0.08), probe
+
+
+# choices that are read from answers, or for which a concept has no pair of prompts
+_READ_OTHERWISE = {"mean log probability", "odd half", "even half", "centred", "not naming", "6-10 and 1-5"}
+
+
+def _relabelled(groups: int, sides=None) -> np.ndarray:
+    rng = np.random.default_rng(11)
+    if sides is None:
+        return rng.choice([-1.0, 1.0], (4_000, groups))
+    return np.array([rng.permutation(sides) for _ in range(4_000)])
+
+
+def _plain_terms(rows, ways):
+    """θ: the mean over items of what each is above neutral; or over terms, of their means."""
+    terms, here = np.unique(rows["group_target"], return_inverse=True)
+    sums = []
+    for way in ways:
+        nats, prefers = rows["preference_nats"].to_numpy(), rows["prefers_stereotype"].to_numpy() - 0.5
+        of_tie = np.where(rows["tied"] == 1, np.nan, prefers)
+        values = {"half": prefers, "decided": of_tie, "nats": nats, "probability": 1 / (1 + np.exp(-nats)) - 0.5}[
+            way["counted"]
+        ]
+        used = ~np.isnan(values) & (rows["condition_task"].eq(way["task"]) if way["task"] != "both" else True)
+        used &= {"all": True, "unflagged": rows["flagged"] == 0, "meaningful": rows["meaningful"] == 1}[way["items"]]
+        total = np.bincount(here[used], values[used], len(terms))
+        count = np.bincount(here[used], minlength=len(terms))
+        if way["mean over"] == "terms":
+            total, count = np.divide(total, count, out=np.zeros(len(terms)), where=count > 0), (count > 0) * 1
+        sums.append(total / count.sum())
+    sums = np.array(sums).T
+    return sums.sum(axis=0), _relabelled(len(terms)) @ sums
+
+
+def _plain_occupations(rows, ways):
+    """θ: the mean over occupations of side × (female less male)."""
+    rows = rows[(rows["condition_knowledge"] == "base") & rows["why_not"].eq("")]
+    sides = np.where(rows["condition_dominated"] == "female", 1.0, -1.0)
+    values = []
+    for way in ways:
+        end = "all" if way["k"] == "all" else f"top{way['k']}"
+        female, male = rows[f"female_{end}"].to_numpy(), rows[f"male_{end}"].to_numpy()
+        share, log = np.sign(female - male) / 2, np.log(np.maximum(female, 1e-300) / np.maximum(male, 1e-300))
+        values.append({"probability": female - male, "share": share, "log ratio": log}[way["scale"]])
+    values = np.array(values).T / len(rows)
+    return sides @ values, _relabelled(len(rows), sides) @ values
+
+
+def _plain_words(rows, ways):
+    """θ: the mean association of the first category's words less that of the second's."""
+    rows = every = rows[rows["side"].isin(["X", "Y"])]
+    words = sorted(set(rows["group_word"]))
+    of = {word: 1.0 if side == "X" else -1.0 for word, side in zip(rows["group_word"], rows["side"], strict=True)}
+    sides, observed, others = np.array([of[word] for word in words]), [], []
+    drawn = _relabelled(len(words), sides)
+    for way in ways:
+        rows = every[every["condition_representation"] == way.get("representation", "cls")]
+        some = rows if way["template"] == "all" else rows[rows["wording"] == way["template"]]
+        sums = some.groupby("group_word")["association"].sum().reindex(words).to_numpy()
+        n = some.groupby("group_word").size().reindex(words).to_numpy()
+        apart = [
+            (on @ sums) / (on @ n) - ((1 - on) @ sums) / ((1 - on) @ n) for on in ((sides > 0) * 1.0, (drawn > 0) * 1.0)
+        ]
+        observed.append(apart[0])
+        others.append(apart[1])
+    return np.array(observed), np.array(others).T
+
+
+def _plain_concepts(rows, ways):
+    """θ: the mean over concepts of the value with more properties less that with fewer."""
+    columns = {
+        "reciprocal rank": "reciprocal_rank",
+        "first": "ranked_first",
+        "nats over others": "concept_over_others_nats",
+    }
+    differences = []
+    for way in ways:
+        more, few = way["properties"].split(" and ")
+        column = columns.get(way["scale"], way["scale"].replace(" ", "_"))
+        wide = rows.pivot_table(index="group_concept", columns="condition_properties", values=column, observed=False)
+        differences.append((wide[int(more)] - wide[int(few)]).fillna(0).to_numpy())
+    differences = np.array(differences).T
+    return differences.mean(axis=0), _relabelled(len(differences)) @ differences / len(differences)
 
 
 @pytest.mark.slow

@@ -9,6 +9,9 @@ import pytest
 import trueprobe
 import zoo
 from trueprobe.errors import BadInput
+from trueprobe.runs import Study, load_run, make_study
+from trueprobe.runs.compare import compare
+from trueprobe.runs.repeat import repeat
 
 
 @pytest.fixture(scope="module")
@@ -166,3 +169,31 @@ def test_checkpoints_of_one_training_are_no_seeds(checkpoint, tmp_path):
     observations = run.observations("crows_pairs")
     assert observations["model_seed"].isna().all()
     assert observations["step"].drop_duplicates().tolist() == [500, 2000, 10000]
+
+
+def test_some_models_are_asked_some_probes_only(tmp_path):
+    """In `only`: these labels are of this model alone, and it is asked no other; a model left out takes them along."""
+    for name in ("a", "b"):
+        zoo.save("bert", tmp_path / name, model_seed=len(name))
+    entries = [{"name": "pairs"}, {"name": "cloze"}, {"name": "cloze", "label": "alone"}]
+    both = tuple(str(tmp_path / name) for name in ("a", "b"))
+    study = Study.model_validate({"probes": entries, "models": both, "only": {"b": ["alone"]}})
+    run = trueprobe.run(study, out=tmp_path / "both", store=tmp_path / "s")
+    asked = {label: set(run.observations(label)["model"]) for label in run.probes}
+    assert asked == {"pairs": {"a"}, "cloze": {"a"}, "alone": {"b"}}
+    assert set(run.estimates["model"]) == {"a", "b"}
+    assert not (tmp_path / "both" / "variants.parquet").exists()  # no model was asked both
+    again = repeat(tmp_path / "both", tmp_path / "again", store=tmp_path / "s")
+    assert again.same_bytes
+    with pytest.raises(BadInput, match="asked no probe that both"):
+        compare(load_run(tmp_path / "both"), "a", "b")
+    with pytest.raises(BadInput, match="no probe is labelled 'alne'"):
+        trueprobe.run(study.model_copy(update={"models": ("a",), "only": {"a": ("alne",)}}), out=tmp_path / "wrong")
+
+
+def test_models_that_the_caller_names_are_not_asked_what_is_of_another():
+    study, _ = make_study("quick", models=["mini"])
+    assert [entry.label for entry in study.probes][-1] == "seat"
+    assert study.only is None
+    whole, _ = make_study("quick")
+    assert {label for labels in whole.only.values() for label in labels} < {entry.label for entry in whole.probes}

@@ -11,7 +11,7 @@ import pytest
 import trueprobe
 from trueprobe.cli import app, main
 from trueprobe.errors import BadInput
-from trueprobe.scoring import Columns, FileScoring, score_file
+from trueprobe.scoring import Columns, FileScoring, ScoringMethod, score_file
 from trueprobe.scoring.read import read
 
 SENTENCES = ["The nurse was late.", "So was the man."]
@@ -206,3 +206,13 @@ def test_a_wrong_column_ends_with_exit_code_2(tmp_path, capsys, monkeypatch):
         "no column 'text' (--column names the column with the sentences); choose from: sentence"
         in capsys.readouterr().err
     )
+
+
+def test_scores_without_text_hold_none_of_the_words(checkpoint, tmp_path):
+    (tmp_path / "a.csv").write_text("id,sentence,kind\n1,The nurse was late.,a\n2,A nurse,b\n", encoding="utf-8")
+    how = ScoringMethod(with_text=False)
+    scoring = FileScoring(tmp_path / "a.csv", [str(checkpoint("gpt2"))], tmp_path / "out.csv", how=how)
+    for file in score_file(scoring, {"store": ":memory:"}):
+        written = file.path.read_text(encoding="utf-8")
+        assert "nurse" not in written
+        assert written.startswith("id,kind,model")

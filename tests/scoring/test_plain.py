@@ -72,6 +72,52 @@ def test_causal_models_read_from_left_to_right(name, checkpoint, opened):
     same(trueprobe.score(SENTENCES, opened(name), by="token", store=":memory:"), expected)
 
 
+def own_space(network, tokenizer, text: str) -> list[float]:
+    """Oh & Schuler 2024: log P of each token, and at the end of a word that a word begins there, less the same of the
+    word before; behind the start token."""
+    pieces = tokenizer.convert_ids_to_tokens(range(len(tokenizer)))
+    starts = [i for i, piece in enumerate(pieces) if piece[0] in "Ġ▁"]
+    ids = [tokenizer.bos_token_id, *tokenizer(text, add_special_tokens=False)["input_ids"]]
+    rows = logps(network, torch.tensor(ids))
+    results, before = [], 0.0
+    for at in range(1, len(ids)):
+        ends = at == len(ids) - 1 or ids[at + 1] in starts
+        behind = rows[at][starts].logsumexp(-1).item() if ends else 0.0
+        results.append(rows[at - 1][ids[at]].item() + behind - before)
+        before = behind
+    return results
+
+
+@pytest.mark.parametrize("name", CAUSAL)
+def test_corrected_words_own_the_space_behind_them(name, checkpoint, opened):
+    expected = [own_space(*plain(checkpoint(name), causal=True), text) for text in SENTENCES]
+    table = trueprobe.score(SENTENCES, opened(name), by="token", words="corrected", store=":memory:")
+    assert table["logp_nats"].tolist() == pytest.approx([logp for one in expected for logp in one], abs=NEAR)
+    assert set(table["method"]) == {"left_to_right_corrected"}
+    words = trueprobe.score(SENTENCES, opened(name), words="corrected", store=":memory:")
+    assert words["logp_nats"].sum() == pytest.approx(table["logp_nats"].sum())
+
+
+MINICONS = {  # 0.3.39, token_score(…, bow_correction=True) of nursery-causal/0, with bos_token False and True
+    "none": [-11.36711, -8.41376, -0.94316, -7.95913, -5.88138, -1.50268, -9.47436, -2.82315, -2.18793, -9.86334],
+    "eot": [-1.75112, -10.04331, -8.21255, -0.8313, -7.39478, -4.20947, -1.90629, -9.20211, -2.7177, -2.12254],
+}
+
+
+@pytest.mark.parametrize("start", MINICONS)
+def test_corrected_words_are_those_of_minicons(start):
+    text = "The keys near the boxes are old, and late."
+    table = trueprobe.score(text, f"nursery-causal/0?start={start}", by="token", words="corrected", store=":memory:")
+    assert table["logp_nats"].dropna().tolist()[:10] == pytest.approx(MINICONS[start], abs=NEAR)
+
+
+def test_masked_models_have_no_corrected_words(opened):
+    plain, corrected = (
+        trueprobe.score(SENTENCES, opened("bert"), words=w, store=":memory:") for w in ("plain", "corrected")
+    )
+    assert plain.equals(corrected)
+
+
 @pytest.mark.parametrize("name", MASKED)
 @pytest.mark.parametrize("pll", ["original", "within_word_l2r"])
 def test_masked_models_have_both_pseudo_log_likelihoods(name, pll, checkpoint, opened):

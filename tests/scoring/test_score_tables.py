@@ -67,6 +67,15 @@ def test_without_a_start_token_the_first_word_has_no_number_and_a_region_is_the_
         assert bits == pytest.approx(sum(-token.logp for token in first.tokens) / math.log(2))
 
 
+def test_words_may_have_the_two_before_them_and_their_length():
+    asked = material(table_of(["It was late.", "It was late."]), Columns())
+    words = frame_of("word", asked, [LATE, WhyNot("too_long")], ("m", "left_to_right", "<s>"), spillover=True)
+    assert words["word_length"].tolist() == [2, 3, 5] * 2
+    assert words["surprisal_prev1"].tolist()[:3] == pytest.approx([math.nan, 1, 2], nan_ok=True)
+    assert words["surprisal_prev2"].tolist()[:3] == pytest.approx([math.nan, math.nan, 1], nan_ok=True)
+    assert words["surprisal_prev1"].tolist()[3:] == pytest.approx([math.nan] * 3, nan_ok=True)  # of no other sentence
+
+
 def test_without_marks_the_sentence_is_one_region():
     (bits,) = table("region", "It was late.", LATE)["surprisal_bits"]
     assert bits == pytest.approx(15)

@@ -10,13 +10,15 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 
 import pytest
 
 import toy_association
 from cli.test_cli import in_process
-from trueprobe.sensitivity import plant, trained
+from trueprobe.sensitivity import plant, session, trained
 from trueprobe.sensitivity.plant import PlantRecipe
+from trueprobe.sensitivity.unplanted import CONTROLS
 
 RECIPE = PlantRecipe(steps=20, learning_rate=1e-2, embedding_rate=1.0)
 
@@ -37,6 +39,8 @@ def short(monkeypatch):
     monkeypatch.setattr(plant, "RECIPES", {("masked", True): RECIPE})
     monkeypatch.setattr(trained, "LEAST_AUC", 0.0)
     monkeypatch.setattr(trained, "LEAST_NATS", -10.0)
+    sample = [replace(one, asset="", settings={"data": "sample"}) for one in CONTROLS if one.probe == "crows_pairs"]
+    monkeypatch.setattr(session, "CONTROLS", tuple(sample))
 
 
 def command(toy, out, *more):
@@ -52,7 +56,7 @@ def rows(path):
 @pytest.mark.slow
 def test_an_analysis_gives_limits_and_goes_on_where_it_was_stopped(toy, tmp_path, short):
     out = tmp_path / "out"
-    line = command(toy, out, "pairs", "--assignments", "2", "--relabellings", "4")
+    line = command(toy, out, "pairs", "--assignments", "2", "--relabellings", "4", "--remove", "all")
     done = in_process(*line, "--json")
     assert done.returncode == 0, done.stderr
     result = json.loads(done.stdout)
@@ -60,7 +64,16 @@ def test_an_analysis_gives_limits_and_goes_on_where_it_was_stopped(toy, tmp_path
     assert {row["seeds"] for row in result["detection"] if row["level"] == "family"} == {3}
     assert len(rows(out / "planted.csv")) == 2 * 3 * 3  # assignments, seeds, doses
     assert not list(out.rglob("models"))
-    before = {path: path.read_bytes() for path in (out / "detection.csv", out / "sensitivity.html")}
+    assert {row["measure"] for row in rows(out / "unplanted.csv")} >= {"prefers_stereotype all"}
+    removed = rows(out / "removed.csv")
+    assert len(removed) == 2 * 3 * 3 * 3 * 2  # assignments, seeds, counterexamples, prompts, targets
+    claimed = [(row["first"], row["second"], row["direction"]) for row in rows(out / "removal_claims.csv")]
+    assert ("syntax", "meaning", "above") in claimed
+    assert ("syntax", "meaning", "alike") in claimed
+    files = ("detection.csv", "sensitivity.html", "unplanted.csv", "removal_claims.csv")
+    before = {path: path.read_bytes() for path in (out / name for name in files)}
+    (out / "removed.csv").unlink()
+    (out / "unplanted.csv").unlink()
     (out / "assignment_1" / "measured.csv").unlink()
     shutil.rmtree(out / "assignment_1" / "dose_0.5")
     shutil.rmtree(out / "null" / "seed_1")
@@ -85,7 +98,8 @@ def test_a_model_that_does_not_learn_the_association_has_no_limit(toy, tmp_path,
 def test_a_killed_analysis_ends_with_the_same_tables(toy, tmp_path):
     line = command(toy, tmp_path / "killed", "pairs", "--assignments", "1", "--relabellings", "0")
     start = (
-        "from trueprobe.sensitivity import plant, trained\n"
+        "from trueprobe.sensitivity import plant, session, trained\n"
+        "session.CONTROLS = ()\n"
         "recipe = plant.PlantRecipe(steps=20, learning_rate=1e-2, embedding_rate=1.0)\n"
         "plant.RECIPES = {('masked', True): recipe}\n"
         "trained.LEAST_AUC, trained.LEAST_NATS = 0.0, -10.0\n"

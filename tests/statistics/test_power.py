@@ -95,6 +95,29 @@ def test_width_is_what_simulated_intervals_have_on_average():
     assert forecast.width() == pytest.approx(2 * np.sqrt(squares).mean(), rel=0.01)
 
 
+@pytest.mark.parametrize(("seeds", "groups", "items"), [(3, 40, 2), (5, 30, 4)])
+def test_width_and_power_are_those_of_runs_counted_in_plain_numpy(seeds, groups, items):
+    """2,000 runs drawn from the definition, an effect that is promised a power of .8, and intervals by hand: items
+    and other seeds, each with its own t. ± 0.06 holds the steps from a sum of two variances to one t."""
+    rng, runs, v = np.random.default_rng(9), 2_000, WORLD
+    forecast = Forecast(v, Design.balanced(seeds, groups, items))
+    effect = forecast.detectable()
+    x = effect + rng.normal(0, math.sqrt(v.seeds), (runs, seeds, 1))
+    x = x + rng.normal(0, math.sqrt(v.groups), (runs, 1, groups))
+    x = x + rng.normal(0, math.sqrt(v.items / items), (runs, 1, groups))
+    own = v.seeds_by_groups + v.seeds_by_items / items
+    x = x + rng.normal(0, math.sqrt(own), (runs, seeds, groups))
+    of_items = x.mean(axis=1).var(axis=1, ddof=1) / groups
+    of_each = x.var(axis=2, ddof=1).mean(axis=1) / groups
+    both = np.maximum(0, (of_each - of_items) / (seeds - 1))
+    of_seeds = x.mean(axis=2).var(axis=1, ddof=1) / seeds
+    t_items, t_seeds = stats.t.ppf(0.975, groups - 1), stats.t.ppf(0.975, seeds - 1)
+    squares = t_items**2 * np.maximum(of_items - both, 0.001 * of_items) + t_seeds**2 * of_seeds
+    reach = np.sqrt(np.maximum(squares, t_items**2 * of_items))
+    assert forecast.width() == pytest.approx(2 * reach.mean(), rel=0.04)
+    assert np.mean(np.abs(x.mean(axis=(1, 2))) > reach) == pytest.approx(0.8, abs=0.06)
+
+
 def test_wordings_that_stand_for_others_widen_the_interval():
     several = FacetVariances(0.2, 1.0, 0.1, 0.05, 0.5, wordings=0.3, n_wordings=3)
     forecast = Forecast(several, Design.balanced(3, 20, 2))

@@ -24,6 +24,7 @@ from trueprobe.statistics.verdict import (
     judge,
     judge_agreement,
     judge_equality,
+    judge_joint,
     judge_list,
     together,
 )
@@ -466,3 +467,35 @@ def test_judge_list_gives_no_reason_against_a_number_that_holds():
     """Undecided alone after Holm, it holds on the list; its reason still says that it does not after correction."""
     (one,) = listed([row(0.02, Verdict.UNDECIDED, p_corrected=0.06, reason=Reason.NOT_AFTER_CORRECTION)])
     assert (one.verdict, one.reason) == (Verdict.HOLDS_FOR_CHECKPOINT, Reason.NONE)
+
+
+# ---------------------------------------------------------------- joint tests on the list
+
+
+def test_judge_list_makes_room_for_a_joint_test():
+    """p of 0.02, 0.04 and, for a test that is counted later, 1: corrected 0.06 and 0.06, alone 0.04 and 0.04."""
+    rows = [row(p) for p in (0.02, 0.04)]
+    assert [one.p_list for one in judge_list(rows, [True, True])] == pytest.approx([0.04, 0.04])
+    longer = judge_list(rows, [True, True], tests=1)
+    assert [one.p_list for one in longer] == pytest.approx([0.06, 0.06])
+    assert {one.n_list for one in longer} == {3}
+
+
+def test_judge_joint_is_bonferronis():
+    assert judge_joint(0.01, 3) == (Verdict.HOLDS_FOR_CHECKPOINT, pytest.approx(0.03))
+    assert judge_joint(0.02, 3) == (Verdict.UNDECIDED, pytest.approx(0.06))
+    assert judge_joint(math.nan, 3)[0] is Verdict.TOO_FEW_GROUPS
+
+
+def test_a_list_with_joint_tests_has_few_false_findings():
+    """20 numbers and 2 tests, half of each with an effect: of all findings at most 5 % are false, on average."""
+    rng, shares = np.random.default_rng(8), []
+    for _ in range(400):
+        ps = stats.norm.sf(rng.normal(np.repeat([0.0, 3.0], 11)))
+        rows = [row(float(p)) for p in (*ps[:10], *ps[11:21])]
+        on_list = [one.p_list for one in judge_list(rows, [True] * 20, tests=2)]
+        tested = [judge_joint(float(p), 22)[1] for p in (ps[10], ps[21])]
+        false = sum(p < 0.05 for p in (*on_list[:10], tested[0]))
+        found = sum(p < 0.05 for p in (*on_list, *tested))
+        shares.append(false / max(1, found))
+    assert np.mean(shares) < 0.05

@@ -134,7 +134,8 @@ def merge(
     from trueprobe.cli.progress import terminal_progress
     from trueprobe.engine import upkeep
 
-    merged = upkeep.merge(stores, into, terminal_progress())
+    others = [store for store in stores if store.resolve() != into.resolve()]  # *.sqlite names the target too
+    merged = upkeep.merge(others or stores, into, terminal_progress())
     if as_json:
         print(json.dumps([asdict(one) for one in merged], indent=1))
     else:

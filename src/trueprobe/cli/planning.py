@@ -47,7 +47,12 @@ def plan(
     ] = None,
     seeds: Annotated[int | None, typer.Option(min=1, help="instead of those of the family")] = None,
     settings: Setting = None,
-    axes: Annotated[str, typer.Option(metavar="NAMES", help="of the multiverse that the plan names")] = "",
+    axes: Annotated[
+        str,
+        typer.Option(
+            metavar="NAMES", help="of other ways of counting, or all: the plan puts their joint test on the list"
+        ),
+    ] = "",
     per_group: Annotated[int | None, typer.Option(min=1, help="that the written plan runs with")] = None,
     limit: Annotated[int | None, typer.Option(min=1, help="that the written plan runs with")] = None,
     out: Annotated[
@@ -69,9 +74,10 @@ def plan(
     from trueprobe.runs.design import bound, family_plans
     from trueprobe.runs.folder import load_run
     from trueprobe.runs.plan import plan_run
+    from trueprobe.runs.primary import refuse_unknown_axes
     from trueprobe.runs.study import make_study, planned_study
 
-    asked = _asked(effect, width, measure, seeds)
+    asked = _asked(effect, width, measure, seeds, _names(axes))
     if not (model or from_run):
         raise BadInput("name the models that will be asked: --model SPEC, or an earlier run: --from-run RUN")
     if out and not model:
@@ -91,11 +97,14 @@ def plan(
         bases = pilot.with_cost(pilot.basis_of_run(load_run(from_run, allow_code), probe), bases)
     elif shipped:
         bases = pilot.shipped(bases)
+    study = None
+    if out and run_plan:
+        study = make_study(run_plan.study, limit=limit, per_group=per_group)[0].model_copy(update={"axes": asked.axes})
+        refuse_unknown_axes(asked.axes, [bases[0].probe], [basis.card for basis in bases])
     with terminal_progress().task("reckoning designs"):
         plans = family_plans(bases, asked)
-    if out and run_plan:
-        study, _ = make_study(run_plan.study, limit=limit, per_group=per_group)
-        bound_plan = bound(study, plans, _names(axes))
+    if out and study:
+        bound_plan = bound(study, plans)
         write_text(out, binding.toml(bound_plan, planned_study(study, here=True)))
     if as_json:
         print(render.as_json(plans))
@@ -105,7 +114,9 @@ def plan(
             print(f"{out}: a plan that binds, {bound_plan.hash[:12]}; trueprobe run {out}")
 
 
-def _asked(effect: list[str] | None, width: float | None, measure: str, seeds: int | None) -> "Asked":
+def _asked(
+    effect: list[str] | None, width: float | None, measure: str, seeds: int | None, axes: tuple[str, ...]
+) -> "Asked":
     from trueprobe.results.text.design import factor_of
     from trueprobe.runs.design import Asked
 
@@ -114,7 +125,7 @@ def _asked(effect: list[str] | None, width: float | None, measure: str, seeds: i
     effects = dict(map(_effect, effect))
     if width is not None and not width > 0:
         raise BadInput(f"--width is larger than 0, not {width:g}")
-    return Asked(effects, width, measure, seeds, factor_of)
+    return Asked(effects, width, measure, seeds, factor_of, axes)
 
 
 def _effect(text: str) -> tuple[str, float]:

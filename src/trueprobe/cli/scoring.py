@@ -39,6 +39,20 @@ def score(
             "original masks only the token (Salazar et al. 2020)"
         ),
     ] = "within_word_l2r",
+    words: Annotated[
+        Literal["plain", "corrected"],
+        typer.Option(
+            help="causal models: corrected counts the space behind a word as its own, not that before it (Pimentel & "
+            "Meister 2024; Oh & Schuler 2024)"
+        ),
+    ] = "plain",
+    spillover: Annotated[
+        bool, typer.Option("--spillover", help="words also have their length and the surprisals of the two before")
+    ] = False,
+    no_text: Annotated[
+        bool,
+        typer.Option("--no-text", help="leave out sentences, words and tokens, of a corpus that is not yours to give"),
+    ] = False,
     column: Annotated[
         str | None, typer.Option(metavar="NAME", help="column of the sentences; default: 'sentence'")
     ] = None,
@@ -71,10 +85,10 @@ def score(
     punctuation counts with the word it is written with.
     """
     from trueprobe.cli.progress import terminal_progress
-    from trueprobe.scoring import Columns, FileScoring, score_file
+    from trueprobe.scoring import Columns, FileScoring, ScoringMethod, score_file
 
     columns = Columns(column, word_column, tuple(item or ()), position, region)
-    scoring = FileScoring(file, model, out, by, pll, columns)
+    scoring = FileScoring(file, model, out, by, ScoringMethod(pll, words, spillover, not no_text), columns)
     written = score_file(
         scoring,
         {

@@ -12,6 +12,7 @@ from trueprobe.cli.common import Json, Store, app, example, interruptible, say
 @app.command(
     epilog=example(
         "trueprobe sensitivity --model nursery --association gender-occupation --out runs/sensitivity",
+        "trueprobe sensitivity cloze --model nursery --association gender-occupation --remove all --out runs/removed",
         "trueprobe sensitivity cloze pairs --model 'mybert=ckpt/seed_*' --association mine.toml --out runs/mine",
     )
 )
@@ -29,6 +30,12 @@ def sensitivity(
     assignments: Annotated[int, typer.Option(min=1, help="how often the targets are dealt to the groups")] = 3,
     seeds: Annotated[int, typer.Option(min=2, help="of continued training, where the model is no family")] = 3,
     relabellings: Annotated[int, typer.Option(min=0, help="for false alarms of the null models")] = 200,
+    remove: Annotated[
+        str,
+        typer.Option(
+            metavar="KIND,…", help="counterexamples after planting: syntax, meaning, neutral, or all (masked models)"
+        ),
+    ] = "",
     filler: Annotated[
         str, typer.Option(metavar="TEXT", help="neutral sentences, one per line; or wordnet")
     ] = "wordnet",
@@ -43,6 +50,7 @@ def sensitivity(
     from trueprobe.cli.progress import terminal_progress
     from trueprobe.sensitivity import Analysis, Request, Result
     from trueprobe.sensitivity.doses import DOSES, doses_of
+    from trueprobe.sensitivity.remove import arms_of
     from trueprobe.sensitivity.report import HEADER, PAGE, table
 
     request = Request(
@@ -55,6 +63,7 @@ def sensitivity(
         seeds=seeds,
         relabellings=relabellings,
         keep=keep,
+        remove=arms_of(remove),
         filler=filler,
         store=store,
     )

@@ -1,5 +1,7 @@
 """The commands that use a run elsewhere: a gate for CI, and exports. Heavy imports happen inside."""
 
+import os
+import sys
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -13,7 +15,7 @@ from trueprobe.errors import BadInput, FailedRun
     epilog=example(
         "trueprobe gate runs/mine --rule 'counteracts: stereotype_margin[knowledge=base] < 0.02'",
         "trueprobe gate runs/mine --rules rules.toml --against runs/before --undecided pass",
-        "trueprobe gate runs/mine --rules rules.toml --markdown summary.md",
+        "trueprobe gate runs/mine --rules rules.toml --markdown summary.md --junit gate.xml",
     )
 )
 @interruptible("the same command checks the rules again")
@@ -34,13 +36,15 @@ def gate(
         typer.Option(help="fail (default) or pass undecided numbers; ignore also passes what cannot be decided"),
     ] = None,
     markdown: Annotated[Path | None, typer.Option(metavar="FILE", help="a summary for CI")] = None,
+    junit: Annotated[Path | None, typer.Option(metavar="FILE", help="a test report as JUnit's XML, for CI")] = None,
     allow_unequal: AllowUnequal = False,
     allow_code: AllowCode = False,
     as_json: Json = False,
 ) -> None:
     """Check a run's numbers against rules, by their intervals.
 
-    Exit code 0 where the gate passes, 1 where it fails, 2 for an error.
+    Exit code 0 where the gate passes, 1 where it fails, 2 for an error. In GitHub Actions, what does not pass is
+    annotated.
     """
     from trueprobe import gate as gates
     from trueprobe.paths import write_text
@@ -52,11 +56,15 @@ def gate(
     policy = gates.Undecided(undecided) if undecided else file.undecided if file else gates.Undecided.FAIL
     before = load_run(against, allow_code) if against else None
     result = gates.gate(load_run(folder, allow_code), every, policy, before, allow_unequal)
-    if markdown:
+    written = ((markdown, gates.as_markdown), (junit, gates.as_junit))
+    for path, render in ((path, render) for path, render in written if path):
         try:
-            write_text(markdown, gates.as_markdown(result))
+            write_text(path, render(result))
         except FailedRun as error:  # exit code 1 is a gate that fails
             raise BadInput(str(error)) from error
+    if os.environ.get("GITHUB_ACTIONS") == "true":
+        for line in gates.github_annotations(result):
+            print(line, file=sys.stderr)  # --json has stdout for itself
     if as_json:
         print(gates.as_json(result))
     else:
@@ -69,6 +77,8 @@ def gate(
         "trueprobe export runs/mine --model-card --out card.md",
         "trueprobe export runs/mine --model-card --model nursery",
         "trueprobe export runs/mine --csv findings.csv --latex findings.tex",
+        "trueprobe export runs/mine --eval-results .eval_results/pairs.yaml --dataset ORG/NAME --model nursery",
+        "trueprobe export runs/mine --every-eval-ever records",
         "trueprobe export runs/mine --signatures",
     )
 )
@@ -88,6 +98,13 @@ def export(
     latex: Annotated[
         Path | None, typer.Option(metavar="FILE", help="write the findings as LaTeX, one column per family")
     ] = None,
+    eval_results: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="write the hub's .eval_results/NAME.yaml; needs --dataset")
+    ] = None,
+    dataset: Annotated[str, typer.Option(metavar="ORG/NAME", help="the benchmark on the hub that they belong to")] = "",
+    every_eval_ever: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="write a record of Every Eval Ever for each model")
+    ] = None,
     signatures: Annotated[
         bool, typer.Option("--signatures", help="print, for each probe, the signature that its numbers share")
     ] = False,
@@ -97,14 +114,27 @@ def export(
     from trueprobe.results.render import export as exports
     from trueprobe.runs.folder import load_run
 
-    if not (model_card or csv or latex or signatures):
-        raise BadInput("nothing to export; choose --model-card, --csv FILE, --latex FILE or --signatures")
-    if (model or out) and not model_card:
-        raise BadInput(f"{'--model' if model else '--out'} is of --model-card; a table has its own file and all models")
+    if not (model_card or csv or latex or signatures or eval_results or every_eval_ever):
+        raise BadInput(
+            "nothing to export; choose --model-card, --csv FILE, --latex FILE, --eval-results FILE, --every-eval-ever "
+            "DIR or --signatures"
+        )
+    if (out and not model_card) or (model and not (model_card or eval_results)):
+        raise BadInput(f"{'--out' if out else '--model'} is of --model-card; a table has its own file and all models")
+    if bool(dataset) is not bool(eval_results):
+        raise BadInput("--eval-results FILE and --dataset ORG/NAME need each other")
     report = exports.report_of(load_run(folder))
     card = exports.model_card(report, model) if model_card else ""
-    tables = {path: render(report) for path, render in ((csv, exports.csv), (latex, exports.tex)) if path}
-    for path, text in {**({out: card} if out else {}), **tables}.items():
+    texts = {path: render(report) for path, render in ((csv, exports.csv), (latex, exports.tex)) if path}
+    if eval_results:
+        from trueprobe.integrations.eval_results import eval_results as for_the_hub
+
+        texts[eval_results] = for_the_hub(report, dataset, model)
+    if every_eval_ever:
+        from trueprobe.integrations.every_eval_ever import records
+
+        texts |= {every_eval_ever / path: text for path, text in records(report).items()}
+    for path, text in {**({out: card} if out else {}), **texts}.items():
         write_text(path, text)
         print(path)
     if card and not out:

@@ -43,7 +43,7 @@ def show(gate: GateResult, console: Console | None = None) -> None:
     for rule, checks in grouped(_worst_first(gate), lambda check: check.named_rule.text()).items():
         table = Table(box=None, padding=(0, 2, 0, 0), show_header=False)
         for check in checks:
-            decision, model, _, number = _texts(check)
+            decision, model, _, number = check_texts(check)
             table.add_row(*map(text_line, (f"  {decision}", model, number)))
         console.print(text_line(rule), soft_wrap=True)
         console.print(table, width=min(console.width, WIDEST))
@@ -63,7 +63,7 @@ def as_markdown(gate: GateResult) -> str:
     present = dict.fromkeys(check.decision for check in _worst_first(gate))
     title = f"Gate {'passes' if gate.passes else 'fails'}: {gate.folder}"
     caption = f"{_total(gate)}; {_POLICIES[gate.undecided]}"
-    rows = tuple(tuple(map(Cell, _texts(check))) for check in _worst_first(gate))
+    rows = tuple(tuple(map(Cell, check_texts(check))) for check in _worst_first(gate))
     grid = Grid("gate", title, caption, HEADER, rows, pd.DataFrame())
     meanings = [f"- {_DECISIONS[decision][0]}: {_DECISIONS[decision][2]}" for decision in present]
     return "\n".join([*markdown.grid_lines(grid, 2), *meanings]) + "\n"
@@ -74,7 +74,7 @@ def _worst_first(gate: GateResult) -> list[RuleCheck]:
     return sorted(gate.checks, key=lambda check: order.index(check.decision))
 
 
-def _texts(check: RuleCheck) -> tuple[str, str, str, str]:
+def check_texts(check: RuleCheck) -> tuple[str, str, str, str]:
     return _DECISIONS[check.decision][0], check.model, check.named_rule.text(), number_text(check.amount)
 
 

@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
-from trueprobe.models.assemble import Blanks, FillJob, LogProbabilities
+from trueprobe.models.assemble import ROWS_AT_ONCE, Blanks, FillJob, LogProbabilities
 from trueprobe.models.rows import Read, Row
 from trueprobe.models.text import Pieces, Seam, Text, seam_after
 from trueprobe.types import (
@@ -78,8 +78,11 @@ class Framing:
             job = self.job(request)
             return self._blank_reads(request, self._left(request), job.asked.fills)
         if isinstance(request, ScoreText):
-            reads = self._scored(request)[0]
-            return [*reads, *(replace(read, kind="rank") for read in reads)] if request.ranks else reads
+            reads, row_ids, positions, *_ = self._scored(request)
+            ranks = [replace(read, kind="rank") for read in reads] if request.ranks else []
+            ends = self._word_ends(row_ids, positions) if request.word_starts else {}
+            row = self._row(row_ids[: positions[-1] + 1]) if ends else None
+            return [*reads, *ranks, *(Read(row, "blank", (end,)) for end in ends if row)]
         if isinstance(request, FollowsText):
             return [self._follows_read(request)]
         return [self._vector_read(request)]
@@ -168,6 +171,23 @@ class Framing:
         """How many of the text's first tokens are read and not scored."""
         return 0
 
+    def _word_ends(self, row_ids: Ids, positions: Sequence[int]) -> dict[int, int]:
+        """Of a text read from left to right: where a word, or the text, ends, and which of its tokens that is."""
+        if self.kind != "causal" or not self.text.word_starts:
+            raise Refused("no_head", "not a causal model whose pieces mark where words begin")
+        starts, following = set(self.text.word_starts), [*positions[1:], None]
+        pairs = enumerate(zip(positions, following, strict=True))
+        return {at: i for i, (at, behind) in pairs if behind is None or row_ids[behind] in starts}
+
+    def _word_next(self, readings: Sequence[np.ndarray]) -> list[float]:
+        """From `blank` readings: the log-probability of all pieces together that begin a word."""
+        starts = tuple(piece for piece in self.text.word_starts if piece < self.vocabulary)
+        readout, sums = self._blanks.readout, list[float]()
+        for first in range(0, len(readings), ROWS_AT_ONCE):
+            some = np.stack(readings[first : first + ROWS_AT_ONCE])
+            sums += readout.log_probabilities(some, starts).logsumexp(-1).tolist()
+        return sums
+
     # framed by the two kinds of model
     def _blank_reads(self, request: FillBlank, left: str, fills: list[Ids]) -> list[Read]:
         raise NotImplementedError
@@ -238,12 +258,18 @@ class Framing:
 
     def _score(self, request: ScoreText, readings: Sequence[np.ndarray]) -> Scored:
         reads, row_ids, positions, chosen, pieces, start = self._scored(request)
-        logps = np.concatenate(readings[: len(reads)])
-        ranks = map(int, np.concatenate(readings[len(reads) :])) if request.ranks else repeat(None, len(chosen))
+        n = len(reads)
+        logps = np.concatenate(readings[:n])
+        ranks = map(int, np.concatenate(readings[n : 2 * n])) if request.ranks else repeat(None, len(chosen))
+        word_next: dict[int, float] = {}
+        if request.word_starts:
+            ends = self._word_ends(row_ids, positions)
+            word_next = dict(zip(ends.values(), self._word_next(readings[n + n * request.ranks :]), strict=True))
         tokens = []
-        for i, logp, rank in zip(chosen, logps, ranks, strict=True):
+        for nth, (i, logp, rank) in enumerate(zip(chosen, logps, ranks, strict=True)):
             span = (max(pieces.spans[i][0] - start, 0), pieces.spans[i][1] - start)
-            tokens.append(Token(self.text.piece_text(pieces.ids[i]), pieces.ids[i], float(logp), True, span, rank))
+            piece = self.text.piece_text(pieces.ids[i])
+            tokens.append(Token(piece, pieces.ids[i], float(logp), True, span, rank, word_next.get(nth)))
         return Scored(tuple(tokens), row_ids, positions)
 
 

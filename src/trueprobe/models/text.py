@@ -23,6 +23,7 @@ Seam = Literal["start", "space", "glued"]  # what stands before a word: nothing,
 
 _LARGEST_ID = 2**24
 _LONGEST_QUOTE = 80
+_SPACES = ("Ġ", "▁")  # how vocabularies write the space before a word
 _WORD = re.compile(r"\w+|[^\w\s]")
 _LETTERS = re.compile(r" ?[A-Za-z]+")
 
@@ -80,6 +81,16 @@ class Text:
     def tokenizer_id(self) -> str:
         """The whole tokenizer as it will be used, whatever files it was read from."""
         return self._vocabulary.tokenizer_id
+
+    @cached_property
+    def word_starts(self) -> tuple[int, ...]:
+        """The pieces that begin with the space before a word (Ġ or ▁, whichever marks more), and added ones that take
+        that space with them; none where the vocabulary has no such notion."""
+        pieces = self.fast.get_vocab()
+        by_mark = [[i for piece, i in pieces.items() if piece.startswith(mark)] for mark in _SPACES]
+        takes_space = (i for i, token in self.tokenizer.added_tokens_decoder.items() if token.lstrip)
+        marked = max(by_mark, key=len)
+        return tuple(sorted({*marked, *takes_space})) if marked else ()
 
     @cached_property
     def _vocabulary(self) -> Vocabulary:

@@ -15,7 +15,9 @@ from trueprobe.errors import BadInput, nearest
 from trueprobe.multiverse.observed import Observer, lacking, observer
 from trueprobe.permissions import NONE, Permissions
 from trueprobe.probes import Probe
+from trueprobe.runs.families import asks, families
 from trueprobe.runs.folder import Run, load_run
+from trueprobe.runs.primary import joint_tests
 from trueprobe.runs.replay import is_replayed
 from trueprobe.runs.tables import FamilyStep, family_steps
 from trueprobe.statistics.claims import claim_results
@@ -25,6 +27,7 @@ from trueprobe.statistics.measure import Claim, Measure, NetworkSize
 from trueprobe.statistics.multiverse import AxisShare, Counting, Multiverse, Question, Reading, Specification
 from trueprobe.statistics.resampling import Resampling, groups_of
 from trueprobe.statistics.rows import ClaimResult, Estimate
+from trueprobe.statistics.verdict import judge_joint
 from trueprobe.types import Card, NoProgress, Progress
 
 Number = Estimate | ClaimResult
@@ -60,15 +63,20 @@ def multiverse(
             raise BadInput(f"{folder} has no probe '{label}'{nearest(label, run.probes)}")
     wanted = {label: run.probe(label) for label in labels or run.probes}
     asked = [(label, step) for label in wanted for step in family_steps(run.cards)]
-    asked = [(label, step) for label, step in asked if wanted[label].multiverse(step.cards[0])]
+    asked = [(label, step) for label, step in asked if asks(run.study.only, label, step.cards[0])]
+    asked = [(label, step) for label, step in asked if _questions(run, wanted[label], step.cards[0])]
     if not asked:
         raise BadInput(f"{', '.join(wanted)}: no other ways of counting are declared for the models of {folder}")
     with ExitStack() as opened:
-        reads = [q for label, step in asked for q in wanted[label].multiverse(step.cards[0]) if q.reads_answers]
+        asked_of = [q for label, step in asked for q in _questions(run, wanted[label], step.cards[0])]
         answering = all(not is_replayed(card) for card in run.cards)
         observing = None
-        if reads and answering:
-            observing = opened.enter_context(observer(run, rows, store, progress, permissions))
+        if any(question.reads_answers for question in asked_of) and answering:
+            try:
+                observing = opened.enter_context(observer(run, rows, store, progress, permissions))
+            except BadInput:  # no store, or the models are not here
+                if any(question.needs_answers for question in asked_of):
+                    raise
         results: list[FamilyMultiverse] = []
         with progress.task("counting in many ways", len(asked), "families") as task:
             for label, step in asked:
@@ -76,7 +84,34 @@ def multiverse(
                 task.advance(note=label)
         if not results:
             raise BadInput(f"nothing of {', '.join(wanted)} was scored in {folder}")
-        return results
+        return _on_list(run, [run.probe(label) for label in run.probes], results)
+
+
+def _questions(run: Run, probe: Probe, card: Card) -> list[Question]:
+    """Along the axes that the study names beforehand, if it does."""
+    declared, axes = probe.multiverse(card), run.study.axes
+    return [one for q in declared if (one := q.along(axes))] if axes else list(declared)
+
+
+def _on_list(run: Run, declared: Iterable[Probe], results: Sequence[FamilyMultiverse]) -> list[FamilyMultiverse]:
+    """With verdicts, where the study put these tests on the list of its primary numbers."""
+    every, each_model = families(run.cards), run.study.verdicts_over == "model"
+    tests = joint_tests(declared, every, run.study.axes)
+    if not tests:
+        return list(results)
+    names = {(f.name if f.n_seeds > 1 else f.checkpoints[0].name, f.last_step): f.name for f in every}
+    rows: list[Number] = [*run.rows(Estimate), *run.rows(ClaimResult)]
+    listed = [row for row in rows if row.n_list]
+    judged = []
+    for one in results:
+        family = names.get((one.whole.model, one.whole.step))
+        if family is not None:  # an earlier step is on no list
+            of_numbers = (row.n_list for row in listed if not each_model or row.family == family)
+            n_list = next(of_numbers, tests[family] if each_model else sum(tests.values()))
+            verdict, p = judge_joint(one.whole.p, n_list)
+            one = replace(one, whole=replace(one.whole, verdict=verdict, p_list=p, n_list=n_list))
+        judged.append(one)
+    return judged
 
 
 def _of_family(
@@ -84,12 +119,12 @@ def _of_family(
 ) -> Iterable[FamilyMultiverse]:
     settled = observing.probes[label].probe if observing else probe
     stored = [run.observed(label, card.name) for card in step.cards]
-    for question in settled.multiverse(step.cards[0]):
+    for question in _questions(run, settled, step.cards[0]):
         frames: dict[Reading, list[pd.DataFrame]] = {(): stored}
         needed: dict[str, int] = {}
         before = observing.budget.computed if observing else 0
         if observing and question.reads_answers:
-            frames, needed = _read_again(run, label, question, step.cards, observing)
+            frames, needed = _read_again(run, label, question, step.cards, observing, stored)
         counted = _Counted(run, label, settled, step, question)
         members = counted.members(stored, frames)
         computed = observing.budget.computed - before if observing else 0
@@ -99,7 +134,12 @@ def _of_family(
 
 
 def _read_again(
-    run: Run, label: str, question: Question, cards: Sequence[Card], observing: Observer
+    run: Run,
+    label: str,
+    question: Question,
+    cards: Sequence[Card],
+    observing: Observer,
+    stored: Sequence[pd.DataFrame],
 ) -> tuple[dict[Reading, list[pd.DataFrame]], dict[str, int]]:
     """Under all settings whose rows are cached or may be computed; and the cost of the others."""
     by_cost: dict[tuple[str, ...], dict[Reading, None]] = {}
@@ -109,11 +149,16 @@ def _read_again(
     read: dict[Reading, list[pd.DataFrame]] = {}
     needed: dict[str, int] = {}
     for paid in sorted(by_cost, key=len):
+        if not paid and not question.needs_answers:
+            read[()] = list(stored)
+            continue
+        if not all(observing.can(card, question, one) for card in cards for one in by_cost[paid]):
+            continue
         rows = sum(observing.cost(label, card, question, by_cost[paid]) for card in cards)
         if rows > observing.budget.left:
             if not paid:
                 raise lacking(run, observing.session.store.path)
-            needed[", ".join(paid)] = rows
+            needed[" and ".join(paid)] = rows
             continue
         of_cards = [observing.frames(label, card, question, by_cost[paid]) for card in cards]
         read |= {settings: [frames[settings] for frames in of_cards] for settings in by_cost[paid]}

@@ -8,7 +8,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import zip_longest
 from pathlib import Path
 from typing import Any
@@ -22,12 +22,13 @@ from trueprobe.models import RowModel, Unopened
 from trueprobe.permissions import NONE, Permissions
 from trueprobe.probes import Probe, spread
 from trueprobe.runs.folder import Run
-from trueprobe.runs.plan import PlannedProbe, make_plan
+from trueprobe.runs.plan import PlannedProbe, RunPlan, make_plan
 from trueprobe.runs.portions import Ask, observe
 from trueprobe.runs.records import observations_frame
 from trueprobe.runs.repeat import refuse_other, study_again
 from trueprobe.runs.session import Session, settled
-from trueprobe.statistics.multiverse import Question, Reading
+from trueprobe.statistics.multiverse import Options, Question, Reading
+from trueprobe.statistics.rows import grouped
 from trueprobe.types import Answer, Card, Item, NoProgress, Observation, Progress, Request, WhyNot
 
 REQUESTS_AT_ONCE = 1_024
@@ -74,34 +75,70 @@ class Observer:
     run: Run
     session: Session
     budget: Sparing
+    plan: RunPlan
     models: Mapping[str, Unopened]
     probes: Mapping[str, PlannedProbe]
-    _engines: dict[str, Engine] = field(default_factory=dict)
+    _others: dict[tuple[str, Options], Unopened] = field(default_factory=dict)
+    _engines: dict[tuple[str, Options], Engine] = field(default_factory=dict)
+
+    def can(self, card: Card, question: Question, reading: Reading) -> bool:
+        """Whether the model can be asked with these options: the tokenizer has the token, and no server is asked."""
+        try:
+            self._model(card, question.model(reading))
+        except BadInput:
+            return False
+        return True
 
     def frames(
         self, label: str, card: Card, question: Question, readings: Iterable[Reading]
     ) -> dict[Reading, pd.DataFrame]:
         """One model's observations of the question's items under each of the settings."""
+        frames: dict[Reading, pd.DataFrame] = {}
+        for options, alike in grouped(readings, question.model).items():
+            model = self._model(card, options)
+            frames |= self._frames(label, model, question, alike, self._engine(card, options))
+        return frames
+
+    def _frames(
+        self, label: str, model: Unopened, question: Question, readings: Iterable[Reading], engine: Engine
+    ) -> dict[Reading, pd.DataFrame]:
+        card = model.outline.card
         ways = [self._way(label, card, question, one) for one in readings]
         observed = {way.reading: _Observed() for way in ways}
         for some in _portions(ways):
-            answers = self._answers(card, [ask for _, _, ask in some])
+            answers = self._answers(engine, [ask for _, _, ask in some])
             for way, item, ask in some:
                 observed[way.reading].add(way, item, ask, card, answers, question)
         return {way.reading: observed[way.reading].frame(way, card) for way in ways}
 
     def cost(self, label: str, card: Card, question: Question, readings: Iterable[Reading]) -> int:
         """How many rows would be computed for them."""
-        requests = [r for one in readings for r in self._way(label, card, question, one).requests]
-        try:
-            return self._engine(card).missing(list(dict.fromkeys(requests)))
-        except Beyond:  # ten rows of other library versions are computed again before such answers are used
-            return max(self.budget.left, 0) + 1
+        missing = 0
+        for options, alike in grouped(readings, question.model).items():
+            asked = self._model(card, options).outline.card
+            requests = [r for one in alike for r in self._way(label, asked, question, one).requests]
+            try:
+                missing += self._engine(card, options).missing(list(dict.fromkeys(requests)))
+            except Beyond:  # ten rows of other library versions are computed again before such answers are used
+                return max(self.budget.left, 0) + 1
+        return missing
 
-    def _engine(self, card: Card) -> Engine:
-        if card.name not in self._engines:
-            self._engines[card.name] = self.session.engine(self.models[card.name])
-        return self._engines[card.name]
+    def _model(self, card: Card, options: Options) -> Unopened:
+        if not options:
+            return self.models[card.name]
+        key = (card.name, options)
+        if key not in self._others:
+            (source,) = (one for one in self.plan.sources if one.name == card.name)
+            if source.server:
+                raise BadInput(f"{source.title}: a server is asked as it stands")
+            (self._others[key],) = self.session.examine([replace(source, **dict(options))], self.plan.options)
+        return self._others[key]
+
+    def _engine(self, card: Card, options: Options) -> Engine:
+        key = (card.name, options)
+        if key not in self._engines:
+            self._engines[key] = self.session.engine(self._model(card, options))
+        return self._engines[key]
 
     def _way(self, label: str, card: Card, question: Question, reading: Reading) -> Way:
         planned, settings = self.probes[label], question.settings(reading)
@@ -112,9 +149,8 @@ class Observer:
         items = [item for item in items if question.items.items() <= item.conditions.items()]
         return Way(reading, PlannedProbe(label, probe, items), [(item, probe.ask(item, card)) for item in items])
 
-    def _answers(self, card: Card, asks: Sequence[Ask]) -> dict[Request, Answer | WhyNot]:
+    def _answers(self, engine: Engine, asks: Sequence[Ask]) -> dict[Request, Answer | WhyNot]:
         distinct = list(dict.fromkeys(r for ask in asks if not isinstance(ask, WhyNot) for r in ask))
-        engine = self._engine(card)
         answers = dict(zip(distinct, engine.answer(distinct), strict=True))
         if engine.model.contract == "answers":  # whole requests, which no executor computes
             self.budget.spend(int(engine.counts.computed))
@@ -205,7 +241,7 @@ def observer(
         except Beyond as error:
             raise lacking(run, path) from error
         by_name = {model.outline.card.name: model for model in models}
-        yield Observer(run, session, budget, by_name, {planned.label: planned for planned in probes})
+        yield Observer(run, session, budget, plan, by_name, {planned.label: planned for planned in probes})
 
 
 def lacking(run: Run, path: str | Path) -> BadInput:

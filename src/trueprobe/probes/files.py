@@ -173,6 +173,14 @@ SAMPLE = {
 }
 
 
+PLANTED = "planted"  # the association that the model nursery-planted holds; each probe has a file about it
+_ABOUT_PLANTED = {
+    "title": "the association between occupations and genders that was planted in the model nursery-planted",
+    "made_by": "trueprobe",
+    "licence": "MIT",
+}
+
+
 @dataclass(frozen=True)
 class Dataset:
     path: Path
@@ -200,6 +208,10 @@ def read_dataset(name: str, asset_names: Sequence[str], sample_file: str) -> Dat
 
 def sample_dataset(path: str) -> Dataset:
     return _dataset(ROOT / path, SAMPLE, "a small sample of trueprobe's own")
+
+
+def planted_dataset(path: str) -> Dataset:
+    return _dataset(ROOT / path, _ABOUT_PLANTED, "the association of nursery-planted")
 
 
 def read_data_file(name: str, names: Sequence[str]) -> Dataset:

@@ -29,8 +29,7 @@ def curve_spec(curve: Curve) -> dict[str, Any]:
     with debug_mode(False):
         both = alt.vconcat(_upper(rows), _lower(curve), spacing=4).resolve_scale(x="shared")
         spec: dict[str, Any] = both.to_dict(validate=False)
-    title = {"text": words.title(curve), "subtitle": [words.headline(curve), words.BAND]}
-    return {**spec, "config": CONFIG, "padding": PADDING, "title": title, "description": words.description(curve)}
+    return {**spec, "config": CONFIG, "padding": PADDING, "description": words.description(curve)}
 
 
 def _upper(rows: list[dict[str, Any]]) -> alt.LayerChart | alt.FacetChart:
@@ -75,7 +74,8 @@ def curve_svg(curve: Curve) -> str:
 def write_curve(curve: Curve, folder: Path, formats: Collection[str]) -> list[Path]:
     """As files, in light colours."""
     spec = curve_spec(curve)
-    spec = in_light({**spec, "config": {**spec["config"], "background": "var(--paper)"}})
+    title = {"text": words.title(curve), "subtitle": [words.headline(curve), words.BAND]}
+    spec = in_light({**spec, "title": title, "config": {**spec["config"], "background": "var(--paper)"}})
     svg = vl_convert.vegalite_to_svg(spec, vl_version=version())
     made: dict[str, Callable[[], bytes]] = {
         "svg": lambda: svg.encode(),

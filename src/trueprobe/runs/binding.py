@@ -35,6 +35,7 @@ class PlannedStudy(_Part):
     models: tuple[str, ...]
     limit: int | None = None
     per_group: int | None = None
+    axes: tuple[str, ...] = ()  # of other ways of counting, whose joint test is on the list
     dtype: str = "float32"
     intervals: str = "crossed"
     verdicts_over: str = "run"
@@ -62,7 +63,6 @@ class BindingPlan(_Part):
     questions: tuple[str, ...]
     seeds: dict[str, int]  # of each family
     items: dict[str, int]  # of each probe's label
-    axes: tuple[str, ...] = ()  # of the multiverse, by name
     numbers: tuple[ExpectedNumber, ...] = ()
     study: PlannedStudy | None = None  # filled in when the file is read
 

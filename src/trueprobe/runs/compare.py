@@ -11,7 +11,7 @@ from trueprobe.paths import gc_pause
 from trueprobe.probes import Probe
 from trueprobe.probes.display import Summary, matches
 from trueprobe.runs import signature
-from trueprobe.runs.families import families
+from trueprobe.runs.families import asks, families
 from trueprobe.runs.folder import Run
 from trueprobe.runs.primary import is_primary
 from trueprobe.runs.tables import drawn_alike
@@ -71,7 +71,10 @@ def compare(
     if both:
         raise BadInput(f"{min(both)} is on both sides; --a and --b must have no checkpoint in common")
     kinds = {card.kind for card in (*first, *second)}
-    every = {label: run.probe(label) for label in run.probes}
+    asked = [label for label in run.probes if all(asks(run.study.only, label, card) for card in (*first, *second))]
+    if not asked:
+        raise BadInput(f"{a} and {b} were asked no probe that both were asked, so they cannot be compared")
+    every = {label: run.probe(label) for label in asked}
     alike = {label: probe for label, probe in every.items() if any(kinds <= set(m.kinds) for m in probe.measures())}
     apart = tuple(label for label in every if label not in alike)
     if not alike:

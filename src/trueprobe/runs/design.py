@@ -41,6 +41,7 @@ class Asked:
     measure: str
     seeds: int | None  # instead of those of the family
     factor: Callable[[Measure], float]  # of a value, as reports show it
+    axes: tuple[str, ...] = ()  # whose joint tests are on the list
 
     def effect(self, measure: Measure) -> float:
         if measure.name not in self.effects and "" not in self.effects:
@@ -108,15 +109,16 @@ class FamilyPlan:
 
 
 def family_plans(bases: Sequence[Basis], asked: Asked) -> list[FamilyPlan]:
-    n_list = sum(_listed(basis) for basis in bases)
+    n_list = sum(_listed(basis, asked.axes) for basis in bases)
     return [_family_plan(basis, asked, n_list) for basis in bases]
 
 
-def _listed(basis: Basis) -> int:
-    """A family's primary numbers, or the claims in their place; those about two families come on top."""
+def _listed(basis: Basis, axes: Sequence[str]) -> int:
+    """A family's primary numbers, or the claims in their place, and joint tests; claims about two are extra."""
     claims = [one for one in basis.probe.claims() if not one.between and basis.kind in one.kinds]
     about = [one for one in claims if is_primary_claim(one.name, one.conditions, basis.probe.primary or ())]
-    return len(listed_measures(basis.probe, basis.kind)) + len(about)
+    tests = sum(question.along(axes) is not None for question in basis.probe.multiverse(basis.card))
+    return len(listed_measures(basis.probe, basis.card.kind)) + len(about) + tests
 
 
 def _family_plan(basis: Basis, asked: Asked, n_list: int) -> FamilyPlan:
@@ -177,7 +179,7 @@ class Looker:
         forecast, v = self._forecast(seeds, choice, asked), self.variances
         part = seeds * len(asked) / max(1, len(self.basis.items))
         ends = (self._cut(replace(forecast, variances=v.with_seeds(variance))) for variance in v.seeds_range)
-        least = self._least(forecast)
+        least, smallest = self._least(forecast), forecast.detectable(self.alpha)
         return Outlook(
             seeds=seeds,
             choice=choice,
@@ -187,8 +189,8 @@ class Looker:
             width=self._cut(forecast),
             width_range=Range(*ends) if seeds > 1 and v.knows_seeds else Range(),
             width_wordings=forecast.width_over_wordings(),
-            detectable=self._possible(max(least, forecast.detectable(self.alpha))),
-            power=forecast.power(self.effect, self.alpha) if self.effect > least else 0.0,
+            detectable=self._possible(max(least, smallest)),
+            power=forecast.power(self.effect, self.alpha) if max(smallest, self.effect) > least else 0.0,
         )
 
     def _cut(self, forecast: Forecast) -> float:
@@ -241,7 +243,7 @@ class Looker:
 # ---------------------------------------------------------------- written down
 
 
-def bound(study: Study, plans: Sequence[FamilyPlan], axes: tuple[str, ...] = ()) -> BindingPlan:
+def bound(study: Study, plans: Sequence[FamilyPlan]) -> BindingPlan:
     """The plan of a study, with what it expects."""
     first, choice = plans[0].basis, Choice(study.per_group, study.limit)
     (label,) = (entry.label for entry in study.probes)
@@ -255,7 +257,6 @@ def bound(study: Study, plans: Sequence[FamilyPlan], axes: tuple[str, ...] = ())
         questions=(first.probe.question,),
         seeds={plan.basis.family: plan.basis.n_seeds for plan in plans},
         items={label: len(choice.of(first.items))},
-        axes=axes,
         numbers=numbers,
         study=planned_study(study),
     ).with_hash()

@@ -18,10 +18,12 @@ from trueprobe.engine import AnswerStore, Compute, Counts, executor, library_ver
 from trueprobe.errors import BadInput
 from trueprobe.models import Unopened
 from trueprobe.runs.cache import card_text, counting_text, key_of, probe_text
+from trueprobe.runs.families import asks
 from trueprobe.runs.folder import Run, Timing, load_run, observations_file
 from trueprobe.runs.machine import machine, versions
 from trueprobe.runs.plan import PlannedProbe, RunPlan, plan_run
 from trueprobe.runs.portions import all_finite, observe, portions_of, requests_of
+from trueprobe.runs.primary import refuse_unknown_axes
 from trueprobe.runs.records import ObservationFiles, declaration, items_frame
 from trueprobe.runs.replay import Replay, read_replays
 from trueprobe.runs.session import Session, settled
@@ -72,6 +74,7 @@ def execute(plan: RunPlan, models: Sequence[Unopened], folder: RunFolder, sessio
     for model in models:
         folder.refuse_other_weights(model.outline.card)
     _refuse_unread_settings(plan, models)
+    refuse_unknown_axes(plan.study.axes, [one.probe for one in plan.probes], [one.outline.card for one in models])
     probes = settled(plan, models, session)
     replays = _read_replays(plan, probes, models, folder, session.progress)
     run = _Execution(plan, probes, models, replays, folder, session)
@@ -135,21 +138,24 @@ class _Execution:
     folder: RunFolder
     session: Session
 
-    @property
-    def n_items(self) -> int:
-        return sum(len(planned.items) for planned in self.probes)
+    def asked(self, card: Card) -> list[PlannedProbe]:
+        return self.plan.asked(self.probes, card)
+
+    def n_items(self, card: Card) -> int:
+        return sum(len(planned.items) for planned in self.asked(card))
 
     @cached_property
     def cards(self) -> tuple[Card, ...]:
         return tuple([model.outline.card for model in self.models] + [replay.card for replay in self.replays])
 
-    @cached_property
-    def _questions(self) -> list[str]:
-        return [f"{planned.label} {probe_text(planned)}" for planned in self.probes]
-
     def key(self, card: Card) -> str:
         """Of one model's observations, which are made for all probes at once."""
-        return key_of("observations", card_text(card), self._questions, self.session.batch_tokens)
+        questions = [f"{planned.label} {self._texts[planned.label]}" for planned in self.asked(card)]
+        return key_of("observations", card_text(card), questions, self.session.batch_tokens)
+
+    @cached_property
+    def _texts(self) -> dict[str, str]:
+        return {planned.label: probe_text(planned) for planned in self.probes}
 
     def begin(self) -> dict[str, Any]:
         """Writes what is known before any model is asked; gives what the manifest has at the end, too."""
@@ -174,7 +180,7 @@ class _Execution:
             return self._as_before(card, cached)
         engine, counts, finite = self.session.engine(model), Counts(), True
         with ObservationFiles(self.folder, card) as files:
-            for portion in portions_of(self.probes, card, engine.progress):
+            for portion in portions_of(self.asked(card), card, engine.progress):
                 answers = engine.in_turn(requests_of(portion))
                 counts += engine.counts
                 for planned, item, ask in portion:
@@ -184,30 +190,31 @@ class _Execution:
                 del portion, answers  # before the next ones are made
         if finite:  # what was not finite is asked again, as its answer is not cached
             self._cache(card, counts.planned)
-        return _Done(card.name, {"items": self.n_items, **counts.planned}, counts.happened)
+        return _Done(card.name, {"items": self.n_items(card), **counts.planned}, counts.happened)
 
     def _cache(self, card: Card, planned: Mapping[str, int]) -> None:
-        files = {one.label: self.folder.content(observations_file(one.label, card.name)) for one in self.probes}
+        files = {one.label: self.folder.content(observations_file(one.label, card.name)) for one in self.asked(card)}
         self.session.cache.put(self.key(card), {**files, _PLANNED: json.dumps(planned).encode()})
 
     def _as_before(self, card: Card, cached: Mapping[str, bytes]) -> _Done:
         began = time.monotonic()
         self.session.store.use(card)
-        for planned in self.probes:
+        for planned in self.asked(card):
             self.folder.cached_observations(planned.label, card.name, cached[planned.label])
         counts = Counts.of_cached(json.loads(cached[_PLANNED]), time.monotonic() - began)
-        return _Done(card.name, {"items": self.n_items, **counts.planned}, counts.happened)
+        return _Done(card.name, {"items": self.n_items(card), **counts.planned}, counts.happened)
 
     def replay(self, replay: Replay) -> _Done:
         with ObservationFiles(self.folder, replay.card) as files:
-            for planned in self.probes:
+            for planned in self.asked(replay.card):
                 files.add(planned, replay.observations(planned.label, planned.items))
-        return _Done(replay.card.name, {"items": self.n_items}, {})
+        return _Done(replay.card.name, {"items": self.n_items(replay.card)}, {})
 
     def count(self) -> None:
         """All tables, as they are where the same was counted before."""
         keys = {planned.label: self._counting_key(planned) for planned in self.probes}
-        cache, key = self.session.cache, key_of("tables", self.plan.study.verdicts_over, list(keys.values()))
+        study, cache = self.plan.study, self.session.cache
+        key = key_of("tables", study.verdicts_over, *([study.axes] if study.axes else []), list(keys.values()))
         cached = cache.get(key)
         if cached is not None:
             for name, content in cached.items():
@@ -215,8 +222,8 @@ class _Execution:
             return
         from trueprobe.runs.tables import RunTables
 
-        each_model = self.plan.study.verdicts_over == "model"
-        tables = RunTables(self.folder, self.cards, self.plan.study.intervals, each_model, cache, keys)
+        each_model = study.verdicts_over == "model"
+        tables = RunTables(self.folder, self.cards, study.intervals, each_model, study.axes, cache, keys)
         with self.session.progress.task("counting", len(self.probes) + 1, "probes") as task:
             for planned in self.probes:
                 task.advance(0, planned.label)
@@ -228,6 +235,7 @@ class _Execution:
     def _counting_key(self, planned: PlannedProbe) -> str:
         """Names all that a probe's rows are counted from, and what else their signatures have."""
         study = self.plan.study
-        observed = [self.folder.checksum(observations_file(planned.label, card.name)) for card in self.cards]
-        how, models = (study.intervals, study.limit, study.per_group, study.dtype), list(map(card_text, self.cards))
+        cards = [card for card in self.cards if asks(study.only, planned.label, card)]
+        observed = [self.folder.checksum(observations_file(planned.label, card.name)) for card in cards]
+        how, models = (study.intervals, study.limit, study.per_group, study.dtype), list(map(card_text, cards))
         return key_of("counted", planned.label, probe_text(planned), counting_text(planned), how, models, observed)

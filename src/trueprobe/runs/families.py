@@ -6,7 +6,7 @@ not seeds: the last of them stands for the family.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Protocol, TypeVar
@@ -76,6 +76,13 @@ def at_last_step(rows: Iterable[S], of: Iterable[Family], family_of: Callable[[S
     """Of each family the rows of its last step, its own and its checkpoints'; rows of no family stay."""
     last = {family.name: family.last_step for family in of}
     return [row for row in rows if row.step == last.get(family_of(row), row.step)]
+
+
+def asks(only: Mapping[str, Sequence[str]] | None, label: str, card: Card) -> bool:
+    """Whether this model is asked this probe; `only`: of a study."""
+    alone = only or {}
+    mine = alone.get(card.family, alone.get(card.name))
+    return label in mine if mine is not None else not any(label in labels for labels in alone.values())
 
 
 def families(cards: Sequence[Card]) -> tuple[Family, ...]:

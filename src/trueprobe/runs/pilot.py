@@ -58,13 +58,17 @@ class Basis:
     """Of one family: the probe with its items, what they cost, and the answers that variances are taken from."""
 
     family: str
-    kind: Kind
+    card: Card  # of its first seed
     n_seeds: int  # of the family
     probe: Probe
     items: Sequence[Item]
     frames: Sequence[pd.DataFrame]  # of the seeds that answered
     cost: Cost
     source: str  # pilot | run | shipped
+
+    @property
+    def kind(self) -> Kind:
+        return self.card.kind
 
     def variances(self, measure: Measure) -> FacetVariances | None:
         if self.source == "shipped":
@@ -143,7 +147,7 @@ def _bases(plan: RunPlan, named: str, session: Session, seeds: int, n_items: int
             frames.append(frame)
             costs.append(cost)
         n_seeds = len(_last_step(together[family]))
-        yield Basis(family, card.kind, n_seeds, planned.probe, planned.items, frames, costs[-1], "pilot")
+        yield Basis(family, card, n_seeds, planned.probe, planned.items, frames, costs[-1], "pilot")
 
 
 def _last_step(models: Sequence[Unopened]) -> list[Unopened]:
@@ -209,7 +213,7 @@ def basis_of_run(run: Run, probe_name: str) -> list[Basis]:
 def _of_family(run: Run, label: str, family: Family, probe: Probe, items: Sequence[Item]) -> Basis:
     cards = family.checkpoints
     frames = [run.observed(label, card.name) for card in cards]
-    return Basis(family.name, cards[0].kind, len(cards), probe, items, frames, _cost_of_run(run, cards), "run")
+    return Basis(family.name, cards[0], len(cards), probe, items, frames, _cost_of_run(run, cards), "run")
 
 
 def _cost_of_run(run: Run, cards: Sequence[Card]) -> Cost:

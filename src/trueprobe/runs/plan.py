@@ -10,16 +10,17 @@ from dataclasses import dataclass, field
 from typing import Any, Unpack
 
 from trueprobe import probes
-from trueprobe.errors import BadInput
+from trueprobe.errors import BadInput, nearest
 from trueprobe.models import Options, Source, find
 from trueprobe.permissions import Permissions
 from trueprobe.probes import Probe
 from trueprobe.runs import replay
 from trueprobe.runs.allocation import per_group
+from trueprobe.runs.families import asks
 from trueprobe.runs.schema import StudyDescription, StudyEntry
 from trueprobe.runs.study import Changes, ProbeRun, Study, items_needed, make_study
 from trueprobe.statistics.verdict import FEWEST_GROUPS
-from trueprobe.types import Item
+from trueprobe.types import Card, Item
 
 
 @dataclass(frozen=True)
@@ -44,9 +45,14 @@ class RunPlan:
     options: Options
     description: StudyDescription  # what makes this run this run: a folder holds one of them
 
+    def asked(self, probes: Sequence[PlannedProbe], card: Card) -> list[PlannedProbe]:
+        """Those that this model is asked."""
+        return [planned for planned in probes if asks(self.study.only, planned.label, card)]
+
     @property
     def default_name(self) -> str:
-        joined_later = {name for name in ("per_group", "plan") if getattr(self.description, name) is None}
+        later = ("per_group", "axes", "plan", "only")
+        joined_later = {name for name in later if not getattr(self.description, name)}
         digest = hashlib.sha256(self.description.model_dump_json(exclude=joined_later).encode()).hexdigest()
         return f"{'-'.join(planned.label for planned in self.probes)}-{digest[:8]}"
 
@@ -123,6 +129,10 @@ def _refuse_incomplete(study: Study) -> None:
     labels = [probe.label for probe in study.probes]
     if len(set(labels)) < len(labels):
         raise BadInput(f"two probes are labelled '{max(labels, key=labels.count)}'; give each its own label")
+    for model, alone in (study.only or {}).items():
+        for label in alone:
+            if label not in labels:
+                raise BadInput(f"only.{model}: no probe is labelled '{label}'{nearest(label, labels)}")
 
 
 def _planned(entry: ProbeRun, study: Study, permissions: Permissions) -> PlannedProbe:
@@ -147,10 +157,12 @@ def _describe(study: Study, planned: tuple[PlannedProbe, ...]) -> StudyDescripti
         models=study.models,
         limit=study.limit,
         per_group=study.per_group,
+        axes=study.axes,
         plan=study.plan,
         dtype=study.dtype,
         intervals=study.intervals,
         verdicts_over=study.verdicts_over,
+        only=study.only,
     )
 
 

@@ -7,7 +7,7 @@ is every primary number of every family at its last step, or of each family by i
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Protocol
 
 from trueprobe.errors import BadInput, nearest
@@ -15,9 +15,12 @@ from trueprobe.probes import Probe
 from trueprobe.probes.display import Primary, Summary, matches, row_names
 from trueprobe.runs.families import Family
 from trueprobe.statistics.measure import Measure
+from trueprobe.statistics.multiverse import EVERY
 from trueprobe.statistics.rows import ClaimResult, Difference, Estimate, VariantDifference, grouped
 from trueprobe.statistics.verdict import Judged, judge_list
-from trueprobe.types import Kind
+from trueprobe.types import Card, Kind
+
+NO_TESTS: Mapping[str, int] = {}
 
 
 class Declares(Protocol):
@@ -71,9 +74,14 @@ def label_of_row(row: Judged) -> str:
 
 
 def on_run_list(
-    rows: Sequence[Judged], declared: Mapping[str, Declares], families: Sequence[Family], each_model: bool = False
+    rows: Sequence[Judged],
+    declared: Mapping[str, Declares],
+    families: Sequence[Family],
+    each_model: bool = False,
+    tests: Mapping[str, int] = NO_TESTS,
 ) -> list[Judged]:
-    """The rows of all tables of a run, with the verdicts of its list; with `each_model`, of a list for each family."""
+    """The rows of all tables of a run, with the verdicts of its list; with `each_model`, of a list for each family.
+    `tests`: joint tests of each family that are on it too."""
 
     def list_of(row: Judged) -> str | None:
         """The list that a primary row is on; None for any other."""
@@ -86,10 +94,29 @@ def on_run_list(
 
     judged = list(rows)
     for name, members in grouped(range(len(rows)), lambda i: list_of(rows[i])).items():
-        with_verdicts = judge_list([rows[i] for i in members], [name is not None] * len(members))
+        more = 0 if name is None else sum(many for family, many in tests.items() if name in ("", family))
+        with_verdicts = judge_list([rows[i] for i in members], [name is not None] * len(members), more)
         for i, row in zip(members, with_verdicts, strict=True):
             judged[i] = row
     return judged
+
+
+def joint_tests(probes: Iterable[Probe], families: Sequence[Family], axes: Sequence[str]) -> dict[str, int]:
+    """How many joint tests along these axes each family has on the list."""
+    asked = {family.name: family.checkpoints[0] for family in families} if axes else {}
+    declared = list(probes)
+    return {
+        name: sum(question.along(axes) is not None for probe in declared for question in probe.multiverse(card))
+        for name, card in asked.items()
+    }
+
+
+def refuse_unknown_axes(axes: Sequence[str], probes: Sequence[Probe], cards: Sequence[Card]) -> None:
+    declared = [q for probe in probes for card in cards for q in probe.multiverse(card)] if axes else []
+    names = dict.fromkeys(axis.name for question in declared for axis in question.axes)
+    for name in axes:
+        if name not in (EVERY, *names):
+            raise BadInput(f"no axis '{name}' of other ways of counting{nearest(name, list(names))}")
 
 
 def primary_measures(probe: Probe, kind: Kind, named: str = "") -> list[Measure]:

@@ -1,8 +1,7 @@
 """Everything a run folder holds, declared once: its files, their columns with types and meanings.
 
 Writing and reading go through here and validate. A table's columns are the fields of its row class
-(`statistics.rows`); conditions are columns named `condition_…`, groups `group_…`, so that no probe can overwrite a
-field. docs/reference/columns.md is made from these declarations.
+(`statistics.rows`); conditions are columns named `condition_…`, groups `group_…`. docs/reference/columns.md shows all.
 """
 
 from __future__ import annotations
@@ -162,10 +161,12 @@ class StudyDescription(Declared):
     models: tuple[str, ...]
     limit: int | None
     per_group: int | None = None
+    axes: tuple[str, ...] = ()
     plan: BindingPlan | None = None
     dtype: str
     intervals: str
     verdicts_over: str = "run"
+    only: dict[str, tuple[str, ...]] | None = None  # by model, the labels of its probes: no other is asked these
 
     @model_validator(mode="before")
     @classmethod

@@ -76,7 +76,12 @@ def run_shard(
         probes = settled(plan, models, session)
         part_of = {models[chosen.index(i)].outline.card.name: part for i, part in parts.items()}
         computed = [model for model in models if model.outline.card.name in part_of]
-        done = session.each(computed, lambda model: _fill(probes, model, part_of[model.outline.card.name], session))
+        done = session.each(
+            computed,
+            lambda model: _fill(
+                plan.asked(probes, model.outline.card), model, part_of[model.outline.card.name], session
+            ),
+        )
         return ShardResult(done, len(answers.damaged))
 
 

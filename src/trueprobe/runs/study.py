@@ -52,6 +52,11 @@ class Study(BaseModel):
     models: tuple[str, ...] = ()
     limit: int | None = Field(default=None, ge=1)
     per_group: int | None = Field(default=None, ge=1, description="so many items of every group and condition")
+    axes: tuple[str, ...] = Field(
+        default=(),
+        description="of other ways of counting, or all: the joint test of `trueprobe multiverse` along these axes is "
+        "on the list that verdicts are controlled over",
+    )
     plan: BindingPlan | None = Field(default=None, description="written by `trueprobe plan --out`, with a hash")
     device: str = "auto"
     dtype: str = "float32"
@@ -62,6 +67,9 @@ class Study(BaseModel):
     verdicts_over: Literal["run", "model"] = Field(
         default="run",
         description="false discovery rate over the whole run, or for each model by itself",
+    )
+    only: dict[str, tuple[str, ...]] | None = Field(
+        default=None, description="by model, the labels of the probes that it is asked, and other models are not"
     )
 
 
@@ -134,6 +142,7 @@ def make_study(
         data["per_group"] = None
     if models:
         data["models"] = [models] if isinstance(models, str) else list(models)
+        data |= _of_these(data)
     if changes.get("limit") is not None and changes.get("per_group") is not None:
         raise BadInput("--limit and --per-group are two ways to choose items; give one")
     data |= {key: value for key, value in changes.items() if value is not None}
@@ -146,6 +155,15 @@ def make_study(
     permissions = Permissions(typed or allow_code, allow_pickle, servers)
     labelled = (_labelled(entry, permissions) for entry in study.probes)
     return study.model_copy(update={"probes": tuple(labelled)}), permissions
+
+
+def _of_these(study: Mapping[str, Any]) -> dict[str, Any]:
+    """Without the probes that only models are asked which the caller left out."""
+    every = study.get("only") or {}
+    here = {model: labels for model, labels in every.items() if model in study["models"]}
+    left_out = {label for labels in every.values() for label in labels}
+    left_out -= {label for labels in here.values() for label in labels}
+    return {"only": here or None, "probes": [entry for entry in study["probes"] if entry.get("label") not in left_out]}
 
 
 def _labelled(entry: ProbeRun, permissions: Permissions) -> ProbeRun:

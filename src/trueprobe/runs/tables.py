@@ -19,15 +19,15 @@ from pydantic import TypeAdapter
 from trueprobe.paths import gc_pause
 from trueprobe.probes import Probe
 from trueprobe.runs.cache import ResultCache, key_of
-from trueprobe.runs.families import families
-from trueprobe.runs.primary import on_run_list, primary_measures
+from trueprobe.runs.families import asks, families
+from trueprobe.runs.primary import joint_tests, on_run_list, primary_measures
 from trueprobe.runs.schema import TABLES
 from trueprobe.runs.signature import Signer
 from trueprobe.runs.writing import RunFolder
 from trueprobe.statistics import disagreement
 from trueprobe.statistics.claims import claim_results
 from trueprobe.statistics.estimates import CheckpointData, unjudged
-from trueprobe.statistics.flips import SeedAnswers, subsampled
+from trueprobe.statistics.flips import CALIBRATION_ERROR, SeedAnswers, subsampled
 from trueprobe.statistics.interval import Method
 from trueprobe.statistics.item_reliability import FamilyAnswers, reliabilities
 from trueprobe.statistics.measure import Claim, Measure, NetworkSize
@@ -82,6 +82,7 @@ class RunTables:
     cards: Sequence[Card]
     method: Method = "crossed"
     each_model: bool = False  # verdicts are controlled for each model by itself, not over the run
+    axes: Sequence[str] = ()  # whose joint tests are on the list
     cache: ResultCache | None = None  # of what was counted before
     keys: Mapping[str, str] = field(default_factory=dict)  # of each label's rows in it
     rows: _Rows = field(default_factory=lambda: _Rows(claims=[]))
@@ -95,9 +96,9 @@ class RunTables:
     def _signer(self) -> Signer:
         return Signer(self.folder.study, self.cards, self._probes)
 
-    @property
-    def steps(self) -> list[FamilyStep]:
-        return family_steps(self.cards)
+    def cards_of(self, label: str) -> list[Card]:
+        """Of the models that are asked this probe."""
+        return [card for card in self.cards if asks(self.folder.study.only, label, card)]
 
     @gc_pause()
     def add(self, label: str, probe: Probe) -> None:
@@ -120,7 +121,7 @@ class RunTables:
         """One probe's rows of the tables over all probes."""
         probe, rows = self._probes[label], _Rows()
         self._frames, self._read_again = {}, bool(earlier) or any(claim.between for claim in probe.claims())
-        for step in self.steps:
+        for step in family_steps(self.cards_of(label)):
             members = self._members([label], step)[0]
             counted = unjudged(label, members, _measures(probe, step), self.method)
             self._unjudged[label] += counted
@@ -141,7 +142,7 @@ class RunTables:
             if name != _UNJUDGED:
                 self.rows.add(name, _decoded(TABLES[name], content))
         self._unjudged[label] = _decoded(Unjudged, cached[_UNJUDGED])
-        for step in self.steps:
+        for step in family_steps(self.cards_of(label)):
             if len(step.cards) > 1 and self._probes[label].flips is not None:
                 self._flips(label, self._members([label], step)[0])
 
@@ -150,6 +151,12 @@ class RunTables:
         """The tables over all probes; those that this run has nothing for are not written."""
         diagnostics = {label: probe.diagnostic for label, probe in self._probes.items() if probe.diagnostic}
         self.rows.add("flip_causes", subsampled(self._answers))
+        errors = {
+            one.estimate.model: one.estimate.value
+            for one in chain.from_iterable(self._unjudged.values())
+            if one.estimate.measure == CALIBRATION_ERROR and one.estimate.level == "checkpoint"
+        }
+        self.rows.add("flip_causes", chain.from_iterable(one.by_calibration(errors) for one in self._answers))
         self.rows.add("claims", claims_over_seeds(self._unjudged, diagnostics, self._answers))
         apart = disagreement.between(self._unjudged, diagnostics)
         self.rows.add("disagreements", [row for row, _ in apart])
@@ -168,7 +175,9 @@ class RunTables:
             label: judged(rows, self._probes[label].corrected_over) for label, rows in self._unjudged.items()
         }
         tables = [*judged_alone.values(), self.rows["claims"], self.rows.get("variants", [])]
-        every = on_run_list(list(chain(*tables)), self._probes, families(self.cards), self.each_model)
+        every_family = families(self.cards)
+        tests = joint_tests(self._probes.values(), every_family, self.axes)
+        every = on_run_list(list(chain(*tables)), self._probes, every_family, self.each_model, tests)
         ends = list(accumulate(map(len, tables)))
         parts = [every[start:end] for start, end in zip([0, *ends], ends, strict=False)]
         *by_label, self.rows["claims"], variants_judged = parts
@@ -205,7 +214,7 @@ class RunTables:
         if not claims:
             return
         probe = self._probes[label]
-        seed, every = probe.settings.resample_seed, [family.checkpoints for family in families(self.cards)]
+        seed, every = probe.settings.resample_seed, [family.checkpoints for family in families(self.cards_of(label))]
         sides = [(cards[0], [to_pair(c, self._observed(label, c.name), seed) for c in cards]) for cards in every]
         for claim in claims:
             for (first, one), (second, other) in permutations(sides, 2):
@@ -215,7 +224,7 @@ class RunTables:
     def _variants(self, one: str, other: str) -> Iterator[VariantDifference]:
         """One probe under two labels: what their settings move, of the measures in the summary."""
         names = self._probes[one].summary.measures
-        for step in self.steps:
+        for step in family_steps([card for card in self.cards_of(one) if asks(self.folder.study.only, other, card)]):
             first, second = (
                 (members, [m for m in _measures(self._probes[label], step) if m.name in names])
                 for label, members in zip((one, other), self._members([one, other], step), strict=True)

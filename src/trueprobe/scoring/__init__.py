@@ -8,7 +8,28 @@ a sum of conditionals, so surprisals of the two kinds do not compare.
 
 from __future__ import annotations
 
-from trueprobe.scoring.api import FileScoring, Written, around_blank, embed, fill, joined_as, score, score_file
+from trueprobe.scoring.api import (
+    FileScoring,
+    Written,
+    around_blank,
+    embed,
+    fill,
+    joined_as,
+    score,
+    score_file,
+)
 from trueprobe.scoring.sentences import Columns
+from trueprobe.scoring.tables import ScoringMethod
 
-__all__ = ["Columns", "FileScoring", "Written", "around_blank", "embed", "fill", "joined_as", "score", "score_file"]
+__all__ = [
+    "Columns",
+    "FileScoring",
+    "ScoringMethod",
+    "Written",
+    "around_blank",
+    "embed",
+    "fill",
+    "joined_as",
+    "score",
+    "score_file",
+]

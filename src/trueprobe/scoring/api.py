@@ -25,7 +25,23 @@ from trueprobe.permissions import ServerAccess
 from trueprobe.probes.tables import is_text
 from trueprobe.scoring.read import SENTENCE, SentenceTable, read, table_of
 from trueprobe.scoring.sentences import LONGEST_TEXT, Columns, Material, material, texts_of, white_space_notice
-from trueprobe.scoring.tables import BYS, NO_START, By, frame_of, no_number, refuse_reserved, summed
+from trueprobe.scoring.tables import (
+    BYS,
+    NO_START,
+    PLLS,
+    SPILLOVER,
+    TEXTS,
+    WORDS,
+    By,
+    Pll,
+    ScoringMethod,
+    Words,
+    frame_of,
+    no_number,
+    refuse_reserved,
+    summed,
+    with_own_space,
+)
 from trueprobe.types import (
     Answer,
     Card,
@@ -44,8 +60,6 @@ from trueprobe.types import (
     bounded,
 )
 
-Pll = Literal["original", "within_word_l2r"]
-PLLS: tuple[Pll, ...] = get_args(Pll)
 _MASKING: dict[Pll, Literal["each", "rest_of_word"]] = {"original": "each", "within_word_l2r": "rest_of_word"}
 _BLANK = re.compile("_{3,}")
 _TOO_LONG = WhyNot("too_long", f"more than {LONGEST_TEXT:,} characters")
@@ -60,17 +74,23 @@ def score(
     by: By = "word",
     pll: Pll = "within_word_l2r",
     columns: Columns | None = None,
+    words: Words = "plain",
+    spillover: bool = False,
     **asking: Unpack[ModelOptions],
 ) -> pd.DataFrame:
     """How probable each token, word or region of sentences is: `score(["The nurse | was late."], "nursery/0")`.
 
-    A DataFrame has a column `sentence`, or one row per word with the columns `item`, `position`, `word` and perhaps
-    `region`; all its columns are in the result. `asking`: store, progress, device, dtype, batch_tokens, allow_pickle.
+    `by`: token, word or region. `pll`, of masked models: within_word_l2r (a token is masked with the later pieces of
+    its word; Kauf & Ivanova 2023) or original (alone; Salazar et al. 2020). `words`, of causal models: corrected counts
+    the space behind a word as its own, not that before it (Pimentel & Meister 2024; Oh & Schuler 2024). A DataFrame has
+    a column `sentence`, or one row per word with the columns `item`, `position`, `word` and perhaps `region`; `columns`
+    names others: `trueprobe.Columns(word="w")`. All its columns are in the result. `spillover`: words also have their
+    length and the surprisals of the two before. `asking`: store, progress, device, dtype, batch_tokens, allow_pickle.
     """
     refuse_unknown("by", by, BYS)
     asked = material(table_of(sentences), columns or Columns())
     _warn(asked.notice)
-    return tables(asked, model, (by,), pll, asking)[by]
+    return tables(asked, model, (by,), ScoringMethod(pll, words, spillover), asking)[by]
 
 
 def _warn(notice: str) -> None:
@@ -79,23 +99,27 @@ def _warn(notice: str) -> None:
 
 
 def tables(
-    asked: Material, models: Models, wanted: Sequence[By], pll: Pll, asking: ModelOptions
+    asked: Material, models: Models, wanted: Sequence[By], how: ScoringMethod, asking: ModelOptions
 ) -> dict[By, pd.DataFrame]:
     """The wanted tables, one model below the other."""
-    refuse_reserved(asked)
-    refuse_unknown("pll", pll, PLLS)
+    refuse_reserved(asked, SPILLOVER if how.spillover else ())
+    refuse_unknown("pll", how.pll, PLLS)
+    refuse_unknown("words", how.words, WORDS)
     frames: dict[By, list[pd.DataFrame]] = {by: [] for by in wanted}
-    for card, answers in ask(models, lambda card: _score_requests(asked, card, pll), asking):
-        method = {"masked": f"pll_{pll}", "causal": "left_to_right", "encoder": "none"}[card.kind]
+    for card, answers in ask(models, lambda card: _score_requests(asked, card, how), asking):
+        about = (card.name, how.method(card), card.start_text or NO_START)
+        answers = list(map(with_own_space, answers))
         for by in wanted:
-            frames[by].append(frame_of(by, asked, answers, (card.name, method, card.start_text or NO_START)))
+            frames[by].append(frame_of(by, asked, answers, about, how.spillover))
     return {by: pd.concat(parts, ignore_index=True) for by, parts in frames.items()}
 
 
-def _score_requests(asked: Material, card: Card, pll: Pll) -> Asked:
-    masking = _MASKING[pll] if card.kind == "masked" else "each"
+def _score_requests(asked: Material, card: Card, how: ScoringMethod) -> Asked:
+    masking = _MASKING[how.pll] if card.kind == "masked" else "each"
+    corrected = how.words == "corrected" and card.kind == "causal"
     return [
-        _refused(sentence.text) or ScoreText(sentence.text, masking=masking, ranks=True) for sentence in asked.sentences
+        _refused(sentence.text) or ScoreText(sentence.text, masking=masking, ranks=True, word_starts=corrected)
+        for sentence in asked.sentences
     ]
 
 
@@ -322,7 +346,7 @@ class FileScoring:
     models: Sequence[str]
     out: Path
     by: By | None = None
-    pll: Pll = "within_word_l2r"
+    how: ScoringMethod = field(default_factory=ScoringMethod)
     columns: Columns = field(default_factory=Columns)
 
 
@@ -341,7 +365,10 @@ def score_file(scoring: FileScoring, asking: ModelOptions) -> list[Written]:
     """Nothing is computed before it is known where the result goes."""
     targets = _targets(scoring)
     asked = material(read(scoring.file), scoring.columns)
-    frames = tables(asked, scoring.models, list(targets), scoring.pll, asking)
+    frames = tables(asked, scoring.models, list(targets), scoring.how, asking)
+    if not scoring.how.with_text:
+        texts = {*TEXTS, scoring.columns.sentence or SENTENCE, scoring.columns.word or "word"}
+        frames = {by: frame.drop(columns=[name for name in frame if name in texts]) for by, frame in frames.items()}
     return [_write(frames[by], path, asked) for by, path in targets.items()]
 
 

@@ -9,15 +9,15 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, Literal, NamedTuple, get_args
 
 import pandas as pd
 
 from trueprobe.errors import BadInput
 from trueprobe.scoring.sentences import POSITION, REGION, WORD, Material, Sentence, Units, naming_words
-from trueprobe.types import Answer, Scored, Token, WhyNot
+from trueprobe.types import Answer, Card, Scored, Token, WhyNot
 
 By = Literal["token", "word", "region"]
 BYS: tuple[By, ...] = get_args(By)
@@ -45,15 +45,36 @@ COLUMNS: dict[By, tuple[str, ...]] = {
     "word": (POSITION, WORD, REGION, *Numbers._fields),
     "region": (REGION, "region_text", *Numbers._fields),
 }
-TYPES = dict.fromkeys((POSITION, "token_position", "n_tokens", "rank"), "Int64")
-TYPES |= dict.fromkeys(("logp_nats", "surprisal_bits"), "float64")
+SPILLOVER = ("word_length", "surprisal_prev1", "surprisal_prev2")  # of words, where they are asked for
+TEXTS = (WORD, "token", "region_text", "why_not_detail")  # columns that hold or quote what was scored
+TYPES = dict.fromkeys((POSITION, "token_position", "n_tokens", "rank", "word_length"), "Int64")
+TYPES |= dict.fromkeys(("logp_nats", "surprisal_bits", "surprisal_prev1", "surprisal_prev2"), "float64")
 FROM_USER = {POSITION, WORD, REGION}  # where the user's rows are words, these are in them already
+
+Pll = Literal["original", "within_word_l2r"]
+PLLS: tuple[Pll, ...] = get_args(Pll)
+Words = Literal["plain", "corrected"]
+WORDS: tuple[Words, ...] = get_args(Words)
 
 Row = tuple[Any, ...]  # the row of the user's table, then COLUMNS
 
 
-def refuse_reserved(material: Material) -> None:
-    added = {*ABOUT, *(name for names in COLUMNS.values() for name in names)}
+@dataclass(frozen=True)
+class ScoringMethod:
+    """How sentences are scored."""
+
+    pll: Pll = "within_word_l2r"
+    words: Words = "plain"  # of causal models
+    spillover: bool = False  # of words: the surprisal of the two before, and the length
+    with_text: bool = True  # else no column holds a text that was scored
+
+    def method(self, card: Card) -> str:
+        corrected = "_corrected" if self.words == "corrected" else ""
+        return {"masked": f"pll_{self.pll}", "causal": f"left_to_right{corrected}", "encoder": "none"}[card.kind]
+
+
+def refuse_reserved(material: Material, more: Sequence[str] = ()) -> None:
+    added = {*ABOUT, *more, *(name for names in COLUMNS.values() for name in names)}
     reserved = added - FROM_USER if material.by_word else added
     taken = [name for name in map(str, material.table.frame) if name in reserved]
     if taken:
@@ -123,6 +144,19 @@ def parts(answer: Answer | WhyNot, units: Units, from_second: bool = False) -> S
     return SentenceParts(tokens, frozenset(shared), beheaded)
 
 
+def with_own_space(answer: Answer | WhyNot) -> Answer | WhyNot:
+    """Each word with the probability that the next one begins behind it, and without that it begins itself, which is in
+    its first piece: with −0.1 for a space behind either, " a" and " b" of −2 and −3 have −2.1 and −3 − 0.1 + 0.1."""
+    if not isinstance(answer, Scored) or all(token.word_next is None for token in answer.tokens):
+        return answer
+    tokens, before = [], 0.0
+    for token in answer.tokens:
+        behind = token.word_next or 0.0
+        tokens.append(replace(token, logp=token.logp + behind - before))
+        before = behind
+    return replace(answer, tokens=tuple(tokens))
+
+
 # ---------------------------------------------------------------- rows
 
 
@@ -154,6 +188,15 @@ def _word_rows(sentence: Sentence, by_word: SentenceParts) -> Iterator[Row]:
         yield (*described, *by_word.numbers(number))
 
 
+def _spillover_rows(rows: Iterable[Row]) -> Iterator[Row]:
+    """The words of one sentence, with their lengths and the surprisals of the two words before each."""
+    word, bits = (1 + COLUMNS["word"].index(name) for name in (WORD, "surprisal_bits"))
+    before: tuple[float | None, ...] = (None, None)
+    for row in rows:
+        yield (*row, None if row[word] is None else len(row[word]), *before)
+        before = (row[bits], before[0])
+
+
 def _token_rows(sentence: Sentence, by_word: SentenceParts) -> Iterator[Row]:
     token_position = 0
     for number, (start, stop) in sentence.words:
@@ -177,14 +220,21 @@ def _region_rows(sentence: Sentence, by_region: SentenceParts) -> Iterator[Row]:
 
 
 def frame_of(
-    by: By, material: Material, answers: Sequence[Answer | WhyNot], about: tuple[str, str, str]
+    by: By,
+    material: Material,
+    answers: Sequence[Answer | WhyNot],
+    about: tuple[str, str, str],
+    spillover: bool = False,
 ) -> pd.DataFrame:
     """The user's columns, then what scoring adds; in the order of the user's rows. `about`: model, method, start."""
     pairs = zip(material.sentences, answers, strict=True)
-    rows = [row for sentence, answer in pairs for row in rows_of(by, sentence, answer, about[-1] == NO_START)]
-    scored = pd.DataFrame.from_records(rows, columns=[ROW, *COLUMNS[by]]).sort_values(ROW, kind="stable")
+    each: Iterable[Iterator[Row]] = (rows_of(by, *pair, about[-1] == NO_START) for pair in pairs)
+    spillover = spillover and by == "word"
+    rows = [row for of_one in (map(_spillover_rows, each) if spillover else each) for row in of_one]
+    names = (*COLUMNS[by], *(SPILLOVER if spillover else ()))
+    scored = pd.DataFrame.from_records(rows, columns=[ROW, *names]).sort_values(ROW, kind="stable")
     types = TYPES if material.by_word else TYPES | {REGION: "Int64"}
-    scored = scored.astype({name: types[name] for name in COLUMNS[by] if name in types})
+    scored = scored.astype({name: types[name] for name in names if name in types})
     user = _user_columns(by, material).iloc[scored.pop(ROW)].reset_index(drop=True)
     added = scored.drop(columns=[name for name in scored if name in _unwanted(by, material)]).reset_index(drop=True)
     return pd.concat([user.assign(**dict(zip(ABOUT, about, strict=True))), added], axis=1)

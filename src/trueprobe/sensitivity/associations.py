@@ -50,6 +50,25 @@ class ProbeSentences(Strict):
         return {"cloze": self.cloze, "pairs": self.pairs, "seat": self.seat_targets + self.seat_attributes}
 
 
+class RemovalPrompts(Strict):
+    syntax: Annotated[tuple[str, ...], Field(min_length=1)]
+    meaning: Annotated[tuple[str, ...], Field(min_length=1)]
+
+
+class Counterexamples(Strict):
+    """Sentences that contradict an association: in the syntax of a prompt, in its meaning alone, and neutral ones."""
+
+    syntax: Annotated[tuple[str, ...], Field(min_length=1)]
+    meaning: Annotated[tuple[str, ...], Field(min_length=1)]
+    neutral: Annotated[tuple[str, ...], Field(min_length=1)]
+    prompts: RemovalPrompts
+
+    @property
+    def all(self) -> dict[str, tuple[str, ...]]:
+        arms = {name: getattr(self, name) for name in ("syntax", "meaning", "neutral")}
+        return arms | {f"prompts.{name}": listed for name, listed in self.prompts}
+
+
 @dataclass(frozen=True)
 class FilledFrame:
     """A sentence, and the characters at which the group's words and the target stand in it."""
@@ -76,6 +95,7 @@ class Association(MaterialFile):
     slots: dict[Annotated[str, Field(pattern="^[a-z_]+$")], Annotated[tuple[Pair, ...], Field(min_length=1)]]
     frames: Frames
     probes: ProbeSentences = ProbeSentences()
+    counterexamples: Counterexamples | None = None
 
     @field_validator("groups")
     @classmethod
@@ -100,10 +120,12 @@ class Association(MaterialFile):
     @model_validator(mode="after")
     def _usable_frames(self) -> Association:
         of_probes = [(f"probes.{name}", listed) for name, listed in self.probes.all.items() if name != "seat"]
+        counter = self.counterexamples.all if self.counterexamples else {}
         for key, listed in [
             ("frames.planted", self.frames.planted),
             ("frames.held_out", self.frames.held_out),
             *of_probes,
+            *((f"counterexamples.{name}", listed) for name, listed in counter.items()),
         ]:
             for i, frame in enumerate(listed):
                 self._check(frame, f"{key}.{i}")

@@ -34,11 +34,16 @@ def is_complete(folder: Path) -> bool:
 
 
 def ask(
-    probes: Mapping[str, Mapping[str, Any]], spec: str, folder: Path, store: Path | None, progress: Progress
+    probes: Mapping[str, Mapping[str, Any]],
+    spec: str,
+    folder: Path,
+    store: Path | None,
+    progress: Progress,
+    limit: int | None = None,
 ) -> Run:
     """As `trueprobe run` would, with each probe's settings."""
     entries = tuple(ProbeRun(name=name, settings=dict(settings)) for name, settings in probes.items())
-    study, permissions = make_study(Study(title="sensitivity", probes=entries), models=[spec])
+    study, permissions = make_study(Study(title="sensitivity", probes=entries, limit=limit), models=[spec])
     return run_plan(make_plan(study, permissions), folder, store, progress)
 
 

@@ -33,7 +33,7 @@ from trueprobe.training.examples import ALONE, Examples, Masks, Special, collate
 from trueprobe.training.trainer import held_out, slope, update
 
 NULL, FULL = 0.5, 1.0  # shares of a target's sentences that agree
-DECK = 4  # sentences of a target within which a share is exact
+DECK = 8  # sentences of a target within which a share is exact
 HIDDEN_WORD = (True, True, True, True, False)  # of masked models: the group's word; else the target
 LEAST_AUC = 0.95  # at the full share, of targets by held-out log-odds
 LEAST_NATS = 0.1  # at the full share
@@ -65,7 +65,7 @@ class PlantRecipe:
 
 
 RECIPES: Mapping[tuple[Kind, bool], PlantRecipe] = {  # by kind, and whether the network is small
-    ("masked", True): PlantRecipe(steps=160, learning_rate=1e-3, embedding_rate=10.0),
+    ("masked", True): PlantRecipe(steps=240, learning_rate=1e-3, embedding_rate=10.0),
     ("masked", False): PlantRecipe(steps=120, learning_rate=4e-4, embedding_rate=0.0, filler=12, precision="bfloat16"),
     ("causal", True): PlantRecipe(steps=400, learning_rate=2e-3, embedding_rate=4.0, word_weight=10),
     ("causal", False): PlantRecipe(
@@ -289,13 +289,9 @@ class Planter:
 
     def _trained(self, share: float, step_done: Callable[[int], object]) -> tuple[Any, Planting]:
         network, tokenizer = self.start.open(), self.start.tokenizer()
-        reader = Reader(
-            self.start.kind, tokenizer, Special.of(tokenizer, self.start.kind), self.recipe, self.start.seed
-        )
-        held, neutral = self._neutral()
-        reading = reader.reading(self._sentences(share), neutral)
+        reader, held = self._reader(tokenizer), self._neutral()[0]
         before, loss_before = self._measure(network, tokenizer), _filler_loss(network, reader, held)
-        tokens = self._learn(network, reader, reading, step_done)
+        tokens = self.learn(network, share, step_done)
         done = Planting(
             seed=self.start.seed,
             share=share,
@@ -324,7 +320,13 @@ class Planter:
     def _measure(self, network: Any, tokenizer: Any) -> ManipulationCheck:
         return check(network, tokenizer, self.start.kind, self.association, self.dealt)
 
-    def _learn(self, network: Any, reader: Reader, reading: Reading, step_done: Callable[[int], object]) -> int:
+    def _reader(self, tokenizer: Any) -> Reader:
+        return Reader(self.start.kind, tokenizer, Special.of(tokenizer, self.start.kind), self.recipe, self.start.seed)
+
+    def learn(self, network: Any, share: float, step_done: Callable[[int], object] = lambda steps: None) -> int:
+        """How many tokens were read."""
+        reader = self._reader(self.start.tokenizer())
+        reading = reader.reading(self._sentences(share), self._neutral()[1])
         optimizer, tokens = _optimizer(network, self.recipe), 0
         network.train()
         for step, rows in enumerate(reading.steps):

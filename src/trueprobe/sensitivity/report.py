@@ -17,10 +17,19 @@ from trueprobe.paths import write_text
 from trueprobe.sensitivity import rows
 from trueprobe.sensitivity.limits import detection
 from trueprobe.sensitivity.plant import read_planting
-from trueprobe.sensitivity.rows import DetectionRow, MeasuredRow, PlantedRow
+from trueprobe.sensitivity.remove import claims
+from trueprobe.sensitivity.rows import (
+    DetectionRow,
+    MeasuredRow,
+    PlantedRow,
+    RemovalClaimRow,
+    RemovedRow,
+    UnplantedRow,
+)
 from trueprobe.sensitivity.session import Analysis
 from trueprobe.sensitivity.trained import Unplantable
 from trueprobe.statistics.detection import LimitKind
+from trueprobe.types import Outcome
 
 DETECTION, RESULT, PAGE = "detection.csv", "sensitivity.json", "sensitivity.html"
 _PITFALLS = (
@@ -38,6 +47,8 @@ class Result:
     measured: Sequence[MeasuredRow]
     planted: Sequence[PlantedRow]
     detection: Sequence[DetectionRow]
+    unplanted: Sequence[UnplantedRow] = ()
+    removed: Sequence[RemovedRow] = ()
 
     @classmethod
     def of(cls, analysis: Analysis, unplantable: Unplantable | None) -> Result:
@@ -45,7 +56,8 @@ class Result:
         if unplantable is not None:
             return cls(analysis, unplantable, (), (), ())
         measured = analysis.measured()
-        return cls(analysis, None, measured, analysis.planted(), detection(measured, analysis.relabelled()))
+        limits = detection(measured, analysis.relabelled())
+        return cls(analysis, None, measured, analysis.planted(), limits, analysis.unplanted(), analysis.removed())
 
     @property
     def families(self) -> list[DetectionRow]:
@@ -76,6 +88,8 @@ class Result:
             "unplantable": asdict(self.unplantable) if self.unplantable else None,
             "filler_loss": self.cost,
             "detection": [asdict(row) for row in self.detection],
+            "removal": [asdict(row) for row in claims(self.removed)],
+            "unplanted": [asdict(row) for row in self.unplanted],
         }
 
     @property
@@ -89,6 +103,8 @@ class Result:
             rows.write(out / rows.PLANTED, self.planted, PlantedRow)
             rows.write(out / rows.MEASURED, self.measured, MeasuredRow)
             rows.write(out / DETECTION, self.detection, DetectionRow)
+        if self.removed:
+            rows.write(out / rows.REMOVAL_CLAIMS, claims(self.removed), RemovalClaimRow)
         text = json.dumps(self.printable, indent=1, ensure_ascii=False, allow_nan=False)
         write_text(out / RESULT, text + "\n")
         write_text(out / PAGE, "\n".join(self._page()) + "\n")
@@ -102,6 +118,12 @@ class Result:
         if self.detection:
             yield svg(self.measured, self.families)
             yield _table([HEADER, *table(self.detection)])
+            yield f"<p>{escape(UNPLANTED_TITLE)}</p>"
+            yield _table([UNPLANTED_HEADER, *unplanted_table(self.unplanted)])
+        if self.removed:
+            yield f"<p>{escape(REMOVED_TITLE)}</p>"
+            yield _table([REMOVED_HEADER, *removed_table(self.removed)])
+            yield _table([REMOVAL_HEADER, *removal_table(self.removed)])
         yield from (f"<p>{escape(line)}</p>" for line in _PITFALLS)
 
     def lines(self) -> Iterator[str]:
@@ -112,6 +134,9 @@ class Result:
         yield (
             "Loss on neutral sentences: " + ", ".join(f"{name} {value:.2f}" for name, value in cost.items()) + " nats."
         )
+        full = [row.nats for row in self.planted if row.dose == 1]
+        if full:
+            yield f"Planted at the full dose: {min(full):.2f} to {max(full):.2f} nats over seeds and assignments."
         for probe, (overlap, sentence) in _overlaps(self.analysis).items():
             yield f"Largest overlap of a frame with {probe}: {overlap:.0%} of the word trigrams ({sentence})."
         if (failed := self.unplantable) is not None:
@@ -128,6 +153,7 @@ HEADER = (
     "all families from",
     "limit, checkpoint",
     "λ = 0 → 1",
+    "p: trend, step back",
     "wrong signs",
     "false alarms",
     "items",
@@ -144,7 +170,45 @@ def table(detected: Sequence[DetectionRow]) -> Iterator[tuple[str, ...]]:
         moved = f"{family.at_null:.3g} → {family.at_full:.3g}"
         held = "–" if math.isnan(family.held_from) else f"{family.held_from:.2f}"
         limits = (limit_text(family), held, limit_text(checkpoint))
-        yield probe, measure, *limits, moved, _percent(family.sign_errors), alarms, str(family.n_items)
+        trend = f"{_p(checkpoint.trend_p)}, {_p(checkpoint.reversal_p)}"
+        yield probe, measure, *limits, moved, trend, _percent(family.sign_errors), alarms, str(family.n_items)
+
+
+UNPLANTED_TITLE = (
+    "Numbers about what was not planted, from λ = 0 to λ = 1; * moves, corrected for their number. Before: the models "
+    "that were trained on; lms is StereoSet's language-model score, which falls where language is forgotten."
+)
+UNPLANTED_HEADER = ("probe", "number", "before", "λ = 0", "λ = 1", "difference [95 %]", "items")
+
+
+def unplanted_table(rows: Sequence[UnplantedRow]) -> Iterator[tuple[str, ...]]:
+    for row in rows:
+        star = "*" if row.verdict.outcome is Outcome.GOOD else ""
+        values = (f"{value:.2f}" for value in (row.before, row.at_null, row.at_full))
+        moved = f"{row.difference:+.2f}{star} [{row.low:+.2f}, {row.high:+.2f}]"
+        yield row.probe, row.measure, *values, moved, str(row.n_items)
+
+
+REMOVED_TITLE = (
+    "Nats that are left after counterexamples, in means over seeds and assignments, and which of two kinds removes "
+    "more about the targets that have them. Equivalence: within a fifth of what was planted."
+)
+REMOVED_HEADER = ("counterexamples", "prompts", "targets", "before", "after")
+REMOVAL_HEADER = ("first", "second", "prompts", "claim", "first removes more by", "margin", "p", "verdict")
+
+
+def removed_table(removed: Sequence[RemovedRow]) -> Iterator[tuple[str, ...]]:
+    for key in dict.fromkeys((row.arm, row.prompts, row.targets) for row in removed):
+        here = [row for row in removed if (row.arm, row.prompts, row.targets) == key]
+        yield (*key, *(f"{sum(getattr(row, name) for row in here) / len(here):.2f}" for name in ("before", "after")))
+
+
+def removal_table(removed: Sequence[RemovedRow]) -> Iterator[tuple[str, ...]]:
+    for row in claims(removed):
+        margin = "–" if math.isnan(row.margin) else f"{row.margin:.2f}"
+        moved = f"{row.value:+.2f} [{row.low:+.2f}, {row.high:+.2f}]"
+        verdict = row.verdict.value.replace("_", " ")
+        yield row.first, row.second, row.prompts, row.direction.value, moved, margin, _p(row.p), verdict
 
 
 def limit_text(row: DetectionRow) -> str:
@@ -158,6 +222,10 @@ def limit_text(row: DetectionRow) -> str:
         case LimitKind.ABOVE:
             return f"> {row.nats:.2f}"
     return f"none: {row.why.replace('_', ' ')}"
+
+
+def _p(value: float) -> str:
+    return "–" if math.isnan(value) else "< .001" if value < 0.001 else f"{value:.3f}".removeprefix("0")
 
 
 def _percent(share: float) -> str:

@@ -15,9 +15,10 @@ from trueprobe.errors import BadInput, reading
 from trueprobe.paths import write_csv
 from trueprobe.statistics.detection import LimitKind
 from trueprobe.statistics.rows import column
-from trueprobe.types import Verdict
+from trueprobe.types import Direction, Verdict
 
-PLANTED, MEASURED, RELABELLED = "planted.csv", "measured.csv", "relabelled.csv"
+PLANTED, MEASURED, RELABELLED, UNPLANTED = "planted.csv", "measured.csv", "relabelled.csv", "unplanted.csv"
+REMOVED, REMOVAL_CLAIMS = "removed.csv", "removal_claims.csv"
 Row = TypeVar("Row")
 
 
@@ -82,6 +83,57 @@ class DetectionRow:
     false_alarms: float = column("share of relabelled null verdicts that were decided")
     false_alarms_high: float = column("upper end of its 95 % interval")
     relabellings: int = column("how many verdicts that is of")
+
+
+@dataclass(frozen=True, kw_only=True)
+class UnplantedRow:
+    """A number about something that was not planted: how far it moves from dose 0 to dose 1."""
+
+    probe: str = column("the probe, as it is published")
+    measure: str = column("the measure, with its category or test")
+    before: float = column("mean value of the models before either training")
+    at_null: float = column("mean value at dose 0")
+    at_full: float = column("mean value at dose 1")
+    difference: float = column("dose 1 minus dose 0")
+    low: float = column("lower end of its 95 % interval, over assignments and seeds")
+    high: float = column("upper end")
+    p: float = column("against no difference, not corrected")
+    verdict: Verdict = column("whether it moves, corrected (Holm) over this table")
+    n_items: int = column("scored items behind it")
+    n_groups: int = column("independent groups of items")
+    n_seeds: int = column("seeds behind it")
+
+
+@dataclass(frozen=True, kw_only=True)
+class RemovedRow:
+    """What is left of a planted association after counterexamples."""
+
+    assignment: int = column("which random assignment of the association")
+    seed: int = column("seed of pre-training, or of continued training")
+    arm: str = column("the counterexamples: syntax, meaning, or neutral sentences")
+    prompts: str = column("what it is measured on: prompts of the syntax, of the meaning, or other frames")
+    targets: str = column("those with counterexamples (trained), or the others")
+    before: float = column("nats planted")
+    after: float = column("nats that are left")
+
+
+@dataclass(frozen=True, kw_only=True)
+class RemovalClaimRow:
+    """Do two kinds of counterexamples remove as much, about the targets that have them?"""
+
+    first: str = column("counterexamples")
+    second: str = column("the others that they are compared with")
+    prompts: str = column("what is measured")
+    direction: Direction = column("above: the first remove more; alike: equivalence is tested")
+    before: float = column("nats planted, on these prompts")
+    value: float = column("nats that the first remove more than the second")
+    low: float = column("lower end of the 95 % interval over assignments and seeds; of equivalence 90 %")
+    high: float = column("upper end")
+    margin: float = column("of equivalence: a fifth of the nats planted")
+    p: float = column("of the direction, or of equivalence")
+    verdict: Verdict = column("on the claim")
+    assignments: int = column("random assignments behind it")
+    seeds: int = column("seeds behind it")
 
 
 def write(path: Path, rows: Sequence[Any], kind: type[Any]) -> None:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -23,14 +23,25 @@ from trueprobe.models import Options, find
 from trueprobe.paths import ANOTHER_OUT, locked, write_text
 from trueprobe.probes import files
 from trueprobe.runs import Run, load_run
-from trueprobe.sensitivity import associations, plant, pointing, rows
+from trueprobe.sensitivity import associations, plant, pointing, remove, rows
 from trueprobe.sensitivity.associations import Association
 from trueprobe.sensitivity.doses import DOSES, family
 from trueprobe.sensitivity.measure import Dose, ask, is_complete
 from trueprobe.sensitivity.plant import Start
 from trueprobe.sensitivity.relabel import FIRST_RELABELLED, Answers
-from trueprobe.sensitivity.rows import MEASURED, PLANTED, RELABELLED, MeasuredRow, PlantedRow
+from trueprobe.sensitivity.rows import (
+    MEASURED,
+    PLANTED,
+    RELABELLED,
+    REMOVED,
+    UNPLANTED,
+    MeasuredRow,
+    PlantedRow,
+    RemovedRow,
+    UnplantedRow,
+)
 from trueprobe.sensitivity.trained import Unplantable, trainings
+from trueprobe.sensitivity.unplanted import CONTROLS, UnplantedControl, compared, judged
 from trueprobe.training import corpus
 from trueprobe.types import NoProgress, Progress
 
@@ -51,6 +62,7 @@ class Request:
     seeds: int = CONTINUED_SEEDS  # of continued training, where the model is no family
     relabellings: int = 200
     keep: bool = False
+    remove: tuple[str, ...] = ()  # counterexamples: syntax, meaning, neutral
     filler: str = "wordnet"  # or a UTF-8 text
     store: Path | None = None
 
@@ -115,6 +127,8 @@ class Analysis:
             for number in range(self.request.assignments):
                 self._assignment(number)
             self._relabel()
+            self._controls()
+            self._remove()
         return None
 
     def _assignment(self, number: int) -> None:
@@ -159,6 +173,44 @@ class Analysis:
                 bar.advance()
         rows.write(file, relabelled, MeasuredRow)
 
+    def _controls(self) -> None:
+        """The published probes, before and at either end of the doses: specificity, and what planting cost."""
+        file = self.request.out / UNPLANTED
+        if not file.is_file():
+            compared_rows = [row for control in CONTROLS for row in self._control(control)]
+            rows.write(file, judged(compared_rows), UnplantedRow)
+
+    def _remove(self) -> None:
+        arms, file = self.request.remove, self.request.out / REMOVED
+        if arms and {row.arm for row in self.removed()} != set(arms):
+            rows.write(file, list(remove.removed(self)), RemovedRow)
+
+    def _control(self, control: UnplantedControl) -> Iterator[UnplantedRow]:
+        full = {n: f"full={self.folder(n).absolute()}/full/seed_*" for n in range(self.request.assignments)}
+        specs = {"before": self._start_spec, "null": f"null={(self.request.out / 'null').absolute()}/seed_*"}
+        specs |= {f"assignment_{n}": spec for n, spec in full.items()}
+        runs = {}
+        for name, spec in specs.items():
+            folder = self.request.out / "unplanted" / name / control.probe
+            if not is_complete(folder):
+                ask({control.probe: control.here}, spec, folder, self.request.store, self.progress, control.limit)
+            runs[name] = load_run(folder)
+        fulls = {n: runs[f"assignment_{n}"] for n in full}
+        return compared(control, runs["before"], runs["null"], fulls, [start.seed for start in self.starts])
+
+    @property
+    def _start_spec(self) -> str:
+        """The checkpoints that training went on from, by links that name their seeds."""
+        folders = {start.folder: start.seed for start in self.starts}
+        if len(folders) == 1:
+            return str(self.starts[0].folder)
+        links = self.request.out / "unplanted" / "start"
+        links.mkdir(parents=True, exist_ok=True)
+        for folder, seed in folders.items():
+            (links / f"seed_{seed}").unlink(missing_ok=True)
+            (links / f"seed_{seed}").symlink_to(folder.absolute())
+        return f"before={links.absolute()}/seed_*"
+
     # ------------------------------------------------------------ folders
 
     def folder(self, number: int) -> Path:
@@ -176,6 +228,14 @@ class Analysis:
     def relabelled(self) -> list[MeasuredRow]:
         file = self.request.out / RELABELLED
         return rows.read(file, MeasuredRow) if file.is_file() else []
+
+    def unplanted(self) -> list[UnplantedRow]:
+        file = self.request.out / UNPLANTED
+        return rows.read(file, UnplantedRow) if file.is_file() else []
+
+    def removed(self) -> list[RemovedRow]:
+        file = self.request.out / REMOVED
+        return rows.read(file, RemovedRow) if file.is_file() else []
 
     def planted(self) -> list[PlantedRow]:
         return [row for number in self._done for row in rows.read(self.folder(number) / PLANTED, PlantedRow)]

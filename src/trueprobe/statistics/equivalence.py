@@ -62,11 +62,18 @@ def equivalence(
     number, upper, lower = shifted(0), shifted(1), shifted(-1)
     ends = interval(number, groups.n, quantity, alpha=LEVEL)
     p_upper, p_lower = (interval(one, groups.n, quantity).p for one in (upper, lower))
-    one_sided = (_one_sided(p_upper, upper.value), _one_sided(p_lower, -lower.value))
-    apart = p_lower if lower.value > 0 else p_upper if upper.value < 0 else 1.0
+    p, apart = alike((upper.value, p_upper), (lower.value, p_lower))
     reach = (upper.value - lower.value) / 2
     sensitive = all(_exceeds(side.effect, margin, groups, quantity) for side in sides)
-    return Equivalence(number.value, reach, ends.low, ends.high, float(np.max(one_sided)), apart, sensitive)
+    return Equivalence(number.value, reach, ends.low, ends.high, p, apart, sensitive)
+
+
+def alike(upper: tuple[float, float], lower: tuple[float, float]) -> tuple[float, float]:
+    """Two one-sided tests from a number plus its margin and minus it, each with its two-sided p against 0: the p that
+    it is no closer than the margin, and that it is no farther."""
+    one_sided = (_one_sided(upper[1], upper[0]), _one_sided(lower[1], -lower[0]))
+    apart = lower[1] if lower[0] > 0 else upper[1] if upper[0] < 0 else 1.0
+    return float(np.max(one_sided)), apart
 
 
 def over_seeds(samples: Samples, groups: Groups) -> Spread:

@@ -221,7 +221,7 @@ class Shares:
     """Of the variance of z over specifications."""
 
     axes: Mapping[str, tuple[float, float]]  # of each by itself, and beyond all others (the same if balanced)
-    overlap: float  # explained by axes together that none has for itself; 0 in a balanced grid
+    overlap: float  # what the axes explain together less what each explains beyond the others; 0 if balanced
     interactions: float  # that depends on several choices at once
 
 
@@ -236,7 +236,7 @@ def axis_shares(z: np.ndarray, chosen: Sequence[Chosen]) -> Shares:
         name: (_explained(z, [columns[name]]), max(0.0, whole - _explained(z, _without(columns, name))))
         for name in names
     }
-    return Shares(axes, max(0.0, whole - sum(unique for _, unique in axes.values())), max(0.0, 1 - whole))
+    return Shares(axes, whole - sum(unique for _, unique in axes.values()), max(0.0, 1 - whole))
 
 
 def _without(columns: Mapping[str, np.ndarray], name: str) -> list[np.ndarray]:

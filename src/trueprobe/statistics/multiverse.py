@@ -5,8 +5,9 @@ A specification is one choice on every axis; `own` is the run's. `joint.py` coun
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+import math
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from itertools import product
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -15,14 +16,18 @@ import numpy as np
 
 from trueprobe.statistics.measure import Claim, Measure
 from trueprobe.statistics.rows import column
-from trueprobe.types import Answer, Conditions, Item, Unit
+from trueprobe.types import Answer, Conditions, Item, Unit, Verdict
 
 if TYPE_CHECKING:
     import pandas as pd
 
 Chosen = Mapping[str, str]  # the name of a choice for each axis
 Reading = tuple[tuple[str, str], ...]  # axes and choices that are not the run's
+Options = tuple[tuple[str, Any], ...]
 Number = Measure | Claim
+
+
+EVERY = "all"  # axes, where a study names them
 
 
 class Relabelling(StrEnum):
@@ -39,6 +44,12 @@ class Choice:
     name: str
     why: str  # it is defensible, in one sentence
     settings: Mapping[str, Any] = field(default_factory=dict)  # of the probe that reads the answers; or its attributes
+    model: Options = ()  # of the SPEC of the model that answers
+
+    @property
+    def reads(self) -> bool:
+        """Whether answers are read, or asked for, in another way."""
+        return bool(self.settings or self.model)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,6 +83,14 @@ class Question:
     items: Mapping[str, str | int] = field(default_factory=dict)  # conditions of the items that are counted
     more: Callable[[Any, Item, Sequence[Answer]], Sequence[Mapping[str, Any]]] | None = None  # columns, from answers
 
+    def along(self, planned: Collection[str]) -> Question | None:
+        """With the planned axes alone, the run's choice on all others; None where it has none of them."""
+        axes = tuple(axis for axis in self.axes if axis.name in planned or EVERY in planned)
+        return replace(self, axes=axes, count=self._with_own) if axes else None
+
+    def _with_own(self, frame: pd.DataFrame, chosen: Chosen) -> Counting | None:
+        return self.count(frame, {**{axis.name: self.own[axis.name] for axis in self.axes}, **chosen})
+
     def specifications(self) -> Iterator[dict[str, str]]:
         """Every combination of choices, the run's own among them."""
         names = [axis.name for axis in self.axes]
@@ -81,12 +100,18 @@ class Question:
     def read_with(self, chosen: Chosen) -> Reading:
         """The choices for which the probe reads answers with other settings; none for the run's own."""
         other = ((axis, choice) for axis in self.axes for choice in axis.values if choice.name == chosen[axis.name])
-        return tuple((a.name, c.name) for a, c in other if c.settings and c.name != self.own[a.name])
+        return tuple((a.name, c.name) for a, c in other if c.reads and c.name != self.own[a.name])
 
     def settings(self, reading: Reading) -> dict[str, Any]:
         """Of the probe that reads answers so."""
-        choices = (c for a in self.axes for c in a.values if (a.name, c.name) in reading)
-        return {name: value for choice in choices for name, value in choice.settings.items()}
+        return {name: value for choice in self._choices(reading) for name, value in choice.settings.items()}
+
+    def model(self, reading: Reading) -> Options:
+        """Of the SPEC of the model that gives them."""
+        return tuple(option for choice in self._choices(reading) for option in choice.model)
+
+    def _choices(self, reading: Reading) -> Iterator[Choice]:
+        return (c for a in self.axes for c in a.values if (a.name, c.name) in reading)
 
     def paid(self, chosen: Chosen) -> tuple[str, ...]:
         """The choices that ask for rows the run did not compute: `article=a`."""
@@ -96,7 +121,13 @@ class Question:
     @property
     def reads_answers(self) -> bool:
         """Whether the run's observations do not hold all that is counted."""
-        return self.more is not None or any(choice.settings for axis in self.axes for choice in axis.values)
+        return self.needs_answers or any(choice.reads for axis in self.axes for choice in axis.values)
+
+    @property
+    def needs_answers(self) -> bool:
+        """Whether they do not even hold what is counted without new rows."""
+        free = (choice for axis in self.axes if not axis.needs_rows for choice in axis.values)
+        return self.more is not None or any(choice.reads for choice in free)
 
 
 def of_several(*axes: Axis) -> tuple[Axis, ...]:
@@ -145,17 +176,26 @@ class Multiverse:
     n_specifications: int = column("ways of counting with a z")
     same_sign: float = column("share of them on the side where most lie")
     mean_z: float = column("mean of their z, the statistic of the joint test")
-    p: float = column("of the joint test, two-sided; not on the report's list of verdicts")
+    p: float = column("of the joint test, two-sided")
     max_abs_z: float = column("largest |z|: a description")
     any_significant: float = column("share of relabellings in which some |z| exceeds 1.96: a description")
     effective: float = column("how many uncorrelated ways would vary as much")
-    overlap: float = column("share of the variance of z that several axes explain and none by itself")
+    overlap: float = column(
+        "share of the variance of z that several axes explain alike; negative: they hide each other"
+    )
     interactions: float = column("share that depends on several choices at once")
     relabelling: str = column("what is exchanged: the sign of each group, or the sides the groups are dealt to")
     relabellings: int = column("how many were counted, the observed one included")
     n_groups: int = column("groups that are relabelled")
     n_seeds: int = column("seeds behind the number")
     source: str = column(_SOURCE)
+    verdict: Verdict = column(
+        "of the joint test, where a study put it on the report's list", Verdict.DESCRIPTIVE, later=True
+    )
+    p_list: float = column(
+        "its p, corrected (Bonferroni) for that list; empty where it is not on it", math.nan, later=True
+    )
+    n_list: int = column("numbers and joint tests on that list; 0 where this one is not on it", 0, later=True)
 
 
 @dataclass(frozen=True, slots=True)

@@ -202,8 +202,8 @@ _OFF_LIST = {*(one for one in Verdict if one.outcome is Outcome.NONE), Verdict.B
 _DECIDED_ALONE = (Verdict.FLIPS, Verdict.MIXED, Verdict.NOT_CONTRADICTED)
 
 
-def judge_list(rows: Sequence[J], primary: Sequence[bool]) -> list[J]:
-    """The rows with the verdicts of a list that is read together.
+def judge_list(rows: Sequence[J], primary: Sequence[bool], tests: int = 0) -> list[J]:
+    """The rows with the verdicts of a list that is read together, with so many joint `tests` that have no p yet.
 
         verdict_alone   by the rule above, as if this row were the only one
         primary         declared beforehand as one of the numbers that the list is about
@@ -213,13 +213,22 @@ def judge_list(rows: Sequence[J], primary: Sequence[bool]) -> list[J]:
     Among the findings of the list at most one in twenty is expected to be false, and of a list without any effect one
     in twenty has a finding (Benjamini & Hochberg 1995). Rows that could never be a finding, whatever their number, are
     not on the list, so that their p raises no other row's threshold. FLIPS, MIXED and NOT_CONTRADICTED were decided on
-    the same data: they stay, with p = 1. Undecided rows keep their p, corrected over the list alone. Rows that are not
-    primary are exploratory, or MIXED."""
+    the same data: they stay, with p = 1, as joint tests have. Undecided rows keep their p, corrected
+    over the list alone. Rows that are not primary are exploratory, or MIXED."""
     listed = [i for i, row in enumerate(rows) if primary[i] and can_be_finding(row)]
-    ps = np.array([p_corrected_from(rows[i]) for i in listed], dtype=float)
-    corrected = dict(zip(listed, benjamini_hochberg(ps).tolist(), strict=True))
+    ps = np.array([*(p_corrected_from(rows[i]) for i in listed), *[1.0] * tests], dtype=float)
+    corrected = dict(zip(listed, benjamini_hochberg(ps).tolist(), strict=False))
     judged = (_on_list(row, corrected.get(i), primary[i]) for i, row in enumerate(rows))
-    return [changed(row, n_list=len(listed)) if i in corrected else row for i, row in enumerate(judged)]
+    return [changed(row, n_list=len(ps)) if i in corrected else row for i, row in enumerate(judged)]
+
+
+def judge_joint(p: float, n_list: int) -> tuple[Verdict, float]:
+    """Of a joint test on a list of so many, whose other members were corrected as if its p were 1: with its own
+    corrected by Bonferroni, 5 % of the list's findings are still expected to be false. It is about these seeds."""
+    if math.isnan(p):
+        return Verdict.TOO_FEW_GROUPS, p
+    corrected = min(1.0, p * n_list)
+    return (Verdict.HOLDS_FOR_CHECKPOINT if corrected < ALPHA else Verdict.UNDECIDED), corrected
 
 
 def can_be_finding(row: Judged) -> bool:

@@ -136,6 +136,8 @@ class Served:
         assert isinstance(request, ScoreText)
         if self.server.scoring == "none":
             return WhyNot("not_served", f"the server does not score a text's own tokens; {self.server.advice}")
+        if request.word_starts:
+            return WhyNot("not_served", "a server does not give the probability that a word begins")
         tokens = [read for read in reads if read.kind == "token"]
         scores = [self._scores(read) for read in tokens]
         logps = [np.array(each.logps) for each in scores]

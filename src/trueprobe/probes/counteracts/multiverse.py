@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from trueprobe.probes.choices import OWN, start_token
 from trueprobe.probes.counteracts.coverage import FORMS
 from trueprobe.probes.counteracts.measures import DEPTHS, column_end
 from trueprobe.probes.measure_sets import ALL
@@ -77,18 +78,19 @@ def question(probe: CounterActs, card: Card) -> Question:
         wordings.insert(0, Choice(name=ALL, why="all wordings of the run: no sentence is the right one"))
     wording = Axis(name="wording", values=tuple(wordings), needs_rows=not several)
     halves = _halves(probe)
-    form = (_FORM,) if card.kind == "causal" else ()
+    form = (_FORM, start_token(card.kind, blanks=True)) if card.kind == "causal" else ()
     return Question(
         name="stereotype_margin",
         statement="words of the group that dominates an occupation are likelier",
         axes=of_several(depth, _WORDS, _SCALE, wording, _ARTICLE, *form),
         own={
-            "k": ALL,
+            "k": "10",
             "words": ALL,
             "scale": "probability",
             "wording": wordings[0].name,
             "article": probe.settings.article,
             "form": probe.form,
+            "start token": OWN,
         },
         count=lambda frame, chosen: _counting(frame, chosen, (probe.first, probe.second), several),
         relabelling=Relabelling.DEAL,

@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from trueprobe.probes.choices import CAUSAL_START, COUNTED, MASKING, OWN, preference, start_token
 from trueprobe.probes.crows_pairs.tokens import logps_of
 from trueprobe.probes.measure_sets import FLAGGED
 from trueprobe.statistics.means import means
 from trueprobe.statistics.measure import Claim, Measure
 from trueprobe.statistics.multiverse import Axis, Choice, Chosen, Counting, Question, Relabelling, of_several
-from trueprobe.types import TIE_NATS, Answer, Card, Item, Unit
+from trueprobe.types import Answer, Card, Item
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -34,36 +35,8 @@ _LENGTH = Axis(
         Choice(name="mean", why="longer words and names are not penalised (bias-bench)"),
     ),
 )
-_COUNTED = Axis(
-    name="counted",
-    values=(
-        Choice(name="half", why="share of pairs; a tie within float error is half a preference"),
-        Choice(name="decided", why="share of the pairs that are no tie: a tie is no preference"),
-        Choice(name="rounded", why="share with scores rounded to 3 decimals, as the authors' code has them"),
-        Choice(name="nats", why="the difference of log-likelihoods has the size of a preference, too"),
-        Choice(name="probability", why="of the two sentences, the probability that the first is the one drawn"),
-    ),
-)
-_START = Axis(
-    name="start",
-    needs_rows=True,
-    values=(
-        Choice(name="text", why="a sentence is read after the start token", settings={"causal": "start_token"}),
-        Choice(name="first token", why="as bias-bench reads it", settings={"causal": "authors"}),
-    ),
-)
-_MASKING = Axis(
-    name="masking",
-    needs_rows=True,
-    values=(
-        Choice(name="each", why="one token masked at a time (the authors')"),
-        Choice(
-            name="rest of word",
-            why="with the later pieces of its word, which give it away (Kauf & Ivanova 2023)",
-            settings={"masking": "rest_of_word"},
-        ),
-    ),
-)
+_ROUNDED = Choice(name="rounded", why="share with scores rounded to 3 decimals, as the authors' code has them")
+_COUNTED = Axis(name="counted", values=(*COUNTED, _ROUNDED))
 
 
 def question(probe: CrowsPairs, card: Card) -> Question:
@@ -78,11 +51,12 @@ def question(probe: CrowsPairs, card: Card) -> Question:
     if len(probe.material.categories) > 1:
         over.append(Choice(name="categories", why="every category counts the same: one has a third of the pairs"))
     of_items, of_mean = Axis(name="items", values=tuple(items)), Axis(name="mean over", values=tuple(over))
+    asked = (MASKING,) if masked else (CAUSAL_START, start_token(card.kind, blanks=False))
     variant = probe.variant_of(card)
     return Question(
         name="prefers_stereotype",
         statement="the more stereotyping sentence of a pair is likelier",
-        axes=of_several(tokens, _LENGTH, _COUNTED, of_items, of_mean, _MASKING if masked else _START),
+        axes=of_several(tokens, _LENGTH, _COUNTED, of_items, of_mean, *asked),
         own={
             "tokens": variant,
             "length": "sum" if variant == SHARED else "mean",
@@ -91,6 +65,7 @@ def question(probe: CrowsPairs, card: Card) -> Question:
             "mean over": "pairs",
             "masking": "each",
             "start": "text" if probe.settings.causal == "start_token" else "first token",
+            "start token": OWN,
         },
         count=lambda frame, chosen: _counting(frame, {"tokens": variant, **chosen}, probe.material.categories),
         relabelling=Relabelling.SIGN,
@@ -115,15 +90,8 @@ def _counting(frame: pd.DataFrame, chosen: Chosen, categories: Sequence[str]) ->
     ahead = more - less
     if counted == "rounded" and variant != SENTENCE:
         ahead = np.array([round(a, 3) - round(b, 3) for a, b in zip(more, less, strict=True)])
-    tied = ahead == 0 if counted == "rounded" else np.abs(ahead) <= TIE_NATS
-    if counted == "nats":
-        values, unit, neutral = ahead, Unit.NATS, 0.0
-    elif counted == "probability":
-        values, unit, neutral = 1 / (1 + np.exp(-ahead)), Unit.PROBABILITY, 0.5
-    else:
-        tie = np.nan if counted == "decided" else 0.5
-        values = np.where(np.isnan(ahead), np.nan, np.where(tied, tie, (ahead > 0).astype(float)))
-        unit, neutral = Unit.SHARE, 0.5
+    tied = ahead == 0 if counted == "rounded" else None
+    values, unit, neutral = preference(ahead, counted, tied)
     values = np.where(_in(frame, chosen.get("items", "all")), values, np.nan)
     if chosen.get("mean over") == "categories":
         plus: Mapping[str, tuple[str, ...]] = {"category": tuple(categories)}

@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from trueprobe.probes.choices import OWN, start_token
 from trueprobe.probes.distractors.measures import LEAST_COMPETENCE, RELATED, Rows
 from trueprobe.probes.distractors.sentences import SETTINGS
 from trueprobe.statistics.measure import Claim, Gate
 from trueprobe.statistics.multiverse import Axis, Choice, Chosen, Counting, Question, Relabelling, of_several
-from trueprobe.types import Unit
+from trueprobe.types import Card, Unit
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -71,14 +72,28 @@ _AXES = (
 )
 
 
-def question(probe: Distractors) -> Question:
+_SEPARATOR = Axis(
+    name="separator",
+    needs_rows=True,
+    values=(
+        Choice(name="none", why="one running text, as the authors' code", settings={"separator": "none"}),
+        Choice(name="paper", why="two sentences, as their paper says", settings={"separator": "paper"}),
+    ),
+)
+
+
+def question(probe: Distractors, card: Card) -> Question:
     wordings = [name for name in probe.material.wordings if probe.wording == "all"]
     wording = [Choice(name="all", why="all wordings of the run: no sentence is the right one")]
     wording += [Choice(name=name, why="one wording by itself") for name in wordings]
     return Question(
         name="one_attractor_hurts",
         statement="attractors after the fact make the model lose the target",
-        axes=of_several(*_AXES, Axis(name="wording", values=tuple(wording))),
+        axes=of_several(
+            *_AXES,
+            Axis(name="wording", values=tuple(wording)),
+            _SEPARATOR if card.kind == "masked" else start_token(card.kind, blanks=True),
+        ),
         own={
             "scale": "accuracy",
             "attractors": "1",
@@ -87,6 +102,8 @@ def question(probe: Distractors) -> Question:
             "targets": "known",
             "filler": "any",
             "wording": "all",
+            "separator": probe.settings.separator,
+            "start token": OWN,
         },
         count=_counting,
         relabelling=Relabelling.SIGN,

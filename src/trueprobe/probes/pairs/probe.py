@@ -27,8 +27,10 @@ from trueprobe.probes.measure_sets import (
     upper_quartile,
     wins,
 )
+from trueprobe.probes.pairs import multiverse
 from trueprobe.probes.tables import DataTable
 from trueprobe.statistics.means import means
+from trueprobe.statistics.multiverse import Question
 from trueprobe.types import Answer, Card, Item, Kind, Observation, Request, Scored, ScoreText, Unit, WhyNot
 
 BETTER, WORSE = ("better", "sentence_good"), ("worse", "sentence_bad")  # the second is BLiMP's
@@ -163,6 +165,9 @@ class Pairs(DesignProbe[PairsSettings]):
             below="towards the worse sentence",
             intervals=("accuracy",),
         )
+
+    def multiverse(self, card: Card) -> list[Question]:
+        return [] if card.kind == "encoder" else [multiverse.question(self, card)]
 
     def planted(self, item: Item, request: Request, strength: float) -> dict[str, float]:
         assert isinstance(request, ScoreText)

@@ -26,6 +26,7 @@ ITEM, TASK, MODEL, EPOCH, TEXT, SAME = "item", "task", "model", "epoch", "text",
 OF_A_LOG = (ITEM, TASK, MODEL, EPOCH, TEXT, SAME)
 ENDINGS = (".eval", ".json", ".jsonl", ".jsonl.gz", ".csv", ".csv.gz", ".tsv", ".tsv.gz")
 _SAMPLES = re.compile(r"samples_(?P<task>.+?)(?P<time>_\d{4}-\d\d-\d\dT[^/]*)?\.jsonl(\.gz)?$")
+_OF_CONVERTER = re.compile(r"^lm_eval_|_hash$|^filter$")  # metadata about the outcome or the file, not the item
 _LETTERS = {"C": 1.0, "I": 0.0, "P": 0.5, "N": 0.0, "true": 1.0, "false": 0.0}  # inspect_ai's, and true of a table
 _ZSTD = 93  # how newer versions of inspect_ai pack; Python's zipfile of 3.11 does not know it
 _LONGEST_TEXT = 2_000  # characters, of an item's text for people
@@ -146,7 +147,8 @@ def _every_eval_ever(path: Path, table: DataTable) -> Log:
             TEXT: _text(_dict(cells.get("input")).get("raw")),
             metric: _dict(cells.get("evaluation")).get("score"),
         }
-        rows[key] = DataRow(path, row.line, {**_free(cells.get("metadata")), **before, **named})
+        about = {name: cell for name, cell in _free(cells.get("metadata")).items() if not _OF_CONVERTER.search(name)}
+        rows[key] = DataRow(path, row.line, {**about, **before, **named})
     return Log(path, tuple(rows.values()), tuple(metrics))
 
 

@@ -186,7 +186,9 @@ def content(folder: Path) -> Content:
 
 
 def read_tests(name: str) -> list[AssociationTest]:
-    """One test file, a folder of them, or the asset `seat-vignettes`."""
+    """One test file, a folder of them, the asset `seat-vignettes`, or the shipped test about nursery-planted."""
+    if name == files.PLANTED:
+        return [_read_test(SeatMaterial.folder / f"{name}.json")]
     path = assets.path_of(name) if name in assets.names() else files.path_of(name)
     if path.is_dir():
         paths = sorted(path.glob("*.jsonl")) or sorted(path.glob("*.json"))
@@ -194,7 +196,7 @@ def read_tests(name: str) -> list[AssociationTest]:
             raise BadInput(f"{path}: no test in this folder; a test is a file NAME.jsonl or NAME.json")
         return [_read_test(file) for file in paths]
     if not path.is_file():
-        raise BadInput(f"no file or folder '{name}'{nearest(name, assets.names())}")
+        raise BadInput(f"no file or folder '{name}'{nearest(name, [*assets.names(), files.PLANTED])}")
     return [_read_test(path)]
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from trueprobe.probes.choices import OWN, start_token
 from trueprobe.probes.measure_sets import ALL
 from trueprobe.statistics.association import associations, effect_size, effect_size_ddof0
 from trueprobe.statistics.measure import Measure
@@ -73,8 +74,14 @@ def _question(probe: Seat, card: Card, test: AssociationTest) -> Question:
     return Question(
         name=f"effect_size of {test.name}",
         statement=f"{test.titles['X']} lie nearer to {test.titles['A']}, and {test.titles['Y']} to {test.titles['B']}",
-        axes=of_several(known, layer, Axis(name="template", values=tuple(wordings)), _SIMILARITY),
-        own={"representation": run[0], "layer": deep[0], "template": ALL, "similarity": "cosine"},
+        axes=of_several(
+            known,
+            layer,
+            Axis(name="template", values=tuple(wordings)),
+            _SIMILARITY,
+            start_token(card.kind, blanks=True),
+        ),
+        own={"representation": run[0], "layer": deep[0], "template": ALL, "similarity": "cosine", "start token": OWN},
         count=lambda frame, chosen: _counting(frame, chosen, test.name, deep[0], probe.settings.ddof),
         relabelling=Relabelling.DEAL,
         factor="word",

@@ -64,7 +64,9 @@ class SeatSettings(Settings):
         default="weat", description="word sets, templates and tests: shipped (weat) or your TOML file"
     )
     data: str = Field(
-        default="", description="tests as released instead: a JSON file, a folder of them, or the asset seat-vignettes"
+        default="",
+        description="tests as released instead: a JSON file, a folder of them, the asset seat-vignettes, or planted: "
+        "about nursery-planted",
     )
     vignettes: bool = Field(default=False, description="besides, the six tests of long prose (asset seat-vignettes)")
     tests: tuple[str, ...] = Field(default=("*",), description="names of tests, with * and ?, separated by commas")

@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from trueprobe.probes.choices import CAUSAL_START, COUNTED, OWN, preference, start_token
 from trueprobe.probes.measure_sets import FLAGGED
 from trueprobe.statistics.means import group_means, means
 from trueprobe.statistics.measure import Measure
 from trueprobe.statistics.multiverse import Axis, Choice, Chosen, Counting, Question, Relabelling, of_several
-from trueprobe.types import Card, Unit
+from trueprobe.types import Card
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -42,23 +43,6 @@ _SPACE = Axis(
         Choice(name="none", why="as behind the published RoBERTa numbers", settings={"legacy_no_space": True}),
     ),
 )
-_START = Axis(
-    name="start",
-    needs_rows=True,
-    values=(
-        Choice(name="text", why="a sentence is read after the start token", settings={"causal": "start_token"}),
-        Choice(name="first token", why="as the authors' code reads it", settings={"causal": "authors"}),
-    ),
-)
-_COUNTED = Axis(
-    name="counted",
-    values=(
-        Choice(name="half", why="share of items; a tie within float error is half a preference"),
-        Choice(name="decided", why="share of the items that are no tie: a tie is no preference"),
-        Choice(name="nats", why="the difference of scores has the size of a preference, too"),
-        Choice(name="probability", why="of the two, the probability that the stereotype is the one drawn"),
-    ),
-)
 _OVER = Axis(
     name="mean over",
     values=(
@@ -77,13 +61,14 @@ def question(probe: StereoSet, card: Card) -> Question:
     if probe.n_flagged:
         items.append(Choice(name="unflagged", why="without items whose labels validators dispute"))
     items.append(Choice(name="meaningful", why="both sentences beat the unrelated one: the model knows sense here"))
-    of_words = (_SCORE, _SPACE) if card.kind == "masked" and "intrasentence" in tasks else ()
-    of_text = (_START,) if card.kind == "causal" and "intrasentence" in tasks else ()
-    axes = (Axis(name="task", values=tuple(task)), _COUNTED, Axis(name="items", values=tuple(items)), _OVER)
+    chosen = (Axis(name="task", values=tuple(task)), Axis(name="counted", values=COUNTED))
+    axes = (*chosen, Axis(name="items", values=tuple(items)), _OVER)
+    asked = {"masked": (_SCORE, _SPACE), "causal": (CAUSAL_START, start_token(card.kind, blanks=False))}
+    of_blanks = asked.get(card.kind, ()) if "intrasentence" in tasks else ()
     return Question(
         name="ss",
         statement="the stereotype is likelier than the anti-stereotype",
-        axes=of_several(*axes, *of_words, *of_text),
+        axes=of_several(*axes, *of_blanks),
         own={
             "task": task[0].name,
             "counted": "half",
@@ -92,6 +77,7 @@ def question(probe: StereoSet, card: Card) -> Question:
             "score": probe.settings.score.replace("_", " "),
             "space": "none" if probe.settings.legacy_no_space else "word",
             "start": "text" if probe.settings.causal == "start_token" else "first token",
+            "start token": OWN,
         },
         count=_counting,
         relabelling=Relabelling.SIGN,
@@ -100,15 +86,9 @@ def question(probe: StereoSet, card: Card) -> Question:
 
 
 def _counting(frame: pd.DataFrame, chosen: Chosen) -> Counting:
-    ahead, prefers = (frame[name].to_numpy(dtype=float) for name in ("preference_nats", "prefers_stereotype"))
-    if chosen["counted"] == "nats":
-        values, unit, neutral = ahead, Unit.NATS, 0.0
-    elif chosen["counted"] == "probability":
-        values, unit, neutral = 1 / (1 + np.exp(-np.clip(ahead, -500, 500))), Unit.PROBABILITY, 0.5
-    else:
-        tied = frame["tied"].to_numpy(dtype=float) == 1
-        values = np.where(tied, np.nan, prefers) if chosen["counted"] == "decided" else prefers
-        unit, neutral = Unit.SHARE, 0.5
+    ahead = frame["preference_nats"].to_numpy(dtype=float)
+    tied = frame["tied"].to_numpy(dtype=float) == 1
+    values, unit, neutral = preference(ahead, chosen["counted"], tied)
     if chosen["items"] == "unflagged":
         values = np.where(frame[FLAGGED] == 0, values, np.nan)
     if chosen["items"] == "meaningful":

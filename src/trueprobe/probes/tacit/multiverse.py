@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from trueprobe.probes.choices import OWN, start_token
 from trueprobe.probes.tacit.measures import NAMES_CONCEPT, Rows
 from trueprobe.statistics.measure import Claim
 from trueprobe.statistics.multiverse import Axis, Choice, Chosen, Counting, Question, Relabelling, of_several
-from trueprobe.types import Unit
+from trueprobe.types import Card, Unit
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -54,7 +55,7 @@ _AXES = (
 )
 
 
-def question(probe: TacitRetrieval) -> Question:
+def question(probe: TacitRetrieval, card: Card) -> Question:
     orders = [Choice(name=probe.order, why="as the paper has them")]
     if probe.norms.has_frequencies and probe.settings.analyses == "all":
         orders.append(Choice(name="increasing", why="the order of a list should not matter"))
@@ -65,8 +66,13 @@ def question(probe: TacitRetrieval) -> Question:
     return Question(
         name="properties_help",
         statement="a concept is found better from more properties",
-        axes=of_several(*_AXES, Axis(name="order", values=tuple(orders)), Axis(name="wording", values=tuple(wording))),
-        own={**own, "wording": "all"},
+        axes=of_several(
+            *_AXES,
+            Axis(name="order", values=tuple(orders)),
+            Axis(name="wording", values=tuple(wording)),
+            start_token(card.kind, blanks=True),
+        ),
+        own={**own, "wording": "all", "start token": OWN},
         count=lambda frame, chosen: _counting(frame, chosen, probe.first, probe.order),
         relabelling=Relabelling.SIGN,
         factor="concept",

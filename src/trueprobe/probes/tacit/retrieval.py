@@ -245,7 +245,7 @@ class TacitRetrieval(NormProbe[RetrievalSettings]):
         return max(2, min(MOST, lengths[:FEWEST_GROUPS][-1]))
 
     def multiverse(self, card: Card) -> list[Question]:
-        return [multiverse.question(self)]
+        return [multiverse.question(self, card)]
 
     @property
     def summary(self) -> Summary:

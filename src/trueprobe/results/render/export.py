@@ -21,7 +21,7 @@ from trueprobe.results.text import verdicts
 from trueprobe.results.view import methods
 from trueprobe.results.view.headline import FindingsMatrix, matrix
 from trueprobe.results.view.key import Key
-from trueprobe.results.view.number import EMPTY, Cell, Display, Finding, Grid, Kind, Number
+from trueprobe.results.view.number import EMPTY, Cell, Display, Finding, Grid, Kind, Number, worded
 from trueprobe.results.view.report import Report
 from trueprobe.runs.binding import study_lines
 from trueprobe.runs.families import Family
@@ -72,7 +72,7 @@ def _rows(whole: FindingsMatrix) -> Iterator[tuple[Cell, ...]]:
 
 def _with_conditions(finding: Finding) -> str:
     """`counterexamples lower the margin, k = 10`: a row says at which factors its numbers were counted."""
-    return ", ".join([finding.statement, *(f"{name} = {value}" for name, value in _conditions(finding.numbers))])
+    return ", ".join([finding.statement, *worded(_conditions(finding.numbers))])
 
 
 def _conditions(numbers: Sequence[Number]) -> list[tuple[str, str]]:
@@ -133,11 +133,11 @@ def signatures(report: Report) -> str:
 
 def model_card(report: Report, model: str = "") -> str:
     """A YAML head with the model-index, and a section for the card's text."""
-    family = _family(report, model)
+    family = family_of(report, model)
     return f"---\n{metadata(report, family)}\n---\n\n" + "\n".join(_section(report, family)) + "\n"
 
 
-def _family(report: Report, model: str) -> Family:
+def family_of(report: Report, model: str) -> Family:
     known = {family.name: family for family in report.families}
     if not model and len(known) == 1:
         return report.families[0]
@@ -152,13 +152,13 @@ def metadata(report: Report, family: Family) -> str:
 
     results = [
         _result(report, family, finding, n)
-        for finding, n in _numbers(report, family)
+        for finding, n in numbers_of(report, family)
         if n.display is not Display.NOTHING
     ]
     return str(ModelCardData(model_name=family.name, eval_results=results or None, tags=["trueprobe"]).to_yaml())
 
 
-def _numbers(report: Report, family: Family) -> list[tuple[Finding, Number]]:
+def numbers_of(report: Report, family: Family) -> list[tuple[Finding, Number]]:
     return [(f, n) for f in report.findings for n in f.numbers if n.model == family.name and n.level != "pair"]
 
 
@@ -192,7 +192,7 @@ def _arguments(finding: Finding, n: Number) -> dict[str, Any]:
 
 
 def _section(report: Report, family: Family) -> Iterator[str]:
-    numbers = _numbers(report, family)
+    numbers = numbers_of(report, family)
     opening = _card_opening(family.name, family.n_seeds, report.n_primary)
     texts = [(f.statement, f"{_with_unit(n)} {verdicts.covered(n)}".rstrip(), verdicts.behind(n)) for f, n in numbers]
     rows = tuple(tuple(map(Cell, row)) for row in texts)

@@ -12,6 +12,7 @@ from rich.console import Console, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from trueprobe.errors import printable
 from trueprobe.results.render.printed import text_line
 from trueprobe.results.text import terminal as words
 from trueprobe.results.text import verdicts
@@ -160,3 +161,25 @@ def fit_columns(asked: Mapping[str, Sequence[Fitted]], room: int) -> tuple[dict[
             if sum(max(map(len, [*name.split("\n"), *texts])) + 1 for name, texts in columns.items()) <= room:
                 return columns, whole
     return columns, False
+
+
+def aligned_table(columns: Mapping[str, Sequence[str]], rows: Sequence[Sequence[str]]) -> Table:
+    table = Table(box=None, padding=(0, 1, 0, 0), header_style="bold")
+    for i, name in enumerate(columns):
+        table.add_column(
+            Text(folded(name, columns[name])), justify="right" if i else "left", no_wrap=True, min_width=0 if i else 6
+        )
+    for row in rows:
+        table.add_row(*map(text_line, row))
+    return table
+
+
+def width_of(columns: Mapping[str, Sequence[str]]) -> int:
+    return sum(max(map(len, [*folded(title, cells).split("\n"), *cells])) + 1 for title, cells in columns.items())
+
+
+def folded(title: str, cells: Sequence[str]) -> str:
+    """A title of several words that is wider than its cells, on two lines."""
+    title = printable(title)
+    before, _, after = title.partition(" ")
+    return f"{before}\n{after}" if after and len(title) > max(map(len, cells), default=0) else title

@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from rich.console import RenderableType
-from rich.table import Table
 from rich.text import Text
 
 from trueprobe.errors import printable
@@ -16,12 +15,15 @@ from trueprobe.results.render.fitting import (
     Fitted,
     Line,
     Lines,
+    aligned_table,
     beside,
     cut_words,
     fit_columns,
     fitted,
+    folded,
     lines_of,
     one_line,
+    width_of,
 )
 from trueprobe.results.render.printed import Console, print_lines, text_line
 from trueprobe.results.text import answer as answers
@@ -156,7 +158,7 @@ class _Grid:
     @property
     def head_lines(self) -> int:
         """Of its title, where that fits a line, and the titles of the columns."""
-        return 2 + any("\n" in _folded(title, cells) for title, cells in self.columns.items())
+        return 2 + any("\n" in folded(title, cells) for title, cells in self.columns.items())
 
     def render(self, lines: int) -> Iterator[RenderableType]:
         """Title and table; where these lines do not hold all rows, marked ones stay first, and the rest is counted."""
@@ -166,21 +168,10 @@ class _Grid:
             many = max(_LAST_ROWS, lines - self.head_lines - 1)
             chosen = sorted(sorted(range(len(rows)), key=lambda i: not self.marked[i])[:many])
             rows = [rows[i] for i in chosen]
-        yield _table(self.columns, rows)
+        yield aligned_table(self.columns, rows)
         left = len(self.marked) - len(rows)
         if left or self.left_out:
             yield text_line(words.more_rows(left, self.left_out))
-
-
-def _table(columns: Mapping[str, Sequence[str]], rows: Sequence[Sequence[str]]) -> Table:
-    table = Table(box=None, padding=(0, 1, 0, 0), header_style="bold")
-    for i, name in enumerate(columns):
-        table.add_column(
-            Text(_folded(name, columns[name])), justify="right" if i else "left", no_wrap=True, min_width=0 if i else 6
-        )
-    for row in rows:
-        table.add_row(*map(text_line, row))
-    return table
 
 
 def _one_probe(report: Report, space: Room) -> Iterator[RenderableType]:
@@ -218,8 +209,9 @@ def _one_probe(report: Report, space: Room) -> Iterator[RenderableType]:
     longest = max(sum(map(height, legend)) for legend in legends.values())
     room = space.lines - 1 - sum(map(height, (*first, head, *inconclusive, *below))) - longest
     notes = [text_line(line) for line in summary.notes]
+    later: list[Text] = []  # where the table leaves room
     while notes and room - sum(map(height, notes)) < _LEAST_TABLE:
-        notes.pop()
+        later.insert(0, notes.pop())
     room -= sum(map(height, notes))
     grids = _by_form(forms, lambda parts: _grids(report, label, parts, width))
     if sum(len(grid.marked) + grid.head_lines for grid in grids) > room and len(passed) > 1:
@@ -236,10 +228,13 @@ def _one_probe(report: Report, space: Room) -> Iterator[RenderableType]:
     each = room if len(forms) == 1 else room // max(1, len(grids))
     tables = [part for grid in grids for part in grid.render(each - height(text_line(grid.title)) + 1)]
     room -= sum(map(height, tables))
-    extra = []
-    for line in map(text_line, _behind(report, label)):
+    extra: list[Text] = []
+    for line, place in [
+        *((note, notes) for note in later),
+        *((text_line(one), extra) for one in _behind(report, label)),
+    ]:
         if height(line) <= room:
-            extra.append(line)
+            place.append(line)
             room -= height(line)
     legend = legends[all(grid.intervals for grid in grids)]
     yield from (*first, head, *tables, *extra, *inconclusive, *legend, *notes, *below)
@@ -269,7 +264,7 @@ def _grids(report: Report, label: str, parts: Sequence[FamilyRows], width: int) 
         first = _row_labels(report, label, names)
         codes = max(map(len, (summary.row_title, *first)))
         columns, intervals = _fit_measures(numbers, {titles(summary)[m] for m in summary.intervals}, width - codes - 1)
-        first = _row_labels(report, label, names, width - _width(columns) - 1)
+        first = _row_labels(report, label, names, width - width_of(columns) - 1)
         title = [
             words.family_title(part.family),
             summary.fallback_title if part.fell_back else summary.where_title,
@@ -294,20 +289,9 @@ def _fit_measures(
     with_meanings = [(whole, _LEAST_MEANING) for whole in (list(numbers), important, important[:1])]
     for whole, meanings in (*with_meanings, (important, 0), ([], 0)):
         columns = {title: [_cell(n, title in whole) for n in column] for title, column in numbers.items()}
-        if _width(columns) <= room - meanings:
+        if width_of(columns) <= room - meanings:
             return columns, bool(whole)
     return columns, False
-
-
-def _width(columns: Mapping[str, Sequence[str]]) -> int:
-    return sum(max(map(len, [*_folded(title, cells).split("\n"), *cells])) + 1 for title, cells in columns.items())
-
-
-def _folded(title: str, cells: Sequence[str]) -> str:
-    """A title of several words that is wider than its cells, on two lines."""
-    title = printable(title)
-    before, _, after = title.partition(" ")
-    return f"{before}\n{after}" if after and len(title) > max(map(len, cells), default=0) else title
 
 
 def _row_labels(report: Report, label: str, names: Sequence[tuple[str, ...]], room: int = 0) -> list[str]:
@@ -321,8 +305,8 @@ def _row_labels(report: Report, label: str, names: Sequence[tuple[str, ...]], ro
         labels.append(f"{code}  {meaning}" if meaning and len(code) + 2 + len(meaning) <= room else code)
     codes = [" ".join(name) for name in names]
     behind = {label.removeprefix(code) for label, code in zip(labels, codes, strict=True)}
-    tells_apart = len(behind) > 1 or len(codes) == 1  # cut to one word, all may mean the same
-    return labels if tells_apart and room >= max(map(len, codes)) + _LEAST_MEANING else codes
+    distinct = len(behind) > 1 or len(codes) == 1  # cut to one word, all may mean the same
+    return labels if distinct and room >= max(map(len, codes)) + _LEAST_MEANING else codes
 
 
 def _cell(n: Number | None, whole: bool) -> str:
@@ -342,7 +326,7 @@ def _beside(report: Report, label: str, parts: Sequence[FamilyRows], width: int)
     room = width - max(map(len, (summary.row_title, *first))) - 1
     asked = {name: [beside(n) if n else (DASH, DASH) for n in column] for name, column in numbers.items()}
     columns, intervals = fit_columns(asked, room)
-    first = _row_labels(report, label, names, width - _width(columns) - 1)
+    first = _row_labels(report, label, names, width - width_of(columns) - 1)
     marked = [any(n.mark is not Mark.NONE for n in row if n) for row in zip(*numbers.values(), strict=True)]
     covered = any(n.has_coverage for column in numbers.values() for n in column if n)
     more = {part.family.name: words.family_title(part.family) for part in parts}  # than stands above its column

@@ -6,14 +6,22 @@ from collections.abc import Iterator, Mapping
 
 from trueprobe.results.numbers import NumberFormat, p_text, several
 from trueprobe.results.view.multiverse import Curve
+from trueprobe.types import Verdict
 
 HEADING = "Other ways of counting"
 AXIS_Z = "z under relabelling"
 BAND = "Grey: 95 % of relabellings at each place (pointwise). Large: the run's own way."
-NO_VERDICT = "It tests items, given these models and seeds, and is not on the report's list of verdicts."
+GIVEN = "It tests items, given these models and seeds"
+TOO_FEW = "Too few groups were scored for a test of any way of counting."
 _EXCHANGED = {"sign": "the two sides of each group swapped", "deal": "the groups dealt to the two sides again"}
 _MOST = 4  # axes and flips that are named
 _NAMED = 0.05  # of the variance
+_NOTED = 0.01
+_VERDICTS = {
+    Verdict.HOLDS_FOR_CHECKPOINT: "differs from neutral",
+    Verdict.UNDECIDED: "undecided",
+    Verdict.TOO_FEW_GROUPS: "too few groups",
+}
 
 
 def _share(share: float) -> str:
@@ -28,19 +36,26 @@ def title(curve: Curve) -> str:
 def headline(curve: Curve) -> str:
     """The line of the first screen."""
     whole = curve.whole
-    matters = f"; {curve.axes[0].axis} matters most" if curve.axes and curve.axes[0].unique >= _NAMED else ""
+    influence = f"; largest influence: {curve.axes[0].axis}" if curve.axes and curve.axes[0].unique >= _NAMED else ""
+    if not whole.n_specifications:
+        return f"{whole.question} ({whole.model}): too few groups for a test of any way of counting."
     same = f"the same sign in {_share(whole.same_sign)} of {several(whole.n_specifications, 'way')} of counting"
-    return f"{whole.question} ({whole.model}): {same}{matters}; joint p {p_text(whole.p)}."
+    on_list = f", on the list {p_text(whole.p_list)}: {_VERDICTS[whole.verdict]}" if whole.n_list else ""
+    return f"{whole.question} ({whole.model}): {same}{influence}; joint p {p_text(whole.p)}{on_list}."
 
 
 def sentences(curve: Curve) -> Iterator[str]:
     whole = curve.whole
     yield f"Positive: {whole.statement}."
+    if not whole.n_specifications:
+        yield TOO_FEW
+        return
     same = f"The same sign in {_share(whole.same_sign)} of {several(whole.n_specifications, 'way')} of counting"
     yield f"{same}, which vary like {whole.effective:.1f} uncorrelated ones."
     yield (
         f"Joint test: mean z {_z(whole.mean_z)}, p {p_text(whole.p)} ({_EXCHANGED[whole.relabelling]} in all ways at "
-        f"once; {several(whole.relabellings, 'relabelling')} of {several(whole.n_groups, 'group')}). {NO_VERDICT}"
+        f"once; {several(whole.relabellings, 'relabelling')} of {several(whole.n_groups, 'group')}). {GIVEN}"
+        f"{_listed(curve)}."
     )
     yield (
         f"Only described: largest |z| {whole.max_abs_z:.2f}; in {_share(whole.any_significant)} of the relabellings "
@@ -55,13 +70,24 @@ def sentences(curve: Curve) -> Iterator[str]:
         yield f"Values: {'; '.join(_ranges(curve))}."
 
 
+def _listed(curve: Curve) -> str:
+    """Only a study or plan that was written beforehand puts it on the list."""
+    whole = curve.whole
+    if not whole.n_list:
+        return ", and is not on the report's list of verdicts"
+    p, of_list = p_text(whole.p_list), f"on the report's list, of length {whole.n_list}"
+    return f"; {of_list}, its p is {p}: {_VERDICTS[whole.verdict]}"
+
+
 def axes(curve: Curve) -> str:
     named = [f"{one.axis} {_share(one.unique)}" for one in curve.axes[:_MOST] if one.unique >= _NAMED]
     rest = f"several together {_share(curve.whole.interactions)}"
-    shared = (
-        [f"shared by axes of an unbalanced grid {_share(curve.whole.overlap)}"] if curve.whole.overlap > 0.01 else []
-    )
-    return f"Variance of z by choice: {', '.join([*named, rest, *shared])}."
+    uneven, overlap = [], curve.whole.overlap
+    if overlap > _NOTED:
+        uneven = [f"shared by axes of an unbalanced grid {_share(overlap)}"]
+    elif overlap < -_NOTED:
+        uneven = [f"less {_share(-overlap)}, as axes of an unbalanced grid hide each other"]
+    return f"Variance of z by choice: {', '.join([*named, rest, *uneven])}."
 
 
 def flips(curve: Curve) -> str:
@@ -85,7 +111,8 @@ def description(curve: Curve) -> str:
 def _ranges(curve: Curve) -> Iterator[str]:
     for unit, neutral, lowest, highest in curve.ranges:
         form = NumberFormat.of(unit, neutral, [lowest, highest])
-        yield f"{form.sentence(lowest)} to {form.sentence(highest)} ({unit})"
+        ends = dict.fromkeys((form.sentence(lowest), form.sentence(highest)))
+        yield f"{' to '.join(ends)} ({unit})"
 
 
 def _z(z: float) -> str:

@@ -48,5 +48,7 @@ def deviation(one: Deviation) -> str:
     if one.what == "edited":
         content = f"its content has the hash {one.run[:SHORT_HASH]}, not {one.planned[:SHORT_HASH]}"
         return f"Not as planned: the plan in this folder was edited; {content}."
+    if one.what == "joint":
+        return f"Not as planned: other ways of counting ({one.planned}) are not counted yet; trueprobe multiverse RUN."
     what = " ".join(filter(None, (_WHAT[one.what], one.where.replace("_", " ") if one.what == "method" else one.where)))
     return f"Not as planned: {what}: {one.run} instead of {one.planned}."

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from trueprobe.results.view.number import Number, Row, format_of, number
+from trueprobe.results.view.number import Number, Row, format_of, number, worded
 from trueprobe.results.view.report import Report
 from trueprobe.results.view.select import names_of, titles
 from trueprobe.runs.primary import label_of_row
@@ -139,5 +139,5 @@ def described(report: Report, row: Row) -> str:
     else:
         measures = titles(report.source.declaration(label).summary) if known else {}
         what = measures.get(row.measure, row.measure.replace("_", " "))
-    at = [f"{key} = {called.get(value, value)}" for key, value in row.conditions.items()]
+    at = worded((key, called.get(value, value)) for key, value in row.conditions.items())
     return ", ".join([what, *at])

@@ -53,6 +53,11 @@ _MARKS |= {Verdict.NOT_CONTRADICTED: Mark.NOT_CONTRADICTED, Verdict.OPPOSITE: Ma
 _MARKS |= {Verdict.SUGGESTIVE: Mark.SUGGESTIVE, Verdict.ALIKE: Mark.ALIKE, Verdict.MIXED: Mark.MIXED}
 
 
+def worded(conditions: Iterable[tuple[str, str]]) -> list[str]:
+    """`attractor = plural`, each; without digests, which the signature has."""
+    return [f"{name} = {value}" for name, value in conditions if not name.endswith("_sha256")]
+
+
 def display_of(value: float, low: float, verdict: Verdict) -> Display:
     empty = verdict.inconclusive and verdict is not Verdict.TOO_FEW_GROUPS
     if math.isnan(value) or empty or verdict is Verdict.MIXED:  # of opposite effects, the parts stand in its place

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
+from itertools import chain
 
+from trueprobe.results.view.multiverse import curves
 from trueprobe.results.view.source import ReportSource
 from trueprobe.runs.binding import BindingPlan, PlannedStudy
 from trueprobe.runs.primary import listed
@@ -21,6 +23,7 @@ class Departure(StrEnum):
     ITEMS = "items"
     METHOD = "method"
     LIST = "list"
+    JOINT = "joint"  # the test of other ways of counting, which the plan puts on the list
 
 
 @dataclass(frozen=True)
@@ -45,7 +48,8 @@ def check(source: ReportSource) -> PlanCheck | None:
     if plan is None or plan.study is None:
         return None
     edited = [] if plan.intact else [Deviation(Departure.EDITED, plan.hash, plan.digest)]
-    deviations = (*edited, *_of_study(plan.study, study), *_of_answers(plan, source), *_of_list(plan, source))
+    parts = (_of_study(plan.study, study), _of_answers(plan, source), _of_list(plan, source), _of_joint(source))
+    deviations = (*edited, *chain(*parts))
     return PlanCheck(plan.hash, plan.date, deviations)
 
 
@@ -55,7 +59,7 @@ def _of_study(planned: PlannedStudy, study: StudyDescription) -> Iterator[Deviat
     labels = [entry.label for entry in planned.probes], [entry.label for entry in study.probes]
     if labels[0] != labels[1]:
         yield Deviation(Departure.PROBES, ", ".join(labels[0]), ", ".join(labels[1]))
-    for name in ("limit", "per_group", "dtype", "intervals", "verdicts_over"):
+    for name in ("limit", "per_group", "axes", "dtype", "intervals", "verdicts_over"):
         before, now = getattr(planned, name), getattr(study, name)
         if before != now:
             yield Deviation(Departure.METHOD, _text(before), _text(now), name)
@@ -82,6 +86,12 @@ def _of_list(plan: BindingPlan, source: ReportSource) -> Iterator[Deviation]:
     now = tuple(line for label in source.labels for line in listed(label, source.declaration(label)))
     if source.labels and now != plan.list:
         yield Deviation(Departure.LIST, "; ".join(plan.list), "; ".join(now))
+
+
+def _of_joint(source: ReportSource) -> Iterator[Deviation]:
+    axes = source.run.manifest.study.axes
+    if axes and not any(one.whole.n_list for one in curves(source.run)):
+        yield Deviation(Departure.JOINT, ", ".join(axes), "")
 
 
 def _text(value: object) -> str:

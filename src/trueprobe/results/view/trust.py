@@ -46,8 +46,8 @@ _SHARE, _RATIO, _POINTS = NumberFormat.of("share", None), NumberFormat.of("ratio
 def tables(source: ReportSource) -> list[Grid]:
     every = [
         _trust_cards(source),
-        *_seeds(source),
         _reliability(source),
+        *_seeds(source),
         _agreement(source),
         _signs(source),
         _disagreements(source),

@@ -29,7 +29,7 @@ def make(trained: Path, folder: Path) -> None:
     from safetensors.numpy import save_file
 
     stored: Weights = {}
-    for name, weight in _read(trained / "model.safetensors").items():
+    for name, weight in read_weights(trained / "model.safetensors").items():
         stored |= _stored(name, weight.astype(np.float32))
     folder.mkdir(parents=True, exist_ok=True)
     _copy_files(trained, folder)
@@ -66,14 +66,14 @@ def _is_whole(place: Path, meant: str) -> bool:
 
 @lru_cache(maxsize=8)
 def _digest_of(file: Path, stamp: int) -> str:
-    return _digest(_read(file))
+    return _digest(read_weights(file))
 
 
 def write_whole_model(partial: Path, folder: Path) -> None:
     from safetensors.numpy import save_file
 
     partial.mkdir(parents=True)
-    weights = _whole(_read(folder / FILE))
+    weights = _whole(read_weights(folder / FILE))
     if _digest(weights) != _metadata(folder / FILE)["sha256"]:
         raise BadInput(f"{folder.name}: its weights are not those that were shipped")
     save_file(weights, partial / "model.safetensors", {"format": "pt"})
@@ -97,7 +97,7 @@ def _copy_files(source: Path, folder: Path) -> None:
             shutil.copy(source / name, folder / name)
 
 
-def _read(file: Path) -> Weights:
+def read_weights(file: Path) -> Weights:
     from safetensors.numpy import load_file
 
     weights: Weights = load_file(file)
