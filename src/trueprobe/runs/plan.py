@@ -108,11 +108,13 @@ def with_items(label: str, probe: Probe, study: Study) -> PlannedProbe:
 
 
 def short_of_items(plan: RunPlan) -> list[str]:
-    """A line for each probe of which a limit leaves too few items for some finding."""
+    """A line for each probe of which a limit leaves too few items for some finding. Not for one whose items are known
+    only when trials have settled them."""
     limit = plan.study.limit
     if limit is None:
         return []
-    each = [one if one.items else with_items(one.label, one.probe, plan.study) for one in plan.probes]
+    known = (one for one in plan.probes if one.items or one.probe.without_trials)
+    each = [one if one.items else with_items(one.label, one.probe, plan.study) for one in known]
     return [
         f"{one.label}: --limit {limit} is too small to judge every finding: those with fewer than {FEWEST_GROUPS} "
         f"groups of items cannot be judged; all need --limit {one.items_needed} or more"
