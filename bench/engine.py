@@ -4,23 +4,31 @@ The bare pass is the encoder alone over the same rows, grouped by exact length, 
 a cache. A bert-base-shaped random network and a probe's rows; timings alternate, the median counts.
 
     python bench/engine.py [--probe counteracts] [--items 2680] [--rounds 3] [--causal]
+
+`--split`: where the CPU seconds of a whole run go, on one thread, so that a busy machine disturbs them little.
 """
 
 from __future__ import annotations
 
 import argparse
+import functools
 import statistics
 import tempfile
 import time
+from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 
 import torch
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
 from transformers import BertConfig, BertForMaskedLM, GPT2Config, GPT2LMHeadModel, PreTrainedTokenizerFast
 
+import trueprobe
 from trueprobe.engine import AnswerStore, Engine
 from trueprobe.models import open_model
 from trueprobe.probes import make, spread
+from trueprobe.runs.records import ObservationFiles
+from trueprobe.runs.tables import RunTables
 from trueprobe.types import WhyNot
 
 
@@ -72,13 +80,64 @@ def engine_seconds(model, requests, whole_layer=False) -> tuple[float, Engine]:
     return seconds, engine
 
 
+class Stages:
+    """CPU seconds of functions, without those of the timed functions that they call."""
+
+    def __init__(self) -> None:
+        self.seconds: Counter[str] = Counter()
+        self._inner = [0.0]
+
+    def time(self, owner: type, name: str, stage: str) -> None:
+        setattr(owner, name, self._timed(getattr(owner, name), stage))
+
+    def _timed(self, function: Callable, stage: str) -> Callable:
+        @functools.wraps(function)
+        def timed(*args, **options):
+            began = time.thread_time()
+            self._inner.append(0.0)
+            try:
+                return function(*args, **options)
+            finally:
+                whole, inner = time.thread_time() - began, self._inner.pop()
+                self.seconds[stage] += whole - inner
+                self._inner[-1] += whole
+
+        return timed
+
+
+def split(folder: Path, name: str, items: int) -> None:
+    """A run from texts to tables, with an empty store on disk."""
+    torch.set_num_threads(1)
+    stages, model = Stages(), open_model(str(folder / "model"))
+    for stage, method in (("tokenise", "reads"), ("forward", "forward"), ("assemble", "assemble")):
+        stages.time(type(model), method, stage)
+    for method in ("has", "get", "put"):
+        stages.time(AnswerStore, method, "store")
+    stages.time(type(make(name)), "observe", "observe")
+    stages.time(ObservationFiles, "add", "write observations")
+    for method in ("add", "write"):
+        stages.time(RunTables, method, "count")
+    began = time.thread_time()
+    trueprobe.run(name, [str(folder / "model")], folder / "run", limit=items, store=folder / "store")
+    whole = time.thread_time() - began
+    stages.seconds["other"] = whole - sum(stages.seconds.values())
+    shares = (f"{stage} {seconds / whole:.1%}" for stage, seconds in stages.seconds.most_common())
+    print(f"{name}: {whole:.1f} CPU s; {', '.join(shares)}")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--probe", default="counteracts")
     parser.add_argument("--items", type=int, default=2680)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--causal", action="store_true")
+    parser.add_argument("--split", action="store_true")
     options = parser.parse_args()
+    if options.split:
+        with tempfile.TemporaryDirectory() as folder:
+            build(Path(folder) / "model", options.causal, options.probe)
+            split(Path(folder), options.probe, options.items)
+        return
     torch.set_num_threads(2)
     with tempfile.TemporaryDirectory() as folder:
         build(Path(folder), options.causal, options.probe)

@@ -38,6 +38,7 @@ from trueprobe.runs.study import ProbeRun, Study
 from trueprobe.statistics.claims import claim_results
 from trueprobe.statistics.estimates import CheckpointData
 from trueprobe.statistics.measure import NetworkSize
+from trueprobe.statistics.paired import between, sides_of
 from trueprobe.statistics.resampling import Resampling
 from trueprobe.statistics.rows import ClaimResult
 from trueprobe.training import nursery
@@ -68,6 +69,7 @@ NEVER_PUBLISHED = (
     "base_either_group",
     "unrelated_keeps",
     "causal_no_gain_neutral",
+    "albert_keeps_tcsem",
     "completions_above_vocabulary",
     "low_correlation",
 )
@@ -130,9 +132,22 @@ def fitted(name: str, words: frozenset[str] | None, limit: int) -> tuple[Probe, 
 
 
 def judged(probe: Probe, frame: pd.DataFrame, card: Card) -> list[ClaimResult]:
+    """Claims about single architectures and sizes too, of whatever network."""
+    of_all = [replace(claim, architectures=(), networks=()) for claim in probe.claims()]
+    return claim_results(probe.name, [checkpoint(probe, frame, card)], of_all)
+
+
+def checkpoint(probe: Probe, frame: pd.DataFrame, card: Card) -> CheckpointData:
     drawn = Resampling.of(frame[[GROUP + name for name in probe.factors]], RESAMPLES)
     data = CheckpointData(card.name, card.kind, frame, drawn, architecture=card.architecture)
-    return claim_results(probe.name, [replace(data, network=NetworkSize.of(card))], probe.claims())
+    return replace(data, network=NetworkSize.of(card))
+
+
+def judged_pair(probe: Probe, first: CheckpointData, second: CheckpointData) -> list[ClaimResult]:
+    """Claims about two models, of whatever two."""
+    claims = [claim for claim in probe.claims() if claim.between and first.kind in claim.kinds]
+    sides = ((claim, sides_of(claim, [first], [second], probe.factors)) for claim in claims)
+    return [between(probe.name, both, claim) for claim, both in sides]
 
 
 # ---------------------------------------------------------------- nothing there
@@ -158,7 +173,7 @@ def random_claims(
     return rows
 
 
-@lru_cache(maxsize=1)
+@lru_cache(maxsize=2)
 def random_network(name: str, seed: int, shipped_vocabulary: bool) -> Asked:
     tokenizer = shipped_tokenizer(name in zoo.MASKED) if shipped_vocabulary else None
     folder = Path(_folders().name) / f"{name}-{seed}-{shipped_vocabulary}"
@@ -241,7 +256,7 @@ class Asked:
             missing = [one for one in taken if isinstance(one, WhyNot)]
             scored = [one for one in taken if not isinstance(one, WhyNot)]
             observed += probe.unscored(item, missing[0]) if missing else probe.observe(item, self.model.card, scored)
-        return observations_frame(probe, items, observed, self.model.card)
+        return observations_frame(probe, {item.id: item for item in items}, observed, self.model.card)
 
 
 def of_random_controls(count: int, limit: int = LIMIT) -> Rates:
@@ -261,6 +276,24 @@ def of_random_controls(count: int, limit: int = LIMIT) -> Rates:
     return rates
 
 
+def of_random_pairs(count: int, limit: int = LIMIT) -> Rates:
+    """Claims about two models, of two random networks of one architecture that were asked the same."""
+    rates = Rates()
+    for seed in range(count):
+        turn, place = divmod(seed, len(NETWORKS))
+        asked = [random_network(NETWORKS[place], 2 * seed + side, turn % 2 == 1) for side in (0, 1)]
+        for name in ABOUT_TWO:
+            both = zip(*(one.probes(limit, [name]) for one in asked), strict=True)
+            for (probe, items, answers), (_, _, others) in both:
+                sides = [
+                    checkpoint(probe, one.frame(probe, items, taken), one.model.card)
+                    for one, taken in zip(asked, (answers, others), strict=True)
+                ]
+                rates.add(judged_pair(probe, *sides))
+    return rates
+
+
+ABOUT_TWO = ("distractors", "tacit_retrieval", "tacit_production")
 OVER_SEEDS = ("category_deviates", "representations_disagree", "clusters_near_chance")
 DIAGNOSTICS = {  # needs what was fetched: in a sample of two pairs a category, every deviation is large
     "crows_pairs": {},
@@ -292,9 +325,9 @@ Strength = Callable[[Item, int, Card, np.random.Generator], Mapping[str, float]]
 
 def _knowledge(item: Item, place: int, card: Card, rng: np.random.Generator) -> dict[str, float]:
     """As paper A has it: a preference at base that grows, shrinks or turns by the kind of knowledge."""
-    effects = {"base": 1.0, "tsyn": 2.0, "tsem": 2.0, "tneu": 0.6, "tnbc": 0.6, "un": 1.0}
-    effects |= {"tcsyn": -1.5, "bcsyn": -1.5, "tcsem": -0.7, "bcsem": -0.7}
-    effects |= {"tneu": 1.0} if card.kind == "causal" else {}
+    effects = {"base": 1.0, "tsyn": 2.0, "tsem": 2.0, "tneu": 0.5, "tnbc": 0.5, "un": 1.0}
+    effects |= {"tcsyn": -1.5, "bcsyn": -1.5, "tcsem": 0.3, "bcsem": -0.7}
+    effects |= {"tneu": 0.92} if card.kind == "causal" else {}
     kind = str(item.conditions["knowledge"]) if place == 0 else "base"
     return {"": effects[kind] + rng.normal(0, 0.2)}
 
@@ -324,7 +357,7 @@ def _distracted(item: Item, place: int, card: Card, rng: np.random.Generator) ->
         return {target: 4.0 - many}
     multiple = at["setting"] == "multiple"
     wins = {1: 0.8, 2: 0.75, 3: 0.5 if multiple else 0.1}[many]
-    wins *= {"key_later": (0.2, 0.6, 1.5)[many - 1]}.get(str(at["position"]), 1.0)
+    wins *= {"key_later": (0.2, 0.6, 1.5)[many - 1], "between": 0.6}.get(str(at["position"]), 1.0)
     # a target that wins more often is no likelier on average with one entity, and less likely with several
     sure = {1: 5.0 if multiple else 3.4, 2: 3.0, 3: 1.6 if multiple else 1.8}[many]
     return {target: sure, item.fields["attractors"][-1]: 8.0 if rng.random() < wins else 0.0}
@@ -335,12 +368,29 @@ def _unmoved(item: Item, place: int, card: Card, rng: np.random.Generator) -> di
     return {item.fields["target"]: 1.5}
 
 
+def _overturned(item: Item, place: int, card: Card, rng: np.random.Generator) -> dict[str, float]:
+    """Neutral knowledge turns the preference."""
+    neutral = place == 0 and item.conditions["knowledge"] in ("tneu", "tnbc")
+    return {"": (-1.0 if neutral else 1.0) + rng.normal(0, 0.2)}
+
+
+def _encyclopaedic(item: Item, place: int, card: Card, rng: np.random.Generator) -> dict[str, float]:
+    """Clues help, encyclopaedic ones most."""
+    more = 0.8 if item.conditions["selection"] == "encyclopaedic" else 0.0
+    return {"": _clues(item, place, card, rng)[""] + more}
+
+
 PLANTED: dict[str, Strength] = {
     "counteracts": _knowledge,
     "tacit_retrieval": _clues,
     "tacit_production": _completions,
     "distractors": _distracted,
 }
+
+
+# of two architectures the paper found different things: planted apart from the rest
+APART: dict[str, Strength] = {"counteracts": _overturned, "tacit_retrieval": _encyclopaedic}
+ONLY_APART = ("masked_opposite_neutral", "bert_encyclopaedic_better")
 
 
 def of_unmoved_models(count: int, limit: int = 2 * LIMIT) -> Rates:
@@ -355,7 +405,9 @@ def of_planted_effects(count: int, limit: int = 8 * LIMIT, strengths: Mapping[st
         for seed in range(count):
             rng, card = np.random.default_rng(seed), stand_in("masked" if seed % 2 else "causal")
             observed = [one for item in items for one in _planted(probe, item, card, strength, rng)]
-            rates.add(judged(probe, observations_frame(probe, items, observed, card), card))
+            by_id = {item.id: item for item in items}
+            rows = judged(probe, observations_frame(probe, by_id, observed, card), card)
+            rates.add([row for row in rows if (row.claim in ONLY_APART) is (strengths is APART)])
     return rates
 
 
@@ -407,12 +459,14 @@ def main() -> None:
     parser.add_argument("--families", type=int, default=40, help="of five random networks each")
     parser.add_argument("--write", type=Path, help="the page; its lines up to the table stay")
     options = parser.parse_args()
-    planted = of_planted_effects(options.planted)
+    apart = of_planted_effects(options.planted, strengths=APART)
+    planted = together(of_planted_effects(options.planted), apart)
     shuffled = together(*(of_shuffled_labels(spec, options.shuffles, options.limit) for spec in TRAINED))
     columns = {
         "random networks": together(
             of_random_networks(options.networks, options.limit),
             of_random_controls(options.networks, options.limit),
+            of_random_pairs(options.networks // 2, options.limit),
             of_random_families(options.families),
         ),
         "shuffled labels": shuffled,

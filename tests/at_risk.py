@@ -134,11 +134,12 @@ COMMANDS = {
         read=lambda path: answers(path),
     ),
     "gate": Command(
-        "gate {here}/run --rule pairs:preference<1 --markdown {here}/gate.md",
+        "gate {here}/run --rule pairs:preference[category=*]<1 --markdown {here}/gate.md",
         "gate.md",
         _run_to_report,
         alone=False,
         room=100,
+        read=lambda path: {"gate": path.read_bytes().partition(b"\n")[2]},  # the first line names the folder
     ),
     "export": Command(
         "export {here}/run --csv {here}/findings.csv", "findings.csv", _run_to_report, alone=False, room=100
@@ -150,11 +151,11 @@ COMMANDS = {
         alone=False,
     ),
     "verbalizer": Command(
-        "verbalizer {here}/run --top 300 --threshold 0 --out {here}/words.toml --store {here}/store.sqlite",
+        "verbalizer {here}/run --top 300 --threshold 0.5 --out {here}/words.toml --store {here}/store.sqlite",
         "words.toml",
         _run_with_words,
         alone=False,
-        room=10,
+        room=100,
     ),
     "reproduce": Command(  # numbers of a random network: it ends with 1
         "reproduce crows_pairs --all --models {made}/papers --size base --set data=sample --out {here}/all "
@@ -216,9 +217,9 @@ class Trial:
             self.command.before(self.here)
 
     def left(self) -> dict[str, bytes]:
-        """What does not depend on the clock."""
-        left = self.command.read(self.here / self.command.result)
-        return {name: content for name, content in left.items() if _timeless(name)}
+        """What depends neither on the clock nor on the folder's name."""
+        left, here = self.command.read(self.here / self.command.result), str(self.here).encode()
+        return {name: content.replace(here, b"{here}") for name, content in left.items() if _timeless(name)}
 
 
 def tree(path: Path) -> dict[str, bytes]:

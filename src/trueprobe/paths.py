@@ -218,5 +218,9 @@ def write_bytes(path: Path, content: bytes) -> None:
 def as_failed_run(path: Path) -> Iterator[None]:
     try:
         yield
-    except OSError as error:
-        raise FailedRun(f"cannot write {path}: {error.strerror or error}; what was written before is kept") from error
+    except Exception as error:
+        # safetensors has an error of its own for a full disk
+        if not isinstance(error, OSError) and not (type(error).__name__ == "SafetensorError" and "I/O" in str(error)):
+            raise
+        why = getattr(error, "strerror", None) or error
+        raise FailedRun(f"cannot write {path}: {why}; what was written before is kept") from error

@@ -5,10 +5,12 @@ from __future__ import annotations
 import gzip
 import io
 import os
+import socket
 import struct
 import subprocess
 import sys
 import tarfile
+import threading
 import zipfile
 from pathlib import Path
 
@@ -144,6 +146,36 @@ def test_an_answer_that_is_none_is_told(fault, write_card, site, home):
     with pytest.raises(FailedRun, match="404 Not Found" if fault == "missing" else "broke off|sha256"):
         assets.fetch("toy")
     assert left_in(home) == []
+
+
+@pytest.mark.parametrize(
+    ("header", "fetched"),
+    [
+        ("Content-Length: many", True),
+        (f"Content-Length: {'9' * 5000}", True),
+        ("Location: http://[::1/", False),
+        (f"Location: http://{'a' * 300}.example/", False),
+        ("Location: file:///etc/passwd", False),
+    ],
+)
+def test_a_server_with_odd_headers_ends_in_no_traceback(header, fetched, write_card, home):
+    status = "200 OK" if fetched else "302 Found"
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def serve():
+            connection, _ = server.accept()
+            with connection:
+                connection.recv(65536)
+                connection.sendall(f"HTTP/1.1 {status}\r\n{header}\r\n\r\n".encode() + table())
+
+        threading.Thread(target=serve, daemon=True).start()
+        write_card(at_address(f"http://127.0.0.1:{server.getsockname()[1]}/"))
+        if fetched:
+            assets.fetch("toy")
+        else:
+            with pytest.raises(FailedRun, match=r"Invalid IPv6|idna|not allowed"):
+                assets.fetch("toy")
+            assert left_in(home) == []
 
 
 def test_offline_is_one_sentence_with_what_can_be_done_by_hand(write_card, shelf, tmp_path, home):

@@ -83,7 +83,7 @@ def test_the_report_of_a_killed_run_says_what_is_missing_until_the_run_is_finish
     answer, text = page(folder)
     assert "This run was interrupted. Run the same command into the same folder to finish it." in answer
     assert "There are no numbers, figures and findings yet." in answer
-    assert "Models named: bert, gpt2. Answers in the folder: bert." in answer
+    assert "Models of the study: bert, gpt2. With answers so far: bert." in answer
     assert "Models: bert (masked)." in answer
     assert "All 600 answers could be scored." in text
     assert "all 600 answers scored" in answer
@@ -97,7 +97,7 @@ def test_the_report_of_a_killed_run_says_what_is_missing_until_the_run_is_finish
     assert "interrupted" not in text
     assert "There are no numbers" not in text
     assert "gpt2 (causal)" in answer
-    assert "All 1,200 answers could be scored." in text
+    assert "All 1,200 answers could be scored" in text
     assert "all 1,200 answers scored" in answer
     assert "<figure" in text
     assert "All numbers were made with" in text

@@ -18,6 +18,7 @@ import time
 import traceback
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -153,10 +154,12 @@ class _Child:
         return known
 
     def _receive(self, seconds: float) -> dict[str, Any]:
-        """In its CPU time: a busy machine is slow. What waits for something else has ten times as long."""
-        began, since = self._cpu_seconds(), time.monotonic()
+        """In its CPU time: a busy machine is slow. What waits for something else than a processor has ten times as
+        long."""
+        began, since = self._cpu_seconds(), time.monotonic() - self._seconds_in_queue()
         while not self.here.poll(0.5):
-            if self._cpu_seconds() - began > seconds or time.monotonic() - since > 10 * seconds:
+            waited = time.monotonic() - self._seconds_in_queue() - since
+            if self._cpu_seconds() - began > seconds or waited > 10 * seconds:
                 raise TimeoutError
         received: dict[str, Any] = self.here.recv()
         return received
@@ -167,6 +170,14 @@ class _Child:
         except FileNotFoundError:  # it ended, and the pipe with it
             return 0.0
         return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+    def _seconds_in_queue(self) -> float:
+        """In which its threads could have run and had no processor."""
+        queued = 0
+        for file in Path(f"/proc/{self.process.pid}/task").glob("*/schedstat"):
+            with suppress(OSError):  # it ended
+                queued += int(file.read_text().split()[1])
+        return queued / 1e9
 
     def end(self) -> None:
         self.alive = False

@@ -97,7 +97,7 @@ def test_the_form_and_the_coverage_are_printed(tmp_path):
     terminal.show(run, console)
     printed = " ".join(console.file.getvalue().split())
     assert "causal models were asked in the form person_is" in printed
-    assert " covered" in printed
+    assert " countable" in printed
     at_all = [e for e in run.rows(Estimate) if e.measure == "listed_mass" and e.conditions["k"] == "all"]
     at_ten = [e for e in run.rows(Estimate) if e.measure == "listed_mass" and e.conditions["k"] == "10"]
     assert [e.value for e in at_all] == [e.value for e in at_ten]

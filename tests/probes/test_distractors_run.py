@@ -126,7 +126,7 @@ def test_a_model_that_fails_the_gate_gets_that_said_instead_of_a_table(run, monk
     told = (f"would show nothing: bert ({100 * competence:.1f} %)", "fails the gate: all 17 claims")
     assert [line in found for line in told] == [least > 1] * 2
     assert ("multiple related 3" in found) == (least == 0)
-    assert "correct at base, bert: place" in found
+    assert ("correct at base, bert: place" in found) == (least > 1)  # where there is no table instead
 
 
 @pytest.mark.slow

@@ -56,6 +56,18 @@ def test_conditions_and_group_can_be_chosen(pairs):
     assert [item.groups[0] for item in made.items()] == list("aaab")
 
 
+def test_items_are_what_is_resampled_where_there_are_no_groups(pairs):
+    """As psycholinguists call it; which column it was is printed."""
+    cells = {"item": list("aabb"), "number": ["one", "many"] * 2}
+    made = pairs(table(cells))
+    assert [item.groups for item in made.items()] == [("a",), ("a",), ("b",), ("b",)]
+    assert set(made.items()[0].conditions) == {"number"}
+    assert "resampled: 2 values of item" in made.summary.notes
+    both = pairs(table({**cells, "group": list("abcd")}))
+    assert [item.groups for item in both.items()] == [("a",), ("b",), ("c",), ("d",)]
+    assert "resampled: 4 rows, each alone" in pairs(table({})).summary.notes
+
+
 def test_without_conditions_or_groups_the_file_is_the_condition_and_each_row_its_group(pairs):
     for made in (pairs(table({})), pairs(table({"number": ["one", "many"] * 2}), conditions="none")):
         assert conditions(made) == [{"file": "mine"}] * 4

@@ -101,7 +101,7 @@ def test_a_run_is_told_in_words(checkpoint, tmp_path):
     told = console.file.getvalue()
     assert "ranks within the vocabulary 'common'" in told
     assert "Authored, not elicited from people" in told
-    assert "not_in_list" in told
+    assert "not in the vocabulary" in told
     facts = json.loads((found.folder / "probes.json").read_text(encoding="utf-8"))
     assert facts["tacit_production"]["facts"]["norms"]["authored"] is True
     assert facts["tacit_production"]["facts"]["vocabulary"]["vocabulary_size"] > 0

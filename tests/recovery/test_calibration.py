@@ -1,18 +1,19 @@
-"""The calibration error of `bench/calibration.py`: by hand, by plain lines, and of answers whose truth is drawn."""
+"""`bench/calibration.py`, a probe of its own: the error by hand, by plain lines, and where the truth is drawn; and the
+third cause of flips that it gives."""
 
 from __future__ import annotations
 
 import importlib.util
 import sys
 from pathlib import Path
-from types import SimpleNamespace
 
 import numpy as np
-import pandas as pd
 import pytest
 
+import trueprobe
 import zoo
-from trueprobe.types import FillBlank
+from trueprobe.runs.study import ProbeRun, Study
+from trueprobe.statistics.measure import Columns
 
 PATH = Path(__file__).resolve().parents[2] / "bench" / "calibration.py"
 
@@ -26,9 +27,15 @@ def bench():
     return module
 
 
-def test_the_error_by_hand(bench):
+def error_of(bench, confidence, right):
+    columns = Columns({"confidence": np.array(confidence), "right": np.array(right)}, np.arange(len(right)))
+    return float(bench.expected_error(columns, [("confidence", "right")], np.ones((1, len(right))))[0, 0])
+
+
+def test_the_error_by_hand(bench, monkeypatch):
     """Two bins: .2 .4 with one right (gap .2), .6 .8 with both right (gap .3)."""
-    error = bench.expected_error(np.array([0.8, 0.2, 0.6, 0.4]), np.array([1.0, 0, 1, 1]), bins=2)
+    monkeypatch.setattr(bench, "BINS", 2)
+    error = error_of(bench, [0.8, 0.2, 0.6, 0.4], [1.0, 0, 1, 1])
     assert error == pytest.approx(0.5 * 0.2 + 0.5 * 0.3)
 
 
@@ -41,53 +48,66 @@ def test_the_error_by_ten_plain_lines(bench):
         part = pairs[start : start + 10]
         gap = sum(c for c, _ in part) / 10 - sum(r for _, r in part) / 10
         total += abs(gap) * 10 / 150
-    assert bench.expected_error(confidence, right) == pytest.approx(total)
+    assert error_of(bench, confidence, right) == pytest.approx(total)
 
 
 def test_answers_that_are_right_as_often_as_they_say_have_the_error_of_chance(bench, monkeypatch):
     monkeypatch.setattr(bench, "DRAWS", 100)
     rng = np.random.default_rng(1)
     confidence = rng.random(2000)
-    honest = bench.Calibration.of(confidence, (rng.random(2000) < confidence).astype(float))
-    assert honest.error <= honest.most_by_chance
-    boast = bench.Calibration.of(confidence, (rng.random(2000) < confidence / 2).astype(float))
-    assert boast.error == pytest.approx(0.25, abs=0.03)
-    assert boast.over_confidence == pytest.approx(0.25, abs=0.03)
-    assert boast.error > 5 * boast.most_by_chance
-    errors = [
-        bench.Calibration.of(p, (np.random.default_rng(i).random(200) < p).astype(float))
-        for i in range(20)
-        for p in [np.random.default_rng(i + 99).random(200)]
-    ]
-    assert sum(one.error > one.most_by_chance for one in errors) <= 4  # one in forty
+    most = bench.by_chance(confidence)[1]
+    assert error_of(bench, confidence, (rng.random(2000) < confidence).astype(float)) <= most
+    boast = error_of(bench, confidence, (rng.random(2000) < confidence / 2).astype(float))
+    assert boast == pytest.approx(0.25, abs=0.03)
+    assert boast > 5 * most
+    some = [np.random.default_rng(i + 99).random(200) for i in range(20)]
+    drawn = [(p, (np.random.default_rng(i).random(200) < p).astype(float)) for i, p in enumerate(some)]
+    assert sum(error_of(bench, p, right) > bench.by_chance(p)[1] for p, right in drawn) <= 4  # one in forty
 
 
 def test_a_blank_is_drawn_by_its_sentence_alone(bench):
     sentences = ["He slammed the door.", "She ran.", "Go", "A man, a plan."]
-    asked = {r.left + r.words[0] + r.right: r for r in bench.blanks(sentences)}
-    assert list(asked) == ["He slammed the door.", "She ran.", "A man, a plan."]
-    assert list(bench.blanks(sentences[::-1])) == list(asked.values())[::-1]
-    assert all(isinstance(r, FillBlank) and r.left.endswith(" ") and r.top == 1 for r in asked.values())
+    drawn = {"".join(parts): parts for parts in bench.blanks(sentences)}
+    assert list(drawn) == ["He slammed the door.", "She ran.", "A man, a plan."]
+    assert list(bench.blanks(sentences[::-1])) == list(drawn.values())[::-1]
+    assert all(left.endswith(" ") for left, _, _ in drawn.values())
 
 
-def test_seeds_against_their_majority_by_hand(bench):
-    """Three seeds, four pairs: the third seed alone is against on the first, the second on the last; a tie is too."""
-    answers = {"f-0": [1, 1, 0, 0], "f-1": [1, 1, 0, 1.0], "f-2": [0, 1, 0, 0.5]}
-    frame = pd.concat(
-        pd.DataFrame({"model": m, "item": list("abcd"), "part": "", "prefers_stereotype": v})
-        for m, v in answers.items()
+@pytest.mark.slow
+def test_calibration_is_a_third_cause_of_flips_where_its_probe_is_in_the_run(bench, tmp_path):
+    """Of three random seeds: the errors, shares and their rank correlation are those of plain lines."""
+    for seed in range(3):
+        zoo.save("bert", tmp_path / "bert" / f"seed_{seed}", seed)
+    text = tmp_path / "text.txt"
+    nouns = ("nurse", "man", "woman", "doctor", "bus", "teacher", "guard", "cook", "girl", "boy")
+    text.write_text("\n\n".join(f"The {a} is a {b}." for a in nouns for b in nouns[:4]), encoding="utf-8")
+    probes = (
+        ProbeRun(name="crows_pairs", settings={"data": "sample"}),
+        ProbeRun(name=str(PATH), settings={"text": str(text)}),
     )
+    study = Study(probes=probes, models=(f"bert={tmp_path}/bert/seed_*",))
+    run = trueprobe.run(study, out=tmp_path / "run", store=tmp_path / "store", allow_code=True)
+    (cause,) = run.table("flip_causes").query("statistic == 'against_majority_by_calibration'").itertuples()
+    assert (cause.probe, cause.family, cause.n_items) == ("crows_pairs", "bert", len(run.items("crows_pairs")))
 
-    cards = [SimpleNamespace(name=name, family="f", labels={"model_seed": i}) for i, name in enumerate(answers)]
-    run = SimpleNamespace(cards=cards, observations=lambda label: frame)
-    assert bench.probes.make("crows_pairs", {"data": "sample"}).flips.prefers in frame
-    table = bench.against_majority(run, "crows_pairs")
-    assert table["crows_pairs: against majority"].tolist() == [0, 0, 0.25]  # the last pair is one of each: no majority
-    assert table["crows_pairs: any seed"].tolist() == [0.25] * 3
-
-
-def test_a_network_is_measured_on_its_whole_words(bench, tmp_path):
-    folder = zoo.save("bert", tmp_path / "bert", 0)
-    found = bench.measured(str(folder), list(bench.blanks(["The nurse is here.", "A doctor is a man."] * 20)))
-    assert 0 < found.n <= 40
-    assert 0 <= found.by_chance < 1
+    said = run.observations("calibration").dropna(subset=["confidence"])
+    errors = {
+        model: error_of(bench, seen["confidence"].to_numpy(float), seen["right"].to_numpy(float))
+        for model, seen in said.groupby("model")
+    }
+    answers = run.observations("crows_pairs").pivot(index="item", columns="model", values="prefers_stereotype")
+    against = dict.fromkeys(answers, 0)
+    for _, row in answers.iterrows():
+        most = row.mean()
+        for model, answer in row.items():
+            against[model] += most != 0.5 and (answer - 0.5) * (most - 0.5) <= 0
+    ranks = [[sorted(of.values()).index(of[model]) for model in answers] for of in (errors, against)]
+    assert len(set(against.values())) == 3  # no ties among these
+    assert cause.value == pytest.approx(np.corrcoef(ranks)[0, 1])
+    assert (cause.smallest, cause.largest) == pytest.approx((min(errors.values()), max(errors.values())))
+    assert np.isnan(cause.low)  # an interval takes ten seeds
+    table = bench.table(run)
+    assert table["crows_pairs: against majority"].to_dict() == pytest.approx(
+        {model: many / len(answers) for model, many in against.items()}
+    )
+    assert table["error"].to_dict() == pytest.approx(errors)

@@ -14,8 +14,9 @@ import transformers as t
 from typer.testing import CliRunner
 
 import zoo
+from trueprobe import assets
 from trueprobe.cli import app
-from trueprobe.errors import BadInput
+from trueprobe.errors import BadInput, FailedRun
 from trueprobe.models.hugging import HuggingFaceModel
 from trueprobe.probes import published
 from trueprobe.probes.stereoset.material import word_in
@@ -236,7 +237,27 @@ def test_all_lists_where_models_are_and_what_they_cost_before_anything_is_done(m
     assert "no folder of that name in --models" in done.output
     assert "--set data=norms.dat" in done.output
     last = done.output.splitlines()[-1]
-    assert re.match(r"\d+ of 29 can be asked; to download: nothing; on this machine about ", last)
+    counted = r"\d+ of 29 can be asked; to download: nothing; (data that is not here: .*; )?on this machine about "
+    assert re.match(counted, last)
+
+
+def test_all_fetches_missing_data_and_goes_on_without_what_cannot_be_had(models, tmp_path, monkeypatch):
+    fetched = []
+
+    def fetch(name, **_):
+        fetched.append(name)
+        raise FailedRun(f"cannot fetch '{name}'")
+
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setattr(assets, "fetch", fetch)
+    done = reproduce("crows_pairs", "--all", "--size", "base", "--out", tmp_path)
+    assert (fetched, done.exit_code) == (["crows-pairs"], 1)
+    assert "data that is not here: crows-pairs" in done.output
+    assert "0 of 9 models were compared" in done.output
+    reproduce("crows_pairs", "--all", "--size", "base", "--out", tmp_path, "--models", models)
+    assert len(fetched) == 1  # with --models nothing is fetched
+    named = {"crows_pairs": {"data": "mine.csv"}}
+    assert papers.missing_data(paper_models("crows_pairs", "base", models, named), named) == []
 
 
 def test_all_places_models_by_the_papers_name_the_hubs_name_and_seeds(tmp_path):

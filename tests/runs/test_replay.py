@@ -225,6 +225,35 @@ def test_figure_5_another_sentence_is_refused(tmp_path):
 
 
 @pytest.mark.slow
+def test_findings_about_single_models_between_and_later_have_their_claims(tmp_path):
+    """RoBERTa large gains, GPT-2 medium is last and GPT-2 small the exception: of these models alone."""
+    conditions = ("multiple_entity_distractor", "multiple_entity_distractorSwapped")
+    keeps = {
+        "RobertaLarge": lambda at: 0.9 if at["position"] == "between" else 0.4,
+        "GPT2Medium": 0.1,
+        "GPT2Small": 0.5,
+    }
+    clone = authors_tree.clone(tmp_path / "clone", keeps, conditions)
+    settings = {"faithful": True, "base": "authors", "position": "after,between"}
+    run = trueprobe.run("distractors", f"replay:{clone}", tmp_path / "run", settings=settings, limit=3000)
+    models = run.claims.groupby("claim")["model"].agg(set).to_dict()
+    assert models["gpt2_small_dips_later"] == {"GPT2Small"}
+    assert models["lists_recover_between"] == set(keeps)
+    assert models["roberta_large_gains_between"] == {"RobertaLarge"}
+    said = run.observations("distractors").rename(columns=lambda name: name.removeprefix("condition_"))
+    said = said.query("setting == 'multiple' and attractors > 0 and base_preferred == 1")
+    plain = said.groupby(["position", "model", "type", "attractors"])["correct"].mean().groupby(level=[0, 1]).mean()
+    rows = {(row.claim, row.model): row for row in run.claims.itertuples()}
+    gains = rows["roberta_large_gains_between", "RobertaLarge"]
+    assert gains.value == pytest.approx(plain["between", "RobertaLarge"] - plain["after", "RobertaLarge"])
+    pooled = said.query("position == 'between'").groupby("model")["correct"].mean()
+    for other in ("RobertaLarge", "GPT2Small"):
+        row = rows["gpt2_medium_last_between", f"GPT2Medium against {other}"]
+        assert row.value == pytest.approx(pooled["GPT2Medium"] - pooled[other])
+        assert (row.direction, row.verdict_alone) == ("below", "as_published")
+
+
+@pytest.mark.slow
 def test_larger_released_models_and_roberta_large_have_their_claims(tmp_path):
     clone = authors_tree.clone(tmp_path / "clone", {"RobertaLarge": 0.9, "RobertaBase": 0.2, "GPT2Small": 0.9})
     settings = {"faithful": True, "base": "authors"}
@@ -233,7 +262,7 @@ def test_larger_released_models_and_roberta_large_have_their_claims(tmp_path):
     assert cards["RobertaLarge"] == ("masked", "roberta", 24, 1024)
     assert cards["GPT2Small"] == ("causal", "gpt2", 12, 768)
     pairs = run.claims[run.claims["level"] == "pair"]
-    verdicts = {(row.claim, row.model): row.verdict_alone for row in pairs.itertuples()}
+    verdicts = {(r.claim, r.model): r.verdict_alone for r in pairs.itertuples() if r.verdict_alone != "nothing_scored"}
     assert verdicts == {
         ("larger_keeps_more", "RobertaLarge against RobertaBase"): "as_published",
         ("roberta_large_keeps_most", "RobertaLarge against RobertaBase"): "as_published",

@@ -388,7 +388,7 @@ def test_only_the_run_s_own_checkpoints_can_be_put_into_it(recipe, asked, tmp_pa
             downstream(replace(recipe, models=tuple(models), out=None, into=asked))
     with pytest.raises(BadInput, match="is not a run folder"):
         downstream(replace(recipe, out=None, into=tmp_path))
-    with pytest.raises(BadInput, match="--out or --into"):
+    with pytest.raises(BadInput, match="--out and --into exclude each other"):
         downstream(replace(recipe, into=asked))
 
 

@@ -285,7 +285,7 @@ def test_a_family_begun_before_there_was_a_choice_of_precision_is_the_same_setup
     assert setup["recipe"].pop("precision") == "float32"
     (trained / "setup.json").write_text(json.dumps(setup))
     assert len(pretrain(small(text, trained, model_seeds=(0, 1)))) == 2
-    with pytest.raises(BadInput, match=r"another setup \(other precision\)"):
+    with pytest.raises(BadInput, match=r"a different setup \(different precision\)"):
         pretrain(small(text, trained, precision="bfloat16"))
 
 

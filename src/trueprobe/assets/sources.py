@@ -118,10 +118,10 @@ def _from_address(address: str) -> Iterator[tuple[IO[bytes], int]]:
         answer = urlopen(request, timeout=SECONDS_OF_SILENCE)
     except HTTPError as error:
         raise NoSuchPage(f"it answered {error.code} {error.reason}") from error
-    except (OSError, HTTPException) as error:
+    except (OSError, HTTPException, ValueError) as error:  # of an address that it is redirected to
         raise Unavailable(f"no connection: {getattr(error, 'reason', error)}") from error
     with answer:
-        yield answer, int(answer.headers.get("Content-Length") or 0)
+        yield answer, answer.length or 0  # None where the header is no number
 
 
 @contextmanager

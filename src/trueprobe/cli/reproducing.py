@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from trueprobe import assets
 from trueprobe.cli.common import note
-from trueprobe.errors import BadInput
+from trueprobe.errors import BadInput, FailedRun, shortened
 from trueprobe.probes import published
 from trueprobe.results.render import reproduction
 from trueprobe.results.render.reproduction_report import ReproductionReport, as_dict, as_json, checked, items_as_dict
@@ -17,6 +18,7 @@ from trueprobe.runs import reproduce as reproducing
 from trueprobe.runs.item_scores import ItemComparison
 from trueprobe.runs.machine import made_with
 from trueprobe.runs.papers import Reproduction
+from trueprobe.types import Progress
 
 
 @dataclass(frozen=True)
@@ -84,13 +86,15 @@ def all_models(which: Which, asked: Reproduction, report: Path | None, json_want
     path = checked(report or (asked.out or papers.OUT) / "report.md")
     models = papers.paper_models(which.probe, which.size, which.models, asked.settings)
     papers.released_of(list(dict.fromkeys(model.probe for model in models)), asked)  # wrong paths are refused first
-    speed = papers.machine_speed(asked.options)
+    speed, data = papers.machine_speed(asked.options), papers.missing_data(models, asked.settings)
     if not json_wanted:
-        reproduction.show_models(models, speed)
+        reproduction.show_models(models, speed, data)
     if which.listing:
         if json_wanted:
             print(json.dumps(as_dict(ReproductionReport({}, models, ()))["models"], indent=1))
         return True
+    if which.models is None:
+        _fetch(data, asked.progress)
     results: list[papers.ModelResult] = []
     for result in papers.reproduce_all(models, asked):
         results.append(result)
@@ -103,6 +107,15 @@ def all_models(which: Which, asked: Reproduction, report: Path | None, json_want
         reproduction.show_closing(results, path)
     anything = any(result.compared or result.signs or result.items for result in results)
     return anything and all(result.all_agree for result in results)
+
+
+def _fetch(names: Sequence[str], progress: Progress) -> None:
+    """One that could not be had is named; what needs it is listed as not compared."""
+    for name in names:
+        try:
+            assets.fetch(name, progress=progress)
+        except (BadInput, FailedRun) as error:
+            note([shortened(str(error))])
 
 
 def _written(models: Sequence[papers.PaperModel], results: Sequence[papers.ModelResult]) -> ReproductionReport:

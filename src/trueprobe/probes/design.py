@@ -35,6 +35,7 @@ from trueprobe.types import CONDITION, CONTRAST, GROUP, LEVELS, NAMED_BY, Kind, 
 
 EXAMPLE = "example"
 AUTO, NONE = "auto", "none"
+ITEM = "item"  # a usual name of what is resampled together, and never a condition
 FILE = "file"  # the condition that a row's file is, unless a column has that name
 MOST_VALUES = 20  # of a column that is taken for a condition without being named
 MOST_CELLS = 64  # combinations of conditions that are counted
@@ -55,7 +56,7 @@ class DesignSettings(Settings):
         description=f"columns, separated by commas; auto: all further ones with 2 to {MOST_VALUES} values; or none",
     )
     group: str = Field(
-        default=AUTO, description="column of what is resampled together; auto: the column group, else each row alone"
+        default=AUTO, description="column of what is resampled together; auto: group, else item, else each row alone"
     )
     contrast: tuple[str, ...] = Field(
         default=(),
@@ -92,6 +93,7 @@ class DesignRow:
 class FileDesign:
     conditions: tuple[str, ...]
     rows: tuple[DesignRow, ...]
+    group: str  # the column of what is resampled together; empty where each row is by itself
     ignored: tuple[str, ...]  # columns that are nothing of it
     empty_lines: int
 
@@ -127,6 +129,7 @@ class FileDesign:
         return {
             "items": len(self.rows),
             "groups": len({row.groups for row in self.rows}),
+            "group_column": self.group,
             "conditions": {name: dict(Counter(row.conditions[name] for row in self.rows)) for name in self.conditions},
             "columns_ignored": list(self.ignored),
             "empty_lines": self.empty_lines,
@@ -159,7 +162,7 @@ def read_table(data: Sequence[Dataset]) -> DataTable:
 
 
 def design_of(table: DataTable, settings: DesignSettings, roles: Roles) -> FileDesign:
-    group = _group(table, settings)
+    group = _group(table, settings, roles)
     ids = roles.ids if set(roles.ids) <= set(table.columns) else ()
     free = [column for column in table.columns if column and column not in (*roles.read, *ids, group)]
     columns = _conditions(table, settings, roles, free)
@@ -172,15 +175,17 @@ def design_of(table: DataTable, settings: DesignSettings, roles: Roles) -> FileD
     return FileDesign(
         tuple(named),
         rows=rows,
+        group=group,
         ignored=tuple(column for column in free if column not in columns),
         empty_lines=len(table.empty_lines),
     )
 
 
-def _group(table: DataTable, settings: DesignSettings) -> str:
+def _group(table: DataTable, settings: DesignSettings, roles: Roles) -> str:
     if settings.group != AUTO:
         return table.column(settings.group)
-    return "group" if "group" in table.columns else ""
+    usual = (name for name in ("group", ITEM) if name in table.columns and name not in (*roles.read, *roles.ids))
+    return next(usual, "")
 
 
 def _conditions(table: DataTable, settings: DesignSettings, roles: Roles, free: Sequence[str]) -> list[str]:
@@ -189,7 +194,9 @@ def _conditions(table: DataTable, settings: DesignSettings, roles: Roles, free: 
         return [FILE]
     if settings.conditions == (AUTO,):
         conditions = [column for column in roles.conditions if column in free or column in roles.ids]
-        likely, most = (conditions, len(table.rows)) if conditions else ([*free, FILE], MOST_VALUES)
+        likely, most = (
+            (conditions, len(table.rows)) if conditions else ([*(c for c in free if c != ITEM), FILE], MOST_VALUES)
+        )
         return [column for column in dict.fromkeys(likely) if _varies(table, column, most)] or [FILE]
     for column in settings.conditions:
         if column != FILE and table.column(column) in (*roles.read, settings.group):

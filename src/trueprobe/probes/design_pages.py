@@ -27,8 +27,11 @@ def pooled(design: FileDesign) -> dict[str, str]:
 
 
 def notes(design: FileDesign) -> tuple[str, ...]:
-    ignored = ", ".join(design.ignored)
-    return (f"columns that are no condition: {ignored}",) if ignored else ()
+    groups, ignored = len({row.groups for row in design.rows}), ", ".join(design.ignored)
+    drawn = (
+        f"resampled: {groups:,} values of {design.group}" if design.group else f"resampled: {groups:,} rows, each alone"
+    )
+    return (drawn, f"columns that are no condition: {ignored}") if ignored else (drawn,)
 
 
 def page_of(

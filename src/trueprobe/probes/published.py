@@ -59,6 +59,8 @@ class Authors(Strict):
     stand_ins: tuple[str, ...] = ()
     # that one way of asking takes of a masked and of a causal model, in millions, to say beforehand how long it takes
     tokens: dict[Kind, float] = Field(default_factory=dict)
+    # what has to be fetched, and the setting that names a copy of the user's instead
+    assets: dict[str, str] = Field(default_factory=dict)
     notes: str = ""
 
     def name_of(self, model: str) -> str:

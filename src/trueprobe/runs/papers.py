@@ -14,6 +14,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
+from trueprobe import assets
 from trueprobe.errors import BadInput, FailedRun, nearest, shortened
 from trueprobe.models import Options
 from trueprobe.models.specs import listed
@@ -28,7 +29,7 @@ from trueprobe.types import ClaimSource, NoProgress, Outcome, Progress
 
 SIZES = {"base": 12, "large": 24, "all": 1_000}  # the most layers
 OUT = Path("runs") / "reproduce"
-_REPLAY_ONLY = "of released outputs alone: trueprobe reproduce {} --model replay:PATH"
+_REPLAY_ONLY = "only released outputs exist: trueprobe reproduce {} --model replay:PATH"
 _NOT_IN_FOLDER = "no folder of that name in --models"
 _NO_WEIGHTS = "no weights were published"
 _NO_NUMBERS = "published as figures; the authors' outputs can be compared item by item: --items PATH"
@@ -191,6 +192,18 @@ def _in_cache(hub_id: str) -> bool:
     from huggingface_hub import try_to_load_from_cache
 
     return isinstance(try_to_load_from_cache(hub_id, "config.json"), str)
+
+
+def missing_data(models: Sequence[PaperModel], settings: Mapping[str, Mapping[str, Any]]) -> list[str]:
+    """Assets that are to be fetched for those that can be asked, where the user named no copy."""
+    probes = dict.fromkeys(model.probe for model in models if not model.reason)
+    needed = (
+        name
+        for probe in probes
+        for name, setting in published.authors(probe).assets.items()
+        if setting not in settings.get(probe, {})
+    )
+    return [name for name in dict.fromkeys(needed) if not assets.cached(name)]
 
 
 def machine_speed(options: Options) -> float:

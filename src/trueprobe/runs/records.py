@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain
+from operator import itemgetter
 from types import MappingProxyType
-from typing import Self
+from typing import Any, Self
 
 import pandas as pd
 
@@ -32,28 +35,30 @@ def observations_frame(
     weights: Mapping[str, float] = NO_WEIGHTS,
 ) -> pd.DataFrame:
     """One row per observation; columns in the documented order, absent values as nulls."""
-    refuse_reserved(
-        {*probe.columns(), *(name for o in observations for name in o.values)}, f"observations of {probe.name}"
-    )
-    seed, step = card.labels.get("model_seed"), card.labels.get("step")
-    rows = [
-        {
-            "item": observation.item,
-            "part": observation.part,
-            "model": card.name,
-            "model_seed": seed,
-            "step": step,
-            **_conditions(items[observation.item]),
-            **_groups(probe, observation.groups or items[observation.item].groups),
-            "why_not": observation.why_not.code if observation.why_not else "",
-            "why_not_detail": observation.why_not.detail if observation.why_not else "",
-            **({WEIGHT: weights[observation.item]} if weights else {}),
-            **observation.values,
-        }
-        for observation in observations or [Observation(next(iter(items)))]  # of no rows the columns stay
-    ]
-    frame = pd.DataFrame(rows)[: len(observations)].astype({"model_seed": "Int64", "step": "Int64"})
     documented = list(probe.columns())
+    refuse_reserved(
+        {*documented, *chain.from_iterable(o.values for o in observations)}, f"observations of {probe.name}"
+    )
+    observed = observations or [Observation(next(iter(items)))]  # of no rows the columns stay
+    of = [items[one.item] for one in observed]
+    # column by column: rows as dictionaries would hold each name again
+    columns = {
+        "item": [one.item for one in observed],
+        "part": [one.part for one in observed],
+        "model": [card.name] * len(observed),
+        "model_seed": [card.labels.get("model_seed")] * len(observed),
+        "step": [card.labels.get("step")] * len(observed),
+        **_by_name([item.conditions for item in of], CONDITION),
+        **_by_name(
+            [dict(zip(probe.factors, o.groups or i.groups, strict=True)) for o, i in zip(observed, of, strict=True)],
+            GROUP,
+        ),
+        "why_not": [one.why_not.code if one.why_not else "" for one in observed],
+        "why_not_detail": [one.why_not.detail if one.why_not else "" for one in observed],
+        **({WEIGHT: [weights[one.item] for one in observed]} if weights else {}),
+        **_by_name([one.values for one in observed]),
+    }
+    frame = pd.DataFrame(columns)[: len(observations)].astype({"model_seed": "Int64", "step": "Int64"})
     first = [name for name in frame.columns if name not in documented]
     return frame.reindex(columns=first + documented)
 
@@ -106,6 +111,14 @@ class ObservationFiles:
         finally:
             if self._file is not None:
                 self._file.abandon()
+
+
+def _by_name(rows: Sequence[Mapping[str, Any]], prefix: str = "") -> dict[str, list[Any]]:
+    """Columns in the order in which their names come; NaN where a row has none."""
+    names = dict.fromkeys(chain.from_iterable(rows))
+    if all(len(row) == len(names) for row in rows):  # the usual case, and faster
+        return {prefix + name: list(map(itemgetter(name), rows)) for name in names}
+    return {prefix + name: [row.get(name, math.nan) for row in rows] for name in names}
 
 
 def _texts(item: Item) -> dict[str, str]:

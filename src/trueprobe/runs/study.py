@@ -37,7 +37,7 @@ class ProbeRun(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
     name: str
-    label: str = Field(default="", pattern=r"^([A-Za-z0-9][A-Za-z0-9_.-]*)?$")
+    label: str = Field(default="", max_length=100, pattern=r"^([A-Za-z0-9][A-Za-z0-9_.-]*)?$")
     settings: dict[str, Any] = {}
 
     def model_post_init(self, context: Any) -> None:

@@ -27,7 +27,7 @@ from trueprobe.runs.writing import RunFolder
 from trueprobe.statistics import disagreement
 from trueprobe.statistics.claims import claim_results
 from trueprobe.statistics.estimates import CheckpointData, unjudged
-from trueprobe.statistics.flips import SeedAnswers, subsampled
+from trueprobe.statistics.flips import CALIBRATION_ERROR, SeedAnswers, subsampled
 from trueprobe.statistics.interval import Method
 from trueprobe.statistics.item_reliability import FamilyAnswers, reliabilities
 from trueprobe.statistics.measure import Claim, Measure, NetworkSize
@@ -151,6 +151,12 @@ class RunTables:
         """The tables over all probes; those that this run has nothing for are not written."""
         diagnostics = {label: probe.diagnostic for label, probe in self._probes.items() if probe.diagnostic}
         self.rows.add("flip_causes", subsampled(self._answers))
+        errors = {
+            one.estimate.model: one.estimate.value
+            for one in chain.from_iterable(self._unjudged.values())
+            if one.estimate.measure == CALIBRATION_ERROR and one.estimate.level == "checkpoint"
+        }
+        self.rows.add("flip_causes", chain.from_iterable(one.by_calibration(errors) for one in self._answers))
         self.rows.add("claims", claims_over_seeds(self._unjudged, diagnostics, self._answers))
         apart = disagreement.between(self._unjudged, diagnostics)
         self.rows.add("disagreements", [row for row, _ in apart])

@@ -1,14 +1,14 @@
 """Do the seeds of a family answer single items alike? (Paper C's figure 1, for any probe with pairwise answers.)
 
 d is the number of runs that do not give the majority's answer; where runs tie, an item may have no majority. Near-ties
-are items whose margins are small on average: if flips vanish without them, they were coin flips. Two reasons are looked
-at: the number of scored tokens, and the size of the dataset.
+are items whose margins are small on average: if flips vanish without them, they were coin flips. Three reasons are
+looked at: the number of scored tokens, the size of the dataset, and how well a masked head is calibrated.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -24,8 +24,10 @@ from trueprobe.statistics.verdict import of_coverage
 from trueprobe.types import Verdict
 
 MOST_LISTED = 50
+CALIBRATION_ERROR = "calibration_error"  # a measure of single checkpoints, of whatever probe of the run
 DRAWS = 1000
 _ROUNDING = 1e-12  # of sums in another order
+_FEWEST = 10  # for the interval of a correlation
 _SIZES = 4  # quarters of the items by size
 
 
@@ -41,11 +43,13 @@ class SeedAnswers:
     margins: np.ndarray  # [items, seeds]
     near_tie: float
     resample_seed: int = 0
+    models: tuple[str, ...] = ()  # the seeds
 
     @classmethod
     def of(cls, probe: str, members: Sequence[CheckpointData], declared: Flips) -> SeedAnswers | None:
         """Of the seeds that answered, and not mostly with ties; nothing where these are fewer than two."""
-        tables = [_answers(member, declared) for member in members if _usable(member, declared)]
+        usable = [member for member in members if _usable(member, declared)]
+        tables = [_answers(member, declared) for member in usable]
         if len(tables) < 2:
             return None
         both = pd.concat([table[["prefers", "margin"]] for table in tables], axis=1, keys=range(len(tables)))
@@ -57,7 +61,8 @@ class SeedAnswers:
         prefers, margins = (both.xs(name, axis=1, level=1).to_numpy(dtype=float) for name in ("prefers", "margin"))
         first = members[0]
         step, seed = first.labels.get("step"), first.resampling.resample_seed
-        return cls(probe, first.family, step, items, prefers, margins, declared.near_tie, seed)
+        names = tuple(member.model for member in usable)
+        return cls(probe, first.family, step, items, prefers, margins, declared.near_tie, seed, names)
 
     @property
     def seeds(self) -> int:
@@ -69,6 +74,14 @@ class SeedAnswers:
         votes = np.stack([(self.prefers == answer).sum(axis=1) for answer in (0.0, 1.0, 0.5)])
         against: np.ndarray = self.seeds - votes.max(axis=0)
         return against
+
+    @property
+    def shares_against_majority(self) -> np.ndarray:
+        """[seeds]: the share of items on which each is against the majority; where half are, there is none."""
+        share = self.prefers.mean(axis=1, keepdims=True)
+        against = (np.sign(self.prefers - 0.5) != np.sign(share - 0.5)) & (share != 0.5)
+        shares: np.ndarray = against.mean(axis=0)
+        return shares
 
     def pick(self, rows: np.ndarray) -> SeedAnswers:
         return replace(self, items=self.items[rows], prefers=self.prefers[rows], margins=self.margins[rows])
@@ -151,6 +164,15 @@ class SeedAnswers:
             row = self._cause(FlipStatistic.FLIP_RATE_IN_QUARTER, int(here.sum()), float(flipped[here].mean()))
             rows.append(changed(row, smallest=float(size[here].min()), largest=float(size[here].max())))
         return rows
+
+    def by_calibration(self, errors: Mapping[str, float]) -> list[FlipCause]:
+        """Are the worse calibrated seeds more often against the majority? Of three seeds or more with an error."""
+        known = np.array([errors.get(model, math.nan) for model in self.models])
+        if len(known) < 3 or np.isnan(known).any():
+            return []
+        rho, low, high = _rank_correlation(known, self.shares_against_majority, fewest=3)
+        row = self._cause(FlipStatistic.AGAINST_MAJORITY_BY_CALIBRATION, len(self.items), rho, low, high)
+        return [changed(row, smallest=float(known.min()), largest=float(known.max()))]
 
     def _cause(
         self, statistic: FlipStatistic, n_items: int, value: float, low: float = math.nan, high: float = math.nan
@@ -243,12 +265,14 @@ def _usable(member: CheckpointData, declared: Flips) -> bool:
     return bool(scored.any()) and of_coverage(untied(columns, scored, member.resampling)) is not Verdict.LOW_COVERAGE
 
 
-def _rank_correlation(x: np.ndarray, y: np.ndarray) -> tuple[float, float, float]:
-    """Spearman's, with the interval of Bonett & Wright (2000); NaN where one does not vary."""
-    if len(set(y)) < 2 or len(x) < 10:
+def _rank_correlation(x: np.ndarray, y: np.ndarray, fewest: int = _FEWEST) -> tuple[float, float, float]:
+    """Spearman's, with the interval of Bonett & Wright (2000), which needs ten; NaN where one does not vary."""
+    if len(set(x)) < 2 or len(set(y)) < 2 or len(x) < fewest:
         return float("nan"), float("nan"), float("nan")
     ranks = pd.DataFrame({"x": x, "y": y}).rank().to_numpy()  # scipy.stats alone would take a second to import
     rho = float(np.corrcoef(ranks, rowvar=False)[0, 1])
+    if len(x) < _FEWEST:
+        return rho, math.nan, math.nan
     half = scipy.special.ndtri(0.975) * np.sqrt((1 + rho**2 / 2) / (len(x) - 3))
     z = np.arctanh(np.clip(rho, -0.999999, 0.999999))
     return rho, float(np.tanh(z - half)), float(np.tanh(z + half))

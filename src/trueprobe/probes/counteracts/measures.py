@@ -279,7 +279,7 @@ def _claims_of_architectures(k: int) -> Iterator[Claim]:
     overturned = "ALBERT: counterexamples overturn more than half, except those about the target with the same meaning"
     yield claim("albert_overturned", overturned, ("tcsyn", "bcsyn", "bcsem"), OVERTURNED, **_HALF, **albert)
     keeps = "ALBERT: counterexamples about the target with the same meaning overturn fewer than half"
-    below = {"direction": Direction.BELOW}
+    below = {"direction": Direction.BELOW, "trivial": True}  # a network that heeds no knowledge overturns nothing
     yield claim("albert_keeps_tcsem", keeps, ("tcsem",), OVERTURNED, **_HALF, **albert, **below)
     enlarges = "RoBERTa: pro-stereotypical knowledge enlarges the margin"
     yield claim("roberta_pro_enlarges", enlarges, PRO, ENLARGED, **roberta)

@@ -16,7 +16,8 @@ from trueprobe.probes.measure_sets import ALL, ColumnMean, combinations, mean_me
 from trueprobe.probes.published import NETWORKS
 from trueprobe.statistics.means import group_means, means
 from trueprobe.statistics.measure import LARGER, TIED, Claim, Gate, Lead, Margin, Measure
-from trueprobe.types import Direction, Unit
+from trueprobe.statistics.ranking import Ranking, winners
+from trueprobe.types import Direction, Item, Unit
 
 Rows = Mapping[str, tuple[str | int | float, ...]]  # conditions and columns, and their values
 LEAST_COMPETENCE = 0.5  # of the targets; the paper has 1, by choosing its items
@@ -60,9 +61,23 @@ _CURVES = (
     ColumnMean("tied", TIED, Unit.SHARE, of_coverage=True),
 )
 _RECENCY = (ColumnMean("accuracy_by_recency", "correct", Unit.SHARE),)
-_OTHERS = ("bert-base-uncased", "bert-large-uncased", "roberta-base", "gpt2", "gpt2-medium", "gpt2-large", "gpt2-xl")
-# the eight models of the paper
-_LEAD = Lead(NETWORKS["roberta-large"].size, tuple(NETWORKS[name].size for name in _OTHERS))
+_TESTED = ("bert-base-uncased", "bert-large-uncased", "roberta-base", "roberta-large")
+_SIZES = {name: NETWORKS[name].size for name in (*_TESTED, "gpt2", "gpt2-medium", "gpt2-large", "gpt2-xl")}
+
+
+def positions_in(asked: Ranking, item: Item) -> dict[str, Any]:
+    """Where the target and the attractors stand in the order."""
+    target = item.fields["target"]
+    return {
+        "target": target,
+        "answer": asked.answer,
+        "correct": asked.share(target),
+        "tied": float(len(asked.first) > 1),
+        "rank": asked.rank(target),
+        "candidates": len(asked.order),
+        "target_over_rivals_nats": asked.over_rivals(target),
+        **winners(asked, target, item.fields["attractors"], MOST),
+    }
 
 
 @dataclass(frozen=True)
@@ -111,18 +126,12 @@ class DistractorMeasures:
         )
         of_type = (_rows("after", SETTINGS, (one,)) for one in RELATED)
         yield _alike(correct("types_alike", alike, *(rows(1, 2, 3) for rows in of_type)), after(0), after(1))
-        between = _rows("between", SETTINGS, RELATED)
-        hurts = "one attractor between key entity and fact lowers accuracy too"
-        yield correct("one_between_hurts", hurts, between(0), between(1))
-        later, first = _rows("key_later", ("multiple",), ("B",)), _rows("after", ("multiple",), ("B",))
-        recent = "an attractor before the key entity hurts less than one after it"
-        yield correct("recency", recent, later(1), first(1))
-        falls = "with a later key entity, accuracy falls with more attractors"
-        yield correct("later_key_falls", falls, later(1), later(3))
+        yield from _claims_between()
+        yield from _claims_of_later_keys()
         robust = "the larger of two models of one architecture keeps the target more often beside related attractors"
         yield replace(correct("larger_keeps_more", robust, after(1, 2, 3), None), between=LARGER)
         leads = "RoBERTa large keeps the target more often beside related attractors than each other model of the paper"
-        yield replace(correct("roberta_large_keeps_most", leads, after(1, 2, 3), None), between=_LEAD)
+        yield replace(correct("roberta_large_keeps_most", leads, after(1, 2, 3), None), between=_lead("roberta-large"))
 
     @property
     def headline(self) -> Measure:
@@ -176,6 +185,41 @@ def _claims_of_settings() -> Iterator[Claim]:
     yield _alike(claim, single(0), single(1))
     falls = "from one to three attractors of several entities, probability falls further"
     yield relative("ratios_fall_multiple", falls, multiple(1), multiple(3))
+
+
+def _claims_between() -> Iterator[Claim]:
+    """The paper's section 6.1: attractors between key entity and fact."""
+    correct, rows, multiple = _claim("correct", Unit.SHARE), _rows("between", SETTINGS, RELATED), ("multiple",)
+    hurts = "one attractor between key entity and fact lowers accuracy too"
+    yield correct("one_between_hurts", hurts, rows(0), rows(1))
+    rises = "accuracy rises again with more attractors between key entity and fact (for many models)"
+    yield correct("lists_recover_between", rises, rows(3), rows(1))
+    many, after = _rows("between", multiple, RELATED)(1, 2, 3), _rows("after", multiple, RELATED)(1, 2, 3)
+    gains = "RoBERTa large keeps the target more often with several entities' attractors before the fact than after it"
+    large = (_SIZES["roberta-large"],)
+    yield replace(correct("roberta_large_gains_between", gains, many, after), networks=large)
+    poor = "GPT-2 medium keeps the target less often beside several entities' attractors before the fact than any other"
+    last = correct("gpt2_medium_last_between", poor, many, None)
+    yield replace(last, between=_lead("gpt2-medium"), direction=Direction.BELOW)
+
+
+def _claims_of_later_keys() -> Iterator[Claim]:
+    """Section 6.2: the question is about an entity that was not the first."""
+    correct, multiple = _claim("correct", Unit.SHARE), ("multiple",)
+    later, first = _rows("key_later", multiple, ("B",)), _rows("after", multiple, ("B",))
+    recent = "an attractor before the key entity hurts less than one after it"
+    yield correct("recency", recent, later(1), first(1))
+    dips = "GPT-2 small, the exception: one attractor before the key entity lowers accuracy as well"
+    yield replace(correct("gpt2_small_dips_later", dips, later(0), later(1)), networks=(_SIZES["gpt2"],))
+    falls = "with a later key entity, accuracy falls with more attractors"
+    yield correct("later_key_falls", falls, later(1), later(3))
+    leads = "with a later key entity too, RoBERTa large keeps the target more often than each other model of the paper"
+    yield replace(correct("roberta_large_leads_later", leads, later(1, 2, 3), None), between=_lead("roberta-large"))
+
+
+def _lead(leader: str) -> Lead:
+    """Over the other seven models of the paper."""
+    return Lead(_SIZES[leader], tuple(size for name, size in _SIZES.items() if name != leader))
 
 
 def _rows(position: str, settings: tuple[str, ...], types: tuple[str, ...]) -> Callable[..., Rows]:

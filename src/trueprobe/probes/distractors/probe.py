@@ -27,11 +27,11 @@ from trueprobe.probes.base import MeasureSetProbe, Released, ReleasedScore, Sett
 from trueprobe.probes.display import Primary, ReportSpec, Summary
 from trueprobe.probes.distractors import multiverse, released, report, sentences
 from trueprobe.probes.distractors.material import DistractorMaterial, DistractorSentence, ItemSet, Pair
-from trueprobe.probes.distractors.measures import SETTING_AT, DistractorMeasures
+from trueprobe.probes.distractors.measures import SETTING_AT, DistractorMeasures, positions_in
 from trueprobe.probes.distractors.sentences import MOST, POSITIONS, SETTINGS, DistractorCase
 from trueprobe.statistics.means import ratio
 from trueprobe.statistics.multiverse import Question
-from trueprobe.statistics.ranking import Ranking, winners
+from trueprobe.statistics.ranking import Ranking
 from trueprobe.types import Answer, Card, FillBlank, Filled, Item, Observation, Request, WhyNot, WordList
 
 
@@ -298,27 +298,26 @@ class Distractors(MeasureSetProbe[DistractorSettings]):
         return published.authors(self.name)
 
     def values(
-        self, item: Item, asked: Ranking, base: Ranking, table: Ranking, constants: Mapping[str, float]
+        self,
+        item: Item,
+        asked: Ranking,
+        base: Ranking,
+        table: Ranking,
+        constants: Mapping[str, float],
+        positions: Mapping[str, Any] | None = None,  # where they are known
     ) -> dict[str, Any]:
         """What an item shows, from the order of the candidates and the probability of the target."""
         target = item.fields["target"]
         then, relative, log_relative = self._against_base(target, asked, base, table, constants)
         return {
-            "target": target,
-            "answer": asked.answer,
-            "correct": asked.share(target),
-            "tied": float(len(asked.first) > 1),
-            "rank": asked.rank(target),
-            "candidates": len(asked.order),
+            **(positions or positions_in(asked, item)),
             "target_probability": math.exp(asked.logp[target]),
-            "target_over_rivals_nats": asked.over_rivals(target),
             "base_probability": then,
             "relative_probability": relative,
             "log_relative_probability": log_relative,
             "base_context": item.fields["table"].text,
             "base_answer": table.answer,
             "base_preferred": float(table.first == (target,)),
-            **winners(asked, target, item.fields["attractors"], MOST),
             **item.fields["values"],
         }
 

@@ -18,12 +18,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from trueprobe.errors import BadInput, nearest, reading
 from trueprobe.probes import files
 from trueprobe.probes.base import Released, ReleasedScore
 from trueprobe.probes.distractors.material import DistractorSentence
+from trueprobe.probes.distractors.measures import positions_in
 from trueprobe.probes.templates import BLANK
 from trueprobe.statistics.ranking import Ranking
 from trueprobe.statistics.rows import grouped
@@ -171,7 +172,9 @@ class _ReleasedReader:
 
     def __init__(self, probe: Distractors) -> None:
         self.probe = probe
-        self._items = probe.items()
+        self._items: dict[tuple[Any, ...], list[Item]] = {}
+        for item in probe.items():
+            self._items.setdefault((item.conditions["position"], item.conditions["setting"]), []).append(item)
         self._names = re.compile(rf"\b(?:{'|'.join(probe.material.names)})\b", re.IGNORECASE)
         self._fillers = re.compile("|".join(map(re.escape, probe.material.later_fillers)), re.IGNORECASE)
         self._spelling = {
@@ -180,11 +183,12 @@ class _ReleasedReader:
         self.asked = cache(self._asked)
         self._orders: dict[tuple[str, str], tuple[str, ...]] = {}
         self._undrawn = cache(self._undrawn_of)  # models of one kind share their sentences
+        self._agreed: dict[tuple[str, str], Kind] = {}  # of an item and a released sentence
+        self._positions: dict[tuple[Any, ...], Mapping[str, Any]] = {}
 
     def _asked(self, condition: str) -> list[Item]:
         position, setting, types = CONDITIONS[condition]
-        wanted = {"position": (position,), "setting": (setting,), "type": types}
-        return [i for i in self._items if all(i.conditions[key] in values for key, values in wanted.items())]
+        return [item for item in self._items.get((position, setting), ()) if item.conditions["type"] in types]
 
     def file(self, file: Path, name: str, items: Sequence[Item], by_item: dict[str, Observation]) -> Kind:
         """Adds the model's observations of one file. Files overlap: the sentences of both types are also released
@@ -196,14 +200,13 @@ class _ReleasedReader:
         constants = self.probe.constants_of(name) or (_implied_bases(file, items, rows) if authors else {})
         bases: dict[str, Ranking] = {}
         kind: Kind = "causal"
+        lines = f"{file}, line "
         for line, (item, row) in enumerate(zip(items, rows, strict=True), 2):
-            where = f"{file}, line {line}"
-            text, blanks = _MASK.subn(BLANK, row["sentence"])
-            kind = "masked" if blanks else kind
-            ours = item.text if blanks else item.text.partition(f" {BLANK}")[0]
-            later = item.conditions["position"] == "key_later"
-            if text != ours and self._undrawn(text, later) != self._undrawn(ours, later):
-                raise BadInput(f"{where}: {row['sentence']!r} is not the sentence asked here: {item.text!r}")
+            where = f"{lines}{line}"
+            pair = item.id, row["sentence"]
+            if pair not in self._agreed:
+                self._agreed[pair] = self._kind(item, row["sentence"], where)
+            kind = "masked" if self._agreed[pair] == "masked" else kind
             ranking = self._ranking(item, row, where)
             base = bases.setdefault(item.groups[0], ranking)  # without attractors and fillers: first of each target
             if (earlier := by_item.get(item.id)) is not None:
@@ -212,21 +215,36 @@ class _ReleasedReader:
                         f"{file}: another probability for {item.id} than in an earlier file of the same model"
                     )
                 continue
-            values = self.probe.values(item, ranking, base, base, constants)
+            values = self._values(item, ranking, base, constants)
             if authors:
                 values["relative_probability"] = _number(row, RATIO, where)
             by_item[item.id] = Observation(item.id, values)
         return kind
 
+    def _kind(self, item: Item, sentence: str, where: str) -> Kind:
+        """Of a model that was asked this sentence; refused where it is not the item's, up to what is drawn."""
+        text, blanks = _MASK.subn(BLANK, sentence)
+        ours = item.text if blanks else item.text.partition(f" {BLANK}")[0]
+        later = item.conditions["position"] == "key_later"
+        if text != ours and self._undrawn(text, later) != self._undrawn(ours, later):
+            raise BadInput(f"{where}: {sentence!r} is not the sentence asked here: {item.text!r}")
+        return "masked" if blanks else "causal"
+
+    def _values(self, item: Item, asked: Ranking, base: Ranking, constants: Mapping[str, float]) -> dict[str, Any]:
+        """Of a released order everything but probabilities depends on the order alone."""
+        key = asked.order, item.fields["target"], *item.fields["attractors"]
+        if key not in self._positions:
+            self._positions[key] = positions_in(asked, item)
+        return self.probe.values(item, asked, base, base, constants, self._positions[key])
+
     def _ranking(self, item: Item, row: Mapping[str, str], where: str) -> Ranking:
         key = str(item.conditions["set"]), row["ordered_items"]
-        if key not in self._orders:
+        if (order := self._orders.get(key)) is None:
             with reading(f"{where}: no order and probability of candidates"):
-                self._orders[key] = self._order_of(*key)
+                order = self._orders[key] = self._order_of(*key)
         probability = _number(row, "target_prob", where)
         if not 0 < probability <= 1:
             raise BadInput(f"{where}: target_prob is {row['target_prob']}, which is no probability")
-        order = self._orders[key]
         return Ranking(order, order[:1], {item.fields["target"]: math.log(probability)})
 
     def _order_of(self, set_name: str, listed: str) -> tuple[str, ...]:
@@ -280,10 +298,12 @@ def _number(row: Mapping[str, str], column: str, where: str) -> float:
 
 
 def _rows(file: Path) -> list[dict[str, str]]:
-    reader = csv.DictReader(io.StringIO(files.text_of(file), newline=""), delimiter="\t", restval="")
+    lines = csv.reader(io.StringIO(files.text_of(file), newline=""), delimiter="\t")
     with reading(f"{file}: not a table"):
+        names = next(lines, [])
         for column in _COLUMNS:
-            if column not in (reader.fieldnames or ()):
+            if column not in names:
                 expected = f"expected {', '.join(_COLUMNS)}, tab-separated"
                 raise BadInput(f"{file}, line 1: no column '{column}'; {expected}")
-        return list(reader)
+        absent = dict.fromkeys(names, "")  # of a line that ends early
+        return [absent | dict(zip(names, line, strict=False)) for line in lines if line]

@@ -21,25 +21,29 @@ from trueprobe.runs.reproduce import Compared
 
 def show(rows: Sequence[Compared], console: Console | None = None) -> None:
     """What does not agree within rounding is marked."""
-    _show_table(words.REPRODUCED_HEADER, [_texts(one, one.agrees) for one in rows], console=console)
+    _show_table(words.REPRODUCED_HEADER, [_texts(one, one.agrees, one.number.model) for one in rows], console=console)
     print_lines([verdict(rows)], console)
 
 
-def show_models(models: Sequence[PaperModel], speed: float) -> None:
+def show_models(models: Sequence[PaperModel], speed: float, data: Sequence[str]) -> None:
     """Where they are, how large and how long, before anything is done."""
     rows = [
-        (m.name, m.probe, m.where, reproduced.size(m.weight_bytes), reproduced.duration(m.seconds(speed)), m.reason)
+        (m.name, m.probe, m.where, reproduced.size(m.weight_bytes), reproduced.duration(m.seconds(speed)))
         for m in models
+        if not m.reason
     ]
-    _show_table(reproduced.MODELS_HEADER, rows, left=3)
-    print_lines([reproduced.totals(list(models), speed)])
+    if rows:
+        _show_table(reproduced.MODELS_HEADER, rows, left=3)
+    print_lines([*reproduced.not_asked(models), reproduced.totals(models, speed, data)])
 
 
 def show_result(result: ModelResult) -> None:
-    """One model's numbers, signs and items."""
-    print_lines(["", f"{result.model.probe}: {result.model.name} ({result.model.spec or '–'})"])
+    """One model's numbers, signs and items; models that cannot be asked were listed."""
+    if result.model.reason:
+        return
+    print_lines(["", f"{result.model.probe}: {result.model.name} ({result.model.spec})"])
     if result.compared:
-        _show_table(words.REPRODUCED_HEADER, [_texts(one, result.agrees(one)) for one in result.compared])
+        _show_table(words.REPRODUCED_HEADER, [_texts(one, result.agrees(one), "") for one in result.compared])
     if result.signs:
         _show_table(reproduced.SIGNS_HEADER, list(map(sign_cells, result.signs)), left=2)
     if line := reproduced.verdict(result):
@@ -50,10 +54,12 @@ def show_result(result: ModelResult) -> None:
 
 def show_items(one: ItemComparison, console: Console | None = None) -> None:
     print_lines(reproduced.items(one), console)
+    theirs = "theirs" if one.diagnosis and one.diagnosis.explanation else "closest"
     for row in worst_rows(one):
         print_lines([f"  {row['id']}: {row['text']}"], console)
         print_lines([f"    published {row['published']:.6g}, ours {row['ours']:.6g}"], console)
-        print_lines([f"    {whose} ids: {row[f'{whose}_ids']}" for whose in ("our", "their")], console)
+        ids = (("ours", row["our_ids"]), (theirs, row["their_ids"]))
+        print_lines([f"    ids, {whose}: {those}" for whose, those in ids], console)
 
 
 def show_closing(results: Sequence[ModelResult], report: Path) -> None:
@@ -67,10 +73,10 @@ def _show_table(
     print_lines(table_lines(header, rows, right=header[left:-1]), console)
 
 
-def _texts(one: Compared, agrees: bool) -> tuple[str, str, str, str, str]:
+def _texts(one: Compared, agrees: bool, model: str) -> tuple[str, str, str, str, str]:
     number, digits = one.number, one.number.decimals
     what = number.measure if number.of == "value" else f"{number.measure} {number.of}"
-    where = " ".join((number.model, what, *map(str, number.conditions.values())))
+    where = " ".join(filter(None, (model, what, *map(str, number.conditions.values()))))
     plain = NumberFormat(1, "", digits, False)
     if math.isnan(one.ours):
         return where, plain.plain(number.value), DASH, DASH, ""

@@ -13,6 +13,7 @@ from trueprobe.errors import BadInput
 from trueprobe.paths import write_text
 from trueprobe.results.render.markdown import escaped
 from trueprobe.results.text import reproduced as words
+from trueprobe.results.text.verdicts import verdict_text, wanted
 from trueprobe.runs.diagnosis import Input
 from trueprobe.runs.item_scores import ItemComparison
 from trueprobe.runs.papers import ModelResult, PaperModel, Where
@@ -169,12 +170,11 @@ def _number(one: Mapping[str, Any], values: Mapping[str, Any]) -> tuple[str, ...
 
 
 def sign_cells(one: ClaimResult) -> tuple[str, ...]:
-    against = f"{one.direction} {one.threshold:g}"
     value = "–" if math.isnan(one.value) else f"{one.value:+.3f}"
     interval = "" if math.isnan(one.low) else f"{one.low:+.3f} to {one.high:+.3f}"
-    where = " ".join(map(str, one.conditions.values()))
+    where = ", ".join(f"{key}={value}" for key, value in one.conditions.items())
     statement = f"{one.statement} ({where})" if where else one.statement
-    return statement, against, value, interval, one.verdict
+    return statement, wanted(one.direction, one.threshold), value, interval, verdict_text(one.verdict, one.source)
 
 
 def _table(header: Sequence[str], rows: Any) -> Iterator[str]:

@@ -209,8 +209,9 @@ def _one_probe(report: Report, space: Room) -> Iterator[RenderableType]:
     longest = max(sum(map(height, legend)) for legend in legends.values())
     room = space.lines - 1 - sum(map(height, (*first, head, *inconclusive, *below))) - longest
     notes = [text_line(line) for line in summary.notes]
+    later: list[Text] = []  # where the table leaves room
     while notes and room - sum(map(height, notes)) < _LEAST_TABLE:
-        notes.pop()
+        later.insert(0, notes.pop())
     room -= sum(map(height, notes))
     grids = _by_form(forms, lambda parts: _grids(report, label, parts, width))
     if sum(len(grid.marked) + grid.head_lines for grid in grids) > room and len(passed) > 1:
@@ -227,10 +228,13 @@ def _one_probe(report: Report, space: Room) -> Iterator[RenderableType]:
     each = room if len(forms) == 1 else room // max(1, len(grids))
     tables = [part for grid in grids for part in grid.render(each - height(text_line(grid.title)) + 1)]
     room -= sum(map(height, tables))
-    extra = []
-    for line in map(text_line, _behind(report, label)):
+    extra: list[Text] = []
+    for line, place in [
+        *((note, notes) for note in later),
+        *((text_line(one), extra) for one in _behind(report, label)),
+    ]:
         if height(line) <= room:
-            extra.append(line)
+            place.append(line)
             room -= height(line)
     legend = legends[all(grid.intervals for grid in grids)]
     yield from (*first, head, *tables, *extra, *inconclusive, *legend, *notes, *below)

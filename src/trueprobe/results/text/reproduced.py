@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 from trueprobe.results.numbers import count
 from trueprobe.runs.diagnosis import EXPLAINED_NATS, Diagnosis, Trial
@@ -10,7 +11,7 @@ from trueprobe.runs.item_scores import AGREE_NATS, ItemComparison
 from trueprobe.runs.papers import LeftOut, ModelResult, PaperModel, Where
 from trueprobe.types import Outcome
 
-MODELS_HEADER = ("paper's model", "probe", "where", "size", "about", "")
+MODELS_HEADER = ("paper's model", "probe", "where", "size", "about")
 REPORTED_HEADER = ("paper's model", "probe", "where", "size", "name", "not asked")
 SIGNS_HEADER = ("found by the authors", "published", "ours", "95 % interval", "verdict")
 _MINUTE, _HOUR = 60, 3600
@@ -26,13 +27,24 @@ def duration(seconds: float) -> str:
     return f"{seconds / _MINUTE:.0f} min" if seconds < _HOUR else f"{seconds / _HOUR:.1f} h"
 
 
-def totals(models: list[PaperModel], speed: float) -> str:
-    """Size and time, before anything is fetched or computed."""
+def not_asked(models: Sequence[PaperModel]) -> list[str]:
+    """Those that cannot be asked, by reason."""
+    by_reason: dict[str, list[PaperModel]] = {}
+    for model in models:
+        if model.reason:
+            by_reason.setdefault(model.reason, []).append(model)
+    named = {reason: ", ".join(f"{one.name} ({one.probe})" for one in some) for reason, some in by_reason.items()}
+    return [f"not asked: {names}; {reason}" for reason, names in named.items()]
+
+
+def totals(models: Sequence[PaperModel], speed: float, data: Sequence[str]) -> str:
+    """Size and time, before anything is fetched or computed. `data`: assets that are not on this machine."""
     asked = [model for model in models if not model.reason]
     fetched = {model.spec: model.download_bytes for model in asked if model.where is Where.HUB}
     took = duration(sum(model.seconds(speed) for model in asked)) or "no time"
     first = f"{len(asked)} of {len(models)} can be asked"
-    return f"{first}; to download: {size(sum(fetched.values())) or 'nothing'}; on this machine about {took}"
+    needs = f"; data that is not here: {', '.join(data)}" if data else ""
+    return f"{first}; to download: {size(sum(fetched.values())) or 'nothing'}{needs}; on this machine about {took}"
 
 
 def verdict(result: ModelResult) -> str:

@@ -36,7 +36,7 @@ SEEDS_APART, WHY_NOT = "seeds that disagree", "not scored because"
 NOT_FINISHED, SHOWS_NOTHING = "not finished", "shows nothing"
 PAPER_C_TABLE_1 = "table 1 of paper C"
 ITEMS_CAPTION = "Largest effects first. Values are means over seeds; answers are from the first seed."
-ABOUT_TWO, ABOUT_EACH, NOT_CLAIMED = "about two models", "about each model", "not claimed for this kind of model"
+ABOUT_TWO, ABOUT_EACH, NOT_CLAIMED = "about two models", "about each model", "not asked, or not claimed of this kind"
 BOLD = "Bold: a primary number that differs from neutral after correction; a family needs three seeds that agree."
 SEEDS_CAPTION = (
     "Mean ± sample deviation over seeds, in the unit of the measure (points for shares and probabilities). Bold: a "

@@ -180,7 +180,11 @@ def outcome_tally(outcome: Outcome) -> str:
 
 def expected(finding: Finding) -> str:
     """`above 0`: where a paper has the quantity of a claim."""
-    return _DIRECTIONS[finding.direction].format(f"{finding.threshold:g}") if finding.direction else ""
+    return wanted(finding.direction, finding.threshold) if finding.direction else ""
+
+
+def wanted(expects: Direction, threshold: float | None) -> str:
+    return _DIRECTIONS[expects].format(f"{threshold:g}")
 
 
 def neutral(finding: Finding) -> str:
