@@ -306,7 +306,8 @@ def check_limited(tables: Tables, text: str) -> None:
 def check_how_far(tables: Tables, text: str) -> None:
     rows = pd.concat([frame[["model", "why_not"]] for frame in tables.observed.values()])
     scored, asked = int((rows["why_not"] == "").sum()), len(rows)
-    assert f"{asked // rows['model'].nunique():,} question" in text
+    models = rows["model"].nunique()
+    assert (f"{asked:,} questions to {models}" if asked % models else f"{asked // models:,} question") in text
     assert (f"all {asked:,} answers scored" if scored == asked else f"{scored:,} of {asked:,} answers scored") in text
     for family, many in tables.seeds.items():
         assert many == 1 or f"{many} seeds of {family}" in text

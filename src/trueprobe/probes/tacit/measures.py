@@ -168,7 +168,7 @@ class RetrievalMeasures:
         claim = self._alike(self._claim("interchangeable", same, lengths))
         yield replace(claim, between=Lead(_ROBERTA_BASE, (_BERT_LARGE,)))
         if most == MOST:
-            half = f"with ten properties the mean reciprocal rank is above {HALF}"
+            half = f"ten properties give a mean reciprocal rank above {HALF}"
             yield replace(self._claim("ten_reach_half", half, grown(MOST)), threshold=HALF)
             yield from self._claims_of_the_largest(grown(4), grown(MOST))
 

@@ -170,7 +170,11 @@ def _seeds(report: Report) -> list[str]:
 def _asked(scorings: Sequence[Scoring], checkpoints: int) -> str:
     """Questions, not items: a test of SEAT is one item of hundreds of sentences."""
     asked = sum(one.n_asked for one in scorings)
-    return f"{several(asked // checkpoints, 'question')} to each checkpoint" if asked and checkpoints else ""
+    if not asked or not checkpoints:
+        return ""
+    if asked % checkpoints:  # some were asked other probes
+        return f"{several(asked, 'question')} to {checkpoints} checkpoints"
+    return f"{several(asked // checkpoints, 'question')} to each checkpoint"
 
 
 def _scored(scorings: Sequence[Scoring]) -> str:
