@@ -12,7 +12,8 @@ import trueprobe
 from trueprobe.types import Verdict
 
 ROOT = Path(trueprobe.__file__).parent
-JUDGE, ROWS = Path("statistics/verdict.py"), Path("statistics/rows.py")
+JUDGE = Path("statistics/verdict.py")
+TABLES = {Path(name) for name in ("statistics/rows.py", "statistics/multiverse.py", "sensitivity/rows.py")}
 COLUMNS = ("verdict", "verdict_alone")
 
 
@@ -93,7 +94,7 @@ def test_verdicts_are_assigned_in_one_module():
         if name == JUDGE or "Verdict" not in code:
             continue
         tree = ast.parse(code)
-        declared = column_defaults(tree) if name == ROWS else set()
+        declared = column_defaults(tree) if name in TABLES else set()
         found += [f"{name}:{line} {how}" for line, how in assigned_in(tree) if line not in declared]
     assert found == []
 

@@ -24,7 +24,7 @@ from trueprobe.sensitivity.rows import RemovalClaimRow, RemovedRow
 from trueprobe.statistics.doses import DoseDesign, DoseRow
 from trueprobe.statistics.equivalence import LEVEL, alike
 from trueprobe.statistics.verdict import FEWEST_GROUPS, Case, judge
-from trueprobe.types import Direction, Verdict
+from trueprobe.types import Direction
 
 if TYPE_CHECKING:
     from trueprobe.sensitivity.session import Analysis
@@ -160,7 +160,7 @@ def _claim(rows: Sequence[RemovedRow], first: str, second: str, prompts: str, di
     cells = sorted(sides[first])
     design = DoseDesign.of(
         [
-            DoseRow(assignment=a, seed=s, dose=dose, manipulation=dose, value=0.0, verdict=Verdict.DESCRIPTIVE)
+            DoseRow(assignment=a, seed=s, dose=dose, manipulation=dose, value=0.0)
             for a, s in cells
             for dose in (0.0, 1.0)
         ]

@@ -98,7 +98,7 @@ class UnplantedRow:
     low: float = column("lower end of its 95 % interval, over assignments and seeds")
     high: float = column("upper end")
     p: float = column("against no difference, not corrected")
-    verdict: Verdict = column("whether it moves, corrected (Holm) over this table")
+    verdict: Verdict = column("whether it moves, corrected (Holm) over this table", Verdict.DESCRIPTIVE)
     n_items: int = column("scored items behind it")
     n_groups: int = column("independent groups of items")
     n_seeds: int = column("seeds behind it")

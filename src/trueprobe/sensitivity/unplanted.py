@@ -19,7 +19,6 @@ from trueprobe.sensitivity.rows import UnplantedRow
 from trueprobe.statistics.doses import DoseRow, dose_response
 from trueprobe.statistics.rows import Estimate
 from trueprobe.statistics.verdict import Case, judge
-from trueprobe.types import Verdict
 
 Settings = Mapping[str, Any]
 Key = tuple[str, ...]  # the measure, and the conditions that name it
@@ -131,7 +130,7 @@ def _dose_rows(
     seeds: Sequence[int],
 ) -> list[DoseRow]:
     return [
-        DoseRow(assignment=a, seed=s, dose=dose, manipulation=dose, value=at[s, key].value, verdict=Verdict.DESCRIPTIVE)
+        DoseRow(assignment=a, seed=s, dose=dose, manipulation=dose, value=at[s, key].value)
         for a, full in fulls.items()
         for s in seeds
         for dose, at in ((0.0, nulls), (1.0, full))
@@ -153,7 +152,6 @@ def _row(
         low=moved.low,
         high=moved.high,
         p=moved.p,
-        verdict=Verdict.DESCRIPTIVE,
         n_items=min(one.n_items for one in known),
         n_groups=min(one.n_groups for one in known),
         n_seeds=len({row.seed for row in rows}),

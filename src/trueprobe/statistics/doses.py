@@ -37,7 +37,7 @@ class DoseRow:
     dose: float  # from 0, the model trained without the association, to 1
     manipulation: float  # nats on held-out frames, at this dose
     value: float  # of the measure
-    verdict: Verdict  # the checkpoint's own, as if this number were the only one
+    verdict: Verdict | None = None  # the checkpoint's own, as if this number were the only one; limits need it
     low: float = math.nan  # of its interval; a checkpoint's limit needs both ends
     high: float = math.nan
 
