@@ -64,7 +64,7 @@ _MARKS = {
     "°": "suggestive",
 }
 _AS_EXPECTED = "as published or expected, or holds"
-NO_MARK = "undecided or without a verdict"
+NO_MARK = "undecided or no verdict"
 NOTHING_TO_COUNT = "nothing to count"
 _DIRECTIONS = {
     Direction.ABOVE: "above {}",
