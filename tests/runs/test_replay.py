@@ -248,9 +248,9 @@ def test_findings_about_single_models_between_and_later_have_their_claims(tmp_pa
     assert gains.value == pytest.approx(plain["between", "RobertaLarge"] - plain["after", "RobertaLarge"])
     pooled = said.query("position == 'between'").groupby("model")["correct"].mean()
     for other in ("RobertaLarge", "GPT2Small"):
-        row = rows["gpt2_medium_last_between", f"GPT2Medium against {other}"]
-        assert row.value == pytest.approx(pooled["GPT2Medium"] - pooled[other])
-        assert (row.direction, row.verdict_alone) == ("below", "as_published")
+        row = rows["gpt2_medium_last_between", f"{other} against GPT2Medium"]
+        assert row.value == pytest.approx(pooled[other] - pooled["GPT2Medium"])
+        assert (row.direction, row.verdict_alone) == ("above", "as_published")
 
 
 @pytest.mark.slow
