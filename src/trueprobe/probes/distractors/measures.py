@@ -198,10 +198,7 @@ def _claims_between() -> Iterator[Claim]:
     gains = "RoBERTa large keeps the target more often with several entities' attractors before the fact than after it"
     large = (_SIZES["roberta-large"],)
     yield replace(correct("roberta_large_gains_between", gains, many, after), networks=large)
-    poor = (
-        "each other model of the paper keeps the target more often beside several entities' attractors before the fact "
-    )
-    poor += "than GPT-2 medium does"
+    poor = "each other model keeps the target more often than GPT-2 medium, with several entities' attractors before it"
     last = correct("gpt2_medium_last_between", poor, many, None)
     yield replace(last, between=_lead("gpt2-medium")._replace(behind=True))
 
