@@ -47,7 +47,7 @@ COLUMNS = {
     "won_3_back": "1 if it belongs to the third from the end",
     "won_by_last": "where an attractor won: 1 if it was the one mentioned last",
     "filler": "how many unrelated facts about the first entity are added, 0 to 3",
-    "key_name": "of the entity that is asked about",
+    "key_name": "of the entity in question",
     "key_place": "its place among the entities, 0 is the first mentioned",
     "attractors_after_fact": "how many attractors stand between the key fact and the question",
     SETTING_AT: "setting and number of attractors in one",
@@ -128,9 +128,9 @@ class DistractorMeasures:
         yield _alike(correct("types_alike", alike, *(rows(1, 2, 3) for rows in of_type)), after(0), after(1))
         yield from _claims_between()
         yield from _claims_of_later_keys()
-        robust = "the larger of two models of one architecture keeps the target more often beside related attractors"
+        robust = "the larger of two models of one architecture keeps the target more often with related attractors"
         yield replace(correct("larger_keeps_more", robust, after(1, 2, 3), None), between=LARGER)
-        leads = "RoBERTa large keeps the target more often beside related attractors than each other model of the paper"
+        leads = "RoBERTa large keeps the target more often with related attractors than each other model of the paper"
         yield replace(correct("roberta_large_keeps_most", leads, after(1, 2, 3), None), between=_lead("roberta-large"))
 
     @property
@@ -198,7 +198,7 @@ def _claims_between() -> Iterator[Claim]:
     gains = "RoBERTa large keeps the target more often with several entities' attractors before the fact than after it"
     large = (_SIZES["roberta-large"],)
     yield replace(correct("roberta_large_gains_between", gains, many, after), networks=large)
-    poor = "GPT-2 medium keeps the target less often beside several entities' attractors before the fact than any other"
+    poor = "GPT-2 medium keeps the target less often with several entities' attractors before the fact than any other"
     last = correct("gpt2_medium_last_between", poor, many, None)
     yield replace(last, between=_lead("gpt2-medium"), direction=Direction.BELOW)
 
