@@ -111,9 +111,7 @@ class ScoreText:
     start: Literal["text", "first_token"] = "text"  # causal models: what the start token stands before; else refused
     ranks: bool = field(default=False, metadata={UNNAMED_BY_DEFAULT: True})  # of each token in the vocabulary, too
     word_starts: bool = field(default=False, metadata={UNNAMED_BY_DEFAULT: True})  # does a word begin after each word?
-    unknown: bool = field(
-        default=False, metadata={UNNAMED_BY_DEFAULT: True}
-    )  # may it hold unknown pieces?
+    unknown: bool = field(default=False, metadata={UNNAMED_BY_DEFAULT: True})  # may it hold unknown pieces?
 
 
 @dataclass(frozen=True, slots=True)
