@@ -116,7 +116,7 @@ class Masked(BothWays):
     ) -> tuple[list[Read], Ids, tuple[int, ...]]:
         if request.start != "text":
             raise Refused("no_start", "a masked model reads a text with all its special tokens")
-        pieces = self._pieces(whole)
+        pieces = self._pieces(whole, request.unknown)
         row, start = self._frame(request.given, request.join, pieces.ids)
         reads = []
         for i in chosen:

@@ -118,7 +118,8 @@ def _score_requests(asked: Material, card: Card, how: ScoringMethod) -> Asked:
     masking = _MASKING[how.pll] if card.kind == "masked" else "each"
     corrected = how.words == "corrected" and card.kind == "causal"
     return [
-        _refused(sentence.text) or ScoreText(sentence.text, masking=masking, ranks=True, word_starts=corrected)
+        _refused(sentence.text)
+        or ScoreText(sentence.text, masking=masking, ranks=True, word_starts=corrected, unknown=True)
         for sentence in asked.sentences
     ]
 
