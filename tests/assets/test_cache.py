@@ -142,7 +142,7 @@ def test_ctrl_c_leaves_nothing_and_what_was_there_stays(big, start, home):
     process.send_signal(signal.SIGINT)
     _, output = process.communicate(timeout=20)
     assert process.returncode == 130
-    assert output == "trueprobe: stopped; nothing half-fetched is left, the same command starts it anew\n"
+    assert output == "trueprobe: stopped; partial files were removed; the same command starts again\n"
     assert left_in(home) == []
 
 
@@ -181,7 +181,7 @@ def test_a_disk_that_takes_no_more_is_told_and_nothing_is_left(big, start, home)
     _, output = process.communicate(timeout=20)
     assert process.returncode == 1
     assert "cannot write" in output
-    assert "nothing of it is left behind" in output
+    assert "the partial file was removed" in output
     assert len(output.splitlines()) == 1
     assert left_in(home) == []
 

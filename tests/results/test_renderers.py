@@ -85,7 +85,8 @@ def sixteen_items(tmp_path):
 
 
 IN_PAGE = (  # mark, model, value and interval
-    r'data-mark="([^"]*)" data-model="([^"]*)"[^>]*>(?:<button[^>]*>)?<span class="n">(.*?)</span>(?: <span class="ends">(.*?)</span>)?'
+    r'data-mark="([^"]*)" data-model="([^"]*)"[^>]*>(?:<button[^>]*>)?'
+    r'<span class="n">(.*?)</span>(?: <span class="ends">(.*?)</span>)?'
 )
 
 

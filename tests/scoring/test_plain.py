@@ -98,6 +98,26 @@ def test_corrected_words_own_the_space_behind_them(name, checkpoint, opened):
     assert words["logp_nats"].sum() == pytest.approx(table["logp_nats"].sum())
 
 
+@pytest.mark.parametrize("name", ["bert", "llama"])
+def test_an_unknown_piece_costs_its_word_alone(name, checkpoint, opened):
+    """The others have the numbers that the plain loop gives with the unknown piece in its place."""
+    text = "The nurse saw Ж, unbelievably late."
+    network, tokenizer = plain(checkpoint(name), causal=name == "llama")
+    loop = left_to_right if name == "llama" else partial(pseudo, within_words=True)
+    expected = [logp for logp, _ in loop(network, tokenizer, text)]
+    tokens, words = (trueprobe.score(text, opened(name), by=by, store=":memory:") for by in ("token", "word"))
+    unknown = tokens["why_not"] == "unknown_piece"
+    assert unknown.sum() == 1
+    assert tokens["word"][unknown].tolist() == ["Ж,"]
+    known = tokens["logp_nats"].tolist()
+    assert [logp for logp in known if logp == logp] == pytest.approx(
+        [logp for logp, lost in zip(expected, unknown, strict=True) if not lost], abs=NEAR
+    )
+    assert words["why_not"].tolist() == ["", "", "", "unknown_piece", "", ""]  # not the comma's alone
+    region = trueprobe.score(text, opened(name), by="region", store=":memory:")
+    assert region["why_not"].tolist() == ["unknown_piece"]
+
+
 MINICONS = {  # 0.3.39, token_score(…, bow_correction=True) of nursery-causal/0, with bos_token False and True
     "none": [-11.36711, -8.41376, -0.94316, -7.95913, -5.88138, -1.50268, -9.47436, -2.82315, -2.18793, -9.86334],
     "eot": [-1.75112, -10.04331, -8.21255, -0.8313, -7.39478, -4.20947, -1.90629, -9.20211, -2.7177, -2.12254],

@@ -83,7 +83,7 @@ class CausalFraming(Framing):
     def _score_reads(
         self, request: ScoreText, whole: str, chosen: list[int]
     ) -> tuple[list[Read], Ids, tuple[int, ...]]:
-        pieces = self._pieces(whole)
+        pieces = self._pieces(whole, request.unknown)
         front = self._front(request.given, request.join)
         ids = (*front, *pieces.ids)
         positions = tuple(len(front) + i for i in chosen)

@@ -98,10 +98,10 @@ class Framing:
         keep = segments is not None and self.shape.uses_segments
         return Row(ids, segments if keep and segments is not None else (0,) * len(ids))
 
-    def _pieces(self, text: str) -> Pieces:
-        """A text with an unknown piece would get the answer to many other texts."""
+    def _pieces(self, text: str, unknown: bool = False) -> Pieces:
+        """A text with an unknown piece would get the answer to many other texts, so it is refused unless asked for."""
         pieces = self.text.pieces(text)
-        if pieces.lost:
+        if pieces.lost and not (unknown and pieces.unknown):
             raise Refused("unknown_piece", f"the tokenizer cannot spell {pieces.lost!r} in {text!r}")
         return pieces
 
@@ -132,7 +132,7 @@ class Framing:
         start = len(whole) - len(request.text)
         if running:
             request = replace(request, given=None)
-        pieces = self._pieces(whole)
+        pieces = self._pieces(whole, request.unknown)
         chosen = [i for i, span in enumerate(pieces.spans) if span[1] > start and _touches(span, request.spans, start)]
         if not chosen:
             raise Refused("no_span" if request.spans else "empty_text", repr(request.text))
@@ -269,7 +269,8 @@ class Framing:
         for nth, (i, logp, rank) in enumerate(zip(chosen, logps, ranks, strict=True)):
             span = (max(pieces.spans[i][0] - start, 0), pieces.spans[i][1] - start)
             piece = self.text.piece_text(pieces.ids[i])
-            tokens.append(Token(piece, pieces.ids[i], float(logp), True, span, rank, word_next.get(nth)))
+            known = i not in pieces.unknown
+            tokens.append(Token(piece, pieces.ids[i], float(logp), True, span, rank, word_next.get(nth), known))
         return Scored(tuple(tokens), row_ids, positions)
 
 

@@ -118,7 +118,8 @@ def _score_requests(asked: Material, card: Card, how: ScoringMethod) -> Asked:
     masking = _MASKING[how.pll] if card.kind == "masked" else "each"
     corrected = how.words == "corrected" and card.kind == "causal"
     return [
-        _refused(sentence.text) or ScoreText(sentence.text, masking=masking, ranks=True, word_starts=corrected)
+        _refused(sentence.text)
+        or ScoreText(sentence.text, masking=masking, ranks=True, word_starts=corrected, unknown=True)
         for sentence in asked.sentences
     ]
 
@@ -180,7 +181,7 @@ def _words(words: Iterable[str]) -> tuple[str, ...]:
     listed = tuple(words)
     for word in listed:
         if not isinstance(word, str) or not is_text(word):
-            raise BadInput(f"words is a list of words, and this is none: {word!r:.80}")
+            raise BadInput(f"words is a list of words; this is not a word: {word!r:.80}")
     return listed
 
 

@@ -1,8 +1,8 @@
 """From scored sentences to rows: one per token, word or region, behind the columns of the user's rows.
 
 A word or region is the sum of its tokens. One that shares a token with its neighbour has no number (`not_separable`),
-nor has one without any token (`no_span`), and every word of a sentence that could not be scored has the reason: no row
-is left out.
+nor has one with an unknown piece (`unknown_piece`) or without any token (`no_span`), and every word of a sentence that
+could not be scored has the reason: no row is left out.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ By = Literal["token", "word", "region"]
 BYS: tuple[By, ...] = get_args(By)
 _NOT_SEPARABLE = WhyNot("not_separable", "a token reaches into what stands beside it")
 _NO_SPAN = WhyNot("no_span", "no token")
+_UNKNOWN = WhyNot("unknown_piece", "the tokenizer cannot spell all of it")
 _UNSCORED = WhyNot("no_start", "without a start token the first token of a text has no probability")
 ABOUT, NO_START = ("model", "method", "start"), "none"
 _NO_CHARACTERS = WhyNot("no_span", "the model does not report which characters its tokens stand for")
@@ -94,6 +95,8 @@ def no_number(why: WhyNot) -> Numbers:
 
 
 def summed(tokens: Sequence[Token]) -> Numbers:
+    if not all(token.known for token in tokens):
+        return no_number(_UNKNOWN)
     logp = sum(token.logp for token in tokens)
     return Numbers(
         len(tokens),
