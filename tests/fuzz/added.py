@@ -26,7 +26,7 @@ def _study(title: str = "mine") -> Any:
     from trueprobe.runs.binding import PlannedEntry, PlannedStudy
 
     entry = PlannedEntry(name="pairs", label="pairs", settings={"data": "example"})
-    return PlannedStudy(title=title, probes=(entry,), models=("fam=m-seed_{0..2}",), per_group=2)
+    return PlannedStudy(title=title, probes=(entry,), models=("fam=m-seed_{0..2}",), per_group=2, axes=("length",))
 
 
 def planned() -> Any:
@@ -42,7 +42,6 @@ def planned() -> Any:
         questions=("Does it prefer the stereotype?",),
         seeds={"fam": 3},
         items={"pairs": 4},
-        axes=("length",),
         numbers=(number,),
         study=_study(),
     ).with_hash()

@@ -85,7 +85,9 @@ def test_headline_is_the_largest_of_the_decided_numbers_whatever_their_unit(tmp_
 def test_headline_names_models_on_the_other_side(tmp_path):
     rows = [preference("one", 0.8), preference("two", 0.3)]
     mine = report(tmp_path, estimates=rows, models=("one", "two"), probe=DECLARED)
-    assert sentence(mine) == ("one prefers the stereotype in 80 % of pairs [70, 90]. Opposite: two 30 % [20, 40].")
+    assert sentence(mine) == (
+        "one prefers the stereotype in 80 % of pairs [70, 90]. Other direction: two 30 % [20, 40]."
+    )
 
 
 def test_headline_without_a_template_has_the_statement_and_who(tmp_path):

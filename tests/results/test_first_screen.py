@@ -178,9 +178,9 @@ def check_main(tables: Tables, text: str) -> None:
     largest = max(groups, key=lambda key: sum(map(size, groups[key])))
     check_sentence(tables, text, groups[largest])
     other = groups.get((*largest[:-1], "above" if largest[-1] == "below" else "below"), [])
-    assert ("Opposite: " in text) <= bool(other)
-    for row in other if "Opposite: " in text else ():
-        assert row["model"] in text.partition("Opposite: ")[2]
+    assert ("Other direction: " in text) <= bool(other)
+    for row in other if "Other direction: " in text else ():
+        assert row["model"] in text.partition("Other direction: ")[2]
 
 
 def check_nearest(tables: Tables, text: str) -> None:

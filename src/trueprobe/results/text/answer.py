@@ -35,7 +35,7 @@ def answer(of: Answer, report: Report) -> str:
     texts = {"decided": _decided, "undecided": _undecided, "unjudged": _unjudged, "exploratory": _exploratory}
     parts = [texts[of.state](of, report) if of.state in texts else _EMPTY]
     if of.main and of.other_way:
-        parts.append(f"Opposite: {with_number(of.other_way, families)}")
+        parts.append(f"Other direction: {with_number(of.other_way, families)}")
     if of.reversed:
         if _words((*parts, _reversed(of.reversed, families, 0))) > MOST_WORDS:
             del parts[1:]

@@ -89,7 +89,8 @@ CLAIMS = Titled(
 )
 MODELS = Titled(
     "Models",
-    "A family is several seeds of one model, or one seed at several steps. sha256: of weights, config and dtype.",
+    "A family is several seeds of one model, or one seed at several steps. sha256: of weights, config and dtype; "
+    "of replayed models, of their released outputs.",
 )
 MODELS_HEADER = (
     "model",

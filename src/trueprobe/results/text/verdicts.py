@@ -50,7 +50,7 @@ _SILENT = {  # why a dash stands where items were scored
 _OUTCOMES = {
     Outcome.GOOD: ("What holds", "hold"),
     Outcome.BAD: ("Opposite, or flips", "opposite or flipping"),
-    Outcome.OPEN: ("Undecided", "undecided"),
+    Outcome.OPEN: ("Undecided", "undecided or borderline"),
     Outcome.EXPLORATORY: ("Exploratory: intervals without a verdict", "exploratory"),
     Outcome.NONE: ("Could not be judged", "could not be judged"),
 }
@@ -86,7 +86,8 @@ def mark_text(mark: Mark, key: Key) -> str:
     if mark.symbol == "*" and key.any_expected:
         return _AS_EXPECTED
     many = key.n_exploratory
-    by_chance = f" (by chance {0.05 * many:.0f} of {count(many)})" if many else ""
+    expected = f"{0.05 * many:.0f}" if many >= 20 else "under 1"
+    by_chance = f" ({expected} of {count(many)} expected by chance)" if many else ""
     return _MARKS[mark.symbol] + (by_chance if mark.symbol == "°" else "")
 
 

@@ -41,9 +41,11 @@ class FindingsMatrix:
 
 
 def matrix(report: Report, most_rows: int = 8, most_columns: int | None = None) -> FindingsMatrix:
-    """Findings about pairs of models have no column and are left out."""
+    """Findings about pairs of models have no column and are left out. What the headline is about is among the rows."""
     with_columns = [([f for f in s.findings if f.numbers and not f.of_pairs], s.kind) for s in report.sections]
     order = in_order([(findings, kind is SectionKind.PROBE) for findings, kind in with_columns])
+    main = Answer.of(report).main
+    order = sorted(order, key=lambda finding: not (main and _same(finding, main)))
     chosen = {id(finding) for finding in order[:most_rows]}
     rows = tuple(finding for finding in report.findings if id(finding) in chosen)
     names = [family.name for family in report.families]
