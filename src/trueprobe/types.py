@@ -183,7 +183,7 @@ def bounded(text: str, word: Word | WhyNot) -> WhyNot | None:
 class Filled:
     words: Mapping[str, Word | WhyNot]
     top: tuple[Token, ...]  # likeliest first
-    list_size: int  # how many words the ranks are among
+    list_size: int  # number of words the ranks are among
 
     def mass(self, words: tuple[str, ...]) -> float:
         """Summed probability of those of the asked words that are one piece; a piece shared by two counts once."""

@@ -60,7 +60,9 @@ def score(
     ] = None,
     no_text: Annotated[
         bool,
-        typer.Option("--no-text", help="leave out sentences, words and tokens, of a corpus that is not yours to give"),
+        typer.Option(
+            "--no-text", help="leave out sentences, words and tokens, for a corpus that you may not redistribute"
+        ),
     ] = False,
     column: Annotated[
         str | None, typer.Option(metavar="NAME", help="column of the sentences; default: 'sentence'")
@@ -89,8 +91,8 @@ def score(
     """Score your own sentences by token, word and region.
 
     Log-probability in nats, surprisal in bits, and the rank in the vocabulary. A file has one sentence per row, with
-    regions marked by | (The old | man the boat), or one row per word with the columns item, position, word and perhaps
-    region, as reading times have it; its rows come back in their order. Words are what white space separates;
+    regions marked by | (The old | man the boat), or one row per word with the columns item, position, word and, if you
+    like, region, as in files of reading times; the order of rows is kept. Words are what white space separates;
     punctuation counts with the word it is written with.
     """
     from trueprobe.cli.progress import terminal_progress
@@ -131,7 +133,7 @@ def _line(written: "Written") -> str:
     """`scores.words.csv: 6 sentences, 24 rows, of which without a number: too_long 3`"""
     reasons = ", ".join(f"{code} {count:,}" for code, count in written.why_not.items())
     counts = f"{_counted(written.sentences, 'sentence')}, {_counted(written.rows, 'row')}"
-    return f"{written.path}: {counts}" + (f", of which without a number: {reasons}" if reasons else "")
+    return f"{written.path}: {counts}" + (f"; without a number: {reasons}" if reasons else "")
 
 
 def _counted(number: int, what: str) -> str:

@@ -183,7 +183,7 @@ def _words(words: Iterable[str]) -> tuple[str, ...]:
     listed = tuple(words)
     for word in listed:
         if not isinstance(word, str) or not is_text(word):
-            raise BadInput(f"words is a list of words, and this is none: {word!r:.80}")
+            raise BadInput(f"words is a list of words; this is not a word: {word!r:.80}")
     return listed
 
 
