@@ -113,7 +113,7 @@ def test_every_shipped_probe_has_its_assessment_on_its_page():
     assert {f"{name}.md" for name in reference.probes.names()} == set(written)
     for name, text in written.items():
         assert (DOCS / "probes" / name).read_text(encoding="utf-8") == text
-        assert "**Reliability found here.**" in text
+        assert "**Measured reliability.**" in text
 
 
 def test_hand_written_pages_stay_short():

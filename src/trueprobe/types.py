@@ -112,6 +112,7 @@ class ScoreText:
     ranks: bool = field(default=False, metadata={UNNAMED_BY_DEFAULT: True})  # of each token in the vocabulary, too
     word_starts: bool = field(default=False, metadata={UNNAMED_BY_DEFAULT: True})  # does a word begin after each word?
     unknown: bool = field(default=False, metadata={UNNAMED_BY_DEFAULT: True})  # may it hold unknown pieces?
+    stride: int = field(default=0, metadata={UNNAMED_BY_DEFAULT: True})  # of causal models' windows; 0: one, or refused
 
 
 @dataclass(frozen=True, slots=True)

@@ -97,9 +97,24 @@ def test_typing_a_clue_shows_the_shift_that_run_counts_and_the_change_of_sides(
     assert seeds(page, "with clue") == [row["female_minus_male_all"] for row in expected]
     assert seeds(page, "shift") == [row["shift_female_minus_male_all"] for row in expected]
     assert alone == seeds(page, "alone")
-    assert page.evaluate("document.querySelector('.card .bar').same")  # bars are moved, not drawn anew
+    assert page.evaluate("document.querySelector('.card .bar').same")  # bars are moved, not drawn again
     assert alone[0] * seeds(page, "with clue")[0] < 0
     assert "of 2 seeds change sides" in page.locator(".headline").inner_text()
+
+
+def test_headline_names_the_model_that_changes_sides_wherever_it_stands(visit):
+    page = visit()
+    shifts = {"first": (0.3, 0.1), "second": (0.1, -0.05), "third": (0.1, 0.2)}
+    families = [
+        {"family": {"name": name}, "alone": [alone], "front": [front], "shift": [front - alone]}
+        for name, (alone, front) in shifts.items()
+    ]
+    address = "document.querySelector('script[src]').src.replace('main', 'headline')"
+    script = f"async (families) => (await import({address})).headline(families, ['women', 'men'], true)"
+    text = page.evaluate(script, families)
+    assert text.startswith("The sentence in front moves second by 15.0 points towards men")
+    assert "the preference changes from women to men" in text
+    assert "third moves the other way" in text
 
 
 def test_clues_are_about_the_occupation_that_is_typed(visit):

@@ -190,7 +190,7 @@ def test_replayed_outputs_are_not_asked_for_leanings(ran, folder, table):
 
 def test_a_run_of_replayed_outputs_alone_has_no_model_to_ask(ran, folder):
     alone = with_cards(ran, replayed(*ran.cards))
-    with pytest.raises(BadInput, match="has no model to ask, only replayed outputs"):
+    with pytest.raises(BadInput, match="has only replayed outputs"):
         verbalizer.candidates(alone, store=folder / "s.sqlite")
 
 

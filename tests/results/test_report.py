@@ -85,6 +85,7 @@ def test_a_run_without_numbers_still_has_a_page(tmp_path, complete):
 def test_an_interrupted_run_before_any_answer_says_so(tmp_path):
     text = page(made_runs.write(tmp_path / "run", [], complete=False))
     assert "No answers are in the folder" in text
+    assert re.search(r"<title>\w.* · trueprobe</title>", text)
     assert "With answers so far: none" in text
 
 

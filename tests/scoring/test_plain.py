@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import json
 import re
+import shutil
 from functools import partial
 
 import numpy as np
 import pytest
 import torch
 import transformers
+from safetensors.torch import load_file, save_file
 
 import trueprobe
+from trueprobe.errors import BadInput
 from trueprobe.models import find, open_model
 
 NEAR = 1e-4
@@ -70,6 +74,44 @@ def same(table, expected: list[list[tuple[float, int]]]) -> None:
 def test_causal_models_read_from_left_to_right(name, checkpoint, opened):
     expected = [left_to_right(*plain(checkpoint(name), causal=True), text) for text in SENTENCES]
     same(trueprobe.score(SENTENCES, opened(name), by="token", store=":memory:"), expected)
+
+
+LONG = " ".join(SENTENCES * 12)
+
+
+@pytest.mark.parametrize("words", ["plain", "corrected"])
+def test_longer_texts_are_read_in_windows(words, tmp_path, checkpoint):
+    """As transformers' guide to perplexity has it; the start token stands in the first window alone."""
+    longest, stride = 32, 12
+    folder = shutil.copytree(checkpoint("gpt2"), tmp_path / "short")
+    network, tokenizer = plain(folder, causal=True)
+    config = json.loads((folder / "config.json").read_text())
+    (folder / "config.json").write_text(json.dumps(config | {"n_positions": longest}))
+    weights = {
+        k: v[:longest] if k.endswith("wpe.weight") else v for k, v in load_file(folder / "model.safetensors").items()
+    }
+    save_file(weights, folder / "model.safetensors", metadata={"format": "pt"})
+    ids = torch.tensor([tokenizer.bos_token_id, *tokenizer(LONG, add_special_tokens=False)["input_ids"]])
+    starts = [i for i, piece in enumerate(tokenizer.convert_ids_to_tokens(range(len(tokenizer)))) if piece[0] in "Ġ▁"]
+    ends = [at == len(ids) - 1 or ids[at + 1] in starts for at in range(len(ids))]
+    expected, behind, scored = [], [0.0], 1
+    for begin in range(0, len(ids), stride):
+        rows = logps(network, ids[begin : begin + longest])
+        stop = min(begin + longest, len(ids))
+        expected += [rows[at - 1 - begin][ids[at]].item() for at in range(scored, stop)]
+        behind += [rows[at - begin][starts].logsumexp(-1).item() * ends[at] for at in range(scored, stop)]
+        scored = stop
+        if stop == len(ids):
+            break
+    if words == "corrected":
+        expected = [logp + behind[i + 1] - behind[i] for i, logp in enumerate(expected)]
+    table = trueprobe.score(LONG, str(folder), by="token", words=words, stride=stride, store=":memory:")
+    assert len(table) > 2 * longest
+    assert table["logp_nats"].tolist() == pytest.approx(expected, abs=NEAR)
+    assert set(table["method"]) == {"left_to_right" + "_corrected" * (words == "corrected") + "_stride_12"}
+    assert set(trueprobe.score(LONG, str(folder), store=":memory:")["why_not"]) == {"too_long"}
+    with pytest.raises(BadInput, match="a stride of 32: short reads 32 tokens"):
+        trueprobe.score(LONG, str(folder), stride=longest, store=":memory:")
 
 
 def own_space(network, tokenizer, text: str) -> list[float]:

@@ -129,5 +129,5 @@ def test_a_material_whose_backgrounds_cannot_be_replaced_is_refused(tmp_path):
 
 
 def test_a_probe_without_sentences_cannot_be_pointed_at_an_association():
-    with pytest.raises(BadInput, match="'counteracts' cannot be pointed"):
+    with pytest.raises(BadInput, match="'counteracts' cannot measure this association"):
         pointing.chosen(associations.read("nonsense-groups"), ["counteracts"])

@@ -49,6 +49,15 @@ def score(
     spillover: Annotated[
         bool, typer.Option("--spillover", help="words also have their length and the surprisals of the two before")
     ] = False,
+    stride: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            min=1,
+            help="causal models read a text longer than they can in windows that begin N tokens apart, so that each "
+            "token has at least their limit − N before it; default: it has no number",
+        ),
+    ] = None,
     no_text: Annotated[
         bool,
         typer.Option(
@@ -90,7 +99,7 @@ def score(
     from trueprobe.scoring import Columns, FileScoring, ScoringMethod, score_file
 
     columns = Columns(column, word_column, tuple(item or ()), position, region)
-    scoring = FileScoring(file, model, out, by, ScoringMethod(pll, words, spillover, not no_text), columns)
+    scoring = FileScoring(file, model, out, by, ScoringMethod(pll, words, spillover, not no_text, stride or 0), columns)
     written = score_file(
         scoring,
         {
@@ -107,6 +116,8 @@ def score(
         print(json.dumps([_json(one) for one in written]))
     else:
         say("\n".join(map(_line, written)))
+        if stride:
+            say(f"stride {stride:,}: causal models read longer texts in windows that begin {stride:,} tokens apart")
 
 
 def _json(written: "Written") -> dict[str, object]:

@@ -106,7 +106,7 @@ class Assessment:
     @property
     def parts(self) -> tuple[tuple[str, str], ...]:
         """What each part answers, and the answer."""
-        titles = ("Valid for", "Reliability found here", "Where it fails")
+        titles = ("Valid for", "Measured reliability", "Where it fails")
         return tuple(zip(titles, (self.valid_for, self.reliability, self.fails), strict=True))
 
 

@@ -68,10 +68,23 @@ class ScoringMethod:
     words: Words = "plain"  # of causal models
     spillover: bool = False  # of words: the surprisal of the two before, and the length
     with_text: bool = True  # else no column holds a text that was scored
+    stride: int = 0  # of the windows in which causal models read a longer text; 0: it has no number
 
     def method(self, card: Card) -> str:
-        corrected = "_corrected" if self.words == "corrected" else ""
-        return {"masked": f"pll_{self.pll}", "causal": f"left_to_right{corrected}", "encoder": "none"}[card.kind]
+        causal = (
+            "left_to_right" + "_corrected" * (self.words == "corrected") + f"_stride_{self.stride}" * bool(self.stride)
+        )
+        return {"masked": f"pll_{self.pll}", "causal": causal, "encoder": "none"}[card.kind]
+
+    def stride_for(self, card: Card) -> int:
+        if card.kind != "causal":
+            return 0
+        if not 0 <= self.stride < card.max_tokens:
+            raise BadInput(
+                f"a stride of {self.stride:,}: {card.name} reads {card.max_tokens:,} tokens; from 1 to "
+                f"{card.max_tokens - 1:,} are possible"
+            )
+        return self.stride
 
 
 def refuse_reserved(material: Material, more: Sequence[str] = ()) -> None:

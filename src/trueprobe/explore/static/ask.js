@@ -180,7 +180,7 @@ export class Ask {
     fill(this.scale, counted ? scaled(extent) : null);
     fill(this.bars, counted ? outcome.map((one) => this._card(one).show(one, extent, scaled, Boolean(second), Boolean(this.app.state.before))) : null);
     fill(this.unit, !counted ? null : second
-      ? `Probability of ${phrases[0]} less that of ${phrases[1]}, in percentage points. Bar: the mean; dots: seeds.`
+      ? `Probability of ${phrases[0]} minus that of ${phrases[1]}, in percentage points. Bar: the mean; dots: seeds.`
       : `Probability of ${first}, in percent. Bar: the mean; dots: seeds.`);
     fill(this.listed, outcome.map((one) => this._words(one)));
     this.suggestions.show();

@@ -109,7 +109,7 @@ export class Browse {
     fill(this.controls,
       field("Probe", select(this.run.probes.map((name) => [name, name]), wanted.probe, (probe) => change({ probe, filters: "", sort: "", search: "" }))),
       choices.map((column) => field(column.title, select([["", "all"], ...column.choices.map((one) => [one, one || "–"])], wanted.filters[column.title] || "", filter(column.title)))),
-      field("Sorted by", select([["", "what tells most"], ...page.columns.filter((column) => column.kind === "number").map((column) => [column.title, column.title])], wanted.sort, (sort) => change({ sort, ascending: "" }))),
+      field("Sorted by", select([["", "effect size"], ...page.columns.filter((column) => column.kind === "number").map((column) => [column.title, column.title])], wanted.sort, (sort) => change({ sort, ascending: "" }))),
       page.apart ? h("label.check", {}, apart, " seeds on both sides") : null, this.search);
     fill(this.table, this._rows(page, wanted, change), pager(page, wanted, change));
   }
@@ -122,7 +122,7 @@ export class Browse {
       column.kind === "number" ? h("button", { type: "button", onclick: sort(column) }, column.title) : column.title));
     const body = page.rows.map((row) => h("tr", {}, row.cells.map((text, i) => {
       const { kind, title } = page.columns[i];
-      const content = i ? text : h("button.asks", { type: "button", title: "Ask this", onclick: () => this.ask(row, wanted.probe) }, text, h("span", { "aria-hidden": "true" }, " →"));
+      const content = i ? text : h("button.asks", { type: "button", title: "Try this prompt", onclick: () => this.ask(row, wanted.probe) }, text, h("span", { "aria-hidden": "true" }, " →"));
       return h(`td${kind === "number" ? ".num" : kind === "text" ? ".long" : ""}`, { "data-title": title }, content);
     })));
     return h("div.scroll", { tabIndex: 0, role: "region", "aria-label": "Items" }, h("table.stack", {}, h("thead", {}, h("tr", {}, head)), h("tbody", {}, body)));
@@ -130,7 +130,7 @@ export class Browse {
 
   /** The prompt as the model was asked it, in the view that asks such prompts. */
   async ask(row, probe) {
-    toast("Looking up how it was asked …");
+    toast("Looking up the prompt …");
     try {
       const question = await post("api/item", { probe, item: row.item, family: row.family });
       const { view } = question;
@@ -140,7 +140,7 @@ export class Browse {
         const lists = question.lists || "";
         const counted = { lists, first: (question.first || []).join(", "), second: (question.second || []).join(", ") };
         this.app.change({ view, text: question.text, before: question.before || "", causal: question.causal || "", join: question.join || "", models: here, ...counted, of: "" });
-      } else toast("This item is no sentence that can be asked here");
+      } else toast("This item cannot be tried here");
     } catch (error) {
       toast(error.message);
     }

@@ -206,7 +206,7 @@ export class Suggestions {
     const from = rank ? 1 : 0;
     const steps = this.data.series.map((_, i) => String(i + from));
     const every = this.app.families().map((family) => ({ name: family.name, values: steps.map((_, i) => this._values(family, i, of, rank ? median : centre)) }));
-    const title = rank ? `Rank of “${this.data.first[0]}” as properties grow` : `“${this.data.first[0]}” less the other targets, as distractors are added`;
+    const title = rank ? `Rank of “${this.data.first[0]}” as properties grow` : `“${this.data.first[0]}” minus the other targets, as distractors are added`;
     const format = rank ? count : signed;
     const chosen = this.data.chosen || [];
     const current = chosen.every((place, i) => place === i) ? chosen.length - from : -1;
