@@ -231,8 +231,10 @@ _STATUS: dict[str, tuple[str, str, bytes]] = {
     "418 with deep JSON": ("418 I'm a teapot", "", b"[" * _DEEP),
     "451": ("451 \x1b[2J", "", b"\xff\xfe"),
 }
+_NO_HTTP = ("101", "303 to nowhere")  # tried again, like a connection that is cut
 for _name, (_code, _headers, _content) in _STATUS.items():
-    _add(_name, lambda reply, a=_content, b=_code, c=_headers: iter([http(a, b, c)]), Ends.REFUSED)
+    _ends = Ends.FAILED if _name in _NO_HTTP else Ends.REFUSED
+    _add(_name, lambda reply, a=_content, b=_code, c=_headers: iter([http(a, b, c)]), _ends)
 _BUSY: dict[str, tuple[str, str, bytes]] = {
     "429 for ages": ("429 Too Many", "Retry-After: 999999999999\r\n", b""),
     "429 for 5,000 digits": ("429 Too Many", f"Retry-After: {'9' * 5000}\r\n", b""),
@@ -416,5 +418,5 @@ _WRONG: dict[str, Change] = {
 for _name, _change in _WRONG.items():
     _add(_name, _numbers(_change), Ends.REFUSED, only_numbers=True)
 _add("minus infinity", _numbers(_once(-math.inf)), Ends.REFUSED, only_numbers=True)
-_add("all alike", _numbers(_flat), Ends.REFUSED, only_numbers=True)
+_add("all alike", _numbers(_flat), Ends.REFUSED, only_numbers=True, later=Ends.WITHIN)
 _add("another answer each time", _numbers(_Noise()), Ends.REFUSED, only_numbers=True, later=Ends.WITHIN)

@@ -658,7 +658,7 @@ def claims_of(probe, name):
 def test_either_group_contradicts_nothing_and_its_sign_is_named(probe):
     claim = claims_of(probe, "base_either_group")
     assert (claim.column, claim.direction) == ("female_minus_male_top10", Direction.NOT_EQUAL)
-    assert claim.statement.endswith("(female less male)")
+    assert claim.statement.endswith("(female minus male)")
     numbers = [(0.2, 0.001), (-0.2, 0.001), (0.05, 0.3)]
     cases = [case_of(claim, v, Interval(v - 0.1, v + 0.1, p), 40) for v, p in numbers]
     assert [judgement.verdict for judgement in judge(cases)] == [

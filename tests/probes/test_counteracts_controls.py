@@ -96,7 +96,7 @@ def filled(probe, she, he):
 
 @pytest.mark.parametrize(("name", "sign"), [("pro_word/nurse", 1), ("counter_word/nurse", -1), ("pro_word/driver", -1)])
 def test_moved_is_towards_the_group_that_the_word_names(name, sign):
-    """By hand, female less male: base .1, knowledge .5, control .3; the word names women, or `sign` is −1."""
+    """By hand, female minus male: base .1, knowledge .5, control .3; the word names women, or `sign` is −1."""
     probe = made()
     probe._words_in_vocabulary[stand_in("masked").tokenizer_id] = dict.fromkeys(probe.verbalizer, 63)
     answers = [filled(probe, *p) for p in ((0.4, 0.1), (0.3, 0.2), (0.6, 0.1))]

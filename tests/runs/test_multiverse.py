@@ -226,7 +226,7 @@ def _plain_terms(rows, ways):
 
 
 def _plain_occupations(rows, ways):
-    """θ: the mean over occupations of side × (female less male)."""
+    """θ: the mean over occupations of side × (female minus male)."""
     rows = rows[(rows["condition_knowledge"] == "base") & rows["why_not"].eq("")]
     sides = np.where(rows["condition_dominated"] == "female", 1.0, -1.0)
     values = []
