@@ -118,7 +118,7 @@ def test_wrong_arguments_name_the_right_ones(opened):
         trueprobe.embed("a", model, pool="average")
     with pytest.raises(BadInput, match=r"layer is a whole number, not 1\.5"):
         trueprobe.embed("a", model, layer=1.5)
-    with pytest.raises(BadInput, match="sentence 2 is no text: 3"):
+    with pytest.raises(BadInput, match="sentence 2 is not text: 3"):
         trueprobe.score(["a", 3], model)
     with pytest.raises(BadInput, match="no model given"):
         trueprobe.score("a", [])
